@@ -14,12 +14,13 @@ import { Registry } from "../../internal/relay/lanes/registry.ts";
 import { RelayEvents } from "../../internal/relay/lanes/relay-events.ts";
 import { RelayMetrics } from "../../internal/relay/lanes/relay-metrics.ts";
 import { Bus } from "../../internal/relay/nats/bus.ts";
-import { ensureStreams } from "../../internal/relay/nats/ensure-streams.ts";
+import { type Created, ensureStreams } from "../../internal/relay/nats/ensure-streams.ts";
 import { Outbox } from "../../internal/relay/nats/outbox.ts";
 import { HealthState } from "../../internal/rpc/server/health.ts";
 import { createHealthServer } from "../../internal/rpc/server/health-http.ts";
 import { Metrics } from "../../internal/rpc/server/metrics.ts";
 import type { Settings } from "./settings.ts";
+import { StreamsWatch } from "./streams-watch.ts";
 
 export interface DaemonDeps {
   readonly clock: Clock;
@@ -60,15 +61,15 @@ export class Daemon implements Task {
     const { url, streamPrefix } = nats;
     const bus = await Bus.open(clock, { url, name: relayId, streamPrefix, firstMs: FIRST_MS }, signal);
     try {
-      await ensureStreams(bus.jsm, bus.streams, nats.replicas);
+      const created = await ensureStreams(bus.jsm, bus.streams, nats.replicas);
       logger.info({ action: "nats_connected", server: bus.nc.info?.version }, "connected to NATS");
-      await this.#serve(bus, signal);
+      await this.#serve(bus, created, signal);
     } finally {
       await bus.nc.close();
     }
   }
 
-  async #serve(bus: Bus, signal: AbortSignal): Promise<void> {
+  async #serve(bus: Bus, created: Created, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
     const { nats, relayId } = this.#settings;
     const base = new Metrics();
@@ -89,7 +90,7 @@ export class Daemon implements Task {
       natsConnected: () => bus.isConnected,
     });
     const health = new HealthState();
-    followNats(bus, health, metrics);
+    const streams = new StreamsWatch({ bus, clock, logger, health, metrics }, { created, replicas: nats.replicas });
     const status = () => ({
       ...{ relay_id: relayId, instance: this.#instance, turns_open: lanes.turnsOpen },
       connections: registry.all().map((entry) => entry.facts()),
@@ -111,6 +112,7 @@ export class Daemon implements Task {
       { run: (stop) => server.run(stop) },
       { run: () => runTasks(closing.signal, [this.#healthServer(health, base), asTask(bus, logger), outbox]) },
       { run: () => answerInstanceCalls(calls, closing.signal) },
+      { run: () => streams.run(closing.signal) },
     ]);
   }
 
@@ -178,15 +180,6 @@ export class Daemon implements Task {
 
 function asTask(bus: Bus, logger: Logger): Task {
   return { run: (signal) => bus.run(logger, signal) };
-}
-
-function followNats(bus: Bus, health: HealthState, metrics: RelayMetrics): void {
-  let reconnects = bus.reconnects;
-  bus.changes.listen(() => {
-    health.hinder("NATS is away", !bus.isConnected);
-    if (bus.reconnects > reconnects) metrics.natsReconnects.inc();
-    reconnects = bus.reconnects;
-  });
 }
 
 function samplingOf(role: Settings["roles"][string] | undefined): Partial<SamplingSettings> {

@@ -11,7 +11,9 @@ const name = (what: string) => text(`${what} of letters, digits, _ and -`, isNam
 
 const nats = block({
   url: text("the URL of a NATS server").optional(),
-  replicas: z.union([z.literal(1), z.literal(3)], { error: "must be 1 or 3" }).default(1),
+  replicas: wholeNumber(1, 3)
+    .refine((count) => count !== 2, { error: "must be 1 or 3" })
+    .default(1),
   stream_prefix: name("a name").optional(),
   outbox_bytes: byteCount(64 * 1024, 1024 * MIB).default(64 * MIB),
 });

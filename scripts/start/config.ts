@@ -8,8 +8,9 @@ Usage: npm start [-- flags]
   --agent demo     the demo agent: answers like a coding agent and does nothing (default)
   --agent claude   your own Claude Code, in the folder you are in; nothing is ever sent to it by itself
   --bridge         a bridge instead: sessions of the demo agent for control planes, behind mutual TLS and tokens
+  --relay          a nats-server, a relay and an agent that dials in, and one coding task through them
   --once           one peek, nudge, peek and status with the demo agent, printed; no terminal needed;
-                   of a bridge one session, its events and a receipt
+                   of a bridge one session, its events and a receipt; of a relay its task
   --help, --version
 
 Examples:
@@ -17,6 +18,7 @@ Examples:
   npm start -- --agent claude
   npm start -- --once
   npm start -- --bridge
+  npm start -- --relay
 `;
 
 export type AgentName = "demo" | "claude";
@@ -26,17 +28,23 @@ export interface StartConfig {
   readonly agent: AgentName;
   readonly once: boolean;
   readonly bridge: boolean;
+  readonly relay: boolean;
   /** Where the person was when they typed the command; npm itself goes to the clone. */
   readonly workdir: string | undefined;
 }
 
-const specs = { agent: { type: "string" }, once: { type: "boolean" }, bridge: { type: "boolean" } } as const;
+const specs = {
+  agent: { type: "string" },
+  once: { type: "boolean" },
+  bridge: { type: "boolean" },
+  relay: { type: "boolean" },
+} as const;
 
 /** @throws DomainError `invalid`. */
 export function readConfig(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): StartConfig {
   const { ask, values, positionals } = parseFlags(specs, argv, env);
   if (positionals[0] !== undefined) throw new DomainError("invalid", `unexpected argument "${positionals[0]}"`);
-  const { agent = "demo", once = false, bridge = false } = values;
+  const { agent = "demo", once = false, bridge = false, relay = false } = values;
   if (agent !== "demo" && agent !== "claude") {
     throw new DomainError("invalid", `--agent is demo or claude, not "${agent}"`);
   }
@@ -45,6 +53,9 @@ export function readConfig(argv: readonly string[], env: Readonly<Record<string,
     throw new DomainError("invalid", "--once works with the demo agent only", { fields: { hint } });
   }
   if (bridge && agent !== "demo") throw new DomainError("invalid", "--bridge works with the demo agent only");
-  const config = { agent, once, bridge, workdir: env["INIT_CWD"] || undefined } as const;
+  if (relay && agent !== "demo") throw new DomainError("invalid", "--relay works with its own agent only");
+  if (relay && bridge)
+    throw new DomainError("invalid", "--relay and --bridge are two things: start one after the other");
+  const config = { agent, once, bridge, relay, workdir: env["INIT_CWD"] || undefined } as const;
   return ask === undefined ? config : { ...config, ask };
 }

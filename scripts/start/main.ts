@@ -13,6 +13,7 @@ import { followInLines } from "./lines.ts";
 import { Live } from "./live.ts";
 import { runOnce } from "./once.ts";
 import { plainEnvironment } from "./plain-environment.ts";
+import { startRelay } from "./relay/relay.ts";
 import type { SidecarNews } from "./sidecar-log.ts";
 import { pathWithTmux } from "./tmux.ts";
 import { screenSize } from "./view.ts";
@@ -30,6 +31,7 @@ await runMain({ name: "start", exitCodes: { unavailable: 4 } }, async (context) 
   }
   const plain = plainEnvironment(env);
   if (config.bridge) return startBridge(context, { root, env: plain, once: config.once });
+  if (config.relay) return startRelay(context, { root, env: plain, once: config.once });
   const command = agentCommand(config.agent, root, plain["PATH"] ?? "");
   const path = await pathWithTmux(root, plain);
   if (typeof path === "number") return path;

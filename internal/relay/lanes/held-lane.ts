@@ -51,10 +51,10 @@ export class HeldLane {
   async run(draining: AbortSignal, signal: AbortSignal): Promise<void> {
     const stop = AbortSignal.any([signal, this.#link.gone]);
     try {
-      await this.#finish({ looksFirst: true }, stop);
+      await this.#finish({ looksFirst: true }, signal);
       this.#link.established();
       const noMore = AbortSignal.any([stop, draining]);
-      while (!noMore.aborted) await this.#step(noMore, stop);
+      while (!noMore.aborted) await this.#step(noMore, stop, signal);
     } catch (err) {
       if (!stop.aborted && !draining.aborted) throw err;
     } finally {
@@ -63,7 +63,11 @@ export class HeldLane {
     if (this.#link.gone.aborted) throw this.#link.gone.reason;
   }
 
-  async #step(noMore: AbortSignal, stop: AbortSignal): Promise<void> {
+  /**
+   * @param stop also when the agent goes: no more can be asked of it
+   * @param signal what it has answered by then is still published
+   */
+  async #step(noMore: AbortSignal, stop: AbortSignal, signal: AbortSignal): Promise<void> {
     const { bus, clock } = this.#deps;
     const { consumer } = this.#claim;
     await bus.connected(noMore);
@@ -77,14 +81,14 @@ export class HeldLane {
     }
     this.#deps.reached("pulled");
     try {
-      await this.#work(item, stop);
+      await this.#work(item, stop, signal);
     } catch (err) {
       if (stop.aborted) item.nak();
       throw err;
     }
   }
 
-  async #work(item: WorkItem, stop: AbortSignal): Promise<void> {
+  async #work(item: WorkItem, stop: AbortSignal, signal: AbortSignal): Promise<void> {
     const { logger, metrics, events } = this.#deps;
     const { lane } = this.#claim;
     if (item.deliveries > 1) metrics.redeliveries.inc();
@@ -97,24 +101,24 @@ export class HeldLane {
     );
     metrics.messages.inc({ direction: "in", dialect: "nats", kind: "work" });
     metrics.messageBytes.inc(item.data.length);
-    if (isRefusal(work)) return rejectWork(this.#deps, lane, item, work, stop);
+    if (isRefusal(work)) return rejectWork(this.#deps, lane, item, work, signal);
     const decision = decideTurn(this.#state, work, this.#options.limits);
     switch (decision.type) {
       case "id_reused":
-        return rejectWork(this.#deps, lane, item, { reason: "id_reused", id: work.id }, stop);
+        return rejectWork(this.#deps, lane, item, { reason: "id_reused", id: work.id }, signal);
       case "duplicate":
         metrics.duplicates.inc({ where: "work" });
         events.publish(lane.sessionId, "work.duplicate", { role: lane.role, id: work.id });
         return this.#acknowledge(item);
       case "finish":
-        await this.#finish({ looksFirst: true }, stop);
+        await this.#finish({ looksFirst: true }, signal);
         return this.#acknowledge(item);
       case "uncertain":
-        return this.#settleUncertain(item, work, stop);
+        return this.#settleUncertain(item, work, signal);
       case "attempts":
-        return this.#settle(item, work, ownFailure("attempts", "it was tried too often"), this.#attempts(), stop);
+        return this.#settle(item, work, ownFailure("attempts", "it was tried too often"), this.#attempts(), signal);
       case "ask":
-        return this.#ask(item, work, decision, stop);
+        return this.#ask(item, work, decision, stop, signal);
     }
   }
 
@@ -136,19 +140,20 @@ export class HeldLane {
     work: WorkMessage,
     { attempt, afterMs }: { readonly attempt: number; readonly afterMs: number },
     stop: AbortSignal,
+    signal: AbortSignal,
   ): Promise<void> {
     const { metrics, reached } = this.#deps;
     if (afterMs > 0) await this.#wait(item, afterMs, stop);
     const { id, hash } = work;
     const { dialect } = this.#link;
-    await this.#append({ t: "prompted", id, hash, work_seq: item.seq, attempt, dialect }, stop);
+    await this.#append({ t: "prompted", id, hash, work_seq: item.seq, attempt, dialect }, signal);
     reached("prompted");
     this.#turnOpen = true;
     const observe = metrics.latency.startTimer({ hop: "turn" });
     try {
-      const answer = await this.#askInTime(item, work, attempt, stop);
+      const answer = await this.#askInTime(item, work, attempt, signal);
       const settled = metrics.latency.startTimer({ hop: "answer_to_result" });
-      await this.#settle(item, work, answer, attempt, stop);
+      await this.#settle(item, work, answer, attempt, signal);
       settled();
     } finally {
       observe();
@@ -166,11 +171,11 @@ export class HeldLane {
     }
   }
 
-  async #askInTime(item: WorkItem, work: WorkMessage, attempt: number, stop: AbortSignal): Promise<LinkAnswer> {
+  async #askInTime(item: WorkItem, work: WorkMessage, attempt: number, signal: AbortSignal): Promise<LinkAnswer> {
     const { clock, reached } = this.#deps;
     const { deadlineMs, idleMs, ackWaitMs } = this.#options;
     const over = new AbortController();
-    const turn = AbortSignal.any([stop, over.signal]);
+    const turn = AbortSignal.any([signal, over.signal]);
     const exchanges = continuesConversation(work) ? this.#state.exchanges : [];
     const traceparent = item.headers?.get("traceparent") || undefined;
     const watching = overdue(

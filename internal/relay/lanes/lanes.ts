@@ -1,7 +1,7 @@
 import { withTimeout } from "../../base/abort.ts";
 import { DomainError } from "../../base/errors.ts";
 import { ConsumerGone } from "../nats/lane-consumer.ts";
-import { Fenced } from "../nats/lane-log.ts";
+import { Fenced, LogLost } from "../nats/lane-log.ts";
 import { AgentLost } from "./agent-lost.ts";
 import { HeldLane } from "./held-lane.ts";
 import { type Claim, type Claimant, claimLane, readLane } from "./lane-claim.ts";
@@ -126,7 +126,7 @@ export class Lanes {
 
   /** A claim to go on with; undefined: the lane is lost, or the agent. */
   async #afterFailure(err: unknown, who: Claimant, claim: Claim, link: Link): Promise<Claim | undefined> {
-    const { logger, metrics } = this.#deps;
+    const { logger, metrics, events } = this.#deps;
     const fields = { session_id: who.lane.sessionId, role: who.lane.role, agent_id: who.agentId };
     if (err instanceof AgentLost || link.gone.aborted) return undefined;
     if (err instanceof Fenced) {
@@ -135,7 +135,10 @@ export class Lanes {
       link.close(CLOSE.superseded, "superseded");
       return undefined;
     }
-    if (!(err instanceof ConsumerGone)) logger.error({ action: "lane_failed", ...fields, err }, "a lane failed");
+    if (err instanceof LogLost) {
+      logger.error({ action: "log_lost", ...fields }, "the lane's log is gone; an open turn of it is not known");
+      events.publish(who.lane.sessionId, "work.uncertain", { role: who.lane.role, reason: "store_lost" });
+    } else if (!(err instanceof ConsumerGone)) logger.error({ action: "lane_failed", ...fields, err }, "a lane failed");
     return this.#again(who, claim, link);
   }
 

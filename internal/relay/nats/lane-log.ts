@@ -13,6 +13,13 @@ export class Fenced extends DomainError {
   }
 }
 
+/** The log is empty although this holder wrote to it: the server lost its store, or the log was left for days. */
+export class LogLost extends DomainError {
+  constructor({ sessionId, role }: LaneName) {
+    super("precondition", `the log of the lane ${sessionId}:${role} is gone`);
+  }
+}
+
 /** A record as it stands in the log. */
 export interface LogEntry {
   readonly seq: number;
@@ -100,6 +107,10 @@ export class LaneLog {
     const entries = await this.read().catch(() => undefined);
     if (entries === undefined) return true;
     if (entries.some(({ text }) => nonceOf(text) === nonce)) return false;
+    if (entries.length === 0 && before > 0) {
+      this.#isFenced = true;
+      throw new LogLost(this.#lane);
+    }
     if (this.#last !== before) throw this.fence();
     if (isRefused && err.code === JetStreamApiCodes.StreamWrongLastSequence) throw this.fence();
     return true;

@@ -52,9 +52,8 @@ export class Coordinator implements AsyncDisposable {
         });
       if (message === null) return found;
       const text = new TextDecoder().decode(message.data);
-      const body = (text.startsWith("{") ? JSON.parse(text) : {}) as Stored["body"];
       found.push({
-        ...{ seq: message.seq, subject: message.subject, text, body },
+        ...{ seq: message.seq, subject: message.subject, text, body: bodyOf(text) },
         header: (name) => message.header?.get(name) ?? "",
       });
       seq = message.seq + 1;
@@ -99,3 +98,11 @@ export const AUTH_WORK = {
   type: "work.coding",
   payload: { task: "Implement authentication", requirements: ["use JWT", "no new tables"] },
 };
+
+function bodyOf(text: string): Stored["body"] {
+  try {
+    return JSON.parse(text) as Stored["body"];
+  } catch {
+    return {};
+  }
+}

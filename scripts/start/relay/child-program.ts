@@ -1,0 +1,45 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import type { Clock } from "../../../internal/base/clock.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
+
+export interface ChildProgram {
+  /** For the message when it ends by itself. */
+  readonly name: string;
+  readonly command: readonly [string, ...string[]];
+  readonly env: NodeJS.ProcessEnv;
+  readonly onLine?: (line: string) => void;
+}
+
+/** From SIGTERM to SIGKILL. */
+const STOP_MS = 15_000;
+
+/**
+ * Runs a program until the signal, then ends it in order. @throws DomainError `unavailable` when it ends by itself
+ */
+export async function runChild(clock: Clock, { name, command, env, onLine }: ChildProgram, signal: AbortSignal) {
+  const [program, ...args] = command;
+  // A group of its own: Ctrl-C in the terminal is for us, and we end it in order.
+  const child = spawn(program, args, { env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  let last = "";
+  for (const input of [child.stdout, child.stderr]) {
+    createInterface({ input }).on("line", (line) => {
+      last = line;
+      onLine?.(line);
+    });
+  }
+  const closed = new AbortController();
+  const closing = once(child, "close").finally(() => closed.abort());
+  const stop = () => {
+    child.kill("SIGTERM");
+    clock.sleep(STOP_MS, closed.signal).then(
+      () => child.kill("SIGKILL"),
+      () => {},
+    );
+  };
+  if (signal.aborted) stop();
+  else signal.addEventListener("abort", stop, { once: true });
+  await closing;
+  if (!signal.aborted) throw new DomainError("unavailable", `${name} ended: ${last}`);
+}

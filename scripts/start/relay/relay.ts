@@ -1,0 +1,101 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { aborted } from "../../../internal/base/abort.ts";
+import { printable } from "../../../internal/base/printable-text.ts";
+import { runTasks } from "../../../internal/base/task-group.ts";
+import { Output } from "../../../internal/cli/output.ts";
+import type { MainContext } from "../../../internal/cli/run-main.ts";
+import { ensureNatsServer } from "../../programs/ensure-nats-server.ts";
+import { nodeCommand } from "../agent-command.ts";
+import { shellPath } from "../gt-commands.ts";
+import { runChild } from "./child-program.ts";
+import { freePort } from "./free-port.ts";
+import { ROLE, SESSION, tour } from "./tour.ts";
+
+export interface RelayTourOptions {
+  /** The clone. */
+  readonly root: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** End after the tour. */
+  readonly once: boolean;
+}
+
+/** The ports that are used where they are free. */
+const FAVOURITES = { nats: 4222, relay: 8080, health: 8081 } as const;
+
+type Ports = Readonly<Record<keyof typeof FAVOURITES, number>>;
+
+/** A nats-server, a relay, an agent, one coding task through them, and what to do next. All of it goes at the end. */
+export async function startRelay(context: MainContext, { root, env, once }: RelayTourOptions): Promise<number> {
+  const { clock, signal, stdout } = context;
+  const out = new Output(stdout, context.env);
+  const nats = await ensureNatsServer({ log: (line) => out.line(printable`${line} …`), env });
+  const folder = await mkdtemp(join(tmpdir(), "gt-relay-"));
+  try {
+    const ports = { nats: 0, relay: 0, health: 0 };
+    for (const name of ["nats", "relay", "health"] as const) ports[name] = await freePort(FAVOURITES[name]);
+    sayTaken(out, ports);
+    const natsUrl = `nats://127.0.0.1:${ports.nats}`;
+    const agentUrl = `ws://127.0.0.1:${ports.relay}/acp/${SESSION}/${ROLE}?agent_id=agent_abc`;
+    out.line(printable`starting nats-server, a relay and an agent …`);
+    const server = [nats, "-js", "-sd", folder, "-a", "127.0.0.1", "-p", String(ports.nats)] as const;
+    const listen = ["--listen", `127.0.0.1:${ports.relay}`, "--health-listen", `127.0.0.1:${ports.health}`];
+    const relay = [...nodeCommand(root, "cmd/relay/main.ts"), "serve", "--nats-url", natsUrl, ...listen] as const;
+    const agent = [...nodeCommand(root, "examples/relay-agent/main.ts"), agentUrl] as const;
+    const relayEnv = { ...env, OUROCODUS_RELAY_PORT: "", OUROCODUS_NATS_URL: "" };
+    let isGood = false;
+    const show = async (stop: AbortSignal) => {
+      isGood = await tour({ clock, out, natsUrl }, stop);
+      if (once) return;
+      out.line();
+      out.line(printable`in another terminal, while this runs (Ctrl-C ends it):`);
+      const program = shellPath(join(root, "cmd/relay/main.ts"), context.env["HOME"]);
+      for (const step of nextSteps(program, natsUrl, ports)) out.line(printable`  ${step}`);
+      await aborted(stop);
+    };
+    // The agent and the relay end first: they have something to give back to NATS.
+    const served = new AbortController();
+    await runTasks(signal, [
+      { run: () => runChild(clock, { name: "nats-server", command: server, env }, served.signal) },
+      {
+        run: async (stop) => {
+          try {
+            await runTasks(stop, [
+              { run: (end) => runChild(clock, { name: "the relay", command: relay, env: relayEnv }, end) },
+              { run: (end) => runChild(clock, { name: "the agent", command: agent, env }, end) },
+              { run: show },
+            ]);
+          } finally {
+            served.abort();
+          }
+        },
+      },
+    ]);
+    if (!once) return 0;
+    out.line();
+    out.line(isGood ? out.paint("green", "all as expected") : out.paint("red", "not as expected"));
+    return isGood ? 0 : 1;
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+function sayTaken(out: Output, ports: Ports): void {
+  for (const name of ["nats", "relay", "health"] as const) {
+    if (ports[name] === FAVOURITES[name]) continue;
+    out.line(printable`port ${FAVOURITES[name]} is taken: ${name} is on ${ports[name]}`);
+  }
+}
+
+function nextSteps(program: string, natsUrl: string, { health }: Ports): readonly string[] {
+  const relay = `node ${program}`;
+  const place = `--nats-url ${natsUrl} --session ${SESSION}`;
+  return [
+    `${relay} send ${place} --role ${ROLE} --wait "Write a test"`,
+    `${relay} send ${place} --role ${ROLE} --wait --tool-result tool_1 "Switched to a new branch"`,
+    `${relay} results ${place}`,
+    `${relay} status --nats-url ${natsUrl}`,
+    `curl -s http://127.0.0.1:${health}/metrics | grep gastown_relay_`,
+  ];
+}

@@ -1,0 +1,99 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NatsServer, oldestNats } from "../support/relay/nats-server.ts";
+import { RelayProcess, runRelay } from "../support/relay/relay-process.ts";
+
+let folder: string;
+let nats: NatsServer;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "gt-relay-start-"));
+  nats = await NatsServer.start(await oldestNats());
+});
+afterAll(async () => {
+  await nats?.[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function file(name: string, text: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, text);
+  return path;
+}
+
+it("npm start -- --relay --once brings a coding task through and ends with 0", async () => {
+  const main = fileURLToPath(new URL("../../scripts/start/main.ts", import.meta.url));
+  const child = spawn(process.execPath, [main, "--relay", "--once"], { stdio: ["ignore", "pipe", "pipe"] });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (part) => (text += part));
+  await once(child, "close");
+  expect(text).toContain('"type":"result.success"');
+  expect(text).toContain("all as expected");
+  expect(child.exitCode, text).toBe(0);
+});
+
+describe("check", () => {
+  it("names every fault of the file by line, with exit code 2", async () => {
+    const path = await file("wrong.yaml", "lisen: 127.0.0.1:1\nnats:\n  replicas: 2\nturns:\n  deadline: soon\n");
+    const { code, stderr } = await runRelay(["check", "--config", path]);
+    expect(stderr).toContain("wrong.yaml:1: lisen: is not known here; did you mean listen?");
+    expect(stderr).toContain("wrong.yaml:3: nats.replicas: must be 1 or 3");
+    expect(stderr).toContain("wrong.yaml:5: turns.deadline: must be a duration");
+    expect(code).toBe(2);
+  });
+
+  it("finds nothing wrong with the file of the documentation", async () => {
+    const path = await file(
+      "good.yaml",
+      "listen: 127.0.0.1:0\nroles:\n  coding: { max_tokens: 5, tools: [{ name: x }] }\n",
+    );
+    expect(await runRelay(["check", "-c", path])).toMatchObject({ code: 0, stdout: `${path}: ok\n` });
+  });
+
+  it.each<[readonly string[], Readonly<Record<string, string>>, string]>([
+    [["serve", "--listn", "x"], {}, "unknown flag --listn"],
+    [["srve"], {}, 'unknown command "srve"'],
+    [["--listen", "0.0.0.0:0"], {}, "no loopback address"],
+    [["send", "--role", "coding", "x"], {}, "--session is missing"],
+    [["send", "--session", "a b", "--role", "coding", "x"], {}, "--session has up to 64"],
+    [["check"], { OUROCODUS_RELAY_PORT: "x" }, "OUROCODUS_RELAY_PORT"],
+    [["check"], { OUROCODUS_PING_INTERVAL: "soon" }, "needs seconds"],
+  ])("refuses %j with %j", async (args, env, text) => {
+    const { code, stderr } = await runRelay(args, env);
+    expect(stderr).toContain(text);
+    expect(code).toBe(2);
+  });
+});
+
+describe("a NATS that does not fit", () => {
+  it("ends with 6 where a stream has other settings, and names both", async () => {
+    await using first = await RelayProcess.start(nats.url);
+    expect(await first.stop()).toBe(0);
+    const path = await file("three.yaml", "nats: { replicas: 3 }\n");
+    const second = RelayProcess.spawn(nats.url, { args: ["--config", path] });
+    expect(await second.exited()).toBe(6);
+    expect(second.log).toContain("the stream RELAY_WORK has other settings: num_replicas: 1, not 3");
+  });
+
+  it("ends commands with 4 where no relay has made its streams, or NATS is not there", async () => {
+    const place = ["--session", "s", "--role", "r"];
+    const none = await runRelay(["send", ...place, "--nats-url", nats.url, "--stream-prefix", "OTHER", "x"]);
+    expect(none.stderr).toContain("NATS has no stream OTHER_WORK");
+    expect(none.code).toBe(4);
+    const away = await runRelay(["results", ...place, "--nats-url", "nats://127.0.0.1:1"]);
+    expect(away.stderr).toContain("cannot reach NATS at nats://127.0.0.1:1");
+    expect(away.code).toBe(4);
+  });
+
+  it("takes its port, address of NATS and heartbeat from the environment", async () => {
+    const env = {
+      ...{ OUROCODUS_NATS_URL: nats.url, OUROCODUS_PING_INTERVAL: "5", OUROCODUS_PONG_TIMEOUT: "2s" },
+    };
+    expect(await runRelay(["check"], env)).toMatchObject({ code: 0 });
+    expect(await runRelay(["dead", "ls"], env)).toMatchObject({ code: 0, stdout: "" });
+  });
+});
