@@ -25,7 +25,11 @@ export function checkTlsFolder(dir: string, crlPolicy: CrlPolicy): X509Certifica
     }).leaf;
   } catch (err) {
     if (!(err instanceof DomainError)) throw err;
-    throw new DomainError("invalid", `cannot serve with ${dir}: ${err.message}`, { cause: err });
+    const { hint } = err.fields;
+    throw new DomainError("invalid", `cannot serve with ${dir}: ${err.message}`, {
+      cause: err,
+      ...(hint !== undefined && { fields: { hint } }),
+    });
   }
 }
 

@@ -1,6 +1,7 @@
 import { createHash, createPrivateKey, type KeyObject, type X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { DomainError, errorText } from "../base/errors.ts";
+import { explainPem } from "./explain-pem.ts";
 import { certificatesOf, pemBlocks } from "./pem.ts";
 import { type RevocationList, revocationListsOf } from "./revocation-list.ts";
 import { type Standing, Trust, type TrustOptions } from "./trust.ts";
@@ -77,10 +78,7 @@ export function checkTls(
   options: TrustOptions = {},
 ): CheckedTls {
   const names = files.names ?? USUAL_NAMES;
-  const [leaf, ...chain] = read(names, "cert", () => certificatesOf(files.cert));
-  const key = read(names, "key", () => privateKeyOf(files.key));
-  if (!leaf.checkPrivateKey(key)) throw faultIn("key", "mismatch", `${names.key} is not the key of ${names.cert}`);
-  const cas = read(names, "ca", () => certificatesOf(files.ca));
+  const { leaf, chain, key, cas } = readOwnTls(files);
   const notCa = cas.find((ca) => !ca.ca);
   if (notCa) throw faultIn("ca", "untrusted", `${names.ca} contains a certificate that is not a CA's`);
   if (!isFor(leaf, side)) {
@@ -115,6 +113,26 @@ export function checkTls(
     listNumbers,
     ...(due.length > 0 && { listsDue: Math.min(...due) }),
   };
+}
+
+/**
+ * What certificate, key and CAs are, each readable and the key that of the certificate: what can be said of them before
+ * a peer is asked.
+ * @throws DomainError `invalid` as `checkTls`, with a hint how to mend the file where a command does
+ */
+function readOwnTls(files: TlsFiles) {
+  const names = files.names ?? USUAL_NAMES;
+  const [leaf, ...chain] = read(names, "cert", () => certificatesOf(files.cert), { text: files.cert });
+  const key = read(names, "key", () => privateKeyOf(files.key), { text: files.key });
+  if (!leaf.checkPrivateKey(key)) throw faultIn("key", "mismatch", `${names.key} is not the key of ${names.cert}`);
+  const cas = read(names, "ca", () => certificatesOf(files.ca), { text: files.ca });
+  return { leaf, chain, key, cas };
+}
+
+/** As `checkTls` of what can be judged without knowing the other side: a caller's own files. @throws as `checkTls` */
+export function checkOwnTls(files: TlsFiles): void {
+  readOwnTls(files);
+  usable(files);
 }
 
 /**
@@ -165,7 +183,7 @@ function checkLists(
   issuers: readonly X509Certificate[],
   now: number,
 ): readonly RevocationList[] {
-  const lists = read(names, "crl", () => revocationListsOf(pem), "crl");
+  const lists = read(names, "crl", () => revocationListsOf(pem), { reason: "crl" });
   for (const list of lists) {
     if (!issuers.some((issuer) => list.isSignedBy(issuer))) {
       throw faultIn("crl", "crl", `${names.crl} contains a list that no CA of ${names.ca} has signed`);
@@ -192,18 +210,27 @@ function privateKeyOf(pem: string): KeyObject {
 const PRIVATE_LABELS = ["PRIVATE KEY", "EC PRIVATE KEY", "RSA PRIVATE KEY"];
 
 /** What OpenSSL will say of them later, said now: keys or signatures too weak, for example. */
-function usable({ cert, key, ca }: CheckedTls["files"]): void {
+function usable({ cert, key, ca, names }: Pick<TlsFiles, "cert" | "key" | "ca" | "names">): void {
   try {
     createSecureContext({ cert, key, ca, minVersion: "TLSv1.3" });
   } catch (cause) {
-    throw fault("unusable", `cannot be used: ${errorText(cause)}`, cause);
+    const named = names === undefined ? "" : `${names.cert} or ${names.key} `;
+    throw fault("unusable", `${named}cannot be used: ${errorText(cause)}`, cause);
   }
 }
 
-function read<T>(names: TlsFileNames, file: TlsFileKind, parse: () => T, reason: TlsFault = "unreadable"): T {
+function read<T>(
+  names: TlsFileNames,
+  file: TlsFileKind,
+  parse: () => T,
+  { reason = "unreadable", text }: { readonly reason?: TlsFault; readonly text?: string },
+): T {
   try {
     return parse();
   } catch (cause) {
+    const known =
+      text === undefined ? undefined : explainPem(text, file === "key" ? "key" : "certificate", names[file]);
+    if (known !== undefined) throw faultIn(file, reason, `${names[file]} ${known.why}`, cause, known.hint);
     const why = cause instanceof DomainError ? cause.message : "not a PEM file of this kind";
     throw faultIn(file, reason, `${names[file]} cannot be used: ${why}`, cause);
   }
@@ -215,6 +242,12 @@ export function fault(reason: TlsFault, message: string, cause?: unknown): Domai
 }
 
 /** As `fault`, naming which of the files is to blame. */
-export function faultIn(file: TlsFileKind, reason: TlsFault, message: string, cause?: unknown): DomainError {
-  return new DomainError("invalid", message, { fields: { reason, file }, cause });
+export function faultIn(
+  file: TlsFileKind,
+  reason: TlsFault,
+  message: string,
+  cause?: unknown,
+  hint?: string,
+): DomainError {
+  return new DomainError("invalid", message, { fields: { reason, file, ...(hint && { hint }) }, cause });
 }

@@ -5,7 +5,7 @@ import { readTlsFiles } from "../../auth/tls/read-tls-files.ts";
 import { serverRevocation } from "../../auth/tls/server-revocation.ts";
 import { sessionClaim, trustDomainOf } from "../../auth/tls/session-name.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
-import type { TlsFiles } from "../../pki/tls-files.ts";
+import { checkOwnTls, type TlsFiles } from "../../pki/tls-files.ts";
 import type { ClientTls } from "../../rpc/common/tls.ts";
 
 /** Files given one by one, and the folder that has the rest. */
@@ -19,12 +19,12 @@ export interface TlsPaths {
 /**
  * Reads certificate, key and CA as they are now: from the folder (`tls.crt`, `tls.key`, `ca.crt`, optional `crl.pem`),
  * or from the files given one by one, which win. Undefined when nothing was given.
- * @throws DomainError `invalid` when one of the three is missing or cannot be read
+ * @throws DomainError `invalid` when one of the three is missing, cannot be read or used; it names the file
  */
 export async function readTls({ dir, ca, cert, key }: TlsPaths): Promise<TlsFiles | undefined> {
   const given = { "--cert": cert, "--key": key, "--ca": ca };
   if (Object.values(given).every((path) => path === undefined)) {
-    return dir === undefined ? undefined : readFolder(dir);
+    return dir === undefined ? undefined : checked(await readFolder(dir), (name) => join(dir, name));
   }
   const path = (file: string | undefined, name: string) => file ?? (dir === undefined ? undefined : join(dir, name));
   const [certText, keyText, caText] = await Promise.all([
@@ -33,7 +33,16 @@ export async function readTls({ dir, ca, cert, key }: TlsPaths): Promise<TlsFile
     read("--ca", path(ca, "ca.crt")),
   ]);
   const crl = dir === undefined ? undefined : await readIfThere(join(dir, "crl.pem"));
-  return { cert: certText, key: keyText, ca: caText, ...(crl !== undefined && { crl }) };
+  const files = { cert: certText, key: keyText, ca: caText, ...(crl !== undefined && { crl }) };
+  const named: Readonly<Record<string, string | undefined>> = { "tls.crt": cert, "tls.key": key, "ca.crt": ca };
+  return checked(files, (name) => path(named[name], name) ?? name);
+}
+
+/** A mistake in one's own files is told before anyone is called: a server could only say that it does not like them. */
+function checked(files: TlsFiles, pathOf: (name: string) => string): TlsFiles {
+  const names = { cert: pathOf("tls.crt"), key: pathOf("tls.key"), ca: pathOf("ca.crt"), crl: pathOf("crl.pem") };
+  checkOwnTls({ ...files, names });
+  return files;
 }
 
 /** Which session a certificate is to name. */
