@@ -1,23 +1,19 @@
-import type { Output } from "../../internal/cli/output.ts";
-import type { MainContext } from "../../internal/cli/run-main.ts";
+import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import { reportConfig } from "../../internal/config/report-config.ts";
 import { redactorWith } from "../../internal/daemon/daemon-tools.ts";
 import { checkNamed } from "./check/check.ts";
 import { checkProviders } from "./check/check-providers.ts";
-import type { BridgeCommand } from "./config.ts";
+import type { BridgeOptions } from "./config.ts";
 import { openBridgeFile } from "./file/read-bridge-file.ts";
 import { stdioProviders } from "./providers-of.ts";
-
-export type Printing = MainContext & { readonly out: Output; readonly err: Output };
-export type CheckCommand = Extract<BridgeCommand, { readonly type: "run" | "check" }>;
 
 /**
  * Prints all that is wrong with a configuration; 0: a bridge starts with it, 2: it does not. @throws as
  * `openBridgeFile`
  */
 export async function check(
-  { configPath, place }: CheckCommand,
-  { out, err, clock, signal }: Printing,
+  { configPath, place }: BridgeOptions,
+  { out, err, clock, signal }: CommandContext,
 ): Promise<number> {
   const file = openBridgeFile(configPath);
   const { config, findings } = file;

@@ -1,21 +1,35 @@
 import { describe, expect, it } from "vitest";
-import { readConfig } from "./config.ts";
+import { findCall } from "../../internal/cli/command/find-call.ts";
+import { describeHelp } from "../../test/support/help-of.ts";
+import { type BridgeOptions, readConfig } from "./config.ts";
+import { bridge } from "./program.ts";
 
-it("runs or checks the file that is named, by flag before environment", () => {
-  expect(readConfig(["--config", "a.yaml"], { GT_BRIDGE_CONFIG: "b.yaml" })).toMatchObject({
-    type: "run",
+type Env = Readonly<Record<string, string>>;
+
+/** The command that a line names, with its options. */
+async function read(argv: readonly string[], env: Env): Promise<{ type: string } & Partial<BridgeOptions>> {
+  const call = await findCall(bridge, argv, env);
+  if (call.type !== "run") return { type: call.type };
+  return { type: call.command.name, ...readConfig("bridge", call.given, env) };
+}
+
+it("runs or checks the file that is named, by flag before environment", async () => {
+  expect(await read(["--config", "a.yaml"], { GT_BRIDGE_CONFIG: "b.yaml" })).toMatchObject({
+    type: "bridge",
     configPath: "a.yaml",
   });
-  expect(readConfig(["check"], { GT_BRIDGE_CONFIG: "b.yaml" })).toMatchObject({ type: "check", configPath: "b.yaml" });
-  expect(readConfig(["check", "-c", "a.yaml"], {})).toMatchObject({ type: "check", configPath: "a.yaml" });
+  const fromEnv = { GT_BRIDGE_CONFIG: "b.yaml" };
+  expect(await read(["check"], fromEnv)).toMatchObject({ type: "check", configPath: "b.yaml" });
+  expect(await read(["check", "-c", "a.yaml"], {})).toMatchObject({ type: "check", configPath: "a.yaml" });
+  expect(await read(["-c", "a.yaml", "check"], {})).toMatchObject({ type: "check", configPath: "a.yaml" });
 });
 
 it.each([
   ["--help", "help"],
-  ["help", "help"],
   ["--version", "version"],
-])("answers %s without a configuration", (word, type) => {
-  expect(readConfig([word], {})).toEqual({ type });
+  ["version", "version"],
+])("answers %s without a configuration", async (word, type) => {
+  expect(await read([word], {})).toEqual({ type });
 });
 
 describe("refuses", () => {
@@ -24,9 +38,11 @@ describe("refuses", () => {
     ["an unknown word", ["serve", "-c", "x"], 'unexpected argument "serve"'],
     ["a word too many", ["check", "a.yaml"], 'unexpected argument "a.yaml"'],
     ["an unknown flag", ["--insecure"], "unknown flag --insecure"],
-  ])("%s", (_, argv, words) => {
-    expect(() => readConfig(argv, {})).toThrow(
+  ])("%s", async (_, argv, words) => {
+    await expect(read(argv, {})).rejects.toThrow(
       expect.objectContaining({ kind: "invalid", message: expect.stringContaining(words) }),
     );
   });
 });
+
+await describeHelp(bridge);

@@ -1,15 +1,12 @@
-import { DomainError } from "../../internal/base/errors.ts";
-import { parseFlags } from "../../internal/cli/flags.ts";
+import { noArguments, usageError } from "../../internal/cli/command/arguments.ts";
 
-export type BridgeCommand =
-  | { readonly type: "help" | "version" }
-  | {
-      readonly type: "run" | "check";
-      /** As it was given. */
-      readonly configPath: string;
-      readonly stateDir: string | undefined;
-      readonly place: Place;
-    };
+/** What `bridge` and `bridge check` are told. */
+export interface BridgeOptions {
+  /** As it was given. */
+  readonly configPath: string;
+  readonly stateDir: string | undefined;
+  readonly place: Place;
+}
 
 /** What the environment says of this machine and person. */
 export interface Place {
@@ -20,33 +17,20 @@ export interface Place {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-const specs = {
-  config: { type: "string", short: "c", env: "GT_BRIDGE_CONFIG" },
-  "state-dir": { type: "string", env: "GT_BRIDGE_STATE_DIR" },
-} as const;
-
-const HINT = "bridge --help shows examples";
+interface Line {
+  readonly values: { readonly config?: string; readonly "state-dir"?: string };
+  readonly positionals: readonly string[];
+  readonly rest?: readonly string[];
+}
 
 /**
- * What to do, from flags and environment.
+ * What to do, from flags and environment. `call` is the command.
  * @throws DomainError `invalid`, naming the flag
  */
-export function readConfig(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): BridgeCommand {
-  const { ask, values, positionals, rest = [] } = parseFlags(specs, argv, env);
-  if (ask !== undefined) return { type: ask };
-  const [word, ...others] = positionals;
-  if (word === "help" || word === "version") return { type: word };
-  const [stray] = [...(word === undefined || word === "check" ? [] : [word]), ...others, ...rest];
-  if (stray !== undefined) {
-    throw new DomainError("invalid", `unexpected argument ${JSON.stringify(stray)}`, { fields: { hint: HINT } });
-  }
-  if (values.config === undefined || values.config === "") {
-    throw new DomainError("invalid", "--config FILE is missing (or GT_BRIDGE_CONFIG)", { fields: { hint: HINT } });
-  }
-  return {
-    type: word === "check" ? "check" : "run",
-    configPath: values.config,
-    stateDir: values["state-dir"],
-    place: { home: env["HOME"], stateHome: env["XDG_STATE_HOME"], runtimeDir: env["XDG_RUNTIME_DIR"], env },
-  };
+export function readConfig(call: string, line: Line, env: Place["env"]): BridgeOptions {
+  noArguments(call, line);
+  const { config, "state-dir": stateDir } = line.values;
+  if (config === undefined || config === "") throw usageError(call, "--config FILE is missing (or GT_BRIDGE_CONFIG)");
+  const place = { home: env["HOME"], stateHome: env["XDG_STATE_HOME"], runtimeDir: env["XDG_RUNTIME_DIR"], env };
+  return { configPath: config, stateDir, place };
 }

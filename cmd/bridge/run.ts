@@ -1,6 +1,7 @@
+import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import { logWarnings, openDaemonTools } from "../../internal/daemon/daemon-tools.ts";
 import { checkNamed } from "./check/check.ts";
-import type { CheckCommand, Printing } from "./check.ts";
+import type { BridgeOptions } from "./config.ts";
 import { Daemon } from "./daemon.ts";
 import { openBridgeFile } from "./file/read-bridge-file.ts";
 import { stateFolderOf, takeStateFolder } from "./state-folder.ts";
@@ -9,7 +10,7 @@ import { stateFolderOf, takeStateFolder } from "./state-folder.ts";
  * Serves what a configuration says until the signal; 0 then.
  * @throws ConfigError with everything that is wrong with the configuration and with what it names
  */
-export async function run(command: CheckCommand, { clock, signal }: Printing): Promise<number> {
+export async function run(command: BridgeOptions, { clock, signal }: CommandContext): Promise<number> {
   const { configPath, stateDir, place } = command;
   const file = openBridgeFile(configPath);
   const { config, findings } = file;

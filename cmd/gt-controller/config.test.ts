@@ -1,40 +1,53 @@
 import { describe, expect, it } from "vitest";
+import { findCall } from "../../internal/cli/command/find-call.ts";
+import { describeHelp } from "../../test/support/help-of.ts";
 import { readConfig } from "./config.ts";
+import { gtController } from "./program.ts";
+
+/** The command that a line names, its flags and its settings. */
+async function read(argv: readonly string[], env: Readonly<Record<string, string>>) {
+  const call = await findCall(gtController, argv, env);
+  if (call.type !== "run") return { type: call.type };
+  const { name } = call.command;
+  const type = name === gtController.name ? "serve" : name;
+  const { values } = call.given;
+  return { type, values, ...readConfig(type === "serve" ? "" : type, call.given, env) };
+}
 
 describe("the command line of gt-controller", () => {
-  it("takes the cluster from the pod's environment, and names as the chart has them", () => {
+  it("takes the cluster from the pod's environment, and names as the chart has them", async () => {
     const env = { KUBERNETES_SERVICE_HOST: "10.0.0.1", KUBERNETES_SERVICE_PORT: "443", GT_NAMESPACE: "town" };
-    expect(readConfig(["init-ca", "--config", "c.yaml"], env)).toMatchObject({
+    expect(await read(["init-ca", "--config", "c.yaml"], env)).toMatchObject({
       type: "init-ca",
       namespace: "town",
       release: "gastown",
-      client: "admin",
+      values: {},
       kubeconfig: undefined,
       apiServer: { host: "10.0.0.1", port: "443" },
     });
   });
 
-  it("serves without a command, as the replica that the pod's name says", () => {
+  it("serves without a command, as the replica that the pod's name says", async () => {
     const env = { GT_CONTROLLER_CONFIG: "c.yaml", GT_POD_NAME: "gastown-0", KUBECONFIG: "k" };
-    expect(readConfig([], env)).toMatchObject({
+    expect(await read([], env)).toMatchObject({
       type: "serve",
       podName: "gastown-0",
       kubeconfig: "k",
       configFile: "c.yaml",
     });
-    expect(readConfig(["check", "--config", "d.yaml"], env)).toMatchObject({ type: "check", configFile: "d.yaml" });
+    expect(await read(["check", "--config", "d.yaml"], env)).toMatchObject({ type: "check", configFile: "d.yaml" });
   });
 
-  it("only reports of the CA's replacement where that is asked for", () => {
+  it("only reports of the CA's replacement where that is asked for", async () => {
     const rotate = ["rotate-ca", "--config", "c.yaml"];
-    expect(readConfig(rotate, {})).toMatchObject({ type: "rotate-ca", onlyReport: false });
-    expect(readConfig([...rotate, "--progress"], {})).toMatchObject({ type: "rotate-ca", onlyReport: true });
+    expect(await read(rotate, {})).toMatchObject({ type: "rotate-ca", values: {} });
+    expect(await read([...rotate, "--progress"], {})).toMatchObject({ type: "rotate-ca", values: { progress: true } });
   });
 
-  it("has the log level of the flag, and without it none, so that the file's applies", () => {
+  it("has the log level of the flag, and without it none, so that the file's applies", async () => {
     const serve = ["--config", "c.yaml"];
-    expect(readConfig([...serve, "--log-level", "debug"], {})).toMatchObject({ type: "serve", logLevel: "debug" });
-    expect(readConfig(serve, {})).toMatchObject({ type: "serve", logLevel: undefined });
+    expect(await read([...serve, "--log-level", "debug"], {})).toMatchObject({ type: "serve", logLevel: "debug" });
+    expect(await read(serve, {})).toMatchObject({ type: "serve", logLevel: undefined });
   });
 
   it.for([
@@ -45,9 +58,11 @@ describe("the command line of gt-controller", () => {
     [["uninstall", "--config", "c", "now"], /unexpected argument "now"/],
     [["uninstall", "--config", "c", "--timeout", "4"], /--timeout/],
     [["init-ca", "--config", "c", "--log-level", "loud"], /--log-level takes debug/],
-  ] as const)("refuses %j", ([argv, message]) => {
-    expect(() => readConfig(argv, {})).toThrow(
+  ] as const)("refuses %j", async ([argv, message]) => {
+    await expect(read(argv, {})).rejects.toThrow(
       expect.objectContaining({ kind: "invalid", message: expect.stringMatching(message) }),
     );
   });
 });
+
+await describeHelp(gtController);

@@ -1,13 +1,14 @@
 import { hostname } from "node:os";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { LogLevel } from "../../internal/base/logger.ts";
-import { parseFlags } from "../../internal/cli/flags.ts";
-import { nearestName } from "../../internal/cli/nearest-name.ts";
+import { noArguments, usageError } from "../../internal/cli/command/arguments.ts";
+import type { Given } from "../../internal/cli/command/command.ts";
+import type { CLUSTER_FLAGS } from "./flags.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** The cluster settings that every command takes. */
-export interface ClusterFlags {
+/** The settings that every command takes. */
+export interface ClusterOptions {
   readonly configFile: string;
   /** Of the controllers. */
   readonly namespace: string;
@@ -22,53 +23,24 @@ export interface ClusterFlags {
   readonly env: Env;
   /** Undefined: the flag is not given. */
   readonly logLevel: LogLevel | undefined;
-  /** Name of the first client. */
-  readonly client: string;
+  /** Of this replica. */
+  readonly podName: string;
 }
 
-export type Command =
-  | { readonly type: "help" | "version" }
-  /** `check`: only say what is wrong with the configuration. `podName`: of this replica. */
-  | (ClusterFlags & { readonly type: "serve" | "check"; readonly podName: string })
-  /** `project`: undefined: the project of the first namespace. */
-  | (ClusterFlags & { readonly type: "init-ca"; readonly project: string | undefined })
-  /** `onlyReport`: begins nothing. */
-  | (ClusterFlags & { readonly type: "rotate-ca"; readonly onlyReport: boolean })
-  | (ClusterFlags & { readonly type: "uninstall"; readonly timeoutMs: number; readonly isHook: boolean });
-
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
-const COMMANDS = ["check", "init-ca", "rotate-ca", "uninstall"] as const;
-
-const specs = {
-  config: { type: "string", env: "GT_CONTROLLER_CONFIG" },
-  namespace: { type: "string", env: "GT_NAMESPACE" },
-  release: { type: "string" },
-  kubeconfig: { type: "string", env: "KUBECONFIG" },
-  context: { type: "string" },
-  "log-level": { type: "string" },
-  client: { type: "string" },
-  project: { type: "string" },
-  timeout: { type: "duration" },
-  hook: { type: "boolean" },
-  progress: { type: "boolean" },
-} as const;
 
 /**
- * The command from the line and the environment.
+ * The settings from the line and the environment. `command` is the word on the line, empty for the controller itself.
  * @throws DomainError `invalid`, naming the flag
  */
-export function readConfig(argv: readonly string[], env: Env): Command {
-  const { ask, values, positionals, rest } = parseFlags(specs, argv, env);
-  if (ask !== undefined) return { type: ask };
-  const [word = "", ...more] = [...positionals, ...(rest ?? [])];
-  if (word === "help" || word === "version") return { type: word };
-  const type = word === "" ? "serve" : COMMANDS.find((name) => name === word);
-  if (type === undefined) throw unknownCommand(word);
-  if (more[0] !== undefined) throw invalid(`unexpected argument ${JSON.stringify(more[0])}`);
+export function readConfig(command: string, line: Given<typeof CLUSTER_FLAGS>, env: Env): ClusterOptions {
+  const call = `gt-controller ${command}`.trimEnd();
+  const { values } = line;
+  noArguments(call, line);
   if (!values.config)
-    throw invalid(type === "serve" ? "--config FILE or a command is missing" : `${type} needs --config`);
+    throw usageError(call, command === "" ? "--config FILE or a command is missing" : `${command} needs --config`);
   const [host, port] = [env["KUBERNETES_SERVICE_HOST"], env["KUBERNETES_SERVICE_PORT"]];
-  const flags = {
+  return {
     configFile: values.config,
     namespace: values.namespace ?? "gastown-system",
     release: values.release ?? "gastown",
@@ -77,25 +49,12 @@ export function readConfig(argv: readonly string[], env: Env): Command {
     apiServer: host ? { host, port: port ?? "443" } : undefined,
     env,
     logLevel: values["log-level"] === undefined ? undefined : levelOf(values["log-level"]),
-    client: values.client ?? "admin",
+    podName: env["GT_POD_NAME"] || hostname(),
   };
-  if (type === "serve" || type === "check") return { type, ...flags, podName: env["GT_POD_NAME"] || hostname() };
-  if (type === "init-ca") return { type, ...flags, project: values.project };
-  if (type === "rotate-ca") return { type, ...flags, onlyReport: values.progress ?? false };
-  return { type, ...flags, timeoutMs: values.timeout ?? 240_000, isHook: values.hook ?? false };
 }
 
 function levelOf(word: string): LogLevel {
   const level = LEVELS.find((known) => known === word);
-  if (level === undefined) throw invalid(`--log-level takes ${LEVELS.join(", ")}, not ${JSON.stringify(word)}`);
-  return level;
-}
-
-function unknownCommand(word: string): DomainError {
-  const near = nearestName(word, COMMANDS);
-  return invalid(`unknown command ${JSON.stringify(word)}`, near && `did you mean ${near}?`);
-}
-
-function invalid(message: string, hint = "gt-controller --help lists the commands and flags"): DomainError {
-  return new DomainError("invalid", message, { fields: { hint } });
+  if (level !== undefined) return level;
+  throw new DomainError("invalid", `--log-level takes ${LEVELS.join(", ")}, not ${JSON.stringify(word)}`);
 }

@@ -1,7 +1,7 @@
 import { printable } from "../../internal/base/printable-text.ts";
 import { SecretClient } from "../../internal/controller/certificates/secret-client.ts";
 import { setUp } from "../../internal/controller/certificates/set-up.ts";
-import type { Command } from "./config.ts";
+import type { ClusterOptions } from "./config.ts";
 import type { CommandContext } from "./context.ts";
 import { chartNames } from "./names.ts";
 import { openCluster, readConfigFile } from "./open-cluster.ts";
@@ -9,11 +9,14 @@ import { openCluster, readConfigFile } from "./open-cluster.ts";
 /** Of tokens, where neither the configuration nor gt names another. */
 const DEFAULT_AUDIENCE = "bridge";
 
+/** `project`: undefined: the project of the first namespace. */
+interface InitOptions extends ClusterOptions {
+  readonly client: string;
+  readonly project: string | undefined;
+}
+
 /** Makes what the cluster is missing before its first caller can do anything, and prints what to do next. */
-export async function initCa(
-  context: CommandContext,
-  command: Command & { readonly type: "init-ca" },
-): Promise<number> {
+export async function initCa(context: CommandContext, command: InitOptions): Promise<number> {
   const { clock, logger, signal, out } = context;
   const { settings, auth } = await readConfigFile(command.configFile);
   const { namespace, release, client } = command;
@@ -32,7 +35,7 @@ export async function initCa(
 }
 
 function nextSteps(
-  { namespace, release, client }: Command & { readonly type: "init-ca" },
+  { namespace, release, client }: InitOptions,
   secret: string,
   { project, audience }: { readonly project: string; readonly audience: string },
 ): readonly string[] {

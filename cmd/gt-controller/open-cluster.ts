@@ -5,7 +5,7 @@ import { readRegularFile } from "../../internal/files/regular-file.ts";
 import { type Credentials, inClusterCredentials } from "../../internal/kube/access/credentials.ts";
 import { kubeconfigCredentials } from "../../internal/kube/access/kubeconfig.ts";
 import { KubeTransport } from "../../internal/kube/transport.ts";
-import type { ClusterFlags } from "./config.ts";
+import type { ClusterOptions } from "./config.ts";
 import { type ControllerConfig, readControllerConfig } from "./controller-config.ts";
 
 /** The cluster, held open until it is disposed of. */
@@ -15,7 +15,7 @@ export interface OpenCluster extends AsyncDisposable {
 
 /** @throws DomainError `invalid` outside a pod without a kubeconfig, and for a kubeconfig that cannot be used */
 export async function openCluster(
-  flags: ClusterFlags,
+  flags: ClusterOptions,
   deps: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<OpenCluster> {
   const api = new KubeTransport({ ...deps, credentials: await credentialsOf(flags) });
@@ -42,7 +42,7 @@ export async function readConfigFile(path: string): Promise<ControllerConfig> {
 }
 
 /** @throws DomainError `invalid` outside a pod without a kubeconfig, and for a kubeconfig that cannot be used */
-export async function credentialsOf({ kubeconfig, context, apiServer, env }: ClusterFlags): Promise<Credentials> {
+export async function credentialsOf({ kubeconfig, context, apiServer, env }: ClusterOptions): Promise<Credentials> {
   if (kubeconfig !== undefined) return await kubeconfigCredentials(kubeconfig, context, env);
   if (apiServer !== undefined) return inClusterCredentials(apiServer.host, apiServer.port);
   throw new DomainError("invalid", "this program is not running in a pod", {

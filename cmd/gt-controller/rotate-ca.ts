@@ -5,7 +5,7 @@ import { changesOf } from "../../internal/controller/certificates/ca-rotator.ts"
 import { readCaSecret } from "../../internal/controller/certificates/ca-secret.ts";
 import { introduceSuccessor } from "../../internal/controller/certificates/ca-successor.ts";
 import { SecretClient } from "../../internal/controller/certificates/secret-client.ts";
-import type { Command } from "./config.ts";
+import type { ClusterOptions } from "./config.ts";
 import type { CommandContext } from "./context.ts";
 import { openCluster, readConfigFile } from "./open-cluster.ts";
 
@@ -15,7 +15,7 @@ import { openCluster, readConfigFile } from "./open-cluster.ts";
  */
 export async function rotateCa(
   { clock, logger, signal, out }: CommandContext,
-  command: Command & { readonly type: "rotate-ca" },
+  command: ClusterOptions & { readonly onlyReport: boolean },
 ): Promise<number> {
   const { settings } = await readConfigFile(command.configFile);
   const { namespace, secret: name, keepPreviousMs } = settings.ca;

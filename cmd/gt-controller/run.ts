@@ -1,17 +1,15 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../internal/base/clock.ts";
 import { logWarnings, openDaemonTools } from "../../internal/daemon/daemon-tools.ts";
-import type { Command } from "./config.ts";
+import type { ClusterOptions } from "./config.ts";
 import { Controller } from "./controller.ts";
 import { credentialsOf } from "./open-cluster.ts";
 import { openConfig } from "./open-config.ts";
 import { ServerTlsFolder } from "./server-tls-folder.ts";
 
-type RunCommand = Extract<Command, { readonly type: "serve" | "check" }>;
-
 /** Serves what a configuration says until the signal; 0 then. */
 export async function run(
-  command: RunCommand,
+  command: ClusterOptions,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<number> {
   const { configFile, namespace, podName, logLevel, env } = command;

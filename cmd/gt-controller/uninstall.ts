@@ -2,7 +2,7 @@ import { printable } from "../../internal/base/printable-text.ts";
 import { SecretClient } from "../../internal/controller/certificates/secret-client.ts";
 import { isHelmRelease, tearDown } from "../../internal/controller/certificates/tear-down.ts";
 import { LEASE_NAME } from "../../internal/controller/pods/settings.ts";
-import type { Command } from "./config.ts";
+import type { ClusterOptions } from "./config.ts";
 import type { CommandContext } from "./context.ts";
 import { chartNames } from "./names.ts";
 import { openCluster, readConfigFile } from "./open-cluster.ts";
@@ -13,7 +13,7 @@ import { openCluster, readConfigFile } from "./open-cluster.ts";
  */
 export async function uninstall(
   context: CommandContext,
-  command: Command & { readonly type: "uninstall" },
+  command: ClusterOptions & { readonly client: string; readonly timeoutMs: number; readonly isHook: boolean },
 ): Promise<number> {
   const { clock, logger, signal, out } = context;
   const { settings } = await readConfigFile(command.configFile);

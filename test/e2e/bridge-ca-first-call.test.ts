@@ -1,6 +1,5 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { help as bridgeHelp } from "../../cmd/bridge/help.ts";
 import { CaSandbox } from "../support/bridge/bridge-ca.ts";
 import { freePort } from "../support/bridge/free-port.ts";
 
@@ -17,6 +16,7 @@ it("a new user gets from bridge-ca --help and bridge --help alone to the first a
       .replaceAll("bridge.example.com:9445", `localhost:${port}`)
       .replaceAll("bridge.example.com", "localhost")
       .replaceAll("192.168.1.10", "127.0.0.1");
+  const bridgeHelp = await sandbox.ok("bridge --help");
   const yaml = indented(
     bridgeHelp.slice(bridgeHelp.indexOf("A configuration"), bridgeHelp.indexOf("Paths are relative")),
   )

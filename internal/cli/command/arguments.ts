@@ -17,6 +17,15 @@ export function takeArguments(
   return given;
 }
 
+/** For a command that takes flags only. @throws DomainError `invalid` for the first argument */
+export function noArguments(
+  call: string,
+  { positionals, rest = [] }: { readonly positionals: readonly string[]; readonly rest?: readonly string[] },
+): void {
+  const [stray] = [...positionals, ...rest];
+  if (stray !== undefined) throw usageError(call, `unexpected argument ${JSON.stringify(stray)}`);
+}
+
 /** A call that the command does not take, with where to read how it is called. */
 export function usageError(call: string, message: string, hint = `${call} --help shows its usage`): DomainError {
   return new DomainError("invalid", message, { fields: { hint } });

@@ -41,7 +41,14 @@ export async function findCall(program: Program, argv: readonly string[], env: E
   }
   const { ask, ...given } = parseFlags(node.flags, rest, env);
   if (ask === "version") return { type: "version" };
-  return ask === "help" ? { type: "help", of } : { type: "run", command: node, given, argv: rest };
+  if (ask === "help") return { type: "help", of };
+  const [word] = given.positionals;
+  if (word !== undefined && node.completion.length === 0) {
+    const { isNearly, unknownCommand } = await import("./unknown-word.ts");
+    const names = Object.keys(of.below);
+    if (isNearly(word, names)) throw unknownCommand(of.call, word, names);
+  }
+  return { type: "run", command: node, given, argv: rest };
 }
 
 /** The index of the word that could name a command below. */

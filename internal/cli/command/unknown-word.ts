@@ -12,6 +12,11 @@ export function unknownCommand(call: string, name: string, known: readonly strin
   return new DomainError("invalid", `unknown command ${JSON.stringify(name)}`, { fields: { hint } });
 }
 
+/** Whether a word that a command cannot take was probably one of these names. */
+export function isNearly(word: string, names: readonly string[]): boolean {
+  return nearestName(word, names) !== undefined;
+}
+
 /** The fault in a line that names none of the commands: a flag that none of them takes, else its word. */
 export function unknownWord(call: string, argv: readonly string[], below: readonly CommandNode[]): DomainError {
   const flags = below.map((node) => (isCommand(node) ? node.flags : {}));
