@@ -8,8 +8,8 @@ import { chartNames } from "./names.ts";
 import { openCluster, readConfigFile } from "./open-cluster.ts";
 
 /**
- * Stops the controllers and deletes what they made, before the chart's own objects go. As Helm's hook it does so for a
- * release of Helm's only.
+ * Stops the controllers and deletes the pods and Secrets that they made, before the chart's own objects go. The CA
+ * stays: callers' certificates are of it. As Helm's hook it does so for a release of Helm's only.
  */
 export async function uninstall(
   context: CommandContext,
@@ -29,7 +29,6 @@ export async function uninstall(
     secrets: [
       { namespace, name: clientSecret },
       { namespace, name: issuersSecret },
-      { namespace: settings.ca.namespace, name: settings.ca.secret },
     ],
     timeoutMs,
   };
@@ -39,5 +38,7 @@ export async function uninstall(
   }
   await tearDown({ api: cluster.api, secrets: new SecretClient(cluster.api), clock, logger }, wish, signal);
   out.line(printable`the controllers are stopped, and the pods and Secrets that they created are deleted`);
+  const { ca } = settings;
+  out.line(printable`the CA stays; to delete it: kubectl -n ${ca.namespace} delete secret ${ca.secret}`);
   return 0;
 }

@@ -15,8 +15,9 @@ import { CHART, configIn, Helm, manifestsOf } from "../support/cluster/helm.ts";
 import { plainPod } from "../support/cluster/plain-pod.ts";
 import { rulesOf } from "../support/cluster/rules-of.ts";
 import { until } from "../support/sidecar/sidecar.ts";
+import { chartUpgrades } from "./chart-upgrades.ts";
 
-const LIMIT_MS = 120_000;
+const LIMIT_MS = 300_000;
 const SYSTEM = "gastown-system";
 const AGENTS = "gastown-agents";
 const ADOPTING = "adopting-agents";
@@ -136,16 +137,9 @@ describe("the chart on a real API server", () => {
   it("lets accounts that a namespace lists make pods to be adopted there, and only there", async (context) => {
     const found = await here(context);
     for (const namespace of [AGENTS, ADOPTING]) {
-      await found.kubectl(["-n", namespace, "create", "role", "deploy", "--verb=create", "--resource=pods"]);
-      await found.kubectl([
-        "-n",
-        namespace,
-        "create",
-        "rolebinding",
-        "deploy",
-        "--role=deploy",
-        "--serviceaccount=ci:deployer",
-      ]);
+      const make = ["-n", namespace, "create"];
+      await found.kubectl([...make, "role", "deploy", "--verb=create", "--resource=pods"]);
+      await found.kubectl([...make, "rolebinding", "deploy", "--role=deploy", "--serviceaccount=ci:deployer"]);
     }
     const pod = plainPod("adopted", { "gastown.io/agent": "toast" });
     await create(ADOPTING, pod, as(DEPLOYER));
@@ -292,7 +286,10 @@ describe("the chart on a real API server", () => {
     );
   });
 
-  it("goes without a trace of its own; others' pods stay, and so does the namespace where they live", {
+  const upgraded = { here, helm: () => helm, dir: () => dir, values };
+  chartUpgrades(upgraded, (namespace) => create(namespace, sessionPod("kept", "demo"), as(CONTROLLER)));
+
+  it("goes without a trace of its own; the CA, others' pods and the namespaces stay", {
     timeout: LIMIT_MS,
   }, async (context) => {
     const found = await here(context);
@@ -302,7 +299,7 @@ describe("the chart on a real API server", () => {
     await controllerAs(`system:serviceaccount:${SYSTEM}:gastown-uninstall`, "uninstall", "--timeout", "60s");
     const ours = async () =>
       await found.kubectl(["get", "pods,secrets", "-A", "-l", "app.kubernetes.io/managed-by=gastown", "-o", "name"]);
-    expect((await ours()).trim()).toBe("");
+    expect((await ours()).trim()).toBe("secret/gastown-ca");
     await found.kubectl(["delete", "-f", "-"], accounts.map((one) => JSON.stringify(one)).join("\n---\n"));
     await helm.run("uninstall", "gastown", "-n", SYSTEM, "--no-hooks");
     const kinds =
@@ -310,6 +307,7 @@ describe("the chart on a real API server", () => {
     const left = async () =>
       (await found.kubectl(["get", kinds, "-A", "-l", "app.kubernetes.io/instance=gastown", "-o", "name"])).trim();
     await until("nothing left", 60_000, async () => (await left()) === "" || undefined);
+    for (const name of ["gastown-ca", AGENTS]) await found.kubectl(["get", "namespace", name, "-o", "name"]);
     expect(await found.kubectl(["-n", ADOPTING, "get", "pod", "adopted", "-o", "name"])).toContain("adopted");
   });
 

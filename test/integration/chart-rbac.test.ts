@@ -24,14 +24,13 @@ const RIGHTS = [
   ["gastown", CA, "secrets", ["get", "patch"]],
   ["gastown", CA, "events", ["create"]],
   ["gastown", SYSTEM, "leases", ["create", "get", "update"]],
-  ["gastown-setup", SYSTEM, "secrets", ["create", "get", "update"]],
+  ["gastown-setup", SYSTEM, "secrets", ["create", "get", "patch"]],
   ["gastown-setup", CA, "secrets", ["create", "get"]],
   ["gastown-uninstall", SYSTEM, "deployments/scale", ["patch"]],
   ["gastown-uninstall", SYSTEM, "deployments", ["get"]],
   ["gastown-uninstall", SYSTEM, "pods", ["list"]],
   ["gastown-uninstall", SYSTEM, "secrets", ["get", "delete"]],
   ["gastown-uninstall", SYSTEM, "leases", ["delete"]],
-  ["gastown-uninstall", CA, "secrets", ["get", "delete"]],
   ["gastown-uninstall", AGENTS, "pods", ["list", "delete"]],
 ] as const;
 const EACH = RIGHTS.flatMap(([account, namespace, resource, verbs]) =>

@@ -35,6 +35,64 @@
 {{- end }}
 {{- end }}
 
+{{/*
+What an upgrade would destroy or leave without a controller, by what the cluster has now: the configuration in use, and the pods
+of sessions. Where the chart is only rendered nothing is looked up, and nothing is refused.
+*/}}
+{{- define "gastown.upgradeChecks" -}}
+{{- $ns := .Release.Namespace }}
+{{- range (lookup "v1" "ConfigMap" $ns "").items }}
+{{- $release := dig "annotations" "meta.helm.sh/release-name" "" .metadata }}
+{{- if and (eq $release $.Release.Name) (hasKey (default dict .data) "controller.yaml") }}
+{{- $now := get .data "controller.yaml" | fromYaml }}
+{{- include "gastown.keptTrust" (dict "root" $ "now" $now) }}
+{{- range $now.namespaces }}
+{{- include "gastown.keptNamespace" (dict "root" $ "now" .) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Fails where every certificate, of callers and of running sessions, would end: (dict "root" $ "now" CONFIG). */}}
+{{- define "gastown.keptTrust" -}}
+{{- $values := .root.Values }}
+{{- $was := .now.trust_domain }}
+{{- $ca := .now.ca }}
+{{- if ne $was $values.trustDomain }}
+{{- fail (printf "trustDomain: this release has %s, and with %s no running session and no caller would be trusted. Keep it; or begin again: helm uninstall %s -n %s && kubectl -n %s delete secret %s, then helm install" $was $values.trustDomain .root.Release.Name .root.Release.Namespace $ca.namespace $ca.secret) }}
+{{- end }}
+{{- if or (ne $ca.namespace $values.ca.namespace) (ne $ca.secret $values.ca.secretName) }}
+{{- if not (lookup "v1" "Secret" $values.ca.namespace $values.ca.secretName) }}
+{{- fail (printf "ca: this release's CA is the Secret %s/%s, and a new one in %s/%s would trust no caller. Copy that Secret there first; to replace the CA: gt-controller rotate-ca" $ca.namespace $ca.secret $values.ca.namespace $values.ca.secretName) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Fails where sessions run that the values would orphan or give to another project: (dict "root" $ "now" NAMESPACE). */}}
+{{- define "gastown.keptNamespace" -}}
+{{- $next := dict }}
+{{- range .root.Values.namespaces }}{{ $_ := set $next .name . }}{{ end }}
+{{- $name := .now.name }}
+{{- $change := "" }}
+{{- if not (hasKey $next $name) }}
+{{- $change = "is left out" }}
+{{- else if ne .now.project (get $next $name).project }}
+{{- $change = printf "would belong to project %s instead of %s" (get $next $name).project .now.project }}
+{{- else if ne (default false .now.plaintext) (default false (get $next $name).plaintext) }}
+{{- $change = printf "would change plaintext to %v" (default false (get $next $name).plaintext) }}
+{{- end }}
+{{- if $change }}
+{{- $found := list }}
+{{- range (lookup "v1" "Pod" $name "").items }}
+{{- $labels := default dict .metadata.labels }}
+{{- if hasKey $labels "gastown.io/agent" }}{{ $found = append $found (get $labels "gastown.io/session" | default .metadata.name) }}{{ end }}
+{{- end }}
+{{- if $found }}
+{{- fail (printf "namespaces: %s %s, and %d session(s) there would lose their controller: %s. End them first: kubectl -n %s delete pods -l gastown.io/agent" $name $change (len $found) ($found | sortAlpha | join ", " | trunc 200) $name) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* Fails for a duration that is too short or too long: (list KEY DURATION LEAST MOST). */}}
 {{- define "gastown.duration" -}}
 {{- $given := include "gastown.milliseconds" (index . 1) | float64 }}

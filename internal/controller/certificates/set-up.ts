@@ -46,7 +46,7 @@ const RENEW_AFTER = 2 / 3;
 /**
  * Makes the CA, the first client's certificate and the key of its tokens, as far as they are missing. What is there is
  * kept, a CA always; a client's certificate that ends soon or is of another CA is made again, with the key of its
- * tokens kept. Runs that overlap or are cut off leave what the next one completes.
+ * tokens kept, and what else there is in its Secret. Runs that overlap or are cut off leave what the next completes.
  * @throws DomainError `precondition` for a Secret that is there and cannot be used; errors of the cluster's API
  */
 export async function setUp(deps: SetUpDeps, wish: SetUpWish, signal: AbortSignal): Promise<SetUpReport> {
@@ -77,12 +77,11 @@ async function ensureClient(
   if (found !== undefined && isClientCurrent(found, ca, clock.now())) return { jwtKey: jwtKeyOf(found), step: "kept" };
   const jwtKey = found?.data["jwt.key"] ?? privateKeyPem((await newTokenKeyPair()).privateKey);
   const data = { ...(await newClient(wish, ca, clock.now())), "jwt.key": jwtKey };
-  const content = { name: clientSecret, labels: OURS, data };
   if (found !== undefined) {
-    await secrets.replace(namespace, content, found, signal);
+    await secrets.patch(namespace, clientSecret, data, found, signal);
     return { jwtKey, step: "renewed" };
   }
-  const other = await createOrGet(secrets, namespace, content, signal);
+  const other = await createOrGet(secrets, namespace, { name: clientSecret, labels: OURS, data }, signal);
   return other === undefined ? { jwtKey, step: "made" } : { jwtKey: jwtKeyOf(other), step: "kept" };
 }
 
@@ -94,7 +93,6 @@ async function newClient({ client, trustDomain }: SetUpWish, ca: CaMaterial, now
   return { "tls.crt": `${pem}${ca.chain}`, "tls.key": privateKeyPem(keys.privateKey), "ca.crt": ca.bundle };
 }
 
-/** Public keys of other issuers in the Secret are kept. */
 async function ensureIssuer(
   { secrets }: SetUpDeps,
   { namespace, issuersSecret, client }: SetUpWish,
@@ -107,8 +105,7 @@ async function ensureIssuer(
     (await createOrGet(secrets, namespace, { name: issuersSecret, labels: OURS, data: entry }, signal));
   if (found === undefined) return "made";
   if (found.data[`${client}.pub`] === entry[`${client}.pub`]) return "kept";
-  const content = { name: issuersSecret, labels: OURS, data: { ...found.data, ...entry } };
-  await secrets.replace(namespace, content, found, signal);
+  await secrets.patch(namespace, issuersSecret, entry, found, signal);
   return "renewed";
 }
 

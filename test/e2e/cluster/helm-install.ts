@@ -267,11 +267,20 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     await until("no pod and no Secret", 90_000, async () => (await left()).trim() === "" || undefined);
   });
 
-  it("is uninstalled with a live session, and leaves nothing", { timeout: LIMIT_MS }, async (context) => {
+  it("is uninstalled with a live session, and leaves only the namespaces, which go by the command of its notes", {
+    timeout: LIMIT_MS,
+  }, async (context) => {
     const found = await here(context);
     await forward?.stop();
     forward = undefined;
     await helm.run("uninstall", "gastown", "-n", SYSTEM, "--wait", "--timeout", "240s");
+    const pods = async () => (await found.kubectl(["-n", AGENTS, "get", "pods,secrets", "-o", "name"])).trim();
+    await until("no pod and no Secret of ours", 90_000, async () => (await pods()) === "" || undefined);
+    expect(await found.kubectl(["-n", "gastown-ca", "get", "secret", "gastown-ca", "-o", "name"])).toContain(
+      "gastown-ca",
+    );
+    const command = /^ {2}kubectl (delete namespace .*)$/m.exec(notes)?.[1] ?? "";
+    await found.kubectl(command.split(" "));
     const namespaces = async () =>
       (await found.kubectl(["get", "namespaces", "-o", "name"])).match(/gastown-(?:agents|ca)/);
     await until("no namespace of ours", 90_000, async () => (await namespaces()) === null || undefined);
