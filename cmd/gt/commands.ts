@@ -36,6 +36,7 @@ export const gt: Program = {
     stop: async () => (await import("./stop/stop.ts")).stop,
     token: async () => (await import("./token/token.ts")).token,
     agents: async () => (await import("./agents/agents.ts")).agents,
+    threads: async () => (await import("./threads/threads.ts")).threads,
     config: async () => (await import("./config/config.ts")).config,
   },
 };

@@ -31,6 +31,10 @@ import { PostLimiter } from "../../internal/threads/service/post-limiter.ts";
 import { ChangesFeed } from "../../internal/threads/store/changes-feed.ts";
 import type { DatabaseAddress } from "../../internal/threads/store/database.ts";
 import { checkSchema, migrate } from "../../internal/threads/store/migrate.ts";
+import { PgWakes } from "../../internal/threads/store/pg-wakes.ts";
+import { LocalRuntimes } from "../../internal/threads/wake/local-runtimes.ts";
+import { WakeWorker, type WakeWorkerDeps } from "../../internal/threads/wake/wake-worker.ts";
+import { runtimeFolder } from "../../internal/files/private-folder.ts";
 import { PgStore } from "../../internal/threads/store/pg-store.ts";
 import type { ServeCommand } from "./config.ts";
 import { databasePlace, openDatabase } from "./database-place.ts";
@@ -138,7 +142,18 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCom
       });
     },
   };
-  await runTasks(signal, [changes, keys, holds, server, healthServer, ready]);
+  const worker = wakeWorker(command, { clock, logger, store, wakes: new PgWakes(pool), changes });
+  await runTasks(signal, [changes, keys, holds, server, healthServer, ready, ...worker]);
+}
+
+function wakeWorker(
+  { runtime, runtimeDir }: ServeCommand,
+  deps: Omit<WakeWorkerDeps, "runtimes">,
+): readonly Task[] {
+  if (runtime === "none") return [];
+  const uid = process.getuid?.() ?? 0;
+  const folder = runtimeFolder({ uid, ...(runtimeDir !== undefined && { xdgRuntimeDir: runtimeDir }) });
+  return [new WakeWorker({ ...deps, runtimes: new LocalRuntimes(deps.clock, folder) })];
 }
 
 function localKeyFiles({ stateDir, workspace }: ServeCommand) {

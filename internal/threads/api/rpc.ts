@@ -1,23 +1,17 @@
-import {
-  type DescMessage,
-  type DescMethod,
-  fromJson,
-  type JsonValue,
-  type Message,
-  ScalarType,
-  toJson,
-} from "@bufbuild/protobuf";
+import { type DescMethod, fromJson, type JsonValue, type Message } from "@bufbuild/protobuf";
 import { type ContextKey, createContextKey, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
 import { bearerOf } from "../../auth/bearer.ts";
 import { DomainError } from "../../base/errors.ts";
 import { ThreadsService } from "../../gen/threads/v1/threads_pb.ts";
+import { plainJson } from "../../rpc/common/plain-json.ts";
 import type { Routes } from "../../rpc/server/adapter.ts";
 import { authorizationKey, type CallContext, endCallKey } from "../../rpc/server/call-facts.ts";
 import { threadsError } from "../domain/faults.ts";
 import type { Calls } from "./calls.ts";
 import { correlationIdOf } from "./correlation.ts";
 import type { TokenHolds } from "./holds.ts";
-import { TOOLS, type Tool } from "./tools.ts";
+import { OPERATIONS } from "./operations.ts";
+import type { Tool } from "./tools.ts";
 import type { Proof, ThreadsVerifier } from "./verifier.ts";
 
 const proofKey: ContextKey<Proof | undefined> = createContextKey<Proof | undefined>(undefined, {
@@ -45,9 +39,9 @@ export function threadsGate(deps: { readonly verifier: ThreadsVerifier; readonly
   };
 }
 
-/** ThreadsService: each RPC is the tool of the same name. */
-export function threadsRoutes(calls: Calls, operations: readonly Tool[] = TOOLS): Routes {
-  const byMethod = new Map(operations.map((tool) => [camelCase(tool.name), tool]));
+/** ThreadsService: each RPC is the operation of the same name. */
+export function threadsRoutes(calls: Calls): Routes {
+  const byMethod = new Map(OPERATIONS.map((tool) => [camelCase(tool.name), tool]));
   const methods: Record<string, (request: Message, context: HandlerContext) => Promise<Message>> = {};
   for (const method of ThreadsService.methods) {
     const tool = byMethod.get(method.localName);
@@ -64,7 +58,7 @@ async function answer(
   request: Message,
   context: HandlerContext,
 ): Promise<Message> {
-  const input = plainInput(method.input, request);
+  const input = plainJson(method.input, request);
   const id = correlationIdOf(context.requestHeader.get("traceparent"));
   const output = await calls.run(tool, proofOf(context), id, input, context.signal);
   return fromJson(method.output, output as JsonValue, { ignoreUnknownFields: true });
@@ -75,26 +69,6 @@ function proofOf(context: HandlerContext): Proof {
   const proof = context.values.get(proofKey);
   if (proof === undefined) throw threadsError("UNAUTHORIZED", "the call has no token");
   return proof;
-}
-
-/** A message as plain JSON with the names of its fields; `int64` are numbers, fields without a value are left out. */
-function plainInput(schema: DescMessage, message: Message): unknown {
-  return withNumbers(schema, toJson(schema, message, { useProtoFieldName: true }));
-}
-
-function withNumbers(schema: DescMessage, json: JsonValue): JsonValue {
-  if (typeof json !== "object" || json === null || Array.isArray(json)) return json;
-  if (schema.typeName.startsWith("google.protobuf.")) return json;
-  const entries = Object.entries(json).map(([name, value]): [string, JsonValue] => {
-    const field = schema.fields.find((one) => one.name === name);
-    if (field === undefined) return [name, value];
-    if (field.message !== undefined && field.fieldKind !== "map") {
-      const { message } = field;
-      return [name, Array.isArray(value) ? value.map((one) => withNumbers(message, one)) : withNumbers(message, value)];
-    }
-    return [name, field.scalar === ScalarType.INT64 && typeof value === "string" ? Number(value) : value];
-  });
-  return Object.fromEntries(entries);
 }
 
 function camelCase(name: string): string {

@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemProcesses } from "../../process/process-alive.ts";
+import { defaultStateDir } from "./local-issuer.ts";
 
 /** A `threads` that runs on this machine. */
 export interface LocalServer {
@@ -37,6 +38,13 @@ export function localServer(stateDir: string): LocalServer | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The state folders that a server of this user may have, most likely first. */
+export function stateDirs(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const given = env["GT_THREADS_STATE_DIR"];
+  if (given !== undefined && given !== "") return [given];
+  return [...new Set([defaultStateDir(env, true), defaultStateDir(env, false)])];
 }
 
 function readText(file: string): string | undefined {

@@ -15,7 +15,6 @@ export function newWakeId(): string {
 
 /**
  * The id of a nudge: the same for every try of one attempt.
- * @internal
  */
 export function requestIdOf(wakeId: string, attempt: number): string {
   return `w-${wakeId}-${attempt}`;

@@ -48,6 +48,12 @@ export interface StoredPost {
   readonly payloadHash: string;
 }
 
+export interface ChainReport {
+  readonly checked: number;
+  /** Without a thread: of the audit trail. */
+  readonly broken: readonly { readonly threadId?: string; readonly seq: number }[];
+}
+
 /** What is read of one workspace. */
 export interface Reads {
   /** The database's time, ms. */
@@ -85,6 +91,8 @@ export interface Reads {
   attempts(wakeId: string): Promise<readonly t.WakeAttempt[]>;
   escalations(query: { readonly state?: t.EscalationState; readonly limit: number }): Promise<readonly t.Escalation[]>;
   escalation(id: string): Promise<t.Escalation | undefined>;
+  /** Looks at every hash of the audit trail and of every thread; at most 100 broken ones, the first of each chain. */
+  verifyChains(): Promise<ChainReport>;
   auditEntries(query: { readonly afterSeq: number; readonly limit: number }): Promise<readonly t.AuditEntry[]>;
 }
 

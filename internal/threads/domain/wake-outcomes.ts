@@ -1,7 +1,7 @@
 import type { WakeState } from "./types.ts";
 
 /** Outcomes of a nudge; see `NudgeOutcome` in `internal/session`. */
-type NudgeOutcomeWord =
+export type NudgeOutcomeWord =
   | ("submitted" | "queued" | "stranded" | "unknown" | "blocked-by-dialog" | "composer-busy")
   | ("agent-dead" | "expired" | "unsafe" | "cancelled");
 
@@ -23,7 +23,6 @@ const DOUBT_MS = 60_000;
 
 /**
  * `waits`: messages still wait for the agent.
- * @internal
  */
 export function afterOutcome(outcome: Exclude<NudgeOutcomeWord, "queued">, waits: boolean): AfterOutcome {
   switch (outcome) {

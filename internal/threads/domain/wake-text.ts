@@ -16,7 +16,6 @@ const QUOTE = 120;
 
 /**
  * The line that a wake types: what waits and how to read it, at most 400 bytes, without the words of control.
- * @internal
  */
 export function pointerText(requestId: string, waiting: readonly WaitingThread[]): string {
   const [first] = waiting;

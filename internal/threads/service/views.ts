@@ -1,5 +1,5 @@
-import type { Message, Participant, Thread } from "../domain/types.ts";
-import type { WireMessage, WireParticipant, WireThread } from "./wire.ts";
+import type { AuditEntry, Escalation, Message, Participant, Session, Thread, Wake, WakeAttempt } from "../domain/types.ts";
+import type { WireMessage, WireParticipant, WireThread, WireWake } from "./wire.ts";
 
 /** Of a message's own shape; raised when a reader of an older one would misread it. */
 const SCHEMA_VERSION = 1;
@@ -60,6 +60,54 @@ export function participantView(one: Participant): WireParticipant {
     wake: one.wake,
     read_seq: one.readSeq,
     last_seen_seq: one.ackedSeq,
+  };
+}
+
+export function wakeView(wake: Wake): WireWake {
+  return {
+    wake_id: wake.wakeId,
+    agent_id: wake.agentId,
+    state: wake.state,
+    reason: wake.reason,
+    urgency: wake.urgency,
+    attempts: wake.attempts,
+    outcome: wake.lastOutcome,
+    blocked_by: wake.blockedBy,
+    created_at: isoTime(wake.createdAt),
+    due_at: isoTime(wake.dueAt),
+  };
+}
+
+export function attemptView(one: WakeAttempt) {
+  return {
+    ...{ attempt: one.attempt, kind: one.kind, request_id: one.requestId, session_id: one.sessionId, text: one.text },
+    begun_at: isoTime(one.begunAt),
+    ...(one.outcome !== undefined && { outcome: one.outcome }),
+    ...(one.endedAt !== undefined && { ended_at: isoTime(one.endedAt) }),
+  };
+}
+
+export function escalationView(one: Escalation) {
+  return {
+    ...{ escalation_id: one.escalationId, thread_id: one.threadId, state: one.state, severity: one.severity },
+    ...{ owner: one.owner, cause: one.cause, reason: one.reason, context: one.context },
+    ...{ created_at: isoTime(one.createdAt), due_at: isoTime(one.dueAt) },
+  };
+}
+
+export function sessionView(one: Session) {
+  return {
+    ...{ session_id: one.sessionId, agent_id: one.agentId, runtime: one.runtime, managed: one.managed, state: one.state },
+    ...{ provider: one.provider, agent_session_id: one.agentSessionId },
+    last_heartbeat_at: isoTime(one.lastHeartbeatAt),
+  };
+}
+
+export function auditView(one: AuditEntry) {
+  return {
+    ...{ seq: one.seq, at: isoTime(one.at), actor: one.actor, actor_session: one.actorSession, action: one.action },
+    ...{ correlation_id: one.correlationId, detail: one.detail },
+    ...(one.threadId !== undefined && { thread_id: one.threadId }),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { MemberKind, Metadata, Severity, ThreadStatus, Urgency, WakeSetting } from "../domain/types.ts";
+import type { MemberKind, Metadata, Severity, ThreadStatus, Urgency, WakeSetting, WakeState } from "../domain/types.ts";
 
 /** What callers send and get, by the names that the interfaces have; see `docs/protocols/threads.md`. */
 
@@ -167,4 +167,17 @@ export interface TriggerInput {
   readonly agent_id: string;
   readonly reason: string;
   readonly force?: boolean;
+}
+
+export interface WireWake {
+  readonly wake_id: string;
+  readonly agent_id: string;
+  readonly state: WakeState;
+  readonly reason: string;
+  readonly urgency: Urgency;
+  readonly attempts: number;
+  readonly outcome: string;
+  readonly blocked_by: string;
+  readonly created_at: string;
+  readonly due_at: string;
 }

@@ -1,9 +1,10 @@
 import { type Policy, policyOf } from "../domain/policy.ts";
-import type { ListedThread, MessageQuery, Reads, SearchQuery, StoredPost, ThreadQuery } from "../domain/store.ts";
+import type { ChainReport, ListedThread, MessageQuery, Reads, SearchQuery, StoredPost, ThreadQuery } from "../domain/store.ts";
 import type * as t from "../domain/types.ts";
 import type { WaitingThread } from "../domain/wake-text.ts";
 import type { Queryable } from "./database.ts";
 import * as rows from "./rows.ts";
+import { verifyChains } from "./verify-chains.ts";
 
 type Row = Record<string, unknown>;
 
@@ -290,5 +291,9 @@ export class PgReads implements Reads {
       ...[afterSeq, limit],
     );
     return found.map(rows.auditOf);
+  }
+
+  async verifyChains(): Promise<ChainReport> {
+    return await verifyChains((text, ...values) => this.all(text, ...values));
   }
 }

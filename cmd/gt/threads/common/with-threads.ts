@@ -1,0 +1,44 @@
+import { asObjects, asText, type Json } from "../../../../internal/base/json-fields.ts";
+import { DomainError } from "../../../../internal/base/errors.ts";
+import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
+import { findThreads, ThreadsClient } from "../../../../internal/threads/client/threads-client.ts";
+
+/** Calls operations by name; see `ThreadsClient.call`. */
+export type Call = (name: string, input: object) => Promise<Json>;
+
+/** Finds the server, hands calls to it to `use`, and closes the connection afterwards. @throws as `findThreads` */
+export async function withThreads<T>(
+  given: { readonly threads?: string },
+  context: CommandContext,
+  use: (call: Call) => Promise<T>,
+): Promise<T> {
+  using client = new ThreadsClient(findThreads(context.env, context.clock, { url: given.threads }));
+  return await use((name, input) => client.call(name, input, context.signal));
+}
+
+const WHOLE = 18;
+
+/**
+ * The thread whose id begins so.
+ * @throws DomainError `not-found` for none of the caller's; `invalid` for several
+ */
+export async function threadIdOf(call: Call, given: string): Promise<string> {
+  if (given.length >= WHOLE || !/^[A-Za-z0-9_-]+$/.test(given)) return given;
+  const found: string[] = [];
+  for (let cursor: string | undefined, page = 0; page < 20; page++) {
+    const answer = await call("list_threads", { limit: 100, ...(cursor !== undefined && { cursor }) });
+    const ids = asObjects(answer["threads"]).map((one) => asText(one["thread_id"]));
+    if (ids.includes(given)) return given;
+    found.push(...ids.filter((id) => id.startsWith(given)));
+    cursor = typeof answer["next_cursor"] === "string" ? answer["next_cursor"] : undefined;
+    if (cursor === undefined) break;
+  }
+  const [only] = found;
+  if (found.length === 1 && only !== undefined) return only;
+  if (found.length > 1) {
+    throw new DomainError("invalid", `${found.length} threads begin with ${given}`, {
+      fields: { hint: found.slice(0, 5).join(", ") },
+    });
+  }
+  throw new DomainError("not-found", `there is no thread ${given}`, { fields: { hint: "gt threads ls lists yours" } });
+}

@@ -1,0 +1,23 @@
+import type { Command, CommandFlags } from "../../../../internal/cli/command/command.ts";
+import { THREADS_CODES, THREADS_FLAGS } from "../common/threads-flags.ts";
+
+export const LS_FLAGS = {
+  ...THREADS_FLAGS,
+  status: { type: "list", value: "STATUS", help: "active, blocked, resolved, closed", complete: ["active", "blocked", "resolved", "closed"] },
+  unread: { type: "boolean", help: "only those with something unread" },
+} as const satisfies CommandFlags;
+
+/** `gt threads ls`: your threads, the last changed first. */
+export const ls: Command<typeof LS_FLAGS> = {
+  name: "ls",
+  flags: LS_FLAGS,
+  help: {
+    usage: "",
+    summary: "your threads, the last changed first",
+    text: `Lists the threads in which you take part; all of the workspace for operators.`,
+    notes: THREADS_CODES,
+    examples: ["gt threads ls", "gt threads ls --status blocked"],
+  },
+  completion: [],
+  run: async (given, context) => (await import("./run-ls.ts")).runLs(given, context),
+};

@@ -1,0 +1,30 @@
+import { createInterface } from "node:readline";
+import { DomainError } from "../../../../internal/base/errors.ts";
+import { takeArguments } from "../../../../internal/cli/command/arguments.ts";
+import type { Given } from "../../../../internal/cli/command/command.ts";
+import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
+import { McpPipe } from "../../../../internal/threads/client/mcp-pipe.ts";
+import { findThreads } from "../../../../internal/threads/client/threads-client.ts";
+import type { THREADS_FLAGS } from "../common/threads-flags.ts";
+
+export async function runMcp(
+  { values, positionals }: Given<typeof THREADS_FLAGS>,
+  { env, clock, stdin, stdout, signal }: CommandContext,
+): Promise<number> {
+  takeArguments("gt threads mcp", positionals, []);
+  // A server that starts later is found by the request that comes then.
+  const place = () => {
+    const { url, token } = findThreads(env, clock, { url: values.threads });
+    return { url, token: token() };
+  };
+  const pipe = new McpPipe(place, (line) => void stdout.write(`${line}\n`));
+  const lines = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY });
+  signal.addEventListener("abort", () => lines.close(), { once: true });
+  try {
+    for await (const line of lines) pipe.send(line);
+  } catch (err) {
+    if (!(err instanceof DomainError) && !signal.aborted) throw err;
+  }
+  await pipe.end();
+  return 0;
+}

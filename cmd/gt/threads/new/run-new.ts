@@ -1,0 +1,26 @@
+import { asText, objectOf } from "../../../../internal/base/json-fields.ts";
+import { printable } from "../../../../internal/base/printable-text.ts";
+import { takeArguments } from "../../../../internal/cli/command/arguments.ts";
+import type { Given } from "../../../../internal/cli/command/command.ts";
+import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
+import { printJson } from "../../../../internal/threads/client/show.ts";
+import { withThreads } from "../common/with-threads.ts";
+import type { NEW_FLAGS } from "./new.ts";
+
+export async function runNew({ values, positionals }: Given<typeof NEW_FLAGS>, context: CommandContext): Promise<number> {
+  const [title] = takeArguments("gt threads new", positionals, ["title"]);
+  const participants = (values.with ?? []).map((one) => {
+    const at = one.lastIndexOf(":");
+    return at < 0 ? { agent_id: one } : { agent_id: one.slice(0, at), role: one.slice(at + 1) };
+  });
+  return await withThreads(values, context, async (call) => {
+    const { thread } = await call("create_thread", {
+      ...{ title, participants },
+      ...(values.owner !== undefined && { owner: values.owner }),
+      ...(values.key !== undefined && { idempotency_key: values.key }),
+    });
+    if (values.json) printJson(context.out, thread);
+    else context.out.line(printable`${asText(objectOf(thread)["thread_id"])}`);
+    return 0;
+  });
+}

@@ -1,0 +1,25 @@
+import type { CommandNode } from "../../../internal/cli/command/command.ts";
+
+/** `gt threads`: conversations with agents, from a shell. */
+export const threads: CommandNode = {
+  name: "threads",
+  help: {
+    summary: "conversations between agents and people",
+    text: `Durable conversations of a workspace, served by threads. An idle agent for whom a message waits is woken, and the
+receipt says whether it was. A thread is named by its id or the beginning of it.`,
+    examples: [
+      'gt threads new "review of #12" --with gastown/reviewer:reviewer --with gastown/fixer:fixer',
+      'gt threads post t-abc "please review" --role reviewer --wait',
+      "gt threads read t-abc --new --ack",
+    ],
+  },
+  commands: {
+    ls: async () => (await import("./ls/ls.ts")).ls,
+    new: async () => (await import("./new/new.ts")).newThread,
+    show: async () => (await import("./show/show.ts")).show,
+    read: async () => (await import("./read/read.ts")).read,
+    post: async () => (await import("./post/post.ts")).post,
+    ack: async () => (await import("./ack/ack.ts")).ack,
+    mcp: async () => (await import("./mcp/mcp.ts")).mcp,
+  },
+};

@@ -1,0 +1,33 @@
+import * as admin from "../service/administer.ts";
+import { anything, type Fields, oneOf, text, whole } from "./fields.ts";
+import { TOOLS, type Tool } from "./tools.ts";
+
+const id = text({ min: 1, max: 64, pattern: /^[A-Za-z0-9_-]{1,64}$/ });
+const agent = text({ min: 1, max: 256, pattern: /^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$/ });
+const name = text({ min: 1, max: 128 });
+const limit = whole(1, 500);
+const state = oneOf(["open", "acknowledged", "resolved"]);
+const YEAR_MS = 366 * 86_400_000;
+
+/** Operations of people and programs, which are RPCs and no tools of agents. */
+function operation(called: string, fields: Fields, required: readonly string[], run: Tool["run"]): Tool {
+  return { name: called, description: "", fields, required, output: {}, readOnly: false, idempotent: false, run };
+}
+
+/** What ThreadsService serves. */
+export const OPERATIONS: readonly Tool[] = [
+  ...TOOLS,
+  operation("list_sessions", {}, [], admin.listSessions),
+  operation("list_wakes", { agent_id: agent, thread_id: id, limit }, [], admin.listWakes),
+  operation("cancel_wake", { wake_id: id }, ["wake_id"], admin.cancelWake),
+  operation("pause", { agent_id: agent, thread_id: id, for_ms: whole(1, YEAR_MS) }, [], admin.pause),
+  operation("resume", { agent_id: agent, thread_id: id }, [], admin.resume),
+  operation("list_escalations", { state, limit }, [], admin.listEscalations),
+  operation("acknowledge_escalation", { escalation_id: id }, ["escalation_id"], admin.acknowledgeEscalation),
+  operation("resolve_escalation", { escalation_id: id, reason: text({ max: 1000 }) }, ["escalation_id"], admin.resolveEscalation),
+  operation("list_audit", { after_seq: whole(0, Number.MAX_SAFE_INTEGER), limit }, [], admin.listAudit),
+  operation("verify_audit", {}, [], admin.verifyAudit),
+  operation("revoke_token", { jti: name, session_id: name }, [], admin.revokeToken),
+  operation("get_policy", {}, [], admin.getPolicy),
+  operation("set_policy", { policy: anything(16_384, 8) }, ["policy"], admin.setPolicy),
+];

@@ -1,0 +1,160 @@
+import { DomainError, errorText } from "../../base/errors.ts";
+
+/** Where a request goes: a server and a token that counts now. */
+export interface McpPlace {
+  readonly url: string;
+  readonly token: string;
+}
+
+const MAX_BYTES = 512 * 1024;
+const UNAVAILABLE = -32_000;
+const PARSE_ERROR = -32_700;
+const GRACE_MS = 2000;
+
+/**
+ * Passes JSON-RPC on unchanged, in both directions and in both eras of MCP: a message is a POST, and its answer, one
+ * object or a stream, is written line by line. While the server is away requests are answered with an error.
+ */
+export class McpPipe {
+  readonly #place: () => McpPlace;
+  readonly #write: (line: string) => void;
+  readonly #open = new Map<string, AbortController>();
+  readonly #running = new Set<Promise<void>>();
+  #protocol: string | undefined;
+
+  constructor(place: () => McpPlace, write: (line: string) => void) {
+    this.#place = place;
+    this.#write = write;
+  }
+
+  /** Sends one message; its answer is written when it comes. */
+  send(line: string): void {
+    if (line.trim() === "") return;
+    const message = parsed(line);
+    if (message === undefined) {
+      this.#fail(null, PARSE_ERROR, "not a JSON-RPC message");
+      return;
+    }
+    // Over HTTP a request is cancelled by closing it.
+    if (message["method"] === "notifications/cancelled") this.#cancel(message["params"]);
+    const running = this.#pass(line, message).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  /** Waits a little for answers under way, then cuts them. */
+  async end(): Promise<void> {
+    const cut = setTimeout(() => {
+      for (const abort of this.#open.values()) abort.abort();
+    }, GRACE_MS);
+    await Promise.all(this.#running);
+    clearTimeout(cut);
+  }
+
+  async #pass(line: string, message: Readonly<Record<string, unknown>>): Promise<void> {
+    const { id, method } = message;
+    const isRequest = (typeof id === "string" || typeof id === "number") && typeof method === "string";
+    const abort = new AbortController();
+    const key = JSON.stringify(id ?? null);
+    if (isRequest) this.#open.set(key, abort);
+    let answered = false;
+    const write = (one: string) => {
+      if (isRequest && isAnswerTo(one, id)) {
+        answered = true;
+        if (method === "initialize") this.#protocol = protocolOf(one) ?? this.#protocol;
+      }
+      this.#write(one);
+    };
+    try {
+      const response = await this.#post(line, message, abort.signal);
+      await passAnswer(response, write);
+      if (isRequest && !answered) this.#fail(id, UNAVAILABLE, `threads answered with HTTP ${response.status}`);
+    } catch (err) {
+      if (isRequest && !answered && !abort.signal.aborted) this.#fail(id, UNAVAILABLE, `threads: ${reasonOf(err)}`);
+    } finally {
+      this.#open.delete(key);
+    }
+  }
+
+  #post(line: string, message: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Response> {
+    if (Buffer.byteLength(line) > MAX_BYTES) throw new DomainError("exhausted", `the message is larger than ${MAX_BYTES} bytes`);
+    const { url, token } = this.#place();
+    const { method, params } = message as { readonly method?: string; readonly params?: Record<string, unknown> };
+    const meta = params?.["_meta"] as Readonly<Record<string, unknown>> | undefined;
+    const protocol = meta?.["io.modelcontextprotocol/protocolVersion"] ?? this.#protocol;
+    const named = params?.["name"] ?? params?.["uri"];
+    return fetch(`${url.replace(/\/$/, "")}/v1/mcp`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        authorization: `Bearer ${token}`,
+        ...(typeof protocol === "string" && { "mcp-protocol-version": protocol }),
+        ...(typeof method === "string" && { "mcp-method": method }),
+        ...(typeof named === "string" && /^[\x20-\x7e]*$/.test(named) && { "mcp-name": named }),
+      },
+      body: line,
+      signal,
+    });
+  }
+
+  #cancel(params: unknown): void {
+    const id = (params as { readonly requestId?: unknown } | undefined)?.requestId;
+    this.#open.get(JSON.stringify(id))?.abort();
+  }
+
+  #fail(id: unknown, code: number, message: string): void {
+    const data = { error: { code: "UNAVAILABLE", message, retryable: true, details: {} } };
+    this.#write(JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, data } }));
+  }
+}
+
+async function passAnswer(response: Response, write: (line: string) => void): Promise<void> {
+  if (response.status === 202) return void (await response.arrayBuffer());
+  if (response.headers.get("content-type")?.startsWith("text/event-stream") !== true) {
+    const text = await response.text();
+    const value = parsed(text);
+    if (value?.["jsonrpc"] === "2.0") write(JSON.stringify(value));
+    return;
+  }
+  let rest = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    rest += decoder.decode(chunk, { stream: true });
+    for (let end = rest.indexOf("\n\n"); end >= 0; end = rest.indexOf("\n\n")) {
+      const data = rest
+        .slice(0, end)
+        .split("\n")
+        .filter((line) => line.startsWith("data:"))
+        .map((line) => line.slice(5).replace(/^ /, ""))
+        .join("\n");
+      rest = rest.slice(end + 2);
+      const value = data === "" ? undefined : parsed(data);
+      if (value !== undefined) write(JSON.stringify(value));
+    }
+  }
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isAnswerTo(line: string, id: unknown): boolean {
+  const value = parsed(line);
+  return value?.["id"] === id && (value?.["result"] !== undefined || value?.["error"] !== undefined);
+}
+
+function protocolOf(line: string): string | undefined {
+  const version = (parsed(line)?.["result"] as { readonly protocolVersion?: unknown } | undefined)?.protocolVersion;
+  return typeof version === "string" ? version : undefined;
+}
+
+function reasonOf(err: unknown): string {
+  if (err instanceof DomainError) return err.message;
+  const cause = err instanceof Error ? err.cause : undefined;
+  return errorText(cause ?? err);
+}

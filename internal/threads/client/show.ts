@@ -1,0 +1,62 @@
+import { asObjects, asText, type Json, objectOf } from "../../base/json-fields.ts";
+import { PrintableText, printable } from "../../base/printable-text.ts";
+import type { Output } from "../../cli/output.ts";
+
+/** A thread on one line: id, status, what was not seen, title. */
+export function threadLine(out: Output, thread: Json): PrintableText {
+  const unread = Number(thread["unread_count"] ?? 0);
+  const marks = [
+    thread["disputed"] === true ? "disputed" : "",
+    thread["needs_human_decision"] === true ? "needs a decision" : "",
+    unread > 0 ? `${unread} unread` : "",
+  ].filter((one) => one !== "");
+  const status = asText(thread["status"]);
+  const shown = out.paint(status === "active" ? "green" : status === "blocked" ? "red" : "dim", status.padEnd(8));
+  const more = marks.length === 0 ? "" : ` (${marks.join(", ")})`;
+  return printable`${asText(thread["thread_id"])}  ${shown}  ${asText(thread["title"])}${more}`;
+}
+
+/** A message: a line about it, then its text, indented. */
+export function printMessage(out: Output, message: Json): void {
+  const sender = objectOf(message["sender"]);
+  const event = asText(message["event_type"]);
+  const metadata = objectOf(message["metadata"]);
+  const place = ["path", "line", "commit", "ref"]
+    .map((name) => metadata[name])
+    .filter((one) => typeof one === "string" || typeof one === "number")
+    .join(":");
+  const to = [...texts(message["to"]), ...texts(message["to_role"]).map((one) => `role ${one}`)].join(", ");
+  const what = [event, place, to === "" ? "" : `→ ${to}`].filter((one) => one !== "").join(" ");
+  const head = printable`#${Number(message["seq"])} ${asText(message["created_at"])} ${asText(sender["agent_id"])}`;
+  const text = message["erased"] === true ? "(erased)" : asText(message["text"]);
+  out.line(printable`${out.paint("bold", head)}${what === "" ? "" : ` ${what}`}`);
+  for (const line of text.split("\n")) out.line(printable`    ${line}`);
+}
+
+/** Who takes part: a line each. */
+export function printParticipants(out: Output, participants: unknown): void {
+  for (const one of asObjects(participants)) {
+    const role = asText(one["role"]);
+    const facts = [role, asText(one["kind"]), one["known"] === true ? "" : "not seen yet", `wake ${asText(one["wake"])}`];
+    out.line(printable`  ${asText(one["agent_id"])}  ${facts.filter((fact) => fact !== "").join(", ")}`);
+  }
+}
+
+/** A wake: its state, what blocks it, its receipt. */
+export function printWake(out: Output, wake: Json): void {
+  const facts = [asText(wake["outcome"]), wake["blocked_by"] === "" ? "" : `blocked by ${asText(wake["blocked_by"])}`];
+  const more = facts.filter((one) => one !== "").join(", ");
+  const state = asText(wake["state"]);
+  const colour = ["SUBMITTED", "ACKED"].includes(state) ? "green" : ["UNKNOWN", "FAILED"].includes(state) ? "red" : "yellow";
+  out.line(
+    printable`${asText(wake["wake_id"])}  ${out.paint(colour, state)}  ${asText(wake["agent_id"])}${more === "" ? "" : `  ${more}`}`,
+  );
+}
+
+export function printJson(out: Output, value: unknown): void {
+  out.line(PrintableText.json(value));
+}
+
+function texts(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
+}

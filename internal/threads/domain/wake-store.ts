@@ -1,0 +1,58 @@
+import type { WakeReceipt } from "./runtimes.ts";
+import type { Wake, WakeState } from "./types.ts";
+
+/** A wake that this process has for as long as it renews its lease. */
+export interface ClaimedWake {
+  readonly workspace: string;
+  readonly wake: Wake;
+}
+
+export interface AttemptIntent {
+  readonly attempt: number;
+  readonly requestId: string;
+  readonly sessionId: string;
+  readonly epoch: string;
+  readonly text: string;
+  readonly upto: Readonly<Record<string, number>>;
+}
+
+/** What a wake becomes; see `AfterOutcome`. */
+export interface WakeResult {
+  readonly state: WakeState;
+  readonly outcome: string;
+  readonly againMs?: number;
+  readonly blockedBy?: string;
+  /** Of the attempt that ended with it. */
+  readonly attempt?: { readonly attempt: number; readonly receipt: WakeReceipt };
+  /** Threads and seqs that now count as offered. */
+  readonly offered?: Readonly<Record<string, number>>;
+}
+
+export interface ConfirmedSession {
+  readonly sessionId: string;
+  readonly agent: string;
+  readonly runtime: "sidecar" | "bridge";
+  readonly provider: string;
+}
+
+/** What stands in the way of a wake before its agent is looked for. */
+export type WakeBound = "paused" | "rate" | undefined;
+
+/** Wakes in work. Every process works on them; a claim is a lease in columns, by the database's clock. */
+export interface WakeStore {
+  claim(by: string, limit: number): Promise<readonly ClaimedWake[]>;
+  /** False: another process has it. */
+  renew(claimed: ClaimedWake, by: string): Promise<boolean>;
+  /** Gives a claim back, so that another process takes it at once. */
+  release(claimed: ClaimedWake, by: string): Promise<void>;
+  bound(claimed: ClaimedWake, perMinute: number): Promise<WakeBound>;
+  /** Commits what is about to be typed, before it is. False: another process has the wake. */
+  begin(claimed: ClaimedWake, by: string, intent: AttemptIntent): Promise<boolean>;
+  /** The sidecar holds it. */
+  queued(claimed: ClaimedWake, blockedBy: string): Promise<void>;
+  finish(claimed: ClaimedWake, by: string, result: WakeResult): Promise<void>;
+  /** A runtime says that the session is this agent's. */
+  confirm(workspace: string, session: ConfirmedSession): Promise<void>;
+  /** Makes wakes for agents for whom something waits and who have none; answers with how many. */
+  makeMissing(): Promise<number>;
+}

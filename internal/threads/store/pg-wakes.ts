@@ -1,0 +1,167 @@
+import type { Pool } from "pg";
+import type {
+  AttemptIntent,
+  ClaimedWake,
+  ConfirmedSession,
+  WakeBound,
+  WakeResult,
+  WakeStore,
+} from "../domain/wake-store.ts";
+import { type Queryable, statements, transaction } from "./database.ts";
+import * as rows from "./rows.ts";
+
+const LEASE = "interval '30 seconds'";
+
+/** Wakes in PostgreSQL; see `WakeStore`. */
+export class PgWakes implements WakeStore {
+  readonly #pool: Pool;
+  readonly #db: Queryable;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+    this.#db = statements(pool);
+  }
+
+  async claim(by: string, limit: number): Promise<readonly ClaimedWake[]> {
+    const { rows: found } = await this.#db.query<Record<string, unknown>>(
+      `update threads.wake w set lease_by = $1, lease_until = clock_timestamp() + ${LEASE},
+         state = case when w.state in ('PENDING', 'DEFERRED') then 'CLAIMED' else w.state end
+       from (select workspace_id, wake_id from threads.wake
+         where (state in ('PENDING', 'DEFERRED') and due_at <= clock_timestamp())
+           or (state in ('CLAIMED', 'QUEUED') and (lease_until is null or lease_until < clock_timestamp()))
+         order by urgency = 'normal', due_at for update skip locked limit $2) d
+       where w.workspace_id = d.workspace_id and w.wake_id = d.wake_id returning w.*`,
+      [by, limit],
+    );
+    return found.map((row) => ({ workspace: row["workspace_id"] as string, wake: rows.wakeOf(row) }));
+  }
+
+  async renew({ workspace, wake }: ClaimedWake, by: string): Promise<boolean> {
+    const { rows: found } = await this.#db.query(
+      `update threads.wake set lease_until = clock_timestamp() + ${LEASE}
+       where workspace_id = $1 and wake_id = $2 and lease_by = $3 and state in ('CLAIMED', 'QUEUED') returning 1 as one`,
+      [workspace, wake.wakeId, by],
+    );
+    return found.length === 1;
+  }
+
+  async release({ workspace, wake }: ClaimedWake, by: string): Promise<void> {
+    await this.#db.query(
+      `update threads.wake set lease_until = clock_timestamp()
+       where workspace_id = $1 and wake_id = $2 and lease_by = $3 and state in ('CLAIMED', 'QUEUED')`,
+      [workspace, wake.wakeId, by],
+    );
+  }
+
+  async bound({ workspace, wake }: ClaimedWake, perMinute: number): Promise<WakeBound> {
+    const { rows: found } = await this.#db.query<{ paused: boolean; own: number; all: number }>(
+      `select exists (select from threads.workspace where workspace_id = $1 and paused_until > clock_timestamp())
+           or exists (select from threads.agent
+             where workspace_id = $1 and agent_id = $2 and paused_until > clock_timestamp()) as paused,
+         (select count(*)::int from threads.wake_attempt a join threads.wake w using (workspace_id, wake_id)
+           where a.workspace_id = $1 and w.agent_id = $2 and a.begun_at > clock_timestamp() - interval '1 minute') as own,
+         (select count(*)::int from threads.wake_attempt a
+           where a.workspace_id = $1 and a.begun_at > clock_timestamp() - interval '1 minute') as all`,
+      [workspace, wake.agentId],
+    );
+    const [row] = found;
+    if (row?.paused) return "paused";
+    return row !== undefined && (row.own >= perMinute || row.all >= perMinute * 12) ? "rate" : undefined;
+  }
+
+  async begin({ workspace, wake }: ClaimedWake, by: string, intent: AttemptIntent): Promise<boolean> {
+    return await transaction(this.#pool, async (client) => {
+      const { rowCount } = await client.query(
+        `update threads.wake set attempts = $4, lease_until = clock_timestamp() + ${LEASE}
+         where workspace_id = $1 and wake_id = $2 and lease_by = $3 and state = 'CLAIMED'`,
+        [workspace, wake.wakeId, by, intent.attempt],
+      );
+      if (rowCount !== 1) return false;
+      await client.query(
+        `insert into threads.wake_attempt (workspace_id, wake_id, attempt, request_id, session_id, epoch, text, upto)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+        [
+          ...[workspace, wake.wakeId, intent.attempt, intent.requestId, intent.sessionId, intent.epoch, intent.text],
+          JSON.stringify(intent.upto),
+        ],
+      );
+      return true;
+    });
+  }
+
+  async queued({ workspace, wake }: ClaimedWake, blockedBy: string): Promise<void> {
+    await this.#db.query(
+      `update threads.wake set state = 'QUEUED', blocked_by = $3, last_outcome = 'queued'
+       where workspace_id = $1 and wake_id = $2 and state in ('CLAIMED', 'QUEUED')`,
+      [workspace, wake.wakeId, blockedBy],
+    );
+  }
+
+  async finish({ workspace, wake }: ClaimedWake, by: string, result: WakeResult): Promise<void> {
+    await transaction(this.#pool, async (client) => {
+      const offered = Object.entries(result.offered ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+      for (const [threadId, seq] of offered) {
+        await client.query(
+          `update threads.participant set offered_seq = greatest(offered_seq, $4::bigint)
+           where workspace_id = $1 and thread_id = $2 and agent_id = $3`,
+          [workspace, threadId, wake.agentId, seq],
+        );
+      }
+      if (result.attempt !== undefined) {
+        const { attempt, receipt } = result.attempt;
+        await client.query(
+          `update threads.wake_attempt set outcome = $4, evidence = $5, ended_at = clock_timestamp()
+           where workspace_id = $1 and wake_id = $2 and attempt = $3 and outcome is null`,
+          [workspace, wake.wakeId, attempt, receipt.outcome, JSON.stringify(receipt.evidence)],
+        );
+      }
+      await client.query(
+        `update threads.wake set state = $4, last_outcome = $5, blocked_by = $6, lease_by = null, lease_until = null,
+           due_at = clock_timestamp() + $7 * interval '1 millisecond',
+           deferred_since = case when $4 = 'DEFERRED' then coalesce(deferred_since, clock_timestamp()) end
+         where workspace_id = $1 and wake_id = $2 and lease_by = $3`,
+        [workspace, wake.wakeId, by, result.state, result.outcome, result.blockedBy ?? "", result.againMs ?? 0],
+      );
+    });
+  }
+
+  async confirm(workspace: string, { sessionId, agent, runtime, provider }: ConfirmedSession): Promise<void> {
+    await transaction(this.#pool, async (client) => {
+      await client.query(
+        `update threads.session set state = 'ended' where workspace_id = $1 and agent_id = $2 and session_id <> $3
+         and managed and state <> 'ended'`,
+        [workspace, agent, sessionId],
+      );
+      await client.query(
+        `insert into threads.session (workspace_id, session_id, agent_id, runtime, managed, provider)
+         values ($1, $2, $3, $4, true, $5) on conflict (workspace_id, session_id) do update
+         set agent_id = excluded.agent_id, runtime = excluded.runtime, managed = true, provider = excluded.provider,
+           state = 'live', last_heartbeat_at = clock_timestamp()`,
+        [workspace, sessionId, agent, runtime, provider],
+      );
+    });
+  }
+
+  async makeMissing(): Promise<number> {
+    const { rows: made } = await this.#db.query(
+      `insert into threads.wake (workspace_id, wake_id, agent_id, state, reason, due_at)
+       select distinct on (p.workspace_id, p.agent_id) p.workspace_id,
+         replace(gen_random_uuid()::text, '-', ''), p.agent_id, 'PENDING', 'found waiting', clock_timestamp()
+       from threads.thread t join threads.participant p using (workspace_id, thread_id)
+       left join threads.agent a using (workspace_id, agent_id)
+       join threads.message m on m.workspace_id = p.workspace_id and m.thread_id = p.thread_id
+         and m.seq > greatest(p.read_seq, p.offered_seq)
+       where t.updated_at > clock_timestamp() - interval '1 day' and t.status in ('active', 'resolved')
+         and (t.paused_until is null or t.paused_until < clock_timestamp())
+         and p.left_at is null and p.wake = 'all' and coalesce(a.kind, 'agent') = 'agent'
+         and m.sender <> p.agent_id and m.kind <> 'system' and m.urgency <> 'quiet'
+         and (m.recipients is null or p.agent_id = any (m.recipients))
+         and m.created_at < clock_timestamp() - interval '2 seconds'
+         and not exists (select from threads.wake w where w.workspace_id = p.workspace_id and w.agent_id = p.agent_id
+           and (w.state in ('PENDING', 'CLAIMED', 'QUEUED', 'DEFERRED')
+             or (w.state in ('FAILED', 'UNKNOWN') and w.created_at > m.created_at)))
+       on conflict do nothing returning 1 as one`,
+    );
+    return made.length;
+  }
+}

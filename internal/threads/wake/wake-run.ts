@@ -1,0 +1,201 @@
+import { backoffMs } from "../../base/backoff.ts";
+import { DomainError } from "../../base/errors.ts";
+import { requestIdOf } from "../domain/ids.ts";
+import type { Runtime, RuntimeStatus, WakeReceipt } from "../domain/runtimes.ts";
+import type { WakeAttempt } from "../domain/types.ts";
+import { afterOutcome, type NudgeOutcomeWord } from "../domain/wake-outcomes.ts";
+import type { AttemptIntent, ClaimedWake, WakeResult } from "../domain/wake-store.ts";
+import { pointerText } from "../domain/wake-text.ts";
+import type { WakeWorkerDeps } from "./wake-worker.ts";
+
+const RENEW_MS = 10_000;
+const FOLLOW = { firstMs: 250, maxMs: 5000, factor: 1.6 };
+const UNREACHABLE = { firstMs: 1000, maxMs: 30_000, factor: 2 };
+const DEFER_MS = 5000;
+const TTL_MS = 30 * 60_000;
+const URGENT_TTL_MS = 2 * 3_600_000;
+const SENDER = "threads";
+
+/** One claimed wake: from looking at what waits to what became of it. */
+export class WakeRun {
+  readonly #deps: WakeWorkerDeps & { readonly by: string };
+  readonly #claimed: ClaimedWake;
+
+  constructor(deps: WakeWorkerDeps & { readonly by: string }, claimed: ClaimedWake) {
+    this.#deps = deps;
+    this.#claimed = claimed;
+  }
+
+  /** Never throws: what fails is tried again by whoever claims it next. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { logger, wakes, by, clock } = this.#deps;
+    const { wake, workspace } = this.#claimed;
+    const lost = new AbortController();
+    const stop = AbortSignal.any([signal, lost.signal]);
+    const done = new AbortController();
+    const renewing = this.#renew(AbortSignal.any([signal, done.signal]), () => lost.abort(new Error("lease lost")));
+    try {
+      await this.#work(stop);
+    } catch (err) {
+      const about = { wake: wake.wakeId, agent: wake.agentId, workspace };
+      if (!stop.aborted) logger.warn({ ...about, err }, "a wake could not be worked on, and is tried again");
+      if (!stop.aborted) await clock.sleep(1000, stop).catch(() => {});
+      await wakes.release(this.#claimed, by).catch(() => {});
+    } finally {
+      done.abort();
+      await renewing;
+    }
+  }
+
+  async #renew(signal: AbortSignal, onLost: () => void): Promise<void> {
+    const { clock, wakes, by } = this.#deps;
+    while (!signal.aborted) {
+      await clock.sleep(RENEW_MS, signal).catch(() => {});
+      if (signal.aborted) return;
+      if ((await wakes.renew(this.#claimed, by).catch(() => true)) === false) return onLost();
+    }
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    const { store, wakes } = this.#deps;
+    const { workspace, wake } = this.#claimed;
+    const reads = store.reads(workspace);
+    const open = (await reads.attempts(wake.wakeId)).findLast((one) => one.outcome === undefined);
+    const waiting = await reads.waiting(wake.agentId);
+    if (open === undefined && waiting.length === 0) return this.#end({ state: "CANCELLED", outcome: "" });
+    const { wakes_per_minute: perMinute, quiet } = await reads.policy();
+    const bound = open === undefined ? await wakes.bound(this.#claimed, perMinute) : undefined;
+    if (bound !== undefined) return this.#defer(bound, DEFER_MS);
+    await using runtime = await this.#find(signal);
+    if (runtime === undefined) return this.#defer("unreachable", this.#unreachableMs(open));
+    const status = await runtime.status(signal);
+    const { sessionId, provider, kind } = runtime;
+    await wakes.confirm(workspace, { sessionId, agent: wake.agentId, runtime: kind, provider });
+    if (open !== undefined) return this.#recover(runtime, status, open, quiet, signal);
+    const attempt = wake.attempts + 1;
+    const requestId = requestIdOf(wake.wakeId, attempt);
+    const upto = Object.fromEntries(waiting.map((one) => [one.threadId, one.upto]));
+    const text = pointerText(requestId, waiting);
+    const intent = { attempt, requestId, sessionId, epoch: status.epoch, text, upto };
+    if (!(await wakes.begin(this.#claimed, this.#deps.by, intent))) return;
+    await this.#follow(runtime, intent, await this.#nudge(runtime, intent, quiet, signal), signal);
+  }
+
+  async #find(signal: AbortSignal): Promise<Runtime | undefined> {
+    const { runtimes, logger } = this.#deps;
+    const { workspace, wake } = this.#claimed;
+    try {
+      return await runtimes.find(workspace, wake.agentId, signal);
+    } catch (err) {
+      if (!(err instanceof DomainError) || signal.aborted) throw err;
+      logger.debug({ err, agent: wake.agentId }, "the agent's runtime does not answer");
+      return undefined;
+    }
+  }
+
+  /** What a process that was killed had begun: its outcome is taken over, or the same text sent under the same id. */
+  async #recover(
+    runtime: Runtime,
+    status: RuntimeStatus,
+    open: WakeAttempt,
+    quietMs: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { attempt, requestId, sessionId, epoch, text, upto } = open;
+    const intent = { attempt, requestId, sessionId, epoch, text, upto };
+    const isSameLife = runtime.sessionId === sessionId && status.epoch === epoch;
+    const known = await runtime.receipt(requestId, signal);
+    if (known !== undefined) return this.#follow(runtime, intent, known, signal);
+    if (!isSameLife) return this.#settle(intent, receiptOf("unknown", "its session has another life now"));
+    await this.#follow(runtime, intent, await this.#nudge(runtime, intent, quietMs, signal), signal);
+  }
+
+  async #nudge(runtime: Runtime, intent: AttemptIntent, quietMs: number, signal: AbortSignal): Promise<WakeReceipt> {
+    const { urgency } = this.#claimed.wake;
+    const urgent = urgency !== "normal";
+    return await runtime.nudge(
+      {
+        ...{ requestId: intent.requestId, text: intent.text, sender: SENDER, urgent, quietMs },
+        ...{ immediate: urgency === "interrupt", ttlMs: urgent ? URGENT_TTL_MS : TTL_MS },
+      },
+      signal,
+    );
+  }
+
+  /** Until the sidecar has an outcome; taken back when the agent has read everything meanwhile. */
+  async #follow(runtime: Runtime, intent: AttemptIntent, first: WakeReceipt, signal: AbortSignal): Promise<void> {
+    const { clock, store, wakes, changes } = this.#deps;
+    const { workspace, wake } = this.#claimed;
+    let news = Promise.withResolvers<void>();
+    using _heard = changes.subscribe((change) => {
+      if (change === undefined || change.agents?.includes(wake.agentId)) news.resolve();
+    });
+    let receipt: WakeReceipt = first;
+    for (let turn = 0; receipt.outcome === "queued"; turn++) {
+      await wakes.queued(this.#claimed, await blockedBy(runtime, signal));
+      const early = new AbortController();
+      const pause = clock.sleep(backoffMs(FOLLOW, turn, Math.random), AbortSignal.any([signal, early.signal]));
+      await Promise.race([pause.catch(() => {}), news.promise]);
+      early.abort();
+      signal.throwIfAborted();
+      news = Promise.withResolvers<void>();
+      const isRead = (await store.reads(workspace).waiting(wake.agentId)).length === 0;
+      const { requestId } = intent;
+      const now = isRead ? await runtime.cancel(requestId, signal) : await runtime.receipt(requestId, signal);
+      receipt = now ?? receiptOf("unknown", "the sidecar does not know it any more");
+    }
+    await this.#settle(intent, receipt);
+  }
+
+  async #settle(intent: AttemptIntent, receipt: WakeReceipt): Promise<void> {
+    if (receipt.outcome === "queued") throw new Error("a queued nudge has no outcome yet");
+    const { store, logger } = this.#deps;
+    const { workspace, wake } = this.#claimed;
+    const waits = (await store.reads(workspace).waiting(wake.agentId)).length > 0;
+    const { state, againMs, blockedBy, offered } = afterOutcome(receipt.outcome, waits);
+    const about = { wake: wake.wakeId, request: intent.requestId, agent: wake.agentId, workspace };
+    logger.info({ ...about, outcome: receipt.outcome, state }, "a wake ended");
+    await this.#end({
+      ...{ state, outcome: receipt.outcome, attempt: { attempt: intent.attempt, receipt } },
+      ...(againMs !== undefined && { againMs }),
+      ...(blockedBy !== undefined && { blockedBy }),
+      ...(offered && { offered: intent.upto }),
+    });
+  }
+
+  #defer(blockedBy: string, againMs: number): Promise<void> {
+    return this.#end({ state: "DEFERRED", outcome: "", blockedBy, againMs });
+  }
+
+  async #end(result: WakeResult): Promise<void> {
+    const { wakes, changes, by, onEnded } = this.#deps;
+    const { workspace, wake } = this.#claimed;
+    await wakes.finish(this.#claimed, by, result);
+    onEnded?.(result.state);
+    changes.publish({ workspace, kind: "wake", agents: [wake.agentId] });
+  }
+
+  /** An agent that nobody has started yet may come soon, one that has been away for long is looked for less often. */
+  #unreachableMs(open: WakeAttempt | undefined): number {
+    const since = this.#claimed.wake.deferredSince ?? open?.begunAt;
+    const awayMs = since === undefined ? 0 : Math.max(0, this.#deps.clock.now() - since);
+    return Math.min(UNREACHABLE.maxMs, Math.max(UNREACHABLE.firstMs, awayMs / 2));
+  }
+}
+
+function receiptOf(outcome: NudgeOutcomeWord, error: string): WakeReceipt {
+  return { outcome, error, evidence: [] };
+}
+
+/** Why a queued nudge is not typed yet. */
+async function blockedBy(runtime: Runtime, signal: AbortSignal): Promise<string> {
+  try {
+    const { state, draft } = await runtime.status(signal);
+    if (state === "dialog" || state === "parked" || state === "busy") return state;
+    if (draft) return "draft";
+    return state === "idle" ? "person" : "busy";
+  } catch (err) {
+    if (signal.aborted) throw err;
+    return "unreachable";
+  }
+}

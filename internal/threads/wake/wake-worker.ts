@@ -1,0 +1,85 @@
+import { randomUUID } from "node:crypto";
+import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/logger.ts";
+import { runTasks, type Task } from "../../base/task-group.ts";
+import type { Changes } from "../domain/changes.ts";
+import type { Runtimes } from "../domain/runtimes.ts";
+import type { Store } from "../domain/store.ts";
+import type { WakeStore } from "../domain/wake-store.ts";
+import { WakeRun } from "./wake-run.ts";
+
+export interface WakeWorkerDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly store: Store;
+  readonly wakes: WakeStore;
+  readonly changes: Changes;
+  readonly runtimes: Runtimes;
+  /** Hears of each end of a wake: its state, and ms from when it was due to when the nudge began. */
+  readonly onEnded?: (state: string) => void;
+}
+
+const AT_ONCE = 64;
+const LOOK_MS = 250;
+const MISSING_MS = 5000;
+
+/**
+ * Wakes idle agents for whom messages wait. Every process has one; a wake is worked on by whoever claims it, and a
+ * process that is killed leaves all that the next one needs in the database.
+ */
+export class WakeWorker implements Task {
+  readonly #deps: WakeWorkerDeps;
+  readonly #by = randomUUID();
+  readonly #running = new Set<Promise<void>>();
+  #poke = Promise.withResolvers<void>();
+
+  constructor(deps: WakeWorkerDeps) {
+    this.#deps = deps;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    using _heard = this.#deps.changes.subscribe(() => this.#poke.resolve());
+    await runTasks(signal, [{ run: (stop) => this.#claim(stop) }, { run: (stop) => this.#makeMissing(stop) }]);
+    await Promise.all(this.#running);
+  }
+
+  async #claim(signal: AbortSignal): Promise<void> {
+    const { clock, logger, wakes } = this.#deps;
+    let failing = false;
+    while (!signal.aborted) {
+      const room = AT_ONCE - this.#running.size;
+      try {
+        for (const claimed of room > 0 ? await wakes.claim(this.#by, room) : []) {
+          const run = new WakeRun({ ...this.#deps, by: this.#by }, claimed).run(signal);
+          const ended = run.finally(() => this.#running.delete(ended));
+          this.#running.add(ended);
+        }
+        failing = false;
+      } catch (err) {
+        if (!failing) logger.warn({ err }, "wakes cannot be claimed");
+        failing = true;
+      }
+      const early = new AbortController();
+      const looked = clock.sleep(LOOK_MS, AbortSignal.any([signal, early.signal])).catch(() => {});
+      // A burst of news is one look.
+      await Promise.race([looked, this.#poke.promise.then(() => clock.sleep(10, signal).catch(() => {}))]);
+      early.abort();
+      await looked;
+      this.#poke = Promise.withResolvers<void>();
+    }
+  }
+
+  async #makeMissing(signal: AbortSignal): Promise<void> {
+    const { clock, logger, wakes } = this.#deps;
+    while (!signal.aborted) {
+      await clock.sleep(MISSING_MS, signal).catch(() => {});
+      if (signal.aborted) return;
+      try {
+        const made = await wakes.makeMissing();
+        if (made > 0) logger.info({ wakes: made }, "messages waited without a wake: made them");
+      } catch (err) {
+        logger.debug({ err }, "waiting messages cannot be looked for");
+      }
+    }
+  }
+}
