@@ -4,6 +4,7 @@ import { createLogger, type Logger } from "../../internal/base/logger.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
 import type { MainContext } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
+import { runtimeFolder } from "../../internal/files/private-folder.ts";
 import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
 import { ThreadsService } from "../../internal/gen/threads/v1/threads_pb.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
@@ -31,11 +32,11 @@ import { PostLimiter } from "../../internal/threads/service/post-limiter.ts";
 import { ChangesFeed } from "../../internal/threads/store/changes-feed.ts";
 import type { DatabaseAddress } from "../../internal/threads/store/database.ts";
 import { checkSchema, migrate } from "../../internal/threads/store/migrate.ts";
+import { PgStore } from "../../internal/threads/store/pg-store.ts";
 import { PgWakes } from "../../internal/threads/store/pg-wakes.ts";
 import { LocalRuntimes } from "../../internal/threads/wake/local-runtimes.ts";
-import { WakeWorker, type WakeWorkerDeps } from "../../internal/threads/wake/wake-worker.ts";
-import { runtimeFolder } from "../../internal/files/private-folder.ts";
-import { PgStore } from "../../internal/threads/store/pg-store.ts";
+import { WakeWorker } from "../../internal/threads/wake/wake-worker.ts";
+import type { WakeWorkerDeps } from "../../internal/threads/wake/wake-worker-deps.ts";
 import type { ServeCommand } from "./config.ts";
 import { databasePlace, openDatabase } from "./database-place.ts";
 
@@ -146,10 +147,7 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCom
   await runTasks(signal, [changes, keys, holds, server, healthServer, ready, ...worker]);
 }
 
-function wakeWorker(
-  { runtime, runtimeDir }: ServeCommand,
-  deps: Omit<WakeWorkerDeps, "runtimes">,
-): readonly Task[] {
+function wakeWorker({ runtime, runtimeDir }: ServeCommand, deps: Omit<WakeWorkerDeps, "runtimes">): readonly Task[] {
   if (runtime === "none") return [];
   const uid = process.getuid?.() ?? 0;
   const folder = runtimeFolder({ uid, ...(runtimeDir !== undefined && { xdgRuntimeDir: runtimeDir }) });

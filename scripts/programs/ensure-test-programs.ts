@@ -1,3 +1,5 @@
+import { existsSync, globSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { grpcPython, PYTHON_PACKAGES } from "../../test/support/bridge/python-grpc.ts";
 import { aptInstall, findProgram, type RunProgram, runProgram } from "./apt.ts";
 import { ensureNatsServer } from "./ensure-nats-server.ts";
@@ -29,6 +31,7 @@ export async function ensureTestPrograms(options: EnsureOptions): Promise<string
   for (const [program, name] of Object.entries(PACKAGES)) {
     if ((await findProgram(program, env)) === undefined) packages.push(name);
   }
+  if (!hasPostgres(env)) packages.push("postgresql");
   if ((await grpcPython(env, "google.protobuf", "jwt")) === undefined) packages.push(...PYTHON_PACKAGES);
   await ensureNatsServer({ log, env, run });
   if (packages.length === 0) return "all there";
@@ -37,4 +40,10 @@ export async function ensureTestPrograms(options: EnsureOptions): Promise<string
   const failed = await aptInstall(apt, packages, { log, env, run });
   if (failed !== undefined) throw new Error(failed);
   return `installed ${packages.join(", ")}`;
+}
+
+/** Debian keeps its programs apart from those on PATH. */
+function hasPostgres({ PATH: path = "" }: NodeJS.ProcessEnv): boolean {
+  const places = [...globSync("/usr/lib/postgresql/*/bin"), ...path.split(delimiter)];
+  return places.some((folder) => existsSync(join(folder, "initdb")));
 }

@@ -12,7 +12,7 @@ export async function setup(): Promise<() => Promise<void>> {
   await mkdir(cache, { recursive: true });
   const folder = await mkdtemp(join(cache, "gt-test-"));
   await chmod(folder, 0o755); // other users run them too
-  for (const name of ["gt-sidecar", "gt", "bridge", "bridge-ca", "gt-controller", "relay", "demo-agent"])
+  for (const name of ["gt-sidecar", "gt", "bridge", "bridge-ca", "gt-controller", "relay", "threads", "demo-agent"])
     await buildBinary(name, folder);
   process.env[BUNDLES_VARIABLE] = folder;
   return () => rm(folder, { recursive: true, force: true });

@@ -24,7 +24,12 @@ export const OPERATIONS: readonly Tool[] = [
   operation("resume", { agent_id: agent, thread_id: id }, [], admin.resume),
   operation("list_escalations", { state, limit }, [], admin.listEscalations),
   operation("acknowledge_escalation", { escalation_id: id }, ["escalation_id"], admin.acknowledgeEscalation),
-  operation("resolve_escalation", { escalation_id: id, reason: text({ max: 1000 }) }, ["escalation_id"], admin.resolveEscalation),
+  operation(
+    "resolve_escalation",
+    { escalation_id: id, reason: text({ max: 1000 }) },
+    ["escalation_id"],
+    admin.resolveEscalation,
+  ),
   operation("list_audit", { after_seq: whole(0, Number.MAX_SAFE_INTEGER), limit }, [], admin.listAudit),
   operation("verify_audit", {}, [], admin.verifyAudit),
   operation("revoke_token", { jti: name, session_id: name }, [], admin.revokeToken),

@@ -76,7 +76,8 @@ export class McpPipe {
   }
 
   #post(line: string, message: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Response> {
-    if (Buffer.byteLength(line) > MAX_BYTES) throw new DomainError("exhausted", `the message is larger than ${MAX_BYTES} bytes`);
+    if (Buffer.byteLength(line) > MAX_BYTES)
+      throw new DomainError("exhausted", `the message is larger than ${MAX_BYTES} bytes`);
     const { url, token } = this.#place();
     const { method, params } = message as { readonly method?: string; readonly params?: Record<string, unknown> };
     const meta = params?.["_meta"] as Readonly<Record<string, unknown>> | undefined;
@@ -137,7 +138,9 @@ async function passAnswer(response: Response, write: (line: string) => void): Pr
 function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
   } catch {
     return undefined;
   }

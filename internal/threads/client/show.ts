@@ -37,7 +37,12 @@ export function printMessage(out: Output, message: Json): void {
 export function printParticipants(out: Output, participants: unknown): void {
   for (const one of asObjects(participants)) {
     const role = asText(one["role"]);
-    const facts = [role, asText(one["kind"]), one["known"] === true ? "" : "not seen yet", `wake ${asText(one["wake"])}`];
+    const facts = [
+      role,
+      asText(one["kind"]),
+      one["known"] === true ? "" : "not seen yet",
+      `wake ${asText(one["wake"])}`,
+    ];
     out.line(printable`  ${asText(one["agent_id"])}  ${facts.filter((fact) => fact !== "").join(", ")}`);
   }
 }
@@ -47,7 +52,11 @@ export function printWake(out: Output, wake: Json): void {
   const facts = [asText(wake["outcome"]), wake["blocked_by"] === "" ? "" : `blocked by ${asText(wake["blocked_by"])}`];
   const more = facts.filter((one) => one !== "").join(", ");
   const state = asText(wake["state"]);
-  const colour = ["SUBMITTED", "ACKED"].includes(state) ? "green" : ["UNKNOWN", "FAILED"].includes(state) ? "red" : "yellow";
+  const colour = ["SUBMITTED", "ACKED"].includes(state)
+    ? "green"
+    : ["UNKNOWN", "FAILED"].includes(state)
+      ? "red"
+      : "yellow";
   out.line(
     printable`${asText(wake["wake_id"])}  ${out.paint(colour, state)}  ${asText(wake["agent_id"])}${more === "" ? "" : `  ${more}`}`,
   );

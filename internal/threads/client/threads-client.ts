@@ -49,7 +49,13 @@ export function findThreads(env: Env, clock: Clock, given: { readonly url?: stri
   }
   const { stateDir, server } = local;
   const agent = personName(env);
-  const who = { kind: "person", workspace: server.workspace, agent, role: "operator", session: `gt-${process.pid}` } as const;
+  const who = {
+    kind: "person",
+    workspace: server.workspace,
+    agent,
+    role: "operator",
+    session: `gt-${process.pid}`,
+  } as const;
   return { url: where, token: () => mintLocal(stateDir, { ...who, ttlMs: PERSON_TTL_MS }, clock.now()) };
 }
 
@@ -93,7 +99,7 @@ export class ThreadsClient implements Disposable {
 }
 
 /** The token in a file. @throws DomainError `unauthenticated` */
-export function tokenOf(file: string): string {
+function tokenOf(file: string): string {
   let text: string;
   try {
     text = readFileSync(file, "utf8").trim();

@@ -1,7 +1,7 @@
-import { DEFAULT_POLICY } from "../domain/policy.ts";
 import { threadsError } from "../domain/faults.ts";
-import type { Caller, Escalation, EscalationState, Metadata } from "../domain/types.ts";
+import { DEFAULT_POLICY } from "../domain/policy.ts";
 import type { Reads, Tx } from "../domain/store.ts";
+import type { Caller, Escalation, EscalationState, Metadata } from "../domain/types.ts";
 import { roleOf, type ServiceDeps, seesAll } from "./access.ts";
 import { attemptView, auditView, escalationView, isoTime, sessionView, wakeView } from "./views.ts";
 
@@ -15,7 +15,9 @@ type Need = "commands" | "operator" | "audits";
 /** @throws DomainError `denied`, code INSUFFICIENT_AUTHORITY */
 async function need(reads: Reads, caller: Caller, what: Need): Promise<void> {
   const role = roleOf(caller, await reads.policy());
-  const allowed = { commands: ["operator", "orchestrator"], operator: ["operator"], audits: ["operator", "auditor"] }[what];
+  const allowed = { commands: ["operator", "orchestrator"], operator: ["operator"], audits: ["operator", "auditor"] }[
+    what
+  ];
   if (allowed.includes(role)) return;
   throw threadsError("INSUFFICIENT_AUTHORITY", `this is for the roles ${allowed.join(" and ")}`, { role: caller.role });
 }
@@ -36,7 +38,11 @@ export async function listWakes(
 ) {
   const reads = deps.store.reads(caller.workspace);
   const { agent_id: agent, thread_id: threadId, limit = LIMIT } = input;
-  const found = await reads.wakes({ limit, ...(agent !== undefined && { agent }), ...(threadId !== undefined && { threadId }) });
+  const found = await reads.wakes({
+    limit,
+    ...(agent !== undefined && { agent }),
+    ...(threadId !== undefined && { threadId }),
+  });
   const wakes = await Promise.all(
     found.map(async (wake) => ({ ...wakeView(wake), tries: (await reads.attempts(wake.wakeId)).map(attemptView) })),
   );
@@ -192,7 +198,8 @@ function checkPolicy(name: string, value: unknown): void {
     const hint = `the keys are ${Object.keys(DEFAULT_POLICY).join(", ")}`;
     throw threadsError("VALIDATION_ERROR", `policy.${name.slice(0, 100)} is not known`, { hint });
   }
-  const isWhole = typeof value === "number" && Number.isSafeInteger(value) && value >= (name === "retention_days" ? 0 : 1);
+  const isWhole =
+    typeof value === "number" && Number.isSafeInteger(value) && value >= (name === "retention_days" ? 0 : 1);
   const isRight =
     typeof known === "number"
       ? isWhole

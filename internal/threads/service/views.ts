@@ -1,4 +1,13 @@
-import type { AuditEntry, Escalation, Message, Participant, Session, Thread, Wake, WakeAttempt } from "../domain/types.ts";
+import type {
+  AuditEntry,
+  Escalation,
+  Message,
+  Participant,
+  Session,
+  Thread,
+  Wake,
+  WakeAttempt,
+} from "../domain/types.ts";
 import type { WireMessage, WireParticipant, WireThread, WireWake } from "./wire.ts";
 
 /** Of a message's own shape; raised when a reader of an older one would misread it. */
@@ -97,7 +106,13 @@ export function escalationView(one: Escalation) {
 
 export function sessionView(one: Session) {
   return {
-    ...{ session_id: one.sessionId, agent_id: one.agentId, runtime: one.runtime, managed: one.managed, state: one.state },
+    ...{
+      session_id: one.sessionId,
+      agent_id: one.agentId,
+      runtime: one.runtime,
+      managed: one.managed,
+      state: one.state,
+    },
     ...{ provider: one.provider, agent_session_id: one.agentSessionId },
     last_heartbeat_at: isoTime(one.lastHeartbeatAt),
   };

@@ -1,5 +1,13 @@
 import { type Policy, policyOf } from "../domain/policy.ts";
-import type { ChainReport, ListedThread, MessageQuery, Reads, SearchQuery, StoredPost, ThreadQuery } from "../domain/store.ts";
+import type {
+  ChainReport,
+  ListedThread,
+  MessageQuery,
+  Reads,
+  SearchQuery,
+  StoredPost,
+  ThreadQuery,
+} from "../domain/store.ts";
 import type * as t from "../domain/types.ts";
 import type { WaitingThread } from "../domain/wake-text.ts";
 import type { Queryable } from "./database.ts";

@@ -25,7 +25,11 @@ async function verifyAudit(all: All, onBroken: (seq: number) => void): Promise<n
   let hash = "";
   let seq = 0;
   for (;;) {
-    const page = await all("select * from threads.audit where workspace_id = $1 and seq > $2 order by seq limit $3", seq, PAGE);
+    const page = await all(
+      "select * from threads.audit where workspace_id = $1 and seq > $2 order by seq limit $3",
+      seq,
+      PAGE,
+    );
     for (const row of page) {
       const entry = rows.auditOf(row);
       const isNext = entry.seq === seq + 1 && row["prev_hash"] === hash;

@@ -7,7 +7,7 @@ import type { NudgeReceipt } from "../../session/types.ts";
 import type { Backend } from "../../terminal/backend.ts";
 import { type LocalSidecar, listLocalSidecars } from "../../terminal/finding/local-sidecars.ts";
 import { GRPCSidecarBackend } from "../../terminal/grpc-sidecar.ts";
-import type { Runtime, Runtimes, RuntimeStatus, WakeReceipt, WakeRequest } from "../domain/runtimes.ts";
+import type { Runtime, RuntimeStatus, Runtimes, WakeReceipt, WakeRequest } from "../domain/runtimes.ts";
 
 const UNIX = "unix:";
 const RECONNECT_MS = 10_000;
@@ -35,7 +35,8 @@ export class LocalRuntimes implements Runtimes {
       const backend = open(sidecar, this.#clock);
       try {
         const status = await backend.status(signal);
-        const isSame = status.agent === agent && status.projectId === workspace && status.sessionId === sidecar.sessionId;
+        const isSame =
+          status.agent === agent && status.projectId === workspace && status.sessionId === sidecar.sessionId;
         if (isSame && status.alive) return new SidecarRuntime(sidecar, backend);
       } catch (err) {
         if (!(err instanceof DomainError) || signal.aborted) throw err;

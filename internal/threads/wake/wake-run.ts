@@ -6,7 +6,7 @@ import type { WakeAttempt } from "../domain/types.ts";
 import { afterOutcome, type NudgeOutcomeWord } from "../domain/wake-outcomes.ts";
 import type { AttemptIntent, ClaimedWake, WakeResult } from "../domain/wake-store.ts";
 import { pointerText } from "../domain/wake-text.ts";
-import type { WakeWorkerDeps } from "./wake-worker.ts";
+import type { WakeWorkerDeps } from "./wake-worker-deps.ts";
 
 const RENEW_MS = 10_000;
 const FOLLOW = { firstMs: 250, maxMs: 5000, factor: 1.6 };

@@ -1,23 +1,7 @@
 import { randomUUID } from "node:crypto";
-import type { Clock } from "../../base/clock.ts";
-import type { Logger } from "../../base/logger.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
-import type { Changes } from "../domain/changes.ts";
-import type { Runtimes } from "../domain/runtimes.ts";
-import type { Store } from "../domain/store.ts";
-import type { WakeStore } from "../domain/wake-store.ts";
 import { WakeRun } from "./wake-run.ts";
-
-export interface WakeWorkerDeps {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly store: Store;
-  readonly wakes: WakeStore;
-  readonly changes: Changes;
-  readonly runtimes: Runtimes;
-  /** Hears of each end of a wake: its state, and ms from when it was due to when the nudge began. */
-  readonly onEnded?: (state: string) => void;
-}
+import type { WakeWorkerDeps } from "./wake-worker-deps.ts";
 
 const AT_ONCE = 64;
 const LOOK_MS = 250;

@@ -1,5 +1,5 @@
-import { printable } from "../../../../internal/base/printable-text.ts";
 import { objectOf } from "../../../../internal/base/json-fields.ts";
+import { printable } from "../../../../internal/base/printable-text.ts";
 import { takeArguments, usageError } from "../../../../internal/cli/command/arguments.ts";
 import type { Given } from "../../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
@@ -21,7 +21,10 @@ export async function runAck(
     const seq = seqText === undefined ? await last() : Number(seqText);
     const answer = await call("ack_read", { thread_id, seq });
     if (values.json) printJson(context.out, answer);
-    else context.out.line(printable`seen up to #${Number(answer["last_seen_seq"])}, ${Number(answer["unread_count"])} unread`);
+    else
+      context.out.line(
+        printable`seen up to #${Number(answer["last_seen_seq"])}, ${Number(answer["unread_count"])} unread`,
+      );
     return 0;
   });
 }

@@ -1,5 +1,5 @@
-import { asObjects, asText, type Json } from "../../../../internal/base/json-fields.ts";
 import { DomainError } from "../../../../internal/base/errors.ts";
+import { asObjects, asText, type Json } from "../../../../internal/base/json-fields.ts";
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
 import { findThreads, ThreadsClient } from "../../../../internal/threads/client/threads-client.ts";
 

@@ -1,11 +1,6 @@
-import type { Command, CommandFlags } from "../../../../internal/cli/command/command.ts";
-import { THREADS_CODES, THREADS_FLAGS } from "../common/threads-flags.ts";
-
-export const LS_FLAGS = {
-  ...THREADS_FLAGS,
-  status: { type: "list", value: "STATUS", help: "active, blocked, resolved, closed", complete: ["active", "blocked", "resolved", "closed"] },
-  unread: { type: "boolean", help: "only those with something unread" },
-} as const satisfies CommandFlags;
+import type { Command } from "../../../../internal/cli/command/command.ts";
+import { THREADS_CODES } from "../common/threads-flags.ts";
+import { LS_FLAGS } from "./ls-flags.ts";
 
 /** `gt threads ls`: your threads, the last changed first. */
 export const ls: Command<typeof LS_FLAGS> = {

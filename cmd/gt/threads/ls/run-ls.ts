@@ -5,7 +5,7 @@ import type { Given } from "../../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
 import { printJson, threadLine } from "../../../../internal/threads/client/show.ts";
 import { withThreads } from "../common/with-threads.ts";
-import type { LS_FLAGS } from "./ls.ts";
+import type { LS_FLAGS } from "./ls-flags.ts";
 
 export async function runLs({ values, positionals }: Given<typeof LS_FLAGS>, context: CommandContext): Promise<number> {
   takeArguments("gt threads ls", positionals, []);

@@ -5,9 +5,12 @@ import type { Given } from "../../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
 import { printJson } from "../../../../internal/threads/client/show.ts";
 import { withThreads } from "../common/with-threads.ts";
-import type { NEW_FLAGS } from "./new.ts";
+import type { NEW_FLAGS } from "./new-flags.ts";
 
-export async function runNew({ values, positionals }: Given<typeof NEW_FLAGS>, context: CommandContext): Promise<number> {
+export async function runNew(
+  { values, positionals }: Given<typeof NEW_FLAGS>,
+  context: CommandContext,
+): Promise<number> {
   const [title] = takeArguments("gt threads new", positionals, ["title"]);
   const participants = (values.with ?? []).map((one) => {
     const at = one.lastIndexOf(":");

@@ -7,7 +7,7 @@ import type { Given } from "../../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
 import { printJson, printWake } from "../../../../internal/threads/client/show.ts";
 import { type Call, threadIdOf, withThreads } from "../common/with-threads.ts";
-import type { POST_FLAGS } from "./post.ts";
+import type { POST_FLAGS } from "./post-flags.ts";
 
 const MAX_BYTES = 65_536;
 const WAIT_MS = 60_000;
@@ -38,7 +38,11 @@ export async function runPost(
     else out.line(printable`#${Number(answer["seq"])} ${asText(answer["message_id"])}`);
     if (!values.wait) return 0;
     const recipients = (answer["recipients"] as readonly string[] | undefined) ?? [];
-    return await untilWoken(call, context, { recipients, json: values.json === true, forMs: values.timeout ?? WAIT_MS });
+    return await untilWoken(call, context, {
+      recipients,
+      json: values.json === true,
+      forMs: values.timeout ?? WAIT_MS,
+    });
   });
 }
 
@@ -46,7 +50,11 @@ export async function runPost(
 async function untilWoken(
   call: Call,
   { clock, out, signal }: CommandContext,
-  { recipients, json, forMs }: { readonly recipients: readonly string[]; readonly json: boolean; readonly forMs: number },
+  {
+    recipients,
+    json,
+    forMs,
+  }: { readonly recipients: readonly string[]; readonly json: boolean; readonly forMs: number },
 ): Promise<number> {
   const end = clock.monotonicMs() + forMs;
   for (;;) {
@@ -76,7 +84,8 @@ async function standardInput({ stdin }: CommandContext): Promise<string> {
   let text = "";
   for await (const chunk of stdin.setEncoding("utf8")) {
     text += chunk;
-    if (Buffer.byteLength(text) > MAX_BYTES) throw new DomainError("invalid", `the text is larger than ${MAX_BYTES} bytes`);
+    if (Buffer.byteLength(text) > MAX_BYTES)
+      throw new DomainError("invalid", `the text is larger than ${MAX_BYTES} bytes`);
   }
   return text.replace(/\n$/, "");
 }

@@ -1,13 +1,6 @@
-import type { Command, CommandFlags } from "../../../../internal/cli/command/command.ts";
-import { THREADS_CODES, THREADS_FLAGS } from "../common/threads-flags.ts";
-
-export const READ_FLAGS = {
-  ...THREADS_FLAGS,
-  new: { type: "boolean", help: "only what is not acknowledged yet" },
-  wait: { type: "duration", value: "TIME", help: "wait for a message, at most 25s; 5 when none came" },
-  ack: { type: "boolean", help: "acknowledge what was printed" },
-  after: { type: "number", value: "SEQ", help: "only messages after this one" },
-} as const satisfies CommandFlags;
+import type { Command } from "../../../../internal/cli/command/command.ts";
+import { THREADS_CODES } from "../common/threads-flags.ts";
+import { READ_FLAGS } from "./read-flags.ts";
 
 /** `gt threads read`: messages of a thread. */
 export const read: Command<typeof READ_FLAGS> = {

@@ -6,7 +6,7 @@ import type { CommandContext } from "../../../../internal/cli/command/command-co
 import { printJson, printMessage } from "../../../../internal/threads/client/show.ts";
 import { allMessages } from "../common/all-messages.ts";
 import { threadIdOf, withThreads } from "../common/with-threads.ts";
-import type { READ_FLAGS } from "./read.ts";
+import type { READ_FLAGS } from "./read-flags.ts";
 
 const LONGEST_MS = 25_000;
 const NOTHING_NEW = 5;

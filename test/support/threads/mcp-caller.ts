@@ -1,0 +1,41 @@
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+
+type Fields = Record<string, unknown>;
+
+/** The official MCP client with one token. */
+export class McpCaller implements AsyncDisposable {
+  readonly client: Client;
+
+  private constructor(client: Client) {
+    this.client = client;
+  }
+
+  static async connect(url: string, token: string): Promise<McpCaller> {
+    const client = new Client({ name: "test", version: "1" });
+    const requestInit = { headers: { authorization: `Bearer ${token}` } };
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/v1/mcp`), { requestInit }));
+    return new McpCaller(client);
+  }
+
+  /** The tool's answer. @throws Error with the code of a failure */
+  async call<T = Fields>(name: string, args: object = {}): Promise<T> {
+    const result = await this.client.callTool({ name, arguments: { ...args } });
+    if (result.isError !== true) return result.structuredContent as T;
+    const error = (result._meta as { "gastown.io/error": { code: string; message: string } })["gastown.io/error"];
+    throw Object.assign(new Error(`${error.code}: ${error.message}`), error);
+  }
+
+  /** The code of the failure that a call must have. */
+  async code(name: string, args: object = {}): Promise<string> {
+    try {
+      await this.call(name, args);
+      return "none";
+    } catch (err) {
+      return (err as { code: string }).code;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.client.close();
+  }
+}

@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { systemClock } from "../../../internal/base/clock.ts";
+import { mintLocal } from "../../../internal/threads/client/local-issuer.ts";
+import { ownProgram } from "../programs.ts";
+import { eventually } from "../screens/tmux-sandbox.ts";
+
+const START_MS = 90_000;
+
+/** A `threads` with a private folder and environment; `await using` ends it and removes everything. */
+export class ThreadsServer implements AsyncDisposable {
+  readonly dir: string;
+  /** Environment in which `gt` and sidecars find this server and nothing else. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly #flags: readonly string[];
+  #child: ChildProcess | undefined;
+  #said = "";
+
+  private constructor(dir: string, flags: readonly string[]) {
+    this.dir = dir;
+    this.#flags = flags;
+    const run = join(dir, "run");
+    this.env = {
+      ...{ PATH: process.env["PATH"] ?? "", HOME: dir, USER: "tester", XDG_RUNTIME_DIR: run },
+      ...{ GT_THREADS_STATE_DIR: join(dir, "state"), LANG: "C.UTF-8", NO_COLOR: "1" },
+    };
+  }
+
+  /** Serves with these flags, e.g. `--postgres system`. */
+  static async start(...flags: string[]): Promise<ThreadsServer> {
+    // PostgreSQL runs as another user when we are root, who does not reach the private folder of the test run.
+    const dir = await mkdtemp("/tmp/gt-threads-test-");
+    await chmod(dir, 0o711);
+    await mkdir(join(dir, "run"), { mode: 0o700 });
+    const server = new ThreadsServer(dir, flags);
+    await server.begin();
+    return server;
+  }
+
+  get stateDir(): string {
+    return join(this.dir, "state");
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  get url(): string {
+    return (JSON.parse(readFileSync(join(this.stateDir, "server.json"), "utf8")) as { url: string }).url;
+  }
+
+  /** What it has logged. */
+  get log(): string {
+    return this.#said;
+  }
+
+  async begin(): Promise<void> {
+    this.#said = "";
+    const ports = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
+    const child = spawn(process.execPath, [ownProgram("threads"), "serve", ...ports, ...this.#flags], {
+      env: { ...this.env },
+      cwd: this.dir,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    this.#child = child;
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      this.#said += text;
+    });
+    await eventually(
+      "threads serves",
+      async () => {
+        if (child.exitCode !== null) throw new Error(`threads ended with ${child.exitCode}: ${this.#said}`);
+        return this.#said.includes('"msg":"serving"');
+      },
+      START_MS,
+    );
+  }
+
+  /** Ends it in order, or at once, with what it started left alone. */
+  async end(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const closed = once(child, "close");
+    child.kill(signal);
+    await closed;
+  }
+
+  /** A token of an agent of the workspace `default`. */
+  token(agent: string, role = "worker", more: { readonly session?: string; readonly workspace?: string } = {}): string {
+    const { session = `s-${agent.replaceAll("/", "-")}`, workspace = "default" } = more;
+    const kind = role === "operator" ? ("person" as const) : ("agent" as const);
+    const ttlMs = kind === "person" ? 300_000 : 3_600_000;
+    return mintLocal(this.stateDir, { kind, workspace, agent, role, session, ttlMs }, systemClock.now());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end();
+    await rm(this.dir, { recursive: true, force: true });
+  }
+}
