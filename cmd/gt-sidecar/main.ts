@@ -31,7 +31,7 @@ await runMain({ name: "gt-sidecar", ...exits, signals }, async (context) => {
   try {
     return await run(config, context);
   } finally {
-    if (config.ownStateDir) await rm(config.sidecar.stateDir, { recursive: true, force: true });
+    if (config.ownStateDir) await rm(config.sidecar.stateDir, { recursive: true, force: true, maxRetries: 10 });
   }
 });
 

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from "../base/clock.ts";
 import { DomainError, type ErrorKind } from "../base/errors.ts";
 import { oneLine, plainText } from "../base/sanitise.ts";
+import { checkArgumentBytes } from "./argument-bytes.ts";
 
 /**
  * Why a program was asked to stop. `SIGPIPE` stands for a reader of stdout that has closed.
@@ -125,6 +126,7 @@ export async function runMain(options: RunMainOptions, main: Main, host: Host = 
   };
   let code: number;
   try {
+    checkArgumentBytes(context.argv);
     code = await main(context);
   } catch (err) {
     code = report(options, err, stop.signal, stderr);

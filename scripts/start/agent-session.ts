@@ -83,7 +83,7 @@ export async function withAgent(
   } finally {
     stop.abort();
     await ending.catch(() => {});
-    await rm(stateDir, { recursive: true, force: true });
+    await rm(stateDir, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

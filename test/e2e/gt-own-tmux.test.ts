@@ -6,6 +6,7 @@ import { spawn as spawnPty } from "@lydell/node-pty";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { demoAgent, inSidecar, privatePlace } from "../support/agents/agent-places.ts";
 import { gt } from "../support/bridge/gt-transcript.ts";
+import { ownProgram } from "../support/programs.ts";
 import { eventually } from "../support/screens/tmux-sandbox.ts";
 
 const run = promisify(execFile);
@@ -78,6 +79,36 @@ describe.each([
       await gone;
     }
   });
+});
+
+it("attaches from a terminal that this host does not know, and takes no argument that is not UTF-8", async () => {
+  const server = await personsServer("022");
+  try {
+    const env = { ...server.env, TERM: "xterm-of-tomorrow" };
+    const person = spawnPty(process.execPath, [ownProgram("gt"), "attach", "gt-rig-toast"], {
+      env,
+      cols: 90,
+      rows: 24,
+    });
+    const gone = new Promise<void>((resolve) => person.onExit(() => resolve()));
+    let seen = "";
+    person.onData((data) => {
+      seen += data;
+    });
+    await eventually("it is shown", () => seen.includes("gt: note: ") && seen.includes("ready · demo"));
+    expect(seen).toContain('does not know the terminal "xterm-of-tomorrow"; using xterm');
+    person.kill();
+    await gone;
+    const script = `"$0" "$1" nudge gt-rig-toast "$(printf 'caf\\351')"`;
+    const nudged = run("sh", ["-c", script, process.execPath, ownProgram("gt")], { env: server.env });
+    await expect(nudged).rejects.toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringMatching(/^gt: error: an argument is not UTF-8\n/),
+    });
+  } finally {
+    await server.stop();
+  }
 });
 
 it("leaves a tmux server that cannot be trusted out with a note, and finds sidecars beside it", async () => {

@@ -7,6 +7,7 @@ import type { AttachFlags } from "./attach-flags.ts";
 import { tmuxAttachCommand } from "./attach-local.ts";
 import { type AttachOptions, readAttach } from "./attach-options.ts";
 import { AttachRemote } from "./attach-remote.ts";
+import { drawableTerm } from "./terminal-type.ts";
 
 export async function runAttach(given: Given<AttachFlags>, context: CommandContext): Promise<number> {
   const command = readAttach(given, context.env);
@@ -17,7 +18,7 @@ export async function runAttach(given: Given<AttachFlags>, context: CommandConte
   }
   return await withAgent(command.place, command.agent, context, async (found) => {
     if (found.place.type === "tmux" && command.ownDetachKeys) throw noDetachKeys();
-    if (found.place.type === "tmux") return becomeTmux(found.place, command);
+    if (found.place.type === "tmux") return becomeTmux(found.place, command, context);
     return await new AttachRemote(found, command, context).run();
   });
 }
@@ -26,10 +27,19 @@ export async function runAttach(given: Given<AttachFlags>, context: CommandConte
  * Goes on as tmux, in this process: it then has the terminal to itself, and whoever stops or continues it talks to no
  * one else. Sessions of this machine need nothing of ours.
  */
-function becomeTmux(place: Place & { type: "tmux" }, { place: config, readOnly }: AttachOptions): never {
+function becomeTmux(
+  place: Place & { type: "tmux" },
+  { place: config, readOnly }: AttachOptions,
+  { note }: Pick<CommandContext, "note">,
+): never {
   const { socketPath, session } = place;
   const { args, env } = tmuxAttachCommand({ socketPath, session, readOnly, inside: config.tmux, env: config.env });
-  const known = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const term = drawableTerm(env);
+  if (term !== env["TERM"])
+    note(`this host does not know the terminal ${JSON.stringify(env["TERM"] ?? "")}; using ${term}`);
+  const known = Object.entries({ ...env, TERM: term }).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
   // The shell finds tmux by PATH, as everything else that gt runs.
   process.execve?.("/bin/sh", ["sh", "-c", 'exec tmux "$@"', "tmux", ...args], Object.fromEntries(known));
   throw new DomainError("unimplemented", "this Node.js cannot hand its terminal over to tmux", {

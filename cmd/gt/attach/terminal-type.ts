@@ -1,0 +1,55 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { DomainError } from "../../../internal/base/errors.ts";
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Where ncurses looks beside what the environment names; the systems differ. */
+const FOLDERS = [
+  "/etc/terminfo",
+  "/lib/terminfo",
+  "/usr/share/terminfo",
+  "/usr/lib/terminfo",
+  "/usr/local/share/terminfo",
+];
+/** What nearly all terminals of today understand, the richest first. */
+const COMMON = ["xterm-256color", "xterm", "screen-256color", "screen", "vt220", "vt100"];
+/** A terminal that cannot move its cursor. */
+const DUMB = "dumb";
+
+/**
+ * The TERM with which tmux can draw on this terminal: the environment's own, or a common one that this host knows where
+ * its terminfo lacks that one, as for a new terminal over ssh.
+ * @throws DomainError `invalid` for a terminal that cannot be drawn on, or where the host knows none
+ */
+export function drawableTerm(env: Env, exists: (path: string) => boolean = existsSync): string {
+  const term = env["TERM"] ?? "";
+  if (term === DUMB) throw unfit('TERM is "dumb": tmux cannot draw on such a terminal');
+  const folders = foldersOf(env);
+  const isKnown = (name: string) => folders.some((folder) => entriesOf(folder, name).some(exists));
+  if (term !== "" && !term.includes("/") && isKnown(term)) return term;
+  const found = COMMON.find(isKnown);
+  // Without any terminfo to look into, tmux may know better.
+  if (found !== undefined) return found;
+  if (term !== "" && !folders.some(exists)) return term;
+  throw unfit(`this host's terminfo has no terminal ${JSON.stringify(term)}`);
+}
+
+function foldersOf(env: Env): readonly string[] {
+  const dirs = (env["TERMINFO_DIRS"] ?? "").split(":").filter((dir) => dir !== "");
+  const home = env["HOME"] ? [join(env["HOME"], ".terminfo")] : [];
+  return [...(env["TERMINFO"] ? [env["TERMINFO"]] : []), ...home, ...dirs, ...FOLDERS];
+}
+
+/** By the first letter, or by its number where a file system ignores case. */
+function entriesOf(folder: string, name: string): readonly string[] {
+  const letter = name.slice(0, 1);
+  const number = letter.charCodeAt(0).toString(16).padStart(2, "0");
+  return [join(folder, letter, name), join(folder, number, name)];
+}
+
+function unfit(message: string): DomainError {
+  return new DomainError("invalid", message, {
+    fields: { hint: "TERM=xterm-256color gt attach …, or install the terminal's terminfo entry" },
+  });
+}

@@ -1,0 +1,37 @@
+import { readFileSync } from "node:fs";
+import { DomainError } from "../base/errors.ts";
+
+/** What Node puts in the place of bytes that are no UTF-8. */
+const REPLACED = "\ufffd";
+
+/**
+ * Refuses arguments that are not UTF-8: Node replaces their bytes, and the program would work with another text than
+ * the one that was given. Where the system does not tell the bytes, all pass.
+ * @throws DomainError `invalid`
+ */
+export function checkArgumentBytes(argv: readonly string[], readBytes: () => Buffer = ownCommandLine): void {
+  if (!argv.some((argument) => argument.includes(REPLACED))) return;
+  let bytes: Buffer;
+  try {
+    bytes = readBytes();
+  } catch {
+    return;
+  }
+  if (isText(bytes)) return; // the character itself
+  throw new DomainError("invalid", "an argument is not UTF-8", {
+    fields: { hint: "convert it, e.g. with iconv -f latin1 -t utf-8" },
+  });
+}
+
+function isText(bytes: Buffer): boolean {
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function ownCommandLine(): Buffer {
+  return readFileSync("/proc/self/cmdline");
+}
