@@ -37,7 +37,7 @@ const forbidden = [
   forbid(
     "pkg-imports-only-the-wire",
     { path: "^pkg/", pathNot: "[.]test[.]ts$" },
-    { path: "^internal/", pathNot: "^internal/(base|gen|rpc/client|rpc/common)/" },
+    { path: "^internal/", pathNot: "^internal/(base|gen|pki|rpc/client|rpc/common)/" },
     "what is bundled into the SDK",
   ),
   forbid(

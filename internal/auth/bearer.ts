@@ -1,6 +1,7 @@
 import { tokenError } from "./token-error.ts";
 
-const PREFIX = "Bearer ";
+/** The scheme in any case (RFC 9110 §11.1). */
+const BEARER = /^bearer /i;
 
 /**
  * The token of a call's `authorization` headers.
@@ -10,6 +11,6 @@ export function bearerOf(headers: readonly string[]): string {
   const [header, another] = headers;
   if (header === undefined) throw tokenError("missing", "the call has no token (authorization: Bearer)");
   if (another !== undefined) throw tokenError("header", "the call has more than one authorization header");
-  if (!header.startsWith(PREFIX)) throw tokenError("header", "the authorization header is not Bearer and a token");
-  return header.slice(PREFIX.length);
+  if (!BEARER.test(header)) throw tokenError("header", "the authorization header is not Bearer and a token");
+  return header.replace(BEARER, "");
 }

@@ -4,6 +4,9 @@ import { tokenError } from "./token-error.ts";
 /** Larger ones are refused unread. */
 const MAX_TOKEN_BYTES = 4096;
 
+/** Both names of the one algorithm (RFC 8037, RFC 9864). Whether the key is of that kind its file has decided. */
+const ALGORITHMS: ReadonlySet<unknown> = new Set(["EdDSA", "Ed25519"]);
+
 /** The bytes of an Ed25519 signature. */
 const SIGNATURE_BYTES = 64;
 
@@ -35,7 +38,7 @@ export function decodeToken(text: string): DecodedToken {
  * something that its reader must understand (`crit`, `b64`, `zip`), is refused.
  */
 function checkHeader(header: Readonly<Record<string, unknown>>): void {
-  if (header["alg"] !== "EdDSA") throw tokenError("algorithm", "the token is not signed with EdDSA");
+  if (!ALGORITHMS.has(header["alg"])) throw tokenError("algorithm", "the token is not signed with EdDSA (Ed25519)");
   const type = header["typ"];
   if (type !== undefined && (typeof type !== "string" || type.toUpperCase() !== "JWT")) {
     throw tokenError("malformed", "the token's type is not JWT");

@@ -1,5 +1,6 @@
 import type { X509Certificate } from "node:crypto";
-import type { RevocationList } from "./revocation-list.ts";
+import { certificatesOf } from "./pem.ts";
+import { type RevocationList, revocationListsOf } from "./revocation-list.ts";
 
 /** Longer chains are loops. */
 const MAX_CHAIN = 8;
@@ -139,4 +140,24 @@ function endOf(certificate: X509Certificate): number {
 
 function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
   return issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+}
+
+/**
+ * What a client asks of a server's certificate beside the handshake: whether a revocation list of its CA names it. A CA
+ * without a list has revoked nothing; one that is out of date still counts.
+ *
+ * @param crl one file, or several of which each has a list
+ * @param now wall clock, ms
+ * @throws DomainError `invalid` for a list or a CA that cannot be read
+ */
+export function serverRevocation(
+  ca: string,
+  crl: string | readonly string[],
+  now: () => number,
+): (server: X509Certificate, chain: readonly X509Certificate[]) => Error | undefined {
+  const trust = new Trust(certificatesOf(ca), [crl].flat().flatMap(revocationListsOf));
+  return (server, chain) => {
+    if (trust.standing(server, now(), chain) !== "revoked") return undefined;
+    return Object.assign(new Error("the server's certificate is revoked"), { code: "CERT_REVOKED" });
+  };
 }

@@ -6,7 +6,7 @@ import { type Credentials, Tokens } from "./auth.ts";
 const NOW = Date.UTC(2026, 10, 22);
 const { publicKey, privateKey } = generateKeyPairSync("ed25519");
 const tls = new TestCa("consumer").issue({ uris: ["spiffe://consumer/client/app"] });
-const credentials: Credentials = { tls, signingKey: privateKey, leaf: new X509Certificate(tls.cert) };
+const credentials: Credentials = { tls, signingKey: privateKey, lists: [], leaf: new X509Certificate(tls.cert) };
 const JWT = {
   ...{ privateKeyPath: "k", issuer: "prd-manager", audience: "bridge", subject: "app", projectId: "p1" },
   ...{ scope: "operate" as const, ttlMs: 300_000 },

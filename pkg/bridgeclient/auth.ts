@@ -1,7 +1,10 @@
-import { createPrivateKey, hash, type KeyObject, sign, X509Certificate } from "node:crypto";
+import { createPrivateKey, hash, type KeyObject, sign, type X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
-import { errorText } from "../../internal/base/errors.ts";
+import { DomainError, errorText } from "../../internal/base/errors.ts";
+import { certificatesOf } from "../../internal/pki/pem.ts";
+import { revocationListsOf } from "../../internal/pki/revocation-list.ts";
+import { ServerClock } from "../../internal/rpc/client/server-clock.ts";
 import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
 import { BridgeError, invalid } from "./errors.ts";
 import type { JwtOptions, MtlsOptions } from "./options.ts";
@@ -10,6 +13,8 @@ import type { JwtOptions, MtlsOptions } from "./options.ts";
 export interface Credentials {
   readonly tls: TlsMaterial;
   readonly signingKey: KeyObject;
+  /** Revocation lists of the bridge's CA (PEM), each file by itself. */
+  readonly lists: readonly string[];
   /** The client's own certificate: tokens are bound to it (RFC 8705). */
   readonly leaf: X509Certificate;
 }
@@ -19,15 +24,27 @@ export interface Credentials {
  * @throws BridgeError `invalid_argument`, naming the file, when one cannot be used or certificate and key do not match
  */
 export function readCredentials(mtls: MtlsOptions, privateKeyPath: string): Credentials {
-  const tls = { cert: read(mtls.certPath), key: read(mtls.keyPath), ca: read(mtls.caCertPath) };
-  const leaf = parsed(mtls.certPath, "certificate", () => new X509Certificate(tls.cert));
-  parsed(mtls.caCertPath, "certificate", () => new X509Certificate(tls.ca));
-  const key = parsed(mtls.keyPath, "private key", () => createPrivateKey(tls.key));
+  const given = { cert: read(mtls.certPath), key: read(mtls.keyPath), ca: read(mtls.caCertPath) };
+  const chain = parsed(mtls.certPath, "certificate", () => certificatesOf(given.cert));
+  const cas = parsed(mtls.caCertPath, "certificate", () => certificatesOf(given.ca));
+  const key = parsed(mtls.keyPath, "private key", () => createPrivateKey(given.key));
+  const [leaf] = chain;
+  // Written again from what was read: OpenSSL stops without a word at a block that it cannot read.
+  const tls = { cert: chain.join(""), key: given.key, ca: cas.join("") };
   if (!leaf.checkPrivateKey(key)) throw invalid(`${mtls.keyPath} is not the key of ${mtls.certPath}`);
   checkContext(tls, mtls.certPath);
   const signingKey = parsed(privateKeyPath, "private key", () => createPrivateKey(read(privateKeyPath)));
   if (signingKey.asymmetricKeyType !== "ed25519") throw invalid(`${privateKeyPath} has a key that is not Ed25519`);
-  return { tls, signingKey, leaf };
+  const lists = [mtls.crlPath ?? []].flat().map((path) => ({ path, text: read(path) }));
+  for (const { path, text } of lists) checkList(path, text, cas);
+  return { tls, signingKey, leaf, lists: lists.map(({ text }) => text) };
+}
+
+/** @throws BridgeError `invalid_argument` for a file without a list, or with one of another CA */
+function checkList(path: string, text: string, cas: readonly X509Certificate[]): void {
+  const lists = parsed(path, "revocation list", () => revocationListsOf(text));
+  if (lists.every((list) => cas.some((ca) => list.isSignedBy(ca)))) return;
+  throw invalid(`${path} has a revocation list that no CA of the bundle has signed`);
 }
 
 /** OpenSSL refuses more than what is no PEM, e.g. keys that are too short. */
@@ -52,7 +69,8 @@ function parsed<T>(path: string, what: string, parse: () => T): T {
     return parse();
   } catch (err) {
     if (err instanceof BridgeError) throw err;
-    throw invalid(`${path} has no readable ${what} (PEM)`);
+    const why = err instanceof DomainError ? `: ${err.message}` : "";
+    throw invalid(`${path} has no readable ${what} (PEM)${why}`);
   }
 }
 
@@ -63,6 +81,7 @@ const RENEW_BEFORE_MS = 30_000;
 export class Tokens {
   readonly #jwt: Required<JwtOptions>;
   readonly #leaf: X509Certificate;
+  readonly #server: ServerClock;
   readonly #now: () => number;
   #key: KeyObject;
   #text = "";
@@ -70,7 +89,13 @@ export class Tokens {
   #renewsAt = Number.NEGATIVE_INFINITY;
 
   /** `now`: the wall clock, ms. */
-  constructor(jwt: Required<JwtOptions>, { signingKey, leaf }: Credentials, now: () => number) {
+  constructor(
+    jwt: Required<JwtOptions>,
+    { signingKey, leaf }: Credentials,
+    now: () => number,
+    server = new ServerClock(now),
+  ) {
+    this.#server = server;
     this.#jwt = jwt;
     this.#key = signingKey;
     this.#leaf = leaf;
@@ -94,15 +119,21 @@ export class Tokens {
   useKey(key: KeyObject): void {
     if (this.#key.equals(key)) return;
     this.#key = key;
+    this.renew();
+  }
+
+  /** The next one is another: the bridge has refused this one for its times, or its clock is known better now. */
+  renew(): void {
     this.#renewsAt = Number.NEGATIVE_INFINITY;
   }
 
+  /** The bridge judges by its own clock. */
   #renew(now: number): void {
-    const issuedAt = Math.floor(now / 1000);
+    const issuedAt = Math.floor(this.#server.now() / 1000);
     const ttl = Math.floor(this.#jwt.ttlMs / 1000);
     this.#text = signedToken(this.#key, claimsOf(this.#jwt, this.#leaf, issuedAt, ttl));
-    this.#issuedAt = issuedAt * 1000;
-    this.#renewsAt = (issuedAt + ttl) * 1000 - Math.min(RENEW_BEFORE_MS, ttl * 500);
+    this.#issuedAt = Math.floor(now / 1000) * 1000;
+    this.#renewsAt = this.#issuedAt + ttl * 1000 - Math.min(RENEW_BEFORE_MS, ttl * 500);
   }
 }
 

@@ -6,9 +6,9 @@ import type {
   MessageShape,
 } from "@bufbuild/protobuf";
 import type { Clock } from "../../internal/base/clock.ts";
-import { type BridgeError, bridgeErrorOf, clientClosed } from "./errors.ts";
+import { BridgeError, bridgeErrorOf, clientClosed } from "./errors.ts";
 import type { Links } from "./links.ts";
-import type { CallOptions } from "./options.ts";
+import { type CallOptions, checkTimeout } from "./options.ts";
 import { type RetryRules, retryWaitMs } from "./retry.ts";
 
 export interface CallsDeps {
@@ -44,6 +44,8 @@ export class Calls {
     { signal, timeoutMs = rules.timeoutMs }: CallOptions = {},
   ): Promise<MessageShape<O>> {
     const { clock, links, random } = this.#deps;
+    checkTimeout("timeoutMs", timeoutMs);
+    let isFresh = false;
     const end = clock.monotonicMs() + timeoutMs;
     const either = this.#orClosed(signal);
     for (let failures = 1; ; failures++) {
@@ -54,6 +56,11 @@ export class Calls {
         return (await link.transport.unary(method, either, leftMs, undefined, request)).message;
       } catch (err) {
         const error = this.#failure(err, signal);
+        if (isAboutTimes(error) && !isFresh) {
+          isFresh = true; // refused before it was read: the next token is by the bridge's clock
+          failures--;
+          continue;
+        }
         const waitMs = retryWaitMs(error, { failures, leftMs: end - clock.monotonicMs() }, this.#retry, random);
         if (!rules.repeatable || waitMs === undefined) throw error;
         release();
@@ -94,8 +101,17 @@ export class Calls {
   #failure(err: unknown, signal: AbortSignal | undefined): BridgeError {
     if (signal?.aborted) throw signal.reason;
     if (this.#deps.closed.aborted) return clientClosed();
-    return bridgeErrorOf(err);
+    const error = bridgeErrorOf(err);
+    const { difference } = this.#deps.links.server;
+    if (!isAboutTimes(error) || difference === "") return error;
+    const { code, message, reason, fields, fromServer } = error;
+    return new BridgeError(code, `${message}: ${difference}`, { reason, fields, fromServer, cause: err });
   }
+}
+
+/** A token that does not count now, by the bridge's clock. */
+function isAboutTimes({ code, fields }: BridgeError): boolean {
+  return code === "unauthenticated" && (fields["token"] === "expired" || fields["token"] === "early");
 }
 
 /** The requests of an RPC that takes one. */

@@ -65,13 +65,14 @@ export class CredentialFiles implements Task {
 
   /** The folders of the files, and of what links lead to: a swapped link changes the folder that it lies in. */
   #folders(): ReadonlySet<string> {
-    const paths = [this.#mtls.caCertPath, this.#mtls.certPath, this.#mtls.keyPath, this.#keyPath];
+    const { caCertPath, certPath, keyPath, crlPath = [] } = this.#mtls;
+    const paths = [caCertPath, certPath, keyPath, this.#keyPath, ...[crlPath].flat()];
     return new Set(paths.flatMap((path) => [...linkFolder(dirname(path)), dirname(path), dirname(realPathOf(path))]));
   }
 }
 
-function textOf({ tls, signingKey }: Credentials): string {
-  return JSON.stringify([tls, signingKey.export({ format: "jwk" })]);
+function textOf({ tls, lists, signingKey }: Credentials): string {
+  return JSON.stringify([tls, lists, signingKey.export({ format: "jwk" })]);
 }
 
 /** Where a link to a folder lies. */

@@ -6,7 +6,7 @@ import { EventPosition } from "./event-position.ts";
 const newPosition = (afterSeq?: bigint, epoch = "") =>
   new EventPosition({ sessionId: "s", subscriberId: "r", afterSeq, epoch });
 const event = (seq: number, epoch = "e", type: EventType = EventType.STDOUT) =>
-  create(SessionEventSchema, { seq: BigInt(seq), epoch, type });
+  create(SessionEventSchema, { sessionId: "s", seq: BigInt(seq), epoch, type });
 const taken = (position: EventPosition, ...events: ReturnType<typeof event>[]) =>
   events.flatMap((one) => position.take(one).map(({ seq }) => Number(seq)));
 
@@ -17,10 +17,11 @@ it("asks from the acknowledged position first, then behind the last event", () =
   expect(position.request()).toEqual({ sessionId: "s", subscriberId: "r", epoch: "e", afterSeq: 4n });
 });
 
-it("leaves out what was delivered before, in its epoch only", () => {
+it("leaves out what was delivered before, in its epoch only, and names what another epoch has cost", () => {
   const position = newPosition();
   expect(taken(position, event(1), event(2), event(1), event(2), event(3))).toEqual([1, 2, 3]);
-  expect(taken(position, event(1, "f"), event(2, "f"))).toEqual([1, 2]);
+  expect(taken(position, event(1, "f"), event(2, "f"))).toEqual([0, 1, 2]);
+  expect(taken(position, event(3, "g"))).toEqual([0, 2, 3]);
 });
 
 it("begins anywhere, and names what is missing later", () => {
@@ -32,6 +33,11 @@ it("begins anywhere, and names what is missing later", () => {
     gap: { first: 8n, to: 10n },
   });
   expect(next?.seq).toBe(10n);
+});
+
+it("takes no event of another session", () => {
+  const other = create(SessionEventSchema, { sessionId: "t", seq: 1n, epoch: "e" });
+  expect(() => newPosition().take(other)).toThrow("an event of another session: t");
 });
 
 it("takes the bridge's own gap as it is", () => {

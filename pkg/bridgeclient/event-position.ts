@@ -6,6 +6,7 @@ import {
   type StreamEventsRequestSchema,
 } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { GapReason } from "../../internal/gen/gastown/v1/common_pb.ts";
+import { BridgeError } from "./errors.ts";
 
 /** Where a reader begins. */
 export interface EventStart {
@@ -44,6 +45,15 @@ export class EventPosition {
    * that does not follow on the last.
    */
   take(event: SessionEvent): readonly SessionEvent[] {
+    if (event.sessionId !== "" && event.sessionId !== this.#start.sessionId) {
+      throw new BridgeError(
+        "data_loss",
+        `the bridge sent an event of another session: ${event.sessionId.slice(0, 128)}`,
+      );
+    }
+    if (this.#epoch !== "" && event.epoch !== this.#epoch && event.gap === undefined) {
+      return [this.beginAgain(event.epoch), ...this.take(event)];
+    }
     const continues = event.epoch === this.#epoch && this.#seq !== undefined;
     const last = this.#seq ?? 0n;
     if (continues && event.seq <= last) return [];

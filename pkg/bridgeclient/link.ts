@@ -1,9 +1,12 @@
-import type { Interceptor, Transport } from "@connectrpc/connect";
+import { ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import type { Clock } from "../../internal/base/clock.ts";
 import { BridgeService } from "../../internal/gen/bridge/v1/bridge_pb.ts";
+import { serverRevocation } from "../../internal/pki/trust.ts";
 import { connectSessions } from "../../internal/rpc/client/connect-sessions.ts";
+import type { ServerClock } from "../../internal/rpc/client/server-clock.ts";
 import { SwitchingSessions } from "../../internal/rpc/client/switching-sessions.ts";
+import type { ClientTls } from "../../internal/rpc/common/tls.ts";
 import { type Credentials, Tokens } from "./auth.ts";
 import type { Settings } from "./options.ts";
 
@@ -29,17 +32,17 @@ export class Link implements Disposable {
   #streams = 0;
   #retired = false;
 
-  constructor(clock: Clock, settings: Settings, credentials: Credentials) {
+  constructor(clock: Clock, settings: Settings, credentials: Credentials, server: ServerClock) {
     const { baseUrl, serverName, keepalive } = settings;
     this.#clock = clock;
-    this.#tokens = new Tokens(settings.jwt, credentials, () => clock.now());
+    this.#tokens = new Tokens(settings.jwt, credentials, () => clock.now(), server);
     const dial = { baseUrl, ...keepalive, ...(serverName !== undefined && { serverName }) };
-    this.#sessions = new SwitchingSessions(connectSessions(dial, credentials.tls));
+    this.#sessions = new SwitchingSessions(connectSessions(dial, trustOf(credentials, clock)));
     this.transport = createConnectTransport({
       baseUrl,
       httpVersion: "2",
       sessionManager: this.#sessions,
-      interceptors: [bearer(this.#tokens), this.#sessions.interceptor()],
+      interceptors: [this.#bearer(server), this.#sessions.interceptor()],
       acceptCompression: [],
       readMaxBytes: READ_MAX_BYTES,
     });
@@ -87,6 +90,26 @@ export class Link implements Disposable {
     this.#sessions.abort();
   }
 
+  /** Gives each call the token in use, and learns from its answer what time it is at the bridge. */
+  #bearer(server: ServerClock): Interceptor {
+    const learn = (headers: Headers) => {
+      if (!server.learn(headers)) return;
+      this.#tokens.renew();
+      this.#tokenChanged.abort();
+    };
+    return (next) => async (req) => {
+      req.header.set("authorization", `Bearer ${this.#tokens.current()}`);
+      try {
+        const res = await next(req);
+        learn(res.header);
+        return res;
+      } catch (err) {
+        if (err instanceof ConnectError) learn(err.metadata);
+        throw err;
+      }
+    };
+  }
+
   #showTokens(): void {
     const showing = new AbortController();
     this.#showing = showing;
@@ -114,9 +137,8 @@ export class Link implements Disposable {
   }
 }
 
-function bearer(tokens: Tokens): Interceptor {
-  return (next) => (req) => {
-    req.header.set("authorization", `Bearer ${tokens.current()}`);
-    return next(req);
-  };
+/** The bridge's certificate must not be named by a list of its CA. */
+function trustOf({ tls, lists }: Credentials, clock: Clock): ClientTls {
+  if (lists.length === 0) return tls;
+  return { ...tls, refuse: serverRevocation(tls.ca, lists, () => clock.now()) };
 }

@@ -1,4 +1,5 @@
 import type { Clock } from "../../internal/base/clock.ts";
+import { ServerClock } from "../../internal/rpc/client/server-clock.ts";
 import type { Credentials } from "./auth.ts";
 import { clientClosed } from "./errors.ts";
 import { Link } from "./link.ts";
@@ -15,11 +16,14 @@ export class Links implements Disposable {
   #open: Link[] = [];
   readonly #retired = new Set<Link>();
   #closed = false;
+  /** The bridge's clock, as far as its answers have told it. */
+  readonly server: ServerClock;
 
   constructor(clock: Clock, settings: Settings, credentials: Credentials) {
     this.#clock = clock;
     this.#settings = settings;
     this.#credentials = credentials;
+    this.server = new ServerClock(() => clock.now());
   }
 
   /** For a call with one answer. @throws BridgeError `canceled` after the end */
@@ -35,7 +39,8 @@ export class Links implements Disposable {
   /** Calls that begin from now on go out with these; streams that are open go on where they are. */
   use(credentials: Credentials): void {
     if (this.#closed) return;
-    const sameTls = JSON.stringify(credentials.tls) === JSON.stringify(this.#credentials.tls);
+    const trustOf = ({ tls, lists }: Credentials) => JSON.stringify([tls, lists]);
+    const sameTls = trustOf(credentials) === trustOf(this.#credentials);
     this.#credentials = credentials;
     if (sameTls) {
       for (const link of [...this.#open, ...this.#retired]) link.useKey(credentials);
@@ -60,7 +65,7 @@ export class Links implements Disposable {
     if (this.#closed) throw clientClosed();
     const found = this.#open.find(fits);
     if (found !== undefined) return found;
-    const link = new Link(this.#clock, this.#settings, this.#credentials);
+    const link = new Link(this.#clock, this.#settings, this.#credentials, this.server);
     this.#open.push(link);
     return link;
   }

@@ -33,3 +33,19 @@ it("has a default for whatever may be left out, and lets undefined hide none", (
     keepalive: { pingIntervalMs: 5000, pingTimeoutMs: 5000 },
   });
 });
+
+it.each<[string, Partial<ClientOptions>]>([
+  ["timeouts.defaultMs", { timeouts: { defaultMs: Number.POSITIVE_INFINITY } }],
+  ["timeouts.startSessionMs", { timeouts: { startSessionMs: Number.NaN } }],
+  ["timeouts.nudgeMarginMs", { timeouts: { nudgeMarginMs: -1 } }],
+  ["retry.maxAttempts", { retry: { maxAttempts: Number.NaN } }],
+  ["retry.maxAttempts", { retry: { maxAttempts: 1.5 } }],
+  ["retry.firstMs", { retry: { firstMs: Number.NaN } }],
+  ["retry.firstMs", { retry: { firstMs: 0 } }],
+  ["retry.maxMs", { retry: { firstMs: 100, maxMs: 50 } }],
+  ["keepalive.pingIntervalMs", { keepalive: { pingIntervalMs: 0 } }],
+  ["keepalive.pingTimeoutMs", { keepalive: { pingTimeoutMs: Number.NaN } }],
+  ["jwt.ttlMs", { jwt: { ...OPTIONS.jwt, ttlMs: Number.NaN } }],
+])("refuses %s by its name: %j", (name, options) => {
+  expect(() => settingsOf({ ...OPTIONS, ...options })).toThrow(name);
+});

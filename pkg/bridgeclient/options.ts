@@ -9,6 +9,11 @@ export interface MtlsOptions {
   readonly certPath: string;
   /** Its private key. */
   readonly keyPath: string;
+  /**
+   * Revocation lists of the CAs of `caCertPath`, in one file or several: a bridge whose certificate they name is
+   * refused. Default: none.
+   */
+  readonly crlPath?: string | readonly string[];
 }
 
 /** How to create the token of each call. It is bound to the certificate of `mtls`. */
@@ -29,7 +34,7 @@ export interface JwtOptions {
   readonly ttlMs?: number;
 }
 
-/** A deadline by what is called, ms. A call's own `timeoutMs` wins. Streams have none. */
+/** A deadline by what is called, ms: 1 to 86,400,000. A call's own `timeoutMs` wins. Streams have none. */
 export interface TimeoutOptions {
   /** What is not named below: default 15,000. */
   readonly defaultMs?: number;
@@ -42,21 +47,21 @@ export interface TimeoutOptions {
 
 /** Calls that are safe to repeat are retried after `unavailable`, within their deadline. */
 export interface RetryOptions {
-  /** The first try included. 1: never again. Default 5. */
+  /** The first try included, 1 to 100. 1: never again. Default 5. */
   readonly maxAttempts?: number;
-  /** The wait before the second try, ms. Default 100; doubled each time, ±20 %. */
+  /** The wait before the second try, ms: 1 to 60,000. Default 100; doubled each time, ±20 %. */
   readonly firstMs?: number;
-  /** The longest wait, ms, between reconnects of an event stream too. Default 5,000. */
+  /** The longest wait, ms, between reconnects of an event stream too: `firstMs` to 3,600,000. Default 5,000. */
   readonly maxMs?: number;
 }
 
 export interface KeepaliveOptions {
   /**
    * A connection with open calls that is silent for this long is asked (HTTP/2 PING) whether it lives, ms. Default
-   * 5,000: Node does not report a reset that meets a write, so this also bounds how late that is noticed.
+   * 5,000, at least 100: Node does not report a reset that meets a write, so this also bounds how late that is noticed.
    */
   readonly pingIntervalMs?: number;
-  /** It is cut when it does not answer within this, ms. Default 5,000. */
+  /** It is cut when it does not answer within this, ms. Default 5,000, at least 100. */
   readonly pingTimeoutMs?: number;
 }
 
@@ -116,16 +121,22 @@ export function settingsOf(options: ClientOptions): Settings {
   checkTexts("mtls", mtls, ["caCertPath", "certPath", "keyPath"]);
   checkTexts("jwt", token, ["privateKeyPath", "issuer", "audience", "subject", "projectId"]);
   checkRange("jwt.ttlMs", token.ttlMs, 1000, MAX_TTL_MS);
-  checkRange("retry.maxAttempts", maxAttempts, 1, 100);
+  checkWhole("retry.maxAttempts", maxAttempts, 1, 100);
+  checkRange("retry.firstMs", firstMs, 1, 60_000);
+  checkRange("retry.maxMs", maxMs, firstMs, 3_600_000);
+  const allTimeouts = { ...TIMEOUTS, ...given(timeouts) };
+  for (const [name, ms] of Object.entries(allTimeouts)) checkTimeout(`timeouts.${name}`, ms);
+  const pings = { pingIntervalMs: 5000, pingTimeoutMs: 5000, ...given(keepalive) };
+  for (const [name, ms] of Object.entries(pings)) checkRange(`keepalive.${name}`, ms, 100, 3_600_000);
   return {
     baseUrl: baseUrlOf(target),
     serverName,
     mtls,
     jwt: token as Required<JwtOptions>,
-    timeouts: { ...TIMEOUTS, ...given(timeouts) },
+    timeouts: allTimeouts,
     maxAttempts,
     backoff: { firstMs, maxMs, factor: 2 },
-    keepalive: { pingIntervalMs: 5000, pingTimeoutMs: 5000, ...given(keepalive) },
+    keepalive: pings,
   };
 }
 
@@ -149,7 +160,18 @@ function checkTexts(block: string, value: object | undefined, names: readonly st
 }
 
 function checkRange(name: string, value: number, least: number, most: number): void {
-  if (!(value >= least && value <= most)) throw invalid(`${name} is between ${least} and ${most}, not ${value}`);
+  if (!(typeof value === "number" && value >= least && value <= most))
+    throw invalid(`${name} is between ${least} and ${most}, not ${value}`);
+}
+
+/** @throws BridgeError `invalid_argument`, naming the option @internal */
+export function checkTimeout(name: string, ms: number): void {
+  checkRange(name, ms, 1, 86_400_000);
+}
+
+function checkWhole(name: string, value: number, least: number, most: number): void {
+  checkRange(name, value, least, most);
+  if (!Number.isInteger(value)) throw invalid(`${name} is a whole number, not ${value}`);
 }
 
 /** Without keys whose value is undefined, so that they do not hide a default. */

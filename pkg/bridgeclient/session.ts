@@ -19,9 +19,18 @@ import type {
   SidecarStatusResponse,
   SidecarWatchRequestSchema,
 } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import { invalid } from "./errors.ts";
 import { type EventsDeps, type EventsOptions, followEvents } from "./events.ts";
 import type { CallOptions } from "./options.ts";
 import type { BridgeRpcs } from "./rpcs.ts";
+
+/** @throws BridgeError `invalid_argument` for what is no number of an event */
+function seqOf(given: bigint | number): bigint {
+  const isSeq =
+    typeof given === "bigint" ? given >= 0n && given < 2n ** 64n : Number.isSafeInteger(given) && given >= 0;
+  if (!isSeq) throw invalid(`afterSeq is a whole number from 0, not ${given}`);
+  return BigInt(given);
+}
 
 /** One session of a bridge, by its id. Nothing is asked until a method is called. */
 export class Session {
@@ -67,7 +76,7 @@ export class Session {
    */
   events(options: EventsOptions = {}): AsyncGenerator<SessionEvent, void, undefined> {
     const { subscriberId = "", afterSeq, epoch = "", signal } = options;
-    const after = afterSeq === undefined ? undefined : BigInt(afterSeq);
+    const after = afterSeq === undefined ? undefined : seqOf(afterSeq);
     const start = { sessionId: this.id, subscriberId, epoch, afterSeq: after };
     return followEvents(this.#events, start, { signal, acknowledge: subscriberId !== "" });
   }

@@ -101,8 +101,9 @@ function certificateRefused(err: DomainError, { server }: BridgeCall) {
 }
 
 const TOKEN_HINTS: Readonly<Record<string, string>> = {
-  expired: "the token in GT_TOKEN has expired: gt token prints a new one, or give --jwt-key and --jwt-issuer",
-  early: "is the clock of this machine right?",
+  expired:
+    "the token in GT_TOKEN has expired by the server's clock: gt token prints a new one, or give --jwt-key and --jwt-issuer; is the clock of this machine right?",
+  early: "the token begins later by the server's clock: is the clock of this machine right?",
   issuer: "--jwt-issuer is the name under which the control plane has your public key",
   audience: "--jwt-audience is the control plane's own name, usually bridge",
   certificate:

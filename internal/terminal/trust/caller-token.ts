@@ -1,7 +1,10 @@
-import type { Interceptor } from "@connectrpc/connect";
+import { ConnectError, type Interceptor } from "@connectrpc/connect";
 import { mintToken, signingKeyOf } from "../../auth/mint-token.ts";
 import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
 import { certificatesOf } from "../../pki/pem.ts";
+import { ServerClock } from "../../rpc/client/server-clock.ts";
+import { domainErrorOf } from "../../rpc/common/errors.ts";
 import { readText } from "./read-text.ts";
 import type { TokenSource } from "./token-source.ts";
 
@@ -19,6 +22,10 @@ export interface CallerTokenDeps {
 /** Sends a token with each call. To be used over TLS only. */
 export function callerToken({ clock, certificate, subject }: CallerTokenDeps, source: TokenSource): Interceptor {
   let made = { text: "", boundTo: "", until: Number.NEGATIVE_INFINITY };
+  const server = new ServerClock(() => clock.now());
+  const learn = (headers: Headers) => {
+    if (server.learn(headers)) made = { ...made, until: Number.NEGATIVE_INFINITY };
+  };
   const tokenNow = async () => {
     if (source.type === "given") return source.text;
     const boundTo = certificate();
@@ -27,11 +34,30 @@ export function callerToken({ clock, certificate, subject }: CallerTokenDeps, so
     const key = signingKeyOf(await readText(keyPath), keyPath);
     const now = clock.now();
     const request = { issuer, subject, project, audience, ttlMs: TTL_MS, certificate: certificatesOf(boundTo)[0] };
-    made = { text: mintToken(key, request, now), boundTo, until: now + TTL_MS };
+    made = { text: mintToken(key, request, server.now()), boundTo, until: now + TTL_MS };
     return made.text;
   };
   return (next) => async (req) => {
-    req.header.set("authorization", `Bearer ${await tokenNow()}`);
-    return next(req);
+    const ask = async () => {
+      req.header.set("authorization", `Bearer ${await tokenNow()}`);
+      const res = await next(req);
+      learn(res.header);
+      return res;
+    };
+    try {
+      return await ask();
+    } catch (err) {
+      if (!(err instanceof ConnectError)) throw err;
+      learn(err.metadata);
+      // Refused before it was read: the next token is made by the server's clock.
+      if (req.stream || source.type === "given" || !isAboutTimes(err)) throw err;
+      return await ask();
+    }
   };
+}
+
+function isAboutTimes(err: ConnectError): boolean {
+  const failure = domainErrorOf(err);
+  const fault = failure instanceof DomainError ? failure.fields["token"] : undefined;
+  return fault === "expired" || fault === "early";
 }

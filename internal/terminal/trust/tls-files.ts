@@ -2,10 +2,10 @@ import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readTlsFiles } from "../../auth/tls/read-tls-files.ts";
-import { serverRevocation } from "../../auth/tls/server-revocation.ts";
 import { sessionClaim, trustDomainOf } from "../../auth/tls/session-name.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import { checkOwnTls, type TlsFiles } from "../../pki/tls-files.ts";
+import { serverRevocation } from "../../pki/trust.ts";
 import type { ClientTls } from "../../rpc/common/tls.ts";
 
 /** Files given one by one, and the folder that has the rest. */

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { expect, it } from "vitest";
-import { TestCa } from "../../../test/support/bridge/certificates.ts";
-import { serverRevocation } from "./server-revocation.ts";
+import { TestCa } from "../../test/support/bridge/certificates.ts";
+import { serverRevocation } from "./trust.ts";
 
 const town = new TestCa("town");
 const other = new TestCa("other");
