@@ -42,7 +42,7 @@ export const rooms = {
     ...["tmux/pane", "tmux/control", "session", "eventlog", "agents/*", "process", "files"],
   ],
   "sidecar/serving": [
-    ...["sidecar/agent", "sidecar/halves", "pane/watch", "pane/attach", "session", "wire", "auth/*", "pki"],
+    ...["sidecar/agent", "sidecar/halves", "pane/watch", "pane/attach", "session", "wire", "auth/*", "pki", "daemon"],
     ...["rpc/server", "rpc/port", "rpc/common", "gen"],
   ],
   terminal: [

@@ -8,8 +8,6 @@ import { auditLines } from "../../internal/files/audit-lines.ts";
 import { PinnedFolder } from "../../internal/files/pinned-folder.ts";
 import { announcedFolders } from "../../internal/files/private-folder.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
-import { HealthState } from "../../internal/rpc/server/health.ts";
-import { Metrics } from "../../internal/rpc/server/metrics.ts";
 import { statePaths } from "../../internal/sidecar/halves/state-dir.ts";
 import { lockState } from "../../internal/sidecar/halves/state-lock.ts";
 import { ServingHalf } from "../../internal/sidecar/serving/serving-half.ts";
@@ -44,8 +42,6 @@ export async function serve(config: SidecarConfig, { logger, clock, signal, isAp
   await using _lock = await lockState(clock, held, { half: "serve", waitMs: LOCK_WAIT_MS });
   const isAudited = tlsDir !== undefined && (tokens !== undefined || auditLog !== undefined);
   const audit = isAudited ? new AuditLog({ clock, write: auditLines(auditLog, { clock, logger }) }) : undefined;
-  const metrics = new Metrics();
-  metrics.collectProcess();
   await using announced = new AsyncDisposableStack();
   const onListening = async (address: ListenAddress) => {
     const { identity, agent, stateDir } = sidecar;
@@ -60,7 +56,7 @@ export async function serve(config: SidecarConfig, { logger, clock, signal, isAp
     }
   };
   const serving = new ServingHalf(
-    { clock, logger, health: new HealthState(), metrics, onListening, ...(audit && { audit }) },
+    { clock, logger, onListening, ...(audit && { audit }) },
     {
       sidecar,
       isApart,

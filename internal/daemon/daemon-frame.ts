@@ -18,6 +18,8 @@ export interface DaemonFrameOptions {
    * line says how to set another. Default: `run` fails then.
    */
   readonly withoutHealth?: string;
+  /** The log says that health is served once this is so too. Default: at once. */
+  readonly toldAfter?: Promise<unknown>;
 }
 
 /** Whatever listens. */
@@ -85,8 +87,9 @@ export class DaemonFrame implements Task {
 
   /** @throws DomainError `unavailable` when the health port is needed and cannot be listened on */
   async run(signal: AbortSignal): Promise<void> {
-    const { withoutHealth } = this.#options;
-    void this.alsoServed(this.#server, "health");
+    const { withoutHealth, toldAfter } = this.#options;
+    const listening = Promise.all([this.#server.listening, toldAfter]).then(([address]) => address);
+    void this.alsoServed({ listening }, "health");
     try {
       await this.#server.run(signal);
     } catch (err) {

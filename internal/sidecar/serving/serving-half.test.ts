@@ -8,8 +8,7 @@ import { inTime } from "../../../test/support/in-time.ts";
 import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { ListenAddress } from "../../rpc/port/listen.ts";
-import { HealthState } from "../../rpc/server/health.ts";
-import { Metrics } from "../../rpc/server/metrics.ts";
+import type { HealthState } from "../../rpc/server/health.ts";
 import { Greeting } from "../halves/greeting.ts";
 import { HalvesLinkListener } from "../halves/halves-link-listener.ts";
 import type { ControlMessage } from "../halves/halves-link-messages.ts";
@@ -33,7 +32,6 @@ beforeEach(() => {
   paths = statePaths(dir);
   for (const folder of [paths.hookDir, paths.captures]) mkdirSync(folder, { mode: 0o700 });
   clock = new FakeClock();
-  health = new HealthState();
   stop = new AbortController();
   [listening, heard] = [[], []];
 });
@@ -52,7 +50,7 @@ function serve(port = 0): Promise<void> {
   };
   const half = new ServingHalf(
     {
-      ...{ clock, logger: silentLogger, health, metrics: new Metrics() },
+      ...{ clock, logger: silentLogger },
       onListening: async (address) => void listening.push(address),
     },
     {
@@ -60,6 +58,7 @@ function serve(port = 0): Promise<void> {
       ...{ listen: { host: "127.0.0.1", port }, healthListen: { host: "127.0.0.1", port: 0 } },
     },
   );
+  health = half.frame.health;
   const ended = half.run(stop.signal);
   ended.catch(() => {});
   return ended;

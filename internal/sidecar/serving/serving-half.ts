@@ -9,17 +9,14 @@ import { aborted, raceSignal } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
+import { DaemonFrame } from "../../daemon/daemon-frame.ts";
 import { SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { TerminalService } from "../../gen/gastown/v1/terminal_pb.ts";
 import type { ListenAddress } from "../../rpc/port/listen.ts";
 import { SocketOwners } from "../../rpc/port/socket-owners.ts";
 import type { Routes } from "../../rpc/server/adapter.ts";
 import type { Gate } from "../../rpc/server/guard.ts";
-import type { HealthState } from "../../rpc/server/health.ts";
-import { createHealthServer } from "../../rpc/server/health-http.ts";
 import type { HostCheck } from "../../rpc/server/host-check.ts";
-import type { Metrics } from "../../rpc/server/metrics.ts";
-import type { RpcServer } from "../../rpc/server/server.ts";
 import { AgentRun, type RunObserver } from "../agent/agent-run.ts";
 import { Boundary } from "../agent/boundary.ts";
 import { ofAgent, openJournal } from "../agent/journal-records.ts";
@@ -38,8 +35,6 @@ import { StartupGate } from "./startup-gate.ts";
 export interface ServeDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly health: HealthState;
-  readonly metrics: Metrics;
   /** Hears of each decision about a caller over TLS. Default: nobody does. */
   readonly audit?: AuditLog;
   /** Called once with the address of the RPC listener. */
@@ -88,21 +83,25 @@ const HELLO_MS = 2000;
  * next one.
  */
 export class ServingHalf implements Task {
+  readonly frame: DaemonFrame;
   readonly #deps: ServeDeps;
   readonly #options: ServeOptions;
   readonly #listening = Promise.withResolvers<void>();
-  readonly #healthListening = Promise.withResolvers<unknown>();
   readonly #startupGate: StartupGate;
 
   constructor(deps: ServeDeps, options: ServeOptions) {
     this.#deps = deps;
     this.#options = options;
     this.#startupGate = new StartupGate(deps.clock);
+    const { healthListen, hostCheck, tlsDir } = options;
+    // With TLS the RPC server waits for its files; without it the start has failed when only one of the two can listen.
+    const toldAfter = tlsDir === undefined ? this.#listening.promise : undefined;
+    this.frame = new DaemonFrame(deps, { healthListen, hostCheck, ...(toldAfter && { toldAfter }) });
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger, metrics } = this.#deps;
-    const counters = new SidecarMetrics(metrics.registry);
+    const { clock, logger } = this.#deps;
+    const counters = new SidecarMetrics(this.frame.metrics.registry);
     const boundary = new Boundary({ logger, count: (violation) => counters.violated(violation) });
     using state = openStateFolder(this.#options.sidecar.stateDir, {
       strict: this.#options.isApart,
@@ -131,8 +130,7 @@ export class ServingHalf implements Task {
     );
     const { agent } = run;
     counters.observe(agent, { ...sidecar.identity, provider: sidecar.agent });
-    const healthServer = this.#healthServer();
-    Promise.all([this.#listening.promise, healthServer.listening]).then(
+    Promise.all([this.#listening.promise, this.frame.listening]).then(
       () => control.serving(),
       () => {}, // a server that cannot listen ends this half, and says why
     );
@@ -140,7 +138,7 @@ export class ServingHalf implements Task {
       run.task(this.#observer(agent, control, signal)),
       { run: (stop) => this.#endStreams(agent, stop) },
       this.#rpcServer(run),
-      healthServer,
+      this.frame,
     ]);
     agent.rewriteJournal();
     journal.close();
@@ -151,7 +149,7 @@ export class ServingHalf implements Task {
    * piped.
    */
   #observer(agent: LiveAgent, control: HalvesLinkClient, signal: AbortSignal): RunObserver {
-    const { health } = this.#deps;
+    const { health } = this.frame;
     const setReady = (able: boolean) => {
       void this.#listening.promise.then(() => {
         for (const service of ["", SidecarService.typeName]) health.set(service, able && agent.isAlive);
@@ -165,7 +163,8 @@ export class ServingHalf implements Task {
   }
 
   #rpcServer(run: AgentRun): Task {
-    const { clock, logger, metrics, health, audit } = this.#deps;
+    const { clock, logger, audit } = this.#deps;
+    const { health, metrics } = this.frame;
     const { sidecar, listen, tlsDir, tokens, trust, hostCheck } = this.#options;
     const { sessionId, project } = sidecar.identity;
     const server: TrustedServer = new TrustedServer(
@@ -190,7 +189,7 @@ export class ServingHalf implements Task {
         graceMs: 1000,
       },
     );
-    const listening = Promise.all([server.listening, this.#healthListening.promise]);
+    const listening = Promise.all([server.listening, this.frame.listening]);
     listening.then(([address]) => this.#deps.onListening(address)).then(this.#listening.resolve, () => {});
     return server;
   }
@@ -230,21 +229,6 @@ export class ServingHalf implements Task {
           text,
         ),
     });
-  }
-
-  #healthServer(): RpcServer {
-    const { clock, logger, health, metrics } = this.#deps;
-    const server = createHealthServer(
-      { clock, logger, health, metrics },
-      { ...this.#options.healthListen, hostCheck: this.#options.hostCheck },
-    );
-    server.listening.then(this.#healthListening.resolve, () => {});
-    // With TLS the RPC server waits for its files; without it the start has failed when only one of the two can listen.
-    const others = this.#options.tlsDir === undefined ? this.#listening.promise : undefined;
-    Promise.all([server.listening, others])
-      .then(([{ host, port }]) => logger.info({ listen: `${host}:${port}` }, "health served"))
-      .catch(() => {});
-    return server;
   }
 
   async #endStreams(agent: LiveAgent, signal: AbortSignal): Promise<void> {
