@@ -70,7 +70,7 @@ export function modeOptions({ values, positionals, rest }: Given<typeof MODE_FLA
   if (extra.length > 0)
     throw usage(`unexpected argument ${JSON.stringify(extra[0])}`, "an input comes from stdin only; see desk --help");
   if (mode === undefined) throw usage("which mode?", "desk --mode admin, or desk --mode user; see desk --help");
-  if (mode !== "admin" && mode !== "user") throw usage(`--mode is admin or user; not ${JSON.stringify(mode)}`);
+  if (mode !== "admin" && mode !== "user") throw usage(`--mode takes admin or user, not ${JSON.stringify(mode)}`);
   if (once && jsonl) throw usage("--once and --jsonl exclude each other");
   if (mode === "user" && values.to !== undefined) throw usage("--to is a flag of mode admin");
   for (const [flag, name] of Object.entries({ thread, to })) {

@@ -1,7 +1,7 @@
 import type { Clock } from "../../internal/base/clock.ts";
-import { DomainError, errorText } from "../../internal/base/errors.ts";
+import { DomainError } from "../../internal/base/errors.ts";
 import type { Logger } from "../../internal/base/logger.ts";
-import { readRegularFile } from "../../internal/files/regular-file.ts";
+import { readRegularFile, unreadableText } from "../../internal/files/regular-file.ts";
 import { type Credentials, inClusterCredentials } from "../../internal/kube/access/credentials.ts";
 import { kubeconfigCredentials } from "../../internal/kube/access/kubeconfig.ts";
 import { KubeTransport } from "../../internal/kube/transport.ts";
@@ -36,7 +36,7 @@ export async function readConfigFile(path: string): Promise<ControllerConfig> {
   try {
     text = await readRegularFile(path);
   } catch (cause) {
-    throw new DomainError("not-found", `cannot read ${path}: ${errorText(cause)}`, { cause });
+    throw new DomainError("not-found", unreadableText(path, cause), { cause });
   }
   return readControllerConfig(text, path);
 }

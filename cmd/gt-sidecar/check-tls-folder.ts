@@ -1,7 +1,7 @@
 import type { X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
-import { readRegularFileSync } from "../../internal/files/regular-file.ts";
+import { readRegularFileSync, unreadableText } from "../../internal/files/regular-file.ts";
 import { checkTls } from "../../internal/pki/tls-files.ts";
 import type { CrlPolicy } from "../../internal/pki/trust.ts";
 
@@ -14,7 +14,7 @@ export function checkTlsFolder(dir: string, crlPolicy: CrlPolicy): X509Certifica
     try {
       return readRegularFileSync(join(dir, name));
     } catch (err) {
-      throw new DomainError("invalid", `cannot read ${join(dir, name)}`, { cause: err });
+      throw new DomainError("invalid", unreadableText(join(dir, name), err), { cause: err });
     }
   };
   const files = { cert: read("tls.crt"), key: read("tls.key"), ca: read("ca.crt") };
@@ -38,6 +38,6 @@ function readIfThere(path: string): string | undefined {
     return readRegularFileSync(path);
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new DomainError("invalid", `cannot read ${path}`, { cause: err });
+    throw new DomainError("invalid", unreadableText(path, err), { cause: err });
   }
 }

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { checkIssuers } from "../../internal/auth/issuing-cas.ts";
 import { publicKeysOf, type TokenKeyFile } from "../../internal/auth/token-key-files.ts";
 import { DomainError } from "../../internal/base/errors.ts";
-import { readRegularFileSync } from "../../internal/files/regular-file.ts";
+import { readRegularFileSync, unreadableText } from "../../internal/files/regular-file.ts";
 import { certificatesOf } from "../../internal/pki/pem.ts";
 
 export interface TokenFlags {
@@ -59,6 +59,6 @@ function read(path: string): string {
   try {
     return readRegularFileSync(path);
   } catch (cause) {
-    throw new DomainError("invalid", `cannot read ${path}`, { cause });
+    throw new DomainError("invalid", unreadableText(path, cause), { cause });
   }
 }

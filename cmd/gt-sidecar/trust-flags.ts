@@ -13,7 +13,7 @@ export interface Place {
 export function readCrlPolicyFlag(value: string | undefined, { tlsDir, half }: Place): CrlPolicy {
   if (value === undefined) return "if-present";
   if (value !== "require" && value !== "if-present") {
-    throw new DomainError("invalid", `--crl-policy is require or if-present, not ${JSON.stringify(value)}`);
+    throw new DomainError("invalid", `--crl-policy takes require or if-present, not ${JSON.stringify(value)}`);
   }
   if (half === "supervise" || tlsDir !== undefined) return value;
   throw new DomainError("invalid", "--crl-policy needs --tls-dir: without certificates nothing can be revoked");

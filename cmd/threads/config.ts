@@ -96,10 +96,10 @@ export function readConfig(argv: readonly string[], env: Env): ThreadsCommand {
 function readServe(values: ReturnType<typeof parseFlags<typeof SERVE>>["values"], env: Env): ServeCommand {
   const runtime = values.runtime ?? "local";
   if (runtime !== "local" && runtime !== "none") {
-    throw new DomainError("invalid", `--runtime is local or none, not ${JSON.stringify(runtime)}`);
+    throw new DomainError("invalid", `--runtime takes local or none, not ${JSON.stringify(runtime)}`);
   }
   const level = values["log-level"] ?? "info";
-  if (!LEVELS.includes(level)) throw new DomainError("invalid", `--log-level is one of ${LEVELS.join(", ")}`);
+  if (!LEVELS.includes(level)) throw new DomainError("invalid", `--log-level takes ${LEVELS.join(", ")}`);
   return {
     type: "serve",
     ...placeOf(values, env),

@@ -1,7 +1,7 @@
 import { createPublicKey, hash, type KeyObject, randomUUID, verify } from "node:crypto";
 import type { Clock } from "../base/clock.ts";
-import { DomainError, errorText } from "../base/errors.ts";
-import { readRegularFileSync } from "../files/regular-file.ts";
+import { DomainError } from "../base/errors.ts";
+import { readRegularFileSync, unreadableText } from "../files/regular-file.ts";
 import { signClaims, signingKeyOf } from "./mint-token.ts";
 import { decodeToken } from "./token-format.ts";
 
@@ -95,6 +95,6 @@ function textOf(path: string): string {
   try {
     return readRegularFileSync(path);
   } catch (cause) {
-    throw new DomainError("invalid", `cannot read ${path}: ${errorText(cause)}`, { cause });
+    throw new DomainError("invalid", unreadableText(path, cause), { cause });
   }
 }

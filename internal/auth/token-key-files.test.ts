@@ -26,7 +26,7 @@ const filesOf = (pollMs = 20) =>
 
 describe("a key file", () => {
   it.each([
-    ["is missing", undefined, "cannot read"],
+    ["is missing", undefined, ": there is no such file"],
     ["is empty", "", "no public key"],
     [
       "contains a private key",

@@ -4,7 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import { DomainError, errorText } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Task } from "../base/task-group.ts";
-import { readRegularFile } from "../files/regular-file.ts";
+import { readRegularFile, unreadableText } from "../files/regular-file.ts";
 import { pemBlocks } from "../pki/pem.ts";
 import type { IssuerRule } from "./issuing-cas.ts";
 import { watchFolder } from "./tls/folder-watch.ts";
@@ -130,7 +130,7 @@ async function readKeys({ path, rule }: TokenKeyFile): Promise<Loaded> {
   try {
     text = await readRegularFile(path);
   } catch (cause) {
-    throw new DomainError("invalid", `cannot read ${path}`, { cause });
+    throw new DomainError("invalid", unreadableText(path, cause), { cause });
   }
   return { text, keys: publicKeysOf(text, path).map((key) => ({ rule, key })) };
 }

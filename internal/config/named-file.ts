@@ -1,14 +1,6 @@
 import { statSync } from "node:fs";
-import { DomainError, errorText } from "../base/errors.ts";
-import { readRegularFileSync } from "../files/regular-file.ts";
-
-const WORDS: Readonly<Record<string, string>> = {
-  ENOENT: "there is no such file",
-  ENOTDIR: "a part of the path is not a folder",
-  EISDIR: "it is a folder",
-  EACCES: "permission denied",
-  EPERM: "permission denied",
-};
+import { DomainError } from "../base/errors.ts";
+import { readRegularFileSync, unreadableText } from "../files/regular-file.ts";
 
 /**
  * The text of a file that a configuration names.
@@ -18,8 +10,7 @@ export function readNamedFile(path: string): string {
   try {
     return readRegularFileSync(path);
   } catch (cause) {
-    const { code = "" } = cause as NodeJS.ErrnoException;
-    throw new DomainError("invalid", `cannot read ${path}: ${WORDS[code] ?? errorText(cause)}`, { cause });
+    throw new DomainError("invalid", unreadableText(path, cause), { cause });
   }
 }
 

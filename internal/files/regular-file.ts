@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from "node:fs";
 import { open } from "node:fs/promises";
-import { DomainError } from "../base/errors.ts";
+import { DomainError, errorText } from "../base/errors.ts";
 
 /** A revocation list of 100,000 entries has 5 MiB. */
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -27,6 +27,20 @@ export function readRegularFileSync(path: string): string {
   } finally {
     closeSync(fd);
   }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  ENOTDIR: "a part of the path is not a folder",
+  EISDIR: "it is a folder",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+};
+
+/** `cannot read PATH: there is no such file`, for what `readRegularFile` has thrown. */
+export function unreadableText(path: string, cause: unknown): string {
+  const { code = "" } = cause as NodeJS.ErrnoException;
+  return `cannot read ${path}: ${REASONS[code] ?? errorText(cause)}`;
 }
 
 function check(stats: Stats): void {

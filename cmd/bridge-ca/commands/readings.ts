@@ -30,8 +30,7 @@ export function keyType(text: string | undefined): KeyType | undefined {
   if (text === undefined) return undefined;
   const letters = text.toLowerCase().replace(/[^a-z0-9]/g, "");
   const found = KEY_TYPES.find((type) => type.replace("-", "") === letters || type.startsWith(`${letters}-`));
-  if (found === undefined)
-    throw new DomainError("invalid", `--key-type is one of ${KEY_TYPES.join(", ")}, not ${text}`);
+  if (found === undefined) throw new DomainError("invalid", `--key-type takes ${KEY_TYPES.join(", ")}, not ${text}`);
   return found;
 }
 

@@ -1,6 +1,6 @@
 import { readlink } from "node:fs/promises";
 import { join } from "node:path";
-import { readRegularFile } from "../../files/regular-file.ts";
+import { readRegularFile, unreadableText } from "../../files/regular-file.ts";
 import { fault, faultIn, type TlsFileKind, type TlsFiles } from "../../pki/tls-files.ts";
 
 /** What a mounted Secret swaps: a link to the folder that holds one version of all files. */
@@ -44,7 +44,7 @@ async function read(folder: string, name: string, dir: string, mayLack = false):
     return await readRegularFile(join(folder, name));
   } catch (cause) {
     if (mayLack && (cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw fault("unreadable", `cannot read ${join(dir, name)}`, cause);
+    throw fault("unreadable", unreadableText(join(dir, name), cause), cause);
   }
 }
 
@@ -81,6 +81,6 @@ async function readPath(file: TlsFileKind, path: string): Promise<string> {
   try {
     return await readRegularFile(path);
   } catch (cause) {
-    throw faultIn(file, "unreadable", `cannot read ${path}`, cause);
+    throw faultIn(file, "unreadable", unreadableText(path, cause), cause);
   }
 }

@@ -335,7 +335,7 @@ export class PodSessions implements SessionBackend, Task {
     const record = this.#deps.pods.get(key);
     if (record !== undefined) return record;
     this.#deps.pods.assertFollows(key.project);
-    throw new DomainError("not-found", `there is no session ${JSON.stringify(key.id)}`);
+    throw new DomainError("not-found", `no session ${JSON.stringify(key.id)}`);
   }
 
   /** A stopped session's sidecar serves its events through the retention. */
