@@ -20,6 +20,7 @@ import type { SidecarOptions } from "../../internal/sidecar/halves/options.ts";
 import { checkTlsFolder } from "./check-tls-folder.ts";
 import { ownDemoAgent } from "./demo-program.ts";
 import { findProgram } from "./find-program.ts";
+import { SIDECAR_FLAGS } from "./flags.ts";
 import { checkListen, formatListen, parseListen, withFixedPort } from "./listen.ts";
 import { readLocalUsers, tellsUsers } from "./local-users.ts";
 import { checkSocketFolder } from "./socket-folder.ts";
@@ -51,40 +52,8 @@ export interface SidecarConfig {
   readonly ownFlags: readonly string[];
 }
 
-const specs = {
-  listen: { type: "string", env: "GT_SIDECAR_LISTEN" },
-  "health-listen": { type: "string", env: "GT_SIDECAR_HEALTH_LISTEN" },
-  agent: { type: "string", env: "GT_AGENT" },
-  workdir: { type: "string", env: "GT_AGENT_WORKDIR" },
-  "state-dir": { type: "string", env: "GT_SIDECAR_STATE_DIR" },
-  "session-id": { type: "string", env: "GT_SESSION_ID" },
-  project: { type: "string", env: "GT_PROJECT" },
-  address: { type: "string", env: "GT_AGENT_ADDRESS" },
-  "tls-dir": { type: "string", env: "GT_TLS_DIR" },
-  "allow-client": { type: "list", env: "GT_ALLOW_CLIENTS" },
-  "jwt-key": { type: "list", env: "GT_JWT_KEYS" },
-  "jwt-audience": { type: "string", env: "GT_JWT_AUDIENCE" },
-  "crl-policy": { type: "string", env: "GT_CRL_POLICY" },
-  "audit-log": { type: "string", env: "GT_AUDIT_LOG" },
-  "insecure-plaintext": { type: "boolean", env: "GT_SIDECAR_INSECURE" },
-  "allow-host": { type: "list" },
-  "allow-local-user": { type: "list", env: "GT_ALLOW_LOCAL_USERS" },
-  restart: { type: "string", env: "GT_AGENT_RESTART" },
-  linger: { type: "duration", env: "GT_SIDECAR_LINGER" },
-  "stall-after": { type: "duration" },
-  grace: { type: "duration" },
-  cols: { type: "number" },
-  rows: { type: "number" },
-  "history-limit": { type: "number" },
-  "raw-bytes": { type: "number" },
-  "event-buffer": { type: "number" },
-  "event-bytes": { type: "number" },
-  "redact-pattern": { type: "list" },
-  "log-level": { type: "string" },
-} as const;
-
 type Env = Readonly<Record<string, string | undefined>>;
-type Values = ReturnType<typeof parseFlags<typeof specs>>["values"];
+type Values = ReturnType<typeof parseFlags<typeof SIDECAR_FLAGS>>["values"];
 
 /** A state folder for this run alone. */
 const OWN = "";
@@ -92,13 +61,12 @@ const RESTARTS: readonly RestartMode[] = ["always", "on-failure", "never"];
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
 
 /**
- * The configuration from flags and environment, or what was asked for instead of a run.
+ * The configuration from flags and environment; `argv` begins with the name of the half, if it is one.
  * @throws DomainError `invalid`, naming the flag; `not-found` when the agent's program is missing.
  */
-export function readConfig(argv: readonly string[], env: Env): SidecarConfig | "help" | "version" {
+export function readConfig(argv: readonly string[], env: Env): SidecarConfig {
   const half = argv[0] === "supervise" || argv[0] === "serve" ? argv[0] : "both";
-  const flags = parseFlags(specs, half === "both" ? argv : argv.slice(1), env);
-  if (flags.ask !== undefined) return flags.ask;
+  const flags = parseFlags(SIDECAR_FLAGS, half === "both" ? argv : argv.slice(1), env);
   const [stray] = flags.positionals;
   if (stray !== undefined) {
     const hint = "the agent's command goes after --, e.g. gt-sidecar --agent generic -- bash";

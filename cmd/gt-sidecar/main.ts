@@ -1,12 +1,12 @@
 import { rm } from "node:fs/promises";
 import { createLogger } from "../../internal/base/logger.ts";
 import { Redactor } from "../../internal/base/redact.ts";
+import { runProgram } from "../../internal/cli/command/run-program.ts";
 import { type MainContext, runMain } from "../../internal/cli/run-main.ts";
-import { version } from "../../internal/cli/version.ts";
 import { asRefusal, startRefusal } from "../../internal/sidecar/halves/start-refusal.ts";
 import { HEAP_FLAGS } from "../../internal/sidecar/supervisor/serving-processes.ts";
 import { readConfig, type SidecarConfig, serveArgs } from "./config.ts";
-import { help } from "./help.ts";
+import { gtSidecar } from "./program.ts";
 import { signalsFor } from "./signals.ts";
 import { endsWith, STANDBY, waitForGo } from "./standby.ts";
 import { tellTermination } from "./termination-message.ts";
@@ -19,23 +19,23 @@ const exits = { exitCodes: { "not-found": 127 }, ...(isStandby ? { exitCodeOf: s
 
 // Each half loads its own code only: they start one after the other.
 await runMain({ name: "gt-sidecar", ...exits, signals }, async (context) => {
-  const { env, stdin, stdout } = context;
-  const argv = isStandby ? context.argv.slice(1) : context.argv;
-  if (isStandby) await import("./serve.ts"); // what takes time is done before it is needed
-  if (isStandby && !(await waitForGo(stdin))) return 0;
-  const config = asRefusal(() => readConfig(argv, env));
-  if (config === "help" || config === "version") {
-    stdout.write(config === "help" ? help : `gt-sidecar ${version}\n`);
-    return 0;
-  }
+  if (!isStandby) return await runProgram(gtSidecar(start), context);
+  await import("./serve.ts"); // what takes time is done before it is needed
+  return (await waitForGo(context.stdin)) ? await start(context.argv.slice(1), context) : 0;
+});
+
+type Context = Pick<MainContext, "env" | "stdin" | "signal" | "clock">;
+
+async function start(argv: readonly string[], context: Context): Promise<number> {
+  const config = asRefusal(() => readConfig(argv, context.env));
   try {
     return await run(config, context);
   } finally {
     if (config.ownStateDir) await rm(config.sidecar.stateDir, { recursive: true, force: true, maxRetries: 10 });
   }
-});
+}
 
-async function run(config: SidecarConfig, { stdin, signal, clock }: MainContext): Promise<number> {
+async function run(config: SidecarConfig, { stdin, signal, clock }: Context): Promise<number> {
   const { half, sidecar, graceMs } = config;
   const redactor = new Redactor(sidecar.redactPatterns);
   const redact = (text: string) => redactor.redact(text);

@@ -56,7 +56,7 @@ async function wordIn({ node, below }: Named, argv: readonly string[]): Promise<
   const [first] = argv;
   if (first === undefined || Object.keys(below).length === 0) return undefined;
   if (!first.startsWith("-")) return 0;
-  if (!isCommand(node)) return undefined;
+  if (!isCommand(node) || !argv.some((word) => Object.hasOwn(below, word))) return undefined;
   return firstWord(
     [node, ...(await loaded(below))].map((one) => (isCommand(one) ? one.flags : {})),
     argv,
