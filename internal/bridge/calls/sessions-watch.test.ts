@@ -75,3 +75,43 @@ it("tells readers of sessions with certain labels that one of them is gone, and 
   stop.abort();
   await reading;
 });
+
+it("shows the others at once when sidecars do not answer, a few asked at a time", async () => {
+  const changes = new SessionChanges();
+  const clock = new FakeClock();
+  const stop = new AbortController();
+  const ids = [...Array.from({ length: 8 }, (_, i) => `dark-${i}`), "last"];
+  const running = (id: string) => ({ ...session(id), status: "running" }) as SessionInfo;
+  let asked = 0;
+  const backend: Partial<SessionBackend> = {
+    list: () => ids.map(running),
+    get: ({ id }) => running(id),
+    labelsOf: () => ({}),
+    terminal: ({ id }) => {
+      const silent = new Promise<never>((_, reject) =>
+        stop.signal.addEventListener("abort", () => reject(new Error())),
+      );
+      const unary = async () => {
+        asked++;
+        return await (id === "last" ? create(SidecarStatusResponseSchema) : silent);
+      };
+      silent.catch(() => {});
+      return { unary } as never;
+    },
+    changes: (project, signal) => changes.read(project, signal),
+  };
+  const deps = { clock, backend: backend as SessionBackend };
+  const watch = new SessionsWatch(deps, { project: "shop", labels: {}, lines: 0, caller });
+  const told: string[] = [];
+  const reading = (async () => {
+    for await (const { value, seq } of watch.updates(stop.signal)) told.push(`${seq} ${value.session.id}`);
+  })().catch(() => {});
+  await settle();
+  expect(told).toEqual(["1 last"]);
+  expect(asked).toBe(9);
+  await clock.advance(2_000);
+  expect(told).toHaveLength(9);
+  expect(told.slice(1).map((each) => each.split(" ")[0])).toEqual(["2", "3", "4", "5", "6", "7", "8", "9"]);
+  stop.abort();
+  await reading;
+});

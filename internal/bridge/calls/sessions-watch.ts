@@ -13,7 +13,7 @@ import {
 import type { NudgeReceipt } from "../../session/types.ts";
 import type { Caller, SessionBackend, SessionChange, SessionInfo, SessionTerminal } from "../session-backend.ts";
 import { activityStatus } from "./activity-status.ts";
-import { type DueUpdate, UpdateQueue } from "./update-queue.ts";
+import { type DueUpdate, type TakenUpdate, UpdateQueue } from "./update-queue.ts";
 
 export interface SessionsWatchRequest {
   readonly project: string;
@@ -46,6 +46,8 @@ interface Seen {
 const { status: statusMethod, watchOutput } = SidecarService.method;
 /** A sidecar that has not answered after this is left out of an overview. */
 const STATUS_MS = 2000;
+/** Sidecars that are asked at a time for one reader. */
+const LOOKS = 16;
 const SCREEN_INTERVAL_MS = 1000;
 /** Of the lines that were asked for, at their longest; a sidecar that sends more is not shown. */
 const MAX_SCREEN_BYTES = 256 * 1024;
@@ -58,6 +60,10 @@ export class SessionsWatch {
   readonly #queue = new UpdateQueue<SessionChange>();
   readonly #woken = new SignalBus();
   readonly #seen = new Map<string, Seen>();
+  /** Sessions whose sidecars are asked now. */
+  readonly #looking = new Set<string>();
+  /** What there is to say of sessions, or why that is not known, in the order in which it was found out. */
+  readonly #looked: { readonly taken: TakenUpdate<SessionChange>; readonly value: Promise<WatchedSession> }[] = [];
   /** Why no more changes come. */
   #failure: unknown;
 
@@ -75,13 +81,30 @@ export class SessionsWatch {
       void this.#read(stopped);
       for (const session of this.#backend.list(this.#request.project)) this.#changed({ type: "changed", session });
       for (;;) {
-        const due = this.#queue.take();
-        if (due !== undefined) yield { ...due, value: await this.#look(due.value, stopped) };
-        else if (this.#failure !== undefined) throw this.#failure;
+        this.#lookAtDue(stopped);
+        const looked = this.#looked.shift();
+        if (looked !== undefined) yield this.#queue.give(looked.taken, await looked.value);
+        else if (this.#failure !== undefined && this.#looking.size === 0) throw this.#failure;
         else await this.#woken.next(stopped);
       }
     } finally {
       stop.abort();
+    }
+  }
+
+  /** Asks the sidecars of sessions that have changed, a few at a time: one that does not answer delays no other. */
+  #lookAtDue(signal: AbortSignal): void {
+    while (this.#looking.size < LOOKS && this.#looked.length < LOOKS) {
+      const taken = this.#queue.take(this.#looking);
+      if (taken === undefined) return;
+      this.#looking.add(taken.key);
+      const value = this.#look(taken.value, signal);
+      const done = () => {
+        this.#looking.delete(taken.key);
+        this.#looked.push({ taken, value });
+        this.#woken.notify();
+      };
+      value.then(done, done);
     }
   }
 

@@ -46,6 +46,16 @@ describe("a session's Secret", () => {
     good = secret({}, await leafFor());
   });
 
+  it("of adopted pods goes with the session to the pod that replaces one which has ended", () => {
+    const before = { kind: "Pod", name: "evicted", uid: "u0" };
+    const shared = { name: "gastown-session-one", owners: [before] };
+    expect(decide(secret(shared))).toEqual({ type: "issue", why: "pod-replaced" });
+    expect(decide(secret({ ...shared, deleting: true })).type).toBe("wait");
+    expect(decide(secret({ ...shared, labels: {} })).type).toBe("refuse");
+    expect(decide(secret({ ...shared, owners: [{ ...before, kind: "ConfigMap" }] })).type).toBe("refuse");
+    expect(decide(secret({ owners: [before] })).type).toBe("refuse");
+  });
+
   it("is left alone until half of its certificate's life, give or take a tenth", () => {
     const action = decide(good);
     // It is valid from a quarter of an hour before, for clocks that are behind.
@@ -95,6 +105,10 @@ describe("a session's Secret", () => {
     () => Promise<readonly [ObservedSecret | undefined, string, Partial<CertificateCase>?]>
   > = {
     "secret-absent": async () => [undefined, "issue"],
+    "pod-replaced": async () => [
+      secret({ name: "gastown-session-one", owners: [{ kind: "Pod", name: "evicted", uid: "u0" }] }),
+      "issue",
+    ],
     "being-deleted": async () => [secret({ deleting: true }), "wait"],
     "not-ours": async () => [secret({ labels: {}, owners: [] }), "refuse"],
     "other-owner": async () => [secret({ owners: [{ kind: "Pod", name: POD.name, uid: "u0" }] }), "recreate"],

@@ -1,7 +1,7 @@
 import { createPrivateKey, type X509Certificate } from "node:crypto";
 import { isIssuedBy } from "../../pki/authority.ts";
 import { firstCertificateOf } from "../../pki/pem.ts";
-import { LABELS, labelValue, MANAGED_BY } from "../pods/names.ts";
+import { adoptedSecretName, LABELS, labelValue, MANAGED_BY } from "../pods/names.ts";
 import { type IssuingCa, isCertificateOf, renewalTime, type SessionIdentity } from "./session-certificate.ts";
 
 /** A Secret as it is in the cluster. */
@@ -104,6 +104,14 @@ const PLACE_POLICIES: readonly Policy<Place>[] = [
 ];
 
 const POLICIES: readonly Policy[] = [
+  // Adopted pods of one session share its Secret's name: the one before this has ended and stays, e.g. evicted.
+  policy("pod-replaced", ({ secret, pod, identity }) => {
+    if (secret.deleting || secret.fixed || !isLabelled(secret) || isOwnedBy(secret, pod)) return undefined;
+    const isTheirs = secret.labels[LABELS.session] === labelValue(identity.sessionId);
+    const isShared = isTheirs && secret.name === adoptedSecretName(identity.sessionId, pod.uid);
+    return isShared && secret.owners.every(({ kind }) => kind === "Pod") ? "issue" : undefined;
+  }),
+
   ...PLACE_POLICIES,
 
   // A key was deleted or emptied, or the certificate cannot be read.

@@ -48,4 +48,24 @@ describe("pods of others with one session's label", () => {
     expect(told).toEqual(["gone new"]);
     expect(pods.get({ project: "shop", id: "one" })).toBeUndefined();
   });
+
+  it("are the session by life, then by age: an evicted pod gives its place to the one that replaces it", async () => {
+    await add("old");
+    await add("new");
+    const current = () => pods.get({ project: "shop", id: "one" })?.pod.name;
+    expect(current()).toBe("old");
+    told = [];
+    const old = kube.list(PODS).find(({ metadata }) => metadata.name === "old");
+    kube.set(PODS, {
+      ...old,
+      metadata: { ...old?.metadata, name: "old" },
+      status: { phase: "Failed", reason: "Evicted" },
+    });
+    await settle();
+    expect(current()).toBe("new");
+    expect(told).toEqual(["changed new"]);
+    kube.delete(PODS, "new");
+    await settle();
+    expect(current()).toBe("old");
+  });
 });

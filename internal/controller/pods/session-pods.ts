@@ -12,7 +12,7 @@ import { Reflector, type ReflectorCounts } from "../../kube/reflector.ts";
 import { LABELS } from "./names.ts";
 import { type ObservedPod, observePod } from "./observed-pod.ts";
 import { podsPath } from "./pod-client.ts";
-import { isOlder, keyText, projectOf, type SessionRecord, sessionRecord } from "./session-record.ts";
+import { hasEnded, isOlder, keyText, projectOf, type SessionRecord, sessionRecord } from "./session-record.ts";
 import type { NamespaceBinding } from "./settings.ts";
 
 export interface SessionPodsDeps {
@@ -157,8 +157,12 @@ export class SessionPods implements Task {
   }
 }
 
-/** A pod that only claims a session's id never takes its place: our own come first, then the oldest. */
+/**
+ * A pod that only claims a session's id never takes its place: our own come first, then those that have not ended (an
+ * evicted pod stays, and its Deployment replaces it), then the oldest.
+ */
 function byPrecedence(a: SessionRecord, b: SessionRecord): number {
   if (a.isOwn !== b.isOwn) return a.isOwn ? -1 : 1;
+  if (hasEnded(a) !== hasEnded(b)) return hasEnded(a) ? 1 : -1;
   return isOlder(a, b) ? -1 : 1;
 }

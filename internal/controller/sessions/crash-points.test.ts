@@ -19,7 +19,7 @@ const never = new AbortController().signal;
 const MAX_CALLS = 30;
 
 // Each test goes through a dozen clusters.
-describe("a crash between any two calls", { timeout: 30_000 }, () => {
+describe("a crash between any two calls", { timeout: 180_000 }, () => {
   let ca: IssuingCa;
   let town: ReplicatedSessions;
 

@@ -120,6 +120,16 @@ describe("sessions that are pods", () => {
     await expect(town.done(last)).rejects.toMatchObject({ kind: "precondition", fields: { reason: "CreateFailed" } });
   });
 
+  it("that the cluster refuses a Secret are refused whole: no pod is left to start when there is room", async () => {
+    const { sessions } = await town.replica({ leads: true });
+    const message = 'secrets "x" is forbidden: exceeded quota: secrets, requested: secrets=1, used: secrets=1';
+    town.kube.fault = ({ method, path }) =>
+      method === "POST" && path === SECRETS ? { status: 403, reason: "Forbidden", message } : undefined;
+    const start = sessions.start(request("one"), caller, never);
+    await expect(town.done(start)).rejects.toMatchObject({ kind: "exhausted", fields: { reason: "QuotaExceeded" } });
+    await town.holds(() => town.kube.list(PODS).length === 0);
+  });
+
   it.each([1, 2])(
     "leave neither a double nor an orphan when the process ends after %i writes of a start",
     async (writes) => {

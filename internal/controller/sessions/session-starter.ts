@@ -78,11 +78,18 @@ export class SessionStarter {
       await this.#deps.client.delete(record.pod, signal);
       return sameSession(older, request);
     }
-    await opening.open(record, signal).catch((err) => {
-      throw isFault(err, "not-found") ? deletedMeanwhile() : err;
+    await opening.open(record, signal).catch(async (err: unknown) => {
+      throw isFault(err, "not-found") ? deletedMeanwhile() : await this.#refused(record, err, signal);
     });
     await pods.until(request, (each) => each?.pod.uid === record.pod.uid, SEEN_MS, signal);
     return pods.get(request) ?? record;
+  }
+
+  /** Why the cluster refuses what the pod needs, e.g. its Secret. Refused is refused: the pod does not wait for it. */
+  async #refused(record: SessionRecord, err: unknown, signal: AbortSignal): Promise<unknown> {
+    const refusal = startError(err);
+    if (refusal !== err) await this.#deps.client.delete(record.pod, signal);
+    return refusal;
   }
 
   /** Of several namespaces of a project the first that has the provider. */
