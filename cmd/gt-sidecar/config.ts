@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, statSync } from "node:fs";
+import { accessSync, constants, mkdtempSync, statSync } from "node:fs";
 import { homedir, hostname, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { AgentProfile } from "../../internal/agents/profile.ts";
@@ -274,7 +274,10 @@ function sessionFor(given: string | undefined, { tlsDir: dir, half }: Place, crl
 function checkWorkdir(workdir: string): void {
   let problem = "there is no such folder";
   try {
-    if (statSync(workdir, { throwIfNoEntry: false })?.isDirectory() === true) return;
+    if (statSync(workdir, { throwIfNoEntry: false })?.isDirectory() === true) {
+      accessSync(workdir, constants.X_OK); // tmux would start the agent elsewhere
+      return;
+    }
   } catch (err) {
     problem = err instanceof Error ? err.message : String(err);
   }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -138,4 +138,13 @@ it("leaves other files alone, those that look like its own too", () => {
   writeFileSet(systemFileOps, dir, FILES, "create");
   recoverFileSets(systemFileOps, dir);
   expect(contents()).toEqual({ ...NEW, ".bridge-ca-notes": "mine", "a.key.bak": "mine" });
+});
+
+it("replaces no link by a file, and writes none of the set then", () => {
+  put({ target: "old key", "a.crt": "old certificate" });
+  symlinkSync("target", join(dir, "a.key"));
+  expect(() => writeFileSet(systemFileOps, dir, FILES, "replace")).toThrow(
+    expect.objectContaining({ kind: "invalid", message: expect.stringContaining("a.key is a link to target") }),
+  );
+  expect(contents()).toEqual({ target: "old key", "a.key": "old key", "a.crt": "old certificate" });
 });

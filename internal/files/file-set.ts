@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { lstatSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../base/errors.ts";
 import type { FileOps } from "./file-ops.ts";
@@ -33,10 +34,12 @@ interface Part {
  * Writes files of one folder that belong together; the folder must be locked. Each is complete before it is in its
  * place, and they come into place in the given order. A process that is killed between two of them leaves a part of the
  * set; `recoverFileSets`, which runs first here, then takes a created set back and completes a replaced one.
- * @throws DomainError `already-exists` when `placing` is `create` and one of them is there: then none is written
+ * @throws DomainError `already-exists` when `placing` is `create` and one of them is there, `invalid` when one that is
+ * to be replaced is a link: then none is written
  */
 export function writeFileSet(ops: FileOps, folder: string, files: readonly NewFile[], placing: Placing): void {
   recoverFileSets(ops, folder);
+  if (placing === "replace") for (const { name } of files) refuseLink(join(folder, name));
   const set = randomBytes(8).toString("hex");
   const parts = files.map((file, i): Part => {
     const name = `${PREFIX}${set}-${placing[0]}-${i + 1}-${files.length}-${file.name}`;
@@ -52,6 +55,14 @@ export function writeFileSet(ops: FileOps, folder: string, files: readonly NewFi
     undo(ops, folder);
     throw err;
   }
+}
+
+/** A file in the place of a link would leave what the link leads to as it was, for all who read it there. */
+function refuseLink(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
+  throw new DomainError("invalid", `${path} is a link to ${readlinkSync(path)}: it is not replaced by a file`, {
+    fields: { hint: "name the file that it leads to, or remove the link" },
+  });
 }
 
 /** Ends what a process that was killed in this folder began. The folder must be locked. */

@@ -29,7 +29,7 @@ await runMain({ name: "start", exitCodes: { unavailable: 4 } }, async (context) 
     stdout.write(config.ask === "help" ? help : `start ${version}\n`);
     return 0;
   }
-  const plain = plainEnvironment(env);
+  const plain = plainEnvironment(env, root);
   if (config.bridge) return startBridge(context, { root, env: plain, once: config.once });
   if (config.relay) return startRelay(context, { root, env: plain, once: config.once });
   const command = agentCommand(config.agent, root, plain["PATH"] ?? "");

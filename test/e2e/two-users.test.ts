@@ -151,6 +151,10 @@ describe.concurrent("a user of a machine with others", () => {
     );
     const temporary = join(ann.home, "tmp");
     await ann.run(["mkdir", temporary]);
+    const closed = join(ann.home, "closed");
+    await ann.run(["mkdir", "-m", "0", closed]);
+    const elsewhere = await ann.run(start("--workdir", closed, "--", "cat"), { TMPDIR: temporary });
+    expect(elsewhere).toMatchObject({ code: 2, stderr: expect.stringContaining(`cannot work in ${closed}: EACCES`) });
     for (const words of [
       ["--", "no-such-program-here"],
       ["--cols", "1", "--", "cat"],

@@ -1,4 +1,15 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -55,4 +66,17 @@ it.each([
 ])("refuses %s", (text, message) => {
   const path = put(text);
   expect(() => readProfiles(env)).toThrow(`${path}: ${message}`);
+});
+
+it("keeps a link, and writes the file that it leads to", () => {
+  const path = put("{}");
+  const kept = join(dir, "kept.json");
+  renameSync(path, kept);
+  symlinkSync(kept, path);
+  const profiles = { current: "work", profiles: { work: { server: "b:1" } } };
+  writeProfiles(env, profiles);
+  expect(lstatSync(path).isSymbolicLink()).toBe(true);
+  expect(JSON.parse(readFileSync(kept, "utf8"))).toEqual(profiles);
+  rmSync(kept);
+  expect(() => writeProfiles(env, profiles)).toThrow(`cannot write ${path}`);
 });

@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { lstatSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DomainError, errorText } from "../../base/errors.ts";
 import { parseStrictJson } from "../../base/strict-json.ts";
@@ -45,13 +45,15 @@ export function readProfiles(env: Env): Profiles {
   return parseProfiles(text, path);
 }
 
-/** Replaces the file at once; only its owner may read it. */
+/** Replaces the file at once; only its owner may read it. Of a link, the file that it leads to. */
 export function writeProfiles(env: Env, profiles: Profiles): void {
-  const path = profilePath(env);
-  if (path === undefined) throw new DomainError("invalid", "no location for the file: HOME is not set");
-  const fresh = `${path}.${process.pid}`;
+  const named = profilePath(env);
+  if (named === undefined) throw new DomainError("invalid", "no location for the file: HOME is not set");
+  let path = named;
   try {
-    makeFolders(dirname(path));
+    makeFolders(dirname(named));
+    if (lstatSync(named, { throwIfNoEntry: false })?.isSymbolicLink() === true) path = realpathSync(named);
+    const fresh = `${path}.${process.pid}`;
     rmSync(fresh, { force: true });
     writeFileSync(fresh, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600, flag: "wx" });
     renameSync(fresh, path);
