@@ -2,6 +2,7 @@ import { parseDurationMs } from "../../internal/base/duration.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import { parseFlags } from "../../internal/cli/flags.ts";
 import { nearestName } from "../../internal/cli/nearest-name.ts";
+import type { Part } from "../../internal/demo/conversation.ts";
 import { type DemoOptions, type Faults, noFaults } from "../../internal/demo/options.ts";
 import type { OutsidePaths } from "../../internal/demo/outside.ts";
 
@@ -14,6 +15,7 @@ Usage: demo-agent [flags]
   --steps N            tool steps in a turn (3)
   --alternate-screen   draw on the alternate screen
   --trust-dialog       ask for trust in the folder first
+  --threads PART       take part in threads when it is woken for a message: review or fix, by script
   --stdio              use no terminal: read messages and answers as JSON lines, and write its actions as JSON lines
   --log FILE           append one JSON line for each accepted message
   --tool-log FILE      append the commands that a real agent would have run
@@ -23,7 +25,8 @@ Usage: demo-agent [flags]
                          open-dialog-on-paste  spinner-always  slow-start=MS  garbage
   --help, --version
 
-Environment: GT_HOOK_FIFO (where hook lines are written), GT_HOOK_DIR (where prompt texts are stored).
+Environment: GT_HOOK_FIFO (where hook lines are written), GT_HOOK_DIR (where prompt texts are stored), GT_THREADS and
+GT_THREADS_TOKEN_FILE (the server of threads, and the file with its token).
 
 Examples:
   demo-agent --seed 7 --turn-ms 400
@@ -34,6 +37,8 @@ export interface DemoConfig {
   readonly ask?: "help" | "version";
   readonly options: DemoOptions;
   readonly paths: OutsidePaths;
+  /** The part to play in threads. */
+  readonly threads: Part | undefined;
   /** Speak JSON lines instead of drawing. */
   readonly stdio: boolean;
 }
@@ -45,6 +50,7 @@ const specs = {
   "alternate-screen": { type: "boolean" },
   "trust-dialog": { type: "boolean" },
   stdio: { type: "boolean" },
+  threads: { type: "string" },
   log: { type: "string" },
   "tool-log": { type: "string" },
   faults: { type: "list" },
@@ -89,7 +95,13 @@ export function readConfig(argv: readonly string[], env: Readonly<Record<string,
     hookDir: env["GT_HOOK_DIR"] || undefined,
   };
   const stdio = values.stdio ?? false;
-  return ask === undefined ? { options, paths, stdio } : { ask, options, paths, stdio };
+  const config = { options, paths, stdio, threads: partOf(values.threads) };
+  return ask === undefined ? config : { ask, ...config };
+}
+
+function partOf(text: string | undefined): Part | undefined {
+  if (text === undefined || text === "review" || text === "fix") return text;
+  throw new DomainError("invalid", `--threads is review or fix, not "${text}"`);
 }
 
 function readFaults(list: readonly string[]): Faults {

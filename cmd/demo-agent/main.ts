@@ -7,6 +7,7 @@ import { FileOutside } from "../../internal/demo/outside.ts";
 import { StdioAgent } from "../../internal/demo/stdio-agent.ts";
 import { ProcessTerminal } from "../../internal/demo/terminal.ts";
 import { help, readConfig } from "./config.ts";
+import { ThreadWork } from "./thread-work.ts";
 
 await runMain({ name: "demo-agent" }, async ({ argv, env, stdin, stdout, signal, clock }) => {
   const config = readConfig(argv, env);
@@ -14,7 +15,9 @@ await runMain({ name: "demo-agent" }, async ({ argv, env, stdin, stdout, signal,
     stdout.write(config.ask === "help" ? help : `demo-agent ${version}\n`);
     return 0;
   }
-  const outside = new FileOutside(config.paths, String(process.pid));
+  const files = new FileOutside(config.paths, String(process.pid));
+  const { threads } = config;
+  const outside = threads === undefined ? files : new ThreadWork(files, threads, { env, clock, signal });
   if (config.stdio) {
     const write = (text: string) => stdout.write(text);
     const lines = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY });

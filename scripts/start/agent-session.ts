@@ -33,7 +33,7 @@ export interface RunningAgent {
 }
 
 const FAVOURITE_PORT = 9090;
-const START_MS = 30_000;
+const START_MS = 120_000;
 const FIRST_SCREEN_MS = 5000;
 const LOOK_AGAIN_MS = 40;
 

@@ -9,8 +9,10 @@ Usage: npm start [-- flags]
   --agent claude   your own Claude Code, in the folder you are in; nothing is ever sent to it by itself
   --bridge         a bridge instead: sessions of the demo agent for control planes, behind mutual TLS and tokens
   --relay          a nats-server, a relay and an agent that dials in, and one coding task through them
+  --threads        threads instead: two demo agents that review and fix by script, woken when a message waits
   --once           one peek, nudge, peek and status with the demo agent, printed; no terminal needed;
-                   of a bridge one session, its events and a receipt; of a relay its task
+                   of a bridge one session, its events and a receipt; of a relay its task;
+                   of threads one conversation and its wakes
   --help, --version
 
 Examples:
@@ -19,6 +21,7 @@ Examples:
   npm start -- --once
   npm start -- --bridge
   npm start -- --relay
+  npm start -- --threads
 `;
 
 export type AgentName = "demo" | "claude";
@@ -29,6 +32,7 @@ export interface StartConfig {
   readonly once: boolean;
   readonly bridge: boolean;
   readonly relay: boolean;
+  readonly threads: boolean;
   /** Where the person was when they typed the command; npm itself goes to the clone. */
   readonly workdir: string | undefined;
 }
@@ -38,13 +42,14 @@ const specs = {
   once: { type: "boolean" },
   bridge: { type: "boolean" },
   relay: { type: "boolean" },
+  threads: { type: "boolean" },
 } as const;
 
 /** @throws DomainError `invalid`. */
 export function readConfig(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): StartConfig {
   const { ask, values, positionals } = parseFlags(specs, argv, env);
   if (positionals[0] !== undefined) throw new DomainError("invalid", `unexpected argument "${positionals[0]}"`);
-  const { agent = "demo", once = false, bridge = false, relay = false } = values;
+  const { agent = "demo", once = false, bridge = false, relay = false, threads = false } = values;
   if (agent !== "demo" && agent !== "claude") {
     throw new DomainError("invalid", `--agent is demo or claude, not "${agent}"`);
   }
@@ -56,6 +61,8 @@ export function readConfig(argv: readonly string[], env: Readonly<Record<string,
   if (relay && agent !== "demo") throw new DomainError("invalid", "--relay works with its own agent only");
   if (relay && bridge)
     throw new DomainError("invalid", "--relay and --bridge are two things: start one after the other");
-  const config = { agent, once, bridge, relay, workdir: env["INIT_CWD"] || undefined } as const;
+  if (threads && (relay || bridge || agent !== "demo"))
+    throw new DomainError("invalid", "--threads works with demo agents, and without --relay and --bridge");
+  const config = { agent, once, bridge, relay, threads, workdir: env["INIT_CWD"] || undefined } as const;
   return ask === undefined ? config : { ...config, ask };
 }

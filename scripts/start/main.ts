@@ -15,6 +15,7 @@ import { runOnce } from "./once.ts";
 import { plainEnvironment } from "./plain-environment.ts";
 import { startRelay } from "./relay/relay.ts";
 import type { SidecarNews } from "./sidecar-log.ts";
+import { startThreads } from "./threads/threads.ts";
 import { pathWithTmux } from "./tmux.ts";
 import { screenSize } from "./view.ts";
 import { Window } from "./window.ts";
@@ -35,6 +36,7 @@ await runMain({ name: "start", exitCodes: { unavailable: 4 } }, async (context) 
   const command = agentCommand(config.agent, root, plain["PATH"] ?? "");
   const path = await pathWithTmux(root, plain);
   if (typeof path === "number") return path;
+  if (config.threads) return startThreads(context, { root, env: { ...plain, PATH: path }, once: config.once });
   const live = !config.once && stdout.isTTY === true && context.stdin.isTTY === true;
   const size = live ? screenSize(stdout.columns, stdout.rows) : { cols: 100, rows: 30 };
   const address = await freeAddress(config.agent, env["XDG_RUNTIME_DIR"]);
