@@ -104,3 +104,14 @@ describe("a text in pieces", () => {
     expect(given.join("")).toBe("😀".repeat(4001) + "x😀".repeat(3000));
   });
 });
+
+it("leaves the counts of a quota readable, and no value of a name that says secret", () => {
+  const redactor = new Redactor(DEFAULT_REDACT_PATTERNS);
+  const quota = "exceeded quota: small, requested: count/secrets=1,pods=1, used: count/secrets=12, limited: secrets=12";
+  expect(redactor.redact(quota)).toBe(quota);
+  for (const name of ["secret", "secrets", "SECRET_KEY", "my-secret-1", "secrets_file", "client_secret"])
+    for (const value of ["hunter2", '"1"', "1a2b3c"])
+      expect(redactor.redact(`${name}=${value} rest`)).not.toContain(value);
+  for (const text of ["secret=1234 x", "password: 1234 x", "token=99 x"])
+    expect(redactor.redact(text)).toMatch(/^\[redacted\] x$/);
+});

@@ -9,6 +9,10 @@ const MAX_PATTERN_CHARS = 1000;
 
 /** A value in quotes, or up to the next blank. */
 const VALUE = `(?:\\\\?"[^"\\n]*"|'[^'\\n]*'|[^\\s"']\\S*)`;
+/** A quota says `count/secrets=1`: a number of them is no secret. */
+const SECRETS_NOT_COUNTED = `secrets\\\\?["']?\\s*[:=]\\s*(?:\\\\?"[^"\\n]*"|'[^'\\n]*'|[0-9]*[^\\s"'0-9,]\\S*)`;
+const NAMES = "(api[_-]?key|access[_-]?key|private[_-]?key|token|password|passwd|passphrase)[\\w-]*";
+const SECRET = "secret(s[\\w-]+|[a-rt-z0-9_-][\\w-]*)?";
 const NAME = "(api[_-]?key|access[_-]?key|private[_-]?key|token|secret|password|passwd|passphrase)";
 
 /**
@@ -17,7 +21,8 @@ const NAME = "(api[_-]?key|access[_-]?key|private[_-]?key|token|secret|password|
  * keys.
  */
 export const DEFAULT_REDACT_PATTERNS: readonly string[] = [
-  `(?i)${NAME}[\\w-]*\\\\?["']?\\s*[:=]\\s*${VALUE}`,
+  `(?i)(${NAMES}|${SECRET})\\\\?["']?\\s*[:=]\\s*${VALUE}`,
+  `(?i)${SECRETS_NOT_COUNTED}`,
   `(?i)--[\\w-]*${NAME}\\s+${VALUE}`,
   "(?i)\\bauthorization\\s*[:=]\\s*(basic|bearer|token)\\s+\\S+",
   "(?i)\\bbearer\\s+([A-Za-z0-9._~+/=-]{8,}|[A-Za-z._~+/=-]*[0-9][A-Za-z0-9._~+/=-]*)",
