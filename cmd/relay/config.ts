@@ -78,16 +78,28 @@ export interface DeadCommand {
   readonly seq: number;
 }
 
+export interface DialCommand {
+  readonly type: "dial";
+  readonly server: string;
+  readonly sessionId: string;
+  readonly role: string;
+  readonly agentId: string;
+  readonly command: readonly [string, ...string[]];
+  /** The whole environment, for the agent. */
+  readonly env: Env;
+}
+
 export type Command =
   | { readonly type: "help" | "version" }
   | ServeCommand
   | SendCommand
   | ResultsCommand
   | DeadCommand
+  | DialCommand
   | { readonly type: "status"; readonly nats: NatsFlags; readonly json: boolean };
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
-const WORDS = ["serve", "check", "send", "results", "status", "dead", "help", "version"] as const;
+const WORDS = ["serve", "check", "send", "results", "status", "dead", "dial", "help", "version"] as const;
 const ACTIONS = ["ls", "show", "requeue", "drop"] as const;
 const common = {
   config: { type: "string", short: "c" },
@@ -122,6 +134,13 @@ const sendSpecs = {
   json: { type: "boolean" },
 } as const;
 
+const dialSpecs = {
+  server: { type: "string" },
+  session: { type: "string" },
+  role: { type: "string" },
+  "agent-id": { type: "string" },
+} as const;
+
 /**
  * The command from the line and the environment.
  * @throws DomainError `invalid`, naming the flag
@@ -133,6 +152,7 @@ export function readConfig(argv: readonly string[], env: Env): Command {
   if (word === "help" || word === "version") return { type: word };
   const line = word === first ? argv.slice(1) : argv;
   if (word === "serve" || word === "check") return readServe(word, line, env);
+  if (word === "dial") return readDial(line, env);
   return readClient(word, line, env);
 }
 
@@ -189,6 +209,24 @@ function readClient(word: "send" | "results" | "status" | "dead", argv: readonly
         ...{ continues: values.continue ?? false, wait: values.wait ?? false, timeoutMs: values.timeout ?? 1_800_000 },
       };
   }
+}
+
+function readDial(argv: readonly string[], env: Env): Command {
+  const { ask, values, positionals, rest = [] } = parseFlags(dialSpecs, argv, env);
+  if (ask !== undefined) return { type: ask };
+  refuseMore(positionals);
+  const [program, ...args] = rest;
+  if (program === undefined) throw invalid("the agent's command is missing", "relay dial … -- COMMAND");
+  const server = needed("--server", values.server).replace(/^http/, "ws");
+  if (!URL.canParse(server) || !/^wss?:$/.test(new URL(server).protocol)) {
+    throw invalid(`--server is a URL such as ws://127.0.0.1:8080, not ${JSON.stringify(server)}`);
+  }
+  return {
+    ...{ type: "dial", server: server.replace(/\/$/, ""), command: [program, ...args], env },
+    sessionId: needed("--session", nameOf("--session", values.session)),
+    role: needed("--role", nameOf("--role", values.role)),
+    agentId: needed("--agent-id", nameOf("--agent-id", values["agent-id"])),
+  };
 }
 
 function deadOf(words: readonly string[], nats: NatsFlags, sessionId: string | undefined): DeadCommand {

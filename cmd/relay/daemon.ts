@@ -3,6 +3,7 @@ import { aborted, withTimeout } from "../../internal/base/abort.ts";
 import type { Clock } from "../../internal/base/clock.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
+import type { Dialect } from "../../internal/relay/acp/dialect.ts";
 import type { Json } from "../../internal/relay/acp/json-text.ts";
 import type { SamplingSettings } from "../../internal/relay/acp/sampling-request.ts";
 import { AgentDoor } from "../../internal/relay/door/agent-door.ts";
@@ -10,6 +11,7 @@ import { DoorServer } from "../../internal/relay/door/door-server.ts";
 import { answerInstanceCalls } from "../../internal/relay/lanes/instance-calls.ts";
 import type { LaneDeps, TurnPoint } from "../../internal/relay/lanes/lane-deps.ts";
 import { Lanes } from "../../internal/relay/lanes/lanes.ts";
+import { Permissions } from "../../internal/relay/lanes/permissions.ts";
 import { Registry } from "../../internal/relay/lanes/registry.ts";
 import { RelayEvents } from "../../internal/relay/lanes/relay-events.ts";
 import { RelayMetrics } from "../../internal/relay/lanes/relay-metrics.ts";
@@ -96,7 +98,10 @@ export class Daemon implements Task {
       connections: registry.all().map((entry) => entry.facts()),
     });
     const calls = { bus, registry, instance: this.#instance, status };
-    const door = new AgentDoor({ clock, logger, metrics, events, lanes, ended: signal }, this.#doorOptions());
+    const door = new AgentDoor(
+      { clock, logger, metrics, events, lanes, bus, permissions: this.#permissions(laneDeps), ended: signal },
+      this.#doorOptions(),
+    );
     const server = new DoorServer(door, this.#settings.listen, aborted(closing.signal));
     const drain = async (stop: AbortSignal) => {
       await aborted(stop);
@@ -147,16 +152,33 @@ export class Daemon implements Task {
   #lanes(deps: LaneDeps, registry: Registry, signals: { readonly draining: AbortSignal; readonly ended: AbortSignal }) {
     const { turns, maxMessageBytes } = this.#settings;
     const { max_attempts: maxAttempts, backoff: backoffMs } = turns;
-    const limits = { maxAttempts, backoffMs, resends: (dialect: string) => dialect !== "acp" };
+    const limitsOf = (role: string) => {
+      const said = this.#roleOf(role)?.on_uncertain;
+      const resends = (dialect: Dialect) => (said === undefined ? dialect !== "acp" : said === "resend");
+      return { maxAttempts, backoffMs, resends };
+    };
     const times = { ackWaitMs: turns.ack_wait, deadlineMs: turns.deadline, idleMs: turns.idle };
-    return new Lanes(deps, { limits, ...times, maxMessageBytes }, registry, signals);
+    return new Lanes(deps, { limitsOf, ...times, maxMessageBytes }, registry, signals);
+  }
+
+  #permissions(deps: LaneDeps): Permissions {
+    const { permission: mode, permission_timeout: timeoutMs } = this.#settings.turns;
+    return new Permissions(deps, { mode, timeoutMs }, randomUUID);
+  }
+
+  #roleOf(role: string) {
+    const { roles } = this.#settings;
+    return Object.hasOwn(roles, role) ? roles[role] : undefined;
   }
 
   #doorOptions() {
-    const { relayId, maxMessageBytes, allowHosts, pingIntervalMs, pongTimeoutMs, roles } = this.#settings;
-    const hostCheck = { allowHosts };
-    const settingsOf = (role: string) => samplingOf(Object.hasOwn(roles, role) ? roles[role] : undefined);
-    return { relayId, maxMessageBytes, hostCheck, pingIntervalMs, pongTimeoutMs, settingsOf };
+    const { relayId, maxMessageBytes, allowHosts, pingIntervalMs, pongTimeoutMs, turns } = this.#settings;
+    return {
+      ...{ relayId, maxMessageBytes, hostCheck: { allowHosts }, pingIntervalMs, pongTimeoutMs },
+      settingsOf: (role: string) => samplingOf(this.#roleOf(role)),
+      cwdOf: (role: string) => this.#roleOf(role)?.repo_path ?? "/",
+      createTimeoutMs: turns.create_timeout,
+    };
   }
 
   #healthServer(health: HealthState, metrics: Metrics): Task {

@@ -5,6 +5,7 @@ Usage: relay [serve] [flags]
        relay send --session S --role R [flags] TASK
        relay results --session S [--role R] [flags]
        relay status [--json]
+       relay dial --server URL --session S --role R --agent-id A -- COMMAND
        relay dead ls | show N | requeue N | drop N
 
 Commands:
@@ -13,6 +14,7 @@ Commands:
   send      publishes work; --wait prints its results until the last one
   results   prints results as JSON lines
   status    asks every relay for its connections
+  dial      runs an ACP agent that speaks stdio and connects it to a relay, again whenever that ends
   dead      shows work that was rejected, and gives it back to its lane or drops it
 
 Flags of all commands, each over its environment variable over the file:

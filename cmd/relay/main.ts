@@ -37,6 +37,8 @@ async function main(context: MainContext): Promise<number> {
       return (await import("./results.ts")).results(command, printing);
     case "status":
       return (await import("./status.ts")).status(command, printing);
+    case "dial":
+      return (await import("./dial.ts")).dial(command, context);
     case "dead":
       return (await import("./dead.ts")).dead(command, printing);
   }

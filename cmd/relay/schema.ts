@@ -1,5 +1,6 @@
+import { isAbsolute } from "node:path";
 import { z } from "zod";
-import { block, together } from "../../internal/config/block.ts";
+import { block } from "../../internal/config/block.ts";
 import { address, byteCount, duration, listOf, oneOf, text, wholeNumber } from "../../internal/config/values.ts";
 import { isName } from "../../internal/relay/nats/subjects.ts";
 
@@ -28,33 +29,23 @@ const turns = block({
   deadline: duration("1s", "24h").default(30 * 60_000),
   idle: duration("1s", "24h").default(10 * 60_000),
   create_timeout: duration("1s", "10m").default(60_000),
-  cancel_grace: duration("0s", "5m").default(10_000),
   ack_wait: duration("1s", "10m").default(15_000),
   max_attempts: wholeNumber(1, 100).default(5),
   backoff: listOf(duration("0s", "10m"), "a list of durations").default([0, 1000, 5000, 15_000]),
   permission_timeout: duration("1s", "24h").default(60_000),
   drain_timeout: duration("0s", "10m").default(25_000),
-  work_ttl: duration("1s", "8760h").default(24 * 3_600_000),
   permission: oneOf("ask", "deny", "allow_reads").default("ask"),
 });
 
-const role = together(
-  block({
-    link: oneOf("accept", "stdio").default("accept"),
-    model: text("the name of a model").optional(),
-    max_tokens: wholeNumber(1, 10_000_000).optional(),
-    system: z.string("must be text").optional(),
-    tools: z.array(z.record(z.string(), z.unknown()), "must be a list of tools").optional(),
-    on_uncertain: oneOf("fail", "resend").optional(),
-    /** Of an ACP agent that runs as a child. */
-    command: listOf(text(), "a list of words").optional(),
-    repo_path: text("the path of a folder").optional(),
-  }),
-  ["link", "command"],
-  ({ link, command }, wrong) => {
-    if (link === "stdio" && !command?.length) wrong(["command"], "is required for link: stdio");
-  },
-);
+const role = block({
+  model: text("the name of a model").optional(),
+  max_tokens: wholeNumber(1, 10_000_000).optional(),
+  system: z.string("must be text").optional(),
+  tools: z.array(z.record(z.string(), z.unknown()), "must be a list of tools").optional(),
+  on_uncertain: oneOf("fail", "resend").optional(),
+  /** Where an ACP agent works. */
+  repo_path: text("an absolute path", isAbsolute).optional(),
+});
 
 /** What `relay.yaml` may say. */
 export const relayFile = () =>
@@ -66,7 +57,6 @@ export const relayFile = () =>
     connections,
     turns,
     roles: z.preprocess((value) => value ?? {}, z.record(name("a role"), role)),
-    dialects: block({ acp_v2: z.boolean("must be true or false").default(false) }),
     logging: block({ level: oneOf("debug", "info", "warn", "error", "silent").optional() }),
   });
 

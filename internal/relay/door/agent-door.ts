@@ -2,39 +2,29 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
-import type { Logger } from "../../base/logger.ts";
 import { Slots } from "../../base/slots.ts";
 import { type HostCheck, hostRefusal } from "../../rpc/server/host-check.ts";
-import { defaultSampling, type SamplingSettings } from "../acp/sampling-request.ts";
 import type { Admitted, Lanes } from "../lanes/lanes.ts";
 import { LaneHeld } from "../lanes/registry.ts";
 import type { RelayEvents } from "../lanes/relay-events.ts";
-import type { RelayMetrics } from "../lanes/relay-metrics.ts";
 import type { ChannelEnd } from "../links/channel-end.ts";
 import type { FrameChannel } from "../links/frame-channel.ts";
-import { SamplingLink } from "../links/sampling-link.ts";
+import { type LinkDeps, type LinkOptions, makeLink } from "./make-link.ts";
 import { refuseUpgrade } from "./refuse-upgrade.ts";
 import { isRefused, type Refusal, readPlace, type UpgradePlace } from "./upgrade-place.ts";
 import { WebSocketChannel, type WebSocketLimits } from "./web-socket-channel.ts";
 
-export interface AgentDoorDeps {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly metrics: RelayMetrics;
+export interface AgentDoorDeps extends LinkDeps {
   readonly events: RelayEvents;
   readonly lanes: Lanes;
   /** No one is admitted any more. */
   readonly ended: AbortSignal;
 }
 
-export interface AgentDoorOptions extends WebSocketLimits {
-  readonly relayId: string;
+export interface AgentDoorOptions extends WebSocketLimits, LinkOptions {
   readonly maxMessageBytes: number;
   readonly hostCheck: HostCheck;
-  /** What a role asks with; undefined: the defaults. */
-  readonly settingsOf: (role: string) => Partial<SamplingSettings> | undefined;
 }
 
 /** Lanes that are claimed at the same time; the others wait for their turn. */
@@ -107,9 +97,7 @@ export class AgentDoor {
     const { host, origin } = request.headers;
     const refused = hostRefusal(host, origin, this.#options.hostCheck);
     if (refused !== undefined) return { status: 403, reason: refused };
-    const place = readPlace({ url: request.url ?? "", headers: request.headers });
-    if (isRefused(place) || place.dialect !== "acp") return place;
-    return { status: 426, reason: "acp.v1 is not served here" };
+    return readPlace({ url: request.url ?? "", headers: request.headers });
   }
 
   async #admit({ lane, agentId, dialect }: UpgradePlace, connectionId: string): Promise<Admitted | Refusal> {
@@ -135,7 +123,7 @@ export class AgentDoor {
     events.publish(lane.sessionId, "agent.connected", { agent_id: agentId, role: lane.role, dialect: place.dialect });
     const alive = channel.keepAlive(this.#options);
     try {
-      await admitted.serve(this.#linkOf(place, connectionId, channel));
+      await admitted.serve(makeLink(this.#deps, this.#options, place, connectionId, channel));
     } catch (err) {
       logger.error({ action: "serving_failed", ...names, err }, "a connection failed");
       channel.close(1011, "internal error");
@@ -148,29 +136,6 @@ export class AgentDoor {
     metrics.connectionSeconds.observe((clock.monotonicMs() - began) / 1000);
     logger.info({ action: "agent_disconnected", ...names, reason: why, code }, "an agent is gone");
     events.publish(lane.sessionId, "agent.disconnected", { agent_id: agentId, role: lane.role, reason: why, code });
-  }
-
-  #linkOf(place: UpgradePlace, connectionId: string, channel: FrameChannel): SamplingLink {
-    const { lane, agentId, dialect } = place;
-    const { relayId, settingsOf } = this.#options;
-    const firstFrame = () =>
-      JSON.stringify({
-        type: "connection.established",
-        relay_id: relayId,
-        session_id: lane.sessionId,
-        agent_id: agentId,
-        timestamp: `${new Date(this.#deps.clock.now()).toISOString().slice(0, 19)}Z`,
-      });
-    return new SamplingLink(
-      this.#deps,
-      {
-        ...{ sessionId: lane.sessionId, role: lane.role, agentId, connectionId },
-        dialect: dialect === "mcp" ? "mcp" : "seed",
-        settings: { ...defaultSampling(lane.role), ...settingsOf(lane.role) },
-        firstFrame: () => (dialect === "seed" ? firstFrame() : undefined),
-      },
-      channel,
-    );
   }
 }
 

@@ -6,13 +6,14 @@ import { failure, type ResultPart } from "../acp/result-parts.ts";
 import { continuesConversation } from "../acp/user-message.ts";
 import { isRefusal, readWork, type WorkMessage } from "../acp/work-message.ts";
 import type { WorkItem } from "../nats/work-item.ts";
+import { AgentLost } from "./agent-lost.ts";
 import { AnswerPublisher } from "./answer-publisher.ts";
 import { rejectWork } from "./dead-letters.ts";
 import type { Claim } from "./lane-claim.ts";
 import type { LaneDeps, LaneOptions } from "./lane-deps.ts";
 import type { Answered, LaneRecord } from "./lane-records.ts";
 import { afterRecord, type LaneState, snapshotOf } from "./lane-state.ts";
-import type { Link, LinkAnswer } from "./link.ts";
+import type { Link, LinkAnswer, Prompt } from "./link.ts";
 import { decideTurn } from "./turn-policy.ts";
 import { overdue } from "./turn-time.ts";
 
@@ -102,7 +103,7 @@ export class HeldLane {
     metrics.messages.inc({ direction: "in", dialect: "nats", kind: "work" });
     metrics.messageBytes.inc(item.data.length);
     if (isRefusal(work)) return rejectWork(this.#deps, lane, item, work, signal);
-    const decision = decideTurn(this.#state, work, this.#options.limits);
+    const decision = decideTurn(this.#state, work, this.#options.limitsOf(lane.role));
     switch (decision.type) {
       case "id_reused":
         return rejectWork(this.#deps, lane, item, { reason: "id_reused", id: work.id }, signal);
@@ -146,18 +147,49 @@ export class HeldLane {
     if (afterMs > 0) await this.#wait(item, afterMs, stop);
     const { id, hash } = work;
     const { dialect } = this.#link;
+    const exchanges = continuesConversation(work) ? this.#state.exchanges : [];
+    const traceparent = item.headers?.get("traceparent") || undefined;
+    const prompt = { work, exchanges, attempt, traceparent };
+    const early = await this.#whileWorking(item, this.#link.prepare?.(prompt, stop), signal);
+    if (early !== undefined) return this.#settle(item, work, early, attempt, signal);
     await this.#append({ t: "prompted", id, hash, work_seq: item.seq, attempt, dialect }, signal);
     reached("prompted");
     this.#turnOpen = true;
     const observe = metrics.latency.startTimer({ hop: "turn" });
     try {
-      const answer = await this.#askInTime(item, work, attempt, signal);
+      const answer = await this.#askInTime(item, prompt, signal);
       const settled = metrics.latency.startTimer({ hop: "answer_to_result" });
       await this.#settle(item, work, answer, attempt, signal);
       settled();
+    } catch (err) {
+      if (!(err instanceof AgentLost) || signal.aborted || this.#maySendAgain(work)) throw err;
+      await this.#settleUncertain(item, work, signal);
     } finally {
       observe();
       this.#turnOpen = false;
+    }
+  }
+
+  #maySendAgain({ payload }: WorkMessage): boolean {
+    return payload["idempotent"] === true || this.#options.limitsOf(this.#claim.lane.role).resends(this.#link.dialect);
+  }
+
+  /** Until something is ready the server hears that the work is not forgotten. */
+  async #whileWorking<T>(item: WorkItem, ready: Promise<T> | undefined, signal: AbortSignal): Promise<T | undefined> {
+    if (ready === undefined) return undefined;
+    const over = new AbortController();
+    const [deadlineMs, idleMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+    const time = { deadlineMs, idleMs, everyMs: this.#options.ackWaitMs / 3, lastFrameMs: () => 0 };
+    const watching = overdue(
+      this.#deps.clock,
+      { ...time, stillWorking: () => item.working() },
+      AbortSignal.any([signal, over.signal]),
+    );
+    watching.catch(() => {});
+    try {
+      return await ready;
+    } finally {
+      over.abort(new Error("it is ready"));
     }
   }
 
@@ -171,13 +203,11 @@ export class HeldLane {
     }
   }
 
-  async #askInTime(item: WorkItem, work: WorkMessage, attempt: number, signal: AbortSignal): Promise<LinkAnswer> {
+  async #askInTime(item: WorkItem, prompt: Prompt, signal: AbortSignal): Promise<LinkAnswer> {
     const { clock, reached } = this.#deps;
     const { deadlineMs, idleMs, ackWaitMs } = this.#options;
     const over = new AbortController();
     const turn = AbortSignal.any([signal, over.signal]);
-    const exchanges = continuesConversation(work) ? this.#state.exchanges : [];
-    const traceparent = item.headers?.get("traceparent") || undefined;
     const watching = overdue(
       clock,
       {
@@ -187,7 +217,7 @@ export class HeldLane {
       },
       turn,
     ).then((bound) => ownFailure("deadline", `the agent exceeded the turn's ${bound} time`));
-    const asking = this.#link.ask({ work, exchanges, attempt, traceparent }, turn);
+    const asking = this.#link.ask(prompt, turn);
     reached("asked");
     try {
       return await Promise.race([asking, watching]);

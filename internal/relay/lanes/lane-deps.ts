@@ -21,7 +21,7 @@ export interface LaneDeps {
 }
 
 export interface LaneOptions {
-  readonly limits: TurnLimits;
+  readonly limitsOf: (role: string) => TurnLimits;
   readonly ackWaitMs: number;
   readonly deadlineMs: number;
   readonly idleMs: number;

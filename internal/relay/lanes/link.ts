@@ -28,6 +28,11 @@ export interface Link {
   /** Says that the lane is held and work may come. */
   established(): void;
   /**
+   * Before the log says that the agent was asked: has everything ready. What it gives is the work's answer; the agent
+   * has not seen the work then.
+   */
+  prepare?(prompt: Prompt, signal: AbortSignal): Promise<LinkAnswer | undefined>;
+  /**
    * Asks the agent; one turn at a time.
    * @throws AgentLost when the agent went before it had answered; the signal's reason when that was aborted
    */

@@ -1,0 +1,13 @@
+import { createLogger } from "../../internal/base/logger.ts";
+import type { MainContext } from "../../internal/cli/run-main.ts";
+import { DialledAgent } from "../../internal/relay/door/dialled-agent.ts";
+import type { DialCommand } from "./config.ts";
+
+/** Keeps an agent connected until the signal; 0 then. */
+export async function dial(command: DialCommand, { clock, signal }: MainContext): Promise<number> {
+  const { server, sessionId, role, agentId, command: argv, env } = command;
+  const url = `${server}/acp/${sessionId}/${role}?agent_id=${agentId}`;
+  const logger = createLogger("relay", "info", { component: "relay" });
+  await new DialledAgent({ clock, logger }, { url, argv, env }).run(signal);
+  return 0;
+}

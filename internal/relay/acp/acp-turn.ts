@@ -1,0 +1,51 @@
+import { isList, isObject, type Json, type JsonObject, member, writeJson } from "./json-text.ts";
+import { failure, type ResultPart } from "./result-parts.ts";
+import { taskText } from "./user-message.ts";
+import type { WorkMessage } from "./work-message.ts";
+
+/** What the relay asks an ACP agent for at first: it offers no files and no terminals. */
+export const INITIALIZE = {
+  protocolVersion: 1,
+  clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+  clientInfo: { name: "gastown-relay", version: "1" },
+};
+
+/** The content blocks of an ACP prompt. */
+export function promptBlocks({ type, payload }: WorkMessage): readonly Json[] {
+  const prompt = member(payload, "prompt");
+  if (isList(prompt)) return prompt;
+  if (type === "tool_result") return [textBlock(textOf(member(payload, "content") ?? ""))];
+  const messages = member(payload, "messages");
+  if (!isList(messages)) return [textBlock(taskText(payload))];
+  return messages.map((message) => textBlock(textOf((isObject(message) && member(message, "content")) || "")));
+}
+
+/** The text of an `agent_message_chunk`; undefined: another update. */
+export function chunkText(update: JsonObject): string | undefined {
+  if (member(update, "sessionUpdate") !== "agent_message_chunk") return undefined;
+  const content = member(update, "content");
+  const text = isObject(content) ? member(content, "text") : undefined;
+  return typeof text === "string" ? text : undefined;
+}
+
+/** How a turn ended, by the response to `session/prompt` and the text that came before. */
+export function answerOfPrompt(response: Json, text: string): readonly ResultPart[] {
+  const stop = isObject(response) ? member(response, "stopReason") : undefined;
+  if (!isObject(response) || typeof stop !== "string") {
+    return [failure("agent_protocol", "the agent ended its turn without a stop reason")];
+  }
+  const usage = member(response, "usage");
+  const more = { stop_reason: stop, ...(usage !== undefined && usage !== null && { usage }) };
+  if (stop === "cancelled") return [{ type: "result.cancelled", payload: { by: "agent" } }];
+  if (stop === "end_turn") return [{ type: "result.success", payload: { text, ...more } }];
+  const partial: readonly ResultPart[] = text === "" ? [] : [{ type: "result.partial", payload: { text } }];
+  return [...partial, { type: "result.failure", payload: { error: `the agent stopped: ${stop}`, reason: stop } }];
+}
+
+function textBlock(text: string): Json {
+  return { type: "text", text };
+}
+
+function textOf(content: Json): string {
+  return typeof content === "string" ? content : writeJson(content);
+}

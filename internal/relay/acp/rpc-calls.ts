@@ -1,0 +1,52 @@
+import { DomainError } from "../../base/errors.ts";
+import type { RpcFrame } from "./json-rpc.ts";
+import { isObject, type Json, member, writeJson } from "./json-text.ts";
+
+type Response = RpcFrame & { readonly type: "result" | "error" };
+
+/** The other side answered a call with an error. */
+export class RpcFailure extends DomainError {
+  /** As it came. */
+  readonly error: Json;
+
+  constructor(method: string, error: Json) {
+    const message = isObject(error) ? member(error, "message") : undefined;
+    super("unavailable", `${method}: ${typeof message === "string" ? message : "the agent answered with an error"}`);
+    this.error = error;
+  }
+}
+
+/** Calls of ours that the other side has not answered; ids are our own numbers. */
+export class RpcCalls {
+  readonly #open = new Map<number, (frame: Response) => void>();
+  readonly #send: (text: string) => void;
+  #next = 1;
+
+  constructor(send: (text: string) => void) {
+    this.#send = send;
+  }
+
+  /** Gives the result. @throws RpcFailure for an error; otherwise it ends only with an answer */
+  async call(method: string, params: object): Promise<Json> {
+    const id = this.#next++;
+    const { promise, resolve } = Promise.withResolvers<Response>();
+    this.#open.set(id, resolve);
+    this.#send(writeJson({ jsonrpc: "2.0", id, method, params }));
+    const frame = await promise;
+    if (frame.type === "error") throw new RpcFailure(method, frame.error);
+    return frame.result;
+  }
+
+  notify(method: string, params: object): void {
+    this.#send(writeJson({ jsonrpc: "2.0", method, params }));
+  }
+
+  /** False: no call of ours is open under this id. */
+  settle(frame: Response): boolean {
+    if (typeof frame.id !== "number") return false;
+    const resolve = this.#open.get(frame.id);
+    this.#open.delete(frame.id);
+    resolve?.(frame);
+    return resolve !== undefined;
+  }
+}

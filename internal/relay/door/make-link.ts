@@ -1,0 +1,58 @@
+import { randomUUID } from "node:crypto";
+import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/logger.ts";
+import { defaultSampling, type SamplingSettings } from "../acp/sampling-request.ts";
+import type { Link } from "../lanes/link.ts";
+import type { PermissionRequest, Permissions } from "../lanes/permissions.ts";
+import { Progress } from "../lanes/progress.ts";
+import type { RelayMetrics } from "../lanes/relay-metrics.ts";
+import { AcpLink } from "../links/acp-link.ts";
+import type { FrameChannel } from "../links/frame-channel.ts";
+import { SamplingLink } from "../links/sampling-link.ts";
+import type { Bus } from "../nats/bus.ts";
+import type { UpgradePlace } from "./upgrade-place.ts";
+
+export interface LinkDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: RelayMetrics;
+  readonly bus: Bus;
+  readonly permissions: Permissions;
+}
+
+export interface LinkOptions {
+  readonly relayId: string;
+  /** What a role asks with; absent keys: the defaults. */
+  readonly settingsOf: (role: string) => Partial<SamplingSettings>;
+  /** Where an ACP agent of a role works. */
+  readonly cwdOf: (role: string) => string;
+  readonly createTimeoutMs: number;
+}
+
+/** The link of an agent that dialled in, by its dialect. */
+export function makeLink(
+  deps: LinkDeps,
+  { relayId, settingsOf, cwdOf, createTimeoutMs }: LinkOptions,
+  { lane, agentId, dialect }: UpgradePlace,
+  connectionId: string,
+  channel: FrameChannel,
+): Link {
+  const names = { sessionId: lane.sessionId, role: lane.role, agentId, connectionId };
+  if (dialect === "acp") {
+    const { permissions, bus } = deps;
+    const progress = new Progress(bus, lane, randomUUID());
+    const permit = (request: PermissionRequest, signal: AbortSignal) => permissions.ask(lane, request, signal);
+    return new AcpLink({ ...deps, progress, permit }, { ...names, cwd: cwdOf(lane.role), createTimeoutMs }, channel);
+  }
+  const firstFrame = () =>
+    JSON.stringify({
+      type: "connection.established",
+      relay_id: relayId,
+      session_id: lane.sessionId,
+      agent_id: agentId,
+      timestamp: `${new Date(deps.clock.now()).toISOString().slice(0, 19)}Z`,
+    });
+  const settings = { ...defaultSampling(lane.role), ...settingsOf(lane.role) };
+  const first = () => (dialect === "seed" ? firstFrame() : undefined);
+  return new SamplingLink(deps, { ...names, dialect, settings, firstFrame: first }, channel);
+}

@@ -1,0 +1,97 @@
+import { withTimeout } from "../../base/abort.ts";
+import { isObject, type Json, member, readJson, writeJson } from "../acp/json-text.ts";
+import { type Decision, outcomeOf, type PermissionOutcome } from "../acp/permission-choice.ts";
+import { followStream } from "../nats/follow-stream.ts";
+import { publishStored } from "../nats/publish.ts";
+import { type LaneName, subjects } from "../nats/subjects.ts";
+import type { LaneDeps } from "./lane-deps.ts";
+
+/** What an agent asks leave for. */
+export interface PermissionRequest {
+  readonly workId: string;
+  readonly toolCall: Json | undefined;
+  readonly options: Json | undefined;
+}
+
+interface PermissionPolicy {
+  readonly timeoutMs: number;
+  readonly mode: "ask" | "deny" | "allow_reads";
+}
+
+/** Asks on the session's approvals; whoever answers first decides, and without an answer in time it is denied. */
+export class Permissions {
+  readonly #deps: LaneDeps;
+  readonly #policy: PermissionPolicy;
+  readonly #newId: () => string;
+
+  constructor(deps: LaneDeps, policy: PermissionPolicy, newId: () => string) {
+    this.#deps = deps;
+    this.#policy = policy;
+    this.#newId = newId;
+  }
+
+  async ask(lane: LaneName, request: PermissionRequest, signal: AbortSignal): Promise<PermissionOutcome> {
+    const { logger } = this.#deps;
+    const decision = this.#byPolicy(request) ?? (await this.#fromPeople(lane, request, signal));
+    const outcome = outcomeOf(request.options, decision);
+    const fields = { session_id: lane.sessionId, role: lane.role, id: request.workId, decision: decision.type };
+    logger.info({ action: "permission", ...fields }, "a permission is decided");
+    return outcome;
+  }
+
+  #byPolicy({ toolCall }: PermissionRequest): Decision | undefined {
+    if (this.#policy.mode === "deny") return { type: "denied" };
+    const kind = isObject(toolCall) ? member(toolCall, "kind") : undefined;
+    const isRead = kind === "read" || kind === "search";
+    return this.#policy.mode === "allow_reads" && isRead ? { type: "granted", optionId: undefined } : undefined;
+  }
+
+  async #fromPeople(lane: LaneName, request: PermissionRequest, signal: AbortSignal): Promise<Decision> {
+    const { clock } = this.#deps;
+    const { timeoutMs } = this.#policy;
+    const late = new AbortController();
+    const stop = AbortSignal.any([signal, late.signal]);
+    const answer = this.#answered(lane, request, stop);
+    answer.catch(() => {});
+    try {
+      return await withTimeout(clock, timeoutMs, "the permission", answer);
+    } catch {
+      return { type: "denied" };
+    } finally {
+      late.abort(new Error("the permission is decided"));
+    }
+  }
+
+  async #answered(lane: LaneName, request: PermissionRequest, signal: AbortSignal): Promise<Decision> {
+    const { bus, clock } = this.#deps;
+    const approvalId = this.#newId();
+    const subject = subjects.approvals(lane.sessionId);
+    const payload = {
+      ...{ approval_id: approvalId, work_id: request.workId, role: lane.role },
+      ...{ tool_call: request.toolCall ?? null, options: request.options ?? [] },
+      expires_at: new Date(clock.now() + this.#policy.timeoutMs).toISOString(),
+    };
+    const body = writeJson({ id: approvalId, session_id: lane.sessionId, type: "approval.requested", payload });
+    const { seq } = await publishStored(this.#deps, { subject, body, msgId: approvalId }, signal);
+    const place = { stream: bus.streams.events, subject, from: seq + 1 };
+    for await (const { data } of followStream(bus, place, signal)) {
+      const decision = decisionIn(readJson(new TextDecoder().decode(data)), approvalId);
+      if (decision !== undefined) return decision;
+    }
+    throw signal.reason;
+  }
+}
+
+function decisionIn(message: Json | undefined, approvalId: string): Decision | undefined {
+  const payload = isObject(message) ? member(message, "payload") : undefined;
+  if (!isObject(message) || !isObject(payload) || member(payload, "approval_id") !== approvalId) return undefined;
+  const optionId = member(payload, "option_id");
+  switch (member(message, "type")) {
+    case "approval.granted":
+      return { type: "granted", optionId: typeof optionId === "string" ? optionId : undefined };
+    case "approval.rejected":
+      return { type: "denied" };
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,215 @@
+import { raceSignal, withTimeout } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import { answerOfPrompt, chunkText, INITIALIZE, promptBlocks } from "../acp/acp-turn.ts";
+import { errorFrame, METHOD_NOT_FOUND, type RpcFrame, readFrame } from "../acp/json-rpc.ts";
+import { isObject, type Json, type JsonObject, member, writeJson } from "../acp/json-text.ts";
+import type { PermissionOutcome } from "../acp/permission-choice.ts";
+import { failure } from "../acp/result-parts.ts";
+import { RpcCalls, RpcFailure } from "../acp/rpc-calls.ts";
+import { answerOfError } from "../acp/sampling-answer.ts";
+import { continuesConversation } from "../acp/user-message.ts";
+import { AgentLost } from "../lanes/agent-lost.ts";
+import type { Link, LinkAnswer, Prompt } from "../lanes/link.ts";
+import type { PermissionRequest } from "../lanes/permissions.ts";
+import type { Progress } from "../lanes/progress.ts";
+import type { RelayMetrics } from "../lanes/relay-metrics.ts";
+import type { ChannelEnd } from "./channel-end.ts";
+import type { FrameChannel } from "./frame-channel.ts";
+import { InvalidFrames } from "./invalid-frames.ts";
+
+export interface AcpDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: RelayMetrics;
+  readonly progress: Progress;
+  readonly permit: (request: PermissionRequest, signal: AbortSignal) => Promise<PermissionOutcome>;
+}
+
+export interface AcpOptions {
+  readonly sessionId: string;
+  readonly role: string;
+  readonly agentId: string;
+  readonly connectionId: string;
+  /** For `session/new`; an absolute path. */
+  readonly cwd: string;
+  readonly createTimeoutMs: number;
+}
+
+interface Turn {
+  readonly workId: string;
+  readonly signal: AbortSignal;
+  text: string;
+}
+
+const TOO_MANY_INVALID = 4400;
+
+/** An ACP agent: the relay is its client, offers it nothing but permissions, and hands its updates on unread. */
+export class AcpLink implements Link {
+  readonly dialect = "acp";
+  readonly #deps: AcpDeps;
+  readonly #options: AcpOptions;
+  readonly #channel: FrameChannel;
+  readonly #calls: RpcCalls;
+  readonly #gone = new AbortController();
+  readonly #invalid = new InvalidFrames();
+  #initialized: Promise<Json> | undefined;
+  #session: string | undefined;
+  #turn: Turn | undefined;
+  #lastFrameMs: number;
+
+  constructor(deps: AcpDeps, options: AcpOptions, channel: FrameChannel) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#channel = channel;
+    this.#calls = new RpcCalls((text) => this.#send(text));
+    this.#lastFrameMs = deps.clock.monotonicMs();
+    channel.onFrame = (text) => this.#came(text);
+    const onEnd = () => this.#gone.abort(new AgentLost((channel.ended.reason as ChannelEnd).why));
+    if (channel.ended.aborted) onEnd();
+    else channel.ended.addEventListener("abort", onEnd, { once: true });
+  }
+
+  get agentId(): string {
+    return this.#options.agentId;
+  }
+
+  get connectionId(): string {
+    return this.#options.connectionId;
+  }
+
+  get lastFrameMs(): number {
+    return this.#lastFrameMs;
+  }
+
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  established(): void {
+    void this.#initialize();
+  }
+
+  close(code: number, reason: string): void {
+    this.#channel.close(code, reason);
+  }
+
+  /** Has a session ready for the prompt. A failure is the work's answer: the agent has not seen it. */
+  async prepare({ work }: Prompt, signal: AbortSignal): Promise<LinkAnswer | undefined> {
+    const { createTimeoutMs, cwd } = this.#options;
+    const create = async () => {
+      await this.#initialize();
+      if (this.#session !== undefined && continuesConversation(work)) return;
+      const made = await this.#calls.call("session/new", { cwd, mcpServers: [] });
+      const id = isObject(made) ? member(made, "sessionId") : undefined;
+      if (typeof id !== "string") throw new RpcFailure("session/new", { message: "the agent named no session" });
+      this.#session = id;
+    };
+    try {
+      const ready = raceSignal(create(), AbortSignal.any([signal, this.#gone.signal]));
+      await withTimeout(this.#deps.clock, createTimeoutMs, "creating the agent's session", ready);
+      return undefined;
+    } catch (err) {
+      if (err instanceof RpcFailure) return { parts: answerOfError(err.error).parts, exchange: undefined };
+      if (!(err instanceof DomainError) || err.kind !== "deadline") throw err;
+      return { parts: [failure("deadline", err.message)], exchange: undefined };
+    }
+  }
+
+  async ask({ work, traceparent }: Prompt, signal: AbortSignal): Promise<LinkAnswer> {
+    this.#gone.signal.throwIfAborted();
+    const turn: Turn = { workId: work.id, signal, text: "" };
+    this.#turn = turn;
+    const _meta = { "relay.msg_id": work.id, ...(traceparent !== undefined && { traceparent }) };
+    const prompt = promptBlocks(work);
+    try {
+      const call = this.#calls.call("session/prompt", { sessionId: this.#session, prompt, _meta });
+      const response = await raceSignal(call, AbortSignal.any([signal, this.#gone.signal]));
+      return { parts: answerOfPrompt(response, turn.text), exchange: undefined };
+    } catch (err) {
+      if (err instanceof RpcFailure) return { parts: answerOfError(err.error).parts, exchange: undefined };
+      if (!this.#gone.signal.aborted) this.#calls.notify("session/cancel", { sessionId: this.#session });
+      throw err;
+    } finally {
+      this.#turn = undefined;
+    }
+  }
+
+  #initialize(): Promise<Json> {
+    this.#initialized ??= this.#calls.call("initialize", INITIALIZE);
+    this.#initialized.catch(() => {});
+    return this.#initialized;
+  }
+
+  #came(text: string): void {
+    const { clock, metrics } = this.#deps;
+    this.#lastFrameMs = clock.monotonicMs();
+    const frame = readFrame(text);
+    metrics.messages.inc({ direction: "in", dialect: "acp", kind: frame.type });
+    metrics.messageBytes.inc(Buffer.byteLength(text));
+    switch (frame.type) {
+      case "invalid":
+        this.#refuse(frame.id, frame.code, frame.message);
+        break;
+      case "request":
+        this.#requested(frame);
+        break;
+      case "notification":
+        if (frame.method === "session/update" && isObject(frame.params)) this.#updated(frame.params);
+        break;
+      case "result":
+      case "error":
+        if (!this.#calls.settle(frame)) metrics.duplicates.inc({ where: "answer" });
+        break;
+    }
+  }
+
+  #updated(params: JsonObject): void {
+    const turn = this.#turn;
+    const update = member(params, "update");
+    if (turn === undefined || !isObject(update) || member(params, "sessionId") !== this.#session) return;
+    turn.text += chunkText(update) ?? "";
+    this.#deps.progress.send(turn.workId, update);
+  }
+
+  #requested({ id, method, params }: RpcFrame & { readonly type: "request" }): void {
+    const turn = this.#turn;
+    if (method !== "session/request_permission" || !isObject(params)) {
+      this.#refuse(id, METHOD_NOT_FOUND, "method not found");
+      return;
+    }
+    const answer = (outcome: PermissionOutcome) => this.#send(writeJson({ jsonrpc: "2.0", id, result: { outcome } }));
+    if (turn === undefined || member(params, "sessionId") !== this.#session) {
+      answer({ outcome: "cancelled" });
+      return;
+    }
+    const request = {
+      workId: turn.workId,
+      toolCall: member(params, "toolCall"),
+      options: member(params, "options"),
+    };
+    // Neither the reading of frames nor another lane waits for it.
+    this.#deps.permit(request, AbortSignal.any([turn.signal, this.#gone.signal])).then(
+      (outcome) => answer(turn.signal.aborted ? { outcome: "cancelled" } : outcome),
+      () => answer({ outcome: "cancelled" }),
+    );
+  }
+
+  #refuse(id: string | number | null, code: number, message: string): void {
+    const { clock, logger, metrics } = this.#deps;
+    const { sessionId, agentId, role } = this.#options;
+    metrics.translationErrors.inc({ dialect: "acp", reason: String(code) });
+    const names = { session_id: sessionId, agent_id: agentId, role };
+    logger.warn({ action: "invalid_frame", ...names, code }, "a frame was refused");
+    this.#channel.send(errorFrame(id, code, message));
+    if (this.#invalid.add(clock.monotonicMs())) this.#channel.close(TOO_MANY_INVALID, "too many invalid frames");
+  }
+
+  #send(text: string): void {
+    const { metrics } = this.#deps;
+    metrics.messages.inc({ direction: "out", dialect: "acp", kind: "frame" });
+    metrics.messageBytes.inc(Buffer.byteLength(text));
+    this.#channel.send(text);
+  }
+}

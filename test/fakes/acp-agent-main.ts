@@ -1,0 +1,57 @@
+// A small ACP agent over stdio, for tests: one JSON-RPC frame a line. It answers prompts with an update and a text; the
+// prompt "wait" is answered never, "ask" asks for a permission first, "exit" ends the process.
+import { createInterface } from "node:readline";
+
+interface Call {
+  readonly id?: number;
+  readonly method?: string;
+  readonly params?: { readonly sessionId?: string; readonly prompt?: readonly { readonly text?: string }[] };
+  readonly result?: { readonly outcome?: { readonly optionId?: string } };
+}
+
+const SESSION = "sess-1";
+let prompts = 0;
+let asked: number | undefined;
+
+function send(frame: object): void {
+  process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...frame })}\n`);
+}
+
+function update(value: object): void {
+  send({ method: "session/update", params: { sessionId: SESSION, update: value } });
+}
+
+function end(id: number | undefined, text: string): void {
+  update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
+  send({ id, result: { stopReason: "end_turn" } });
+}
+
+function prompted(id: number | undefined, text: string): void {
+  prompts++;
+  if (text === "wait") return;
+  if (text === "exit") process.exit(3);
+  if (text === "ask") {
+    asked = id;
+    const options = [
+      { optionId: "yes", name: "Yes", kind: "allow_once" },
+      { optionId: "no", name: "No", kind: "reject_once" },
+    ];
+    const params = { sessionId: SESSION, toolCall: { toolCallId: "t1", kind: "edit" }, options };
+    send({ id: 1000, method: "session/request_permission", params });
+    return;
+  }
+  process.stdout.write(
+    `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"${SESSION}",` +
+      '"update":{"sessionUpdate":"a_new_kind","big":9007199254740993,"_meta":{"x":1}}}}\n',
+  );
+  end(id, `prompt ${prompts}: ${text}`);
+}
+
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params, result } = JSON.parse(line) as Call;
+  if (method === "initialize") send({ id, result: { protocolVersion: 1, agentCapabilities: {} } });
+  else if (method === "session/new") send({ id, result: { sessionId: SESSION } });
+  else if (method === "session/prompt") prompted(id, params?.prompt?.[0]?.text ?? "");
+  else if (method !== undefined && id !== undefined) send({ id, error: { code: -32601, message: "no" } });
+  else if (id === 1000) end(asked, `decided ${result?.outcome?.optionId ?? "cancelled"}`);
+});
