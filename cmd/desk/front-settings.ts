@@ -11,6 +11,10 @@ const frontSettings = z.strictObject({
   root: z.string(),
   read: z.array(z.string()),
   agent: z.enum(AGENTS),
+  /** The agent's program, a file. */
+  program: z.string().optional(),
+  /** The file with its credentials. */
+  credentials: z.string().optional(),
   limits: z.strictObject({
     ...{ input_bytes: limit, file_bytes: limit, turn: limit, threads: limit, sessions: limit, queue: limit },
   }),
@@ -21,9 +25,12 @@ export type FrontSettingsFile = z.infer<typeof frontSettings>;
 const MAX_BYTES = 256 * 1024;
 
 /** The text of the file that hands a configuration over. */
-export function frontSettingsText({ customer, limits }: Pick<DeskFile, "customer" | "limits">, root: string): string {
+export function frontSettingsText(
+  { customer, limits }: Pick<DeskFile, "customer" | "limits">,
+  outside: Pick<FrontSettingsFile, "root" | "program" | "credentials">,
+): string {
   const { read, agent } = customer;
-  const settings: FrontSettingsFile = { root, read, agent, limits };
+  const settings: FrontSettingsFile = { ...outside, read, agent, limits };
   return `${JSON.stringify(settings)}\n`;
 }
 

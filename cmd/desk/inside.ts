@@ -12,11 +12,13 @@ import { type ProbePlan, tryWays } from "../../internal/desk/launch/crossing-way
 import { ANOTHER_RUNS } from "../../internal/desk/launch/front-launcher.ts";
 import { type FrontPlace, frontPlace } from "../../internal/desk/launch/front-place.ts";
 import { Presence } from "../../internal/desk/launch/presence.ts";
-import { reader } from "../../internal/desk/tools/reader.ts";
 import { AllowedFiles } from "../../internal/files/allowed-files.ts";
 import { lockFolders } from "../../internal/files/folder-lock.ts";
 import { readFrontSettings, turnSettings } from "./front-settings.ts";
+import { openAgent } from "./open-agent.ts";
 
+const INSTRUCTIONS =
+  "You are a customer service agent. Answer from briefings and from files below /docs, which you read with read_file.";
 /** How long the front stays after its last caller has left. */
 const LINGER_MS = 60_000;
 
@@ -32,7 +34,7 @@ export async function runProbe({ stdin, stdout, env }: MainContext): Promise<num
  */
 export async function runInside(
   { settings, name }: { readonly settings: string; readonly name: string },
-  { clock, signal }: MainContext,
+  { clock, signal, env }: MainContext,
 ): Promise<number> {
   const folder = dirname(settings);
   if (basename(folder) !== "front") throw new DomainError("invalid", "these are no settings of a desk's front");
@@ -45,7 +47,7 @@ export async function runInside(
     throw err;
   }
   const logger = createLogger("desk", "warn");
-  const { root } = readFrontSettings(settings);
+  const { root, agent, program, credentials } = readFrontSettings(settings);
   const files = stack.use(new AllowedFiles(root, "/docs"));
   const journal = new FrontJournal(place.journal);
   stack.defer(() => journal.close());
@@ -54,7 +56,14 @@ export async function runInside(
     const { read, limits } = readFrontSettings(settings);
     return turnSettings(read, limits);
   };
-  const turns = new FrontTurns({ clock, journal, files, agent: reader, settings: current });
+  const opened = stack.use(
+    await openAgent({
+      ...{ agent, program, credentials, prefix: "/docs", instructions: INSTRUCTIONS },
+      ...{ home: place.home, tmp: place.tmp, cwd: place.work, path: env["PATH"] ?? "" },
+      sessions: () => readFrontSettings(settings).limits.sessions,
+    }),
+  );
+  const turns = new FrontTurns({ clock, journal, files, agent: opened.agent, settings: current });
   const server = frontServer({ clock, logger, turns, journal }, serverPlace(place));
   const presence = new Presence(clock, { path: place.presence, lingerMs: LINGER_MS });
   const announced = {
@@ -66,7 +75,7 @@ export async function runInside(
     },
   };
   stack.defer(() => rmSync(place.address, { force: true }));
-  await runTasks(signal, [server, announced]);
+  await runTasks(signal, [server, announced, ...opened.tasks]);
   return 0;
 }
 

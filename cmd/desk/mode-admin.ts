@@ -1,3 +1,5 @@
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RE2JS } from "re2js";
 import { z } from "zod";
@@ -14,17 +16,21 @@ import { classifyByRules } from "../../internal/desk/supervisor/classify.ts";
 import { deliverToFront } from "../../internal/desk/supervisor/deliver-to-front.ts";
 import { isInFrontJournal } from "../../internal/desk/supervisor/front-journal.ts";
 import { recover } from "../../internal/desk/supervisor/recover.ts";
-import { reader } from "../../internal/desk/tools/reader.ts";
+import type { HalfAgent } from "../../internal/desk/tools/half-agent.ts";
 import { AllowedFiles } from "../../internal/files/allowed-files.ts";
 import { lockFolders } from "../../internal/files/folder-lock.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { adminPrinter } from "./admin-printer.ts";
+import { agentProgramOf } from "./agent-program.ts";
 import type { ModeOptions } from "./config.ts";
 import type { DeskFile } from "./desk-file.ts";
 import { turnSettings } from "./front-settings.ts";
-import { openDesk } from "./open-desk.ts";
+import { openAgent } from "./open-agent.ts";
+import { type Desk, openDesk } from "./open-desk.ts";
 import { runLoop, type Side } from "./turn-loop.ts";
 
+const INSTRUCTIONS =
+  "You are a supervisor's assistant for an administrator. Answer from files below /admin, which you read with read_file.";
 /** How long another process that has the back is waited for. */
 const LOCK_WAIT_MS = 10_000;
 
@@ -54,8 +60,9 @@ export async function runAdmin(options: ModeOptions, context: CommandContext): P
   stack.use(front.launcher);
   await front.launcher.ensure(signal);
   const connection = stack.use(sidecarTransport({ baseUrl: "http://localhost", socketPath: front.place.socket }));
+  const agent = await openSupervisor(desk, context, stack);
   const back = new Back({
-    ...{ clock, journal, files, key, agent: reader },
+    ...{ clock, journal, files, key, agent },
     bridge: {
       ready: async (turnSignal) => void (await front.launcher.ensure(turnSignal)),
       deliver: deliverToFront(connection.transport, isTaken),
@@ -66,6 +73,32 @@ export async function runAdmin(options: ModeOptions, context: CommandContext): P
     ? (event) => void stdout.write(`${PrintableText.json(event)}\n`)
     : adminPrinter(out);
   return await runLoop(adminSide(back, options, configuration.current, print), options.input, context);
+}
+
+/** The supervisor's agent, whose tasks run until `stack` is disposed of. */
+async function openSupervisor(
+  { front, config, atTurn }: Desk,
+  { env }: CommandContext,
+  stack: AsyncDisposableStack,
+): Promise<HalfAgent> {
+  const { agent, credentials } = config.supervisor;
+  const [home, tmp] = [join(front.backDir, "home"), join(front.backDir, "tmp")];
+  for (const folder of [home, tmp]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  // Agents read CLAUDE.md and AGENTS.md in the folders above the one they run in.
+  const cwd = mkdtempSync(join(tmpdir(), "desk-work-"));
+  stack.defer(() => rmSync(cwd, { recursive: true, force: true }));
+  const opened = await openAgent({
+    ...{ agent, program: agentProgramOf(agent, env), credentials, prefix: "/admin", instructions: INSTRUCTIONS },
+    ...{ home, tmp, cwd, path: env["PATH"] ?? "", sessions: () => atTurn().limits.sessions },
+  });
+  const stop = new AbortController();
+  const running = opened.tasks.map((task) => task.run(stop.signal).catch(() => {}));
+  stack.defer(async () => {
+    await opened[Symbol.asyncDispose]();
+    stop.abort();
+    await Promise.all(running);
+  });
+  return opened.agent;
 }
 
 function adminSide(back: Back, options: ModeOptions, config: DeskFile, print: (event: BackEvent) => void): Side {

@@ -9,6 +9,8 @@ import { type OpenFront, openFront } from "./open-front.ts";
 /** A desk whose configuration is read and whose front can be begun. */
 export interface Desk {
   readonly configuration: Configuration;
+  /** As it was at the start, with what flags say. */
+  readonly config: DeskFile;
   readonly front: OpenFront;
   /** The configuration at a turn's start; the front is handed its part. */
   atTurn(): DeskFile;
@@ -41,7 +43,7 @@ export async function openDesk(
     front.hand(current);
     return current;
   };
-  return { configuration, front, atTurn };
+  return { configuration, config, front, atTurn };
 }
 
 async function read(place: ReturnType<typeof findDesk>, context: CommandContext): Promise<Configuration> {

@@ -4,7 +4,7 @@ import type { Clock } from "../../internal/base/clock.ts";
 import type { Environment } from "../../internal/base/environment.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import { closeAllOnExec } from "../../internal/desk/launch/close-on-exec.ts";
-import type { ProbePlan, Target, Way } from "../../internal/desk/launch/crossing-ways.ts";
+import { type ProbePlan, startOf, type Target, type Way } from "../../internal/desk/launch/crossing-ways.ts";
 import {
   type DeskProgram,
   type FrontBounds,
@@ -18,6 +18,8 @@ import { type FrontPlace, frontPlace } from "../../internal/desk/launch/front-pl
 import { probe } from "../../internal/desk/launch/probe.ts";
 import { assertSeparate, type NamedFolder } from "../../internal/desk/launch/separate-folders.ts";
 import { openPrivateFolder } from "../../internal/files/private-folder.ts";
+import { locateProgram } from "../../internal/process/locate-program.ts";
+import { agentProgramOf, filesOfProgram, readCredentials } from "./agent-program.ts";
 import type { DeskPlace } from "./configuration.ts";
 import type { DeskFile } from "./desk-file.ts";
 import { frontSettingsText } from "./front-settings.ts";
@@ -65,13 +67,20 @@ export async function openFront(clock: Clock, options: OpenFrontOptions): Promis
   for (const folder of [place.home, place.tmp, place.work, place.cache]) mkdirSync(folder, { recursive: true });
   const program = thisProgram();
   checkRoots(options, program);
+  if (hasSupervisor) checkCredentials(config);
   const root = realpathSync(config.customer.root);
-  const bounds: FrontBounds = { isolation: isolationOf(options), place, root, inherited: options.env };
+  const agent = agentProgramOf(config.customer.agent, options.env);
+  const bounds: FrontBounds = {
+    ...{ isolation: isolationOf(options), place, root, inherited: options.env },
+    ...{ bubblewrap: bubblewrapOf(options), agentFiles: agent === undefined ? [] : filesOfProgram(agent) },
+    credentials: config.customer.credentials,
+  };
+  const credentials = bounds.isolation === "sandbox" && bounds.credentials ? place.credentials : bounds.credentials;
   await closeAllOnExec();
   const command = frontCommand(program, bounds, ["front", "--inside", place.settings]);
   const plan: ProbePlan = {
     targets: targetsOf(backDir, hasSupervisor ? options : undefined),
-    pids: [process.pid, process.ppid],
+    processes: [process.pid, process.ppid].map((pid) => ({ pid, startedAt: startOf(pid) ?? "" })),
     environment: Object.keys(frontEnvironment(bounds)),
   };
   const recordPath = join(desk.stateDir, "front.json");
@@ -80,20 +89,24 @@ export async function openFront(clock: Clock, options: OpenFrontOptions): Promis
     ...{ place, backDir, command, isolation: bounds.isolation },
     launcher: new FrontLauncher(clock, { place, command, recordPath, record }),
     recordStart: () => replaceFile(recordPath, record),
-    hand: (current) => replaceFile(place.settings, frontSettingsText(current, root)),
+    hand: (current) => replaceFile(place.settings, frontSettingsText(current, { root, program: agent, credentials })),
     probe: (signal) => probe(frontCommand(program, bounds, ["front", "--probe"]), plan, signal),
   };
 }
 
-/** @throws DomainError `unavailable` for a real agent: its program needs a sandbox */
-function isolationOf({ isolation, config }: OpenFrontOptions): Isolation {
+function isolationOf({ isolation, config }: Pick<OpenFrontOptions, "isolation" | "config">): Isolation {
   if (isolation === "none") return "none";
-  if (isolation === "sandbox" || config.customer.agent !== "reader") {
-    throw new DomainError("unavailable", "isolation by a sandbox is not to be had", {
-      fields: { hint: "use the agent reader" },
-    });
-  }
-  return "permission";
+  return isolation === "sandbox" || config.customer.agent !== "reader" ? "sandbox" : "permission";
+}
+
+/** @throws DomainError `unavailable` where a sandbox is needed and not to be had */
+function bubblewrapOf(options: OpenFrontOptions): string {
+  if (isolationOf(options) !== "sandbox") return "";
+  const found = locateProgram("bwrap", options.env["PATH"] ?? "", "/");
+  if (found !== undefined) return found;
+  throw new DomainError("unavailable", "isolation by a sandbox needs bubblewrap, and no program bwrap is found", {
+    fields: { hint: "install it with: apt-get install bubblewrap; or use the agent reader" },
+  });
 }
 
 function checkRoots({ config, hasSupervisor, place }: OpenFrontOptions, program: DeskProgram): void {
@@ -104,6 +117,21 @@ function checkRoots({ config, hasSupervisor, place }: OpenFrontOptions, program:
     { name: "the state folder", path: place.stateDir },
     ...own.map((path) => ({ name: "the program", path })),
   ]);
+}
+
+/**
+ * A vendor shares its cache and history per key: what one half's agent has sent could come back to the other's.
+ * @throws DomainError `unavailable` for a credential that both halves have
+ */
+function checkCredentials({ supervisor, customer }: DeskFile): void {
+  const values = new Set(Object.values(readCredentials(supervisor.credentials)));
+  const shared = Object.entries(readCredentials(customer.credentials)).find(
+    ([name, value]) => /key|token|secret|password/i.test(name) && values.has(value),
+  );
+  if (shared === undefined) return;
+  throw new DomainError("unavailable", `both sides have the same credential ${shared[0]}`, {
+    fields: { hint: "give each side's agent a key of its own" },
+  });
 }
 
 /** What the front must not reach. */

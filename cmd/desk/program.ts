@@ -28,6 +28,7 @@ Exit codes: 0 done; 1 bug; 2 usage or faulty file; 3 no such thread; 4 agent, fr
     init: async () => (await import("./init.ts")).init,
     check: async () => (await import("./check.ts")).check,
     transcript: async () => (await import("./transcript.ts")).transcript,
+    door: async () => (await import("./door.ts")).door,
     front: async () => (await import("./front.ts")).front,
   },
   async run(given, context) {

@@ -12,6 +12,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   less: "less",
   htop: "htop",
   python3: "python3",
+  bwrap: "bubblewrap",
 };
 
 export interface EnsureOptions {

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readdirSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from "node:fs";
 
 /** A place of the other half that must not be had. */
 export interface Target {
@@ -8,11 +8,18 @@ export interface Target {
   readonly path: string;
 }
 
+/** A process outside. In a sandbox another one may have its number. */
+interface OutsideProcess {
+  readonly pid: number;
+  /** As the system counts it. */
+  readonly startedAt: string;
+}
+
 /** What a probe tries. */
 export interface ProbePlan {
   readonly targets: readonly Target[];
   /** Processes outside, whose /proc folders may lead out. */
-  readonly pids: readonly number[];
+  readonly processes: readonly OutsideProcess[];
   /** Names of variables that the front is to have. */
   readonly environment: readonly string[];
 }
@@ -27,7 +34,8 @@ export interface Way {
 
 /** Tries every way out of this process. */
 export function tryWays(plan: ProbePlan, environment: readonly string[]): readonly Way[] {
-  const { targets, pids } = plan;
+  const { targets } = plan;
+  const pids = plan.processes.filter(isThere).map(({ pid }) => pid);
   const foreign = environment.filter((name) => !plan.environment.includes(name));
   const files = inheritedFiles();
   return [
@@ -50,6 +58,22 @@ export function tryWays(plan: ProbePlan, environment: readonly string[]): readon
       isOpen: foreign.length > 0,
     },
   ];
+}
+
+/** False if another process has its number here. */
+function isThere({ pid, startedAt }: OutsideProcess): boolean {
+  const found = startOf(pid);
+  return found === undefined || found === startedAt;
+}
+
+/** When a process began; undefined if that cannot be read. */
+export function startOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+  } catch {
+    return undefined;
+  }
 }
 
 /** True if the file can be opened, or the folder listed. */

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import type { FrontPlace } from "./front-place.ts";
+import { sandboxArgs } from "./sandbox.ts";
 
 /** What holds the front's process within its bounds. */
 export type Isolation = "permission" | "sandbox" | "none";
@@ -26,6 +27,12 @@ export interface FrontBounds {
   readonly place: FrontPlace;
   /** The folder that is `/docs`, without links. */
   readonly root: string;
+  /** Of isolation `sandbox`: bubblewrap. */
+  readonly bubblewrap: string;
+  /** Folders and files of the customer's agent program. */
+  readonly agentFiles: readonly string[];
+  /** The file with the credentials of the customer's agent. */
+  readonly credentials?: string | undefined;
   /** Variables of the launcher that are passed on, by name. */
   readonly inherited: Readonly<Record<string, string | undefined>>;
 }
@@ -43,16 +50,20 @@ export function programFiles({ main }: DeskProgram): readonly string[] {
 /** The command line of `words` in the front's bounds. No text and no secret is in it. */
 export function frontCommand(program: DeskProgram, bounds: FrontBounds, words: readonly string[]): InnerCommand {
   const { place, isolation } = bounds;
-  return {
-    program: program.node,
-    args: [
-      ...["--disable-warning=ExperimentalWarning", "--disable-warning=SecurityWarning"],
-      ...(isolation === "permission" ? permissions(program, bounds) : []),
-      ...[program.main, ...words],
-    ],
-    env: frontEnvironment(bounds),
-    cwd: place.work,
-  };
+  const args = [
+    ...["--disable-warning=ExperimentalWarning", "--disable-warning=SecurityWarning"],
+    ...(isolation === "permission" ? permissions(program, bounds) : []),
+    ...[program.main, ...words],
+  ];
+  const common = { env: frontEnvironment(bounds), cwd: place.work };
+  if (isolation !== "sandbox") return { program: program.node, args, ...common };
+  return { program: bounds.bubblewrap, args: [...sandboxOf(program, bounds), program.node, ...args], ...common };
+}
+
+function sandboxOf(program: DeskProgram, { place, root, agentFiles, credentials }: FrontBounds): readonly string[] {
+  const readable = [...new Set([...programFiles(program), program.node, root, ...agentFiles])];
+  const files = credentials === undefined ? [] : [{ from: credentials, to: place.credentials }];
+  return sandboxArgs({ place, readable, files });
 }
 
 /** Variables by allow-list. */
@@ -63,7 +74,7 @@ export function frontEnvironment({ place, inherited }: FrontBounds): Readonly<Re
   });
   return {
     ...Object.fromEntries(passed),
-    ...{ HOME: place.home, TMPDIR: place.tmp, NODE_COMPILE_CACHE: place.cache },
+    ...{ HOME: place.home, TMPDIR: place.tmp, PWD: place.work, NODE_COMPILE_CACHE: place.cache },
   };
 }
 

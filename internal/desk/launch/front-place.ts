@@ -16,6 +16,8 @@ export interface FrontPlace {
   readonly audit: string;
   readonly log: string;
   readonly publicKey: string;
+  /** Where the credentials of the customer's agent are in a sandbox. */
+  readonly credentials: string;
   /** The name of the start that this front comes from. */
   readonly started: string;
   /** Names the socket, as `unix:PATH`. */
@@ -43,6 +45,7 @@ export function frontPlace(stateDir: string, uid: number): FrontPlace {
       publicKey: below("bridge.pub"),
       address: below("address"),
       started: below("started"),
+      credentials: below("credentials.env"),
     },
     ...{ sockets, socket: join(sockets, "front.sock"), presence: join(sockets, "presence.sock") },
   };

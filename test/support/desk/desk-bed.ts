@@ -23,7 +23,7 @@ export interface DeskBed extends AsyncDisposable {
   write(name: string, text: string | Buffer): void;
   read(name: string): string;
   /** Runs the command in the folder until its end, with `input` on stdin. */
-  run(args: readonly string[], input?: string | Buffer): Promise<DeskCall>;
+  run(args: readonly string[], input?: string | Buffer, env?: Readonly<Record<string, string>>): Promise<DeskCall>;
   /** `run` with `--jsonl`; the events. */
   events(mode: "admin" | "user", lines: readonly object[]): Promise<readonly DeskEvent[]>;
   /** Records of a journal of this desk; lines that are torn are left out. */
@@ -50,7 +50,7 @@ export function deskBed(files: Readonly<Record<string, string>> = {}): DeskBed {
   const bed: DeskBed = {
     ...{ folder, path, write },
     read: (name) => readFileSync(path(name), "utf8"),
-    run: (args, input = "") => callDesk(folder, args, input),
+    run: (args, input = "", env = {}) => callDesk(folder, args, input, env),
     async events(mode, lines) {
       const input = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
       const { code, out, err } = await bed.run(["--mode", mode, "--jsonl"], input);
@@ -67,8 +67,17 @@ export function deskBed(files: Readonly<Record<string, string>> = {}): DeskBed {
   return bed;
 }
 
-async function callDesk(folder: string, args: readonly string[], input: string | Buffer): Promise<DeskCall> {
-  const child = spawn(DESK, args, { cwd: folder, env: PLAIN_ENVIRONMENT, stdio: ["pipe", "pipe", "pipe"] });
+async function callDesk(
+  folder: string,
+  args: readonly string[],
+  input: string | Buffer,
+  env: object,
+): Promise<DeskCall> {
+  const child = spawn(DESK, args, {
+    cwd: folder,
+    env: { ...PLAIN_ENVIRONMENT, ...env },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
   child.stdin.on("error", () => {}).end(input);
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once("error", reject).once("close", resolve);

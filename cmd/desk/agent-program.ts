@@ -1,0 +1,42 @@
+import { readFileSync, realpathSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Environment } from "../../internal/base/environment.ts";
+import { DomainError } from "../../internal/base/errors.ts";
+import { locateProgram } from "../../internal/process/locate-program.ts";
+
+/** The file of an agent's program; undefined for the built-in one. @throws DomainError `unavailable` */
+export function agentProgramOf(agent: string, env: Environment): string | undefined {
+  if (agent === "reader") return undefined;
+  const found = locateProgram(agent, env["PATH"] ?? "", "/");
+  if (found !== undefined) return realpathSync(found);
+  throw new DomainError("unavailable", `the agent ${agent} is not to be had: no program ${agent} is found`, {
+    fields: { hint: "install it, put it on PATH, or use the agent reader" },
+  });
+}
+
+/** What a program's file needs beside it: its package, and those that it was installed with. */
+export function filesOfProgram(program: string): readonly string[] {
+  const at = program.indexOf("/node_modules/");
+  return [at < 0 ? dirname(program) : program.slice(0, at + "/node_modules".length)];
+}
+
+const LINE = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)$/;
+
+/** Variables in a file of `KEY=VALUE` lines; `#` begins a comment. @throws DomainError `unavailable`, without values */
+export function readCredentials(path: string | undefined): Readonly<Record<string, string>> {
+  if (path === undefined) return {};
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (cause) {
+    const { code = "" } = cause as NodeJS.ErrnoException;
+    throw new DomainError("unavailable", `cannot read the credentials ${path}: ${code}`, { cause });
+  }
+  const lines = text.split("\n").filter((line) => line.trim() !== "" && !line.trimStart().startsWith("#"));
+  const entries = lines.map((line) => {
+    const [, name = "", value = ""] = LINE.exec(line) ?? [];
+    if (name === "") throw new DomainError("unavailable", `${path} has a line that is not KEY=VALUE`);
+    return [name, value.trim().replace(/^(["'])(.*)\1$/, "$2")] as const;
+  });
+  return Object.fromEntries(entries);
+}

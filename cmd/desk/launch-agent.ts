@@ -1,0 +1,138 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { systemClock } from "../../internal/base/clock.ts";
+import { DomainError } from "../../internal/base/errors.ts";
+import { DEFAULT_REDACT_PATTERNS, Redactor } from "../../internal/base/redact.ts";
+import type { Provider } from "../../internal/bridge/provider.ts";
+import type { AgentLaunch } from "../../internal/desk/tools/agent-sessions.ts";
+import { runCommand } from "../../internal/process/run-command.ts";
+import { createStdioProviders } from "../../internal/providers/stdio/create-providers.ts";
+import { usableArgs } from "../../internal/providers/stdio/usable-args.ts";
+
+/** The agent of one half. */
+export interface AgentSetup {
+  readonly agent: "claude" | "codex" | "opencode";
+  /** Its program, a file. */
+  readonly program: string;
+  /** The half's own; what its program keeps is below it. */
+  readonly home: string;
+  readonly tmp: string;
+  readonly cwd: string;
+  readonly credentials: Readonly<Record<string, string>>;
+  readonly path: string;
+}
+
+/** Options of a session by agent: nothing is asked, nothing but the door's tool is granted. */
+export const SESSION_OPTIONS: Readonly<Record<AgentSetup["agent"], Readonly<Record<string, string>>>> = {
+  claude: {},
+  codex: { permission_mode: "deny" },
+  opencode: { permission_mode: "deny" },
+};
+
+const START_LIMIT_MS = 120_000;
+
+/** A provider for one session, whose model is offered `read_file` through the door. The token is in files only. */
+export function launchAgent(setup: AgentSetup, launch: AgentLaunch): Provider {
+  const { agent, program, home, tmp, cwd, credentials, path } = setup;
+  const { args, env } = LAUNCHES[agent](setup, launch);
+  const plain = { PATH: path, HOME: home, TMPDIR: tmp, LANG: "C.UTF-8", NO_PROXY: "127.0.0.1,localhost" };
+  const deps = {
+    ...{ clock: systemClock, run: runCommand, redactor: new Redactor(DEFAULT_REDACT_PATTERNS), cwd },
+    env: { ...plain, ...credentials, ...env },
+  };
+  const usable = usableArgs(agent, args).args;
+  const config = { binary: program, args: usable, startupTimeoutMs: START_LIMIT_MS };
+  const provider = createStdioProviders(deps, { [agent]: config }).get(agent);
+  if (provider === undefined) throw new DomainError("unavailable", `there is no agent ${agent}`);
+  return provider;
+}
+
+interface Launched {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const LAUNCHES: Readonly<Record<AgentSetup["agent"], (setup: AgentSetup, launch: AgentLaunch) => Launched>> = {
+  claude({ home }, { id, token, doorUrl }) {
+    const server = { type: "http", url: doorUrl, headers: { Authorization: `Bearer ${token}` } };
+    const file = write(folderOf(home, id), "mcp.json", JSON.stringify({ mcpServers: { desk: server } }));
+    return {
+      args: [
+        ...["--tools", "", "--strict-mcp-config", "--mcp-config", file, "--setting-sources", ""],
+        ...["--permission-mode", "dontAsk", "--allowedTools", "mcp__desk__read_file"],
+      ],
+      env: { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1", DISABLE_TELEMETRY: "1" },
+    };
+  },
+
+  codex({ home }, { id, token, doorUrl }) {
+    const folder = folderOf(home, id);
+    // Top-level keys must stand before the first table: ours come first, then what the half's own file says.
+    write(folder, "config.toml", CODEX_KEYS + ownFile(home, ".codex/config.toml") + codexTables(doorUrl));
+    return { args: [], env: { CODEX_HOME: folder, CODEX_DESK_TOKEN: token } };
+  },
+
+  opencode({ home }, { id, token, doorUrl }) {
+    const own = JSON.parse(ownFile(home, ".config/opencode/opencode.json") || "{}") as Record<string, unknown>;
+    const desk = { type: "remote", url: doorUrl, oauth: false, headers: { Authorization: `Bearer ${token}` } };
+    const only = { "*": false, desk_read_file: true };
+    const config = {
+      ...{ ...own, autoupdate: false, share: "disabled" },
+      ...{ tools: only, permission: { "*": "deny", desk_read_file: "allow" }, mcp: { desk } },
+    };
+    const folder = folderOf(home, id);
+    mkdirSync(join(folder, "opencode"), { recursive: true });
+    write(join(folder, "opencode"), "opencode.json", JSON.stringify(config));
+    const off = {
+      OPENCODE_DISABLE_AUTOUPDATE: "1",
+      OPENCODE_DISABLE_MODELS_FETCH: "1",
+      OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
+    };
+    return { args: [], env: { XDG_CONFIG_HOME: folder, OPENCODE_DISABLE_DEFAULT_PLUGINS: "1", ...off } };
+  },
+};
+
+const CODEX_KEYS = `approval_policy = "never"
+sandbox_mode = "read-only"
+web_search = "disabled"
+check_for_update_on_startup = false
+`;
+
+function codexTables(doorUrl: string): string {
+  return `
+[features]
+shell_tool = false
+unified_exec = false
+view_image = false
+goals = false
+apps = false
+plugins = false
+
+[agents]
+enabled = false
+
+[mcp_servers.desk]
+url = ${JSON.stringify(doorUrl)}
+bearer_token_env_var = "CODEX_DESK_TOKEN"
+required = true
+default_tools_approval_mode = "approve"
+`;
+}
+
+/** What an operator has put into the half's HOME for the program. */
+function ownFile(home: string, name: string): string {
+  const path = join(home, name);
+  return existsSync(path) ? `${readFileSync(path, "utf8")}\n` : "";
+}
+
+function folderOf(home: string, id: string): string {
+  const folder = join(home, ".desk", id);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return folder;
+}
+
+function write(folder: string, name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text, { mode: 0o600 });
+  return path;
+}

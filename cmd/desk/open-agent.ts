@@ -1,0 +1,44 @@
+import type { Task } from "../../internal/base/task-group.ts";
+import type { HalfAgent } from "../../internal/desk/tools/half-agent.ts";
+import { reader } from "../../internal/desk/tools/reader.ts";
+import { readCredentials } from "./agent-program.ts";
+import type { AgentSetup } from "./launch-agent.ts";
+
+export interface AgentOfHalf extends Omit<AgentSetup, "agent" | "program" | "credentials"> {
+  readonly agent: AgentSetup["agent"] | "reader";
+  /** Of a real agent. */
+  readonly program: string | undefined;
+  /** The file with its credentials. */
+  readonly credentials: string | undefined;
+  /** `/admin` or `/docs`. */
+  readonly prefix: string;
+  readonly instructions: string;
+  readonly sessions: () => number;
+}
+
+/** An agent that can be asked while its tasks run. */
+export interface OpenAgent extends AsyncDisposable {
+  readonly agent: HalfAgent;
+  readonly tasks: readonly Task[];
+}
+
+/** Opens the agent of a half; what a real one needs is loaded here. @throws DomainError `unavailable` */
+export async function openAgent(half: AgentOfHalf): Promise<OpenAgent> {
+  const { agent, program, prefix, sessions, instructions } = half;
+  if (agent === "reader" || program === undefined) {
+    return { agent: reader, tasks: [], [Symbol.asyncDispose]: async () => {} };
+  }
+  const [{ Door }, { AgentSessions }, { launchAgent, SESSION_OPTIONS }] = await Promise.all([
+    import("../../internal/desk/tools/door.ts"),
+    import("../../internal/desk/tools/agent-sessions.ts"),
+    import("./launch-agent.ts"),
+  ]);
+  const setup = { ...half, agent, program, credentials: readCredentials(half.credentials) };
+  const door = new Door({ host: "127.0.0.1", port: 0, prefix });
+  const deps = {
+    ...{ door, cwd: half.cwd, instructions, options: SESSION_OPTIONS[agent] },
+    providerOf: (launch: Parameters<typeof launchAgent>[1]) => launchAgent(setup, launch),
+  };
+  const running = new AgentSessions(deps, sessions);
+  return { agent: running, tasks: [door], [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() };
+}

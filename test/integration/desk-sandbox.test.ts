@@ -1,0 +1,43 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { expect, it } from "vitest";
+import { deskBed } from "../support/desk/desk-bed.ts";
+
+const tried = spawnSync("bwrap", ["--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "true"], {
+  encoding: "utf8",
+});
+const isUsable = tried.status === 0;
+if (!isUsable) process.stderr.write(`the desk's sandbox is not tried: ${tried.stderr?.trim() ?? "no program bwrap"}\n`);
+
+it("has a sandbox to try in CI", () => {
+  expect(isUsable || process.env["CI"] !== "true").toBe(true);
+});
+
+it.runIf(isUsable)(
+  "holds the customer's side in a sandbox that its probe cannot leave",
+  async () => {
+    await using bed = deskBed();
+    const check = await bed.run(["check", "--isolation", "sandbox"]);
+    expect(check).toMatchObject({ code: 0, out: expect.not.stringMatching(/OPEN|TAKEN/) });
+    expect(check.out).toContain("closed: the administrator's root by path");
+    const asked = await bed.run(
+      ["--mode", "user", "--isolation", "sandbox"],
+      "read /docs/hours.md\nread /admin/prices.md\n",
+    );
+    expect(asked.out).toBe("Opening hours: nine to six.\ncannot read /admin/prices.md: not allowed\n");
+    // The one that runs is held otherwise than this start asks for.
+    const other = await bed.run(["--mode", "user", "--isolation", "none", "--once"], "read /docs/hours.md");
+    expect(other).toMatchObject({ code: 4, out: "", err: expect.stringContaining("started otherwise") });
+  },
+  300_000,
+);
+
+it("does not start without the isolation that is asked for", async () => {
+  await using bed = deskBed();
+  mkdirSync(bed.path("bin"));
+  for (const name of ["uname", "dirname", "readlink"]) symlinkSync(`/usr/bin/${name}`, bed.path(`bin/${name}`));
+  const { code, err } = await bed.run(["--mode", "user", "--isolation", "sandbox", "--once"], "hi", {
+    PATH: bed.path("bin"),
+  });
+  expect({ code, err }).toEqual({ code: 4, err: expect.stringContaining("apt-get install bubblewrap") });
+}, 300_000);
