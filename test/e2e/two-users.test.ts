@@ -16,10 +16,14 @@ async function sidecarOf(user: OtherUser, listen: string, flags: readonly string
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     log += text;
   });
-  const port = await eventually("it serves", () => {
-    if (child.exitCode !== null) throw new Error(`it ended: ${log}`);
-    return /"listen":"[^"]*:(\d+)","pid":\d+,"msg":"serving"/.exec(log)?.[1];
-  });
+  const port = await eventually(
+    "it serves",
+    () => {
+      if (child.exitCode !== null) throw new Error(`it ended: ${log}`);
+      return /"listen":"[^"]*:(\d+)","pid":\d+,"msg":"serving"/.exec(log)?.[1];
+    },
+    60_000,
+  );
   return {
     port,
     log: () => log,
