@@ -8,7 +8,8 @@ const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 const MAX_PATH_BYTES = 4096;
 const MAX_OPTIONS = 64;
 const MAX_OPTION_NAME_BYTES = 128;
-const MAX_OPTION_BYTES = 8192;
+/** As long as the longest that a provider takes, `system_prompt`. */
+const MAX_OPTION_BYTES = 16_384;
 
 /** What to start. @throws DomainError `invalid` */
 export function startRequestOf(request: StartSessionRequest): StartRequest {
