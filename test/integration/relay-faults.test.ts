@@ -13,7 +13,7 @@ let url: string;
 
 beforeAll(async () => {
   nats = await NatsServer.start(await oldestNats());
-  const args = ["--ping-interval", "1", "--pong-timeout", "3", "--max-message-bytes", "4096"];
+  const args = ["--ping-interval", "1", "--pong-timeout", "30", "--max-message-bytes", "4096"];
   relay = await RelayProcess.start(nats.url, { args });
   coordinator = await Coordinator.connect(nats);
   url = await relay.url();
@@ -100,7 +100,10 @@ describe("the requirement's error tables", () => {
   it("read timeout: an agent without a pong is disconnected, with an event", async () => {
     using agent = await SeedAgent.dial(url, { session: "silent" });
     agent.socket.pause();
-    const { body } = await coordinator.event("silent", "agent.disconnected");
+    const body = await until("the event", 100_000, async () => {
+      const events = await coordinator.stored("RELAY_EVENTS", "sessions.silent.events");
+      return events.find((event) => event.body["type"] === "agent.disconnected")?.body;
+    });
     expect(body["payload"]).toMatchObject({ reason: "no pong", code: 4408 });
   });
 

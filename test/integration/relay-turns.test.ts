@@ -12,7 +12,7 @@ let url: string;
 
 beforeAll(async () => {
   nats = await NatsServer.start(await oldestNats());
-  relay = await RelayProcess.start(nats.url, { args: ["--ping-interval", "1", "--pong-timeout", "5"] });
+  relay = await RelayProcess.start(nats.url, { args: ["--pong-timeout", "60"] });
   coordinator = await Coordinator.connect(nats);
   url = await relay.url();
 });
