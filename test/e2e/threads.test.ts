@@ -189,8 +189,14 @@ it("FR-10: an idle agent is woken for a message, once, and the receipt says so",
     expect(JSON.parse(taken[0] ?? "{}")).toMatchObject({ text: expect.stringContaining(`gt threads read ${thread}`) });
     const shown = await gt(["threads", "show", thread], server.env);
     expect(shown).toMatchObject({ code: 0, stdout: expect.not.stringContaining("\u001b") });
+    const blocked = await gt(["threads", "status", thread, "blocked", "--reason", "wait"], server.env);
+    expect(blocked).toMatchObject({ code: 0, stdout: expect.stringContaining("blocked") });
+    expect((await gt(["threads", "status", thread, "blocked"], server.env)).code).toBe(6);
+    const wakes = await gt(["threads", "wakes", "town/fixer"], server.env);
+    expect(wakes.stdout).toContain("submitted");
+    expect(await gt(["threads", "inbox"], server.env)).toMatchObject({ code: 0, stdout: "nothing new\n" });
     expect((await gt(["threads", "read", "t-none-at-all"], server.env)).code).toBe(3);
-    expect((await gt(["threads", "read", thread, "--wait", "100ms", "--after", "1"], server.env)).code).toBe(5);
+    expect((await gt(["threads", "read", thread, "--wait", "100ms", "--after", "99"], server.env)).code).toBe(5);
   } finally {
     sidecar.kill("SIGTERM");
     await ended;

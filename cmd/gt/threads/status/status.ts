@@ -1,0 +1,19 @@
+import type { Command } from "../../../../internal/cli/command/command.ts";
+import { THREADS_CODES } from "../common/threads-flags.ts";
+import { STATUS_FLAGS } from "./status-flags.ts";
+
+/** `gt threads status`: moves a thread to another status. */
+export const status: Command<typeof STATUS_FLAGS> = {
+  name: "status",
+  flags: STATUS_FLAGS,
+  help: {
+    usage: "<thread> <status>",
+    summary: "set a thread to active, blocked, resolved or closed",
+    text: `Changes a thread's status as far as your role may. A thread that the loop guard has blocked goes on when it is set
+to active.`,
+    notes: THREADS_CODES,
+    examples: ['gt threads status t-abc active --reason "go on, but agree first"'],
+  },
+  completion: [],
+  run: async (given, context) => (await import("./run-status.ts")).runStatus(given, context),
+};
