@@ -45,7 +45,14 @@ it("writes a receipt on one line, safe to print", () => {
 
 describe("configuration", () => {
   it("starts the demo agent unless asked otherwise", () => {
-    expect(readConfig([], {})).toEqual({ agent: "demo", once: false, bridge: false, relay: false, workdir: undefined });
+    expect(readConfig([], {})).toEqual({
+      agent: "demo",
+      once: false,
+      bridge: false,
+      threads: false,
+      relay: false,
+      workdir: undefined,
+    });
     expect(readConfig(["--agent", "claude"], { INIT_CWD: "/w" })).toMatchObject({ agent: "claude", workdir: "/w" });
   });
 
