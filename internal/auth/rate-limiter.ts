@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
+import { TokenBucket } from "../base/token-bucket.ts";
 import { BoundedMap } from "./bounded-map.ts";
 
 export interface RateLimit {
@@ -12,16 +13,11 @@ export interface RateLimit {
   readonly maxKeys?: number;
 }
 
-interface Bucket {
-  left: number;
-  at: number;
-}
-
 /** How often each key (a caller, or a caller and a session) may do something: a token bucket for each. */
 export class RateLimiter {
   readonly #clock: Clock;
   readonly #limit: RateLimit;
-  readonly #buckets: BoundedMap<Bucket>;
+  readonly #buckets: BoundedMap<TokenBucket>;
 
   constructor(deps: { readonly clock: Clock }, limit: RateLimit) {
     this.#clock = deps.clock;
@@ -36,12 +32,11 @@ export class RateLimiter {
     const { what, perMinute, burst = perMinute } = this.#limit;
     const name = JSON.stringify(key);
     const now = this.#clock.monotonicMs();
-    const bucket = this.#buckets.get(name) ?? { left: burst, at: now };
-    bucket.left = Math.min(burst, bucket.left + ((now - bucket.at) * perMinute) / 60_000);
-    bucket.at = now;
+    const bucket = this.#buckets.get(name) ?? new TokenBucket(burst, 60_000 / perMinute, now);
     this.#buckets.set(name, bucket);
-    if (bucket.left < 1) throw tooOften(what, perMinute, Math.ceil(((1 - bucket.left) * 60_000) / perMinute));
-    bucket.left--;
+    const left = bucket.fill(now);
+    if (left < 1) throw tooOften(what, perMinute, Math.ceil(((1 - left) * 60_000) / perMinute));
+    bucket.take();
   }
 }
 

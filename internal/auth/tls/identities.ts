@@ -1,6 +1,6 @@
 import { hash, type X509Certificate } from "node:crypto";
 import { DomainError } from "../../base/errors.ts";
-import { urisOf } from "../../base/uri-names.ts";
+import { urisOf } from "../../base/text/uri-names.ts";
 
 const SESSION = /^spiffe:\/\/[^/]+\/ns\/[^/]+\/session\/([^/]+)$/;
 const SIDECAR = /^spiffe:\/\/[^/]+\/ns\/[^/]+\/session(?:\/|$)/;

@@ -1,5 +1,5 @@
 import { createHash, type X509Certificate } from "node:crypto";
-import { dnsNamesOf } from "../../base/uri-names.ts";
+import { dnsNamesOf } from "../../base/text/uri-names.ts";
 import { identitiesOf } from "./identities.ts";
 
 const SIDECAR = /^spiffe:\/\/([^/]+)\/ns\/([^/]+)\/session\/([^/]+)$/;

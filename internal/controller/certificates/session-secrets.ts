@@ -4,6 +4,7 @@ import type { Clock } from "../../base/clock.ts";
 import { objectOf } from "../../base/json-fields.ts";
 import type { Logger } from "../../base/logger.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
+import { TokenBucket } from "../../base/token-bucket.ts";
 import type { KubeApi } from "../../kube/kube-api.ts";
 import type { Delta } from "../../kube/object-store.ts";
 import { Reflector, type ReflectorCounts } from "../../kube/reflector.ts";
@@ -55,7 +56,7 @@ export class SessionSecrets implements Task {
   /** By namespace and name of the Secret that a session should have: the session's key as text. */
   readonly #sessions = new Map<string, string>();
   /** By namespace and name of the Secret: how many immediate checks are left. */
-  readonly #budgets = new Map<string, { readonly left: number; readonly at: number }>();
+  readonly #budgets = new Map<string, TokenBucket>();
   #bundle: { readonly text: string; readonly caSha256: readonly string[] } = { text: "", caSha256: [] };
 
   constructor(deps: SessionSecretsDeps, bindings: readonly NamespaceBinding[]) {
@@ -141,10 +142,11 @@ export class SessionSecrets implements Task {
    */
   #delayMs(key: string): number {
     const now = this.#deps.clock.monotonicMs();
-    const { left, at } = this.#budgets.get(key) ?? { left: BURST, at: now };
-    const refilled = Math.min(BURST, left + (now - at) / EACH_MS);
-    this.#budgets.set(key, { left: Math.max(0, refilled - 1), at: now });
-    return refilled >= 1 ? 0 : EACH_MS;
+    const budget = this.#budgets.get(key) ?? new TokenBucket(BURST, EACH_MS, now);
+    this.#budgets.set(key, budget);
+    const left = budget.fill(now);
+    budget.take(0);
+    return left >= 1 ? 0 : EACH_MS;
   }
 
   #factsOf(secret: unknown): SecretFacts {

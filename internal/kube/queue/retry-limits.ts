@@ -1,24 +1,18 @@
 import type { Clock } from "../../base/clock.ts";
+import { TokenBucket } from "../../base/token-bucket.ts";
 
 /**
  * client-go's `DefaultTypedControllerRateLimiter`: 5 ms × 2ⁿ up to 1,000 s for each key, and 10 a second with a burst
  * of 100 for all; here for all of one group.
  */
 const ITEM = { firstMs: 5, maxMs: 1_000_000 };
-const BUCKET = { perSecond: 10, burst: 100 };
-
-/** Of one group. */
-interface Bucket {
-  /** Tokens left; below 0: reserved by keys that wait for them. */
-  tokens: number;
-  filledAt: number;
-}
+const BUCKET = { everyMs: 100, burst: 100 };
 
 /** When a key that failed is tried again. */
 export class RetryLimits {
   readonly #clock: Clock;
   readonly #failures = new Map<string, number>();
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #buckets = new Map<string, TokenBucket>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -38,11 +32,10 @@ export class RetryLimits {
 
   #reserve(group: string): number {
     const now = this.#clock.monotonicMs();
-    const bucket = this.#buckets.get(group) ?? { tokens: BUCKET.burst, filledAt: now };
+    const bucket = this.#buckets.get(group) ?? new TokenBucket(BUCKET.burst, BUCKET.everyMs, now);
     this.#buckets.set(group, bucket);
-    bucket.tokens = Math.min(BUCKET.burst, bucket.tokens + ((now - bucket.filledAt) * BUCKET.perSecond) / 1_000);
-    bucket.filledAt = now;
-    bucket.tokens = Math.max(bucket.tokens - 1, (-ITEM.maxMs * BUCKET.perSecond) / 1_000);
-    return bucket.tokens >= 0 ? 0 : (-bucket.tokens * 1_000) / BUCKET.perSecond;
+    bucket.fill(now);
+    const left = bucket.take(-ITEM.maxMs / BUCKET.everyMs); // below 0: reserved by keys that wait for them
+    return left >= 0 ? 0 : -left * BUCKET.everyMs;
   }
 }

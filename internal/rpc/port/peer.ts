@@ -2,7 +2,7 @@ import type { X509Certificate } from "node:crypto";
 import { isIPv6, type Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { createContextKey } from "@connectrpc/connect";
-import { urisOf } from "../../base/uri-names.ts";
+import { urisOf } from "../../base/text/uri-names.ts";
 import type { SocketEnds } from "./socket-owners.ts";
 
 /** Who calls, as far as the connection itself proves it. */
