@@ -4,8 +4,7 @@ import type { Clock } from "../../internal/base/clock.ts";
 import { DomainError, errorText } from "../../internal/base/errors.ts";
 import { createLogger } from "../../internal/base/logger.ts";
 import { printable } from "../../internal/base/printable-text.ts";
-import type { Output } from "../../internal/cli/output.ts";
-import type { MainContext } from "../../internal/cli/run-main.ts";
+import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import { runtimeFolder } from "../../internal/files/private-folder.ts";
 import { readRegularFile } from "../../internal/files/regular-file.ts";
 import { listLocalSidecars } from "../../internal/terminal/finding/local-sidecars.ts";
@@ -23,10 +22,7 @@ const NO_DATABASE = 3;
 const NO_KEY = 4;
 
 /** Looks at everything that a server needs: a line each. 3 when the database, 4 when a key cannot be used. */
-export async function doctor(
-  config: PlaceConfig,
-  { out, clock, signal }: MainContext & { readonly out: Output },
-): Promise<number> {
+export async function doctor(config: PlaceConfig, { out, clock, signal }: CommandContext): Promise<number> {
   const logger = createLogger("threads", "silent");
   let code = 0;
   const say = (ok: boolean, what: string, fails: number) => {

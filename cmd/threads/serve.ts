@@ -2,7 +2,7 @@ import type { Pool } from "pg";
 import { TokenKeyFiles } from "../../internal/auth/token-key-files.ts";
 import { createLogger, type Logger } from "../../internal/base/logger.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
-import type { MainContext } from "../../internal/cli/run-main.ts";
+import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import { version } from "../../internal/cli/version.ts";
 import { runtimeFolder } from "../../internal/files/private-folder.ts";
 import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
@@ -37,11 +37,11 @@ import { PgWakes } from "../../internal/threads/store/pg-wakes.ts";
 import { LocalRuntimes } from "../../internal/threads/wake/local-runtimes.ts";
 import { WakeWorker } from "../../internal/threads/wake/wake-worker.ts";
 import type { WakeWorkerDeps } from "../../internal/threads/wake/wake-worker-deps.ts";
-import type { ServeCommand } from "./config.ts";
+import type { ServeConfig } from "./config.ts";
 import { databasePlace, openDatabase } from "./database-place.ts";
 
 /** Serves until it is asked to stop; then calls end, and the own database last. */
-export async function serve(command: ServeCommand, { clock, signal }: MainContext): Promise<number> {
+export async function serve(command: ServeConfig, { clock, signal }: CommandContext): Promise<number> {
   const logger = createLogger("threads", command.logLevel);
   makeLocalKeys(command.stateDir);
   const place = databasePlace(command, { clock, logger });
@@ -71,14 +71,14 @@ export async function serve(command: ServeCommand, { clock, signal }: MainContex
 }
 
 interface Ground {
-  readonly clock: MainContext["clock"];
+  readonly clock: CommandContext["clock"];
   readonly logger: Logger;
   readonly signal: AbortSignal;
 }
 
 async function serveOn(
   address: DatabaseAddress,
-  command: ServeCommand,
+  command: ServeConfig,
   { clock, logger, signal }: Ground,
 ): Promise<void> {
   if (signal.aborted) return;
@@ -93,7 +93,7 @@ async function serveOn(
   }
 }
 
-async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCommand, ground: Ground): Promise<void> {
+async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeConfig, ground: Ground): Promise<void> {
   const { clock, logger, signal } = ground;
   const health = new HealthState();
   const metrics = new Metrics();
@@ -147,14 +147,14 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCom
   await runTasks(signal, [changes, keys, holds, server, healthServer, ready, ...worker]);
 }
 
-function wakeWorker({ runtime, runtimeDir }: ServeCommand, deps: Omit<WakeWorkerDeps, "runtimes">): readonly Task[] {
+function wakeWorker({ runtime, runtimeDir }: ServeConfig, deps: Omit<WakeWorkerDeps, "runtimes">): readonly Task[] {
   if (runtime === "none") return [];
   const uid = process.getuid?.() ?? 0;
   const folder = runtimeFolder({ uid, ...(runtimeDir !== undefined && { xdgRuntimeDir: runtimeDir }) });
   return [new WakeWorker({ ...deps, runtimes: new LocalRuntimes(deps.clock, folder) })];
 }
 
-function localKeyFiles({ stateDir, workspace }: ServeCommand) {
+function localKeyFiles({ stateDir, workspace }: ServeConfig) {
   const rule = (kind: "person" | "agent"): ThreadsIssuer => ({
     ...{ issuer: LOCAL_ISSUERS[kind], kind, workspaces: [workspace], roles: ["*"] },
   });

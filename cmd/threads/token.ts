@@ -3,18 +3,14 @@ import { renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
 import { printable } from "../../internal/base/printable-text.ts";
-import type { Output } from "../../internal/cli/output.ts";
-import type { MainContext } from "../../internal/cli/run-main.ts";
+import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import { runtimeFolder } from "../../internal/files/private-folder.ts";
 import { listLocalSidecars } from "../../internal/terminal/finding/local-sidecars.ts";
 import { mintLocal } from "../../internal/threads/client/local-issuer.ts";
-import type { TokenCommand } from "./config.ts";
+import type { TokenConfig } from "./config.ts";
 
 /** Prints a token of the local issuer, or keeps a file with a valid one. */
-export async function token(
-  command: TokenCommand,
-  { out, clock, signal }: MainContext & { readonly out: Output },
-): Promise<number> {
+export async function token(command: TokenConfig, { out, clock, signal }: CommandContext): Promise<number> {
   const { stateDir, agent, role, ttlMs, workspace, file } = command;
   const session = command.session ?? (await sessionOf(command));
   const kind = role === "operator" ? ("person" as const) : ("agent" as const);
@@ -37,7 +33,7 @@ function writeWhole(file: string, text: string): void {
   renameSync(part, file);
 }
 
-async function sessionOf({ agent, workspace, runtimeDir }: TokenCommand): Promise<string> {
+async function sessionOf({ agent, workspace, runtimeDir }: TokenConfig): Promise<string> {
   const uid = process.getuid?.() ?? 0;
   const folder = runtimeFolder({ uid, ...(runtimeDir !== undefined && { xdgRuntimeDir: runtimeDir }) });
   const found = (await listLocalSidecars(folder)).filter((one) => one.agent === agent);

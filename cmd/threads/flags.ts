@@ -1,0 +1,63 @@
+import type { LogLevel } from "../../internal/base/logger.ts";
+import type { CommandFlags } from "../../internal/cli/command/command.ts";
+
+export const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
+
+/** Flags of every command. */
+export const PLACE_FLAGS = {
+  "database-url": {
+    ...{ type: "string", value: "URL", env: "GT_THREADS_DATABASE_URL" },
+    help: "a PostgreSQL of 15 or newer; default: an own one in the state folder",
+  },
+  "migrate-url": {
+    ...{ type: "string", value: "URL", env: "GT_THREADS_MIGRATE_URL" },
+    help: "a direct connection for migrate, past a pooler (the database URL)",
+  },
+  "state-dir": {
+    ...{ type: "string", value: "DIR", env: "GT_THREADS_STATE_DIR", complete: "folder" },
+    help: "keys, and the own PostgreSQL (~/.local/state/gastown-threads; root with an own PostgreSQL: /var/lib/gastown-threads)",
+  },
+  postgres: {
+    ...{ type: "string", value: "WHICH", env: "GT_THREADS_POSTGRES", complete: ["npm", "system"] },
+    help: "npm, system, or a folder with initdb and postgres; default: the first there is",
+  },
+  workspace: {
+    ...{ type: "string", value: "NAME", env: "GT_THREADS_WORKSPACE" },
+    help: "what the local issuer may say (default)",
+  },
+} as const satisfies CommandFlags;
+
+export const SERVE_FLAGS = {
+  listen: {
+    ...{ type: "string", value: "HOST:PORT", env: "GT_THREADS_LISTEN" },
+    help: "where agents and gt threads call (127.0.0.1:9448)",
+  },
+  "health-listen": {
+    ...{ type: "string", value: "HOST:PORT", env: "GT_THREADS_HEALTH_LISTEN" },
+    help: "/livez, /readyz, /metrics (127.0.0.1:9449)",
+  },
+  ...PLACE_FLAGS,
+  runtime: {
+    ...{ type: "string", value: "WHICH", env: "GT_THREADS_RUNTIME", complete: ["local", "none"] },
+    help: "where idle agents are: sidecars of this machine (local), or nowhere (none); default: local",
+  },
+  "log-level": {
+    ...{ type: "string", value: "LEVEL", env: "GT_THREADS_LOG_LEVEL", complete: LEVELS },
+    help: `${LEVELS.join(", ")} (info)`,
+  },
+} as const satisfies CommandFlags;
+
+export const TOKEN_FLAGS = {
+  agent: { type: "string", value: "A", help: "the agent's address" },
+  role: { type: "string", value: "R", help: "its role (worker); operator: a person's token, 5 minutes at most" },
+  session: {
+    ...{ type: "string", value: "S" },
+    help: "its session; default: the one of the sidecar that has this address now",
+  },
+  ttl: { type: "duration", value: "D", help: "how long it counts, at most 1 hour (1h)" },
+  file: {
+    ...{ type: "string", value: "F", complete: "file" },
+    help: "write it there (0600), and replace it at half of its life until stopped",
+  },
+  ...PLACE_FLAGS,
+} as const satisfies CommandFlags;
