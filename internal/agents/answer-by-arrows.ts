@@ -11,6 +11,8 @@ export interface ListKeys {
 
 export const VERTICAL: ListKeys = { next: "Down", previous: "Up" };
 
+export const HORIZONTAL: ListKeys = { next: "Right", previous: "Left" };
+
 /**
  * Walks to a choice with the arrows and presses Enter on it. Digits would be shorter, but some dialogs take them for
  * text, some lists have none, and a digit decides without showing what it is about to choose; an arrow moves a mark

@@ -1,6 +1,8 @@
 import type { DialogChoice } from "./profile.ts";
 
 export interface ChoiceList {
+  /** The choices are beside each other in one row. */
+  readonly beside?: true;
   readonly choices: readonly DialogChoice[];
   /** First and last row of the list, both inclusive. */
   readonly top: number;
@@ -58,6 +60,8 @@ export function numberedChoices(place: NumberedPlace): ChoiceReading | undefined
     selected: place.isSelected(row),
   }));
   if (choices.filter((one) => one.selected).length !== 1) return unclear("not exactly one of its choices is selected");
+  const beside = items.find(({ label }) => Number(/ {2,}(\d{1,2})[.)] /.exec(label)?.[1]) === items.length + 1);
+  if (beside !== undefined) return unclear(`choice ${items.length + 1} is beside choice ${beside.number}`);
   return { type: "list", choices, top, bottom };
 }
 

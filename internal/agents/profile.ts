@@ -36,6 +36,8 @@ export interface DialogView {
   readonly text: string;
   /** Only what the program itself draws as choices; empty when it draws none, and when they are `unclear`. */
   readonly choices: readonly DialogChoice[];
+  /** The choices are beside each other in one row, to be walked across; absent: below each other. */
+  readonly beside?: true;
   /** Why the choices cannot be read with certainty: then nothing may be pressed. */
   readonly unclear?: string;
 }

@@ -35,5 +35,8 @@ export function unnumberedChoices(screen: Screen, { anchor, mark, to }: Unnumber
       .trim(),
     selected: top + i === anchor,
   }));
+  if (choices.length === 1 && choices.some(({ label }) => / {3,}| {2}❯ /.test(label))) {
+    return { type: "unclear", why: "its only row holds more than one thing", top, bottom };
+  }
   return { type: "list", choices, top, bottom };
 }

@@ -1,3 +1,4 @@
+import { buttonList, buttonsIn } from "../buttons.ts";
 import { type ChoiceReading, numberedChoices } from "../choices.ts";
 import type { DialogKind, DialogView } from "../profile.ts";
 import type { Screen } from "../screen.ts";
@@ -11,6 +12,9 @@ const TYPED_ROWS = 8;
 const MARK = "❯";
 const FOOTER =
   /\b(?:Esc to (?:cancel|exit|go back|close|skip)|Enter to (?:confirm|select|continue|save|submit|set))\b/i;
+
+/** In the footer of a form: its fields are walked as its buttons are, and an Enter on one decides nothing. */
+const FORM = /\b(?:Backspace to unset|Space to toggle)\b/i;
 
 const KINDS: readonly (readonly [DialogKind, RegExp])[] = [
   ["question", /^\s*(?:←\s+)?[☐☒✔]\s/],
@@ -33,18 +37,18 @@ export function claudeDialog(screen: Screen): DialogView | undefined {
   const footer = footerRow(screen, last);
   const end = footer < 0 ? last : footer - 1;
   const ruled = isWide(screen, ruleAbove(screen, last, REACH));
-  const atCursor = rowAtCursor(screen, end);
-  const marked = atCursor ?? (ruled ? lowestMarked(screen, end) : undefined);
+  const atCursor = rowAtCursor(screen, end) ?? buttonAtCursor(screen, end);
+  const marked = atCursor ?? (ruled ? (markedButtons(screen, end) ?? lowestMarked(screen, end)) : undefined);
   // A dialog that is taller than the screen has lost its line.
   if (!ruled && (atCursor === undefined || footer < 0)) return undefined;
-  const list = marked === undefined ? undefined : listAt(screen, marked, end);
+  const list = marked === undefined ? undefined : (formAt(screen, marked, end) ?? listAt(screen, marked, end));
   // Without a footer the list itself must be the last thing on the screen.
   if (footer < 0 && (list === undefined || last - list.bottom > 1)) return undefined;
   const top = dialogTop(screen, list?.top ?? last);
   const text = block(screen, top, end);
   const kind = kindOf(screen, text, list);
   const shown = { kind, title: firstWords(text), text };
-  if (list?.type === "list") return { ...shown, choices: list.choices };
+  if (list?.type === "list") return { ...shown, choices: list.choices, ...(list.beside && { beside: true }) };
   const why = list?.why ?? (kind === "other" ? undefined : "none of its choices is marked");
   return { ...shown, choices: [], ...(why === undefined ? {} : { unclear: why }) };
 }
@@ -82,6 +86,44 @@ function lowestMarked(screen: Screen, end: number): number | undefined {
   const top = dialogTop(screen, end);
   for (let row = end; row >= top; row -= 1) if (isMarked(screen, row)) return row;
   return undefined;
+}
+
+/** The last row that shows anything above the footer, where a form has its buttons. */
+function lastFilled(screen: Screen, end: number): number {
+  let row = end;
+  while (row > 0 && isBlank(screen, row)) row -= 1;
+  return row;
+}
+
+/** The row of buttons at a dialog's end, when the mark is on one of them. */
+function markedButtons(screen: Screen, end: number): number | undefined {
+  const row = lastFilled(screen, end);
+  return buttonsIn(lineAt(screen, row), MARK)?.some((one) => one.selected) ? row : undefined;
+}
+
+function buttonAtCursor(screen: Screen, end: number): number | undefined {
+  const row = markedButtons(screen, end);
+  return row === screen.cursorY ? row : undefined;
+}
+
+/**
+ * A form's buttons when the mark is on them, and why not when it is on a field. Undefined where the marked row is of a
+ * list.
+ */
+function formAt(screen: Screen, marked: number, end: number): ChoiceReading | undefined {
+  const row = lastFilled(screen, end);
+  const buttons = buttonsIn(lineAt(screen, row), MARK);
+  const last = lastRow(screen);
+  if (buttons !== undefined && marked === row && !isBesideOthers(screen, row)) return buttonList(buttons, row);
+  const footer = Array.from({ length: last - end }, (_, i) => lineAt(screen, end + 1 + i)).join(" ");
+  const isNumbered = /^\s*❯ +\d{1,2}[.)] /.test(lineAt(screen, marked));
+  if (isNumbered || (buttons === undefined && !FORM.test(footer))) return undefined;
+  return { type: "unclear", why: "a field of its form is selected, and none of its buttons", top: marked, bottom: row };
+}
+
+/** Rows without a gap between them are of a table. */
+function isBesideOthers(screen: Screen, row: number): boolean {
+  return buttonsIn(lineAt(screen, row - 1), MARK) !== undefined;
 }
 
 function listAt(screen: Screen, anchor: number, end: number): ChoiceReading | undefined {

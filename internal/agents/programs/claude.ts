@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { answerByArrows, VERTICAL } from "../answer-by-arrows.ts";
+import { answerByArrows, HORIZONTAL, VERTICAL } from "../answer-by-arrows.ts";
 import { defuseBy, LEAVING } from "../defuse.ts";
 import { hookFile, plainLaunch, withFlags } from "../launch.ts";
 import type { AgentProfile, LaunchContext, LaunchPlan } from "../profile.ts";
@@ -53,7 +53,7 @@ export const claude: AgentProfile = {
   idleProof: "screen",
   settleMs: 25,
   defuse: (message) => defuseBy(RULES, message),
-  answer: (...asked) => answerByArrows(LIST, ...asked),
+  answer: (dialog, ...asked) => answerByArrows(dialog.beside ? HORIZONTAL : LIST, dialog, ...asked),
   shownAnswer: claudeShownAnswer,
   readHook: readClaudeHook,
   stateFile: claudeStateFile,

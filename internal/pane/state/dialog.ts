@@ -5,6 +5,8 @@ import type { Dialog } from "../../session/types.ts";
 
 /** Stands in front of the selected choice, or blanks in front of the others. */
 const SELECTION_MARK = /^[ \t]*(?:[❯›▶>→●•] ?)?[ \t]*/gm;
+/** Stands in front of the selected one of several buttons in a row. */
+const BUTTON_MARK = / {2}❯ (?=\S)/g;
 
 /**
  * A dialog as callers see it: plain text only, with an id that changes when its content does, not when the
@@ -12,7 +14,7 @@ const SELECTION_MARK = /^[ \t]*(?:[❯›▶>→●•] ?)?[ \t]*/gm;
  */
 export function dialogFrom(view: DialogView, since: number): Dialog {
   const labels = view.choices.map((choice) => [choice.key, choice.label]);
-  const content = JSON.stringify([view.kind, view.title, view.text.replace(SELECTION_MARK, "  "), labels]);
+  const content = JSON.stringify([view.kind, view.title, textWithoutMarks(view), labels]);
   return {
     id: createHash("sha256").update(content).digest("hex").slice(0, 16),
     kind: view.kind,
@@ -21,6 +23,11 @@ export function dialogFrom(view: DialogView, since: number): Dialog {
     choices: view.choices.map((choice) => ({ ...choice, label: plainText(choice.label) })),
     since,
   };
+}
+
+function textWithoutMarks({ text, beside }: DialogView): string {
+  const plain = text.replace(SELECTION_MARK, "  ");
+  return beside ? plain.replace(BUTTON_MARK, "    ") : plain;
 }
 
 /** What of a view matters for the agent's state; equal keys mean that nothing that matters has changed. */
