@@ -8,7 +8,7 @@ export const threads: CommandNode = {
     text: `Durable conversations of a workspace, served by threads. An idle agent for whom a message waits is woken, and the
 receipt says whether it was. A thread is named by its id or the beginning of it.`,
     examples: [
-      'gt threads new "review of #12" --with gastown/reviewer:reviewer --with gastown/fixer:fixer',
+      'gt threads new "review of #12" --with mayor --with gastown/nux:fixer',
       'gt threads post t-abc "please review" --role reviewer --wait',
       "gt threads read t-abc --new --ack",
     ],

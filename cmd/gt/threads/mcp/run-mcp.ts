@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline";
 import { DomainError } from "../../../../internal/base/errors.ts";
+import { PrintableText } from "../../../../internal/base/printable-text.ts";
 import { takeArguments } from "../../../../internal/cli/command/arguments.ts";
 import type { Given } from "../../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
@@ -9,7 +10,7 @@ import type { THREADS_FLAGS } from "../common/threads-flags.ts";
 
 export async function runMcp(
   { values, positionals }: Given<typeof THREADS_FLAGS>,
-  { env, clock, stdin, stdout, signal }: CommandContext,
+  { env, clock, stdin, out, signal }: CommandContext,
 ): Promise<number> {
   takeArguments("gt threads mcp", positionals, []);
   // A server that starts later is found by the request that comes then.
@@ -17,7 +18,7 @@ export async function runMcp(
     const { url, token } = findThreads(env, clock, { url: values.threads });
     return { url, token: token() };
   };
-  const pipe = new McpPipe(place, (line) => void stdout.write(`${line}\n`));
+  const pipe = new McpPipe(place, (line) => out.line(PrintableText.json(JSON.parse(line))));
   const lines = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY });
   signal.addEventListener("abort", () => lines.close(), { once: true });
   try {

@@ -11,7 +11,7 @@ export const newThread: Command<typeof NEW_FLAGS> = {
     summary: "start a thread",
     text: `Starts a thread; you are its first participant. Prints its id.`,
     notes: THREADS_CODES,
-    examples: ['gt threads new "review of #12" --with gastown/reviewer:reviewer --with gastown/fixer:fixer'],
+    examples: ['gt threads new "review of #12" --with mayor --with gastown/nux:fixer'],
   },
   completion: [],
   run: async (given, context) => (await import("./run-new.ts")).runNew(given, context),
