@@ -173,7 +173,7 @@ describe("a reflector", () => {
     expect(reflector.isSynced).toBe(true);
   });
 
-  it("is away from a failed attempt until the server answers, which whoever is in a hurry makes sooner", async () => {
+  it("is away from a failed attempt until the server is heard, which whoever is in a hurry makes sooner", async () => {
     await start();
     kube.fault = () => "reset";
     kube.watches[0]?.reset();
@@ -188,6 +188,46 @@ describe("a reflector", () => {
     await settled();
     expect(watches()).toHaveLength(before + 1);
     expect(reflector.isAway).toBe(false);
+  });
+
+  it.each([
+    ["an event", () => void pod("b", "up")],
+    ["a bookmark", () => kube.bookmark()],
+  ])("is away, though a watch is open, until %s arrives", async (_, arrive) => {
+    await start();
+    kube.watches[0]?.reset();
+    await clock.advance(1_200);
+    expect(kube.watches).toHaveLength(1);
+    await clock.advance(30_000);
+    expect(reflector.isAway).toBe(true);
+    arrive();
+    await settled();
+    expect(reflector.isAway).toBe(false);
+    expect(lists()).toHaveLength(1);
+  });
+
+  it("reads the list instead of a watch that brings nothing, once somebody asks for what may have been missed", async () => {
+    await start();
+    kube.watches[0]?.reset();
+    await clock.advance(1_200);
+    const { failures } = reflector.counts;
+    kube.changeUnseen(() => pod("b", "up"));
+    reflector.hurry();
+    await settled();
+    expect(lists()).toHaveLength(1);
+    await clock.advance(1_000);
+    reflector.hurry();
+    reflector.hurry();
+    await settled();
+    expect(lists()).toHaveLength(2);
+    expect(keys()).toEqual(cluster());
+    expect(reflector.isAway).toBe(false);
+    expect(reflector.counts.failures).toBe(failures);
+    await clock.advance(10_000);
+    reflector.hurry();
+    await settled();
+    expect(lists()).toHaveLength(2);
+    expect(watches()).toHaveLength(3);
   });
 
   it("is not hurried beyond what the server asks for", async () => {

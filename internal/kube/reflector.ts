@@ -81,6 +81,8 @@ export class Reflector<T> {
   #watchedAt = 0;
   #fruitless = 0;
   #cutWatch: ((reason: Error) => void) | undefined;
+  /** Ends a watch for a list; undefined: there is none that is open. */
+  #cutQuiet: (() => void) | undefined;
   #isAway = false;
   /** Ends the pause before the next attempt; undefined: there is none, or the API server asked for it. */
   #hurry: (() => void) | undefined;
@@ -103,14 +105,21 @@ export class Reflector<T> {
     return this.#isSynced;
   }
 
-  /** The API server did not answer the last attempt: what is not in the store may exist. */
+  /**
+   * The API server did not answer an attempt, and has sent neither a list, an event nor a bookmark since: what is not
+   * in the store may exist.
+   */
   get isAway(): boolean {
     return this.#isAway;
   }
 
-  /** Somebody asks for what the store does not have: while the server is away it is tried again, once a second. */
+  /**
+   * Somebody asks for what the store does not have: while the server is away it is tried again, once a second. A watch
+   * that has brought nothing since gives way to a list: the next bookmark may be a minute away.
+   */
   hurry(): void {
     this.#hurry?.();
+    if (this.#isAway) this.#cutQuiet?.();
   }
 
   /** Since the API server was last heard. Up to 70 s are normal. */
@@ -164,6 +173,7 @@ export class Reflector<T> {
     const { objects, resourceVersion } = await listPages(this.#deps.api, this.#collection, signal);
     signal.throwIfAborted();
     this.#heard();
+    this.#isAway = false;
     const deltas = this.store.replace(objects);
     this.#position = resourceVersion;
     this.#isSynced = true;
@@ -171,7 +181,7 @@ export class Reflector<T> {
     this.changed.notify();
   }
 
-  /** Returns when the server ended the watch in time. */
+  /** Returns when the server ended the watch in time, or a list is to be read in its place. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#deps;
     const cut = new AbortController();
@@ -181,6 +191,12 @@ export class Reflector<T> {
     this.#fruitless++;
     this.#watchedAt = startedAt;
     this.#cutWatch = (reason) => cut.abort(reason);
+    const quiet = new DomainError("cancelled", "the watch gives way to a list");
+    this.#cutQuiet = () => {
+      if (clock.monotonicMs() - startedAt < HURRY_MS) return;
+      [this.#position, this.#fruitless] = [undefined, 0];
+      cut.abort(quiet);
+    };
     const watchdog = this.#watchSilence(cut, signal);
     try {
       const timeoutSeconds = WATCH_S.min + Math.floor(random() * (WATCH_S.spread + 1));
@@ -192,9 +208,10 @@ export class Reflector<T> {
       }
       either.throwIfAborted();
     } catch (err) {
+      if (cut.signal.reason === quiet) return;
       throw cut.signal.aborted ? cut.signal.reason : err;
     } finally {
-      this.#cutWatch = undefined;
+      this.#cutWatch = this.#cutQuiet = undefined;
       cut.abort(new DomainError("cancelled", "the watch has ended"));
       await watchdog;
     }
@@ -204,6 +221,7 @@ export class Reflector<T> {
 
   #take(event: WatchEvent): void {
     this.#fruitless = 0;
+    this.#isAway = false;
     if (event.type === "bookmark") {
       this.#position = event.resourceVersion;
       return;
@@ -232,7 +250,6 @@ export class Reflector<T> {
   }
 
   #heard(): void {
-    this.#isAway = false;
     this.#contactAt = this.#watchedAt = this.#deps.clock.monotonicMs();
   }
 
