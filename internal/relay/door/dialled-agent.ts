@@ -55,7 +55,10 @@ export class DialledAgent implements Task {
   async #open(signal: AbortSignal): Promise<WebSocket | undefined> {
     const socket = new WebSocket(this.#options.url, ["acp.v1"], { maxPayload: MAX_FRAME_BYTES });
     const { promise, resolve, reject } = Promise.withResolvers<WebSocket | undefined>();
-    socket.once("open", () => resolve(socket));
+    socket.once("open", () => {
+      socket.pause(); // the relay's first frames can come with its answer, before someone listens
+      resolve(socket);
+    });
     socket.on("error", (err) => {
       this.#logger.warn({ action: "dial_failed", err: err.message }, "the relay cannot be reached");
       resolve(undefined);
@@ -101,6 +104,7 @@ export class DialledAgent implements Task {
       if (!lines.add(chunk)) socket.close(1009, "the agent's line is too long");
     });
     socket.on("message", (data) => agent.stdin.write(`${data.toString()}\n`));
+    socket.resume();
     this.#logger.info({ action: "dialled" }, "the agent is connected");
     const stop = () => socket.close(1001, "the agent is shutting down");
     signal.addEventListener("abort", stop, { once: true });
