@@ -27,7 +27,7 @@ describe("gt without an agent", () => {
     async (command) => {
       const shown = await gt([command, "--help"], place.env);
       expect(shown).toMatchObject({ code: 0, stderr: "" });
-      expect(shown.stdout).toContain(`Usage: gt ${command}`);
+      expect(shown.stdout).toMatch(new RegExp(`^Usage:\\s+gt ${command}`, "m"));
       expect(shown.stdout).toMatch(/Examples?:\n {2}\S/);
     },
   );
