@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { chmod, symlink, writeFile } from "node:fs/promises";
 import { connect } from "node:http2";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -73,6 +73,13 @@ describe("check", () => {
       () => ({ audit: { path: "none/audit.log" } }),
       "audit.path: cannot write to",
     ],
+    ["an audit log that is a folder", () => ({ audit: { path: "certs" } }), "is a folder"],
+    ["an audit log that is a link", () => ({ audit: { path: "linked.log" } }), "is a link"],
+    [
+      "two listeners at one port",
+      () => ({ server: { listen: "0.0.0.0:9999", health_listen: "127.0.0.1:9999" } }),
+      "server.health_listen: port 9999 is that of server.listen too",
+    ],
   ])("names %s", async (_, sections, words) => {
     const [other, old] = [folder.ca.issue({ ips: ["127.0.0.1"] }), folder.ca.issue({ ips: ["127.0.0.1"], days: -0.5 })];
     await writeFile(folder.path("other.key"), other.key, { mode: 0o600 });
@@ -80,11 +87,28 @@ describe("check", () => {
     await writeFile(folder.path("old.key"), old.key, { mode: 0o600 });
     await writeFile(folder.path("empty"), "");
     await writeFile(folder.path("foreign.pem"), new TestCa("stranger").revoke([]));
+    if (!existsSync(folder.path("linked.log"))) await symlink(folder.path("empty"), folder.path("linked.log"));
     const { code, text } = await checked(await sections());
     expect(text).toMatch(/checked.yaml:\d+: /);
     expect(text).toContain(words);
     expect(code).toBe(2);
   });
+});
+
+it("check warns of what lets others in: a file that they may write, every folder, a foreign root, a shared key", async () => {
+  const bundle = readFileSync(folder.path("certs/ca-bundle.crt"), "utf8");
+  await writeFile(folder.path("roots.crt"), bundle + new TestCa("stranger").pem);
+  const keys = ["prd-manager", "ndara-orchestrator"].map((issuer) => ({ issuer, key_path: "certs/ndara-jwt.pub" }));
+  const sections = { tls: { ca_bundle: "roots.crt" }, auth: { jwt_public_keys: keys }, allowed_paths: ["/"] };
+  const path = await folder.configure(sections, "open.yaml");
+  await chmod(path, 0o666);
+  const { code, text } = await ran("check", "--config", path);
+  for (const words of [
+    ...["others may write this file", "allows every folder", '"CN=stranger", which is self-signed'],
+    'is the key of "prd-manager" too',
+  ])
+    expect(text).toContain(words);
+  expect(code).toBe(0);
 });
 
 it("check warns of a provider that cannot be used, by line, and finds nothing else wrong", async () => {

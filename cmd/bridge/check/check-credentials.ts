@@ -1,6 +1,7 @@
 import { checkAgentTokenKey } from "../../../internal/auth/agent-token-block.ts";
 import { checkIssuers, hasTrustedCa } from "../../../internal/auth/issuing-cas.ts";
 import { readTlsPaths } from "../../../internal/auth/tls/read-tls-files.ts";
+import { publicKeysOf } from "../../../internal/auth/token-key-files.ts";
 import { DomainError, errorText } from "../../../internal/base/errors.ts";
 import type { KeyPath } from "../../../internal/config/config-document.ts";
 import type { Findings } from "../../../internal/config/findings.ts";
@@ -30,6 +31,8 @@ export async function checkCredentials(config: BridgeConfig, findings: Findings,
   if (tls.notAfter - now < LAST_SHARE * (tls.notAfter - tls.leaf.validFromDate.getTime())) {
     findings.warning(["tls", "cert"], `it, or a CA above it, expires on ${new Date(tls.notAfter).toISOString()}`);
   }
+  warnOfForeignRoots(tls, findings);
+  if (findings.faults.length === 0) warnOfSharedKeys(config, findings);
   for (const [i, { rule }] of config.auth.keyFiles.entries()) {
     const key = ["auth", "jwt_public_keys", i, "issuer"];
     findings.tried(key, () => checkIssuers([rule], tls.trust.cas));
@@ -39,6 +42,32 @@ export async function checkCredentials(config: BridgeConfig, findings: Findings,
       key,
       `${why}: its tokens are accepted only with certificates that our own CA issued for a client of that name`,
     );
+  }
+}
+
+/** A CA that trusts itself alone may sign for any name, and no list of ours can revoke it. */
+function warnOfForeignRoots({ trust, issuers }: CheckedTls, findings: Findings): void {
+  const own = new Set(issuers.map(({ fingerprint256 }) => fingerprint256));
+  for (const ca of trust.cas) {
+    if (ca.subject !== ca.issuer || own.has(ca.fingerprint256)) continue;
+    const name = ca.subject.replaceAll("\n", ", ");
+    const reason = `has ${JSON.stringify(name)}, which is self-signed: cross-sign it, so that it can be limited and revoked`;
+    findings.warning(["tls", "ca_bundle"], reason);
+  }
+}
+
+/** Whoever has the key can then speak for both. */
+function warnOfSharedKeys({ auth }: BridgeConfig, findings: Findings): void {
+  const issuers = new Map<string, string>();
+  for (const [i, { path, rule }] of auth.keyFiles.entries()) {
+    for (const key of publicKeysOf(readNamedFile(path), path)) {
+      const text = key.export({ type: "spki", format: "der" }).toString("base64");
+      const other = issuers.get(text);
+      issuers.set(text, other ?? rule.issuer);
+      if (other === undefined || other === rule.issuer) continue;
+      const reason = `is the key of ${JSON.stringify(other)} too: either can speak for both`;
+      findings.warning(["auth", "jwt_public_keys", i, "key_path"], reason);
+    }
   }
 }
 

@@ -1,19 +1,55 @@
-import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Findings } from "../../../internal/config/findings.ts";
+import type { ListenAddress } from "../../../internal/rpc/port/listen.ts";
 import type { BridgeConfig } from "../file/bridge-config.ts";
 
-/** Looks at the folders that the configuration names; makes none of them. */
-export function checkPlaces({ allowedPaths, auditPath }: BridgeConfig, findings: Findings): void {
+/** Looks at the places and ports that the configuration names, and at its own file; makes nothing. */
+export function checkPlaces(config: BridgeConfig, findings: Findings): void {
+  const { allowedPaths, auditPath } = config;
+  if ((statSync(findings.file).mode & 0o022) !== 0) {
+    findings.warning([], "others may write this file, and so decide what the bridge does: chmod 600 it");
+  }
+  checkPorts(config, findings);
   allowedPaths.forEach((pattern, i) => {
+    if (pattern.split("/").every((part) => part === "" || part === "*")) {
+      const reason = "allows every folder of this machine, the bridge's own among them";
+      findings.warning(["allowed_paths", i], reason);
+    }
     // What a `*` stands for comes and goes; what is above it should be there.
     const fixed = pattern.split("/*", 1)[0] || "/";
     if (statSync(fixed, { throwIfNoEntry: false })?.isDirectory() === true) return;
     findings.warning(["allowed_paths", i], `there is no folder ${fixed}: sessions cannot be started there`);
   });
-  if (auditPath !== undefined && !canWrite(auditPath)) {
-    findings.fault(["audit", "path"], `cannot write to ${auditPath}`);
+  if (auditPath !== undefined) checkAudit(auditPath, findings);
+}
+
+/** As the start will open it. */
+function checkAudit(path: string, findings: Findings): void {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found !== undefined && !found.isFile()) {
+    const kind = found.isSymbolicLink() ? "a link" : found.isDirectory() ? "a folder" : "no plain file";
+    findings.fault(["audit", "path"], `${path} is ${kind}: the audit log is a plain file`);
+  } else if (!canWrite(path)) findings.fault(["audit", "path"], `cannot write to ${path}`);
+}
+
+/** Two listeners at one port: the second would fail at the start. */
+function checkPorts({ listen, healthListen, isHealthOptional, crlServer }: BridgeConfig, findings: Findings): void {
+  const all = [
+    { key: ["server", "listen"], at: listen },
+    ...(isHealthOptional ? [] : [{ key: ["server", "health_listen"], at: healthListen }]),
+    ...(crlServer === undefined ? [] : [{ key: ["crl", "listen"], at: crlServer.listen }]),
+  ];
+  for (const [i, { key, at }] of all.entries()) {
+    const other = all.slice(0, i).find((one) => meet(one.at, at));
+    if (other !== undefined) findings.fault(key, `port ${at.port} is that of ${other.key.join(".")} too`);
   }
+}
+
+function meet(one: ListenAddress, other: ListenAddress): boolean {
+  const isAny = (host: string | undefined) => host === undefined || ["", "0.0.0.0", "::"].includes(host);
+  const sameHost = one.host === other.host || isAny(one.host) || isAny(other.host);
+  return one.port === other.port && one.port !== 0 && sameHost;
 }
 
 function canWrite(path: string): boolean {
