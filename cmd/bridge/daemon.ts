@@ -147,7 +147,7 @@ export class Daemon implements Task {
     const { healthListen, isHealthOptional } = this.#options.config;
     return new DaemonFrame(this.#deps, {
       healthListen,
-      hostCheck: { allowHosts: [] },
+      hostCheck: { allowHosts: [], isFixed: true },
       ...(isHealthOptional && { withoutHealth: "no health port: set another one with server.health_listen" }),
     });
   }

@@ -67,7 +67,10 @@ export class Controller implements Task {
    */
   async run(signal: AbortSignal): Promise<void> {
     const { health_listen: healthListen } = this.#options.config.server;
-    const frame = new DaemonFrame(this.#deps, { healthListen, hostCheck: { anyHost: true, allowHosts: [] } });
+    const frame = new DaemonFrame(this.#deps, {
+      healthListen,
+      hostCheck: { anyHost: true, allowHosts: [], isFixed: true },
+    });
     const numbers = new ControllerMetrics(frame.metrics.registry);
     const time = new ClusterClock(this.#deps);
     const transport = new KubeTransport(this.#deps, {

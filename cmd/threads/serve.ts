@@ -108,7 +108,7 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
   const limiter = new PostLimiter(() => clock.monotonicMs());
   const service = { store, changes, limiter, clock };
   const calls = new Calls({ service, holds, logger, monotonicMs: () => clock.monotonicMs() });
-  const hostCheck = { allowHosts: [] };
+  const hostCheck = { allowHosts: [], isFixed: true };
   const mcp = new McpEndpoint({ calls, verifier, holds, changes, logger, version }, hostCheck);
   const server = new RpcServer(
     { clock, logger, health, metrics },

@@ -25,6 +25,6 @@ export function bridgeServing(deps: TrustedServerDeps, options: BridgeServingOpt
     tokens: { ...tokens, required: true, freeServices: new Set() },
     services: [BridgeService],
     rules: () => ({ routes, gates: [bridgeGate, untilReady] }),
-    hostCheck: { anyHost: true, allowHosts: [] },
+    hostCheck: { anyHost: true, allowHosts: [], isFixed: true },
   });
 }

@@ -25,7 +25,7 @@ export interface DoorOptions {
 const PATH = "/mcp";
 const MAX_BODY_BYTES = 64 * 1024;
 const MAX_CONNECTIONS = 64;
-const ALLOWED = { allowHosts: [] };
+const ALLOWED = { allowHosts: [], isFixed: true };
 
 /**
  * `read_file` as a tool of the Model Context Protocol over HTTP, at `/mcp`. Every request needs a bearer token, and a

@@ -41,6 +41,17 @@ it("a server with certificates goes by any name, and still by no page's", () => 
   expect(hostRefusal("pod.agents.svc:9090", "https://evil.example", tls)).toContain("origin");
 });
 
+it("names the flag that adds a host only where there is one", () => {
+  const fixed = { allowHosts: [], isFixed: true };
+  for (const refused of [
+    hostRefusal("evil.example", null, fixed),
+    hostRefusal("[::1]", "https://evil.example", fixed),
+  ]) {
+    expect(refused).toContain("may not call");
+    expect(refused).not.toContain("--");
+  }
+});
+
 describe("Origin", () => {
   it.each([
     null,

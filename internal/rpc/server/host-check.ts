@@ -9,6 +9,8 @@ export interface HostCheck {
   readonly anyHost?: boolean;
   /** Host names beyond `localhost`, without port, that may be in `Host` and `Origin`. */
   readonly allowHosts: readonly string[];
+  /** No flag of this server adds names, so a refusal names none. Default false: `--allow-host` does. */
+  readonly isFixed?: boolean;
 }
 
 /**
@@ -28,11 +30,15 @@ export function hostRefusal(
   const name = host === undefined ? undefined : hostNameOf(`http://${host}`);
   if (name === undefined) return "the request names no host";
   if (!check.anyHost && isIP(name) === 0 && !isAllowed(name, check))
-    return `host ${JSON.stringify(name)} is not allowed (see --allow-host)`;
+    return `host ${JSON.stringify(name)} is not allowed${flagOf(check)}`;
   if (origin === null || origin === undefined) return undefined;
   const from = hostNameOf(origin);
   if (from !== undefined && (isLoopbackAddress(from) || isAllowed(from, check))) return undefined;
-  return `origin ${JSON.stringify(origin.slice(0, 200))} is not allowed (see --allow-host)`;
+  return `origin ${JSON.stringify(origin.slice(0, 200))} is not allowed${flagOf(check)}`;
+}
+
+function flagOf({ isFixed }: HostCheck): string {
+  return isFixed === true ? ": web pages of other hosts may not call" : " (see --allow-host)";
 }
 
 function isAllowed(name: string, check: HostCheck): boolean {
