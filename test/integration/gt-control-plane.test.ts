@@ -9,7 +9,7 @@ import { readPlace } from "../../internal/terminal/places/place-config.ts";
 import { SERVER_FLAGS } from "../../internal/terminal/places/place-flags.ts";
 import { BridgeScene } from "../support/bridge/bridge-scene.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
-import { gt } from "../support/bridge/gt-transcript.ts";
+import { gt, gtInTerminal } from "../support/bridge/gt-transcript.ts";
 import { eventually } from "../support/bridge/rpc-server.ts";
 import { writeTls } from "../support/bridge/secret.ts";
 import { FakeClock } from "../support/fake-clock.ts";
@@ -116,6 +116,22 @@ describe("gt with a control plane", () => {
     ]);
   });
 
+  it("follows sessions across a connection that is cut", async () => {
+    scene.bridge.add("stays", "p1");
+    await using relay = await TcpRelay.to(scene.server.port);
+    const through = { ...env, GT_SERVER: `127.0.0.1:${relay.port}` };
+    await using following = gtInTerminal(["status", "stays", "--follow", ...trust], through, 200);
+    const shown = (text: string) => eventually(text, () => following.seen().includes(text), 60_000);
+    await shown("stays demo: running");
+    relay.cut();
+    await shown("the connection was lost, reconnecting");
+    const again = () => /reconnected after.*stays demo: running/s.test(following.seen());
+    await eventually("its state is shown again", again, 60_000);
+    scene.bridge.remove("stays");
+    await shown("stays demo: gone");
+    expect(await following.exited).toBe(0);
+  });
+
   it("takes the token of GT_TOKEN", async () => {
     const key = signingKeyOf(await readFile(scene.files.privateKeyPath, "utf8"), "key");
     const claims = { issuer: "prd-manager", subject: "ci", project: "p1", audience: "bridge", ttlMs: 60_000 };
@@ -126,7 +142,9 @@ describe("gt with a control plane", () => {
     expect(code).toBe(4);
     expect(lines).toEqual([
       "gt: error: the token has expired",
-      "gt: hint: the token in GT_TOKEN has expired: gt token prints a new one, or give --jwt-key and --jwt-issuer",
+      expect.stringContaining(
+        "gt: hint: the token in GT_TOKEN has expired by the server's clock: gt token prints a new one",
+      ),
     ]);
   });
 });
@@ -274,6 +292,11 @@ describe("gt config", () => {
     });
     await config("unset", "server", "--profile", "default");
     expect(JSON.parse((await config("show", "--json")).stdout).profiles.default).toEqual({});
+    expect(await config("set", "tls-dir", "/nowhere")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("tls-dir: there is no folder /nowhere"),
+    });
+    expect((await config("set", "ca", own.HOME)).stderr).toContain(`ca: ${own.HOME} is no file`);
     expect((await config("set", "servr", "x")).stderr).toContain('no key "servr"\ngt: hint: did you mean server?');
     expect((await config("use", "third")).stderr).toContain('no profile "third"; there are: default, other');
     expect((await gt(["agents", "--profile", "third"], own)).code).toBe(2);

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { DomainError } from "../../../internal/base/errors.ts";
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
@@ -78,7 +79,17 @@ function keyOf(text: string): ProfileKey {
 function checkedValue(key: ProfileKey, value: string): string {
   if (value === "") throw usageError("config", `the value is empty: gt config unset ${key} removes it`);
   if (key === "server") return readServer(value, "server");
-  return PROFILE_KEYS[key].isPath ? resolve(value) : value;
+  return PROFILE_KEYS[key].isPath ? existingPath(key, resolve(value)) : value;
+}
+
+/** Named now, while the person who mistyped it looks. What is in it may change, and is read at each call. */
+function existingPath(key: ProfileKey, path: string): string {
+  const wanted = key === "tls-dir" ? "folder" : "file";
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) throw new DomainError("invalid", `${key}: there is no ${wanted} ${path}`);
+  if (found.isDirectory() !== (wanted === "folder"))
+    throw new DomainError("invalid", `${key}: ${path} is no ${wanted}`);
+  return path;
 }
 
 function existing({ profiles }: Profiles, name: string): string {

@@ -10,6 +10,7 @@ import { agentStatus } from "../../../internal/wire/convert.ts";
 import { isoTime } from "../common/text/iso-time.ts";
 import { sessionJson, statusWord } from "../common/text/session-text.ts";
 import { clean, type StatusRow, statusJson } from "../common/text/status-text.ts";
+import { connectAgain } from "../common/text/watch-again.ts";
 import type { StatusOptions } from "./status-options.ts";
 import { statusTable } from "./status-table.ts";
 
@@ -56,11 +57,21 @@ function isLive({ status }: GetSessionResponse): boolean {
   return status !== SessionStatus.STOPPED && status !== SessionStatus.FAILED;
 }
 
-/** One line, or one object, for each change; until it is stopped, or the requested session is gone. */
+/**
+ * One line, or one object, for each change; until it is stopped, or the requested session is gone. Continues past a
+ * restart of the control plane, and then shows the state of each session again.
+ */
 async function follow(bridge: OpenBridge, { agent, json }: StatusOptions, context: CommandContext): Promise<number> {
   const { signal, out, note, clock } = context;
   const only = agent === undefined ? undefined : (await bridge.find(agent, signal)).id;
-  for await (const update of bridge.stream(signal, (client, options) => client.watchSessions({}, options))) {
+  if (only === undefined) await bridge.sessions(signal);
+  let opened = 0;
+  const open = async function* () {
+    // Gone with a control plane that was away: no update would say so.
+    if (opened++ > 0 && only !== undefined) await bridge.find(only, signal);
+    yield* bridge.stream(signal, (client, options) => client.watchSessions({}, options));
+  };
+  for await (const update of connectAgain(open, { clock, signal, lost: note, back: note }, true)) {
     if (update.gap !== undefined) note("some changes were skipped; the following state is current");
     const { session } = update;
     if (session === undefined || (only !== undefined && session.sessionId !== only)) continue;

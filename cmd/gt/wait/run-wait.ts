@@ -27,7 +27,7 @@ export async function runWait(given: Given<WaitFlags>, context: CommandContext):
     if (!reached && !json)
       error(
         `${agent} is ${now} after ${durationText(waitedMs)}, not ${goal}`,
-        "give a longer --timeout to wait longer",
+        status?.state === "dead" ? "its process has ended" : "give a longer --timeout to wait longer",
       );
     else if (!json) out.line(printable`${clean(agent)} is ${now}`);
     return reached ? 0 : NOT_REACHED;

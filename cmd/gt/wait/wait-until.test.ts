@@ -66,6 +66,15 @@ describe("waiting", () => {
     await expect(waitUntil("idle", backend, options, signal)).rejects.toThrow("no such session");
   });
 
+  it("ends at once with an agent that has ended, whatever else is waited for", async () => {
+    const ended = { reached: false, status: { state: "dead" } };
+    for (const goal of ["idle", "done", "dialog"] as const) {
+      expect(await waitUntil(goal, backendOf(status("dead")), options, signal)).toMatchObject(ended);
+      const ending = backendOf(status("busy"), status("dead"), new DomainError("not-found", "looked at once more"));
+      expect(await waitUntil(goal, ending, options, signal)).toMatchObject(ended);
+    }
+  });
+
   it("looks once however short the time is", async () => {
     const short = { ...options, timeoutMs: 1 };
     expect(await waitUntil("idle", backendOf(status("idle")), short, signal)).toMatchObject({ reached: true });

@@ -25,8 +25,8 @@ const LOOK_MS = 5000;
 const AWAY_MS = 10_000;
 
 /**
- * Looks at the agent until it is what is waited for, or until `timeoutMs` have passed; looks at least once. A session
- * that its control plane starts has no agent to look at yet.
+ * Looks at the agent until it is what is waited for, it has ended, or `timeoutMs` have passed; looks at least once. A
+ * session that its control plane starts has no agent to look at yet.
  * @throws DomainError as `Backend.status`: at once when the first look fails, later when it fails for 10 s
  */
 export async function waitUntil(
@@ -55,6 +55,7 @@ async function lookUntil(
   const first = await firstStatus(backend, { clock, end }, signal);
   if (first === undefined) return { reached: false };
   if (isReached(goal, first)) return { reached: true, status: first };
+  if (isOver(first)) return { reached: false, status: first };
   await using death = goal === "dead" ? watchEnd(backend, signal) : undefined;
   let last = { status: first, at: clock.monotonicMs() };
   while (clock.monotonicMs() < end) {
@@ -64,9 +65,15 @@ async function lookUntil(
     const status = await look(backend, last.at, clock, signal);
     if (status === undefined) continue;
     if (isReached(goal, status)) return { reached: true, status };
+    if (isOver(status)) return { reached: false, status };
     last = { status, at: clock.monotonicMs() };
   }
   return { reached: false, status: last.status };
+}
+
+/** Its process has ended and no restart is due: nothing else comes of it. */
+function isOver(status: AgentStatus): boolean {
+  return isReached("dead", status);
 }
 
 /** Undefined: its session was still starting at `end`. */

@@ -45,3 +45,20 @@ it("does not blame a certificate for a connection that ends before TLS, as that 
   const told = explainFailure(cut, call);
   expect(told).toMatchObject({ message: "127.0.0.1:9445 closed the connection before TLS began" });
 });
+
+it("lists the providers that a control plane has, where the one that was asked for is none of them", () => {
+  const unknown = new DomainError("invalid", 'no provider "bogus" is configured here', {
+    fields: { known: "claude, demo" },
+  });
+  expect(explainFailure(unknown, call)).toMatchObject({ fields: { hint: "the providers there are claude, demo" } });
+});
+
+it("says how to act for another project: by --project, which changes nothing about a token of GT_TOKEN", () => {
+  const denied = new DomainError("denied", "the token is for another project");
+  expect(explainFailure(denied, call)).toMatchObject({
+    fields: { hint: "the token is for shop; --project requests a token for another project" },
+  });
+  expect(explainFailure(denied, { ...call, isGivenToken: true })).toMatchObject({
+    fields: { hint: expect.stringContaining("the token is for shop; GT_TOKEN is used as it is") },
+  });
+});

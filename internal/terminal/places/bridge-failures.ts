@@ -6,6 +6,8 @@ export interface BridgeCall {
   readonly server: string;
   /** The project that the token is for, where that is known. */
   readonly project: string | undefined;
+  /** The token came as it is, in GT_TOKEN: gt cannot make one for another project. Default false. */
+  readonly isGivenToken?: boolean;
 }
 
 type Explain = (err: DomainError, call: BridgeCall) => { readonly message?: string; readonly hint: string } | undefined;
@@ -23,6 +25,7 @@ const WAYS: readonly Explain[] = [
   certificateRefused,
   tokenRefused,
   anotherProject,
+  unknownProvider,
   noTerminal,
   stillStarting,
   unreachable,
@@ -120,10 +123,19 @@ function tokenRefused(err: DomainError) {
   return { hint: TOKEN_HINTS[fault] ?? "gt token prints one that a control plane accepts" };
 }
 
-function anotherProject(err: DomainError, { project }: BridgeCall) {
+function anotherProject(err: DomainError, { project, isGivenToken = false }: BridgeCall) {
   if (err.kind !== "denied" || !err.message.includes("another project")) return undefined;
   const own = project === undefined ? "the token's project" : `the token is for ${project}`;
-  return { hint: `${own}; --project requests a token for another project` };
+  const other = isGivenToken
+    ? "GT_TOKEN is used as it is: set one of the other project, or give --jwt-key, --jwt-issuer and --project"
+    : "--project requests a token for another project";
+  return { hint: `${own}; ${other}` };
+}
+
+function unknownProvider(err: DomainError) {
+  const { known } = err.fields;
+  if (err.kind !== "invalid" || !err.message.startsWith("no provider ") || typeof known !== "string") return undefined;
+  return { hint: known === "" ? "no provider is configured there" : `the providers there are ${known}` };
 }
 
 function noTerminal(err: DomainError) {

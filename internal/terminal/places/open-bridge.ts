@@ -12,8 +12,8 @@ import { callerToken } from "../trust/caller-token.ts";
 import { currentTls } from "../trust/current-tls.ts";
 import { senderOf } from "../trust/sender.ts";
 import { clientTls, readTls } from "../trust/tls-files.ts";
-import { tokenProject } from "../trust/token-source.ts";
-import { explainFailure } from "./bridge-failures.ts";
+import { type TokenSource, tokenProject } from "../trust/token-source.ts";
+import { type BridgeCall, explainFailure } from "./bridge-failures.ts";
 import type { PlaceConfig } from "./place-config.ts";
 
 const RECONNECT_MS = 15_000;
@@ -35,13 +35,15 @@ export class OpenBridge implements Disposable {
   readonly #transport: Transport;
   readonly #clock: Clock;
   readonly #close: () => void;
+  readonly #token: Pick<BridgeCall, "project" | "isGivenToken">;
 
   constructor(
     deps: { readonly transport: Transport; readonly clock: Clock; readonly close: () => void },
-    options: { readonly server: string; readonly project: string | undefined },
+    options: { readonly server: string; readonly project: string | undefined; readonly token: TokenSource },
   ) {
     this.server = options.server;
     this.project = options.project;
+    this.#token = { project: tokenProject(options.token), isGivenToken: options.token.type === "given" };
     this.#client = createClient(BridgeService, deps.transport);
     this.#transport = deps.transport;
     this.#clock = deps.clock;
@@ -112,7 +114,7 @@ export class OpenBridge implements Disposable {
   }
 
   #explained(err: unknown): unknown {
-    return explainFailure(domainErrorOf(err), this);
+    return explainFailure(domainErrorOf(err), { server: this.server, ...this.#token });
   }
 }
 
@@ -157,7 +159,7 @@ export async function openBridge(config: PlaceConfig, clock: Clock): Promise<Ope
   };
   const bridge = new OpenBridge(
     { transport: connection.transport, clock, close },
-    { server, project: config.project ?? tokenProject(token) },
+    { server, project: config.project ?? tokenProject(token), token },
   );
   if (token.type === "signed") showTokens(bridge, clock, open.signal).catch(() => {}); // ends with the abort
   return bridge;

@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from "vitest";
 import { DomainError } from "../../../../internal/base/errors.ts";
 import type { WatchUpdate } from "../../../../internal/session/types.ts";
 import { FakeClock } from "../../../../test/support/fake-clock.ts";
-import { watchAgain } from "./watch-again.ts";
+import { connectAgain, watchAgain } from "./watch-again.ts";
 
 const request = { mode: "screen", lines: 10, intervalMs: 100, ansi: false, epoch: "" } as const;
 const lost = new DomainError("unavailable", "127.0.0.1:9090: the connection was cut");
@@ -58,4 +58,20 @@ it("gives up after five minutes", async () => {
   await expect(watched([[update("a"), lost], [lost]])).rejects.toBe(lost);
   expect(clock.monotonicMs()).toBeGreaterThanOrEqual(300_000);
   expect(clock.monotonicMs()).toBeLessThan(310_000);
+});
+
+it("opens a stream again that breaks before its first update, where the other end has answered already", async () => {
+  const streams = [[lost], [lost], ["running"]];
+  const open = async function* () {
+    for (const item of streams.shift() ?? []) {
+      if (item instanceof Error) throw item;
+      yield item;
+    }
+  };
+  const note = (text: string) => void notes.push(text);
+  const deps = { clock, signal: new AbortController().signal, lost: note, back: note };
+  expect(await clock.until(Array.fromAsync(connectAgain(open, deps, true)))).toEqual(["running"]);
+  expect(notes).toHaveLength(2);
+  streams.push([lost]);
+  await expect(clock.until(Array.fromAsync(connectAgain(open, deps)))).rejects.toThrow("the connection was cut");
 });

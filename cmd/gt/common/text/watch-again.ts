@@ -19,29 +19,42 @@ const GIVE_UP_MS = 5 * 60_000;
 
 /**
  * The updates of a watch that continues when the connection breaks or the serving half restarts: it is opened again,
- * and its first picture says what has changed meanwhile. @throws what the watch throws, when it never began, was
- * refused, or does not come back within five minutes
+ * and its first picture says what has changed meanwhile. @throws as `connectAgain`
  */
 export async function* watchAgain(
   backend: Pick<Backend, "watch">,
   request: WatchRequest,
   deps: WatchAgainDeps,
 ): AsyncGenerator<WatchUpdate, void, undefined> {
-  const { clock, signal } = deps;
-  let hasBegun = false;
+  for await (const update of connectAgain(() => backend.watch(request, deps.signal), deps)) {
+    yield update;
+    if (update.kind === "end") return;
+  }
+}
+
+/**
+ * What a stream yields, which is opened again when it breaks.
+ * @param hasBegun the other end has answered already: also a first stream that breaks at once is opened again
+ * @throws what the stream throws, when it never began, was refused, or does not come back within five minutes
+ */
+export async function* connectAgain<T>(
+  open: () => AsyncIterable<T>,
+  { clock, signal, lost, back }: WatchAgainDeps,
+  hasBegun = false,
+): AsyncGenerator<T, void, undefined> {
+  let isKnown = hasBegun;
   let lostAt: number | undefined;
   for (let attempt = 0; ; attempt++) {
     try {
-      for await (const update of backend.watch(request, signal)) {
-        if (lostAt !== undefined) deps.back(`reconnected after ${durationText(clock.monotonicMs() - lostAt)}`);
-        [hasBegun, lostAt, attempt] = [true, undefined, 0];
+      for await (const update of open()) {
+        if (lostAt !== undefined) back(`reconnected after ${durationText(clock.monotonicMs() - lostAt)}`);
+        [isKnown, lostAt, attempt] = [true, undefined, 0];
         yield update;
-        if (update.kind === "end") return;
       }
       return;
     } catch (err) {
-      if (!hasBegun || signal.aborted || !mayPass(err)) throw err;
-      if (lostAt === undefined) deps.lost(`the connection was lost, reconnecting (${err.message})`);
+      if (!isKnown || signal.aborted || !mayPass(err)) throw err;
+      if (lostAt === undefined) lost(`the connection was lost, reconnecting (${err.message})`);
       lostAt ??= clock.monotonicMs();
       if (clock.monotonicMs() - lostAt >= GIVE_UP_MS) throw err;
     }
