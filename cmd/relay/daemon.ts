@@ -157,7 +157,8 @@ export class Daemon implements Task {
       const resends = (dialect: Dialect) => (said === undefined ? dialect !== "acp" : said === "resend");
       return { maxAttempts, backoffMs, resends };
     };
-    const times = { ackWaitMs: turns.ack_wait, deadlineMs: turns.deadline, idleMs: turns.idle };
+    const { ack_wait: ackWaitMs, holder_timeout: holderMs, deadline: deadlineMs, idle: idleMs } = turns;
+    const times = { ackWaitMs, holderMs, deadlineMs, idleMs };
     return new Lanes(deps, { limitsOf, ...times, maxMessageBytes }, registry, signals);
   }
 

@@ -30,6 +30,8 @@ const turns = block({
   idle: duration("1s", "24h").default(10 * 60_000),
   create_timeout: duration("1s", "10m").default(60_000),
   ack_wait: duration("1s", "10m").default(15_000),
+  /** Less than a claim may take. */
+  holder_timeout: duration("1s", "15s").default(2000),
   max_attempts: wholeNumber(1, 100).default(5),
   backoff: listOf(duration("0s", "10m"), "a list of durations").default([0, 1000, 5000, 15_000]),
   permission_timeout: duration("1s", "24h").default(60_000),

@@ -4,21 +4,19 @@ import type { Bus } from "../nats/bus.ts";
 import { isName, type LaneName, subjects } from "../nats/subjects.ts";
 import type { Registry } from "./registry.ts";
 
-/** How long a relay that does not answer keeps a lane from being taken; it is fenced then. */
-const HOLDER_MS = 2000;
-
 /** `released`: it held the lane for the same agent and has given it up. `held`: for another agent. */
 export type HolderAnswer = "released" | "held" | "not-held" | "gone" | "silent";
 
-/** Asks another relay for a lane that the log says it holds. */
+/** Asks another relay for a lane that the log says it holds; `silent` after `timeoutMs` without an answer. */
 export async function askHolder(
   bus: Bus,
   instance: string,
   { lane, agentId }: { readonly lane: LaneName; readonly agentId: string },
+  timeoutMs: number,
 ): Promise<HolderAnswer> {
   const body = writeJson({ op: "release", session_id: lane.sessionId, role: lane.role, agent_id: agentId });
   try {
-    const answer = await bus.nc.request(subjects.instance(instance), body, { timeout: HOLDER_MS });
+    const answer = await bus.nc.request(subjects.instance(instance), body, { timeout: timeoutMs });
     const value = readJson(answer.string());
     const said = isObject(value) ? value["answer"] : undefined;
     return said === "released" || said === "held" || said === "not-held" ? said : "silent";

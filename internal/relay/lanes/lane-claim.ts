@@ -4,7 +4,7 @@ import { LaneConsumer } from "../nats/lane-consumer.ts";
 import { Fenced, LaneLog } from "../nats/lane-log.ts";
 import type { LaneName } from "../nats/subjects.ts";
 import { askHolder } from "./instance-calls.ts";
-import type { LaneDeps } from "./lane-deps.ts";
+import type { LaneDeps, LaneOptions } from "./lane-deps.ts";
 import { type LaneRecord, parseRecord } from "./lane-records.ts";
 import { afterRecord, foldLane, type LaneState } from "./lane-state.ts";
 import { LaneHeld } from "./registry.ts";
@@ -28,6 +28,8 @@ export interface Claim {
   readonly resultsAfter: number;
 }
 
+type ClaimTimes = Pick<LaneOptions, "ackWaitMs" | "holderMs">;
+
 const TRIES = 8;
 
 /**
@@ -36,10 +38,10 @@ const TRIES = 8;
  * @throws LaneHeld when a holder that is there serves another agent
  * @throws Fenced when others were quicker, again and again
  */
-export async function claimLane(deps: LaneDeps, who: Claimant, ackWaitMs: number, signal: AbortSignal): Promise<Claim> {
+export async function claimLane(deps: LaneDeps, who: Claimant, times: ClaimTimes, signal: AbortSignal): Promise<Claim> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await tryClaim(deps, who, ackWaitMs, signal);
+      return await tryClaim(deps, who, times, signal);
     } catch (err) {
       if (!(err instanceof Fenced) || attempt >= TRIES) throw err;
     }
@@ -52,13 +54,18 @@ export async function readLane(log: LaneLog): Promise<LaneState> {
   return foldLane(entries.map(({ text }) => parseRecord(text)).filter((record) => record !== undefined));
 }
 
-async function tryClaim(deps: LaneDeps, who: Claimant, ackWaitMs: number, signal: AbortSignal): Promise<Claim> {
+async function tryClaim(
+  deps: LaneDeps,
+  who: Claimant,
+  { ackWaitMs, holderMs }: ClaimTimes,
+  signal: AbortSignal,
+): Promise<Claim> {
   const { bus, clock, instance, reached } = deps;
   const { lane, agentId, connectionId, dialect } = who;
   const log = new LaneLog(bus, clock, lane);
   const before = await readLane(log);
   if (before.holder !== undefined && before.holder.instance !== instance) {
-    const answer = await askHolder(bus, before.holder.instance, { lane, agentId });
+    const answer = await askHolder(bus, before.holder.instance, { lane, agentId }, holderMs);
     if (answer === "held") throw new LaneHeld(lane, before.holder.agent_id);
     if (answer === "released") throw new Fenced(lane); // its record came after what was read
   }

@@ -23,6 +23,8 @@ export interface LaneDeps {
 export interface LaneOptions {
   readonly limitsOf: (role: string) => TurnLimits;
   readonly ackWaitMs: number;
+  /** How long a relay that does not answer keeps its lane from being taken; it is fenced then. */
+  readonly holderMs: number;
   readonly deadlineMs: number;
   readonly idleMs: number;
   /** Of work and of an answer, bytes. */

@@ -65,7 +65,7 @@ export class Lanes {
     const place = new Place(this.#deps, who);
     try {
       await this.#registry.enter(place);
-      const claiming = claimLane(this.#deps, who, this.#options.ackWaitMs, this.#ended);
+      const claiming = claimLane(this.#deps, who, this.#options, this.#ended);
       const claim = await withTimeout(clock, CLAIM_MS, "claiming the lane", claiming);
       metrics.claims.inc({ outcome: "held" });
       return this.#admitted(who, place, claim);
@@ -155,7 +155,7 @@ export class Lanes {
           link.close(CLOSE.superseded, "superseded");
           return undefined;
         }
-        return await claimLane(this.#deps, who, this.#options.ackWaitMs, stop);
+        return await claimLane(this.#deps, who, this.#options, stop);
       } catch (err) {
         if (err instanceof LaneHeld) {
           link.close(CLOSE.superseded, "superseded");

@@ -1,0 +1,133 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { NatsServer, oldestNats } from "../support/relay/nats-server.ts";
+import { Coordinator } from "../support/relay/relay-bed.ts";
+import { RelayProcess } from "../support/relay/relay-process.ts";
+import { SeedAgent, textResult } from "../support/relay/seed-agent.ts";
+
+let folder: string;
+let nats: NatsServer;
+let one: RelayProcess;
+let other: RelayProcess;
+let coordinator: Coordinator;
+
+beforeAll(async () => {
+  nats = await NatsServer.start(await oldestNats());
+  folder = await mkdtemp(join(tmpdir(), "gt-relay-replicas-"));
+  // Longer than a relay on a busy machine needs for an answer.
+  await writeFile(join(folder, "patient.yaml"), "turns: { holder_timeout: 15s }\n");
+  await writeFile(join(folder, "draining.yaml"), "turns: { drain_timeout: 0s }\n");
+  [one, other] = await Promise.all([relay("patient"), relay("patient")]);
+  coordinator = await Coordinator.connect(nats);
+});
+afterAll(async () => {
+  await coordinator?.[Symbol.asyncDispose]();
+  await Promise.all([one?.[Symbol.asyncDispose](), other?.[Symbol.asyncDispose]()]);
+  await nats?.[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function relay(config?: string): Promise<RelayProcess> {
+  const args = ["--pong-timeout", "120", ...(config === undefined ? [] : ["--config", join(folder, `${config}.yaml`)])];
+  return RelayProcess.start(nats.url, { args });
+}
+
+const task = (id: string) => ({ id, type: "work.coding", payload: { task: `task ${id}` } });
+
+/** The agent has the work's request, and no one has answered it. */
+async function openTurn(agent: SeedAgent, session: string): Promise<string> {
+  await coordinator.work(session, task("w1"));
+  return (await agent.request(1)).text;
+}
+
+/** The agent gets the request that another had, answers it, and the next work too; each has one result. */
+async function takesOver(agent: SeedAgent, session: string, asked: string): Promise<void> {
+  agent.answer = ({ id }) => textResult(`done ${String(id)}`);
+  const again = await agent.request(1);
+  expect(again.text).toBe(asked);
+  agent.reply("w1", textResult("done w1"));
+  await coordinator.work(session, task("w2"));
+  const results = await coordinator.results(session, 2);
+  expect(results.map(({ body }) => body["payload"])).toEqual([{ text: "done w1" }, { text: "done w2" }]);
+}
+
+/** The status that an agent's upgrade is refused with. */
+function refused(url: string, session: string, agent: string): Promise<number> {
+  const socket = new WebSocket(`${url}/acp/${session}/coding?agent_id=${agent}`);
+  return new Promise<number>((resolve, reject) => {
+    socket.on("unexpected-response", (_request, response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    socket.on("open", () => {
+      socket.terminate();
+      reject(new Error("the upgrade was accepted"));
+    });
+    socket.on("error", () => {});
+  });
+}
+
+describe.concurrent("two relays on one NATS", () => {
+  it("give an agent that connects to the other one its lane and its open turn; the old socket is closed", async () => {
+    const session = "moves";
+    using old = await SeedAgent.dial(await one.url(), { session });
+    const asked = await openTurn(old, session);
+    using moved = await SeedAgent.dial(await other.url(), { session });
+    expect(await old.end()).toEqual({ code: 4001, reason: "superseded" });
+    await takesOver(moved, session, asked);
+    expect((await coordinator.event(session, "agent.superseded")).body["payload"]).toEqual({
+      ...{ agent_id: "agent_abc", role: "coding" },
+    });
+  });
+
+  it("refuse a lane to another agent while its holder lives, whichever relay it dials", async () => {
+    const session = "held";
+    using holder = await SeedAgent.dial(await one.url(), { session, agent: "agent_1" });
+    expect(await refused(await other.url(), session, "agent_2")).toBe(409);
+    expect(await refused(await one.url(), session, "agent_2")).toBe(409);
+    holder.answer = () => textResult("still held");
+    await coordinator.work(session, task("w1"));
+    expect((await coordinator.results(session, 1))[0]?.body["payload"]).toEqual({ text: "still held" });
+  });
+
+  it("give the lane of a relay that was killed to another agent, and its open turn", async () => {
+    const session = "killed";
+    await using doomed = await relay();
+    using lost = await SeedAgent.dial(await doomed.url(), { session, agent: "agent_1" });
+    const asked = await openTurn(lost, session);
+    doomed.child.kill("SIGKILL");
+    expect((await lost.end()).code).toBe(1006);
+    using next = await SeedAgent.dial(await other.url(), { session, agent: "agent_2" });
+    await takesOver(next, session, asked);
+  });
+
+  it("give the lane of a relay that hangs to another agent, and what the hung one does later counts for nothing", async () => {
+    const session = "hung";
+    await using hung = await relay();
+    await using quick = await relay();
+    using late = await SeedAgent.dial(await hung.url(), { session, agent: "agent_1" });
+    const asked = await openTurn(late, session);
+    hung.child.kill("SIGSTOP");
+    late.reply("w1", textResult("too late"));
+    using next = await SeedAgent.dial(await quick.url(), { session, agent: "agent_2" });
+    await takesOver(next, session, asked);
+    hung.child.kill("SIGCONT");
+    expect((await late.end()).code).toBe(4001);
+    expect(await coordinator.results(session, 2)).toHaveLength(2);
+  });
+
+  it("hand the open turn of a relay that is stopped to the other one", async () => {
+    const session = "drains";
+    await using draining = await relay("draining");
+    using first = await SeedAgent.dial(await draining.url(), { session });
+    const asked = await openTurn(first, session);
+    const ended = draining.stop();
+    expect((await first.end()).code).toBe(1001);
+    using second = await SeedAgent.dial(await other.url(), { session });
+    await takesOver(second, session, asked);
+    expect(await ended).toBe(7);
+  });
+});
