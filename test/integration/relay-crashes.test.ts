@@ -66,7 +66,8 @@ for (const [name, program] of [
       await coordinator.work(session, { id: "w1", type: "work.coding", payload: { task: "look" } });
       await doomed.exited();
       expect(doomed.child.signalCode).toBe("SIGKILL");
-      using second = await SeedAgent.dial(await survivor.url(), { session });
+      // Answers from its first request on, which may come right behind the first frame.
+      using second = SeedAgent.begin(await survivor.url(), { session });
       second.answer = answer;
       await coordinator.work(session, { id: "w2", type: "work.coding", payload: { task: "look again" } });
       const results = await coordinator.results(session, 4);
