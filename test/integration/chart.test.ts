@@ -1,4 +1,5 @@
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { generateKeyPairSync } from "node:crypto";
+import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
@@ -27,6 +28,16 @@ interface Probed {
   readonly livenessProbe: Readonly<Record<"timeoutSeconds" | "periodSeconds" | "failureThreshold", number>>;
 }
 
+const SPKI = { format: "pem", type: "spki" } as const;
+const ED25519 = generateKeyPairSync("ed25519").publicKey.export(SPKI).toString();
+const RSA = generateKeyPairSync("rsa", { modulusLength: 2048 }).publicKey.export(SPKI).toString();
+const EC = generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey.export(SPKI).toString();
+const issuer = (publicKey: string, ...projects: string[]) => ({
+  auth: { issuers: [{ issuer: "a", projects, publicKey }] },
+});
+const adopting = (...adoptAccounts: string[]) => ({ namespaces: [{ name: "a", project: "b", adoptAccounts }] });
+const needing = (resources: object) => ({ agents: { claude: { image: "a", resources } } });
+
 describe("the chart", () => {
   let dir = "";
   let helm: Helm | undefined;
@@ -44,6 +55,41 @@ describe("the chart", () => {
     await requireComponent(context, "helm");
     return context.skip("no helm");
   }
+
+  it("is switched by a parent chart", async (context) => {
+    const tool = await here(context);
+    const parent = join(dir, "parent");
+    await mkdir(join(parent, "charts"), { recursive: true });
+    await cp(CHART, join(parent, "charts", "gastown"), { recursive: true });
+    const dependency = { name: "gastown", version: "0.1.0", condition: "gastown.enabled" };
+    const chart = { apiVersion: "v2", name: "parent", version: "1.0.0", dependencies: [dependency] };
+    await writeFile(join(parent, "Chart.yaml"), JSON.stringify(chart));
+    await writeFile(join(parent, "values.yaml"), JSON.stringify({ global: { a: 1 }, gastown: { enabled: true } }));
+    const kindsOf = async (...args: string[]) => {
+      const place = ["-n", "gastown-system", "--kube-version", "v1.35.0"];
+      return manifestsOf(await tool.run("template", "town", parent, ...place, ...args)).map(({ kind }) => kind);
+    };
+    expect(await kindsOf()).toContain("Deployment");
+    expect(await kindsOf("--set", "gastown.enabled=false")).toEqual([]);
+  });
+
+  it("takes requests at their limits, several keys of an issuer, and accounts of any kind", async (context) => {
+    const tool = await here(context);
+    const resources = {
+      requests: { cpu: 0.3, memory: "2Gi", "ephemeral-storage": 1_000_000 },
+      limits: { cpu: "300m", memory: "2048Mi", "ephemeral-storage": "1M" },
+    };
+    const accounts = ["system:serviceaccount:ci:deployer", "jane@example.org", "system:node:a"];
+    const values = {
+      ...issuer(`# A and B\n${ED25519}${ED25519}`, "b"),
+      ...adopting(...accounts),
+      ...needing(resources),
+    };
+    const file = join(dir, "taken.json");
+    await writeFile(file, JSON.stringify(values));
+    const { settings } = configIn(await tool.template("gastown", "-f", file));
+    expect(settings.namespaces[0]?.adoption?.accounts).toEqual(accounts);
+  });
 
   it("passes helm lint", async (context) => {
     expect(await (await here(context)).run("lint", CHART, "--strict")).toContain("0 chart(s) failed");
@@ -267,6 +313,32 @@ describe("the chart", () => {
       { auth: { issuers: [{ issuer: "a", projects: ["b"], publicKey: "-----BEGIN PRIVATE KEY-----" }] } },
       /publicKey/,
     ],
+    ["an RSA key of an issuer", issuer(RSA, "default"), /auth\.issuers: publicKey of a is not an Ed25519/],
+    ["an EC key of an issuer", issuer(EC, "default"), /auth\.issuers: publicKey of a is not an Ed25519/],
+    ["an RSA key after another", issuer(ED25519 + RSA, "default"), /publicKey of a is not an Ed25519/],
+    ["half a key", issuer(ED25519.slice(0, 60), "default"), /publicKey of a is cut off/],
+    ["an issuer for a project without a namespace", issuer(ED25519, "other"), /projects of a: other .* default/],
+    [
+      "a client for a project without a namespace",
+      { setup: { client: { project: "other" } } },
+      /setup\.client\.project/,
+    ],
+    ["half a service account", adopting("system:serviceaccount:ci"), /adoptAccounts/],
+    ["a service account by its path", adopting("system:serviceaccount:ci/deployer"), /adoptAccounts/],
+    ["an account with a line break", adopting("jane\n"), /adoptAccounts/],
+    [
+      "a request above its limit",
+      needing({ requests: { cpu: "1.5" }, limits: { cpu: "1400m" } }),
+      /agents\.claude\.resources: requests\.cpu/,
+    ],
+    ["a request above the default's limit", needing({ requests: { memory: "3Gi" } }), /requests\.memory 3Gi/],
+    ["a limit below the default's request", needing({ limits: { memory: "1e8" } }), /requests\.memory 256Mi/],
+    [
+      "a sidecar's request above its limit",
+      { agents: { claude: { image: "a", sidecarResources: { requests: { memory: "1Gi" } } } } },
+      /agents\.claude\.sidecarResources: requests\.memory/,
+    ],
+    ["its own request above its limit", { resources: { requests: { memory: "2Gi" } } }, /resources: requests\.memory/],
   ] as const)("refuses %s, naming it", async ([, values, message], context) => {
     const tool = await here(context);
     const file = join(dir, "wrong.json");

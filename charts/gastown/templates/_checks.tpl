@@ -16,6 +16,10 @@
 {{- range .Values.auth.issuers }}
 {{- if hasKey $issuers .issuer }}{{ fail (printf "auth.issuers: %s is there twice, or is setup.client.name" .issuer) }}{{ end }}
 {{- $_ := set $issuers .issuer true }}
+{{- include "gastown.issuer" (dict "root" $ "issuer" .) }}
+{{- end }}
+{{- if .Values.setup.enabled }}
+{{- include "gastown.knownProject" (list $ "setup.client.project" (include "gastown.firstProject" .)) }}
 {{- end }}
 {{- $ten := "87600h" }}
 {{- include "gastown.duration" (list "auth.clockSkew" .Values.auth.clockSkew "0s" "60s") }}
@@ -25,7 +29,12 @@
 {{- include "gastown.duration" (list "sessions.startTimeout" .Values.sessions.startTimeout "0s" $ten) }}
 {{- range $id, $agent := .Values.agents }}
 {{- include "gastown.duration" (list (printf "agents.%s.grace" $id) (default "0s" $agent.grace) "0s" $ten) }}
+{{- $resources := dict "requests" (dict "cpu" "100m" "memory" "256Mi" "ephemeral-storage" "256Mi") "limits" (dict "memory" "2Gi" "ephemeral-storage" "4Gi") }}
+{{- include "gastown.requests" (list (printf "agents.%s.resources" $id) $agent.resources $resources) }}
+{{- $sidecar := dict "requests" (dict "cpu" "50m" "memory" "128Mi" "ephemeral-storage" "64Mi") "limits" (dict "memory" "768Mi" "ephemeral-storage" "256Mi") }}
+{{- include "gastown.requests" (list (printf "agents.%s.sidecarResources" $id) $agent.sidecarResources $sidecar) }}
 {{- end }}
+{{- include "gastown.requests" (list "resources" .Values.resources dict) }}
 {{- range .Values.service.names }}{{ include "gastown.host" (list "service.names" (trimPrefix "*." .)) }}{{ end }}
 {{- with .Values.tracing.otlpEndpoint }}
 {{- $port := regexFind ":[0-9]+$" (regexFind "^https?://[^/]+" .) | trimPrefix ":" }}
@@ -91,6 +100,61 @@ of sessions. Where the chart is only rendered nothing is looked up, and nothing 
 {{- fail (printf "namespaces: %s %s, and %d session(s) there would lose their controller: %s. End them first: kubectl -n %s delete pods -l gastown.io/agent" $name $change (len $found) ($found | sortAlpha | join ", " | trunc 200) $name) }}
 {{- end }}
 {{- end }}
+{{- end }}
+
+{{/* Fails for keys that are not Ed25519, and for projects without a namespace: (dict "root" $ "issuer" ISSUER). */}}
+{{- define "gastown.issuer" -}}
+{{- $blocks := regexFindAll "-----BEGIN [^-]+-----[^-]*-----END [^-]+-----" .issuer.publicKey -1 }}
+{{- $rest := regexReplaceAll "-----BEGIN [^-]+-----[^-]*-----END [^-]+-----" .issuer.publicKey "" }}
+{{- if or (not $blocks) (contains "-----" $rest) }}
+{{- fail (printf "auth.issuers: publicKey of %s is cut off: give whole PEM blocks, from BEGIN PUBLIC KEY to END PUBLIC KEY" .issuer.issuer) }}
+{{- end }}
+{{- range $blocks }}
+{{- $bare := regexReplaceAll "\\s" . "" }}
+{{- if not (regexMatch "^-----BEGINPUBLICKEY-----MCowBQYDK2VwAyEA[A-Za-z0-9+/]{43}=-----ENDPUBLICKEY-----$" $bare) }}
+{{- fail (printf "auth.issuers: publicKey of %s is not an Ed25519 public key. To make one: bridge-ca jwt-keygen" $.issuer.issuer) }}
+{{- end }}
+{{- end }}
+{{- $root := .root }}
+{{- $key := printf "auth.issuers: projects of %s" .issuer.issuer }}
+{{- range .issuer.projects }}{{ include "gastown.knownProject" (list $root $key .) }}{{ end }}
+{{- end }}
+
+{{/* Fails for a project that no namespace belongs to: (list $ KEY PROJECT). */}}
+{{- define "gastown.knownProject" -}}
+{{- $known := list }}
+{{- range (index . 0).Values.namespaces }}{{ $known = append $known .project }}{{ end }}
+{{- if not (has (index . 2) $known) }}
+{{- fail (printf "%s: %s is the project of none of namespaces, which have %s" (index . 1) (index . 2) ($known | uniq | join ", ")) }}
+{{- end }}
+{{- end }}
+
+{{/* Fails for a request above its limit, which no API server takes: (list KEY RESOURCES DEFAULTS). */}}
+{{- define "gastown.requests" -}}
+{{- $key := index . 0 }}
+{{- $given := default dict (index . 1) }}
+{{- $defaults := index . 2 }}
+{{- $requests := default dict (get (ternary $given $defaults (hasKey $given "requests")) "requests") }}
+{{- $limits := default dict (get (ternary $given $defaults (hasKey $given "limits")) "limits") }}
+{{- range $name, $request := $requests }}
+{{- if hasKey $limits $name }}
+{{- $limit := get $limits $name }}
+{{- $most := mulf (include "gastown.quantity" $limit | float64) 1.000000001 }}
+{{- if gt (include "gastown.quantity" $request | float64) $most }}
+{{- fail (printf "%s: requests.%s %v is above limits.%s %v" $key $name $request $name $limit) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* A quantity such as 500m or 2Gi as a number. */}}
+{{- define "gastown.quantity" -}}
+{{- $binary := dict "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 "Pi" 1125899906842624.0 "Ei" 1152921504606846976.0 }}
+{{- $decimal := dict "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "" 1.0 }}
+{{- $text := toString . }}
+{{- $unit := regexFind "(m|k|[KMGTPE]i?)$" $text }}
+{{- $factor := get (merge $binary $decimal) $unit }}
+{{- mulf (trimSuffix $unit $text | float64) $factor }}
 {{- end }}
 
 {{/* Fails for a duration that is too short or too long: (list KEY DURATION LEAST MOST). */}}
