@@ -23,6 +23,7 @@ import { agentProgramOf, filesOfProgram, readCredentials } from "./agent-program
 import type { DeskPlace } from "./configuration.ts";
 import type { DeskFile } from "./desk-file.ts";
 import { frontSettingsText } from "./front-settings.ts";
+import { sharedCredential } from "./shared-credential.ts";
 
 /** The front of a desk, from outside: where it is, what bounds it, and how it is begun. */
 export interface OpenFront {
@@ -124,12 +125,9 @@ function checkRoots({ config, hasSupervisor, place }: OpenFrontOptions, program:
  * @throws DomainError `unavailable` for a credential that both halves have
  */
 function checkCredentials({ supervisor, customer }: DeskFile): void {
-  const values = new Set(Object.values(readCredentials(supervisor.credentials)));
-  const shared = Object.entries(readCredentials(customer.credentials)).find(
-    ([name, value]) => /key|token|secret|password/i.test(name) && values.has(value),
-  );
+  const shared = sharedCredential(readCredentials(supervisor.credentials), readCredentials(customer.credentials));
   if (shared === undefined) return;
-  throw new DomainError("unavailable", `both sides have the same credential ${shared[0]}`, {
+  throw new DomainError("unavailable", `both sides have the same credential ${shared}`, {
     fields: { hint: "give each side's agent a key of its own" },
   });
 }

@@ -1,0 +1,24 @@
+/** A value that says where something is or how it is set, and opens nothing. */
+const PLAIN_VALUES: readonly RegExp[] = [
+  /^(true|false|yes|no|on|off)$/i,
+  /^\d{1,6}$/,
+  /^[a-z]{2}(-[a-z]+)+-\d$/, // a region
+  /^\/[^\s:@]*$/, // a path
+  /^https?:\/\/[^\s@?#]*$/, // an address without a password or a query
+  /^(?:[a-z.]+[./])?(?:claude|gpt|gemini|o\d)-[a-z0-9.:-]{1,48}$/, // a model
+];
+
+type Variables = Readonly<Record<string, string>>;
+
+/**
+ * The name of a variable of `customer` whose value is among those of `supervisor` and may be a credential. It is known
+ * by its value alone, whatever either side calls it: what is not evidently a plain setting counts as one.
+ */
+export function sharedCredential(supervisor: Variables, customer: Variables): string | undefined {
+  const values = new Set(Object.values(supervisor).filter(mayBeCredential));
+  return Object.entries(customer).find(([, value]) => values.has(value))?.[0];
+}
+
+function mayBeCredential(value: string): boolean {
+  return value !== "" && !PLAIN_VALUES.some((plain) => plain.test(value));
+}
