@@ -26,7 +26,13 @@ export interface SessionHandle {
 /** What an agent reports. Texts are unchanged: the code that stores them removes secrets. */
 export type AgentEvent =
   /** Text for people, decoded from the program's own protocol; `text` is whole characters. */
-  | { readonly type: "output"; readonly stream: "stdout" | "stderr"; readonly text: string }
+  | {
+      readonly type: "output";
+      readonly stream: "stdout" | "stderr";
+      readonly text: string;
+      /** So many UTF-16 units at the beginning of `text` are the model's words; the rest is of tools, or a notice. */
+      readonly modelChars?: number;
+    }
   /** What it says of itself: takes a message now, works, or waits for an answer. */
   | { readonly type: "phase"; readonly state: AgentStateName }
   | { readonly type: "dialog-opened" | "dialog-closed"; readonly dialog: Dialog }

@@ -42,6 +42,16 @@ describe("session updates of the Agent Client Protocol", () => {
     expect(read(words("x".repeat(5000)), words("y"))).toEqual(["x".repeat(5000), "y\n"]);
   });
 
+  it("says how much of a text is the model's words", () => {
+    const { state, modelChars } = readAcpUpdate(NO_TEXT, words("● one\n  ⎿ two\nLook:"));
+    expect(modelChars).toBe("● one\n  ⎿ two\n".length);
+    expect(readAcpUpdate(state, tool("completed"))).toMatchObject({
+      text: "Look:\n● execute(ls -l)\n",
+      modelChars: "Look:\n".length,
+    });
+    expect(endAcpText(state)).toMatchObject({ text: "Look:\n", modelChars: "Look:\n".length });
+  });
+
   it("tells each tool once with what it does and once with what it gave back", () => {
     const content = [{ type: "content", content: { type: "text", text: "a\nb" } }];
     const updates = [

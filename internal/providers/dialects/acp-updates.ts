@@ -11,6 +11,14 @@ export interface AcpText {
 
 export const NO_TEXT: AcpText = { partial: "", told: new Set() };
 
+/** What a session update adds for people, and how the reader stands after it. */
+interface AcpStep {
+  readonly state: AcpText;
+  readonly text: string;
+  /** So many characters at the beginning of `text` are the model's words. */
+  readonly modelChars: number;
+}
+
 /** A line longer than this is reported in pieces. */
 const MAX_PARTIAL_CHARS = 4096;
 
@@ -18,7 +26,7 @@ const MAX_PARTIAL_CHARS = 4096;
  * Text for people out of the updates of the Agent Client Protocol: the model's words as whole lines, and each tool once
  * with what it does and once with what it gave back. What it thinks is left out. Pure.
  */
-export function readAcpUpdate(state: AcpText, update: Json): { readonly state: AcpText; readonly text: string } {
+export function readAcpUpdate(state: AcpText, update: Json): AcpStep {
   switch (update["sessionUpdate"]) {
     case "agent_message_chunk":
       return wordsRead(state, asText(objectAt(update, "content")["text"]));
@@ -26,33 +34,37 @@ export function readAcpUpdate(state: AcpText, update: Json): { readonly state: A
     case "tool_call_update":
       return toolRead(state, update);
     case "plan":
-      return { state: { ...state, partial: "" }, text: flushed(state) + planText(update) };
+      return stepOf({ ...state, partial: "" }, flushed(state), planText(update));
     default:
-      return { state, text: "" };
+      return stepOf(state);
   }
 }
 
 /** The turn is over: what is left of the text, and no tool of it comes again. */
-export function endAcpText(state: AcpText): { readonly state: AcpText; readonly text: string } {
-  return { state: NO_TEXT, text: flushed(state) };
+export function endAcpText(state: AcpText): AcpStep {
+  return stepOf(NO_TEXT, flushed(state));
 }
 
-function wordsRead(state: AcpText, words: string): { readonly state: AcpText; readonly text: string } {
+function stepOf(state: AcpText, words = "", more = ""): AcpStep {
+  return { state, text: words + more, modelChars: words.length };
+}
+
+function wordsRead(state: AcpText, words: string): AcpStep {
   const text = state.partial + words;
   const end = text.length > MAX_PARTIAL_CHARS ? text.length : text.lastIndexOf("\n") + 1;
-  return { state: { ...state, partial: text.slice(end) }, text: text.slice(0, end) };
+  return stepOf({ ...state, partial: text.slice(end) }, text.slice(0, end));
 }
 
-function toolRead(state: AcpText, update: Json): { readonly state: AcpText; readonly text: string } {
+function toolRead(state: AcpText, update: Json): AcpStep {
   const id = asText(update["toolCallId"]);
   const status = asText(update["status"]);
   const isOver = status === "completed" || status === "failed";
   // Before it runs, its title may be no more than the name of the tool.
   const isCall = !state.told.has(id) && (isOver || status === "in_progress");
-  if (!isCall && !isOver) return { state, text: "" };
+  if (!isCall && !isOver) return stepOf(state);
   const text = [isCall ? callText(update) : "", isOver ? resultText(update) : ""].join("");
   const told = isOver ? without(state.told, id) : new Set([...state.told, id]);
-  return { state: { partial: "", told }, text: flushed(state) + text };
+  return stepOf({ partial: "", told }, flushed(state), text);
 }
 
 function callText(update: Json): string {

@@ -121,7 +121,7 @@ class ClaudeConversation implements Conversation {
   #on(read: ClaudeLine): void {
     switch (read.type) {
       case "output":
-        this.#link.emit({ type: "output", stream: "stdout", text: read.text });
+        this.#link.emit({ ...read, stream: "stdout" });
         return;
       case "conversation":
         this.#onConversation(read.id);

@@ -23,7 +23,7 @@ describe("lines of Claude Code's stream-json", () => {
       { type: "turn-began" },
       { type: "begun", uuid: first },
       { type: "turn-began" },
-      { type: "output", text: "one two\n" },
+      { type: "output", text: "one two\n", modelChars: 8 },
       { type: "turn-ended" },
       { type: "begun", uuid: first },
       { type: "kept", uuid: second },
@@ -37,7 +37,7 @@ describe("lines of Claude Code's stream-json", () => {
       { type: "answered", requestId: permission },
       { type: "output", text: `  ⎿ ${denied}\n` },
       { type: "turn-began" },
-      { type: "output", text: "Done with the tool.\n" },
+      { type: "output", text: "Done with the tool.\n", modelChars: 20 },
       { type: "turn-ended" },
       { type: "begun", uuid: second },
     ]);
@@ -59,7 +59,7 @@ describe("lines of Claude Code's stream-json", () => {
     ['{"type":"assistant","message":{"content":[{"type":"thinking","thinking":"secret"}]}}', [{ type: "turn-began" }]],
     [
       '{"type":"assistant","message":{"content":"plain"}}',
-      [{ type: "turn-began" }, { type: "output", text: "plain\n" }],
+      [{ type: "turn-began" }, { type: "output", text: "plain\n", modelChars: 6 }],
     ],
     ['{"type":"assistant"}', [{ type: "turn-began" }]],
     [

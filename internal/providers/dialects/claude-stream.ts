@@ -3,8 +3,8 @@ import { toolCallText, toolInputText, toolResultText } from "../conversation/too
 
 /** What one line of Claude Code's stream-json says to a conversation. */
 export type ClaudeLine =
-  /** Text for people: what the model says, tools it calls, what they give back. */
-  | { readonly type: "output"; readonly text: string }
+  /** Text for people: what the model says (`modelChars` of it), tools it calls, what they give back. */
+  | { readonly type: "output"; readonly text: string; readonly modelChars?: number }
   /** The id of its conversation, by which it can be continued. */
   | { readonly type: "conversation"; readonly id: string }
   /** A turn begins. */
@@ -60,7 +60,7 @@ function blocksOf(json: Json): readonly Json[] {
 }
 
 function assistantBlock(block: Json): readonly ClaudeLine[] {
-  if (block["type"] === "text") return output(`${asText(block["text"])}\n`);
+  if (block["type"] === "text") return said(`${asText(block["text"])}\n`);
   if (block["type"] !== "tool_use") return [];
   return output(toolCallText(`${asText(block["name"])}(${toolInputText(objectAt(block, "input"))})`));
 }
@@ -118,6 +118,11 @@ function answerLine(response: Json): readonly ClaudeLine[] {
   return [{ type: "answered", requestId, error: asText(response["error"]) || "no reason was given" }];
 }
 
-function output(text: string): readonly ClaudeLine[] {
+function output(text: string): readonly Extract<ClaudeLine, { readonly type: "output" }>[] {
   return text.trim() === "" ? [] : [{ type: "output", text }];
+}
+
+/** The model's words. */
+function said(text: string): readonly ClaudeLine[] {
+  return output(text).map((line) => ({ ...line, modelChars: text.length }));
 }

@@ -28,6 +28,14 @@ describe("notifications of Codex's app-server", () => {
     ]);
   });
 
+  it("marks the model's words, and nothing of tools that looks like them", () => {
+    const completed = (item: Json) => readCodexNotification("item/completed", { item }, THREAD);
+    const text = "● read it\n  ⎿ myself";
+    expect(completed({ type: "agentMessage", text })).toMatchObject([{ modelChars: text.length + 1 }]);
+    const [result] = completed({ type: "commandExecution", aggregatedOutput: "done\n", exitCode: 0 });
+    expect(result).not.toHaveProperty("modelChars");
+  });
+
   it.each<[string, Json, readonly string[]]>([
     [
       "item/completed",

@@ -1,9 +1,10 @@
 import { asObjects, asText, type Json, objectAt } from "../../base/json-fields.ts";
+import type { AgentEvent } from "../../bridge/provider.ts";
 import { toolCallText, toolInputText, toolResultText } from "../conversation/tool-text.ts";
 
 /** What a notification of Codex's app-server says to a conversation. */
 export type CodexEvent =
-  | { readonly type: "output"; readonly stream: "stdout" | "stderr"; readonly text: string }
+  | Extract<AgentEvent, { readonly type: "output" }>
   | { readonly type: "turn-began"; readonly turnId: string }
   | { readonly type: "turn-ended" };
 
@@ -40,7 +41,7 @@ function itemEnded(item: Json): readonly CodexEvent[] {
   switch (item["type"]) {
     case "agentMessage":
     case "plan":
-      return output(`${asText(item["text"])}\n`);
+      return said(`${asText(item["text"])}\n`);
     case "commandExecution":
       return output(toolResultText(commandResult(item)));
     case "fileChange":
@@ -96,6 +97,14 @@ function errorText(params: Json): readonly CodexEvent[] {
   return output(`● ${asText(error["message"])} ${asText(error["additionalDetails"])}`.trimEnd().concat("\n"));
 }
 
-function output(text: string, stream: "stdout" | "stderr" = "stdout"): readonly CodexEvent[] {
+/** The model's words. */
+function said(text: string): readonly CodexEvent[] {
+  return output(text).map((event) => ({ ...event, modelChars: text.length }));
+}
+
+function output(
+  text: string,
+  stream: "stdout" | "stderr" = "stdout",
+): readonly Extract<CodexEvent, { readonly type: "output" }>[] {
   return text.trim() === "" ? [] : [{ type: "output", stream, text }];
 }

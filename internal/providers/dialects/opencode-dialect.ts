@@ -124,18 +124,18 @@ class OpencodeConversation implements Conversation {
   }
 
   #onTurnEnd(how: string): void {
-    const { state, text } = endAcpText(this.#text);
+    const { state, text, modelChars } = endAcpText(this.#text);
     this.#text = state;
-    this.#say(text);
+    this.#say(text, modelChars);
     if (how !== "") this.#say(`● The turn ${how}\n`);
     this.#phase.idle();
   }
 
   #onNotification(method: string, params: Json): void {
     if (method !== "session/update" || !this.#isOpen || params["sessionId"] !== this.#sessionId) return;
-    const { state, text } = readAcpUpdate(this.#text, objectAt(params, "update"));
+    const { state, text, modelChars } = readAcpUpdate(this.#text, objectAt(params, "update"));
     this.#text = state;
-    this.#say(text);
+    this.#say(text, modelChars);
   }
 
   async #onRequest(method: string, params: Json): Promise<object | undefined> {
@@ -154,8 +154,8 @@ class OpencodeConversation implements Conversation {
     return { outcome: { outcome: "selected", optionId: asText(option["optionId"]) } };
   }
 
-  #say(text: string): void {
-    if (text !== "") this.#link.emit({ type: "output", stream: "stdout", text });
+  #say(text: string, modelChars = 0): void {
+    if (text !== "") this.#link.emit({ type: "output", stream: "stdout", text, ...(modelChars > 0 && { modelChars }) });
   }
 }
 
