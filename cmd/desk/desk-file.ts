@@ -18,7 +18,7 @@ export function deskSchema(folder: string) {
     version: z.literal(1, { error: "must be 1" }),
     supervisor: half(folder, "admin", {}),
     intent: block({
-      by: oneOf("rules").default("rules"),
+      by: oneOf("rules", "agent").default("rules"),
       rules: listOf(rule(), "a list of rules").default(DEFAULT_RULES),
       default: oneOf("answer", "customer").default("answer"),
     }),

@@ -4,7 +4,7 @@ import { systemClock } from "../../internal/base/clock.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import { DEFAULT_REDACT_PATTERNS, Redactor } from "../../internal/base/redact.ts";
 import type { Provider } from "../../internal/bridge/provider.ts";
-import type { AgentLaunch } from "../../internal/desk/tools/agent-sessions.ts";
+import type { AgentLaunch } from "../../internal/desk/tools/agent-session.ts";
 import { runCommand } from "../../internal/process/run-command.ts";
 import { createStdioProviders } from "../../internal/providers/stdio/create-providers.ts";
 import { usableArgs } from "../../internal/providers/stdio/usable-args.ts";
@@ -30,8 +30,13 @@ export const SESSION_OPTIONS: Readonly<Record<AgentSetup["agent"], Readonly<Reco
 };
 
 const START_LIMIT_MS = 120_000;
+/** How long Claude Code waits for the door. */
+const CONNECT_MS = "60000";
 
-/** A provider for one session, whose model is offered `read_file` through the door. The token is in files only. */
+/**
+ * A provider for one session, whose model is offered `read_file` through the door, or no tool without one. The token is
+ * in files and the environment only.
+ */
 export function launchAgent(setup: AgentSetup, launch: AgentLaunch): Provider {
   const { agent, program, home, tmp, cwd, credentials, path } = setup;
   const { args, env } = LAUNCHES[agent](setup, launch);
@@ -53,32 +58,40 @@ interface Launched {
 }
 
 const LAUNCHES: Readonly<Record<AgentSetup["agent"], (setup: AgentSetup, launch: AgentLaunch) => Launched>> = {
-  claude({ home }, { id, token, doorUrl }) {
-    const server = { type: "http", url: doorUrl, headers: { Authorization: `Bearer ${token}` } };
-    const file = write(folderOf(home, id), "mcp.json", JSON.stringify({ mcpServers: { desk: server } }));
+  claude({ home }, { id, door }) {
+    const servers = door && {
+      desk: { type: "http", url: door.url, headers: { Authorization: `Bearer ${door.token}` } },
+    };
+    const file = write(folderOf(home, id), "mcp.json", JSON.stringify({ mcpServers: servers ?? {} }));
     return {
       args: [
         ...["--tools", "", "--strict-mcp-config", "--mcp-config", file, "--setting-sources", ""],
-        ...["--permission-mode", "dontAsk", "--allowedTools", "mcp__desk__read_file"],
+        ...["--permission-mode", "dontAsk", ...(door ? ["--allowedTools", "mcp__desk__read_file"] : [])],
       ],
-      env: { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1", DISABLE_TELEMETRY: "1" },
+      env: {
+        ...{ CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1", DISABLE_TELEMETRY: "1" },
+        // Else its model is asked the first time while the door is being connected to, without any tool.
+        ...{ MCP_CONNECTION_NONBLOCKING: "0", MCP_CONNECT_TIMEOUT_MS: CONNECT_MS, MCP_TIMEOUT: CONNECT_MS },
+      },
     };
   },
 
-  codex({ home }, { id, token, doorUrl }) {
+  codex({ home }, { id, door }) {
     const folder = folderOf(home, id);
     // Top-level keys must stand before the first table: ours come first, then what the half's own file says.
-    write(folder, "config.toml", CODEX_KEYS + ownFile(home, ".codex/config.toml") + codexTables(doorUrl));
-    return { args: [], env: { CODEX_HOME: folder, CODEX_DESK_TOKEN: token } };
+    write(folder, "config.toml", CODEX_KEYS + ownFile(home, ".codex/config.toml") + codexTables(door?.url));
+    return { args: [], env: { CODEX_HOME: folder, ...(door && { CODEX_DESK_TOKEN: door.token }) } };
   },
 
-  opencode({ home }, { id, token, doorUrl }) {
+  opencode({ home }, { id, door }) {
     const own = JSON.parse(ownFile(home, ".config/opencode/opencode.json") || "{}") as Record<string, unknown>;
-    const desk = { type: "remote", url: doorUrl, oauth: false, headers: { Authorization: `Bearer ${token}` } };
-    const only = { "*": false, desk_read_file: true };
+    const mcp = door && {
+      desk: { type: "remote", url: door.url, oauth: false, headers: { Authorization: `Bearer ${door.token}` } },
+    };
     const config = {
-      ...{ ...own, autoupdate: false, share: "disabled" },
-      ...{ tools: only, permission: { "*": "deny", desk_read_file: "allow" }, mcp: { desk } },
+      ...{ ...own, autoupdate: false, share: "disabled", mcp: mcp ?? {} },
+      tools: { "*": false, ...(door && { desk_read_file: true }) },
+      permission: { "*": "deny", ...(door && { desk_read_file: "allow" }) },
     };
     const folder = folderOf(home, id);
     mkdirSync(join(folder, "opencode"), { recursive: true });
@@ -98,8 +111,12 @@ web_search = "disabled"
 check_for_update_on_startup = false
 `;
 
-function codexTables(doorUrl: string): string {
-  return `
+/** Tables of its configuration; without a door it has no server. */
+function codexTables(doorUrl: string | undefined): string {
+  return CODEX_TABLES + (doorUrl === undefined ? "" : codexServer(doorUrl));
+}
+
+const CODEX_TABLES = `
 [features]
 shell_tool = false
 unified_exec = false
@@ -110,7 +127,10 @@ plugins = false
 
 [agents]
 enabled = false
+`;
 
+function codexServer(doorUrl: string): string {
+  return `
 [mcp_servers.desk]
 url = ${JSON.stringify(doorUrl)}
 bearer_token_env_var = "CODEX_DESK_TOKEN"

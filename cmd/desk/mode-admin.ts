@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RE2JS } from "re2js";
 import { z } from "zod";
+import { DomainError } from "../../internal/base/errors.ts";
 import { PrintableText, printable } from "../../internal/base/printable-text.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import type { Way } from "../../internal/desk/launch/crossing-ways.ts";
@@ -12,11 +13,10 @@ import { Back, type BackSettings } from "../../internal/desk/supervisor/back.ts"
 import type { BackEvent } from "../../internal/desk/supervisor/back-event.ts";
 import { BackJournal } from "../../internal/desk/supervisor/back-journal.ts";
 import { bridgeKey } from "../../internal/desk/supervisor/bridge-key.ts";
-import { classifyByRules } from "../../internal/desk/supervisor/classify.ts";
+import { classifyByAgent, classifyByRules } from "../../internal/desk/supervisor/classify.ts";
 import { deliverToFront } from "../../internal/desk/supervisor/deliver-to-front.ts";
 import { isInFrontJournal } from "../../internal/desk/supervisor/front-journal.ts";
 import { recover } from "../../internal/desk/supervisor/recover.ts";
-import type { HalfAgent } from "../../internal/desk/tools/half-agent.ts";
 import { AllowedFiles } from "../../internal/files/allowed-files.ts";
 import { lockFolders } from "../../internal/files/folder-lock.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
@@ -25,7 +25,7 @@ import { agentProgramOf } from "./agent-program.ts";
 import type { ModeOptions } from "./config.ts";
 import type { DeskFile } from "./desk-file.ts";
 import { turnSettings } from "./front-settings.ts";
-import { openAgent } from "./open-agent.ts";
+import { type OpenAgent, openAgent } from "./open-agent.ts";
 import { type Desk, openDesk } from "./open-desk.ts";
 import { runLoop, type Side } from "./turn-loop.ts";
 
@@ -39,7 +39,8 @@ export async function runAdmin(options: ModeOptions, context: CommandContext): P
   const { clock, signal, stdout, out } = context;
   await using stack = new AsyncDisposableStack();
   const desk = await openDesk(options, context);
-  const { front, configuration } = desk;
+  const { front, configuration, config } = desk;
+  if (config.intent.by === "agent" && config.supervisor.agent === "reader") throw agentNeeded();
   stack.use(await lockFolders(clock, [front.backDir], { waitMs: LOCK_WAIT_MS, signal }));
   const files = stack.use(new AllowedFiles(configuration.current.supervisor.root, "/admin"));
   const ways = await front.probe(signal);
@@ -60,14 +61,14 @@ export async function runAdmin(options: ModeOptions, context: CommandContext): P
   stack.use(front.launcher);
   await front.launcher.ensure(signal);
   const connection = stack.use(sidecarTransport({ baseUrl: "http://localhost", socketPath: front.place.socket }));
-  const agent = await openSupervisor(desk, context, stack);
+  const { agent, ask } = await openSupervisor(desk, context, stack);
   const back = new Back({
     ...{ clock, journal, files, key, agent },
     bridge: {
       ready: async (turnSignal) => void (await front.launcher.ensure(turnSignal)),
       deliver: deliverToFront(connection.transport, isTaken),
     },
-    settings: () => settingsOf(desk.atTurn()),
+    settings: () => settingsOf(desk.atTurn(), ask),
   });
   const print: (event: BackEvent) => void = options.json
     ? (event) => void stdout.write(`${PrintableText.json(event)}\n`)
@@ -80,7 +81,7 @@ async function openSupervisor(
   { front, config, atTurn }: Desk,
   { env }: CommandContext,
   stack: AsyncDisposableStack,
-): Promise<HalfAgent> {
+): Promise<OpenAgent> {
   const { agent, credentials } = config.supervisor;
   const [home, tmp] = [join(front.backDir, "home"), join(front.backDir, "tmp")];
   for (const folder of [home, tmp]) mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -98,7 +99,7 @@ async function openSupervisor(
     stop.abort();
     await Promise.all(running);
   });
-  return opened.agent;
+  return opened;
 }
 
 function adminSide(back: Back, options: ModeOptions, config: DeskFile, print: (event: BackEvent) => void): Side {
@@ -113,12 +114,25 @@ function adminSide(back: Back, options: ModeOptions, config: DeskFile, print: (e
   };
 }
 
-function settingsOf({ supervisor, intent, limits }: DeskFile): BackSettings {
+function settingsOf({ supervisor, intent, limits }: DeskFile, ask: OpenAgent["ask"]): BackSettings {
   const rules = intent.rules.map(({ match, route }) => {
     const pattern = RE2JS.compile(match);
     return { pattern: match, route, match: (text: string) => pattern.matcher(text).find() };
   });
-  return { ...turnSettings(supervisor.read, limits), classify: classifyByRules({ rules, default: intent.default }) };
+  const byRules = classifyByRules({ rules, default: intent.default });
+  const classify = intent.by === "agent" ? classifyByAgent(ask ?? noAgent) : byRules;
+  return { ...turnSettings(supervisor.read, limits), classify };
+}
+
+/** The configuration has asked for an agent since the start. */
+async function noAgent(): Promise<never> {
+  throw agentNeeded();
+}
+
+function agentNeeded(): DomainError {
+  return new DomainError("invalid", "intent.by is agent, and the supervisor's agent is the reader", {
+    fields: { hint: "set supervisor.agent to claude, codex or opencode, or intent.by to rules" },
+  });
 }
 
 function warnOfNone(open: readonly Way[], { err }: CommandContext): void {

@@ -20,6 +20,8 @@ export interface AgentOfHalf extends Omit<AgentSetup, "agent" | "program" | "cre
 export interface OpenAgent extends AsyncDisposable {
   readonly agent: HalfAgent;
   readonly tasks: readonly Task[];
+  /** Asks a real agent one thing, in a session without tools or history; the model's words. */
+  readonly ask?: (text: string, signal: AbortSignal) => Promise<string>;
 }
 
 /** Opens the agent of a half; what a real one needs is loaded here. @throws DomainError `unavailable` */
@@ -28,17 +30,22 @@ export async function openAgent(half: AgentOfHalf): Promise<OpenAgent> {
   if (agent === "reader" || program === undefined) {
     return { agent: reader, tasks: [], [Symbol.asyncDispose]: async () => {} };
   }
-  const [{ Door }, { AgentSessions }, { launchAgent, SESSION_OPTIONS }] = await Promise.all([
+  const [{ Door }, { AgentSessions }, { askOnce }, { launchAgent, SESSION_OPTIONS }] = await Promise.all([
     import("../../internal/desk/tools/door.ts"),
     import("../../internal/desk/tools/agent-sessions.ts"),
+    import("../../internal/desk/tools/agent-session.ts"),
     import("./launch-agent.ts"),
   ]);
   const setup = { ...half, agent, program, credentials: readCredentials(half.credentials) };
   const door = new Door({ host: "127.0.0.1", port: 0, prefix });
-  const deps = {
-    ...{ door, cwd: half.cwd, instructions, options: SESSION_OPTIONS[agent] },
+  const setting = {
+    ...{ cwd: half.cwd, options: SESSION_OPTIONS[agent] },
     providerOf: (launch: Parameters<typeof launchAgent>[1]) => launchAgent(setup, launch),
   };
-  const running = new AgentSessions(deps, sessions);
-  return { agent: running, tasks: [door], [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() };
+  const running = new AgentSessions({ ...setting, door, instructions }, sessions);
+  return {
+    ...{ agent: running, tasks: [door] },
+    ask: (text, signal) => askOnce(setting, text, signal),
+    [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
+  };
 }

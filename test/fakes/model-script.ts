@@ -1,7 +1,12 @@
 /** What the pretended model does with one request. */
 export type ModelAct =
   | { readonly type: "say"; readonly text: string }
-  | { readonly type: "call"; readonly tool: string; readonly input: Readonly<Record<string, unknown>> }
+  | {
+      readonly type: "call";
+      readonly tool: string;
+      readonly namespace?: string;
+      readonly input: Readonly<Record<string, unknown>>;
+    }
   | { readonly type: "refuse"; readonly status: number; readonly error: string };
 
 /**

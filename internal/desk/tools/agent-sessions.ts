@@ -1,33 +1,16 @@
-import { randomBytes, randomUUID } from "node:crypto";
-import { raceSignal } from "../../base/abort.ts";
-import { DomainError } from "../../base/errors.ts";
-import type { AgentEvent, Provider, SessionHandle } from "../../bridge/provider.ts";
+import { randomBytes } from "node:crypto";
 import type { ReadResult } from "../../files/allowed-files.ts";
+import { AgentSession, type AgentSetting, agentUnavailable } from "./agent-session.ts";
 import type { Door } from "./door.ts";
 import type { FileTool } from "./file-tool.ts";
 import type { AgentTurn, HalfAgent, PastTurn } from "./half-agent.ts";
-import { wordsOf } from "./model-words.ts";
 
-/** How a session's agent is launched: with a door that it may use, and a token for it. */
-export interface AgentLaunch {
-  readonly id: string;
-  readonly token: string;
-  readonly doorUrl: string;
-}
-
-export interface AgentSessionsDeps {
+export interface AgentSessionsDeps extends AgentSetting {
   readonly door: Door;
-  /** A provider whose agent is offered the door's tool alone. */
-  readonly providerOf: (launch: AgentLaunch) => Provider;
-  readonly options: Readonly<Record<string, string>>;
-  /** An empty folder. */
-  readonly cwd: string;
   /** What the agent is, in its instructions. */
   readonly instructions: string;
 }
 
-/** An answer beyond this ends its turn, characters. */
-const MAX_ANSWER = 262_144;
 /** Turns of a thread that a new session is reminded of. */
 const MAX_REMINDED = 20;
 
@@ -49,11 +32,7 @@ export class AgentSessions implements HalfAgent, AsyncDisposable {
       return await session.turn(turn);
     } catch (err) {
       await this.#end(turn.thread);
-      if (turn.signal.aborted) throw err;
-      throw new DomainError("unavailable", "agent unavailable", {
-        fields: { reason: "agent unavailable" },
-        cause: err,
-      });
+      throw turn.signal.aborted ? err : agentUnavailable(err);
     }
   }
 
@@ -80,44 +59,38 @@ export class AgentSessions implements HalfAgent, AsyncDisposable {
   }
 }
 
-/** One agent of one thread. */
+/** One agent of one thread, which reads through the door. */
 class Session implements AsyncDisposable {
-  readonly #deps: AgentSessionsDeps;
-  readonly #provider: Provider;
-  readonly #handle: SessionHandle;
+  readonly #instructions: string;
+  readonly #agent: AgentSession;
   readonly #admitted: Disposable;
   readonly #files: { current: FileTool | undefined };
   /** Stands before briefings, and no user can type it. */
   readonly #marker = randomBytes(8).toString("hex");
-  #onEvent: (event: AgentEvent) => void = () => {};
   #isNew = true;
   isBusy = false;
 
   private constructor(
-    deps: AgentSessionsDeps,
-    started: { readonly provider: Provider; readonly handle: SessionHandle; readonly admitted: Disposable },
+    instructions: string,
+    started: { readonly agent: AgentSession; readonly admitted: Disposable },
     files: { current: FileTool | undefined },
   ) {
-    this.#deps = deps;
-    this.#provider = started.provider;
-    this.#handle = started.handle;
+    this.#instructions = instructions;
+    this.#agent = started.agent;
     this.#admitted = started.admitted;
     this.#files = files;
-    void this.#follow();
   }
 
   static async start(deps: AgentSessionsDeps, signal: AbortSignal): Promise<Session> {
-    const { door, cwd, options } = deps;
     const files: { current: FileTool | undefined } = { current: undefined };
     const token = randomBytes(32).toString("hex");
     const read = (path: string): ReadResult => files.current?.read(path) ?? { ok: false, reason: "not allowed" };
-    const { port } = await door.listening;
-    const id = randomUUID();
-    const admitted = door.admit(token, { read });
+    const { port } = await deps.door.listening;
+    const admitted = deps.door.admit(token, { read });
     try {
-      const provider = deps.providerOf({ id, token, doorUrl: `http://127.0.0.1:${port}/mcp` });
-      const handle = await provider.start({ project: "desk", sessionId: id, repoPath: cwd, cwd, options }, signal);
-      return new Session(deps, { provider, handle, admitted }, files);
+      const door = { url: `http://127.0.0.1:${port}/mcp`, token };
+      const agent = await AgentSession.start(deps, door, signal);
+      return new Session(deps.instructions, { agent, admitted }, files);
     } catch (err) {
       admitted[Symbol.dispose]();
       throw err;
@@ -127,42 +100,27 @@ class Session implements AsyncDisposable {
   async turn(turn: AgentTurn): Promise<string> {
     this.isBusy = true;
     this.#files.current = turn.files;
-    const ended = Promise.withResolvers<void>();
-    let printed = "";
-    let hasBegun = false;
-    this.#onEvent = (event) => {
-      if (event.type === "output" && event.stream === "stdout") printed += event.text;
-      if (event.type === "phase" && event.state === "busy") hasBegun = true;
-      if (event.type === "phase" && event.state === "idle" && hasBegun) ended.resolve();
-      if (event.type === "ended" || printed.length > MAX_ANSWER) ended.reject(new Error("the agent has ended"));
-    };
     try {
-      const input = { text: this.#message(turn), requestId: randomUUID() };
-      const { outcome, error } = await this.#provider.send(this.#handle, input, turn.signal);
-      if (outcome !== "submitted" && outcome !== "queued") throw new Error(`${outcome}: ${error}`);
-      await raceSignal(ended.promise, turn.signal);
+      const answer = await this.#agent.say(this.#message(turn), turn.signal);
       this.#isNew = false;
-      return wordsOf(printed);
+      return answer;
     } finally {
-      ended.promise.catch(() => {});
       this.#files.current = undefined;
-      this.#onEvent = () => {};
       this.isBusy = false;
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#admitted[Symbol.dispose]();
-    await this.#provider.stop(this.#handle, 0);
+    await this.#agent[Symbol.asyncDispose]();
   }
 
-  /** Its first line is ours: programs take what begins with `/` for a command. */
   #message({ input, isBriefing, history, files }: AgentTurn): string {
     const said = isBriefing ? this.#briefing(input) : `A message:\n${input}`;
     if (!this.#isNew) return said;
     const names = files.names().join("\n");
     const past = history.slice(-MAX_REMINDED).map((turn) => this.#past(turn));
-    return [this.#deps.instructions, `Files that you can read with read_file:\n${names}`, ...past, said].join("\n\n");
+    return [this.#instructions, `Files that you can read with read_file:\n${names}`, ...past, said].join("\n\n");
   }
 
   #past({ input, isBriefing, answer }: PastTurn): string {
@@ -171,9 +129,5 @@ class Session implements AsyncDisposable {
 
   #briefing(text: string): string {
     return `[briefing ${this.#marker}]\n${text}\n[end of briefing ${this.#marker}]`;
-  }
-
-  async #follow(): Promise<void> {
-    for await (const event of this.#provider.events(this.#handle)) this.#onEvent(event);
   }
 }

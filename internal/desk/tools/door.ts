@@ -90,7 +90,7 @@ export class Door implements Task {
       const value = req.headers[name];
       if (typeof value === "string") headers.set(name, value);
     }
-    const handler = createMcpHandler(() => this.#mcpServer(files), { responseMode: "json", keepAliveMs: 0 });
+    const handler = createMcpHandler(() => this.#mcpServer(files), { keepAliveMs: 0 });
     const answer = await handler.fetch(new Request(`http://localhost${PATH}`, { method: "POST", headers, body }));
     res.writeHead(answer.status, Object.fromEntries(answer.headers));
     res.end(Buffer.from(await answer.arrayBuffer()));

@@ -1,0 +1,100 @@
+import { randomUUID } from "node:crypto";
+import { raceSignal } from "../../base/abort.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { AgentEvent, Provider, SessionHandle } from "../../bridge/provider.ts";
+
+/** How a session's agent is launched. */
+export interface AgentLaunch {
+  readonly id: string;
+  /** The door that it may use, and its token for it; without one it has no tool. */
+  readonly door?: { readonly url: string; readonly token: string };
+}
+
+/** What every session of a half's agent begins with. */
+export interface AgentSetting {
+  /** A provider whose agent is offered the door's tool alone. */
+  readonly providerOf: (launch: AgentLaunch) => Provider;
+  readonly options: Readonly<Record<string, string>>;
+  /** An empty folder. */
+  readonly cwd: string;
+}
+
+/** An answer beyond this ends its turn, characters; what is printed of tools counts too. */
+const MAX_ANSWER = 262_144;
+
+/** One running agent. */
+export class AgentSession implements AsyncDisposable {
+  readonly #provider: Provider;
+  readonly #handle: SessionHandle;
+  #onEvent: (event: AgentEvent) => void = () => {};
+
+  private constructor(provider: Provider, handle: SessionHandle) {
+    this.#provider = provider;
+    this.#handle = handle;
+    void this.#follow();
+  }
+
+  /** Starts an agent that may use a door, or has no tool. @throws DomainError `unavailable` */
+  static async start(setting: AgentSetting, door: AgentLaunch["door"], signal: AbortSignal): Promise<AgentSession> {
+    const { cwd, options } = setting;
+    const id = randomUUID();
+    const provider = setting.providerOf({ id, ...(door && { door }) });
+    const handle = await provider.start({ project: "desk", sessionId: id, repoPath: cwd, cwd, options }, signal);
+    return new AgentSession(provider, handle);
+  }
+
+  /**
+   * Gives it a message and waits for the turn's end; the model's words. A message begins with a line of ours: programs
+   * take what begins with `/` for a command.
+   */
+  async say(text: string, signal: AbortSignal): Promise<string> {
+    const ended = Promise.withResolvers<void>();
+    let words = "";
+    let printed = 0;
+    let hasBegun = false;
+    this.#onEvent = (event) => {
+      if (event.type === "output" && event.stream === "stdout") {
+        words += event.text.slice(0, event.modelChars ?? 0);
+        printed += event.text.length;
+      }
+      if (event.type === "phase" && event.state === "busy") hasBegun = true;
+      if (event.type === "phase" && event.state === "idle" && hasBegun) ended.resolve();
+      if (event.type === "ended" || printed > MAX_ANSWER) ended.reject(new Error("the agent has ended"));
+    };
+    try {
+      const { outcome, error } = await this.#provider.send(this.#handle, { text, requestId: randomUUID() }, signal);
+      if (outcome !== "submitted" && outcome !== "queued") throw new Error(`${outcome}: ${error}`);
+      await raceSignal(ended.promise, signal);
+      return words.trim();
+    } finally {
+      ended.promise.catch(() => {});
+      this.#onEvent = () => {};
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#provider.stop(this.#handle, 0);
+  }
+
+  async #follow(): Promise<void> {
+    for await (const event of this.#provider.events(this.#handle)) this.#onEvent(event);
+  }
+}
+
+/**
+ * Asks an agent one thing, in a session of its own without tools or history; the model's words.
+ * @throws DomainError `unavailable`, with `reason` = `agent unavailable`
+ */
+export async function askOnce(setting: AgentSetting, text: string, signal: AbortSignal): Promise<string> {
+  try {
+    await using session = await AgentSession.start(setting, undefined, signal);
+    return await session.say(text, signal);
+  } catch (err) {
+    throw signal.aborted ? err : agentUnavailable(err);
+  }
+}
+
+/** Whatever is wrong with an agent. */
+export function agentUnavailable(cause: unknown): DomainError {
+  return new DomainError("unavailable", "agent unavailable", { fields: { reason: "agent unavailable" }, cause });
+}
