@@ -70,7 +70,7 @@ const LAUNCHES: Readonly<Record<AgentSetup["agent"], (setup: AgentSetup, launch:
       ],
       env: {
         ...{ CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1", DISABLE_TELEMETRY: "1" },
-        // Else its model is asked the first time while the door is being connected to, without any tool.
+        // The door comes before its first request; on a machine that is busy the request may still come first.
         ...{ MCP_CONNECTION_NONBLOCKING: "0", MCP_CONNECT_TIMEOUT_MS: CONNECT_MS, MCP_TIMEOUT: CONNECT_MS },
       },
     };
