@@ -72,21 +72,23 @@ function readFacts(raw: Uint8Array): CertificateFacts {
     subjectKeyId: bytesOf(of(OID.subjectKeyId)),
     authorityKeyId: bytesOf(children(of(OID.authorityKeyId)).find(({ tag }) => tag === 0x80)),
     crlUrls: readCrlUrls(of(OID.crlDistributionPoints)),
-    unknownCritical: [...found].flatMap(([id, { critical }]) => (critical && !READ.has(id) ? [id] : [])),
+    unknownCritical: [...found].flatMap(([id, { critical }]) => (critical && !isRead(id) ? [id] : [])),
   };
 }
 
 /** The extensions that are read here, all of which may be critical. */
-const READ: ReadonlySet<string> = new Set([
-  OID.basicConstraints,
-  OID.keyUsage,
-  OID.extendedKeyUsage,
-  OID.subjectAltName,
-  OID.nameConstraints,
-  OID.crlDistributionPoints,
-  OID.subjectKeyId,
-  OID.authorityKeyId,
-]);
+const READ = [
+  "basicConstraints",
+  "keyUsage",
+  "extendedKeyUsage",
+  "subjectAltName",
+  "nameConstraints",
+  "crlDistributionPoints",
+  "subjectKeyId",
+  "authorityKeyId",
+] as const;
+/** Names instead of a Set of ids: a bundler can leave these out where no certificate is read. */
+const isRead = (id: string): boolean => READ.some((name) => OID[name] === id);
 
 function readExtensions(wrapper: DerValue | undefined): Map<string, Extension> {
   const found = new Map<string, Extension>();
@@ -95,7 +97,7 @@ function readExtensions(wrapper: DerValue | undefined): Map<string, Extension> {
     const id = dottedOf(parts[0]?.content ?? new Uint8Array());
     if (found.has(id)) throw malformed();
     const critical = parts[1]?.tag === 0x01 && parts[1].content[0] !== 0;
-    found.set(id, { critical, value: READ.has(id) ? onlyValue(parts.at(-1)) : undefined });
+    found.set(id, { critical, value: isRead(id) ? onlyValue(parts.at(-1)) : undefined });
   }
   return found;
 }
