@@ -48,7 +48,7 @@ it("takes the screen of an agent that was killed for no sign of its next life", 
   expect(await sidecar.taken()).toEqual(submitted);
 });
 
-it("keeps the receipts of many long messages, and little of their text", { timeout: 60_000 }, async () => {
+it("keeps the receipts of many long messages, and little of their text", { timeout: 180_000 }, async () => {
   await using sidecar = await startSidecar();
   await sidecar.untilState(AgentState.IDLE);
   const message = `\t${"x".repeat(65_000)}`;
