@@ -105,8 +105,15 @@ function askSocket(asked: Asked): Promise<Seen> {
       });
       res.on("close", () => resolve({ code: codeOf(text), ended: Promise.resolve(text), close }));
     });
-    ws.on("open", () => ws.send("hello"));
+    let wasOpen = false;
+    ws.on("open", () => {
+      wasOpen = true;
+      ws.send("hello");
+    });
     ws.on("message", () => resolve({ code: "open", ended, close }));
-    ws.on("close", (_, reason) => end(`ended: ${reason.toString()}`));
+    ws.on("close", (_, reason) => {
+      end(`ended: ${reason.toString()}`);
+      if (wasOpen) resolve({ code: "open", ended, close }); // let in, and ended before it was answered
+    });
   });
 }
