@@ -101,7 +101,11 @@ enabled = false
 
 const setUpOpencode: Setup = async (home, _workdir, options) => {
   const folder = join(home, ".config", "opencode");
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await mkdir(join(folder, "node_modules"), { recursive: true, mode: 0o700 });
+  // OpenCode installs its plugins' library, some 100 MB from the network, before it shows anything; a lock file that
+  // names the library spares that.
+  const lock = { packages: { "": { dependencies: { "@opencode-ai/plugin": "*" } } } };
+  await writeFile(join(folder, "package-lock.json"), JSON.stringify(lock), { mode: 0o600 });
   const config = {
     autoupdate: false,
     share: "disabled",
