@@ -1,13 +1,15 @@
 import { randomUUID } from "node:crypto";
+import { TrustedServer } from "../../internal/auth/serving/trusted-server.ts";
 import { aborted, withTimeout } from "../../internal/base/abort.ts";
 import type { Clock } from "../../internal/base/clock.ts";
+import { DomainError } from "../../internal/base/errors.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
+import { DaemonFrame } from "../../internal/daemon/daemon-frame.ts";
 import type { Dialect } from "../../internal/relay/acp/dialect.ts";
 import type { Json } from "../../internal/relay/acp/json-text.ts";
 import type { SamplingSettings } from "../../internal/relay/acp/sampling-request.ts";
 import { AgentDoor } from "../../internal/relay/door/agent-door.ts";
-import { DoorServer } from "../../internal/relay/door/door-server.ts";
 import { answerInstanceCalls } from "../../internal/relay/lanes/instance-calls.ts";
 import type { LaneDeps, TurnPoint } from "../../internal/relay/lanes/lane-deps.ts";
 import { Lanes } from "../../internal/relay/lanes/lanes.ts";
@@ -18,9 +20,6 @@ import { RelayMetrics } from "../../internal/relay/lanes/relay-metrics.ts";
 import { Bus } from "../../internal/relay/nats/bus.ts";
 import { type Created, ensureStreams } from "../../internal/relay/nats/ensure-streams.ts";
 import { Outbox } from "../../internal/relay/nats/outbox.ts";
-import { HealthState } from "../../internal/rpc/server/health.ts";
-import { createHealthServer } from "../../internal/rpc/server/health-http.ts";
-import { Metrics } from "../../internal/rpc/server/metrics.ts";
 import type { Settings } from "./settings.ts";
 import { StreamsWatch } from "./streams-watch.ts";
 
@@ -32,6 +31,8 @@ export interface DaemonDeps {
 const FIRST_MS = 30_000;
 /** What is still in the outbox after the drain may take this long. */
 const FLUSH_MS = 5000;
+/** For the connections that are left when everything else has ended. */
+const CLOSE_MS = 2000;
 
 /**
  * The relay. Asked to stop, it pulls no more work, lets the turns that are open end, gives back the rest after the
@@ -74,9 +75,12 @@ export class Daemon implements Task {
   async #serve(bus: Bus, created: Created, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
     const { nats, relayId } = this.#settings;
-    const base = new Metrics();
-    base.collectProcess();
-    const metrics = new RelayMetrics(base.registry);
+    const { healthListen, allowHosts } = this.#settings;
+    const frame = new DaemonFrame(
+      { clock, logger },
+      { healthListen, hostCheck: { allowHosts }, toldWith: { action: "health_served" } },
+    );
+    const metrics = new RelayMetrics(frame.metrics.registry);
     const onOverflow = (subject: string) => logger.error({ action: "outbox_overflow", subject }, "the outbox is full");
     const outbox = new Outbox({ bus, clock, logger, onOverflow }, nats.outboxBytes);
     const events = new RelayEvents(outbox, randomUUID);
@@ -91,7 +95,7 @@ export class Daemon implements Task {
       outboxBytes: () => outbox.bytes,
       natsConnected: () => bus.isConnected,
     });
-    const health = new HealthState();
+    const { health } = frame;
     const streams = new StreamsWatch({ bus, clock, logger, health, metrics }, { created, replicas: nats.replicas });
     const status = () => ({
       ...{ relay_id: relayId, instance: this.#instance, turns_open: lanes.turnsOpen },
@@ -102,31 +106,45 @@ export class Daemon implements Task {
       { clock, logger, metrics, events, lanes, bus, permissions: this.#permissions(laneDeps), ended: signal },
       this.#doorOptions(),
     );
-    const server = new DoorServer(door, this.#settings.listen, aborted(closing.signal));
+    const server = this.#server(frame, door, signal);
+    frame.drainsWith(signal);
     const drain = async (stop: AbortSignal) => {
       await aborted(stop);
-      health.shutDown();
       await this.#drain(lanes, ended);
       await door.idle();
       await this.#flush(outbox);
       closing.abort();
     };
     await runTasks(signal, [
-      { run: (stop) => this.#announce(server, health, stop) },
+      { run: (stop) => this.#announce(server, frame, stop) },
       { run: drain },
-      { run: (stop) => server.run(stop) },
-      { run: () => runTasks(closing.signal, [this.#healthServer(health, base), asTask(bus, logger), outbox]) },
+      // Agents stay connected until their turns have ended, and hear then that the relay goes.
+      { run: () => runTasks(closing.signal, [server, frame, asTask(bus, logger), outbox]) },
       { run: () => answerInstanceCalls(calls, closing.signal) },
       { run: () => streams.run(closing.signal) },
     ]);
   }
 
-  async #announce(server: DoorServer, health: HealthState, signal: AbortSignal): Promise<void> {
-    const address = await server.listening;
-    health.set("", true);
-    const listen = `${address.host}:${address.port}`;
-    this.#deps.logger.info({ action: "serving", listen, instance: this.#instance, pid: process.pid }, "serving");
+  async #announce(server: TrustedServer, frame: DaemonFrame, signal: AbortSignal): Promise<void> {
+    const at = await frame.served(server, { action: "serving", instance: this.#instance });
+    if (at !== undefined) frame.ready();
     await aborted(signal);
+  }
+
+  /** Agents may connect until the relay is asked to stop. */
+  #server({ health, metrics }: DaemonFrame, door: AgentDoor, draining: AbortSignal): TrustedServer {
+    const { listen, allowHosts } = this.#settings;
+    const isOpen = () => {
+      if (draining.aborted) throw new DomainError("unavailable", "the relay is shutting down");
+    };
+    return new TrustedServer(
+      { ...this.#deps, health, metrics },
+      {
+        ...{ listen, tls: undefined, tokens: undefined, services: [], hostCheck: { allowHosts }, plain: door.plain },
+        rules: () => ({ routes: () => {}, gates: [isOpen] }),
+        graceMs: CLOSE_MS,
+      },
+    );
   }
 
   async #drain(lanes: Lanes, ended: AbortController): Promise<void> {
@@ -173,24 +191,13 @@ export class Daemon implements Task {
   }
 
   #doorOptions() {
-    const { relayId, maxMessageBytes, allowHosts, pingIntervalMs, pongTimeoutMs, turns } = this.#settings;
+    const { relayId, maxMessageBytes, pingIntervalMs, pongTimeoutMs, turns } = this.#settings;
     return {
-      ...{ relayId, maxMessageBytes, hostCheck: { allowHosts }, pingIntervalMs, pongTimeoutMs },
+      ...{ relayId, maxMessageBytes, pingIntervalMs, pongTimeoutMs },
       settingsOf: (role: string) => samplingOf(this.#roleOf(role)),
       cwdOf: (role: string) => this.#roleOf(role)?.repo_path ?? "/",
       createTimeoutMs: turns.create_timeout,
     };
-  }
-
-  #healthServer(health: HealthState, metrics: Metrics): Task {
-    const { clock, logger } = this.#deps;
-    const options = { ...this.#settings.healthListen, hostCheck: { allowHosts: this.#settings.allowHosts } };
-    const server = createHealthServer({ clock, logger, health, metrics }, options);
-    server.listening.then(
-      ({ host, port }) => logger.info({ action: "health_served", listen: `${host}:${port}` }, "health served"),
-      () => {}, // `run` throws the same
-    );
-    return server;
   }
 
   #reached(): (point: TurnPoint) => void {

@@ -25,6 +25,8 @@ export interface ServeConfig extends PlaceConfig {
   readonly healthListen: ListenAddress;
   readonly runtime: "local" | "none";
   readonly logLevel: LogLevel;
+  /** Undefined: decisions about callers are not kept. */
+  readonly auditLog: string | undefined;
 }
 
 export interface TokenConfig extends PlaceConfig {
@@ -54,7 +56,7 @@ export function readServe(given: Given<typeof SERVE_FLAGS>, env: Env): ServeConf
   const logLevel = LEVELS.find((known) => known === level);
   if (logLevel === undefined) throw new DomainError("invalid", `--log-level takes ${LEVELS.join(", ")}`);
   return {
-    ...{ ...place, runtime, logLevel },
+    ...{ ...place, runtime, logLevel, auditLog: values["audit-log"] },
     listen: addressOf(values.listen ?? "127.0.0.1:9448", "--listen"),
     healthListen: addressOf(values["health-listen"] ?? "127.0.0.1:9449", "--health-listen"),
   };

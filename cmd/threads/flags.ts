@@ -41,6 +41,10 @@ export const SERVE_FLAGS = {
     ...{ type: "string", value: "WHICH", env: "GT_THREADS_RUNTIME", complete: ["local", "none"] },
     help: "where idle agents are: sidecars of this machine (local), or nowhere (none); default: local",
   },
+  "audit-log": {
+    ...{ type: "string", value: "FILE", env: "GT_THREADS_AUDIT_LOG", complete: "file" },
+    help: "a line for each caller that is let in or refused; default: none",
+  },
   "log-level": {
     ...{ type: "string", value: "LEVEL", env: "GT_THREADS_LOG_LEVEL", complete: LEVELS },
     help: `${LEVELS.join(", ")} (info)`,

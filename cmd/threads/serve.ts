@@ -1,22 +1,22 @@
 import type { Pool } from "pg";
+import { AuditLog } from "../../internal/auth/audit-log.ts";
+import { TrustedServer } from "../../internal/auth/serving/trusted-server.ts";
 import { TokenKeyFiles } from "../../internal/auth/token-key-files.ts";
+import { aborted } from "../../internal/base/abort.ts";
 import { createLogger, type Logger } from "../../internal/base/logger.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import { version } from "../../internal/cli/version.ts";
+import { DaemonFrame } from "../../internal/daemon/daemon-frame.ts";
+import { auditLines } from "../../internal/files/audit-lines.ts";
 import { runtimeFolder } from "../../internal/files/private-folder.ts";
-import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
 import { ThreadsService } from "../../internal/gen/threads/v1/threads_pb.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
-import { HealthState, healthRoutes } from "../../internal/rpc/server/health.ts";
-import { createHealthServer } from "../../internal/rpc/server/health-http.ts";
-import { Metrics } from "../../internal/rpc/server/metrics.ts";
-import { reflectionRoutes } from "../../internal/rpc/server/reflection.ts";
-import { RpcServer } from "../../internal/rpc/server/server.ts";
 import { Calls } from "../../internal/threads/api/calls.ts";
 import { TokenHolds } from "../../internal/threads/api/holds.ts";
-import { MCP_PATHS, McpEndpoint } from "../../internal/threads/api/mcp-endpoint.ts";
-import { threadsGate, threadsRoutes } from "../../internal/threads/api/rpc.ts";
+import { McpEndpoint } from "../../internal/threads/api/mcp-endpoint.ts";
+import { threadsRoutes } from "../../internal/threads/api/rpc.ts";
+import { threadsGate } from "../../internal/threads/api/threads-gate.ts";
 import { type ThreadsIssuer, ThreadsVerifier } from "../../internal/threads/api/verifier.ts";
 import {
   AGENT_TTL_MS,
@@ -39,6 +39,9 @@ import { WakeWorker } from "../../internal/threads/wake/wake-worker.ts";
 import type { WakeWorkerDeps } from "../../internal/threads/wake/wake-worker-deps.ts";
 import type { ServeConfig } from "./config.ts";
 import { databasePlace, openDatabase } from "./database-place.ts";
+
+/** How long calls may continue once they have been told to end. */
+const GRACE_MS = 5000;
 
 /** Serves until it is asked to stop; then calls end, and the own database last. */
 export async function serve(command: ServeConfig, { clock, signal }: CommandContext): Promise<number> {
@@ -95,9 +98,8 @@ async function serveOn(
 
 async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeConfig, ground: Ground): Promise<void> {
   const { clock, logger, signal } = ground;
-  const health = new HealthState();
-  const metrics = new Metrics();
-  metrics.collectProcess();
+  const hostCheck = { allowHosts: [], isFixed: true };
+  const frame = new DaemonFrame({ clock, logger }, { healthListen: command.healthListen, hostCheck });
   const store = new PgStore(pool, DEFAULT_POLICY, () => clock.monotonicMs());
   const changes = new ChangesFeed({ clock, logger, pool, address });
   const keys = new TokenKeyFiles({ clock, logger }, { files: localKeyFiles(command) });
@@ -108,43 +110,34 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
   const limiter = new PostLimiter(() => clock.monotonicMs());
   const service = { store, changes, limiter, clock };
   const calls = new Calls({ service, holds, logger, monotonicMs: () => clock.monotonicMs() });
-  const hostCheck = { allowHosts: [], isFixed: true };
-  const mcp = new McpEndpoint({ calls, verifier, holds, changes, logger, version }, hostCheck);
-  const server = new RpcServer(
-    { clock, logger, health, metrics },
+  const { auditLog } = command;
+  const audit = auditLog === undefined ? undefined : new AuditLog({ clock, write: auditLines(auditLog, ground) });
+  const mcp = new McpEndpoint({ calls, holds, changes, logger, version });
+  const { health, metrics } = frame;
+  const server = new TrustedServer(
+    { clock, logger, health, metrics, ...(audit && { audit }) },
     {
-      ...command.listen,
-      hostCheck,
-      gates: [threadsGate({ verifier, holds })],
-      routes: (router) => {
-        threadsRoutes(calls)(router);
-        healthRoutes(health)(router);
-        reflectionRoutes([ThreadsService, Health])(router);
-      },
-      plain: {
-        route: (path) => (MCP_PATHS.has(path) ? (req, res) => mcp.answer(req, res) : undefined),
-        upgrade: () => undefined,
-      },
+      ...{ listen: command.listen, tls: undefined, tokens: undefined, services: [ThreadsService], hostCheck },
+      plain: { routes: mcp.routes },
+      rules: () => ({ routes: threadsRoutes(calls), gates: [threadsGate({ verifier, holds })] }),
+      graceMs: GRACE_MS,
     },
   );
   signal.addEventListener("abort", () => mcp.close(), { once: true });
-  const healthServer = createHealthServer({ clock, logger, health, metrics }, { ...command.healthListen, hostCheck });
+  frame.drainsWith(signal);
   const ready: Task = {
     run: async (stop) => {
-      const [at] = await Promise.all([server.listening, healthServer.listening]);
+      const [at] = await Promise.all([server.listening, frame.listening]);
       using _announced = announceServer(command.stateDir, {
         ...{ url: urlOf(at), pid: process.pid, workspace: command.workspace },
       });
-      for (const name of ["", ThreadsService.typeName]) health.set(name, true);
-      logger.info({ listen: urlOf(at), workspace: command.workspace, pid: process.pid }, "serving");
-      await new Promise<void>((resolve) => {
-        if (stop.aborted) resolve();
-        else stop.addEventListener("abort", () => resolve(), { once: true });
-      });
+      frame.ready(ThreadsService.typeName);
+      await frame.served(server, { workspace: command.workspace });
+      await aborted(stop);
     },
   };
   const worker = wakeWorker(command, { clock, logger, store, wakes: new PgWakes(pool), changes });
-  await runTasks(signal, [changes, keys, holds, server, healthServer, ready, ...worker]);
+  await runTasks(signal, [changes, keys, holds, server, frame, ready, ...worker]);
 }
 
 function wakeWorker({ runtime, runtimeDir }: ServeConfig, deps: Omit<WakeWorkerDeps, "runtimes">): readonly Task[] {

@@ -20,6 +20,8 @@ export interface DaemonFrameOptions {
   readonly withoutHealth?: string;
   /** The log says that health is served once this is so too. Default: at once. */
   readonly toldAfter?: Promise<unknown>;
+  /** More fields of that log line. */
+  readonly toldWith?: object;
 }
 
 /** Whatever listens. */
@@ -75,9 +77,9 @@ export class DaemonFrame implements Task {
     signal.addEventListener("abort", () => this.health.shutDown(), { once: true });
   }
 
-  /** Logs that `server` serves, once it listens; undefined: it never will. */
-  async served(server: Listening): Promise<ListenAddress | undefined> {
-    return await this.#announced(server, "serving", { pid: process.pid });
+  /** Logs that `server` serves, once it listens, with its address, `pid` and `fields`; undefined: it never will. */
+  async served(server: Listening, fields: object = {}): Promise<ListenAddress | undefined> {
+    return await this.#announced(server, "serving", { pid: process.pid, ...fields });
   }
 
   /** The same for another port of the daemon, with what it serves. */
@@ -87,9 +89,9 @@ export class DaemonFrame implements Task {
 
   /** @throws DomainError `unavailable` when the health port is needed and cannot be listened on */
   async run(signal: AbortSignal): Promise<void> {
-    const { withoutHealth, toldAfter } = this.#options;
+    const { withoutHealth, toldAfter, toldWith } = this.#options;
     const listening = Promise.all([this.#server.listening, toldAfter]).then(([address]) => address);
-    void this.alsoServed({ listening }, "health");
+    void this.alsoServed({ listening }, "health", toldWith);
     try {
       await this.#server.run(signal);
     } catch (err) {

@@ -1,17 +1,15 @@
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Duplex } from "node:stream";
+import type { IncomingMessage } from "node:http";
 import { type WebSocket, WebSocketServer } from "ws";
-import { DomainError } from "../../base/errors.ts";
+import { DomainError, errorText } from "../../base/errors.ts";
 import { Slots } from "../../base/slots.ts";
-import { type HostCheck, hostRefusal } from "../../rpc/server/host-check.ts";
+import type { PlainOptions, Upgrade } from "../../rpc/routes/route.ts";
 import type { Admitted, Lanes } from "../lanes/lanes.ts";
 import { LaneHeld } from "../lanes/registry.ts";
 import type { RelayEvents } from "../lanes/relay-events.ts";
 import type { ChannelEnd } from "../links/channel-end.ts";
 import type { FrameChannel } from "../links/frame-channel.ts";
 import { type LinkDeps, type LinkOptions, makeLink } from "./make-link.ts";
-import { refuseUpgrade } from "./refuse-upgrade.ts";
 import { isRefused, type Refusal, readPlace, type UpgradePlace } from "./upgrade-place.ts";
 import { WebSocketChannel, type WebSocketLimits } from "./web-socket-channel.ts";
 
@@ -24,7 +22,6 @@ export interface AgentDoorDeps extends LinkDeps {
 
 export interface AgentDoorOptions extends WebSocketLimits, LinkOptions {
   readonly maxMessageBytes: number;
-  readonly hostCheck: HostCheck;
 }
 
 /** Lanes that are claimed at the same time; the others wait for their turn. */
@@ -37,6 +34,8 @@ export class AgentDoor {
   readonly #sockets: WebSocketServer;
   readonly #claims = new Slots(CLAIMS_AT_ONCE);
   readonly #serving = new Set<Promise<void>>();
+  /** What is to be echoed to an upgrade. */
+  readonly #subprotocols = new WeakMap<IncomingMessage, string>();
 
   constructor(deps: AgentDoorDeps, options: AgentDoorOptions) {
     this.#deps = deps;
@@ -46,58 +45,49 @@ export class AgentDoor {
       clientTracking: false,
       perMessageDeflate: false,
       maxPayload: options.maxMessageBytes,
-      handleProtocols: (_offered, request) => subprotocolOf.get(request) ?? false,
+      handleProtocols: (_offered, request) => this.#subprotocols.get(request) ?? false,
     });
   }
 
-  /** Answers an upgrade. It never throws. */
-  async onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+  /** For a server with trust, which lets a connection in before it comes here. */
+  get plain(): PlainOptions {
+    const at = { path: "/acp/**", service: "relay.agents" };
+    return {
+      routes: [{ ...at, methods: ["GET", "POST"], handle: (request) => answerTo(placeOf(request)) }],
+      upgrades: [{ ...at, handle: (upgrade, { signal }) => this.#answer(upgrade, signal) }],
+    };
+  }
+
+  /** `over` is aborted when the caller may stay no longer. */
+  async #answer({ req, take }: Upgrade, over: AbortSignal): Promise<Response | undefined> {
     const { logger, metrics } = this.#deps;
-    const place = this.#placeOf(request);
+    const place = readPlace({ url: req.url ?? "", headers: req.headers });
     const connectionId = randomUUID();
     const admitted = isRefused(place) ? place : await this.#admit(place, connectionId);
-    if ("status" in admitted) {
-      metrics.connectionsTotal.inc({ outcome: String(admitted.status) });
-      logger.warn({ action: "agent_refused", status: admitted.status, reason: admitted.reason }, "an agent is refused");
-      return refuseUpgrade(socket, admitted);
+    if (isRefused(place) || "status" in admitted) {
+      const { status, reason } = isRefused(place) ? place : (admitted as Refusal);
+      metrics.connectionsTotal.inc({ outcome: String(status) });
+      logger.warn({ action: "agent_refused", status, reason }, "an agent is refused");
+      return refusal({ status, reason });
     }
-    if (isRefused(place)) return;
-    if (place.subprotocol !== undefined) subprotocolOf.set(request, place.subprotocol);
+    if (place.subprotocol !== undefined) this.#subprotocols.set(req, place.subprotocol);
+    const { socket, head } = take();
     const gone = () => void admitted.abandon().catch(() => {});
-    if (socket.destroyed) return gone();
+    if (socket.destroyed) return void gone();
     socket.once("close", gone);
-    this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
+    this.#sockets.handleUpgrade(req, socket, head, (webSocket) => {
       socket.off("close", gone);
       metrics.connectionsTotal.inc({ outcome: "open" });
-      const served = this.#serve(place, connectionId, admitted, webSocket);
+      const served = this.#serve({ place, connectionId, over }, admitted, webSocket);
       this.#serving.add(served);
       void served.finally(() => this.#serving.delete(served));
     });
+    return undefined;
   }
 
   /** Resolves when no connection is open. */
   async idle(): Promise<void> {
     while (this.#serving.size > 0) await Promise.all(this.#serving);
-  }
-
-  /** Answers what is no upgrade. */
-  onRequest(request: IncomingMessage, response: ServerResponse): void {
-    const place = this.#placeOf(request);
-    const { status, reason } = isRefused(place)
-      ? place
-      : { status: 426, reason: "connect with WebSocket: GET with Upgrade: websocket" };
-    response.writeHead(status, {
-      "content-type": "text/plain; charset=utf-8",
-      ...(status === 426 && { upgrade: "websocket" }),
-    });
-    response.end(`${reason}\n`);
-  }
-
-  #placeOf(request: IncomingMessage): UpgradePlace | Refusal {
-    const { host, origin } = request.headers;
-    const refused = hostRefusal(host, origin, this.#options.hostCheck);
-    if (refused !== undefined) return { status: 403, reason: refused };
-    return readPlace({ url: request.url ?? "", headers: request.headers });
   }
 
   async #admit({ lane, agentId, dialect }: UpgradePlace, connectionId: string): Promise<Admitted | Refusal> {
@@ -112,7 +102,7 @@ export class AgentDoor {
     }
   }
 
-  async #serve(place: UpgradePlace, connectionId: string, admitted: Admitted, socket: WebSocket): Promise<void> {
+  async #serve({ place, connectionId, over }: Arrival, admitted: Admitted, socket: WebSocket): Promise<void> {
     const { lane, agentId } = place;
     const { clock, logger, metrics, events } = this.#deps;
     const channel = new WebSocketChannel(this.#deps, socket);
@@ -122,6 +112,9 @@ export class AgentDoor {
     logger.info({ action: "agent_connected", ...names, dialect: place.dialect }, "an agent is connected");
     events.publish(lane.sessionId, "agent.connected", { agent_id: agentId, role: lane.role, dialect: place.dialect });
     const alive = channel.keepAlive(this.#options);
+    const leave = () => channel.close(...farewell(over.reason));
+    if (over.aborted) leave();
+    else over.addEventListener("abort", leave, { once: true, signal: channel.ended });
     try {
       await admitted.serve(makeLink(this.#deps, this.#options, place, connectionId, channel));
     } catch (err) {
@@ -139,8 +132,38 @@ export class AgentDoor {
   }
 }
 
-/** What is to be echoed to an upgrade. */
-const subprotocolOf = new WeakMap<IncomingMessage, string>();
+interface Arrival {
+  readonly place: UpgradePlace;
+  readonly connectionId: string;
+  readonly over: AbortSignal;
+}
+
+function placeOf({ url, headers }: Request): UpgradePlace | Refusal {
+  const { pathname, search } = new URL(url);
+  return readPlace({ url: pathname + search, headers: Object.fromEntries(headers) });
+}
+
+/** What is answered to a request that is no upgrade. */
+function answerTo(place: UpgradePlace | Refusal): Response {
+  if (isRefused(place)) return refusal(place);
+  return refusal({ status: 426, reason: "connect with WebSocket: GET with Upgrade: websocket" });
+}
+
+function refusal({ status, reason }: Refusal): Response {
+  const headers = {
+    "content-type": "text/plain; charset=utf-8",
+    ...(status === 426 && { upgrade: "websocket" }),
+    ...((status === 429 || status === 503) && { "retry-after": "1" }),
+  };
+  return new Response(`${reason}\n`, { status, headers });
+}
+
+/** Code and reason of a close, by why the connection may stay no longer. */
+function farewell(why: unknown): [number, string] {
+  const kind = why instanceof DomainError ? why.kind : "unavailable";
+  if (kind === "unauthenticated") return [4401, errorText(why).slice(0, 100)];
+  return kind === "denied" ? [4403, errorText(why).slice(0, 100)] : [1001, "the relay is shutting down"];
+}
 
 function ended({ ended: signal }: FrameChannel): Promise<void> {
   return new Promise((resolve) => {
@@ -157,6 +180,8 @@ const REASONS: ReadonlyMap<number, string> = new Map([
   [1009, "too_large"],
   [4001, "superseded"],
   [4400, "invalid_frames"],
+  [4401, "unauthenticated"],
+  [4403, "denied"],
   [4408, "no_pong"],
 ]);
 

@@ -52,7 +52,7 @@ export async function answerRoute(
   } catch (err) {
     if (closed.signal.aborted || isHangUp(err)) return;
     if (res.headersSent) return void res.destroy();
-    const refusal = refusalOf(err, `${service}/${method}`, guard.logger, route.refusalHeaders);
+    const refusal = refusalOf(err, { place: route, url, name: `${service}/${method}` }, guard.logger);
     await write(res, new Response(Buffer.from(refusal.body), refusal), undefined);
   }
 }

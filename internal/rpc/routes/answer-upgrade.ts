@@ -33,17 +33,20 @@ export async function answerUpgrade(
     isTaken = true;
     return { socket, head };
   };
+  const url = `http://${authorityOf(req)}${req.url ?? ""}`;
   try {
-    if (!URL.canParse(`http://${authorityOf(req)}`)) throw new DomainError("invalid", "the request names no host");
-    const url = `http://${authorityOf(req)}${req.url ?? ""}`;
+    if (!URL.canParse(url)) throw new DomainError("invalid", "the request names no host");
     const context = await guard.admit(req, { ...name, url, header: headersOf(req), abort, onClosed });
     if (context === undefined) throw new DomainError("exhausted", "too many calls at a time");
     void cutAfterEnd(clock, abort.signal, closed.signal, () => socket.destroy());
-    await route.handle({ req, take }, context);
-    if (!isTaken) throw new DomainError("not-found", "there is nothing here");
+    const unwanted = await route.handle({ req, take }, context);
+    if (isTaken) return;
+    if (unwanted === undefined) throw new DomainError("not-found", "there is nothing here");
+    const headers = Object.fromEntries(unwanted.headers);
+    refuseUpgrade(socket, { status: unwanted.status, headers, body: await unwanted.bytes() });
   } catch (err) {
     if (closed.signal.aborted) return;
-    const refusal = refusalOf(err, `${service}/${name.method}`, guard.logger, route.refusalHeaders);
+    const refusal = refusalOf(err, { place: route, url, name: `${service}/${name.method}` }, guard.logger);
     if (isTaken) socket.destroy();
     else refuseUpgrade(socket, refusal);
   }

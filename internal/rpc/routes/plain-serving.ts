@@ -20,6 +20,7 @@ export function plainServing(clock: Clock, { routes = [], upgrades = [] }: Plain
 
 function isAt({ path }: Place, asked: string): boolean {
   if (path === asked) return true;
+  if (path.endsWith("/**")) return asked.startsWith(path.slice(0, -2));
   const [wanted, found] = [path.split("/"), asked.split("/")];
   return (
     wanted.length === found.length && wanted.every((part, i) => part === found[i] || (part === "*" && found[i] !== ""))

@@ -3,6 +3,7 @@ import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { connectErrorOf, domainErrorOf, withErrorInfo } from "../common/errors.ts";
+import type { Place } from "./route.ts";
 
 /** The answer of a call that failed, as Connect's unary errors have it. */
 export interface Refusal {
@@ -11,10 +12,15 @@ export interface Refusal {
   readonly body: Uint8Array;
 }
 
-type HeadersOf = ((refusal: DomainError) => Readonly<Record<string, string>>) | undefined;
+/** The call that was refused: where it went, and its name in the log. */
+interface Refused {
+  readonly place: Place;
+  readonly url: string;
+  readonly name: string;
+}
 
 /** What is answered for anything that was thrown. Anything but an error for callers is a bug: logged, `internal`. */
-export function refusalOf(err: unknown, name: string, logger: Logger, headersOf: HeadersOf): Refusal {
+export function refusalOf(err: unknown, { place, url, name }: Refused, logger: Logger): Refusal {
   const error = withErrorInfo(errorOf(err, name, logger));
   const meant = domainErrorOf(error);
   return {
@@ -22,9 +28,12 @@ export function refusalOf(err: unknown, name: string, logger: Logger, headersOf:
     headers: {
       "content-type": "application/json",
       "cache-control": "no-store",
-      ...(meant instanceof DomainError && headersOf?.(meant)),
+      ...(meant instanceof DomainError && place.refusalHeaders?.(meant, url)),
     },
-    body: errorToJsonBytes(error, undefined),
+    body:
+      meant instanceof DomainError && place.refusalBody !== undefined
+        ? Buffer.from(`${JSON.stringify(place.refusalBody(meant))}\n`)
+        : errorToJsonBytes(error, undefined),
   };
 }
 

@@ -4,19 +4,18 @@ import { bearerOf } from "../../auth/bearer.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { parseStrictJson } from "../../base/strict-json.ts";
-import type { ServerRequest, ServerResponse12 } from "../../rpc/port/request.ts";
-import { type HostCheck, hostRefusal } from "../../rpc/server/host-check.ts";
+import type { Place, Route } from "../../rpc/routes/route.ts";
+import { authorizationKey, type CallContext } from "../../rpc/server/call-facts.ts";
 import type { Changes } from "../domain/changes.ts";
 import { type Calls, errorBody } from "./calls.ts";
 import { correlationIdOf } from "./correlation.ts";
 import type { TokenHolds } from "./holds.ts";
 import { mcpServer } from "./mcp-server.ts";
-import { authorityOf, closedSignal, readBody, send, sendResponse } from "./node-http.ts";
-import type { Proof, ThreadsVerifier } from "./verifier.ts";
+import { MCP_SERVICE, proofOf } from "./threads-gate.ts";
+import type { Proof } from "./verifier.ts";
 
 export interface McpDeps {
   readonly calls: Calls;
-  readonly verifier: ThreadsVerifier;
   readonly holds: TokenHolds;
   readonly changes: Changes;
   readonly logger: Logger;
@@ -25,13 +24,11 @@ export interface McpDeps {
 
 const PATH = "/v1/mcp";
 const WELL_KNOWN = "/.well-known/oauth-protected-resource/v1/mcp";
-
-/** What this endpoint answers. */
-export const MCP_PATHS: ReadonlySet<string> = new Set([PATH, WELL_KNOWN]);
-
 const MAX_BODY = 512 * 1024;
 const MAX_HANDLERS = 2000;
 const MAX_STREAMS = 16;
+/** The SDK's handler answers those that it does not know. */
+const METHODS = ["POST", "GET", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"];
 
 interface Handler {
   readonly mcp: McpHttpHandler;
@@ -43,37 +40,22 @@ interface Handler {
  */
 export class McpEndpoint {
   readonly #deps: McpDeps;
-  readonly #hostCheck: HostCheck;
   readonly #handlers = new Map<string, Handler>();
 
-  constructor(deps: McpDeps, hostCheck: HostCheck) {
+  constructor(deps: McpDeps) {
     this.#deps = deps;
-    this.#hostCheck = hostCheck;
   }
 
-  /** Answers a request that is no RPC. */
-  async answer(req: ServerRequest, res: ServerResponse12): Promise<void> {
-    const path = req.url?.split("?", 1)[0] ?? "";
-    if (path !== PATH && path !== WELL_KNOWN) return send(res, 404, { error: "not found" });
-    const refusal = hostRefusal(authorityOf(req), originOf(req), this.#hostCheck);
-    if (refusal !== undefined) return send(res, 403, { error: refusal });
-    if (path === WELL_KNOWN) {
-      const resource = `http://${authorityOf(req)}${PATH}`;
-      return send(res, 200, { resource, bearer_methods_supported: ["header"] });
-    }
-    let proof: Proof;
-    let token: string;
-    try {
-      token = bearerOf(authorizationOf(req));
-      proof = this.#deps.verifier.verify(token);
-      this.#deps.holds.check(proof);
-    } catch (err) {
-      if (!(err instanceof DomainError)) throw err;
-      const known = new DomainError("unauthenticated", err.message, { fields: { code: "UNAUTHORIZED" } });
-      const challenge = `Bearer resource_metadata="http://${authorityOf(req)}${WELL_KNOWN}", error="invalid_token"`;
-      return send(res, 401, errorBody(known), { "www-authenticate": challenge });
-    }
-    await this.#serve(req, res, proof, token);
+  /** `/v1/mcp` for those whose token counts, and who may ask where to get one. */
+  get routes(): readonly Route[] {
+    const told = { service: "threads.oauth", path: WELL_KNOWN, methods: ["GET"] };
+    return [
+      { ...REFUSALS, ...told, handle: ({ url }) => json(200, resourceAt(url)) },
+      {
+        ...{ ...REFUSALS, service: MCP_SERVICE, path: PATH, methods: METHODS, maxBodyBytes: MAX_BODY },
+        handle: (request, call) => this.#answer(request, call),
+      },
+    ];
   }
 
   /** Ends all streams. */
@@ -81,25 +63,20 @@ export class McpEndpoint {
     for (const { end } of [...this.#handlers.values()]) end();
   }
 
-  async #serve(req: ServerRequest, res: ServerResponse12, proof: Proof, token: string): Promise<void> {
-    const signal = closedSignal(req, res);
-    const init: RequestInit = { method: req.method ?? "GET", headers: headersOf(req), signal };
-    let parsedBody: unknown;
-    if (req.method === "POST") {
-      const body = await readBody(req, MAX_BODY);
-      if (body === undefined) return send(res, 413, { error: `the body is larger than ${MAX_BODY} bytes` });
-      try {
-        parsedBody = parseStrictJson(new TextDecoder("utf-8", { fatal: true }).decode(body));
-      } catch {
-        const error = { code: -32_700, message: "the body is not JSON, or an object has a duplicate key" };
-        return send(res, 400, { jsonrpc: "2.0", id: null, error });
-      }
-      init.body = new Uint8Array(body);
+  async #answer(request: Request, call: CallContext): Promise<Response> {
+    const { url, method, signal } = request;
+    const headers = new Headers(request.headers);
+    headers.delete("authorization");
+    const { mcp } = this.#handlerOf(proofOf(call.values), bearerOf(call.values.get(authorizationKey)));
+    if (method !== "POST") return await mcp.fetch(new Request(url, { method, headers, signal }));
+    const body = await bodyOf(request);
+    if (body === undefined) return json(413, { error: `the body is larger than ${MAX_BODY} bytes` });
+    const parsed = parsedOf(body);
+    if (parsed === undefined) {
+      const error = { code: -32_700, message: "the body is not JSON, or an object has a duplicate key" };
+      return json(400, { jsonrpc: "2.0", id: null, error });
     }
-    const request = new Request(`http://${authorityOf(req)}${req.url ?? ""}`, init);
-    const { mcp } = this.#handlerOf(proof, token);
-    const response = await mcp.fetch(request, parsedBody === undefined ? {} : { parsedBody });
-    await sendResponse(res, response, signal);
+    return await mcp.fetch(new Request(url, { method, headers, signal, body }), parsed);
   }
 
   #handlerOf(proof: Proof, token: string): Handler {
@@ -151,19 +128,38 @@ export class McpEndpoint {
   }
 }
 
-function headersOf({ headers }: ServerRequest): Headers {
-  const all = new Headers();
-  for (const [name, value] of Object.entries(headers)) {
-    if (name.startsWith(":") || name === "authorization" || value === undefined) continue;
-    for (const one of [value].flat()) all.append(name, one);
+/** How a caller that is refused is answered: with a code of ours, and with where its kind of token is described. */
+const REFUSALS: Pick<Place, "refusalHeaders" | "refusalBody"> = {
+  refusalHeaders: (refusal, url) =>
+    refusal.kind === "unauthenticated"
+      ? { "www-authenticate": `Bearer resource_metadata="${new URL(WELL_KNOWN, url)}", error="invalid_token"` }
+      : {},
+  refusalBody: errorBody,
+};
+
+function resourceAt(url: string) {
+  return { resource: String(new URL(PATH, url)), bearer_methods_supported: ["header"] };
+}
+
+/** Undefined: it is too large. */
+async function bodyOf(request: Request): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  try {
+    return new Uint8Array(await request.arrayBuffer());
+  } catch (err) {
+    if (err instanceof DomainError && err.kind === "exhausted") return undefined;
+    throw err;
   }
-  return all;
 }
 
-function authorizationOf({ rawHeaders }: ServerRequest): readonly string[] {
-  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === "authorization");
+/** Undefined: it is no JSON that every reader takes for the same. */
+function parsedOf(body: Uint8Array<ArrayBuffer>): { readonly parsedBody: unknown } | undefined {
+  try {
+    return { parsedBody: parseStrictJson(new TextDecoder("utf-8", { fatal: true }).decode(body)) };
+  } catch {
+    return undefined;
+  }
 }
 
-function originOf({ headers }: ServerRequest): string | undefined {
-  return typeof headers["origin"] === "string" ? headers["origin"] : undefined;
+function json(status: number, body: object): Response {
+  return Response.json(body, { status, headers: { "cache-control": "no-store" } });
 }

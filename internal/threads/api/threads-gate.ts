@@ -1,0 +1,47 @@
+import { type ContextKey, type ContextValues, createContextKey } from "@connectrpc/connect";
+import { bearerOf } from "../../auth/bearer.ts";
+import { DomainError } from "../../base/errors.ts";
+import { ThreadsService } from "../../gen/threads/v1/threads_pb.ts";
+import { authorizationKey, type CallContext, endCallKey } from "../../rpc/server/call-facts.ts";
+import { threadsError } from "../domain/faults.ts";
+import type { TokenHolds } from "./holds.ts";
+import type { Proof, ThreadsVerifier } from "./verifier.ts";
+
+/** What gates and the audit log know `/v1/mcp` by. */
+export const MCP_SERVICE = "threads.mcp";
+
+const proofKey: ContextKey<Proof | undefined> = createContextKey<Proof | undefined>(undefined, {
+  description: "what the token of a call proves",
+});
+
+/**
+ * Verifies the token of every call of ThreadsService and of MCP before its body is read. A stream ends with its token;
+ * a call of MCP is told so by the operation or the stream that it is.
+ */
+export function threadsGate(deps: { readonly verifier: ThreadsVerifier; readonly holds: TokenHolds }) {
+  return (context: CallContext): void => {
+    const { typeName } = context.service;
+    if (typeName !== ThreadsService.typeName && typeName !== MCP_SERVICE) return;
+    let text: string;
+    try {
+      text = bearerOf(context.values.get(authorizationKey));
+    } catch (err) {
+      if (!(err instanceof DomainError)) throw err;
+      throw threadsError("UNAUTHORIZED", err.message);
+    }
+    const proof = deps.verifier.verify(text);
+    deps.holds.check(proof);
+    context.values.set(proofKey, proof);
+    const end = context.values.get(endCallKey);
+    if (typeName === MCP_SERVICE || context.method.methodKind === "unary" || end === undefined) return;
+    const held = deps.holds.hold(proof, end);
+    context.signal.addEventListener("abort", () => held[Symbol.dispose](), { once: true });
+  };
+}
+
+/** What the token of a call proves. */
+export function proofOf(values: ContextValues): Proof {
+  const proof = values.get(proofKey);
+  if (proof === undefined) throw threadsError("UNAUTHORIZED", "the call has no token");
+  return proof;
+}
