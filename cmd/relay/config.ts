@@ -1,9 +1,19 @@
 import { DomainError } from "../../internal/base/errors.ts";
 import type { LogLevel } from "../../internal/base/logger.ts";
-import { parseFlags } from "../../internal/cli/flags.ts";
-import { nearestName } from "../../internal/cli/nearest-name.ts";
+import { noArguments, takeArguments } from "../../internal/cli/command/arguments.ts";
+import type { Given } from "../../internal/cli/command/command.ts";
 import { isName } from "../../internal/relay/nats/subjects.ts";
 import { parseListenAddress } from "../../internal/rpc/port/parse-address.ts";
+import {
+  type DEAD_FLAGS,
+  type DIAL_FLAGS,
+  LEVELS,
+  type NATS_FLAGS,
+  type RESULTS_FLAGS,
+  type SEND_FLAGS,
+  type SERVE_FLAGS,
+  type STATUS_FLAGS,
+} from "./flags.ts";
 import { MOST_MESSAGE_BYTES } from "./schema.ts";
 import { secondsMs } from "./seconds.ts";
 
@@ -28,7 +38,6 @@ export interface Address {
 
 /** What flags and environment say; undefined: the file decides. Times in ms. */
 export interface ServeCommand {
-  readonly type: "serve" | "check";
   readonly nats: NatsFlags;
   readonly listen: Address | undefined;
   readonly portOfEnvironment: number | undefined;
@@ -44,7 +53,6 @@ export interface ServeCommand {
 }
 
 export interface SendCommand {
-  readonly type: "send";
   readonly nats: NatsFlags;
   readonly sessionId: string;
   readonly role: string;
@@ -61,7 +69,6 @@ export interface SendCommand {
 }
 
 export interface ResultsCommand {
-  readonly type: "results";
   readonly nats: NatsFlags;
   readonly sessionId: string;
   readonly role: string | undefined;
@@ -70,7 +77,6 @@ export interface ResultsCommand {
 }
 
 export interface DeadCommand {
-  readonly type: "dead";
   readonly nats: NatsFlags;
   readonly action: "ls" | "show" | "requeue" | "drop";
   readonly sessionId: string | undefined;
@@ -79,7 +85,6 @@ export interface DeadCommand {
 }
 
 export interface DialCommand {
-  readonly type: "dial";
   readonly server: string;
   readonly sessionId: string;
   readonly role: string;
@@ -89,77 +94,15 @@ export interface DialCommand {
   readonly env: Env;
 }
 
-export type Command =
-  | { readonly type: "help" | "version" }
-  | ServeCommand
-  | SendCommand
-  | ResultsCommand
-  | DeadCommand
-  | DialCommand
-  | { readonly type: "status"; readonly nats: NatsFlags; readonly json: boolean };
-
-const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
-const WORDS = ["serve", "check", "send", "results", "status", "dead", "dial", "help", "version"] as const;
-const ACTIONS = ["ls", "show", "requeue", "drop"] as const;
-const common = {
-  config: { type: "string", short: "c" },
-  "nats-url": { type: "string", env: "OUROCODUS_NATS_URL" },
-  "stream-prefix": { type: "string" },
-} as const;
-
-const serveSpecs = {
-  ...common,
-  listen: { type: "string" },
-  "health-listen": { type: "string" },
-  "relay-id": { type: "string" },
-  "ping-interval": { type: "string", env: "OUROCODUS_PING_INTERVAL" },
-  "pong-timeout": { type: "string", env: "OUROCODUS_PONG_TIMEOUT" },
-  "max-message-bytes": { type: "number" },
-  "insecure-plaintext": { type: "boolean" },
-  "allow-host": { type: "list" },
-  "log-level": { type: "string" },
-} as const;
-
-const sendSpecs = {
-  ...common,
-  session: { type: "string" },
-  role: { type: "string" },
-  id: { type: "string" },
-  requirement: { type: "list" },
-  "tool-result": { type: "string" },
-  continue: { type: "boolean" },
-  wait: { type: "boolean" },
-  timeout: { type: "duration" },
-  follow: { type: "boolean" },
-  json: { type: "boolean" },
-} as const;
-
-const dialSpecs = {
-  server: { type: "string" },
-  session: { type: "string" },
-  role: { type: "string" },
-  "agent-id": { type: "string" },
-} as const;
-
-/**
- * The command from the line and the environment.
- * @throws DomainError `invalid`, naming the flag
- */
-export function readConfig(argv: readonly string[], env: Env): Command {
-  const first = argv[0] ?? "";
-  const word = first === "" || first.startsWith("-") ? "serve" : WORDS.find((name) => name === first);
-  if (word === undefined) throw unknownCommand(first);
-  if (word === "help" || word === "version") return { type: word };
-  const line = word === first ? argv.slice(1) : argv;
-  if (word === "serve" || word === "check") return readServe(word, line, env);
-  if (word === "dial") return readDial(line, env);
-  return readClient(word, line, env);
+export interface StatusCommand {
+  readonly nats: NatsFlags;
+  readonly json: boolean;
 }
 
-function readServe(type: "serve" | "check", argv: readonly string[], env: Env): Command {
-  const { ask, values, positionals, rest = [] } = parseFlags(serveSpecs, argv, env);
-  if (ask !== undefined) return { type: ask };
-  refuseMore([...positionals, ...rest]);
+/** Flags and environment of `relay` and `relay check`. @throws DomainError `invalid`, naming the flag */
+export function readServe(call: string, given: Given<typeof SERVE_FLAGS>, env: Env): ServeCommand {
+  noArguments(call, given);
+  const { values } = given;
   const port = env["OUROCODUS_RELAY_PORT"];
   const address = (flag: string, text: string | undefined) => (text === undefined ? undefined : addressOf(flag, text));
   const seconds = (flag: string, text: string | undefined) => (text === undefined ? undefined : secondsMs(flag, text));
@@ -168,8 +111,7 @@ function readServe(type: "serve" | "check", argv: readonly string[], env: Env): 
     throw invalid(`--max-message-bytes is from 1024 to ${MOST_MESSAGE_BYTES}, not ${maxMessageBytes}`);
   }
   return {
-    type,
-    nats: natsOf(values),
+    nats: readNats(given),
     listen: address("--listen", values.listen),
     portOfEnvironment: port ? addressOf("OUROCODUS_RELAY_PORT", `127.0.0.1:${port}`).port : undefined,
     healthListen: address("--health-listen", values["health-listen"]),
@@ -183,38 +125,49 @@ function readServe(type: "serve" | "check", argv: readonly string[], env: Env): 
   };
 }
 
-function readClient(word: "send" | "results" | "status" | "dead", argv: readonly string[], env: Env): Command {
-  const { ask, values, positionals, rest = [] } = parseFlags(sendSpecs, argv, env);
-  if (ask !== undefined) return { type: ask };
-  const words = [...positionals, ...rest];
-  const nats = natsOf(values);
-  const sessionId = nameOf("--session", values.session);
-  const role = nameOf("--role", values.role);
-  switch (word) {
-    case "status":
-      refuseMore(words);
-      return { type: word, nats, json: values.json ?? false };
-    case "dead":
-      return deadOf(words, nats, sessionId);
-    case "results":
-      refuseMore(words);
-      return {
-        ...{ type: word, nats, role, id: values.id, follow: values.follow ?? false },
-        sessionId: needed("--session", sessionId),
-      };
-    case "send":
-      return {
-        ...{ type: word, nats, id: values.id, task: words.join(" "), requirements: values.requirement ?? [] },
-        ...{ sessionId: needed("--session", sessionId), role: needed("--role", role), toolId: values["tool-result"] },
-        ...{ continues: values.continue ?? false, wait: values.wait ?? false, timeoutMs: values.timeout ?? 1_800_000 },
-      };
-  }
+/** @throws DomainError `invalid`, naming the flag */
+export function readStatus(given: Given<typeof STATUS_FLAGS>): StatusCommand {
+  noArguments("relay status", given);
+  return { nats: readNats(given), json: given.values.json ?? false };
 }
 
-function readDial(argv: readonly string[], env: Env): Command {
-  const { ask, values, positionals, rest = [] } = parseFlags(dialSpecs, argv, env);
-  if (ask !== undefined) return { type: ask };
-  refuseMore(positionals);
+/** `action` is the word on the line. @throws DomainError `invalid`, naming the flag or argument */
+export function readDead(action: DeadCommand["action"], given: Given<typeof DEAD_FLAGS>): DeadCommand {
+  const call = `relay dead ${action}`;
+  const [number = "0"] = takeArguments(call, given.positionals, action === "ls" ? [] : ["number"]);
+  const seq = Number(number);
+  if (action !== "ls" && !(Number.isSafeInteger(seq) && seq > 0)) {
+    throw invalid(`dead ${action} takes a number that dead ls shows, not ${JSON.stringify(number)}`);
+  }
+  return { nats: readNats(given), action, sessionId: nameOf("--session", given.values.session), seq };
+}
+
+/** @throws DomainError `invalid`, naming the flag */
+export function readResults(given: Given<typeof RESULTS_FLAGS>): ResultsCommand {
+  noArguments("relay results", given);
+  const { session, role, id, follow = false } = given.values;
+  return {
+    ...{ nats: readNats(given), role: nameOf("--role", role), id, follow },
+    sessionId: needed("--session", nameOf("--session", session)),
+  };
+}
+
+/** @throws DomainError `invalid`, naming the flag */
+export function readSend(given: Given<typeof SEND_FLAGS>): SendCommand {
+  const { values, positionals, rest = [] } = given;
+  return {
+    ...{ nats: readNats(given), id: values.id, requirements: values.requirement ?? [] },
+    task: [...positionals, ...rest].join(" "),
+    sessionId: needed("--session", nameOf("--session", values.session)),
+    role: needed("--role", nameOf("--role", values.role)),
+    ...{ toolId: values["tool-result"], continues: values.continue ?? false, wait: values.wait ?? false },
+    timeoutMs: values.timeout ?? 1_800_000,
+  };
+}
+
+/** @throws DomainError `invalid`, naming the flag */
+export function readDial({ values, positionals, rest = [] }: Given<typeof DIAL_FLAGS>, env: Env): DialCommand {
+  noArguments("relay dial", { positionals });
   const [program, ...args] = rest;
   if (program === undefined) throw invalid("the agent's command is missing", "relay dial … -- COMMAND");
   const server = needed("--server", values.server).replace(/^http/, "ws");
@@ -222,28 +175,15 @@ function readDial(argv: readonly string[], env: Env): Command {
     throw invalid(`--server is a URL such as ws://127.0.0.1:8080, not ${JSON.stringify(server)}`);
   }
   return {
-    ...{ type: "dial", server: server.replace(/\/$/, ""), command: [program, ...args], env },
+    ...{ server: server.replace(/\/$/, ""), command: [program, ...args], env },
     sessionId: needed("--session", nameOf("--session", values.session)),
     role: needed("--role", nameOf("--role", values.role)),
     agentId: needed("--agent-id", nameOf("--agent-id", values["agent-id"])),
   };
 }
 
-function deadOf(words: readonly string[], nats: NatsFlags, sessionId: string | undefined): DeadCommand {
-  const [word = "ls", number, ...more] = words;
-  const action = ACTIONS.find((name) => name === word);
-  if (action === undefined) throw invalid(`dead takes ${ACTIONS.join(", ")}, not ${JSON.stringify(word)}`);
-  refuseMore(action === "ls" && number !== undefined ? [number] : more);
-  const seq = Number(number ?? 0);
-  if (action !== "ls" && !(Number.isSafeInteger(seq) && seq > 0)) throw invalid(`dead ${action} needs a number`);
-  return { type: "dead", nats, action, sessionId, seq };
-}
-
-function natsOf(values: {
-  readonly config?: string;
-  readonly "nats-url"?: string;
-  readonly "stream-prefix"?: string;
-}): NatsFlags {
+/** How a command for people reaches NATS. @throws DomainError `invalid`, naming the flag */
+function readNats({ values }: Pick<Given<typeof NATS_FLAGS>, "values">): NatsFlags {
   const { config, "nats-url": url, "stream-prefix": prefix } = values;
   if (prefix !== undefined && !isName(prefix)) throw invalid("--stream-prefix has letters, digits, _ and -");
   return {
@@ -269,21 +209,10 @@ function needed(flag: string, name: string | undefined): string {
   return name;
 }
 
-function refuseMore([word]: readonly string[]): void {
-  if (word !== undefined) throw invalid(`unexpected argument ${JSON.stringify(word)}`);
-}
-
 function levelOf(word: string): LogLevel {
   const level = LEVELS.find((known) => known === word);
-  if (level === undefined) throw invalid(`--log-level takes ${LEVELS.join(", ")}, not ${JSON.stringify(word)}`);
-  return level;
-}
-
-function unknownCommand(word: string): DomainError {
-  const near = nearestName(word, WORDS);
-  return near === undefined
-    ? invalid(`unknown command ${JSON.stringify(word)}`)
-    : invalid(`unknown command ${JSON.stringify(word)}`, `did you mean ${near}?`);
+  if (level !== undefined) return level;
+  throw invalid(`--log-level takes ${LEVELS.join(", ")}, not ${JSON.stringify(word)}`);
 }
 
 function invalid(message: string, hint = "relay --help shows the commands and flags"): DomainError {

@@ -1,11 +1,11 @@
 import { createLogger } from "../../internal/base/logger.ts";
-import type { MainContext } from "../../internal/cli/run-main.ts";
+import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import type { ServeCommand } from "./config.ts";
 import { Daemon } from "./daemon.ts";
 import { openSettings } from "./settings.ts";
 
 /** Serves until the signal. 0: drained; 7: turns were handed back at the drain's deadline. */
-export async function serve(command: ServeCommand, { clock, signal }: MainContext): Promise<number> {
+export async function serve(command: ServeCommand, { clock, signal }: CommandContext): Promise<number> {
   const { settings, findings } = openSettings(command);
   findings.assertUsable();
   const logger = createLogger("relay", settings.logLevel, { component: "relay" });

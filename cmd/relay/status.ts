@@ -1,7 +1,7 @@
 import { printable } from "../../internal/base/printable-text.ts";
 import type { ConnectionFacts } from "../../internal/relay/lanes/registry.ts";
 import { subjects } from "../../internal/relay/nats/subjects.ts";
-import type { NatsFlags } from "./config.ts";
+import type { StatusCommand } from "./config.ts";
 import { type Printing, withBus } from "./open-bus.ts";
 
 interface ReplicaStatus {
@@ -15,10 +15,7 @@ interface ReplicaStatus {
 const WAIT_MS = 1000;
 
 /** Prints what every relay says of its connections. */
-export function status(
-  { nats, json }: { readonly nats: NatsFlags; readonly json: boolean },
-  printing: Printing,
-): Promise<number> {
+export function status({ nats, json }: StatusCommand, printing: Printing): Promise<number> {
   const { out } = printing;
   return withBus(nats, printing, async (bus) => {
     const replicas: ReplicaStatus[] = [];

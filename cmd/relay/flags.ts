@@ -1,0 +1,78 @@
+import type { LogLevel } from "../../internal/base/logger.ts";
+import type { CommandFlags } from "../../internal/cli/command/command.ts";
+
+export const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
+
+/** Of every command that speaks to NATS; each is over its environment variable, over the file. */
+export const NATS_FLAGS = {
+  config: {
+    ...{ type: "string", short: "c", value: "FILE", complete: "file" },
+    help: "the configuration (relay.yaml of this folder, if it is there)",
+  },
+  "nats-url": {
+    ...{ type: "string", value: "URL", env: "OUROCODUS_NATS_URL" },
+    help: "NATS, with JetStream (nats://127.0.0.1:4222)",
+  },
+  "stream-prefix": { type: "string", value: "NAME", help: "what the names of the streams begin with (RELAY)" },
+} as const satisfies CommandFlags;
+
+export const SERVE_FLAGS = {
+  ...NATS_FLAGS,
+  listen: {
+    ...{ type: "string", value: "HOST:PORT" },
+    help: "for agents (127.0.0.1:8080; OUROCODUS_RELAY_PORT sets the port)",
+  },
+  "health-listen": { type: "string", value: "HOST:PORT", help: "/livez, /readyz, /metrics (127.0.0.1:8081)" },
+  "relay-id": { type: "string", value: "NAME", help: "in the first frame (relay_main)" },
+  "ping-interval": {
+    ...{ type: "string", value: "SECONDS", env: "OUROCODUS_PING_INTERVAL" },
+    help: "between pings to an agent (30)",
+  },
+  "pong-timeout": {
+    ...{ type: "string", value: "SECONDS", env: "OUROCODUS_PONG_TIMEOUT" },
+    help: "until an agent without a pong is gone (10)",
+  },
+  "max-message-bytes": { type: "number", value: "N", help: "of work and of a frame (524288)" },
+  "insecure-plaintext": { type: "boolean", help: "another address than loopback, without TLS" },
+  "allow-host": { type: "list", value: "NAME", help: "a host name that may be in Host and Origin; repeatable" },
+  "log-level": { type: "string", value: "LEVEL", help: `${LEVELS.join(", ")} (info)`, complete: LEVELS },
+} as const satisfies CommandFlags;
+
+const LANE_FLAGS = {
+  session: { type: "string", value: "S", help: "the session" },
+  role: { type: "string", value: "R", help: "the role in it" },
+} as const satisfies CommandFlags;
+
+export const SEND_FLAGS = {
+  ...LANE_FLAGS,
+  id: { type: "string", value: "ID", help: "of the work (a new one)" },
+  requirement: { type: "list", value: "TEXT", help: "what the answer has to meet; repeatable" },
+  "tool-result": { type: "string", value: "TOOL_ID", help: "TASK is the result of this tool" },
+  continue: { type: "boolean", help: "go on with the conversation of the lane" },
+  wait: { type: "boolean", help: "print the results until the last one" },
+  timeout: { type: "duration", value: "TIME", help: "how long to wait for them (30m)" },
+  ...NATS_FLAGS,
+} as const satisfies CommandFlags;
+
+export const RESULTS_FLAGS = {
+  ...LANE_FLAGS,
+  id: { type: "string", value: "ID", help: "only those of this work" },
+  follow: { type: "boolean", help: "go on with results that come" },
+  ...NATS_FLAGS,
+} as const satisfies CommandFlags;
+
+export const STATUS_FLAGS = {
+  json: { type: "boolean", help: "print what the relays answer, as JSON" },
+  ...NATS_FLAGS,
+} as const satisfies CommandFlags;
+
+export const DEAD_FLAGS = {
+  session: { type: "string", value: "S", help: "only of this session" },
+  ...NATS_FLAGS,
+} as const satisfies CommandFlags;
+
+export const DIAL_FLAGS = {
+  server: { type: "string", value: "URL", help: "the relay, e.g. ws://127.0.0.1:8080" },
+  ...LANE_FLAGS,
+  "agent-id": { type: "string", value: "A", help: "the agent's own name" },
+} as const satisfies CommandFlags;

@@ -1,0 +1,167 @@
+import type { Command, CommandNode, Program } from "../../internal/cli/command/command.ts";
+import { unknownCommand } from "../../internal/cli/command/unknown-word.ts";
+import { reportConfig, withFaultLines } from "../../internal/config/report-config.ts";
+import { type DeadCommand, readDead, readDial, readResults, readSend, readServe, readStatus } from "./config.ts";
+import { DEAD_FLAGS, DIAL_FLAGS, RESULTS_FLAGS, SEND_FLAGS, SERVE_FLAGS, STATUS_FLAGS } from "./flags.ts";
+
+const EXIT_CODES = `Exit codes: 0 done, or drained; 1 a bug, or an address in use; 2 usage or configuration; 3 no such session or
+message; 4 NATS is not reachable or refuses; 6 a stream has other settings; 7 turns were handed back at the drain's
+deadline.`;
+
+const serve: Command<typeof SERVE_FLAGS> = {
+  name: "serve",
+  flags: SERVE_FLAGS,
+  help: {
+    usage: "",
+    summary: "serve agents at ws://HOST:8080/acp/{session_id}/{role}?agent_id=…",
+    text: "Serves agents at ws://HOST:8080/acp/{session_id}/{role}?agent_id=… until SIGTERM.",
+    notes: EXIT_CODES,
+    examples: ["relay serve --nats-url nats://127.0.0.1:4222"],
+  },
+  completion: [],
+  run: async (given, context) => {
+    const command = readServe("relay serve", given, context.env);
+    return await withFaultLines(context.err, async () => (await import("./serve.ts")).serve(command, context));
+  },
+};
+
+const check: Command<typeof SERVE_FLAGS> = {
+  ...serve,
+  name: "check",
+  help: {
+    usage: "",
+    summary: "report errors in flags, environment and file, by line",
+    text: "Reports all that is wrong with flags, environment and file, by line.",
+    examples: ["relay check --config relay.yaml"],
+  },
+  run: async (given, { env, out, err }) => {
+    const command = readServe("relay check", given, env);
+    return await withFaultLines(err, async () => {
+      reportConfig((await import("./settings.ts")).openSettings(command).findings, out, err);
+      return 0;
+    });
+  },
+};
+
+const send: Command<typeof SEND_FLAGS> = {
+  name: "send",
+  flags: SEND_FLAGS,
+  help: {
+    usage: "--session S --role R TASK",
+    summary: "publish work; --wait prints its results until the last one",
+    text: "Publishes work for a role of a session. It is stored once, however often it is sent under the same id.",
+    notes: EXIT_CODES,
+    examples: [
+      'relay send --session sess_123 --role coding --wait "Implement authentication"',
+      'relay send --session sess_123 --role coding "Log in" --requirement "use JWT"',
+    ],
+  },
+  completion: [],
+  run: async (given, context) => (await import("./send.ts")).send(readSend(given), context),
+};
+
+const results: Command<typeof RESULTS_FLAGS> = {
+  name: "results",
+  flags: RESULTS_FLAGS,
+  help: {
+    usage: "--session S",
+    summary: "print results as JSON lines",
+    text: "Prints the results of a session, one JSON line each.",
+    notes: EXIT_CODES,
+    examples: ["relay results --session sess_123 --follow"],
+  },
+  completion: [],
+  run: async (given, context) => (await import("./results.ts")).results(readResults(given), context),
+};
+
+const status: Command<typeof STATUS_FLAGS> = {
+  name: "status",
+  flags: STATUS_FLAGS,
+  help: {
+    usage: "",
+    summary: "ask every relay for its connections",
+    text: "Asks every relay on this NATS for its connections and open turns.",
+    notes: EXIT_CODES,
+    examples: ["relay status --json"],
+  },
+  completion: [],
+  run: async (given, context) => (await import("./status.ts")).status(readStatus(given), context),
+};
+
+const dial: Command<typeof DIAL_FLAGS> = {
+  name: "dial",
+  flags: DIAL_FLAGS,
+  help: {
+    usage: "--server URL --session S --role R --agent-id A -- COMMAND",
+    summary: "run an ACP agent that speaks stdio and connect it to a relay",
+    text: "Runs an ACP agent that speaks stdio and connects it to a relay, again whenever that ends.",
+    notes: EXIT_CODES,
+    examples: ["relay dial --server ws://relay:8080 --session s --role r --agent-id a -- my-agent"],
+  },
+  completion: [],
+  run: async (given, context) => (await import("./dial.ts")).dial(readDial(given, context.env), context),
+};
+
+function deadCommand(name: DeadCommand["action"], usage: string, summary: string): Command<typeof DEAD_FLAGS> {
+  return {
+    name,
+    flags: DEAD_FLAGS,
+    help: {
+      usage,
+      summary,
+      text: `${summary.slice(0, 1).toUpperCase()}${summary.slice(1)}.`,
+      notes: EXIT_CODES,
+      examples: [`relay dead ${name}${usage === "" ? "" : " 17"}`],
+    },
+    completion: [],
+    run: async (given, context) => (await import("./dead.ts")).dead(readDead(name, given), context),
+  };
+}
+
+const dead: CommandNode = {
+  ...deadCommand("ls", "", "the same as relay dead ls"),
+  name: "dead",
+  help: {
+    usage: "",
+    summary: "show work that was rejected, give it back to its lane or drop it",
+    text: "Shows work that was rejected, gives it back to its lane or drops it. Without a command it lists.",
+    notes: EXIT_CODES,
+    examples: ["relay dead", "relay dead show 17", "relay dead requeue 17"],
+  },
+  commands: {
+    ls: async () => deadCommand("ls", "", "list the dead letters"),
+    show: async () => deadCommand("show", "N", "print one"),
+    requeue: async () => deadCommand("requeue", "N", "give one back to its lane"),
+    drop: async () => deadCommand("drop", "N", "delete one"),
+  },
+};
+
+/** `relay`, which serves, and shows and sends what goes over it. */
+export const relay: Program = {
+  ...serve,
+  name: "relay",
+  help: {
+    ...serve.help,
+    summary: "the same as relay serve",
+    text: "Carries work between sessions over NATS: a message becomes a turn of an agent, its answer becomes messages.",
+    examples: [
+      "relay --nats-url nats://127.0.0.1:4222",
+      'relay send --session sess_123 --role coding --wait "Implement authentication"',
+      "relay results --session sess_123 --follow",
+    ],
+  },
+  commands: {
+    serve: async () => serve,
+    check: async () => check,
+    send: async () => send,
+    results: async () => results,
+    status: async () => status,
+    dial: async () => dial,
+    dead: async () => dead,
+  },
+  run: async (given, context) => {
+    const [word] = given.positionals;
+    if (word !== undefined) throw unknownCommand("relay", word, []);
+    return await serve.run(given, context);
+  },
+};
