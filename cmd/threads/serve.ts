@@ -31,6 +31,7 @@ import { DEFAULT_POLICY } from "../../internal/threads/domain/policy.ts";
 import { PostLimiter } from "../../internal/threads/service/post-limiter.ts";
 import { ChangesFeed } from "../../internal/threads/store/changes-feed.ts";
 import type { DatabaseAddress } from "../../internal/threads/store/database.ts";
+import { DatabaseWatch } from "../../internal/threads/store/database-watch.ts";
 import { checkSchema, migrate } from "../../internal/threads/store/migrate.ts";
 import { PgStore } from "../../internal/threads/store/pg-store.ts";
 import { PgWakes } from "../../internal/threads/store/pg-wakes.ts";
@@ -136,8 +137,11 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
       await aborted(stop);
     },
   };
+  const watch = new DatabaseWatch({ clock, logger, pool }, (answers) =>
+    health.hinder("the database is away", !answers),
+  );
   const worker = wakeWorker(command, { clock, logger, store, wakes: new PgWakes(pool), changes });
-  await runTasks(signal, [changes, keys, holds, server, frame, ready, ...worker]);
+  await runTasks(signal, [changes, watch, keys, holds, server, frame, ready, ...worker]);
 }
 
 function wakeWorker({ runtime, runtimeDir }: ServeConfig, deps: Omit<WakeWorkerDeps, "runtimes">): readonly Task[] {

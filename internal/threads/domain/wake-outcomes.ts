@@ -22,9 +22,14 @@ const RECHECK_MS = 5000;
 const DOUBT_MS = 60_000;
 
 /**
- * `waits`: messages still wait for the agent.
+ * `waits`: messages still wait for the agent. `isOurs`: a cancelled one was taken back by the worker itself, since
+ * nothing waited then.
  */
-export function afterOutcome(outcome: Exclude<NudgeOutcomeWord, "queued">, waits: boolean): AfterOutcome {
+export function afterOutcome(
+  outcome: Exclude<NudgeOutcomeWord, "queued">,
+  waits: boolean,
+  isOurs = false,
+): AfterOutcome {
   switch (outcome) {
     case "submitted":
       return { state: "SUBMITTED", offered: true, escalate: false };
@@ -42,7 +47,7 @@ export function afterOutcome(outcome: Exclude<NudgeOutcomeWord, "queued">, waits
     case "expired":
     case "cancelled":
       return waits
-        ? { state: "DEFERRED", againMs: RECHECK_MS, offered: false, escalate: false }
+        ? { state: "DEFERRED", againMs: isOurs ? 0 : RECHECK_MS, offered: false, escalate: false }
         : { state: "CANCELLED", offered: false, escalate: false };
   }
 }

@@ -49,7 +49,8 @@ export interface WakeStore {
   /** Commits what is about to be typed, before it is. False: another process has the wake. */
   begin(claimed: ClaimedWake, by: string, intent: AttemptIntent): Promise<boolean>;
   /** The sidecar holds it. */
-  queued(claimed: ClaimedWake, blockedBy: string): Promise<void>;
+  queued(claimed: ClaimedWake, by: string, blockedBy: string): Promise<void>;
+  /** Ends a claim. What came while the wake was open and waits still has a new wake then. */
   finish(claimed: ClaimedWake, by: string, result: WakeResult): Promise<void>;
   /** A runtime says that the session is this agent's. */
   confirm(workspace: string, session: ConfirmedSession): Promise<void>;

@@ -1,5 +1,6 @@
+import { DomainError } from "../../base/errors.ts";
 import type { Change } from "../domain/changes.ts";
-import { threadsError } from "../domain/faults.ts";
+import { codeOf, threadsError } from "../domain/faults.ts";
 import type { Caller, Message } from "../domain/types.ts";
 import { type Opened, openThread, type ServiceDeps } from "./access.ts";
 import { messageView } from "./views.ts";
@@ -8,6 +9,7 @@ import type { ReadInput, ReadOutput } from "./wire.ts";
 const LIMIT = 50;
 /** Losing news is allowed: a waiter looks again by itself. */
 const LOOK_AGAIN_MS = 5000;
+const LOOK_AWAY_MS = 500;
 
 /** Messages after a position, in order; waits for the first one of somebody else, at most `wait_ms`. */
 export async function readMessages(
@@ -77,8 +79,8 @@ async function waitFor(
   waitMs: number,
   signal: AbortSignal,
 ): Promise<{ readonly found: Found; readonly timedOut: boolean }> {
-  let found = await look();
-  if (waitMs <= 0 || isNews(found)) return { found, timedOut: false };
+  const found = waitMs > 0 ? await unlessAway(look) : await look();
+  if (found !== undefined && (waitMs <= 0 || isNews(found))) return { found, timedOut: false };
   let news = Promise.withResolvers<void>();
   using _heard = deps.changes.subscribe((change) => about(change) && news.resolve());
   const end = new AbortController();
@@ -89,10 +91,11 @@ async function waitFor(
   );
   try {
     for (;;) {
-      found = await look();
-      if (isNews(found)) return { found, timedOut: false };
+      const seen = await unlessAway(look);
+      if (seen !== undefined && isNews(seen)) return { found: seen, timedOut: false };
+      const pauseMs = seen === undefined ? LOOK_AWAY_MS : LOOK_AGAIN_MS;
       const again = new AbortController();
-      const looked = deps.clock.sleep(LOOK_AGAIN_MS, AbortSignal.any([until, again.signal])).catch(() => {});
+      const looked = deps.clock.sleep(pauseMs, AbortSignal.any([until, again.signal])).catch(() => {});
       const isOver = await Promise.race([over, news.promise.then(() => false), looked.then(() => until.aborted)]);
       again.abort();
       signal.throwIfAborted();
@@ -102,6 +105,16 @@ async function waitFor(
   } finally {
     end.abort();
     await over;
+  }
+}
+
+/** A database that is away for a while ends no wait: it is looked at again. */
+async function unlessAway(look: () => Promise<Found>): Promise<Found | undefined> {
+  try {
+    return await look();
+  } catch (err) {
+    if (err instanceof DomainError && codeOf(err) === "UNAVAILABLE") return undefined;
+    throw err;
   }
 }
 

@@ -5,7 +5,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
 import type { Change, Changes } from "../domain/changes.ts";
-import type { DatabaseAddress } from "./database.ts";
+import { type DatabaseAddress, openPool } from "./database.ts";
 
 interface Deps {
   readonly clock: Clock;
@@ -74,25 +74,37 @@ export class ChangesFeed implements Changes, Task {
     for (const listener of [...this.#listeners]) listener(change);
   }
 
+  /** Posts never wait for the one connection that it has, nor it for theirs. */
   async #notify(signal: AbortSignal): Promise<void> {
-    const { clock, pool, logger } = this.#deps;
-    while (!signal.aborted) {
-      await Promise.race([this.#wake.promise, clock.sleep(PROBE_EVERY_MS, signal).catch(() => {})]);
-      await clock.sleep(COALESCE_MS, signal).catch(() => {});
-      this.#wake = Promise.withResolvers<void>();
-      const changes = this.#pending;
-      this.#pending = [];
-      if (changes.length === 0) continue;
-      try {
-        await pool.query("select pg_notify($1, $2)", [CHANNEL, this.#payload(changes)]);
-      } catch (err) {
-        logger.warn({ err }, "other processes could not be notified: they find the changes by looking");
+    const { clock, address, logger } = this.#deps;
+    const onError = (err: Error) => logger.debug({ err }, "the connection that notifies broke, and is made again");
+    const pool = openPool(address, onError, { size: 1, name: "threads notify" });
+    let failing = false;
+    const stopped = new Promise<void>((resolve) => onAbort(signal, resolve));
+    try {
+      while (!signal.aborted) {
+        await Promise.race([this.#wake.promise, stopped]);
+        await clock.sleep(COALESCE_MS, signal).catch(() => {});
+        this.#wake = Promise.withResolvers<void>();
+        const changes = this.#pending;
+        this.#pending = [];
+        if (changes.length === 0) continue;
+        try {
+          await pool.query("select pg_notify($1, $2)", [CHANNEL, this.#payload(changes)]);
+          failing = false;
+        } catch (err) {
+          if (!failing) logger.warn({ err }, "other processes cannot be notified: they find the changes by looking");
+          failing = true;
+        }
       }
+    } finally {
+      await pool.end().catch(() => {});
     }
   }
 
   #payload(changes: readonly Change[]): string {
-    const text = `${this.#id} ${JSON.stringify(changes)}`;
+    const unique = [...new Set(changes.map((change) => JSON.stringify(change)))];
+    const text = `${this.#id} [${unique.join(",")}]`;
     return Buffer.byteLength(text) <= MAX_PAYLOAD ? text : `${this.#id} *`;
   }
 
@@ -190,6 +202,11 @@ export class ChangesFeed implements Changes, Task {
     }
     for (const key of this.#known.keys()) if (!seen.has(key)) this.#known.delete(key);
   }
+}
+
+function onAbort(signal: AbortSignal, done: () => void): void {
+  if (signal.aborted) done();
+  else signal.addEventListener("abort", () => done(), { once: true });
 }
 
 /** The changes that a notification names; undefined stands for any. */

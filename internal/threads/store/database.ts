@@ -1,4 +1,4 @@
-import { Pool, type PoolClient, type PoolConfig, type QueryResultRow, types } from "pg";
+import { DatabaseError, Pool, type PoolClient, type PoolConfig, type QueryResultRow, types } from "pg";
 import { DomainError } from "../../base/errors.ts";
 import { threadsError } from "../domain/faults.ts";
 
@@ -13,20 +13,37 @@ export type DatabaseAddress =
   | { readonly host: string; readonly port: number; readonly user: string; readonly database: string };
 
 const POOL = 10;
+const STATEMENT_MS = 5000;
+/** Longer than the database's own limit: a server that does not answer at all counts as away. */
+const ANSWER_MS = 10_000;
 const INT8 = 20;
 const TRIES = 4;
 
-/** Connections that give `bigint` as numbers. `onError` hears of connections that broke while idle. */
-export function openPool(address: DatabaseAddress, onError: (err: Error) => void, size = POOL): Pool {
+export interface PoolLimits {
+  /** Connections, 10 unless given. */
+  readonly size?: number;
+  /** As the database shows it: `threads` unless given. */
+  readonly name?: string;
+  /** For work that may take long, such as a migration: a statement has no time limit. */
+  readonly patient?: boolean;
+}
+
+/** Connections that give `bigint` as numbers. `onError` hears of connections that broke. */
+export function openPool(
+  address: DatabaseAddress,
+  onError: (err: Error) => void,
+  { size = POOL, name = "threads", patient = false }: PoolLimits = {},
+): Pool {
   const place: PoolConfig = "url" in address ? { connectionString: address.url } : { ...address };
   const pool = new Pool({
     ...place,
     max: size,
     connectionTimeoutMillis: 5000,
     idleTimeoutMillis: 30_000,
-    statement_timeout: 5000,
+    ...(!patient && { statement_timeout: STATEMENT_MS, query_timeout: ANSWER_MS }),
     idle_in_transaction_session_timeout: 10_000,
-    application_name: "threads",
+    keepAlive: true,
+    application_name: name,
     types: {
       getTypeParser: ((oid: number, format: "text" | "binary") =>
         oid === INT8 && format !== "binary" ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
@@ -96,8 +113,7 @@ function stateOf(err: unknown): string {
 /** The database has said so, or our own code: the connection is in order. */
 function isAnswer(err: unknown): boolean {
   if (err instanceof DomainError) return true;
-  const state = stateOf(err);
-  return /^[0-9A-Z]{5}$/.test(state) && !/^(08|57P)/.test(state);
+  return err instanceof DatabaseError && !/^(08|57P)/.test(err.code ?? "");
 }
 
 function isConflict(err: unknown): boolean {

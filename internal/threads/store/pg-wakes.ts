@@ -1,4 +1,7 @@
-import type { Pool } from "pg";
+import type { Pool, PoolClient } from "pg";
+import { newWakeId } from "../domain/ids.ts";
+import { DEFAULT_POLICY } from "../domain/policy.ts";
+import type { Wake, WakeState } from "../domain/types.ts";
 import type {
   AttemptIntent,
   ClaimedWake,
@@ -8,9 +11,12 @@ import type {
   WakeStore,
 } from "../domain/wake-store.ts";
 import { type Queryable, statements, transaction } from "./database.ts";
+import { PgReads } from "./reads.ts";
 import * as rows from "./rows.ts";
 
 const LEASE = "interval '30 seconds'";
+/** After these ends a message that came meanwhile has a wake of its own. */
+const ENDED_WELL: ReadonlySet<WakeState> = new Set(["SUBMITTED", "UNKNOWN", "CANCELLED", "EXPIRED"]);
 
 /** Wakes in PostgreSQL; see `WakeStore`. */
 export class PgWakes implements WakeStore {
@@ -89,11 +95,11 @@ export class PgWakes implements WakeStore {
     });
   }
 
-  async queued({ workspace, wake }: ClaimedWake, blockedBy: string): Promise<void> {
+  async queued({ workspace, wake }: ClaimedWake, by: string, blockedBy: string): Promise<void> {
     await this.#db.query(
-      `update threads.wake set state = 'QUEUED', blocked_by = $3, last_outcome = 'queued'
-       where workspace_id = $1 and wake_id = $2 and state in ('CLAIMED', 'QUEUED')`,
-      [workspace, wake.wakeId, blockedBy],
+      `update threads.wake set state = 'QUEUED', blocked_by = $4, last_outcome = 'queued'
+       where workspace_id = $1 and wake_id = $2 and lease_by = $3 and state in ('CLAIMED', 'QUEUED')`,
+      [workspace, wake.wakeId, by, blockedBy],
     );
   }
 
@@ -115,14 +121,31 @@ export class PgWakes implements WakeStore {
           [workspace, wake.wakeId, attempt, receipt.outcome, JSON.stringify(receipt.evidence)],
         );
       }
-      await client.query(
+      const { rowCount } = await client.query(
         `update threads.wake set state = $4, last_outcome = $5, blocked_by = $6, lease_by = null, lease_until = null,
            due_at = clock_timestamp() + $7 * interval '1 millisecond',
            deferred_since = case when $4 = 'DEFERRED' then coalesce(deferred_since, clock_timestamp()) end
          where workspace_id = $1 and wake_id = $2 and lease_by = $3`,
         [workspace, wake.wakeId, by, result.state, result.outcome, result.blockedBy ?? "", result.againMs ?? 0],
       );
+      if (rowCount === 1 && ENDED_WELL.has(result.state)) await this.#wantNext(client, workspace, wake);
     });
+  }
+
+  /**
+   * A message that came while a wake was open has joined it, and the text that was typed may not name it. Looked at once
+   * the wake's row is locked: who posts later finds it closed, and makes a new one.
+   */
+  async #wantNext(client: PoolClient, workspace: string, { wakeId, agentId, urgency }: Wake): Promise<void> {
+    const reads = new PgReads({ query: client.query.bind(client) as never }, workspace, DEFAULT_POLICY);
+    if ((await reads.waiting(agentId)).length === 0) return;
+    await client.query(
+      `insert into threads.wake (workspace_id, wake_id, agent_id, state, reason, urgency, due_at)
+       select workspace_id, $3, agent_id, 'PENDING', 'came meanwhile',
+         case when urgency = $4 then 'normal' else urgency end, clock_timestamp() + interval '500 milliseconds'
+       from threads.wake where workspace_id = $1 and wake_id = $2 on conflict do nothing`,
+      [workspace, wakeId, newWakeId(), urgency],
+    );
   }
 
   async confirm(workspace: string, { sessionId, agent, runtime, provider }: ConfirmedSession): Promise<void> {

@@ -14,6 +14,8 @@ const UNREACHABLE = { firstMs: 1000, maxMs: 30_000, factor: 2 };
 const DEFER_MS = 5000;
 const TTL_MS = 30 * 60_000;
 const URGENT_TTL_MS = 2 * 3_600_000;
+/** A sidecar knows ended nudges at least as long; after that its not knowing one proves nothing. */
+const REMEMBERED_MS = 24 * 3_600_000;
 const SENDER = "threads";
 
 /** One claimed wake: from looking at what waits to what became of it. */
@@ -67,7 +69,7 @@ export class WakeRun {
     const bound = open === undefined ? await wakes.bound(this.#claimed, perMinute) : undefined;
     if (bound !== undefined) return this.#defer(bound, DEFER_MS);
     await using runtime = await this.#find(signal);
-    if (runtime === undefined) return this.#defer("unreachable", this.#unreachableMs(open));
+    if (runtime === undefined) return this.#defer("unreachable", this.#unreachableMs(open, await reads.now()));
     const status = await runtime.status(signal);
     const { sessionId, provider, kind } = runtime;
     await wakes.confirm(workspace, { sessionId, agent: wake.agentId, runtime: kind, provider });
@@ -103,7 +105,8 @@ export class WakeRun {
   ): Promise<void> {
     const { attempt, requestId, sessionId, epoch, text, upto } = open;
     const intent = { attempt, requestId, sessionId, epoch, text, upto };
-    const isSameLife = runtime.sessionId === sessionId && status.epoch === epoch;
+    const isOld = (await this.#deps.store.reads(this.#claimed.workspace).now()) - open.begunAt > REMEMBERED_MS;
+    const isSameLife = runtime.sessionId === sessionId && status.epoch === epoch && !isOld;
     const known = await runtime.receipt(requestId, signal);
     if (known !== undefined) return this.#follow(runtime, intent, known, signal);
     if (!isSameLife) return this.#settle(intent, receiptOf("unknown", "its session has another life now"));
@@ -131,28 +134,29 @@ export class WakeRun {
       if (change === undefined || change.agents?.includes(wake.agentId)) news.resolve();
     });
     let receipt: WakeReceipt = first;
+    let isRead = false;
     for (let turn = 0; receipt.outcome === "queued"; turn++) {
-      await wakes.queued(this.#claimed, await blockedBy(runtime, signal));
+      await wakes.queued(this.#claimed, this.#deps.by, await blockedBy(runtime, signal));
       const early = new AbortController();
       const pause = clock.sleep(backoffMs(FOLLOW, turn, Math.random), AbortSignal.any([signal, early.signal]));
       await Promise.race([pause.catch(() => {}), news.promise]);
       early.abort();
       signal.throwIfAborted();
       news = Promise.withResolvers<void>();
-      const isRead = (await store.reads(workspace).waiting(wake.agentId)).length === 0;
+      isRead = (await store.reads(workspace).waiting(wake.agentId)).length === 0;
       const { requestId } = intent;
       const now = isRead ? await runtime.cancel(requestId, signal) : await runtime.receipt(requestId, signal);
       receipt = now ?? receiptOf("unknown", "the sidecar does not know it any more");
     }
-    await this.#settle(intent, receipt);
+    await this.#settle(intent, receipt, isRead);
   }
 
-  async #settle(intent: AttemptIntent, receipt: WakeReceipt): Promise<void> {
+  async #settle(intent: AttemptIntent, receipt: WakeReceipt, isOurs = false): Promise<void> {
     if (receipt.outcome === "queued") throw new Error("a queued nudge has no outcome yet");
     const { store, logger } = this.#deps;
     const { workspace, wake } = this.#claimed;
     const waits = (await store.reads(workspace).waiting(wake.agentId)).length > 0;
-    const { state, againMs, blockedBy, offered } = afterOutcome(receipt.outcome, waits);
+    const { state, againMs, blockedBy, offered } = afterOutcome(receipt.outcome, waits, isOurs);
     const about = { wake: wake.wakeId, request: intent.requestId, agent: wake.agentId, workspace };
     logger.info({ ...about, outcome: receipt.outcome, state }, "a wake ended");
     await this.#end({
@@ -176,9 +180,9 @@ export class WakeRun {
   }
 
   /** An agent that nobody has started yet may come soon, one that has been away for long is looked for less often. */
-  #unreachableMs(open: WakeAttempt | undefined): number {
+  #unreachableMs(open: WakeAttempt | undefined, now: number): number {
     const since = this.#claimed.wake.deferredSince ?? open?.begunAt;
-    const awayMs = since === undefined ? 0 : Math.max(0, this.#deps.clock.now() - since);
+    const awayMs = since === undefined ? 0 : Math.max(0, now - since);
     return Math.min(UNREACHABLE.maxMs, Math.max(UNREACHABLE.firstMs, awayMs / 2));
   }
 }

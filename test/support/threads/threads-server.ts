@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { mintLocal } from "../../../internal/threads/client/local-issuer.ts";
+import { ThreadsClient } from "../../../internal/threads/client/threads-client.ts";
 import { ownProgram } from "../programs.ts";
 import { eventually } from "../screens/tmux-sandbox.ts";
 
@@ -16,12 +16,14 @@ export class ThreadsServer implements AsyncDisposable {
   /** Environment in which `gt` and sidecars find this server and nothing else. */
   readonly env: Readonly<Record<string, string>>;
   readonly #flags: readonly string[];
+  readonly #isGuest: boolean;
   #child: ChildProcess | undefined;
   #said = "";
 
-  private constructor(dir: string, flags: readonly string[]) {
+  private constructor(dir: string, flags: readonly string[], isGuest: boolean) {
     this.dir = dir;
     this.#flags = flags;
+    this.#isGuest = isGuest;
     const run = join(dir, "run");
     this.env = {
       ...{ PATH: process.env["PATH"] ?? "", HOME: dir, USER: "tester", XDG_RUNTIME_DIR: run },
@@ -35,7 +37,14 @@ export class ThreadsServer implements AsyncDisposable {
     const dir = await mkdtemp("/tmp/gt-threads-test-");
     await chmod(dir, 0o711);
     await mkdir(join(dir, "run"), { mode: 0o700 });
-    const server = new ThreadsServer(dir, flags);
+    const server = new ThreadsServer(dir, flags, false);
+    await server.begin();
+    return server;
+  }
+
+  /** A second one with the folder, keys and flags of this one, which have a database that both can use. */
+  async beside(): Promise<ThreadsServer> {
+    const server = new ThreadsServer(this.dir, this.#flags, true);
     await server.begin();
     return server;
   }
@@ -49,7 +58,17 @@ export class ThreadsServer implements AsyncDisposable {
   }
 
   get url(): string {
-    return (JSON.parse(readFileSync(join(this.stateDir, "server.json"), "utf8")) as { url: string }).url;
+    return urlOf(this.#listen("serving"));
+  }
+
+  /** Where its probes and metrics are. */
+  get healthUrl(): string {
+    return urlOf(this.#listen("health served"));
+  }
+
+  #listen(message: string): string {
+    const line = this.#said.split("\n").find((one) => one.includes(`"msg":"${message}"`));
+    return (JSON.parse(line ?? "{}") as { listen?: string }).listen ?? "";
   }
 
   /** What it has logged. */
@@ -73,7 +92,7 @@ export class ThreadsServer implements AsyncDisposable {
       "threads serves",
       async () => {
         if (child.exitCode !== null) throw new Error(`threads ended with ${child.exitCode}: ${this.#said}`);
-        return this.#said.includes('"msg":"serving"');
+        return this.#said.includes('"msg":"serving"') && this.#said.includes('"msg":"health served"');
       },
       START_MS,
     );
@@ -96,8 +115,17 @@ export class ThreadsServer implements AsyncDisposable {
     return mintLocal(this.stateDir, { kind, workspace, agent, role, session, ttlMs }, systemClock.now());
   }
 
+  /** Calls as an agent, or as a person with the role `operator`. To be disposed. */
+  client(agent: string, role = "worker"): ThreadsClient {
+    return new ThreadsClient({ url: this.url, token: () => this.token(agent, role) });
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.end();
-    await rm(this.dir, { recursive: true, force: true });
+    if (!this.#isGuest) await rm(this.dir, { recursive: true, force: true });
   }
+}
+
+function urlOf(listen: string): string {
+  return listen.includes("://") ? listen : `http://${listen}`;
 }

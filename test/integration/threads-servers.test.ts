@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { gt } from "../support/bridge/gt-transcript.ts";
+import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { DemoSidecar } from "../support/threads/demo-sidecar.ts";
+import { runProgramOf } from "../support/threads/run-threads.ts";
+import { TestDatabase } from "../support/threads/test-database.ts";
+import { ThreadsServer } from "../support/threads/threads-server.ts";
+
+const LONG = AbortSignal.timeout(600_000);
+
+interface Wake {
+  readonly wake_id: string;
+  readonly state: string;
+  readonly last_outcome: string;
+}
+
+/** Two servers on one database, with the same keys; every wake is worked on by whichever claims it. */
+describe("two servers on one database", () => {
+  let database: TestDatabase;
+  let one: ThreadsServer;
+  let two: ThreadsServer;
+  beforeAll(async () => {
+    database = await TestDatabase.start();
+    const migrated = await runProgramOf("threads", ["migrate", "--database-url", database.url()]);
+    expect(migrated).toMatchObject({ code: 0, stdout: "migrated to 0001\n" });
+    one = await ThreadsServer.start("--database-url", database.url());
+    two = await one.beside();
+  });
+  afterAll(async () => {
+    await two?.[Symbol.asyncDispose]();
+    await one?.[Symbol.asyncDispose]();
+    await database?.[Symbol.asyncDispose]();
+  });
+
+  async function newThread(...agents: string[]): Promise<string> {
+    using person = one.client("town/lead", "orchestrator");
+    const participants = agents.map((agent_id) => ({ agent_id }));
+    const made = await person.call("create_thread", { title: "work", participants }, LONG);
+    return (made["thread"] as unknown as { thread_id: string }).thread_id;
+  }
+
+  async function wakesOf(agent: string): Promise<readonly Wake[]> {
+    const rows = "select wake_id, state, last_outcome from threads.wake where agent_id = $1 order by created_at";
+    return await database.query<Wake>(rows, [agent]);
+  }
+
+  /** As if the time of every lease had passed: what a killed worker had is claimed by another. */
+  async function endLeases(): Promise<void> {
+    await database.query("update threads.wake set lease_until = now() where lease_until is not null");
+  }
+
+  async function post(server: ThreadsServer, thread_id: string, text: string, key?: string) {
+    using lead = server.client("town/lead", "orchestrator");
+    const idempotency_key = key ?? text;
+    return await lead.call("post_message", { thread_id, text, idempotency_key }, LONG);
+  }
+
+  it("FR-04: the same post at both is stored once", async () => {
+    const thread = await newThread("town/a");
+    const posts = Array.from({ length: 16 }, (_, at) => post(at % 2 === 0 ? one : two, thread, "once", "key"));
+    const answers = await Promise.all(posts);
+    expect(new Set(answers.map((answer) => answer["message_id"])).size).toBe(1);
+    expect(answers.filter((answer) => answer["duplicate"] === false)).toHaveLength(1);
+  });
+
+  it("FR-06: a message at one reaches who waits at the other", async () => {
+    const thread = await newThread("town/waits");
+    using waiter = two.client("town/waits");
+    const waiting = waiter.call("read_messages", { thread_id: thread, wait_ms: 25_000 }, LONG);
+    await post(one, thread, "over there");
+    expect(await waiting).toMatchObject({ messages: [{ text: "over there", seq: 1 }], timed_out: false });
+  });
+
+  it("F5: an agent whom both could wake has each text once", async () => {
+    const agent = await DemoSidecar.start("town/shared", one, 100);
+    await using _agent = agent;
+    const thread = await newThread("town/shared");
+    for (let round = 0; round < 4; round++) {
+      await post(round % 2 === 0 ? one : two, thread, `round ${round}`);
+      await endLeases(); // a slow worker's lease runs out: the other one works on the same wake
+      await eventually("it was typed", async () => agent.taken.length >= round + 1, 60_000);
+    }
+    const isOver = async () => (await wakesOf("town/shared")).every((wake) => wake.state === "SUBMITTED");
+    await eventually("every wake has ended", isOver, 60_000);
+    expect(agent.taken).toHaveLength(4);
+    expect(new Set(agent.taken.map((text) => text.split("]")[0])).size).toBe(4);
+  });
+
+  it("F9: a wake is taken back when the agent reads everything while it is queued", async () => {
+    const agent = await DemoSidecar.start("town/busy", one, 600_000);
+    await using _agent = agent;
+    expect((await gt(["nudge", "town/busy", "a long turn"], one.env)).code).toBe(0);
+    const thread = await newThread("town/busy");
+    await post(one, thread, "while you work");
+    const isQueued = async () => (await wakesOf("town/busy"))[0]?.state === "QUEUED";
+    await eventually("the sidecar holds it", isQueued, 60_000);
+    using reader = two.client("town/busy");
+    await reader.call("read_messages", { thread_id: thread }, LONG);
+    const isOver = async () => (await wakesOf("town/busy"))[0]?.state === "CANCELLED";
+    await eventually("it is taken back", isOver, 30_000);
+    expect(agent.taken).toEqual(["a long turn"]);
+    expect(await wakesOf("town/busy")).toHaveLength(1);
+  });
+
+  it("a message that comes while a text is queued has a wake of its own", async () => {
+    const agent = await DemoSidecar.start("town/next", one, 3000);
+    await using _agent = agent;
+    expect((await gt(["nudge", "town/next", "a turn"], one.env)).code).toBe(0);
+    const thread = await newThread("town/next");
+    await post(one, thread, "first");
+    const isQueued = async () => (await wakesOf("town/next"))[0]?.state === "QUEUED";
+    await eventually("the sidecar holds it", isQueued, 60_000);
+    await post(two, thread, "second");
+    const isTyped = async () => agent.taken.some((text) => text.includes('"second"'));
+    await eventually("it is woken for the second too", isTyped, 60_000);
+    const reasons = await database.query<{ reason: string }>(
+      "select reason from threads.wake where agent_id = 'town/next' order by created_at",
+    );
+    expect(reasons[1]).toEqual({ reason: "came meanwhile" });
+  });
+
+  it("says on /readyz that the database is away, and goes on alone when it is back", async () => {
+    const thread = await newThread("town/later");
+    using waiter = one.client("town/later");
+    await waiter.call("read_messages", { thread_id: thread }, LONG);
+    const waiting = waiter.call("read_messages", { thread_id: thread, wait_ms: 25_000 }, LONG);
+    await database.end();
+    const status = async (server: ThreadsServer) => (await fetch(`${server.healthUrl}/readyz`)).status;
+    for (const server of [one, two]) await eventually("it says so", async () => (await status(server)) === 503, 30_000);
+    await expect(post(two, thread, "in vain")).rejects.toMatchObject({ fields: { code: "UNAVAILABLE" } });
+    await database.begin();
+    for (const server of [one, two]) await eventually("it is back", async () => (await status(server)) === 200, 60_000);
+    await post(two, thread, "after all");
+    expect(await waiting).toMatchObject({ messages: [{ text: "after all" }] });
+  });
+});
+
+it("refuses a database that needs migrate, with 3", async () => {
+  await using database = await TestDatabase.start();
+  const ran = await runProgramOf("threads", ["serve", "--database-url", database.url()]);
+  expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining("run: threads migrate")]);
+});
