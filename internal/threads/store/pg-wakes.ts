@@ -133,8 +133,8 @@ export class PgWakes implements WakeStore {
   }
 
   /**
-   * A message that came while a wake was open has joined it, and the text that was typed may not name it. Looked at once
-   * the wake's row is locked: who posts later finds it closed, and makes a new one.
+   * A message that came while a wake was open has joined it, and the text that was typed may not name it. Looked at
+   * once the wake's row is locked: who posts later finds it closed, and makes a new one.
    */
   async #wantNext(client: PoolClient, workspace: string, { wakeId, agentId, urgency }: Wake): Promise<void> {
     const reads = new PgReads({ query: client.query.bind(client) as never }, workspace, DEFAULT_POLICY);

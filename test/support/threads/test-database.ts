@@ -6,7 +6,7 @@ import { systemClock } from "../../../internal/base/clock.ts";
 import { createLogger } from "../../../internal/base/logger.ts";
 import { type PostgresAddress, PostgresServer } from "../../../internal/threads/postgres/postgres-server.ts";
 
-/** A PostgreSQL that several servers of a test share, on a unix socket; `await using` ends it and removes everything. */
+/** A PostgreSQL that servers of a test share, on a unix socket; `await using` ends it and removes everything. */
 export class TestDatabase implements AsyncDisposable {
   readonly dir: string;
   readonly #from: string;
