@@ -24,6 +24,7 @@ import { PodSessions } from "../../internal/controller/sessions/pod-sessions.ts"
 import { ProviderChecks } from "../../internal/controller/sessions/provider-checks.ts";
 import { SessionKeeper } from "../../internal/controller/sessions/session-keeper.ts";
 import { SessionLiveness } from "../../internal/controller/sessions/session-liveness.ts";
+import { SessionMounts } from "../../internal/controller/sessions/session-mounts.ts";
 import { SessionOpening } from "../../internal/controller/sessions/session-opening.ts";
 import { SessionStarter } from "../../internal/controller/sessions/session-starter.ts";
 import { SessionStopper } from "../../internal/controller/sessions/session-stopper.ts";
@@ -80,6 +81,8 @@ export class ControllerSessions {
         ...{ clock, logger, pods, pool, onChanged },
         onEnded: (record, signal) => own.stopper.noteEnd(record, signal),
       });
+    const mounts: ConstructorParameters<typeof PodSessions>[0]["mounts"] = (onChanged) =>
+      new SessionMounts({ clock, logger, pods, secrets: new SecretClient(api), onChanged });
     this.#pods = pods;
     this.backend = new PodSessions(
       {
@@ -90,6 +93,7 @@ export class ControllerSessions {
         starter,
         stopper: own.stopper,
         liveness,
+        mounts,
         providers,
         onStart: (how) => metrics.started(how),
       },

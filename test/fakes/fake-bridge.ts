@@ -24,6 +24,7 @@ import { claimsOf } from "./two-layer-server.ts";
 
 type EventFields = Partial<Pick<SessionEvent, "type" | "stream" | "done" | "requestId" | "error">>;
 type SessionFields = Partial<Pick<GetSessionResponse, "provider" | "repoPath" | "agentOpts" | "agent">>;
+type Standing = Partial<Pick<GetSessionResponse, "status" | "reason" | "error">>;
 
 /** BridgeService without agents: each input is echoed as an event. What sessions hold is changed by the test. */
 export class FakeBridge {
@@ -37,6 +38,8 @@ export class FakeBridge {
   openStreams = 0;
   /** Ids of sessions that have no terminal. */
   readonly noTerminal = new Set<string>();
+  /** How sessions stand that callers start; default: they run. */
+  startsAs: Standing = {};
   #watches = 0;
 
   readonly routes: Routes = (router) => {
@@ -104,6 +107,15 @@ export class FakeBridge {
     this.#changed.notify();
   }
 
+  becomes(id: string, standing: Standing): void {
+    Object.assign(this.#must(id).info, standing);
+    this.#changed.notify();
+  }
+
+  has(id: string): boolean {
+    return this.#sessions.has(id);
+  }
+
   /** Waits until the sessions are watched. */
   async watched(): Promise<void> {
     while (this.#watches === 0) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -145,6 +157,7 @@ export class FakeBridge {
     }
     if (known === undefined) {
       this.add(sessionId, projectId, { provider, repoPath, agentOpts });
+      this.becomes(sessionId, this.startsAs);
       this.emit(sessionId, "", { type: EventType.SESSION_STARTED, stream: "system" });
     }
     const { status, createdAt } = this.#must(sessionId).info;

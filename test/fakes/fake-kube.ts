@@ -260,6 +260,7 @@ function hasLabels(object: FakeObject, request: KubeRequest): boolean {
   const wanted = String(request.query?.["labelSelector"] ?? "");
   const labels = object.metadata.labels ?? {};
   return wanted.split(",").every((term) => {
+    if (term.startsWith("!")) return !(term.slice(1) in labels);
     const [name = "", value] = term.split("=");
     return name === "" || (value === undefined ? name in labels : labels[name] === value);
   });

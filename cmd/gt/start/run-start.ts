@@ -3,21 +3,25 @@ import { DomainError } from "../../../internal/base/errors.ts";
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
+import { durationText } from "../../../internal/cli/wording.ts";
 import { type GetSessionResponse, SessionStatus } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
 import type { SessionBead } from "../../../internal/terminal/places/bead-of.ts";
 import { type OpenBridge, openBridge } from "../../../internal/terminal/places/open-bridge.ts";
 import { type PlaceConfig, readPlace } from "../../../internal/terminal/places/place-config.ts";
 import { sessionJson, statusWord } from "../common/text/session-text.ts";
 import type { StartFlags } from "./start-flags.ts";
-import { readStart } from "./start-options.ts";
+import { readStart, type StartOptions } from "./start-options.ts";
+import { type Taking, untilTaking } from "./until-taking.ts";
 
 const NOT_STARTED = 6;
+const NOT_YET = 5;
 const PLACED_MS = 90_000;
 const LOOK_MS = 250;
 
 export async function runStart(given: Given<StartFlags>, context: CommandContext): Promise<number> {
   const place = readPlace(given.values, context.env);
-  const { provider, path: repoPath, agentOpts, bead, quiet, json, ...asked } = readStart(given, place.cwd);
+  const start = readStart(given, place.cwd);
+  const { provider, path: repoPath, agentOpts, bead, waitMs, ...asked } = start;
   using bridge = await openBridge(place, context.clock);
   const { project: projectId, server } = bridge;
   if (projectId === undefined) {
@@ -39,20 +43,60 @@ export async function runStart(given: Given<StartFlags>, context: CommandContext
   }
   const isPlaced = (session: GetSessionResponse) => bead === undefined || session.status !== SessionStatus.STARTING;
   const session = await sessionNow(bridge, sessionId, isPlaced, context);
-  const { out, error } = context;
+  if (!hasFailed(session)) {
+    const { sidecarHost: host, sidecarPort: port } = session;
+    await record?.write({ server, sessionId, ...(host !== "" && { sidecar: { host, port } }) }, context.signal);
+  }
+  const taking =
+    waitMs === undefined || hasFailed(session)
+      ? ({ type: hasFailed(session) ? "ended" : "takes", session } as const)
+      : await taken(bridge, sessionId, waitMs, context);
+  return tell(taking, server, start, context);
+}
+
+/** An interrupted wait leaves the session. */
+async function taken(
+  bridge: OpenBridge,
+  sessionId: string,
+  timeoutMs: number,
+  { clock, signal, note }: CommandContext,
+): Promise<Taking> {
+  await using backend = bridge.backend(sessionId);
+  const look = (either: AbortSignal) =>
+    bridge.call(either, (client, options) => client.getSession({ sessionId }, options));
+  try {
+    const status = (either: AbortSignal) => backend.status(either);
+    return await untilTaking({ look, status }, { clock, timeoutMs }, signal);
+  } catch (err) {
+    note(`session ${sessionId} was started and goes on; gt stop ${sessionId} ends it`);
+    throw err;
+  }
+}
+
+function tell(
+  { type, session }: Taking,
+  server: string,
+  { provider, path, waitMs, quiet, json }: StartOptions,
+  { out, error, note }: CommandContext,
+): number {
+  const { sessionId, status, error: why } = session;
   if (json) out.line(PrintableText.json(sessionJson(session)));
-  if (hasFailed(session)) {
-    if (!json) error(`session ${sessionId} could not be started: ${session.error || "no reason was given"}`, "");
+  else if (quiet && type !== "ended") out.line(printable`${sessionId}`);
+  if (type === "ended") {
+    const [said, kept] = [why || "no reason was given", `it is kept; gt stop ${sessionId} removes it`];
+    const text = hasFailed(session) ? `could not be started: ${said}` : "ended before it took a message";
+    if (!json) error(`session ${sessionId} ${text}`, hasFailed(session) && session.reason !== "" ? kept : "");
     return NOT_STARTED;
   }
-  const { sidecarHost: host, sidecarPort: port } = session;
-  await record?.write({ server, sessionId, ...(host !== "" && { sidecar: { host, port } }) }, context.signal);
-  if (quiet) out.line(printable`${sessionId}`);
-  else if (!json) {
-    out.line(
-      printable`${out.paint("green", "✓")} session ${sessionId}: ${provider} in ${repoPath} at ${server}, ${statusWord(session.status)}`,
-    );
+  if (type === "late") {
+    const text = `session ${sessionId} takes no messages after ${durationText(waitMs ?? 0)}${why && `: ${why}`}`;
+    error(text, `it goes on: gt wait ${sessionId} --for idle waits longer, gt stop ${sessionId} ends it`);
+    return NOT_YET;
   }
+  if (type === "dialog") note(`the agent asks something first: gt respond ${sessionId} shows it`);
+  if (quiet || json) return 0;
+  const what = printable`session ${sessionId}: ${provider} in ${path} at ${server}, ${statusWord(status)}`;
+  out.line(printable`${out.paint("green", "✓")} ${what}`);
   return 0;
 }
 

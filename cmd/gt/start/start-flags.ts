@@ -21,6 +21,8 @@ export const START_FLAGS = {
     value: "ID",
     help: "write into this bead where the session is, by bd; gt stop ID takes it out again",
   },
+  "no-wait": { type: "boolean", help: "return once it is started; without it, once it takes messages" },
+  timeout: { type: "duration", value: "TIME", help: "how long to wait for that (10m, at most 24h)" },
   quiet: { type: "boolean", short: "q", help: "print the session's id only" },
   json: { type: "boolean", help: "the session as JSON" },
 } as const satisfies CommandFlags;

@@ -9,6 +9,9 @@ it.each<[string[], object]>([
   [["claude"], { provider: "claude", path: "/repos/shop", sessionId: undefined, agentOpts: {} }],
   [["codex", "/other"], { path: "/other" }],
   [["codex", "../other"], { path: "/repos/other" }],
+  [["codex"], { waitMs: 600_000 }],
+  [["codex", "--timeout", "90s"], { waitMs: 90_000 }],
+  [["codex", "--no-wait"], { waitMs: undefined }],
   [["codex", "-s", "review-1", "-q"], { sessionId: "review-1", quiet: true }],
   [
     ["codex", "-o", "model=a=b", "--opt", "resume=x", "--mode", "terminal"],
@@ -23,6 +26,8 @@ it.each([
   [["codex", "a", "b"], 'too many arguments: "b"'],
   [["codex", "-o", "model"], '--opt takes KEY=VALUE, not "model"'],
   [["codex", "-s", "-x"], "--session has 1 to 128 letters"],
+  [["codex", "--no-wait", "--timeout", "1m"], "give --timeout or --no-wait, not both"],
+  [["codex", "--timeout", "25h"], "--timeout is between 1ms and 24h"],
   [["codex", "-q", "--json"], "give --quiet or --json, not both"],
 ])("refuses %j: %s", (argv, message) => {
   expect(usageErrorOf(() => read(...argv))[0]).toContain(message);

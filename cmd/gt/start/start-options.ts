@@ -8,6 +8,9 @@ const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 /** An id that is no flag of `bd`. */
 const BEAD_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
+const DEFAULT_WAIT_MS = 600_000;
+const MAX_WAIT_MS = 24 * 3_600_000;
+
 /** What to start. */
 export interface StartOptions {
   readonly provider: string;
@@ -18,6 +21,8 @@ export interface StartOptions {
   readonly agentOpts: Readonly<Record<string, string>>;
   /** Undefined: none is written. */
   readonly bead: string | undefined;
+  /** How long to wait until it takes messages; undefined: not at all. */
+  readonly waitMs: number | undefined;
   readonly quiet: boolean;
   readonly json: boolean;
 }
@@ -25,7 +30,8 @@ export interface StartOptions {
 /** @param cwd what a path is relative to @throws DomainError `invalid` */
 export function readStart({ values, positionals, rest }: Given<StartFlags>, cwd: string): StartOptions {
   const [provider = "", path = "."] = takeArguments("start", [...positionals, ...(rest ?? [])], ["provider"], ["path"]);
-  const { session: sessionId, mode, opt = [], bead, quiet = false, json = false } = values;
+  const { session: sessionId, mode, opt = [], bead, timeout, quiet = false, json = false } = values;
+  const isWaiting = values["no-wait"] !== true;
   if (provider === "") throw usageError("start", "which provider?");
   if (sessionId !== undefined && !SESSION_ID.test(sessionId))
     throw usageError(
@@ -33,10 +39,22 @@ export function readStart({ values, positionals, rest }: Given<StartFlags>, cwd:
       "--session has 1 to 128 letters, digits, dots, dashes or underscores, a letter or digit first",
     );
   if (bead !== undefined && !BEAD_ID.test(bead)) throw usageError("start", "--bead takes the id of a bead");
+  if (!isWaiting && timeout !== undefined) throw usageError("start", "give --timeout or --no-wait, not both");
+  const { timeout: waitMs = DEFAULT_WAIT_MS } = values;
+  if (waitMs < 1 || waitMs > MAX_WAIT_MS) throw usageError("start", "--timeout is between 1ms and 24h");
   if (quiet && json) throw usageError("start", "give --quiet or --json, not both");
   const agentOpts = Object.fromEntries(opt.map(readOption));
   if (mode !== undefined) agentOpts["mode"] = oneOf("--mode", mode, ["stdio", "terminal"]);
-  return { provider, path: resolve(cwd, path), sessionId, agentOpts, bead, quiet, json };
+  return {
+    provider,
+    path: resolve(cwd, path),
+    sessionId,
+    agentOpts,
+    bead,
+    waitMs: isWaiting ? waitMs : undefined,
+    quiet,
+    json,
+  };
 }
 
 function readOption(text: string): [string, string] {

@@ -62,6 +62,9 @@ export function secretName(pod: string): string {
   return `${pod}-tls`;
 }
 
+/** Begins the name of the Secret that an adopted pod with a session's label mounts. */
+export const ADOPTED_SECRET = "gastown-session-";
+
 /**
  * Name of the Secret of an adopted pod, in a name space that is ours: it follows from the session's label, so that
  * the creator of the pod can mount it; without the label, from the pod's uid.
@@ -69,7 +72,7 @@ export function secretName(pod: string): string {
 export function adoptedSecretName(sessionLabel: string | undefined, podUid: string): string {
   if (sessionLabel === undefined || sessionLabel === "") return `gastown-${sha256(podUid).slice(0, 32)}-tls`;
   const isName = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(sessionLabel);
-  return `gastown-session-${isName ? sessionLabel : sha256(sessionLabel).slice(0, 32)}`;
+  return `${ADOPTED_SECRET}${isName ? sessionLabel : sha256(sessionLabel).slice(0, 32)}`;
 }
 
 /** Name of the Secret with the token of such a session's agent. */

@@ -22,6 +22,8 @@ export interface ObservedPod {
   readonly tlsSecret?: string;
   /** Name of the Secret that is mounted as the volume `session`. */
   readonly tokenSecret?: string;
+  /** The Secrets without which its containers cannot start, 16 at most; absent: it mounts none. */
+  readonly mountedSecrets?: readonly string[];
   readonly status: PodFacts;
 }
 
@@ -78,6 +80,7 @@ const MAX_FOREIGN_TEXT = 1024;
 const MAX_STATUS_TEXT = 320;
 const MAX_CONTAINERS = 16;
 const MAX_NAME = 253;
+const MAX_SECRETS = 16;
 const KNOWN_ANNOTATIONS: ReadonlySet<string> = new Set(Object.values(ANNOTATIONS));
 
 /** A pod of the API server's JSON as what is kept of it. Fields that are absent or of another type count as empty. */
@@ -87,6 +90,7 @@ export function observePod(pod: unknown): ObservedPod {
   const deletedAt = time(meta["deletionTimestamp"]);
   const tlsSecret = secretOf(spec, "tls");
   const tokenSecret = secretOf(spec, "session");
+  const mountedSecrets = mountedIn(spec);
   const labels = texts(meta["labels"], (key) => key.startsWith("gastown.io/") || key === LABELS.managedBy);
   const isOwn = objectOf(meta["labels"])[LABELS.managedBy] === MANAGED_BY;
   const annotations = texts(
@@ -108,6 +112,7 @@ export function observePod(pod: unknown): ObservedPod {
       .map((gate) => asText(objectOf(gate)["name"])),
     ...(tlsSecret !== undefined && { tlsSecret }),
     ...(tokenSecret !== undefined && { tokenSecret }),
+    ...(mountedSecrets.length > 0 && { mountedSecrets }),
     status: factsOf(status, spec),
   };
 }
@@ -174,6 +179,17 @@ function secretOf(spec: unknown, name: string): string | undefined {
   const volume = list(objectOf(spec)["volumes"]).find((one) => objectOf(one)["name"] === name);
   const secret = asText(objectOf(objectOf(volume)["secret"])["secretName"]);
   return secret === "" || secret.length > MAX_NAME ? undefined : secret;
+}
+
+/** Those of volumes, also of projected ones, that are not optional. */
+function mountedIn(spec: unknown): readonly string[] {
+  const names = list(objectOf(spec)["volumes"]).flatMap((volume) => {
+    const { secret, projected } = objectOf(volume);
+    const sources = list(objectOf(projected)["sources"]).map((one) => objectOf(objectOf(one)["secret"]));
+    const all = [{ ...objectOf(secret), name: objectOf(secret)["secretName"] }, ...sources];
+    return all.flatMap((one: Json) => (one["optional"] === true ? [] : [asText(one["name"])]));
+  });
+  return [...new Set(names)].filter((name) => name !== "" && name.length <= MAX_NAME).slice(0, MAX_SECRETS);
 }
 
 function texts(value: unknown, isKept: (key: string, text: string) => boolean): readonly (readonly [string, string])[] {

@@ -30,8 +30,10 @@ describe("pods of others with one session's label", () => {
     await running;
   });
 
-  async function add(name: string): Promise<void> {
-    kube.set(PODS, { metadata: { name, labels: { "gastown.io/agent": "one", "gastown.io/session": "one" } } });
+  const LABELS = { "gastown.io/agent": "one", "gastown.io/session": "one" };
+
+  async function add(name: string, labels: Readonly<Record<string, string>> = LABELS): Promise<void> {
+    kube.set(PODS, { metadata: { name, labels } });
     await settle();
   }
 
@@ -50,6 +52,7 @@ describe("pods of others with one session's label", () => {
   });
 
   it("are the session by life, then by age: an evicted pod gives its place to the one that replaces it", async () => {
+    await add("unlabelled", { "gastown.io/session": "one" });
     await add("old");
     await add("new");
     const current = () => pods.get({ project: "shop", id: "one" })?.pod.name;
@@ -67,5 +70,13 @@ describe("pods of others with one session's label", () => {
     kube.delete(PODS, "new");
     await settle();
     expect(current()).toBe("old");
+    kube.delete(PODS, "old");
+    await settle();
+    expect(current()).toBe("unlabelled");
+  });
+
+  it("of no session's and no agent's label are none", async () => {
+    await add("other", { "gastown.io/rig": "shop" });
+    expect([...pods.all()]).toEqual([]);
   });
 });

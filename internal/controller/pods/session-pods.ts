@@ -12,7 +12,15 @@ import { Reflector, type ReflectorCounts } from "../../kube/reflector.ts";
 import { LABELS } from "./names.ts";
 import { type ObservedPod, observePod } from "./observed-pod.ts";
 import { podsPath } from "./pod-client.ts";
-import { hasEnded, isOlder, keyText, projectOf, type SessionRecord, sessionRecord } from "./session-record.ts";
+import {
+  hasEnded,
+  isOlder,
+  isUnlabelled,
+  keyText,
+  projectOf,
+  type SessionRecord,
+  sessionRecord,
+} from "./session-record.ts";
 import type { NamespaceBinding } from "./settings.ts";
 
 export interface SessionPodsDeps {
@@ -35,6 +43,8 @@ export type SessionPodListener = (change: {
 export class SessionPods implements Task {
   readonly #clock: Clock;
   readonly #reflectors: readonly Reflector<ObservedPod>[];
+  /** By reflector. */
+  readonly #projects: readonly string[];
   readonly #bindings: readonly NamespaceBinding[];
   readonly #changed = new SignalBus();
   readonly #listeners = new Set<SessionPodListener>();
@@ -44,9 +54,11 @@ export class SessionPods implements Task {
   constructor(deps: SessionPodsDeps, bindings: readonly NamespaceBinding[]) {
     this.#clock = deps.clock;
     this.#bindings = bindings;
-    this.#reflectors = bindings.map((binding) => {
+    const watched = bindings.flatMap((binding) => selectorsOf(binding).map((selector) => ({ binding, selector })));
+    this.#projects = watched.map(({ binding }) => binding.project);
+    this.#reflectors = watched.map(({ binding, selector }) => {
       const onDelta = (delta: Delta<ObservedPod>) => this.#take(delta, binding);
-      const pods = { path: podsPath(binding.name), labelSelector: LABELS.agent, project: observePod };
+      const pods = { path: podsPath(binding.name), labelSelector: selector, project: observePod };
       return new Reflector({ ...deps, onDelta }, pods);
     });
   }
@@ -121,7 +133,7 @@ export class SessionPods implements Task {
 
   /** Where the API server did not answer it is asked again, soon; whether that is so. */
   catchUp(project: string): boolean {
-    const away = this.#reflectors.filter((each, i) => each.isAway && this.#bindings[i]?.project === project);
+    const away = this.#reflectors.filter((each, i) => each.isAway && this.#projects[i] === project);
     for (const each of away) each.hurry();
     return away.length > 0;
   }
@@ -157,12 +169,20 @@ export class SessionPods implements Task {
   }
 }
 
+/** Pods that name a session and lack the agent's label hang for want of a certificate: that is shown. */
+function selectorsOf({ adoption, credentials }: NamespaceBinding): readonly string[] {
+  const isShown = adoption !== undefined && credentials === "secret";
+  return isShown ? [LABELS.agent, `${LABELS.session},!${LABELS.agent}`] : [LABELS.agent];
+}
+
 /**
- * A pod that only claims a session's id never takes its place: our own come first, then those that have not ended (an
- * evicted pod stays, and its Deployment replaces it), then the oldest.
+ * A pod that only claims a session's id never takes its place: our own come first, then those with the labels
+ * that make one, then those that have not ended (an evicted pod stays, and its Deployment replaces it), then the
+ * oldest.
  */
 function byPrecedence(a: SessionRecord, b: SessionRecord): number {
   if (a.isOwn !== b.isOwn) return a.isOwn ? -1 : 1;
+  if (isUnlabelled(a) !== isUnlabelled(b)) return isUnlabelled(a) ? 1 : -1;
   if (hasEnded(a) !== hasEnded(b)) return hasEnded(a) ? 1 : -1;
   return isOlder(a, b) ? -1 : 1;
 }

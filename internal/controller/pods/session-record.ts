@@ -1,5 +1,6 @@
 import type { SessionInfo, SessionKey } from "../../bridge/session-backend.ts";
 import {
+  ADOPTED_SECRET,
   ANNOTATIONS,
   adoptedSecretName,
   CERTIFICATE_GATE,
@@ -56,6 +57,8 @@ export interface SessionKnowledge {
   readonly confirmed: boolean;
   /** The sidecar said that its agent ends soon after each start; undefined: it does not, as far as is known. */
   readonly loop: AgentLoop | undefined;
+  /** A Secret that its pod mounts and that is not there; undefined: none is missing, as far as is known. */
+  readonly missing: string | undefined;
   readonly startTimeoutMs: number;
   /** Wall clock, ms. */
   readonly now: number;
@@ -95,6 +98,14 @@ export function sidecarOf(record: SessionRecord): SessionInfo["sidecar"] {
 /** How often the pod's containers were started again. */
 export function restartsOf({ status }: ObservedPod): number {
   return status.containers.reduce((sum, { restarts }) => sum + restarts, 0);
+}
+
+/**
+ * Another's pod that names a session and lacks the label by which pods are adopted: it gets no certificate, and labels
+ * of a pod cannot be changed.
+ */
+export function isUnlabelled({ pod, isOwn }: SessionRecord): boolean {
+  return !isOwn && pod.labels[LABELS.agent] === undefined;
 }
 
 /** Its pod may not start before its certificate is there. */
@@ -146,6 +157,9 @@ function verdictOf(record: SessionRecord, known: SessionKnowledge): Pick<Session
   if (wasStopped && verdict.status !== "failed") return { status: "stopped", reason: "", error: "" };
   const isUp = (verdict.status === "running" && verdict.reason !== "NodeLost") || verdict.status === "starting";
   if (isUp && known.loop !== undefined) return loopVerdict(known.loop);
+  const isMounting = verdict.status === "starting" && verdict.reason === "";
+  if (isMounting && isUnlabelled(record)) return mountVerdict(UNLABELLED);
+  if (isMounting && known.missing !== undefined) return mountVerdict(missingText(record, known.missing));
   if (verdict.status === "running" && !known.confirmed) return { ...verdict, status: "starting" };
   // While the agent is started again, a pod whose sidecar has a container of its own is not ready.
   if (verdict.status === "starting" && known.confirmed) return { ...verdict, status: "running" };
@@ -160,6 +174,23 @@ function verdictOf(record: SessionRecord, known: SessionKnowledge): Pick<Session
 function loopVerdict({ exitCode }: AgentLoop): Pick<SessionInfo, "status" | "reason" | "error"> {
   const error = `the agent ends soon after each start, the last time with code ${exitCode}`;
   return { status: "failed", reason: "CrashLoopBackOff", error };
+}
+
+const UNLABELLED = `its pod has no label ${LABELS.agent}, so it gets no certificate: create it again with that label`;
+
+function missingText(record: SessionRecord, missing: string): string {
+  const { pod, isOwn } = record;
+  const text = `its pod mounts the Secret ${missing}, which is not in namespace ${pod.namespace}`;
+  const own = secretNameOf(record);
+  if (isOwn || !isSecured(record) || missing === own || !missing.startsWith(ADOPTED_SECRET)) return text;
+  return pod.labels[LABELS.session] === undefined
+    ? `${text}: create it again with the label ${LABELS.session}: ${missing.slice(ADOPTED_SECRET.length)}`
+    : `${text}; by its label ${LABELS.session} its certificate is in ${own}`;
+}
+
+/** As the kubelet says it, in an event of the pod only; it tries again until the Secret is there. */
+function mountVerdict(error: string): Pick<SessionInfo, "status" | "reason" | "error"> {
+  return { status: "failed", reason: "FailedMount", error };
 }
 
 /** The options that it was started with; none where the pod says something else. */

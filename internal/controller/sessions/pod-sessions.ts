@@ -39,6 +39,7 @@ import { isSidecarsFault } from "../pods/sidecar-status.ts";
 import { inputSeq } from "./input-seq.ts";
 import type { ProviderChecks } from "./provider-checks.ts";
 import type { SessionLiveness } from "./session-liveness.ts";
+import type { SessionMounts } from "./session-mounts.ts";
 import type { SessionStarter } from "./session-starter.ts";
 import type { SessionStopper } from "./session-stopper.ts";
 import { type EventsOf, SharedEvents } from "./shared-events.ts";
@@ -54,6 +55,7 @@ export interface PodSessionsDeps {
   readonly starter: SessionStarter;
   readonly stopper: SessionStopper;
   readonly liveness: (onChanged: (record: SessionRecord) => void) => SessionLiveness;
+  readonly mounts: (onChanged: (record: SessionRecord) => void) => SessionMounts;
   readonly providers: ProviderChecks;
   /** How each start went: `started`, or the kind of its error. */
   readonly onStart?: (how: string) => void;
@@ -82,6 +84,7 @@ export class PodSessions implements SessionBackend, Task {
   readonly #changes = new SessionChanges();
   readonly #changed = new SignalBus();
   readonly #liveness: SessionLiveness;
+  readonly #mounts: SessionMounts;
   readonly #events: SharedEvents;
   readonly #watched: WatchedAgents;
   readonly #stops: StopsUnderWay;
@@ -98,6 +101,7 @@ export class PodSessions implements SessionBackend, Task {
       onChanged: (record, receipt) => this.#tell("changed", record, receipt),
     });
     this.#liveness = deps.liveness((record) => this.#tell("changed", record));
+    this.#mounts = deps.mounts((record) => this.#tell("changed", record));
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -110,7 +114,7 @@ export class PodSessions implements SessionBackend, Task {
       if (type === "changed" || pods.get(record.key) === undefined) this.#tell(type, record);
     });
     try {
-      await runTasks(signal, [pods, this.#liveness]);
+      await runTasks(signal, [pods, this.#liveness, this.#mounts]);
     } finally {
       forget();
       await this.#stops[Symbol.asyncDispose]();
@@ -328,7 +332,8 @@ export class PodSessions implements SessionBackend, Task {
   #info(record: SessionRecord): SessionInfo {
     const { startTimeoutMs } = this.#options;
     const [confirmed, loop] = [this.#liveness.isConfirmed(record), this.#liveness.loopOf(record)];
-    return sessionInfo(record, { confirmed, loop, startTimeoutMs, now: this.#deps.clock.now() });
+    const missing = this.#mounts.missingOf(record);
+    return sessionInfo(record, { confirmed, loop, missing, startTimeoutMs, now: this.#deps.clock.now() });
   }
 
   #record(key: SessionKey): SessionRecord {

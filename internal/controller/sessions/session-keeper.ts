@@ -6,7 +6,15 @@ import { WorkQueue } from "../../kube/queue/work-queue.ts";
 import { ANNOTATIONS } from "../pods/names.ts";
 import type { PodClient } from "../pods/pod-client.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
-import { isOver, isSecured, isStopping, isWaiting, keyText, type SessionRecord } from "../pods/session-record.ts";
+import {
+  isOver,
+  isSecured,
+  isStopping,
+  isUnlabelled,
+  isWaiting,
+  keyText,
+  type SessionRecord,
+} from "../pods/session-record.ts";
 import type { SessionOpening } from "./session-opening.ts";
 import type { SessionStopper } from "./session-stopper.ts";
 
@@ -108,7 +116,7 @@ export class SessionKeeper implements Task {
       if (await stopper.complete(record, signal)) return undefined;
       // It has yet to run: without its certificate it never would, and could not be stopped.
     }
-    if (!isSecured(record)) return undefined;
+    if (!isSecured(record) || isUnlabelled(record)) return undefined;
     if (!isWaiting(record)) return Math.min(await opening.look(record, signal), this.#lookMs());
     const leftMs = pod.createdAt + START_LEFT_MS - clock.now();
     if (leftMs > 0) return leftMs;

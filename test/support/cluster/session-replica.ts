@@ -22,6 +22,7 @@ import { PodSessions } from "../../../internal/controller/sessions/pod-sessions.
 import { ProviderChecks } from "../../../internal/controller/sessions/provider-checks.ts";
 import { SessionKeeper } from "../../../internal/controller/sessions/session-keeper.ts";
 import { SessionLiveness } from "../../../internal/controller/sessions/session-liveness.ts";
+import { SessionMounts } from "../../../internal/controller/sessions/session-mounts.ts";
 import { SessionOpening } from "../../../internal/controller/sessions/session-opening.ts";
 import { SessionStarter } from "../../../internal/controller/sessions/session-starter.ts";
 import { SessionStopper } from "../../../internal/controller/sessions/session-stopper.ts";
@@ -160,8 +161,10 @@ export class Replica implements KubeApi {
         ...{ clock, logger, pods, pool, onChanged },
         onEnded: (record, signal) => own.stopper.noteEnd(record, signal),
       });
+    const mounts = (onChanged: (record: SessionRecord) => void) =>
+      new SessionMounts({ clock, logger, pods, secrets: new SecretClient(api), onChanged });
     this.sessions = new PodSessions(
-      { clock, logger, pods, pool, starter, stopper: own.stopper, liveness, providers },
+      { clock, logger, pods, pool, starter, stopper: own.stopper, liveness, mounts, providers },
       { startTimeoutMs: 300_000 },
     );
     this.#running = runTasks(this.#stop.signal, keeps ? [this.sessions, keeper] : [this.sessions]);

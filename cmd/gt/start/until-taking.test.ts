@@ -1,0 +1,61 @@
+import { create } from "@bufbuild/protobuf";
+import { expect, it } from "vitest";
+import { DomainError } from "../../../internal/base/errors.ts";
+import { GetSessionResponseSchema, SessionStatus } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
+import type { AgentStateName } from "../../../internal/session/types.ts";
+import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
+import { untilTaking } from "./until-taking.ts";
+
+const { STARTING, RUNNING, STOPPED, FAILED } = SessionStatus;
+const { signal } = new AbortController();
+const away = new DomainError("unavailable", "tmux is away");
+
+/** Waits for a session that answers one after another, the last one again and again; how often it was looked at. */
+async function waitFor(
+  sessions: readonly SessionStatus[],
+  states: readonly (AgentStateName | Error)[] = [],
+  rows = 24,
+) {
+  const clock = new FakeClock();
+  let [looks, asked] = [0, 0];
+  const started = {
+    look: async () =>
+      create(GetSessionResponseSchema, { status: sessions[Math.min(looks++, sessions.length - 1)] ?? STARTING }),
+    status: async () => {
+      const state = states[Math.min(asked++, states.length - 1)];
+      if (state === undefined || state instanceof Error) throw state;
+      return { state, rows };
+    },
+  };
+  const waiting = untilTaking(started, { clock, timeoutMs: 10_000 }, signal);
+  let ended = false;
+  const end = () => {
+    ended = true;
+  };
+  waiting.then(end, end);
+  for (await settle(); !ended; await settle()) await clock.advance(250);
+  return { ...(await waiting), looks };
+}
+
+it.each<[readonly SessionStatus[], readonly (AgentStateName | Error)[], string, number]>([
+  [[STARTING, STARTING, RUNNING], ["starting", away, "idle"], "takes", 5],
+  [[RUNNING], ["uncertain", "uncertain", "starting", "uncertain", "idle"], "takes", 5],
+  [[RUNNING], ["uncertain"], "takes", 13],
+  [[RUNNING], ["busy"], "takes", 1],
+  [[RUNNING], ["starting", "dialog"], "dialog", 2],
+  [[STARTING, FAILED], [], "ended", 2],
+  [[RUNNING, STOPPED], [new DomainError("precondition", "it has ended")], "ended", 2],
+  [[RUNNING], ["crash-loop"], "ended", 1],
+  [[STARTING], [], "late", 41],
+  [[RUNNING], [away], "late", 41],
+])("sessions %j with %j: %s", async (sessions, states, type, looks) => {
+  expect(await waitFor(sessions, states)).toMatchObject({ type, looks });
+});
+
+it("takes a session without a terminal to take messages as soon as it runs", async () => {
+  expect(await waitFor([STARTING, RUNNING], ["uncertain"], 0)).toMatchObject({ type: "takes", looks: 2 });
+});
+
+it("fails where trust does", async () => {
+  await expect(waitFor([RUNNING], [new DomainError("denied", "not yours")])).rejects.toThrow("not yours");
+});

@@ -1,0 +1,65 @@
+import type { Clock } from "../../../internal/base/clock.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
+import { type GetSessionResponse, SessionStatus } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
+import type { AgentStatus } from "../../../internal/session/agent-status.ts";
+
+/** A session that was started, as its control plane and its agent show it. */
+export interface StartedSession {
+  /** @throws DomainError */
+  readonly look: (signal: AbortSignal) => Promise<GetSessionResponse>;
+  /** @throws DomainError `unavailable` or `deadline` while it does not answer */
+  readonly status: (signal: AbortSignal) => Promise<Seen>;
+}
+
+/** How the wait ended, and the session as seen last. */
+export interface Taking {
+  /** `dialog`: it asks a person first. `ended`: it takes none. `late`: it was starting all the time. */
+  readonly type: "takes" | "dialog" | "ended" | "late";
+  readonly session: GetSessionResponse;
+}
+
+type Seen = Pick<AgentStatus, "state" | "rows">;
+
+const LOOK_EVERY_MS = 250;
+/** How long the state of an agent in a terminal stays uncertain before it counts as all that will be known. */
+const UNCERTAIN_MS = 3_000;
+const STATUS_MS = 5_000;
+const OVER: ReadonlySet<SessionStatus> = new Set([SessionStatus.STOPPING, SessionStatus.STOPPED, SessionStatus.FAILED]);
+
+/** Looks until the agent takes messages, it is clear that it will not, or `timeoutMs` have passed. */
+export async function untilTaking(
+  started: StartedSession,
+  { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
+  signal: AbortSignal,
+): Promise<Taking> {
+  const end = clock.monotonicMs() + timeoutMs;
+  let certainAt = clock.monotonicMs();
+  for (;;) {
+    const session = await started.look(signal);
+    if (OVER.has(session.status)) return { type: "ended", session };
+    const { state, rows } = session.status === SessionStatus.RUNNING ? await seen(started, signal) : UNSEEN;
+    if (state !== "uncertain") certainAt = clock.monotonicMs();
+    const isSettled = state !== "uncertain" || rows === 0 || clock.monotonicMs() - certainAt >= UNCERTAIN_MS;
+    if (state === "dialog") return { type: "dialog", session };
+    if (state === "dead" || state === "crash-loop") return { type: "ended", session };
+    if (state !== "starting" && isSettled) return { type: "takes", session };
+    const leftMs = end - clock.monotonicMs();
+    if (leftMs <= 0) return { type: "late", session };
+    await clock.sleep(Math.min(LOOK_EVERY_MS, leftMs), signal);
+  }
+}
+
+const UNSEEN: Seen = { state: "starting", rows: 0 };
+
+/** What does not answer yet is starting; what has ended meanwhile, the next look shows. */
+async function seen({ status }: StartedSession, signal: AbortSignal): Promise<Seen> {
+  const patience = AbortSignal.timeout(STATUS_MS);
+  try {
+    return await status(AbortSignal.any([signal, patience]));
+  } catch (err) {
+    signal.throwIfAborted();
+    const mayPass = err instanceof DomainError && ["unavailable", "deadline", "precondition"].includes(err.kind);
+    if (patience.aborted || mayPass) return UNSEEN;
+    throw err;
+  }
+}
