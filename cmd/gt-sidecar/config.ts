@@ -24,6 +24,7 @@ import { SIDECAR_FLAGS } from "./flags.ts";
 import { checkListen, formatListen, parseListen, withFixedPort } from "./listen.ts";
 import { readLocalUsers, tellsUsers } from "./local-users.ts";
 import { checkSocketFolder } from "./socket-folder.ts";
+import { readThreadsFlags } from "./threads-flags.ts";
 import { readTokenFlags, type TokenFlags } from "./token-flags.ts";
 import { type Place, readAuditFlag, readCrlPolicyFlag } from "./trust-flags.ts";
 
@@ -76,7 +77,12 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig {
   const tlsDir = values["tls-dir"] === undefined ? undefined : resolve(values["tls-dir"]);
   const place: Place = { tlsDir, half };
   const crlPolicy = readCrlPolicyFlag(values["crl-policy"], place);
-  const asked = readSidecar(values, flags.rest, env, half, sessionFor(values["session-id"], place, crlPolicy));
+  const own = argv.slice(half === "both" ? 0 : 1, argv.includes("--") ? argv.indexOf("--") : undefined);
+  const threads = readThreadsFlags(values, own);
+  const asked = {
+    ...readSidecar(values, flags.rest, env, half, sessionFor(values["session-id"], place, crlPolicy)),
+    ...(threads && { threads }),
+  };
   const sidecar = isSocketUsual(values) ? withStateDir(asked) : asked;
   const listen = isSocketUsual(values)
     ? socketIn(sidecar.stateDir)
@@ -92,7 +98,6 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig {
   const healthListen = readHealthListen(values["health-listen"] ?? "127.0.0.1:9091");
   const roleRules = values["allow-client"]?.map(parseRoleRule);
   const logLevel = oneOf("--log-level", LEVELS, values["log-level"] ?? "info");
-  const own = argv.slice(half === "both" ? 0 : 1, argv.includes("--") ? argv.indexOf("--") : undefined);
   return {
     half,
     sidecar: withStateDir(withFoundProgram(sidecar, half)),

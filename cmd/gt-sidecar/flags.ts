@@ -33,6 +33,23 @@ const AGENT_FLAGS = {
   address: { type: "string", value: "ADDRESS", env: "GT_AGENT_ADDRESS", help: "its name for gt (the host's name)" },
 } as const satisfies CommandFlags;
 
+/** The tools with which the agent reads and writes threads. */
+const THREADS_FLAGS = {
+  threads: {
+    type: "string",
+    value: "URL",
+    env: "GT_THREADS",
+    help: "a threads server: the agent gets its tools, and uses them without asking",
+  },
+  "threads-token": {
+    type: "string",
+    value: "FILE",
+    env: "GT_THREADS_TOKEN_FILE",
+    help: "with the agent's token, read at each call; may come later (threads token --file)",
+    complete: "file",
+  },
+} as const satisfies CommandFlags;
+
 /** Who is served, and what is kept for them. */
 const SERVING_FLAGS = {
   listen: {
@@ -127,10 +144,11 @@ const OTHER_FLAGS = {
 } as const satisfies CommandFlags;
 
 /** The flags of both halves. */
-export const SIDECAR_FLAGS = { ...AGENT_FLAGS, ...SERVING_FLAGS, ...OTHER_FLAGS } as const;
+export const SIDECAR_FLAGS = { ...AGENT_FLAGS, ...THREADS_FLAGS, ...SERVING_FLAGS, ...OTHER_FLAGS } as const;
 
 export const SIDECAR_SECTIONS: readonly FlagSection[] = [
   { heading: "Agent:", names: Object.keys(AGENT_FLAGS) },
+  { heading: "Threads:", names: Object.keys(THREADS_FLAGS) },
   { heading: "Serving:", names: Object.keys(SERVING_FLAGS) },
   { heading: "Other:", names: Object.keys(OTHER_FLAGS) },
 ];

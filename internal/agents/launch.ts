@@ -12,7 +12,7 @@ const FOREIGN_ENV = ["TMUX", "TMUX_PANE"];
 export function plainLaunch(context: LaunchContext, unsetEnv: readonly string[] = []): LaunchPlan {
   return {
     argv: context.command,
-    env: { GT_HOOK_FIFO: context.hookFifo, GT_HOOK_DIR: context.hookDir },
+    env: { ...context.threads?.env, GT_HOOK_FIFO: context.hookFifo, GT_HOOK_DIR: context.hookDir },
     unsetEnv: [...FOREIGN_ENV, ...unsetEnv],
     files: {},
   };

@@ -1,5 +1,6 @@
 import type { ProfileName } from "./known-programs.ts";
 import type { Screen } from "./screen.ts";
+import type { ThreadTools } from "./thread-tools.ts";
 
 /** The agent's input box as it is on the screen. */
 export interface ComposerView {
@@ -131,6 +132,8 @@ export interface LaunchContext {
   readonly home: string;
   /** What the agent inherits, for launches that add to a variable of the person's; absent: taken as empty. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Given to the agent with the permission for them; absent: none. */
+  readonly threads?: ThreadTools;
 }
 
 export interface LaunchPlan {

@@ -18,13 +18,15 @@ const TIMEOUT_S = 2;
 /**
  * The settings that a launch passes by `--settings`: they are laid over a person's own, whose hooks stay. `tui` keeps
  * the transcript in the terminal's history; the full-screen renderer leaves none and offers itself in a dialog.
+ * `allow`: tools that are used without asking.
  */
-export function claudeSettings(script: string): string {
+export function claudeSettings(script: string, allow: readonly string[] = []): string {
   const hooks = Object.entries(HOOKS).map(([event, [word, spool]]) => {
     const command = { type: "command", command: hookCommand(script, word, spool), timeout: TIMEOUT_S };
     return [event, [{ hooks: [command] }]];
   });
-  return `${JSON.stringify({ tui: "default", hooks: Object.fromEntries(hooks) }, null, 2)}\n`;
+  const permissions = allow.length === 0 ? {} : { permissions: { allow } };
+  return `${JSON.stringify({ tui: "default", ...permissions, hooks: Object.fromEntries(hooks) }, null, 2)}\n`;
 }
 
 /** Reads a line of the FIFO; the payload is the JSON that Claude Code gave the hook. */

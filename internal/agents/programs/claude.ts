@@ -3,6 +3,7 @@ import { answerByArrows, HORIZONTAL, VERTICAL } from "../answer-by-arrows.ts";
 import { defuseBy, LEAVING } from "../defuse.ts";
 import { hookFile, plainLaunch, withFlags } from "../launch.ts";
 import type { AgentProfile, LaunchContext, LaunchPlan } from "../profile.ts";
+import { CLAUDE_RULE, claudeServers, type ThreadTools } from "../thread-tools.ts";
 import { claudeSettings, readClaudeHook } from "./claude-hooks.ts";
 import { claudeView } from "./claude-screen.ts";
 import { claudeStateFile, readClaudeState } from "./claude-state-file.ts";
@@ -63,10 +64,20 @@ export const claude: AgentProfile = {
 /** Hooks go in by `--settings`; a command that brings its own `--settings` keeps them and has no hooks. */
 function planLaunch(context: LaunchContext): LaunchPlan {
   const plain = plainLaunch(context, CLAUDE_OWN_ENV);
-  if (context.command.some((word) => word === "--settings" || word.startsWith("--settings="))) return plain;
+  const hasOwn = context.command.some((word) => word === "--settings" || word.startsWith("--settings="));
+  const tools = context.threads && serverFile(context.stateDir, context.threads);
   const settings = join(context.stateDir, "claude-settings.json");
-  const argv = withFlags(context.command, PROGRAM, ["--settings", settings]);
+  const flags = hasOwn ? (tools ? [`--allowedTools=${CLAUDE_RULE}`] : []) : ["--settings", settings];
+  const argv = withFlags(context.command, PROGRAM, [...(tools?.flags ?? []), ...flags]);
   if (argv === context.command) return plain;
+  if (hasOwn) return { ...plain, argv, files: { ...tools?.files } };
   const hook = hookFile(context);
-  return { ...plain, argv, files: { ...hook.files, [settings]: claudeSettings(hook.path) } };
+  const written = claudeSettings(hook.path, tools === undefined ? [] : [CLAUDE_RULE]);
+  return { ...plain, argv, files: { ...hook.files, ...tools?.files, [settings]: written } };
+}
+
+/** One word: the flag takes all words that follow it. */
+function serverFile(stateDir: string, threads: ThreadTools) {
+  const file = join(stateDir, "claude-mcp.json");
+  return { flags: [`--mcp-config=${file}`], files: { [file]: claudeServers(threads) } };
 }

@@ -10,6 +10,12 @@ const context = (...command: [string, ...string[]]): LaunchContext => ({
   home: "/home/u",
 });
 const inherits = (own: string) => ({ ...context("opencode"), env: { OPENCODE_CONFIG_CONTENT: own } });
+const THREADS = {
+  command: ["/opt/node", "/opt/gt.mjs", "threads", "mcp"],
+  env: { GT_THREADS: "http://127.0.0.1:1", GT_THREADS_TOKEN_FILE: '/keys/a "b".token' },
+} as const;
+const withTools = (name: string, ...command: [string, ...string[]]) =>
+  profileNamed(name).launch({ ...context(...command), threads: THREADS });
 const launch = (name: string, ...command: [string, ...string[]]) => profileNamed(name).launch(context(...command));
 
 describe("launch", () => {
@@ -77,4 +83,57 @@ describe("launch", () => {
       expect(plan.files).toEqual({});
     },
   );
+});
+
+describe("launch with the tools of threads", () => {
+  it.each(["claude", "codex", "opencode", "demo", "generic"])("of %s tells gt in its shell where they are", (name) => {
+    expect(withTools(name, "program").env).toMatchObject(THREADS.env);
+    expect(launch(name, "program").env).not.toHaveProperty("GT_THREADS");
+  });
+
+  it("of Claude Code brings the server, and permission for its tools alone", () => {
+    const { argv, files } = withTools("claude", "claude", "--continue");
+    const [servers = "", settings = ""] = ["claude-mcp.json", "claude-settings.json"].map(
+      (one) => `/state/it's here/${one}`,
+    );
+    expect(argv).toEqual(["claude", `--mcp-config=${servers}`, "--settings", settings, "--continue"]);
+    const [command, ...args] = THREADS.command;
+    const threads = { type: "stdio", command, args, env: THREADS.env, alwaysLoad: true };
+    expect(JSON.parse(files[servers] ?? "")).toEqual({ mcpServers: { threads } });
+    expect(JSON.parse(files[settings] ?? "").permissions).toEqual({ allow: ["mcp__threads"] });
+    expect(JSON.parse(launch("claude", "claude").files[settings] ?? "")).not.toHaveProperty("permissions");
+  });
+
+  it("of Claude Code with settings of its own allows the tools by a flag", () => {
+    const { argv, files } = withTools("claude", "claude", "--settings", "mine.json");
+    const servers = "/state/it's here/claude-mcp.json";
+    const flags = [`--mcp-config=${servers}`, "--allowedTools=mcp__threads"];
+    expect(argv).toEqual(["claude", ...flags, "--settings", "mine.json"]);
+    expect(Object.keys(files)).toEqual([servers]);
+  });
+
+  it("of Codex brings server, environment and approval as overrides of this launch", () => {
+    const { argv } = withTools("codex", "codex", "resume");
+    expect(argv.at(-1)).toBe("resume");
+    const set = argv.filter((word) => word.startsWith("mcp_servers."));
+    expect(set).toEqual([
+      'mcp_servers.threads.command="/opt/node"',
+      'mcp_servers.threads.args=["/opt/gt.mjs","threads","mcp"]',
+      'mcp_servers.threads.env={GT_THREADS="http://127.0.0.1:1",GT_THREADS_TOKEN_FILE="/keys/a \\"b\\".token"}',
+      'mcp_servers.threads.default_tools_approval_mode="approve"',
+    ]);
+  });
+
+  it.each([
+    ["nothing", "", { "threads_*": "allow" }],
+    ["a rule for all", '{"permission":"ask"}', { "*": "ask", "threads_*": "allow" }],
+    ["rules", '{"permission":{"bash":"deny"}}', { bash: "deny", "threads_*": "allow" }],
+  ])("of OpenCode allows the tools where its environment says %s", (_, own, permission) => {
+    const plan = profileNamed("opencode").launch({ ...inherits(own), threads: THREADS });
+    const config = JSON.parse(plan.env["OPENCODE_CONFIG_CONTENT"] ?? "");
+    expect(config.permission).toEqual(permission);
+    const { command, env: environment } = THREADS;
+    expect(config.mcp).toEqual({ threads: { type: "local", command, environment, enabled: true } });
+    expect(config.plugin).toHaveLength(1);
+  });
 });

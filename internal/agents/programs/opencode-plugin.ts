@@ -1,4 +1,5 @@
 import { pathToFileURL } from "node:url";
+import { type ThreadTools, withOpencodeServer } from "../thread-tools.ts";
 
 /** Name of the plugin below the launch's folder. */
 export const PLUGIN_FILE = "opencode-plugin.js";
@@ -59,14 +60,19 @@ export const GastownHooks = async () => ({
 
 /**
  * OpenCode's settings by environment, merged over a person's files, with the plugin added to what the person's own
- * environment already says. Undefined when that cannot be read.
+ * environment already says, and with the tools of `threads` where they are given. Undefined when that cannot be read.
  */
-export function configWithPlugin(own: string | undefined, plugin: string): string | undefined {
+export function configWithPlugin(
+  own: string | undefined,
+  plugin: string,
+  threads: ThreadTools | undefined,
+): string | undefined {
   const config = own === undefined || own.trim() === "" ? {} : parse(own);
   if (config === undefined) return undefined;
   const listed: unknown = config["plugin"];
   if (listed !== undefined && !Array.isArray(listed)) return undefined;
-  return JSON.stringify({ ...config, plugin: [...(listed ?? []), pathToFileURL(plugin).href] });
+  const all = threads === undefined ? config : withOpencodeServer(config, threads);
+  return JSON.stringify({ ...all, plugin: [...(listed ?? []), pathToFileURL(plugin).href] });
 }
 
 function parse(text: string): Readonly<Record<string, unknown>> | undefined {

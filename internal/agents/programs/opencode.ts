@@ -45,7 +45,7 @@ function planLaunch(context: LaunchContext): LaunchPlan {
   const plain = plainLaunch(context);
   if (!context.command.some((word) => PROGRAM.test(basename(word)))) return plain;
   const plugin = join(context.stateDir, PLUGIN_FILE);
-  const config = configWithPlugin(context.env?.["OPENCODE_CONFIG_CONTENT"], plugin);
+  const config = configWithPlugin(context.env?.["OPENCODE_CONFIG_CONTENT"], plugin, context.threads);
   if (config === undefined) return plain;
   return {
     ...plain,

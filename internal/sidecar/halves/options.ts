@@ -1,5 +1,6 @@
 import type { ProfileName } from "../../agents/known-programs.ts";
 import type { LaunchContext, LaunchPlan } from "../../agents/profile.ts";
+import type { ThreadTools } from "../../agents/thread-tools.ts";
 import type { RestartMode } from "../../process/restart-policy.ts";
 import type { SidecarIdentity } from "../../session/sidecar-identity.ts";
 import { statePaths } from "./state-dir.ts";
@@ -28,6 +29,8 @@ export interface SidecarOptions {
   readonly lingerMs: number;
   readonly stallAfterMs: number;
   readonly identity: SidecarIdentity;
+  /** The tools of `threads`, for the agent; absent: none. */
+  readonly threads?: ThreadTools;
 }
 
 /** The one session of a sidecar. */
@@ -39,7 +42,7 @@ export function agentCommand(options: SidecarOptions, plan: LaunchPlan) {
 }
 
 /** The inputs of the profile's launch; both halves must derive the same plan. */
-export function launchContext({ stateDir, command, home, env }: SidecarOptions): LaunchContext {
+export function launchContext({ stateDir, command, home, env, threads }: SidecarOptions): LaunchContext {
   const { hookFifo, hookDir } = statePaths(stateDir);
-  return { command, stateDir, hookFifo, hookDir, home, env };
+  return { command, stateDir, hookFifo, hookDir, home, env, ...(threads && { threads }) };
 }

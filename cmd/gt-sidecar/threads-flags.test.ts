@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import { readThreadsFlags } from "./threads-flags.ts";
+
+const TOKEN = { "threads-token": "/keys/a.token" };
+const read = (threads: string, more: object = TOKEN) => readThreadsFlags({ threads, ...more }, ["--threads", threads]);
+
+describe("the tools of threads", () => {
+  it.each(["http://127.0.0.1:9448", "http://[::1]:9448", "http://localhost:9448", "https://threads.example:9448"])(
+    "are those of %s",
+    (url) => {
+      const tools = read(url);
+      expect(tools?.command.slice(-2)).toEqual(["threads", "mcp"]);
+      expect(tools?.env).toEqual({
+        GT_THREADS: url,
+        GT_THREADS_TOKEN_FILE: "/keys/a.token",
+      });
+    },
+  );
+
+  it.each(["threads", "ftp://127.0.0.1", "http://user@127.0.0.1:1", "http://127.0.0.1:1/?a=b"])(
+    "are refused for %s, which is no URL of a server",
+    (url) => expect(() => read(url)).toThrow(/takes a URL/),
+  );
+
+  it("are refused where a token would leave the machine in plaintext", () => {
+    expect(() => read("http://threads.example:9448")).toThrow(/plaintext/);
+  });
+
+  it("need a token where the flag asks for them", () => {
+    expect(() => read("http://127.0.0.1:9448", {})).toThrow(/--threads-token/);
+  });
+
+  it("are none where the environment names only one of the two", () => {
+    expect(readThreadsFlags({ threads: "http://127.0.0.1:9448" }, [])).toBeUndefined();
+    expect(readThreadsFlags(TOKEN, [])).toBeUndefined();
+  });
+});

@@ -1,0 +1,56 @@
+/** The tools of `threads` for an agent: an MCP server that it starts itself, and how that finds server and token. */
+export interface ThreadTools {
+  /** Program and arguments of `gt threads mcp`. */
+  readonly command: readonly [string, ...string[]];
+  /** For the MCP server and for `gt threads` in the agent's own shell. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** What agents call the MCP server; their names of its tools begin with it. */
+export const THREADS_SERVER = "threads";
+
+/** Claude Code's name for all tools of the server, as permission rules have it. */
+export const CLAUDE_RULE = `mcp__${THREADS_SERVER}`;
+
+/** Claude Code's `--mcp-config`: the tools are listed from the start, not behind its search for tools. */
+export function claudeServers({ command: [command, ...args], env }: ThreadTools): string {
+  const server = { type: "stdio", command, args, env, alwaysLoad: true };
+  return `${JSON.stringify({ mcpServers: { [THREADS_SERVER]: server } }, null, 2)}\n`;
+}
+
+/** Codex's `-c` overrides. It gives its MCP servers none of its environment, and asks before each tool otherwise. */
+export function codexServer({ command: [command, ...args], env }: ThreadTools): readonly string[] {
+  const table = Object.entries(env).map(([name, value]) => `${name}=${tomlText(value)}`);
+  return [
+    ["command", tomlText(command)],
+    ["args", `[${args.map(tomlText).join(",")}]`],
+    ["env", `{${table.join(",")}}`],
+    ["default_tools_approval_mode", tomlText("approve")],
+  ].flatMap(([key, value]) => ["-c", `mcp_servers.${THREADS_SERVER}.${key}=${value}`]);
+}
+
+/**
+ * OpenCode's settings with the server and the permission for its tools, beside what they already say. The rule comes
+ * last: the last one that matches counts.
+ */
+export function withOpencodeServer(
+  config: Readonly<Record<string, unknown>>,
+  { command, env }: ThreadTools,
+): Readonly<Record<string, unknown>> {
+  const { mcp, permission } = config;
+  const own = typeof permission === "string" ? { "*": permission } : objectOf(permission);
+  return {
+    ...config,
+    mcp: { ...objectOf(mcp), [THREADS_SERVER]: { type: "local", command, environment: env, enabled: true } },
+    permission: { ...own, [`${THREADS_SERVER}_*`]: "allow" },
+  };
+}
+
+/** A basic string of TOML; JSON's escapes are among its own. */
+function tomlText(text: string): string {
+  return JSON.stringify(text).replaceAll("\u007f", "\\u007f");
+}
+
+function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
+}
