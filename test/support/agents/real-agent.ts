@@ -22,6 +22,10 @@ export interface RealAgentSetup {
   /** Arguments of the agent. Claude Code asks for permission whatever its default mode is, unless others are given. */
   readonly args?: readonly string[];
   readonly flags?: readonly string[];
+  /** Its address; default: the sidecar's. */
+  readonly address?: string;
+  /** Beside its home's, of sidecar and agent. */
+  readonly env?: Readonly<Record<string, string>>;
   /** The sidecar's file; default its sources. */
   readonly sidecarProgram?: string;
 }
@@ -42,7 +46,8 @@ export async function startRealAgent(setup: RealAgentSetup): Promise<RealAgent> 
   const sidecar = await startSidecar({
     agent,
     command: [join(dir, "bin", agent), ...(setup.args ?? (agent === "claude" ? ["--permission-mode", "default"] : []))],
-    env: home.env,
+    env: { ...home.env, ...setup.env },
+    ...(setup.address !== undefined && { address: setup.address }),
     flags: ["--workdir", home.workdir, ...(setup.flags ?? [])],
     ...(setup.sidecarProgram === undefined ? {} : { program: setup.sidecarProgram }),
   });

@@ -3,7 +3,13 @@ import { printable } from "../../../../internal/base/printable-text.ts";
 import { takeArguments } from "../../../../internal/cli/command/arguments.ts";
 import type { Given } from "../../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
-import { printJson, printMessage, printParticipants, threadLine } from "../../../../internal/threads/client/show.ts";
+import {
+  printJson,
+  printMessage,
+  printParticipants,
+  printWake,
+  threadLine,
+} from "../../../../internal/threads/client/show.ts";
 import { allMessages } from "../common/all-messages.ts";
 import type { THREADS_FLAGS } from "../common/threads-flags.ts";
 import { threadIdOf, withThreads } from "../common/with-threads.ts";
@@ -18,8 +24,9 @@ export async function runShow(
     const threadId = await threadIdOf(call, given);
     const found = await call("get_thread", { thread_id: threadId });
     const messages = await allMessages(call, threadId);
+    const wakes = asObjects((await call("list_wakes", { thread_id: threadId }))["wakes"]).toReversed();
     if (values.json) {
-      printJson(out, { ...found, messages });
+      printJson(out, { ...found, messages, wakes });
       return 0;
     }
     const thread = objectOf(found["thread"]);
@@ -30,6 +37,8 @@ export async function runShow(
     printParticipants(out, found["participants"]);
     out.line();
     for (const message of asObjects(messages)) printMessage(out, message);
+    if (wakes.length > 0) out.line();
+    for (const wake of wakes) printWake(out, wake);
     return 0;
   });
 }

@@ -1,0 +1,64 @@
+import type { ModelAct } from "../../fakes/model-script.ts";
+import type { ModelRequest } from "../../fakes/model-wire.ts";
+
+/** A message as the tool gave it back to the model. */
+export interface ReadByModel {
+  readonly thread_id: string;
+  readonly message_id: string;
+  readonly seq: number;
+  readonly text: string;
+  readonly kind: string;
+  readonly event_type?: string;
+  readonly sender: { readonly agent_id: string };
+}
+
+/** What it posts for a message that it has read; undefined: it only acknowledges. */
+export type Part = (message: ReadByModel) => Readonly<Record<string, unknown>> | undefined;
+
+const WAKE = /^\[threads w-\S+\] .*\((t-[a-z0-9]+)\)/;
+
+/**
+ * A model that knows nothing but what its tools give it: woken, it reads the thread that the line names, posts what
+ * its part says to the newest message of others, and acknowledges.
+ */
+export function threadModel(part: Part): (request: ModelRequest) => ModelAct {
+  return (request) => {
+    if (request.afterTool) return afterTool(request, part);
+    const thread_id = WAKE.exec(request.lastUserText)?.[1];
+    if (thread_id === undefined || !hasThreadTools(request.tools)) return { type: "say", text: "Understood." };
+    return toolCall(request.tools, "read_messages", { thread_id });
+  };
+}
+
+/** Each agent program names the tools of an MCP server in its own way. */
+export function hasThreadTools(tools: readonly string[]): boolean {
+  return tools.some((name) => name === "mcp__threads" || /^(?:mcp__)?threads_{1,2}read_messages$/.test(name));
+}
+
+function afterTool({ toolResult, tools }: ModelRequest, part: Part): ModelAct {
+  const { messages } = objectIn(toolResult) as { readonly messages?: readonly ReadByModel[] };
+  const heard = messages?.findLast((one) => one.kind !== "system");
+  if (heard === undefined) return { type: "say", text: `Done: ${toolResult.slice(0, 200)}` };
+  const { thread_id, seq } = heard;
+  const said = part(heard);
+  if (said === undefined) return toolCall(tools, "ack_read", { thread_id, seq });
+  return toolCall(tools, "post_message", { thread_id, in_reply_to: heard.message_id, ack_seq: seq, ...said });
+}
+
+function toolCall(tools: readonly string[], name: string, input: Readonly<Record<string, unknown>>): ModelAct {
+  if (tools.includes("mcp__threads")) return { type: "call", tool: name, namespace: "mcp__threads", input };
+  const tool = tools.find((one) => one.endsWith(`threads__${name}`) || one === `threads_${name}`);
+  if (tool === undefined) return { type: "say", text: `There is no tool ${name}.` };
+  return { type: "call", tool, input };
+}
+
+/** The tool's answer in what the agent program makes of it. */
+function objectIn(text: string): object {
+  const at = text.indexOf("{");
+  if (at < 0) return {};
+  try {
+    return JSON.parse(text.slice(at, text.lastIndexOf("}") + 1)) as object;
+  } catch {
+    return {};
+  }
+}
