@@ -6,8 +6,8 @@ export interface ThreadTools {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What agents call the MCP server; their names of its tools begin with it. */
-export const THREADS_SERVER = "threads";
+/** The MCP server's name; agents put it before the names of its tools. */
+const THREADS_SERVER = "threads";
 
 /** Claude Code's name for all tools of the server, as permission rules have it. */
 export const CLAUDE_RULE = `mcp__${THREADS_SERVER}`;

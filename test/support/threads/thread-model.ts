@@ -2,7 +2,7 @@ import type { ModelAct } from "../../fakes/model-script.ts";
 import type { ModelRequest } from "../../fakes/model-wire.ts";
 
 /** A message as the tool gave it back to the model. */
-export interface ReadByModel {
+interface ReadByModel {
   readonly thread_id: string;
   readonly message_id: string;
   readonly seq: number;
