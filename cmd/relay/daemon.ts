@@ -4,22 +4,24 @@ import { aborted, withTimeout } from "../../internal/base/abort.ts";
 import type { Clock } from "../../internal/base/clock.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { Logger } from "../../internal/base/logger.ts";
+import { Slots } from "../../internal/base/slots.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
 import { DaemonFrame } from "../../internal/daemon/daemon-frame.ts";
-import type { Dialect } from "../../internal/relay/acp/dialect.ts";
-import type { Json } from "../../internal/relay/acp/json-text.ts";
-import type { SamplingSettings } from "../../internal/relay/acp/sampling-request.ts";
 import { AgentDoor } from "../../internal/relay/door/agent-door.ts";
 import { answerInstanceCalls } from "../../internal/relay/lanes/instance-calls.ts";
+import { LaneControl } from "../../internal/relay/lanes/lane-control.ts";
 import type { LaneDeps, TurnPoint } from "../../internal/relay/lanes/lane-deps.ts";
 import { Lanes } from "../../internal/relay/lanes/lanes.ts";
 import { Permissions } from "../../internal/relay/lanes/permissions.ts";
 import { Registry } from "../../internal/relay/lanes/registry.ts";
 import { RelayEvents } from "../../internal/relay/lanes/relay-events.ts";
 import { RelayMetrics } from "../../internal/relay/lanes/relay-metrics.ts";
+import { UnservedLanes } from "../../internal/relay/lanes/unserved-lanes.ts";
 import { Bus } from "../../internal/relay/nats/bus.ts";
 import { type Created, ensureStreams } from "../../internal/relay/nats/ensure-streams.ts";
 import { Outbox } from "../../internal/relay/nats/outbox.ts";
+import type { LaneName } from "../../internal/relay/nats/subjects.ts";
+import { laneOptionsOf, roleOf, samplingOf } from "./role-options.ts";
 import type { Settings } from "./settings.ts";
 import { StreamsWatch } from "./streams-watch.ts";
 
@@ -29,6 +31,8 @@ export interface DaemonDeps {
 }
 
 const FIRST_MS = 30_000;
+/** Control messages that are answered at the same time. */
+const CONTROL_AT_ONCE = 32;
 /** What is still in the outbox after the drain may take this long. */
 const FLUSH_MS = 5000;
 /** For the connections that are left when everything else has ended. */
@@ -87,7 +91,10 @@ export class Daemon implements Task {
     const registry = new Registry();
     const [ended, closing] = [new AbortController(), new AbortController()];
     const laneDeps = { clock, logger, bus, events, metrics, instance: this.#instance, reached: this.#reached() };
-    const lanes = this.#lanes(laneDeps, registry, { draining: signal, ended: ended.signal });
+    const laneOptions = laneOptionsOf(this.#settings);
+    const lanes = new Lanes(laneDeps, laneOptions, registry, { draining: signal, ended: ended.signal });
+    const unserved = new UnservedLanes(laneDeps, laneOptions, (lane) => registry.byLane(lane) !== undefined);
+    const control = new LaneControl({ ...laneDeps, lanes, unserved, slots: new Slots(CONTROL_AT_ONCE) }, laneOptions);
     metrics.observe({
       turnsOpen: () => lanes.turnsOpen,
       lanesHeld: () => lanes.held,
@@ -101,7 +108,8 @@ export class Daemon implements Task {
       ...{ relay_id: relayId, instance: this.#instance, turns_open: lanes.turnsOpen },
       connections: registry.all().map((entry) => entry.facts()),
     });
-    const calls = { bus, registry, instance: this.#instance, status };
+    const controlHere = (lane: LaneName, text: string) => control.answerHere(lane, text, closing.signal);
+    const calls = { bus, registry, instance: this.#instance, status, control: controlHere };
     const door = new AgentDoor(
       { clock, logger, metrics, events, lanes, bus, permissions: this.#permissions(laneDeps), ended: signal },
       this.#doorOptions(),
@@ -122,6 +130,8 @@ export class Daemon implements Task {
       { run: () => runTasks(closing.signal, [server, frame, asTask(bus, logger), outbox]) },
       { run: () => answerInstanceCalls(calls, closing.signal) },
       { run: () => streams.run(closing.signal) },
+      { run: () => control.run(closing.signal) },
+      { run: (stop) => unserved.run(stop) },
     ]);
   }
 
@@ -167,35 +177,17 @@ export class Daemon implements Task {
     });
   }
 
-  #lanes(deps: LaneDeps, registry: Registry, signals: { readonly draining: AbortSignal; readonly ended: AbortSignal }) {
-    const { turns, maxMessageBytes } = this.#settings;
-    const { max_attempts: maxAttempts, backoff: backoffMs } = turns;
-    const limitsOf = (role: string) => {
-      const said = this.#roleOf(role)?.on_uncertain;
-      const resends = (dialect: Dialect) => (said === undefined ? dialect !== "acp" : said === "resend");
-      return { maxAttempts, backoffMs, resends };
-    };
-    const { ack_wait: ackWaitMs, holder_timeout: holderMs, deadline: deadlineMs, idle: idleMs } = turns;
-    const times = { ackWaitMs, holderMs, deadlineMs, idleMs };
-    return new Lanes(deps, { limitsOf, ...times, maxMessageBytes }, registry, signals);
-  }
-
   #permissions(deps: LaneDeps): Permissions {
     const { permission: mode, permission_timeout: timeoutMs } = this.#settings.turns;
     return new Permissions(deps, { mode, timeoutMs }, randomUUID);
-  }
-
-  #roleOf(role: string) {
-    const { roles } = this.#settings;
-    return Object.hasOwn(roles, role) ? roles[role] : undefined;
   }
 
   #doorOptions() {
     const { relayId, maxMessageBytes, pingIntervalMs, pongTimeoutMs, turns } = this.#settings;
     return {
       ...{ relayId, maxMessageBytes, pingIntervalMs, pongTimeoutMs },
-      settingsOf: (role: string) => samplingOf(this.#roleOf(role)),
-      cwdOf: (role: string) => this.#roleOf(role)?.repo_path ?? "/",
+      settingsOf: (role: string) => samplingOf(roleOf(this.#settings, role)),
+      cwdOf: (role: string) => roleOf(this.#settings, role)?.repo_path ?? "/",
       createTimeoutMs: turns.create_timeout,
     };
   }
@@ -210,15 +202,4 @@ export class Daemon implements Task {
 
 function asTask(bus: Bus, logger: Logger): Task {
   return { run: (signal) => bus.run(logger, signal) };
-}
-
-function samplingOf(role: Settings["roles"][string] | undefined): Partial<SamplingSettings> {
-  if (role === undefined) return {};
-  const { model, max_tokens: maxTokens, system, tools } = role;
-  return {
-    ...(model !== undefined && { model }),
-    ...(maxTokens !== undefined && { maxTokens }),
-    ...(system !== undefined && { system }),
-    ...(tools !== undefined && { tools: tools as unknown as readonly Json[] }),
-  };
 }

@@ -29,6 +29,8 @@ const turns = block({
   deadline: duration("1s", "24h").default(30 * 60_000),
   idle: duration("1s", "24h").default(10 * 60_000),
   create_timeout: duration("1s", "10m").default(60_000),
+  cancel_grace: duration("0s", "10m").default(10_000),
+  work_ttl: duration("1s", "8760h").default(24 * 3_600_000),
   ack_wait: duration("1s", "10m").default(15_000),
   /** Less than a claim may take. */
   holder_timeout: duration("1s", "15s").default(2000),

@@ -1,3 +1,4 @@
+import { raceSignal } from "../../base/abort.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { RpcFrame } from "./json-rpc.ts";
 import { isObject, type Json, member, writeJson } from "./json-text.ts";
@@ -26,13 +27,18 @@ export class RpcCalls {
     this.#send = send;
   }
 
-  /** Gives the result. @throws RpcFailure for an error; otherwise it ends only with an answer */
-  async call(method: string, params: object): Promise<Json> {
+  /**
+   * Gives the result. An answer after the signal belongs to no call.
+   * @throws RpcFailure for an error; the signal's reason
+   */
+  async call(method: string, params: object, signal?: AbortSignal): Promise<Json> {
     const id = this.#next++;
     const { promise, resolve } = Promise.withResolvers<Response>();
     this.#open.set(id, resolve);
     this.#send(writeJson({ jsonrpc: "2.0", id, method, params }));
-    const frame = await promise;
+    const frame = await (signal === undefined ? promise : raceSignal(promise, signal)).finally(() => {
+      this.#open.delete(id);
+    });
     if (frame.type === "error") throw new RpcFailure(method, frame.error);
     return frame.result;
   }

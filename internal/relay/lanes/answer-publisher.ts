@@ -44,7 +44,7 @@ export class AnswerPublisher {
       if (stored.has(msgId)) continue;
       const headers = {
         "Relay-Part": `${place.part}/${place.parts}`,
-        "Relay-Agent": answered.agent_id,
+        ...(answered.agent_id !== "" && { "Relay-Agent": answered.agent_id }),
         "Relay-Dialect": answered.dialect,
         "Relay-Attempt": String(answered.attempt),
         ...(traceparent !== undefined && { traceparent }),

@@ -3,6 +3,9 @@ import { type LaneName, messageId, subjects } from "../nats/subjects.ts";
 import type { WorkItem } from "../nats/work-item.ts";
 import type { LaneDeps } from "./lane-deps.ts";
 
+/** Work that is to leave its lane. */
+type Rejected = Pick<WorkItem, "seq" | "data" | "headers" | "term">;
+
 /** Why a piece of work will never be done. */
 export interface Rejection {
   readonly reason: string;
@@ -17,7 +20,7 @@ export interface Rejection {
 export async function rejectWork(
   deps: LaneDeps,
   lane: LaneName,
-  item: WorkItem,
+  item: Rejected,
   { reason, id }: Rejection,
   signal: AbortSignal,
 ): Promise<void> {
@@ -43,7 +46,7 @@ export async function rejectWork(
 }
 
 /** Until the server has taken it out, or delivers it again, which finds the dead letter there. */
-async function settle({ logger }: LaneDeps, item: WorkItem, signal: AbortSignal): Promise<void> {
+async function settle({ logger }: LaneDeps, item: Rejected, signal: AbortSignal): Promise<void> {
   try {
     await item.term();
   } catch (err) {

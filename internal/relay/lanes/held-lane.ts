@@ -1,47 +1,65 @@
-import { withTimeout } from "../../base/abort.ts";
-import { errorText } from "../../base/errors.ts";
-import { MAX_CONVERSATION_BYTES } from "../acp/conversation.ts";
-import { writeJson } from "../acp/json-text.ts";
-import { failure, type ResultPart } from "../acp/result-parts.ts";
+import { failure } from "../acp/result-parts.ts";
 import { continuesConversation } from "../acp/user-message.ts";
 import { isRefusal, readWork, type WorkMessage } from "../acp/work-message.ts";
 import type { WorkItem } from "../nats/work-item.ts";
 import { AgentLost } from "./agent-lost.ts";
-import { AnswerPublisher } from "./answer-publisher.ts";
 import { rejectWork } from "./dead-letters.ts";
 import type { Claim } from "./lane-claim.ts";
 import type { LaneDeps, LaneOptions } from "./lane-deps.ts";
-import type { Answered, LaneRecord } from "./lane-records.ts";
-import { afterRecord, type LaneState, snapshotOf } from "./lane-state.ts";
-import type { Link, LinkAnswer, Prompt } from "./link.ts";
-import { decideTurn } from "./turn-policy.ts";
+import { LaneJournal } from "./lane-journal.ts";
+import type { LaneState } from "./lane-state.ts";
+import type { Link, LinkAnswer } from "./link.ts";
+import { OpenTurn } from "./open-turn.ts";
+import { askInTime } from "./timed-turn.ts";
+import { decideTurn, type TurnDecision } from "./turn-policy.ts";
 import { overdue } from "./turn-time.ts";
-
-/** Records between two snapshots. */
-const SNAPSHOT_EVERY = 128;
-const RELEASE_MS = 5000;
 
 /** Does the work of a lane, one piece after the other, for as long as it is held. */
 export class HeldLane {
+  readonly link: Link;
   readonly #deps: LaneDeps;
   readonly #options: LaneOptions;
   readonly #claim: Claim;
-  readonly #link: Link;
-  readonly #publisher: AnswerPublisher;
-  #state: LaneState;
-  #turnOpen = false;
+  readonly #journal: LaneJournal;
+  #turn: OpenTurn | undefined;
 
   constructor(deps: LaneDeps, options: LaneOptions, claim: Claim, link: Link) {
     this.#deps = deps;
     this.#options = options;
     this.#claim = claim;
-    this.#link = link;
-    this.#state = claim.state;
-    this.#publisher = new AnswerPublisher(deps, claim.lane, claim.resultsAfter);
+    this.link = link;
+    this.#journal = new LaneJournal(deps, claim, link);
   }
 
   get turnOpen(): boolean {
-    return this.#turnOpen;
+    return this.#turn?.asked === true;
+  }
+
+  /** The work that is looked at or done now. */
+  get turn(): OpenTurn | undefined {
+    return this.#turn;
+  }
+
+  get generation(): number {
+    return this.#claim.generation;
+  }
+
+  get state(): LaneState {
+    return this.#journal.state;
+  }
+
+  /**
+   * Records that work is not to be done, or not to be gone on with. False: its answer is recorded already.
+   * @throws Fenced, or the signal's reason
+   */
+  async cancel(id: string, by: string, signal: AbortSignal): Promise<boolean> {
+    await this.#journal.append(
+      ({ answered, done }) => (answered?.id === id || done.has(id) ? undefined : { t: "cancelled", id, by }),
+      signal,
+    );
+    if (!this.state.cancelled.has(id)) return false;
+    if (this.#turn?.work.id === id) this.#turn.cancel();
+    return true;
   }
 
   /**
@@ -50,18 +68,18 @@ export class HeldLane {
    * @throws Fenced, ConsumerGone, AgentLost
    */
   async run(draining: AbortSignal, signal: AbortSignal): Promise<void> {
-    const stop = AbortSignal.any([signal, this.#link.gone]);
+    const stop = AbortSignal.any([signal, this.link.gone]);
     try {
-      await this.#finish({ looksFirst: true }, signal);
-      this.#link.established();
+      await this.#journal.begin(signal);
+      this.link.established();
       const noMore = AbortSignal.any([stop, draining]);
       while (!noMore.aborted) await this.#step(noMore, stop, signal);
     } catch (err) {
       if (!stop.aborted && !draining.aborted) throw err;
     } finally {
-      await this.#release();
+      await this.#journal.release();
     }
-    if (this.#link.gone.aborted) throw this.#link.gone.reason;
+    if (this.link.gone.aborted) throw this.link.gone.reason;
   }
 
   /**
@@ -90,12 +108,11 @@ export class HeldLane {
   }
 
   async #work(item: WorkItem, stop: AbortSignal, signal: AbortSignal): Promise<void> {
-    const { logger, metrics, events } = this.#deps;
+    const { logger, metrics, clock } = this.#deps;
     const { lane } = this.#claim;
     if (item.deliveries > 1) metrics.redeliveries.inc();
-    const place = { ...lane, maxBytes: this.#options.maxMessageBytes };
-    const work = readWork(item.data, place);
-    const fields = { session_id: lane.sessionId, role: lane.role, agent_id: this.#link.agentId };
+    const work = readWork(item.data, { ...lane, maxBytes: this.#options.maxMessageBytes });
+    const fields = { session_id: lane.sessionId, role: lane.role, agent_id: this.link.agentId };
     logger.info(
       { action: "message_received", direction: "work", ...fields, id: work.id, bytes: item.data.length },
       "work came",
@@ -103,37 +120,51 @@ export class HeldLane {
     metrics.messages.inc({ direction: "in", dialect: "nats", kind: "work" });
     metrics.messageBytes.inc(item.data.length);
     if (isRefusal(work)) return rejectWork(this.#deps, lane, item, work, signal);
-    const decision = decideTurn(this.#state, work, this.#options.limitsOf(lane.role));
+    const limits = this.#options.limitsOf(lane.role);
+    const decision = decideTurn(this.state, work, limits, clock.now() - item.storedAt);
+    if (decision.type === "ask") return this.#ask(item, work, decision, stop, signal);
+    return this.#withoutAgent(item, work, decision, signal);
+  }
+
+  async #withoutAgent(
+    item: WorkItem,
+    work: WorkMessage,
+    decision: Exclude<TurnDecision, { readonly type: "ask" }>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { metrics, events } = this.#deps;
+    const { lane } = this.#claim;
     switch (decision.type) {
       case "id_reused":
-        return rejectWork(this.#deps, lane, item, { reason: "id_reused", id: work.id }, signal);
+      case "expired":
+        return rejectWork(this.#deps, lane, item, { reason: decision.type, id: work.id }, signal);
       case "duplicate":
         metrics.duplicates.inc({ where: "work" });
         events.publish(lane.sessionId, "work.duplicate", { role: lane.role, id: work.id });
-        return this.#acknowledge(item);
+        return this.#journal.acknowledge(item);
       case "finish":
-        await this.#finish({ looksFirst: true }, signal);
-        return this.#acknowledge(item);
+        await this.#journal.finish({ looksFirst: true }, signal);
+        return this.#journal.acknowledge(item);
       case "uncertain":
         return this.#settleUncertain(item, work, signal);
+      case "cancelled":
+        return this.#settle(item, work, cancelledBy(decision.by), this.#attempts(), signal);
       case "attempts":
         return this.#settle(item, work, ownFailure("attempts", "it was tried too often"), this.#attempts(), signal);
-      case "ask":
-        return this.#ask(item, work, decision, stop, signal);
     }
   }
 
-  async #settleUncertain(item: WorkItem, work: WorkMessage, stop: AbortSignal): Promise<void> {
+  async #settleUncertain(item: WorkItem, work: WorkMessage, signal: AbortSignal): Promise<void> {
     const { metrics, events } = this.#deps;
     const { lane } = this.#claim;
     metrics.uncertain.inc();
     const text = "the agent was interrupted after it had the prompt; what it did is not known";
-    await this.#settle(item, work, ownFailure("uncertain", text), this.#attempts(), stop);
+    await this.#settle(item, work, ownFailure("uncertain", text), this.#attempts(), signal);
     events.publish(lane.sessionId, "work.uncertain", { role: lane.role, id: work.id });
   }
 
   #attempts(): number {
-    return this.#state.prompted?.attempt ?? 1;
+    return this.state.prompted?.attempt ?? 1;
   }
 
   async #ask(
@@ -143,35 +174,67 @@ export class HeldLane {
     stop: AbortSignal,
     signal: AbortSignal,
   ): Promise<void> {
-    const { metrics, reached } = this.#deps;
-    if (afterMs > 0) await this.#wait(item, afterMs, stop);
-    const { id, hash } = work;
-    const { dialect } = this.#link;
-    const exchanges = continuesConversation(work) ? this.#state.exchanges : [];
-    const traceparent = item.headers?.get("traceparent") || undefined;
-    const prompt = { work, exchanges, attempt, traceparent };
-    const early = await this.#whileWorking(item, this.#link.prepare?.(prompt, stop), signal);
-    if (early !== undefined) return this.#settle(item, work, early, attempt, signal);
-    await this.#append({ t: "prompted", id, hash, work_seq: item.seq, attempt, dialect }, signal);
-    reached("prompted");
-    this.#turnOpen = true;
-    const observe = metrics.latency.startTimer({ hop: "turn" });
+    const turn = new OpenTurn(work, attempt);
+    this.#turn = turn;
+    const observe = this.#deps.metrics.latency.startTimer({ hop: "turn" });
     try {
-      const answer = await this.#askInTime(item, prompt, signal);
-      const settled = metrics.latency.startTimer({ hop: "answer_to_result" });
-      await this.#settle(item, work, answer, attempt, signal);
+      const answer = await this.#answerOf(item, turn, afterMs, stop, signal);
+      const settled = this.#deps.metrics.latency.startTimer({ hop: "answer_to_result" });
+      await this.#settle(item, work, answer ?? this.#cancelledAnswer(work), attempt, signal);
       settled();
     } catch (err) {
-      if (!(err instanceof AgentLost) || signal.aborted || this.#maySendAgain(work)) throw err;
+      const isOver = err instanceof AgentLost && !signal.aborted;
+      if (isOver && this.state.cancelled.has(work.id) && this.state.answered === undefined) {
+        return await this.#settle(item, work, this.#cancelledAnswer(work), attempt, signal);
+      }
+      if (!isOver || !turn.asked || this.#maySendAgain(work)) throw err;
       await this.#settleUncertain(item, work, signal);
     } finally {
-      observe();
-      this.#turnOpen = false;
+      if (turn.asked) observe();
+      this.#turn = undefined;
     }
   }
 
+  /** Undefined: the turn was cancelled. */
+  async #answerOf(
+    item: WorkItem,
+    turn: OpenTurn,
+    afterMs: number,
+    stop: AbortSignal,
+    signal: AbortSignal,
+  ): Promise<LinkAnswer | undefined> {
+    const { clock, reached } = this.#deps;
+    const { work, attempt, cancelled } = turn;
+    const traceparent = traceparentOf(item);
+    const exchanges = continuesConversation(work) ? this.state.exchanges : [];
+    const prompt = { work, exchanges, attempt, traceparent };
+    const before = AbortSignal.any([stop, cancelled]);
+    try {
+      if (afterMs > 0) await this.#wait(item, afterMs, before);
+      const early = await this.#whileWorking(item, this.link.prepare?.(prompt, before), signal);
+      if (early !== undefined) return early;
+      const { id, hash } = work;
+      const record = { t: "prompted", id, hash, work_seq: item.seq, attempt, dialect: this.link.dialect } as const;
+      await this.#journal.append((state) => (state.cancelled.has(id) ? undefined : record), signal);
+    } catch (err) {
+      if (cancelled.aborted && !stop.aborted) return undefined;
+      throw err;
+    }
+    if (this.state.cancelled.has(work.id)) return undefined;
+    reached("prompted");
+    const onAsked = () => {
+      turn.asked = true;
+      reached("asked");
+    };
+    return await askInTime(clock, { link: this.link, item, prompt, cancelled, onAsked }, this.#options, signal);
+  }
+
+  #cancelledAnswer({ id }: WorkMessage): LinkAnswer {
+    return cancelledBy(this.state.cancelled.get(id) ?? "control");
+  }
+
   #maySendAgain({ payload }: WorkMessage): boolean {
-    return payload["idempotent"] === true || this.#options.limitsOf(this.#claim.lane.role).resends(this.#link.dialect);
+    return payload["idempotent"] === true || this.#options.limitsOf(this.#claim.lane.role).resends(this.link.dialect);
   }
 
   /** Until something is ready the server hears that the work is not forgotten. */
@@ -203,128 +266,28 @@ export class HeldLane {
     }
   }
 
-  async #askInTime(item: WorkItem, prompt: Prompt, signal: AbortSignal): Promise<LinkAnswer> {
-    const { clock, reached } = this.#deps;
-    const { deadlineMs, idleMs, ackWaitMs } = this.#options;
-    const over = new AbortController();
-    const turn = AbortSignal.any([signal, over.signal]);
-    const watching = overdue(
-      clock,
-      {
-        ...{ deadlineMs, idleMs, everyMs: ackWaitMs / 3 },
-        lastFrameMs: () => this.#link.lastFrameMs,
-        stillWorking: () => item.working(),
-      },
-      turn,
-    ).then((bound) => ownFailure("deadline", `the agent exceeded the turn's ${bound} time`));
-    const asking = this.#link.ask(prompt, turn);
-    reached("asked");
-    try {
-      return await Promise.race([asking, watching]);
-    } finally {
-      watching.catch(() => {});
-      asking.catch(() => {});
-      over.abort(new Error("the turn is over"));
-    }
-  }
-
   /** Records the answer, publishes it, records that, and acknowledges the work. */
   async #settle(
     item: WorkItem,
     work: WorkMessage,
-    { parts, exchange }: LinkAnswer,
+    answer: LinkAnswer,
     attempt: number,
-    stop: AbortSignal,
+    signal: AbortSignal,
   ): Promise<void> {
-    const { metrics, reached } = this.#deps;
-    const kept = exchange && Buffer.byteLength(writeJson(exchange)) <= MAX_CONVERSATION_BYTES ? exchange : undefined;
-    const answered: Answered = {
-      ...{ t: "answered", id: work.id, hash: work.hash, parts, attempt },
-      ...{ agent_id: this.#link.agentId, dialect: this.#link.dialect, results_after: this.#publisher.last },
-      ...(kept && { exchange: kept }),
-      fresh: !continuesConversation(work),
-    };
-    await this.#append(answered, stop);
-    reached("answered");
-    const traceparent = item.headers?.get("traceparent") || undefined;
-    await this.#finish({ looksFirst: false, traceparent }, stop);
-    metrics.turns.inc({ link: "accept", outcome: outcomeOf(parts) });
-    if (exchange !== undefined && kept === undefined) this.#truncated(1);
-    await this.#acknowledge(item);
+    await this.#journal.settle({ work, answer, attempt, traceparent: traceparentOf(item) }, signal);
+    await this.#journal.acknowledge(item);
   }
+}
 
-  /** Publishes the answer that the log holds, if there is one, and records that it is done. */
-  async #finish(
-    { looksFirst, traceparent }: { readonly looksFirst: boolean; readonly traceparent?: string | undefined },
-    stop: AbortSignal,
-  ): Promise<void> {
-    const { answered, exchanges } = this.#state;
-    if (answered === undefined) return;
-    await this.#publisher.publish(answered, { looksFirst, traceparent }, stop);
-    this.#logSent(answered);
-    await this.#append({ t: "done", id: answered.id, hash: answered.hash }, stop);
-    this.#deps.reached("done");
-    const expected = (answered.fresh ? 0 : exchanges.length) + (answered.exchange ? 1 : 0);
-    if (this.#state.exchanges.length < expected) this.#truncated(expected - this.#state.exchanges.length);
-    if (this.#state.records >= SNAPSHOT_EVERY) await this.#append(snapshotOf(this.#state), stop);
-  }
-
-  #logSent({ id, parts, attempt }: Answered): void {
-    const { logger, metrics } = this.#deps;
-    const { lane } = this.#claim;
-    const { agentId } = this.#link;
-    metrics.messages.inc({ direction: "out", dialect: "nats", kind: "result" }, parts.length);
-    logger.info(
-      {
-        ...{ action: "message_sent", direction: "result", session_id: lane.sessionId, role: lane.role },
-        ...{ agent_id: agentId, id, parts: parts.length, outcome: outcomeOf(parts), attempt },
-      },
-      "results are published",
-    );
-  }
-
-  #truncated(exchanges: number): void {
-    const { sessionId, role } = this.#claim.lane;
-    this.#deps.events.publish(sessionId, "transcript.truncated", { role, exchanges });
-  }
-
-  /** A failure changes nothing: the work comes again and is recognised. */
-  async #acknowledge(item: WorkItem): Promise<void> {
-    const { logger, reached } = this.#deps;
-    try {
-      await item.ack();
-      reached("acked");
-    } catch (err) {
-      logger.warn({ action: "ack_failed", work_seq: item.seq, err: errorText(err) }, "the server does not answer");
-    }
-  }
-
-  async #append(record: LaneRecord, stop: AbortSignal): Promise<void> {
-    await this.#claim.log.append(record, stop);
-    this.#state = afterRecord(this.#state, record);
-  }
-
-  async #release(): Promise<void> {
-    const { clock, bus } = this.#deps;
-    const { log, consumer, generation } = this.#claim;
-    if (log.isFenced || !bus.isConnected) return;
-    const left = new AbortController();
-    try {
-      const released = log.append({ t: "released", generation }, left.signal).then(() => consumer.delete());
-      released.catch(() => {});
-      await withTimeout(clock, RELEASE_MS, "releasing the lane", released);
-    } catch {
-      // The next claimant finds out by itself that this relay does not hold it.
-    } finally {
-      left.abort(new Error("given up"));
-    }
-  }
+function traceparentOf({ headers }: WorkItem): string | undefined {
+  return headers?.get("traceparent") || undefined;
 }
 
 function ownFailure(reason: Parameters<typeof failure>[0], text: string): LinkAnswer {
   return { parts: [failure(reason, text)], exchange: undefined };
 }
 
-function outcomeOf(parts: readonly ResultPart[]): string {
-  return parts.at(-1)?.type ?? "none";
+/** @internal */
+export function cancelledBy(by: string): LinkAnswer {
+  return { parts: [{ type: "result.cancelled", payload: { by } }], exchange: undefined };
 }

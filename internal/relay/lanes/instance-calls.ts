@@ -1,5 +1,5 @@
 import { NoRespondersError, RequestError } from "@nats-io/transport-node";
-import { isObject, readJson, writeJson } from "../acp/json-text.ts";
+import { isObject, type Json, readJson, writeJson } from "../acp/json-text.ts";
 import type { Bus } from "../nats/bus.ts";
 import { isName, type LaneName, subjects } from "../nats/subjects.ts";
 import type { Registry } from "./registry.ts";
@@ -21,9 +21,32 @@ export async function askHolder(
     const said = isObject(value) ? value["answer"] : undefined;
     return said === "released" || said === "held" || said === "not-held" ? said : "silent";
   } catch (err) {
-    if (err instanceof NoRespondersError) return "gone";
-    return err instanceof RequestError && err.isNoResponders() ? "gone" : "silent";
+    return isNoResponders(err) ? "gone" : "silent";
   }
+}
+
+/** How long the holder of a lane may take to answer a control message. */
+const CONTROL_MS = 10_000;
+
+/** Hands a control message to the relay that holds the lane; its answer. `not-held`: it does not, or is gone. */
+export async function forwardControl(
+  bus: Bus,
+  instance: string,
+  { sessionId, role }: LaneName,
+  text: string,
+): Promise<string | "not-held" | "silent"> {
+  const body = writeJson({ op: "control", session_id: sessionId, role, body: text });
+  try {
+    const answer = await bus.nc.request(subjects.instance(instance), body, { timeout: CONTROL_MS });
+    const value = readJson(answer.string());
+    return isObject(value) && value["answer"] === "not-held" ? "not-held" : answer.string();
+  } catch (err) {
+    return isNoResponders(err) ? "not-held" : "silent";
+  }
+}
+
+function isNoResponders(err: unknown): boolean {
+  return err instanceof NoRespondersError || (err instanceof RequestError && err.isNoResponders());
 }
 
 export interface InstanceCallsDeps {
@@ -32,6 +55,8 @@ export interface InstanceCallsDeps {
   readonly instance: string;
   /** What `relay status` shows of this relay. */
   readonly status: () => object;
+  /** Answers a control message of a lane; undefined: this relay does not hold it. */
+  readonly control: (lane: LaneName, text: string) => Promise<string | undefined>;
 }
 
 /** Answers other relays and operators until the signal. */
@@ -40,8 +65,10 @@ export async function answerInstanceCalls(deps: InstanceCallsDeps, signal: Abort
   const own = bus.nc.subscribe(subjects.instance(instance), {
     callback: (err, msg) => {
       if (err) return;
-      const respond = (answer: object) => msg.respond(writeJson(answer));
-      releaseFor(deps.registry, msg.string()).then(respond, () => respond({ answer: "not-held" }));
+      answerTo(deps, msg.string()).then(
+        (answer) => msg.respond(answer),
+        () => msg.respond(NOT_HELD),
+      );
     },
   });
   const all = bus.nc.subscribe(subjects.status, {
@@ -57,13 +84,23 @@ export async function answerInstanceCalls(deps: InstanceCallsDeps, signal: Abort
   all.unsubscribe();
 }
 
-async function releaseFor(registry: Registry, text: string): Promise<object> {
+const NOT_HELD = writeJson({ answer: "not-held" });
+
+async function answerTo({ registry, control }: InstanceCallsDeps, text: string): Promise<string> {
   const call = readJson(text);
-  if (!isObject(call)) return { error: "no JSON object" };
-  const { op, session_id: sessionId, role, agent_id: agentId } = call;
-  if (op !== "release" || typeof sessionId !== "string" || typeof role !== "string") return { error: "unknown op" };
-  if (!isName(sessionId) || !isName(role)) return { error: "bad name" };
-  const entry = registry.byLane({ sessionId, role });
+  if (!isObject(call)) return writeJson({ error: "no JSON object" });
+  const { op, session_id: sessionId, role, agent_id: agentId, body } = call;
+  if (typeof sessionId !== "string" || typeof role !== "string" || !isName(sessionId) || !isName(role)) {
+    return writeJson({ error: "bad name" });
+  }
+  const lane = { sessionId, role };
+  if (op === "release") return writeJson(await releaseFor(registry, lane, agentId));
+  if (op === "control" && typeof body === "string") return (await control(lane, body)) ?? NOT_HELD;
+  return writeJson({ error: "unknown op" });
+}
+
+async function releaseFor(registry: Registry, lane: LaneName, agentId: Json | undefined): Promise<object> {
+  const entry = registry.byLane(lane);
   if (entry === undefined) return { answer: "not-held" };
   if (entry.agentId !== agentId) return { answer: "held", agent_id: entry.agentId };
   await entry.supersede();

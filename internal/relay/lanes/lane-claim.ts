@@ -15,6 +15,8 @@ export interface Claimant {
   readonly agentId: string;
   readonly connectionId: string;
   readonly dialect: Dialect;
+  /** A holder that does not answer keeps the lane. */
+  readonly leavesSilent?: boolean;
 }
 
 /** A lane that is held: its log, its consumer, and what the log says. */
@@ -61,12 +63,13 @@ async function tryClaim(
   signal: AbortSignal,
 ): Promise<Claim> {
   const { bus, clock, instance, reached } = deps;
-  const { lane, agentId, connectionId, dialect } = who;
+  const { lane, agentId, connectionId, dialect, leavesSilent = false } = who;
   const log = new LaneLog(bus, clock, lane);
   const before = await readLane(log);
   if (before.holder !== undefined && before.holder.instance !== instance) {
     const answer = await askHolder(bus, before.holder.instance, { lane, agentId }, holderMs);
-    if (answer === "held") throw new LaneHeld(lane, before.holder.agent_id);
+    const isKept = answer === "held" || (answer === "silent" && leavesSilent);
+    if (isKept) throw new LaneHeld(lane, before.holder.agent_id);
     if (answer === "released") throw new Fenced(lane); // its record came after what was read
   }
   const generation = before.generation + 1;

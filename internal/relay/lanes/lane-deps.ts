@@ -27,6 +27,10 @@ export interface LaneOptions {
   readonly holderMs: number;
   readonly deadlineMs: number;
   readonly idleMs: number;
+  /** For an agent to end a turn that is cancelled or overdue, before its connection is ended. */
+  readonly cancelGraceMs: number;
+  /** How long work may wait for an agent. */
+  readonly workTtlMs: number;
   /** Of work and of an answer, bytes. */
   readonly maxMessageBytes: number;
 }

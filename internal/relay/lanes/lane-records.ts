@@ -49,15 +49,22 @@ export type LaneRecord =
   | Prompted
   | Answered
   | (TurnWork & { readonly t: "done" })
+  /** Work that is not to be done, or not to be gone on with: `by` whom. */
+  | { readonly t: "cancelled"; readonly id: string; readonly by: string }
   | {
       readonly t: "snapshot";
       readonly generation: number;
       readonly holder: Holder | null;
       readonly done: readonly (readonly [id: string, hash: string])[];
       readonly exchanges: readonly Exchange[];
+      /** An interrupted turn. This and the next are absent in logs of earlier versions. */
+      readonly prompted?: Prompted | null;
+      readonly cancelled?: readonly (readonly [id: string, by: string])[];
     };
 
-const TYPES: ReadonlySet<unknown> = new Set(["claimed", "released", "prompted", "answered", "done", "snapshot"]);
+const TYPES: ReadonlySet<unknown> = new Set([
+  ...["claimed", "released", "prompted", "answered", "done", "cancelled", "snapshot"],
+]);
 
 /** Undefined: a record of a later version, which says nothing to this one. */
 export function parseRecord(text: string): LaneRecord | undefined {

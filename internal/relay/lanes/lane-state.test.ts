@@ -27,6 +27,14 @@ describe("a lane", () => {
     });
   });
 
+  it("remembers what was cancelled until it is done, and an open turn across a snapshot", () => {
+    const open = foldLane([claimed(1), prompted("1"), { t: "cancelled", id: "2", by: "ann" }]);
+    expect([...open.cancelled]).toEqual([["2", "ann"]]);
+    const after = foldLane([snapshotOf(open)]);
+    expect(after).toEqual({ ...open, records: 0 });
+    expect(foldLane([snapshotOf(open), done("2")]).cancelled.size).toBe(0);
+  });
+
   it("keeps what an interrupted turn had come to", () => {
     expect(foldLane([prompted("1")])).toMatchObject({ prompted: { id: "1" }, answered: undefined });
     expect(foldLane([prompted("1"), answered("1", true)])).toMatchObject({

@@ -13,6 +13,8 @@ export interface LaneState {
   readonly answered: Answered | undefined;
   /** The ids that are done, with their hashes, the latest last; at most `MAX_DONE`. */
   readonly done: ReadonlyMap<string, string>;
+  /** Work that is not to be done, by its id, with the name of whom cancelled it; at most `MAX_DONE`. */
+  readonly cancelled: ReadonlyMap<string, string>;
   readonly exchanges: readonly Exchange[];
   /** Records since the last snapshot. */
   readonly records: number;
@@ -25,6 +27,7 @@ export const emptyLane: LaneState = {
   prompted: undefined,
   answered: undefined,
   done: new Map(),
+  cancelled: new Map(),
   exchanges: [],
   records: 0,
 };
@@ -48,9 +51,12 @@ export function afterRecord(state: LaneState, record: LaneRecord): LaneState {
       return { ...next, prompted: undefined, answered: record };
     case "done":
       return afterDone(next, record.id, record.hash);
+    case "cancelled":
+      return { ...next, cancelled: withLatest(state.cancelled, record.id, record.by) };
     case "snapshot": {
-      const { generation, holder, done, exchanges } = record;
-      return { ...emptyLane, generation, holder: holder ?? undefined, done: new Map(done), exchanges };
+      const { generation, holder, prompted, done, exchanges, cancelled = [] } = record;
+      const known = { done: new Map(done), cancelled: new Map(cancelled), prompted: prompted ?? undefined };
+      return { ...emptyLane, generation, holder: holder ?? undefined, ...known, exchanges };
     }
   }
 }
@@ -62,29 +68,38 @@ export function foldLane(records: Iterable<LaneRecord>): LaneState {
   return state;
 }
 
-/** A record that stands for all before it; to be written between turns. */
-export function snapshotOf({ generation, holder, done, exchanges }: LaneState): LaneRecord {
-  return { t: "snapshot", generation, holder: holder ?? null, done: [...done], exchanges };
+/** A record that stands for all before it; to be written while no answer is being published. */
+export function snapshotOf({ generation, holder, prompted, done, cancelled, exchanges }: LaneState): LaneRecord {
+  const known = { prompted: prompted ?? null, done: [...done], cancelled: [...cancelled] };
+  return { t: "snapshot", generation, holder: holder ?? null, ...known, exchanges };
 }
 
 function afterDone(state: LaneState, id: string, hash: string): LaneState {
-  const done = new Map(state.done);
-  done.delete(id);
-  done.set(id, hash);
-  for (const oldest of done.keys()) {
-    if (done.size <= MAX_DONE) break;
-    done.delete(oldest);
-  }
+  const cancelled = new Map(state.cancelled);
+  cancelled.delete(id);
   const { answered } = state;
   const isOurs = answered?.id === id;
   const exchanges = isOurs ? withExchange(state.exchanges, answered) : state.exchanges;
   return {
     ...state,
-    done,
+    done: withLatest(state.done, id, hash),
+    cancelled,
     exchanges,
     answered: isOurs ? undefined : answered,
     prompted: state.prompted?.id === id ? undefined : state.prompted,
   };
+}
+
+/** The oldest entries go where there are more than `MAX_DONE`. */
+function withLatest(entries: ReadonlyMap<string, string>, id: string, value: string): ReadonlyMap<string, string> {
+  const next = new Map(entries);
+  next.delete(id);
+  next.set(id, value);
+  for (const oldest of next.keys()) {
+    if (next.size <= MAX_DONE) break;
+    next.delete(oldest);
+  }
+  return next;
 }
 
 function withExchange(exchanges: readonly Exchange[], { exchange, fresh }: Answered): readonly Exchange[] {

@@ -2,6 +2,7 @@ import { withTimeout } from "../../base/abort.ts";
 import { DomainError } from "../../base/errors.ts";
 import { ConsumerGone } from "../nats/lane-consumer.ts";
 import { Fenced, LogLost } from "../nats/lane-log.ts";
+import { type LaneName, laneKey } from "../nats/subjects.ts";
 import { AgentLost } from "./agent-lost.ts";
 import { HeldLane } from "./held-lane.ts";
 import { type Claim, type Claimant, claimLane, readLane } from "./lane-claim.ts";
@@ -27,7 +28,7 @@ export class Lanes {
   readonly #deps: LaneDeps;
   readonly #options: LaneOptions;
   readonly #registry: Registry;
-  readonly #held = new Set<HeldLane>();
+  readonly #held = new Map<string, HeldLane>();
   readonly #serving = new Set<Promise<void>>();
   readonly #draining: AbortSignal;
   readonly #ended: AbortSignal;
@@ -51,7 +52,7 @@ export class Lanes {
   }
 
   get turnsOpen(): number {
-    return [...this.#held].filter((lane) => lane.turnOpen).length;
+    return [...this.#held.values()].filter((lane) => lane.turnOpen).length;
   }
 
   /**
@@ -76,6 +77,11 @@ export class Lanes {
       if (err instanceof DomainError && !(err instanceof Fenced)) throw err;
       throw new DomainError("unavailable", "the lane cannot be taken now", { cause: err });
     }
+  }
+
+  /** Undefined: this relay does not hold it, or not now. */
+  heldLane(lane: LaneName): HeldLane | undefined {
+    return this.#held.get(laneKey(lane));
   }
 
   /** Resolves when no connection is served any more. */
@@ -110,14 +116,14 @@ export class Lanes {
     for (let claim: Claim | undefined = first; claim !== undefined; ) {
       const held: Claim = claim;
       const lane = new HeldLane(this.#deps, this.#options, held, link);
-      this.#held.add(lane);
+      this.#held.set(laneKey(who.lane), lane);
       try {
         await lane.run(this.#draining, AbortSignal.any([this.#ended, place.superseded]));
         claim = undefined;
       } catch (err) {
         claim = await this.#afterFailure(err, who, held, link);
       } finally {
-        this.#held.delete(lane);
+        if (this.heldLane(who.lane) === lane) this.#held.delete(laneKey(who.lane));
       }
     }
     if (place.superseded.aborted) link.close(CLOSE.superseded, "superseded");

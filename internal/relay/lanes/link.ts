@@ -1,5 +1,6 @@
 import type { Exchange } from "../acp/conversation.ts";
 import type { Dialect } from "../acp/dialect.ts";
+import type { Json } from "../acp/json-text.ts";
 import type { ResultPart } from "../acp/result-parts.ts";
 import type { WorkMessage } from "../acp/work-message.ts";
 
@@ -20,6 +21,9 @@ export interface LinkAnswer {
   readonly exchange: Exchange | undefined;
 }
 
+/** `steered`: the agent has taken it into its turn. `idle`: no turn was open any more. */
+export type SteerOutcome = "steered" | "idle" | "unsupported" | "failed";
+
 /** A way to one agent. Between turns it is silent. */
 export interface Link {
   readonly agentId: string;
@@ -37,6 +41,10 @@ export interface Link {
    * @throws AgentLost when the agent went before it had answered; the signal's reason when that was aborted
    */
   ask(prompt: Prompt, signal: AbortSignal): Promise<LinkAnswer>;
+  /** Asks the agent to end the turn that is open; `ask` gives its answer. */
+  cancel(): void;
+  /** Adds to the turn that is open, where the agent can. @throws AgentLost, or the signal's reason */
+  steer?(prompt: readonly Json[], signal: AbortSignal): Promise<SteerOutcome>;
   /** Monotonic ms of the last frame that came. */
   readonly lastFrameMs: number;
   /** Aborted once the agent is gone; the reason is an AgentLost. */

@@ -6,7 +6,7 @@ import { decideTurn } from "./turn-policy.ts";
 
 const WORK: WorkMessage = { id: "1", type: "work.coding", payload: { task: "x" }, hash: "h" };
 const LIMITS = {
-  ...{ maxAttempts: 3, backoffMs: [0, 1000] },
+  ...{ maxAttempts: 3, backoffMs: [0, 1000], workTtlMs: 60_000 },
   resends: (dialect: string) => dialect !== "acp",
 };
 const prompted = (attempt: number, dialect: Prompted["dialect"] = "seed"): Partial<LaneState> => ({
@@ -24,11 +24,30 @@ it.each<[string, Partial<LaneState>, object]>([
   ["that was asked twice: wait, then ask again", prompted(2), { type: "ask", attempt: 3, afterMs: 1000 }],
   ["that was asked too often: give up", prompted(3), { type: "attempts" }],
   ["that an ACP agent was asked: uncertain", prompted(1, "acp"), { type: "uncertain" }],
+  ["that was cancelled: no one is asked", { cancelled: new Map([["1", "ann"]]) }, { type: "cancelled", by: "ann" }],
+  [
+    "that was cancelled while an agent had it: cancelled",
+    { ...prompted(1, "acp"), cancelled: new Map([["1", "ann"]]) },
+    { type: "cancelled" },
+  ],
+  [
+    "that was answered before it was cancelled: publish it",
+    { answered, cancelled: new Map([["1", "a"]]) },
+    { type: "finish" },
+  ],
 ])("decides for work %s", (_what, state, decision) => {
-  expect(decideTurn({ ...emptyLane, ...state }, WORK, LIMITS)).toMatchObject(decision);
+  expect(decideTurn({ ...emptyLane, ...state }, WORK, LIMITS, 0)).toMatchObject(decision);
+});
+
+it("lets work expire that no agent was asked for in time, and no other", () => {
+  expect(decideTurn(emptyLane, WORK, LIMITS, 60_001)).toEqual({ type: "expired" });
+  expect(decideTurn({ ...emptyLane, ...prompted(1) }, WORK, LIMITS, 60_001)).toMatchObject({ type: "ask", attempt: 2 });
 });
 
 it("asks an ACP agent again where the work says that it is idempotent", () => {
   const work = { ...WORK, payload: { ...WORK.payload, idempotent: true } };
-  expect(decideTurn({ ...emptyLane, ...prompted(1, "acp") }, work, LIMITS)).toMatchObject({ type: "ask", attempt: 2 });
+  expect(decideTurn({ ...emptyLane, ...prompted(1, "acp") }, work, LIMITS, 0)).toMatchObject({
+    type: "ask",
+    attempt: 2,
+  });
 });

@@ -13,6 +13,10 @@ export type TurnDecision =
   | { readonly type: "finish"; readonly answered: Answered }
   /** An agent was asked and may have acted; it must not be asked again. */
   | { readonly type: "uncertain" }
+  /** Someone wants it no more. */
+  | { readonly type: "cancelled"; readonly by: string }
+  /** It waited longer than work may. */
+  | { readonly type: "expired" }
   /** It was tried as often as it may be. */
   | { readonly type: "attempts" }
   | { readonly type: "ask"; readonly attempt: number; readonly afterMs: number };
@@ -21,20 +25,28 @@ export interface TurnLimits {
   readonly maxAttempts: number;
   /** Waits before the second attempt, the third and so on, ms; the last one stands for all after it. */
   readonly backoffMs: readonly number[];
+  /** How long work may wait for an agent, ms. */
+  readonly workTtlMs: number;
   /** Ask again where it is not known whether the agent acted. */
   readonly resends: (dialect: Dialect) => boolean;
 }
 
-/** Decides from the log alone, whoever held the lane when the work came before. Pure. */
-export function decideTurn(state: LaneState, work: WorkMessage, limits: TurnLimits): TurnDecision {
+/**
+ * Decides from the log alone, whoever held the lane when the work came before. Pure.
+ * @param ageMs since the work was published
+ */
+export function decideTurn(state: LaneState, work: WorkMessage, limits: TurnLimits, ageMs: number): TurnDecision {
   const { done, answered, prompted } = state;
   const doneHash = done.get(work.id);
   if (doneHash !== undefined) return { type: doneHash === work.hash ? "duplicate" : "id_reused" };
   if (answered?.id === work.id) {
     return answered.hash === work.hash ? { type: "finish", answered } : { type: "id_reused" };
   }
-  if (prompted?.id !== work.id) return { type: "ask", attempt: 1, afterMs: 0 };
-  if (prompted.hash !== work.hash) return { type: "id_reused" };
+  const isPrompted = prompted?.id === work.id;
+  if (isPrompted && prompted.hash !== work.hash) return { type: "id_reused" };
+  const by = state.cancelled.get(work.id);
+  if (by !== undefined) return { type: "cancelled", by };
+  if (!isPrompted) return ageMs > limits.workTtlMs ? { type: "expired" } : { type: "ask", attempt: 1, afterMs: 0 };
   const isIdempotent = work.payload["idempotent"] === true;
   if (!isIdempotent && !limits.resends(prompted.dialect)) return { type: "uncertain" };
   if (prompted.attempt >= limits.maxAttempts) return { type: "attempts" };

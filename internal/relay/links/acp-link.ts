@@ -9,9 +9,10 @@ import type { PermissionOutcome } from "../acp/permission-choice.ts";
 import { failure } from "../acp/result-parts.ts";
 import { RpcCalls, RpcFailure } from "../acp/rpc-calls.ts";
 import { answerOfError } from "../acp/sampling-answer.ts";
+import { canBeSteered, steering, steerOutcome } from "../acp/steering.ts";
 import { continuesConversation } from "../acp/user-message.ts";
 import { AgentLost } from "../lanes/agent-lost.ts";
-import type { Link, LinkAnswer, Prompt } from "../lanes/link.ts";
+import type { Link, LinkAnswer, Prompt, SteerOutcome } from "../lanes/link.ts";
 import type { PermissionRequest } from "../lanes/permissions.ts";
 import type { Progress } from "../lanes/progress.ts";
 import type { RelayMetrics } from "../lanes/relay-metrics.ts";
@@ -39,7 +40,9 @@ export interface AcpOptions {
 
 interface Turn {
   readonly workId: string;
+  /** Permissions are asked for until then. */
   readonly signal: AbortSignal;
+  readonly asksNoMore: AbortController;
   text: string;
 }
 
@@ -119,20 +122,41 @@ export class AcpLink implements Link {
 
   async ask({ work, traceparent }: Prompt, signal: AbortSignal): Promise<LinkAnswer> {
     this.#gone.signal.throwIfAborted();
-    const turn: Turn = { workId: work.id, signal, text: "" };
+    const asksNoMore = new AbortController();
+    const turn: Turn = { workId: work.id, signal: AbortSignal.any([signal, asksNoMore.signal]), asksNoMore, text: "" };
     this.#turn = turn;
     const _meta = { "relay.msg_id": work.id, ...(traceparent !== undefined && { traceparent }) };
     const prompt = promptBlocks(work);
     try {
-      const call = this.#calls.call("session/prompt", { sessionId: this.#session, prompt, _meta });
-      const response = await raceSignal(call, AbortSignal.any([signal, this.#gone.signal]));
+      const until = AbortSignal.any([signal, this.#gone.signal]);
+      const response = await this.#calls.call("session/prompt", { sessionId: this.#session, prompt, _meta }, until);
       return { parts: answerOfPrompt(response, turn.text), exchange: undefined };
     } catch (err) {
       if (err instanceof RpcFailure) return { parts: answerOfError(err.error).parts, exchange: undefined };
-      if (!this.#gone.signal.aborted) this.#calls.notify("session/cancel", { sessionId: this.#session });
+      this.cancel();
       throw err;
     } finally {
       this.#turn = undefined;
+    }
+  }
+
+  /** Permissions that are open are answered with `cancelled`, as the protocol wants it. */
+  cancel(): void {
+    const turn = this.#turn;
+    if (turn === undefined || turn.asksNoMore.signal.aborted || this.#gone.signal.aborted) return;
+    this.#calls.notify("session/cancel", { sessionId: this.#session });
+    turn.asksNoMore.abort(new Error("the turn is to end"));
+  }
+
+  async steer(prompt: readonly Json[], signal: AbortSignal): Promise<SteerOutcome> {
+    if (this.#turn === undefined || this.#session === undefined) return "idle";
+    if (!canBeSteered(await this.#initialize())) return "unsupported";
+    try {
+      const until = AbortSignal.any([signal, this.#gone.signal]);
+      return steerOutcome(await this.#calls.call("_session/steering", steering(this.#session, prompt), until));
+    } catch (err) {
+      if (err instanceof RpcFailure) return "failed";
+      throw err;
     }
   }
 

@@ -4,7 +4,7 @@ import type { Logger } from "../../base/logger.ts";
 import { messagesOf } from "../acp/conversation.ts";
 import type { Dialect } from "../acp/dialect.ts";
 import { errorFrame, METHOD_NOT_FOUND, type RpcFrame, readFrame } from "../acp/json-rpc.ts";
-import type { Json } from "../acp/json-text.ts";
+import { type Json, writeJson } from "../acp/json-text.ts";
 import { mcpRequest } from "../acp/mcp-request.ts";
 import { mcpResponse } from "../acp/mcp-session.ts";
 import { failure } from "../acp/result-parts.ts";
@@ -94,6 +94,12 @@ export class SamplingLink implements Link {
 
   close(code: number, reason: string): void {
     this.#channel.close(code, reason);
+  }
+
+  cancel(): void {
+    if (this.#open === undefined) return;
+    const params = { requestId: this.#open.id, reason: "the turn is to end" };
+    this.#channel.send(writeJson({ jsonrpc: "2.0", method: "notifications/cancelled", params }));
   }
 
   async ask({ work, exchanges }: Prompt, signal: AbortSignal): Promise<LinkAnswer> {

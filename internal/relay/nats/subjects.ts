@@ -24,6 +24,9 @@ export const subjects = {
   dead: ({ sessionId, role }: LaneName) => `sessions.${sessionId}.dead.${role}`,
   lane: ({ sessionId, role }: LaneName) => `relay.lanes.${sessionId}.${role}`,
   progress: ({ sessionId, role }: LaneName) => `sessions.${sessionId}.progress.${role}`,
+  control: ({ sessionId, role }: LaneName) => `sessions.${sessionId}.control.${role}`,
+  /** The control subjects of all lanes. */
+  allControl: "sessions.*.control.*",
   events: (sessionId: string) => `sessions.${sessionId}.events`,
   approvals: (sessionId: string) => `sessions.${sessionId}.approvals`,
   /** Asked of all replicas. */

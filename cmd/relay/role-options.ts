@@ -1,0 +1,36 @@
+import type { Dialect } from "../../internal/relay/acp/dialect.ts";
+import type { Json } from "../../internal/relay/acp/json-text.ts";
+import type { SamplingSettings } from "../../internal/relay/acp/sampling-request.ts";
+import type { LaneOptions } from "../../internal/relay/lanes/lane-deps.ts";
+import type { Settings } from "./settings.ts";
+
+type RoleSettings = Settings["roles"][string];
+
+/** What the configuration says of a role; undefined: nothing. */
+export function roleOf({ roles }: Settings, role: string): RoleSettings | undefined {
+  return Object.hasOwn(roles, role) ? roles[role] : undefined;
+}
+
+export function laneOptionsOf(settings: Settings): LaneOptions {
+  const { turns, maxMessageBytes } = settings;
+  const { max_attempts: maxAttempts, backoff: backoffMs, work_ttl: workTtlMs } = turns;
+  const limitsOf = (role: string) => {
+    const said = roleOf(settings, role)?.on_uncertain;
+    const resends = (dialect: Dialect) => (said === undefined ? dialect !== "acp" : said === "resend");
+    return { maxAttempts, backoffMs, workTtlMs, resends };
+  };
+  const { ack_wait: ackWaitMs, holder_timeout: holderMs, deadline: deadlineMs, idle: idleMs } = turns;
+  const { cancel_grace: cancelGraceMs } = turns;
+  return { limitsOf, ackWaitMs, holderMs, deadlineMs, idleMs, cancelGraceMs, workTtlMs, maxMessageBytes };
+}
+
+export function samplingOf(role: Settings["roles"][string] | undefined): Partial<SamplingSettings> {
+  if (role === undefined) return {};
+  const { model, max_tokens: maxTokens, system, tools } = role;
+  return {
+    ...(model !== undefined && { model }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(system !== undefined && { system }),
+    ...(tools !== undefined && { tools: tools as unknown as readonly Json[] }),
+  };
+}

@@ -1,0 +1,19 @@
+import { isObject, type Json, member } from "./json-text.ts";
+
+/** True where the result of `initialize` says `_meta.steering.supported`. */
+export function canBeSteered(initialized: Json): boolean {
+  const meta = isObject(initialized) ? member(initialized, "_meta") : undefined;
+  const steering = isObject(meta) ? member(meta, "steering") : undefined;
+  return isObject(steering) && member(steering, "supported") === true;
+}
+
+/** The parameters of `_session/steering`: nothing is begun where no turn is open. */
+export function steering(sessionId: string, prompt: readonly Json[]): object {
+  return { sessionId, prompt, _meta: { steering: { idleBehavior: "promptRequired" } } };
+}
+
+export function steerOutcome(response: Json): "steered" | "idle" | "failed" {
+  const outcome = isObject(response) ? member(response, "outcome") : undefined;
+  if (outcome === "injected") return "steered";
+  return outcome === "promptRequired" ? "idle" : "failed";
+}

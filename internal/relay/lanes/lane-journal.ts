@@ -1,0 +1,169 @@
+import { withTimeout } from "../../base/abort.ts";
+import { errorText } from "../../base/errors.ts";
+import { MAX_CONVERSATION_BYTES } from "../acp/conversation.ts";
+import type { Dialect } from "../acp/dialect.ts";
+import { writeJson } from "../acp/json-text.ts";
+import type { ResultPart } from "../acp/result-parts.ts";
+import { continuesConversation } from "../acp/user-message.ts";
+import type { WorkMessage } from "../acp/work-message.ts";
+import type { WorkItem } from "../nats/work-item.ts";
+import { AnswerPublisher } from "./answer-publisher.ts";
+import type { Claim } from "./lane-claim.ts";
+import type { LaneDeps } from "./lane-deps.ts";
+import type { Answered, LaneRecord } from "./lane-records.ts";
+import { afterRecord, type LaneState, snapshotOf } from "./lane-state.ts";
+import type { LinkAnswer } from "./link.ts";
+
+/** Records between two snapshots. */
+const SNAPSHOT_EVERY = 128;
+const RELEASE_MS = 5000;
+
+/** Who answers, as results name it. */
+export interface Answerer {
+  readonly agentId: string;
+  readonly dialect: Dialect;
+}
+
+/** How one piece of work ends. */
+export interface Ending {
+  readonly work: WorkMessage;
+  readonly answer: LinkAnswer;
+  readonly attempt: number;
+  readonly traceparent: string | undefined;
+}
+
+/**
+ * The log of a lane that is held: what is to become of its work is written there first, and done then. A holder that
+ * has lost the lane fails at its next record and has changed nothing.
+ */
+export class LaneJournal {
+  readonly #deps: LaneDeps;
+  readonly #claim: Claim;
+  readonly #answerer: Answerer;
+  readonly #publisher: AnswerPublisher;
+  #state: LaneState;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(deps: LaneDeps, claim: Claim, answerer: Answerer) {
+    this.#deps = deps;
+    this.#claim = claim;
+    this.#answerer = answerer;
+    this.#state = claim.state;
+    this.#publisher = new AnswerPublisher(deps, claim.lane, claim.resultsAfter);
+  }
+
+  get state(): LaneState {
+    return this.#state;
+  }
+
+  /**
+   * Appends the record that `make` gives for the state at that point of the log; undefined: none is wanted any more.
+   * Records are appended in the order of the calls: side by side, a holder would fence itself.
+   * @throws Fenced
+   */
+  append(make: (state: LaneState) => LaneRecord | undefined, signal: AbortSignal): Promise<void> {
+    const appended = this.#writing.then(async () => {
+      const record = make(this.#state);
+      if (record === undefined) return;
+      await this.#claim.log.append(record, signal);
+      this.#state = afterRecord(this.#state, record);
+    });
+    this.#writing = appended.catch(() => {});
+    return appended;
+  }
+
+  /** Finishes what an earlier holder has left, and keeps the log within its bound. */
+  async begin(signal: AbortSignal): Promise<void> {
+    await this.finish({ looksFirst: true }, signal);
+    await this.#snapshot(signal);
+  }
+
+  /** Records the answer, publishes it, and records that; the work itself is still to be acknowledged. */
+  async settle({ work, answer, attempt, traceparent }: Ending, signal: AbortSignal): Promise<void> {
+    const { metrics, reached } = this.#deps;
+    const { parts, exchange } = answer;
+    const kept = exchange && Buffer.byteLength(writeJson(exchange)) <= MAX_CONVERSATION_BYTES ? exchange : undefined;
+    const answered: Answered = {
+      ...{ t: "answered", id: work.id, hash: work.hash, parts, attempt },
+      ...{ agent_id: this.#answerer.agentId, dialect: this.#answerer.dialect, results_after: this.#publisher.last },
+      ...(kept && { exchange: kept }),
+      fresh: !continuesConversation(work),
+    };
+    await this.append(() => answered, signal);
+    reached("answered");
+    await this.finish({ looksFirst: false, traceparent }, signal);
+    metrics.turns.inc({ link: "accept", outcome: outcomeOf(parts) });
+    if (exchange !== undefined && kept === undefined) this.#truncated(1);
+    await this.#snapshot(signal);
+  }
+
+  /** Publishes the answer that the log holds, if there is one, and records that it is done. */
+  async finish(
+    { looksFirst, traceparent }: { readonly looksFirst: boolean; readonly traceparent?: string | undefined },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { answered, exchanges } = this.#state;
+    if (answered === undefined) return;
+    await this.#publisher.publish(answered, { looksFirst, traceparent }, signal);
+    this.#logSent(answered);
+    await this.append(() => ({ t: "done", id: answered.id, hash: answered.hash }), signal);
+    this.#deps.reached("done");
+    const expected = (answered.fresh ? 0 : exchanges.length) + (answered.exchange ? 1 : 0);
+    if (this.#state.exchanges.length < expected) this.#truncated(expected - this.#state.exchanges.length);
+  }
+
+  /** A failure changes nothing: the work comes again and is recognised. */
+  async acknowledge(item: WorkItem): Promise<void> {
+    const { logger, reached } = this.#deps;
+    try {
+      await item.ack();
+      reached("acked");
+    } catch (err) {
+      logger.warn({ action: "ack_failed", work_seq: item.seq, err: errorText(err) }, "the server does not answer");
+    }
+  }
+
+  /** Gives the lane up, unless it is lost already. It never fails. */
+  async release(): Promise<void> {
+    const { clock, bus } = this.#deps;
+    const { log, consumer, generation } = this.#claim;
+    if (log.isFenced || !bus.isConnected) return;
+    const left = new AbortController();
+    try {
+      const record = { t: "released", generation } as const;
+      const released = this.append(() => record, left.signal).then(() => consumer.delete());
+      released.catch(() => {});
+      await withTimeout(clock, RELEASE_MS, "releasing the lane", released);
+    } catch {
+      // The next claimant finds out by itself that this relay does not hold it.
+    } finally {
+      left.abort(new Error("given up"));
+    }
+  }
+
+  async #snapshot(signal: AbortSignal): Promise<void> {
+    await this.append((state) => (state.records >= SNAPSHOT_EVERY ? snapshotOf(state) : undefined), signal);
+  }
+
+  #logSent({ id, parts, attempt }: Answered): void {
+    const { logger, metrics } = this.#deps;
+    const { lane } = this.#claim;
+    metrics.messages.inc({ direction: "out", dialect: "nats", kind: "result" }, parts.length);
+    logger.info(
+      {
+        ...{ action: "message_sent", direction: "result", session_id: lane.sessionId, role: lane.role },
+        ...{ agent_id: this.#answerer.agentId, id, parts: parts.length, outcome: outcomeOf(parts), attempt },
+      },
+      "results are published",
+    );
+  }
+
+  #truncated(exchanges: number): void {
+    const { sessionId, role } = this.#claim.lane;
+    this.#deps.events.publish(sessionId, "transcript.truncated", { role, exchanges });
+  }
+}
+
+function outcomeOf(parts: readonly ResultPart[]): string {
+  return parts.at(-1)?.type ?? "none";
+}

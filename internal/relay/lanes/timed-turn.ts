@@ -1,0 +1,81 @@
+import { aborted } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+import { failure } from "../acp/result-parts.ts";
+import type { WorkItem } from "../nats/work-item.ts";
+import type { LaneOptions } from "./lane-deps.ts";
+import type { Link, LinkAnswer, Prompt } from "./link.ts";
+import { overdue } from "./turn-time.ts";
+
+export interface TimedTurn {
+  readonly link: Link;
+  readonly item: WorkItem;
+  readonly prompt: Prompt;
+  readonly cancelled: AbortSignal;
+  /** Called once the agent was asked. */
+  readonly onAsked: () => void;
+}
+
+type Times = Pick<LaneOptions, "deadlineMs" | "idleMs" | "ackWaitMs" | "cancelGraceMs">;
+
+/** Policy violation: the agent did not end its turn. */
+const NOT_ENDED = 1008;
+
+/**
+ * Asks the agent and waits for its answer, within the turn's times and until it is cancelled. Then the agent is asked
+ * to end the turn; one that has not done so after the grace period loses its connection, and what it answers later
+ * counts for nothing. Undefined: the turn was cancelled, and no answer has come that counts.
+ * @throws AgentLost, or the signal's reason
+ */
+export async function askInTime(
+  clock: Clock,
+  { link, item, prompt, cancelled, onAsked }: TimedTurn,
+  { deadlineMs, idleMs, ackWaitMs, cancelGraceMs }: Times,
+  signal: AbortSignal,
+): Promise<LinkAnswer | undefined> {
+  const over = new AbortController();
+  const turn = AbortSignal.any([signal, over.signal]);
+  const everyMs = ackWaitMs / 3;
+  const time = { deadlineMs, idleMs, everyMs, lastFrameMs: () => link.lastFrameMs, stillWorking: () => item.working() };
+  const late = overdue(clock, time, turn);
+  const asking = link.ask(prompt, turn);
+  onAsked();
+  try {
+    const first = await Promise.race([asking, late, aborted(cancelled).then(() => "cancelled" as const)]);
+    if (typeof first !== "string") return first;
+    link.cancel();
+    const last = asking.catch(() => undefined);
+    const answer = await Promise.race([last, grace(clock, item, { ms: cancelGraceMs, everyMs }, turn)]);
+    signal.throwIfAborted();
+    if (answer === "late") link.close(NOT_ENDED, "the turn was not ended");
+    if (first !== "cancelled") return deadlineExceeded(first);
+    return answer === "late" || answer === undefined || !counts(answer) ? undefined : answer;
+  } finally {
+    late.catch(() => {});
+    asking.catch(() => {});
+    over.abort(new Error("the turn is over"));
+  }
+}
+
+/** An agent that was asked to end its turn may have ended it before: then it says so, and its answer stands. */
+function counts({ parts }: LinkAnswer): boolean {
+  const type = parts.at(-1)?.type;
+  return type === "result.success" || type === "tool_use" || type === "result.partial";
+}
+
+function deadlineExceeded(bound: string): LinkAnswer {
+  return { parts: [failure("deadline", `the agent exceeded the turn's ${bound} time`)], exchange: undefined };
+}
+
+/** Waits; the server hears meanwhile that the work is not forgotten. */
+async function grace(
+  clock: Clock,
+  item: WorkItem,
+  { ms, everyMs }: { readonly ms: number; readonly everyMs: number },
+  signal: AbortSignal,
+): Promise<"late"> {
+  for (let left = ms; left > 0; left -= everyMs) {
+    item.working();
+    await clock.sleep(Math.min(left, everyMs), signal).catch(() => {});
+  }
+  return "late";
+}
