@@ -39,6 +39,13 @@ export class Coordinator implements AsyncDisposable {
     return (await this.js.publish(`sessions.${session}.work.${role}`, payload, options)).seq;
   }
 
+  /** Asks on a lane's control subject; the answer. */
+  async control(session: string, body: object | string, role = "coding"): Promise<Stored["body"]> {
+    const payload = typeof body === "string" ? body : JSON.stringify(body);
+    const answer = await this.nc.request(`sessions.${session}.control.${role}`, payload, { timeout: 60_000 });
+    return answer.json<Stored["body"]>();
+  }
+
   /** What a stream holds of a subject. */
   async stored(stream: string, subject: string): Promise<readonly Stored[]> {
     const jsm = await jetstreamManager(this.nc, { checkAPI: false });
