@@ -19,6 +19,7 @@ import { AgentLife } from "../../internal/sidecar/agent/agent-life.ts";
 import { openJournal } from "../../internal/sidecar/agent/journal-records.ts";
 import { LiveAgent } from "../../internal/sidecar/agent/live-agent.ts";
 import { Operator } from "../../internal/sidecar/agent/operator.ts";
+import { PaneAccess } from "../../internal/sidecar/agent/pane-access.ts";
 import { sidecarRoutes } from "../../internal/sidecar/serving/server.ts";
 import { tlsPlace, tlsRules } from "../../internal/sidecar/serving/serving-rules.ts";
 import { silentLogger } from "../../test/support/silent-logger.ts";
@@ -55,7 +56,8 @@ async function untilListening(all: readonly Promise<unknown>[], index: number): 
 async function serve(place: SidecarPlace, listening: Promise<unknown>[], signal: AbortSignal): Promise<void> {
   const { journal, restored } = openJournal(join(place.dir, "journal"));
   const life = new AgentLife(clock.now(), restored.agent);
-  const deps = { clock, time: new MachineTime(clock, presentBoot()), logger, profile, journal, life };
+  const pane = new PaneAccess({ clock, life, isAttached: () => false });
+  const deps = { clock, time: new MachineTime(clock, presentBoot()), logger, profile, journal, life, pane };
   const unused = { onReceipt: () => {}, onStop: () => {}, versions: () => ({}) };
   const agent = LiveAgent.open({ ...deps, ...unused }, { ...SIZES, ...LOG }, restored);
   const pid = (restored.agent?.pid ?? 1_000) + 1;
@@ -100,7 +102,14 @@ function server({ id, ip, dir }: SidecarPlace, agent: LiveAgent, listening: Prom
 
 function operatorOf(agent: LiveAgent): Operator {
   const { mailbox, output, monitor } = agent;
-  const pane = () => undefined;
   const answered = () => monitor.signs.answered();
-  return new Operator({ clock, mailbox, source: output, profile, pane, alive: () => agent.isAlive, answered });
+  return new Operator({
+    clock,
+    mailbox,
+    source: output,
+    profile,
+    paneForCall: agent.pane.forCall,
+    alive: () => agent.isAlive,
+    answered,
+  });
 }

@@ -66,7 +66,19 @@ async function push(output: OutputStream, count: number): Promise<void> {
 function routesFor(output: OutputStream) {
   const alive = () => true;
   const ended = () => undefined;
-  const deps = { clock, output, peeker: new Peeker({ clock, output, pane: () => undefined, alive }), alive, ended };
+  const deps = {
+    clock,
+    output,
+    peeker: new Peeker({
+      clock,
+      output,
+      pane: () => undefined,
+      paneForPeek: () => () => Promise.resolve(undefined),
+      alive,
+    }),
+    alive,
+    ended,
+  };
   const hub = new WatchHub(deps, (update) => new Frame(SidecarOutputUpdateSchema, outputUpdate(update)));
   return (router: Parameters<ConstructorParameters<typeof RpcServer>[1]["routes"]>[0]) =>
     router.service(SidecarService, {

@@ -41,9 +41,18 @@ class Desk {
           return work();
         },
       },
-      pane: () => (this.hasPane ? pane : undefined),
+      paneForCall: () => this.#paneWait(pane),
       lost: (why) => this.lost.push(why),
     });
+  }
+
+  /** As `PaneAccess` waits. */
+  #paneWait(pane: AttachPane) {
+    const end = this.clock.monotonicMs() + 5000;
+    return async (signal: AbortSignal) => {
+      while (!this.hasPane && this.clock.monotonicMs() < end) await this.clock.sleep(20, signal);
+      return this.hasPane ? pane : undefined;
+    };
   }
 
   start(): void {
@@ -149,8 +158,43 @@ describe("keys", () => {
     await settle();
     desk.hasPane = false;
     await desk.push("c");
-    await settle();
+    await desk.clock.advance(5000);
     expect(desk.lost).toEqual(["the agent is dead", "tmux is away", "tmux is away"]);
+  });
+});
+
+describe("keys while tmux is away", () => {
+  it("wait for it to come back", async () => {
+    desk.hasPane = false;
+    await desk.push("a");
+    await desk.push("b");
+    await desk.clock.advance(4000);
+    expect([desk.written, desk.lost]).toEqual([[], []]);
+    desk.hasPane = true;
+    await desk.clock.advance(20);
+    expect([desk.written, desk.lost]).toEqual([["a", "b"], []]);
+  });
+
+  it("are dropped together after five seconds, and those that follow at once", async () => {
+    desk.hasPane = false;
+    await desk.push("a");
+    await desk.push("b");
+    await desk.clock.advance(5000);
+    await desk.push("c");
+    await settle();
+    expect(desk.lost).toHaveLength(3);
+    desk.hasPane = true;
+    await desk.push("d");
+    await settle();
+    expect(desk.written).toEqual(["d"]);
+  });
+
+  it("keep no one from leaving", async () => {
+    desk.hasPane = false;
+    await desk.push("a");
+    await settle();
+    await desk.end();
+    expect([desk.written, desk.lost, desk.clock.sleeping]).toEqual([[], [], 0]);
   });
 });
 

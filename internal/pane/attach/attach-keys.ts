@@ -18,11 +18,14 @@ export interface AttachPane {
 export interface AttachKeysDeps {
   readonly clock: Clock;
   readonly mailbox: Pick<Mailbox, "exclusively" | "interrupt">;
-  /** Undefined while tmux is away. */
-  readonly pane: () => AttachPane | undefined;
+  /** As of `AttachDeps`. */
+  readonly paneForCall: () => PaneWait;
   /** Called for each piece of keys that was dropped. */
   readonly lost: (why: string) => void;
 }
+
+/** `unavailable`: the agent was started again meanwhile. */
+type PaneWait = (signal: AbortSignal) => Promise<AttachPane | undefined>;
 
 /** What one terminal may have waiting; more is not read from it. */
 const PENDING_MAX_BYTES = 1024 * 1024;
@@ -48,6 +51,8 @@ export class AttachKeys {
   #pending: KeyPiece[] = [];
   #bytes = 0;
   #isWriting = false;
+  /** Begun with the first keys that found tmux away: those after them wait no longer than they do. */
+  #paneWait: PaneWait | undefined;
   /** Pieces ever put into `#pending`, and taken out of it. */
   #pushed = 0;
   #taken = 0;
@@ -112,7 +117,7 @@ export class AttachKeys {
     else this.#drop(1);
     if (cut) this.#bytes -= WRITE_MAX_BYTES;
     this.#isWriting = true;
-    await this.#write((pane) => (now.type === "keys" ? pane.sendBytes(now.data) : pasteInto(pane, now.text)));
+    await this.#write(signal, (pane) => (now.type === "keys" ? pane.sendBytes(now.data) : pasteInto(pane, now.text)));
     this.#isWriting = false;
     this.#changed.notify();
   }
@@ -132,7 +137,7 @@ export class AttachKeys {
       this.#bytes += rest.length;
       this.#taken--;
     }
-    await mailbox.interrupt(() => this.#write((pane) => pane.sendBytes(last.data.subarray(at, at + 1))));
+    await mailbox.interrupt(() => this.#write(signal, (pane) => pane.sendBytes(last.data.subarray(at, at + 1))));
     this.#changed.notify();
   }
 
@@ -141,16 +146,29 @@ export class AttachKeys {
     this.#taken += count;
   }
 
-  async #write(write: (pane: AttachPane) => Promise<"sent" | "pasted" | NotTyped>): Promise<void> {
-    const pane = this.#deps.pane();
-    if (pane === undefined) return this.#deps.lost("tmux is away");
+  async #write(signal: AbortSignal, write: (pane: AttachPane) => Promise<"sent" | "pasted" | NotTyped>): Promise<void> {
     try {
+      const pane = await this.#pane(signal);
+      if (pane === undefined) return this.#deps.lost("tmux is away");
       const answer = await write(pane);
       if (answer === "refused") this.#deps.lost("the agent is dead");
       if (answer === "synchronized") this.#deps.lost(whyNotTyped(answer));
     } catch (err) {
+      if (signal.aborted) return;
       if (!(err instanceof DomainError)) throw err;
       this.#deps.lost("tmux is away");
+    }
+  }
+
+  async #pane(signal: AbortSignal): Promise<AttachPane | undefined> {
+    this.#paneWait ??= this.#deps.paneForCall();
+    let isOver = true;
+    try {
+      const pane = await this.#paneWait(signal);
+      isOver = pane !== undefined;
+      return pane;
+    } finally {
+      if (isOver) this.#paneWait = undefined;
     }
   }
 }

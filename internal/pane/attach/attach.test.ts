@@ -43,7 +43,8 @@ class Stage {
       exclusively: <T>(work: (signal: AbortSignal) => Promise<T>) => work(this.stop.signal),
       interrupt: <T>(work: () => Promise<T>) => work(),
     };
-    const deps = { clock, output, people, mailbox, pane: () => pane, ended: () => this.ended, exitCode: () => 3 };
+    const paneForCall = () => () => Promise.resolve(pane);
+    const deps = { clock, output, people, mailbox, paneForCall, ended: () => this.ended, exitCode: () => 3 };
     return attach(deps, hello, inputs, this.stop.signal);
   }
 

@@ -15,7 +15,8 @@ export interface AttachDeps {
   readonly people: People;
   readonly output: OutputStream;
   readonly mailbox: Pick<Mailbox, "exclusively" | "interrupt">;
-  readonly pane: () => AttachPane | undefined;
+  /** Waits for the pane, at most 5 s from the first call on; undefined: tmux was away all that time. */
+  readonly paneForCall: () => (signal: AbortSignal) => Promise<AttachPane | undefined>;
   /** The reason, set once nothing more will come. */
   readonly ended: () => string | undefined;
   /** Of the agent that has ended. */
@@ -79,8 +80,8 @@ class Session {
   constructor(deps: AttachDeps, person: Person) {
     this.#deps = deps;
     this.#person = person;
-    const { clock, mailbox, pane } = deps;
-    this.#keys = new AttachKeys({ clock, mailbox, pane, lost: (why) => this.#lost(why) });
+    const { clock, mailbox, paneForCall } = deps;
+    this.#keys = new AttachKeys({ clock, mailbox, paneForCall, lost: (why) => this.#lost(why) });
     person.hasKeysWaiting = () => this.#keys.isWaiting;
   }
 

@@ -22,7 +22,8 @@ const NEVER = new AbortController().signal;
  */
 export class Peeker {
   readonly #output: OutputStream;
-  readonly #pane: () => (PaneCapture & PaneHistory) | undefined;
+  readonly #pane: () => PaneHistory | undefined;
+  readonly #paneForPeek: () => (signal: AbortSignal) => Promise<PaneCapture | undefined>;
   readonly #alive: () => boolean;
   readonly #deep: DeepPeek;
   readonly #history: HistorySize;
@@ -32,13 +33,16 @@ export class Peeker {
     readonly clock: Clock;
     readonly output: OutputStream;
     /** Undefined while tmux is away: then the emulator's part has to do. */
-    readonly pane: () => (PaneCapture & PaneHistory) | undefined;
+    readonly pane: () => PaneHistory | undefined;
+    /** Waits for it a moment, from the first call on. Undefined, `unavailable`: then the emulator's part has to do. */
+    readonly paneForPeek: () => (signal: AbortSignal) => Promise<PaneCapture | undefined>;
     readonly alive: () => boolean;
   }) {
     this.#deep = new DeepPeek(deps.clock);
     this.#history = new HistorySize(deps.clock);
     this.#output = deps.output;
     this.#pane = deps.pane;
+    this.#paneForPeek = deps.paneForPeek;
     this.#alive = deps.alive;
   }
 
@@ -83,10 +87,10 @@ export class Peeker {
   }
 
   async #fromTmux(count: number, request: PeekRequest, signal: AbortSignal) {
-    const pane = this.#pane();
-    if (pane === undefined) return undefined;
     const { ansi, joinWrapped: join } = request;
     try {
+      const pane = await this.#paneForPeek()(signal);
+      if (pane === undefined) return undefined;
       return await this.#deep.lines(pane, { count, ansi, join }, this.#output.emulator.version, signal);
     } catch (err) {
       if (err instanceof DomainError && (err.kind === "unavailable" || err.kind === "precondition")) return undefined;

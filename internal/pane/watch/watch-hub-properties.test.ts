@@ -37,7 +37,13 @@ it("delivers or names every byte exactly once, whichever watchers stall, leave o
       await mine.resumeFrom({ text: "", cols: 20, rows: 4, hasHistory: true });
       const now = { text: "", cols: 20, rows: 4, hasHistory: true };
       mine.lags.listen(() => void mine.redraw(now, mine.ring.end, true));
-      const peeker = new Peeker({ clock, output: mine, pane: () => undefined, alive: () => true });
+      const peeker = new Peeker({
+        clock,
+        output: mine,
+        pane: () => undefined,
+        paneForPeek: () => () => Promise.resolve(undefined),
+        alive: () => true,
+      });
       const all = new WatchHub<WatchUpdate>(
         { clock, output: mine, peeker, alive: () => true, ended: () => undefined },
         (update) => update,

@@ -30,7 +30,13 @@ afterEach(async () => {
 /** One watcher's updates, one at a time: while one waits to be taken, no other is made. */
 async function* watched(request: WatchRequest): AsyncGenerator<WatchUpdate, void, undefined> {
   const alive = () => ended === undefined;
-  const peeker = new Peeker({ clock, output, pane: () => undefined, alive });
+  const peeker = new Peeker({
+    clock,
+    output,
+    pane: () => undefined,
+    paneForPeek: () => () => Promise.resolve(undefined),
+    alive,
+  });
   const hub = new WatchHub({ clock, output, peeker, alive, ended: () => ended }, (update) => update);
   const { first, rest } = await hub.watch(request, stop.signal);
   yield first;

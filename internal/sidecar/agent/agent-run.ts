@@ -20,6 +20,7 @@ import { HookReader } from "./hook-reader.ts";
 import type { Restored, SidecarRecord } from "./journal-records.ts";
 import { LiveAgent } from "./live-agent.ts";
 import { OutputReader } from "./output-reader.ts";
+import { PaneAccess } from "./pane-access.ts";
 import { type LifeListener, SessionMonitor } from "./session-monitor.ts";
 import { takeCapture } from "./take-capture.ts";
 import { WorkWatch } from "./work-watch.ts";
@@ -54,6 +55,13 @@ export interface RunObserver {
   finished(exitCode: number): void;
 }
 
+interface RunParts {
+  readonly profile: AgentProfile;
+  readonly life: AgentLife;
+  readonly agent: LiveAgent;
+  readonly client: CommandClient;
+}
+
 /** The one agent with all that reads it and types into it: its tmux session, output, hooks and files. */
 export class AgentRun {
   readonly profile: AgentProfile;
@@ -65,14 +73,17 @@ export class AgentRun {
 
   /** The agent as the journal has it, before anything is known of it now. */
   static open(deps: AgentRunDeps, options: AgentRunOptions): AgentRun {
-    const { clock, logger, control, journal, restored } = deps;
+    const { clock, logger, control, journal, restored, state, boundary } = deps;
     const { sidecar } = options;
     const profile = profileNamed(sidecar.agent);
     const life = new AgentLife(clock.now(), restored.agent);
+    const open = clientStreams(() => state.connect("clients"));
+    const client = new CommandClient({ clock, logger }, { open, onForeign: () => boundary.note("stream") });
+    const pane = new PaneAccess({ clock, life, isAttached: () => client.isAttached });
     const time = new MachineTime(clock, presentBoot());
     const agent = LiveAgent.open(
       {
-        ...{ clock, time, logger, profile, journal, life },
+        ...{ clock, time, logger, profile, journal, life, pane },
         onReceipt: (receipt) => noteReceipt(deps, receipt),
         onStop: (request) => control.stop(request),
         versions: () => ({ ...options.versions, ...versionsIn(control.hello) }),
@@ -80,22 +91,16 @@ export class AgentRun {
       sidecar,
       restored,
     );
-    return new AgentRun(deps, options, { profile, life, agent });
+    return new AgentRun(deps, options, { profile, life, agent, client });
   }
 
-  private constructor(
-    deps: AgentRunDeps,
-    options: AgentRunOptions,
-    { profile, life, agent }: { readonly profile: AgentProfile; readonly life: AgentLife; readonly agent: LiveAgent },
-  ) {
-    const { clock, logger, state, boundary } = deps;
+  private constructor(deps: AgentRunDeps, options: AgentRunOptions, { profile, life, agent, client }: RunParts) {
     this.#deps = deps;
     this.#options = options;
     this.profile = profile;
     this.agent = agent;
     this.#life = life;
-    const open = clientStreams(() => state.connect("clients"));
-    this.#client = new CommandClient({ clock, logger }, { open, onForeign: () => boundary.note("stream") });
+    this.#client = client;
   }
 
   /** Runs all of it. */

@@ -10,6 +10,7 @@ import type { NudgeReceipt, NudgeRequest } from "../../session/types.ts";
 import { AgentLife } from "./agent-life.ts";
 import { openJournal } from "./journal-records.ts";
 import { LiveAgent } from "./live-agent.ts";
+import { PaneAccess } from "./pane-access.ts";
 import type { StopRequest } from "./stop-request.ts";
 
 const OPTIONS = {
@@ -36,7 +37,8 @@ function serve() {
   const life = new AgentLife(clock.now(), restored.agent);
   const agent = LiveAgent.open(
     {
-      ...{ clock, time: machineTime(clock), logger: silentLogger, profile: profileNamed("demo"), journal, life },
+      ...{ clock, time: machineTime(clock), logger: silentLogger, profile: profileNamed("demo"), journal },
+      ...{ life, pane: new PaneAccess({ clock, life, isAttached: () => true }) },
       onReceipt: (receipt) => void receipts.push(receipt),
       onStop: (request) => void stops.push(request),
       versions: () => ({ tmux: "3.3a" }),
@@ -188,7 +190,8 @@ it("begins an epoch of its own where no offset can be promised", () => {
   const life = new AgentLife(clock.now(), restored.agent);
   const agent = LiveAgent.open(
     {
-      ...{ clock, time: machineTime(clock), logger: silentLogger, profile: profileNamed("demo"), journal, life },
+      ...{ clock, time: machineTime(clock), logger: silentLogger, profile: profileNamed("demo"), journal },
+      ...{ life, pane: new PaneAccess({ clock, life, isAttached: () => true }) },
       ...{ onReceipt: () => {}, onStop: () => {}, versions: () => ({}) },
     },
     OPTIONS,

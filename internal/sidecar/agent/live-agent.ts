@@ -23,12 +23,13 @@ import type { AgentExit } from "../../process/restart-policy.ts";
 import { SessionEvents } from "../../session/events.ts";
 import { type RestoredNudge, recordsOf, restoreNudges } from "../../session/nudge-record.ts";
 import type { NudgeReceipt, PaneStatus } from "../../session/types.ts";
-import type { PaneCut, TmuxPane } from "../../tmux/pane/pane.ts";
+import type { PaneCut } from "../../tmux/pane/pane.ts";
 import { AgentJournal } from "./agent-journal.ts";
 import type { AgentLife } from "./agent-life.ts";
 import { redrawOfCut } from "./cut-redraw.ts";
 import { EventRecorder } from "./event-recorder.ts";
 import type { Restored, SidecarRecord } from "./journal-records.ts";
+import type { PaneAccess } from "./pane-access.ts";
 import { ReservedOffsets } from "./reserved-offsets.ts";
 import { type StopRequest, StopRequestHandler } from "./stop-request.ts";
 
@@ -39,6 +40,7 @@ export interface LiveAgentDeps {
   readonly profile: AgentProfile;
   readonly journal: Journal<SidecarRecord>;
   readonly life: AgentLife;
+  readonly pane: PaneAccess;
   readonly onReceipt: (receipt: NudgeReceipt) => void;
   /** Ends the agent permanently; see `StopRequestHandler`. */
   readonly onStop: (request: StopRequest) => void;
@@ -112,7 +114,9 @@ export class LiveAgent {
       { clock, profile, events: this.events, monitor: this.monitor, output: this.output, keep },
       restored.events.promise === undefined ? {} : { standing: restored.events.standing },
     );
-    this.peeker = new Peeker({ clock, output: this.output, pane: () => deps.life.pane, alive: () => deps.life.alive });
+    const { life, pane } = deps;
+    const panes = { pane: () => life.pane, paneForPeek: pane.forPeek };
+    this.peeker = new Peeker({ clock, output: this.output, ...panes, alive: () => life.alive });
     this.people = new People(
       { clock, size: () => this.output.emulator, resize: (size) => this.#resize(size) },
       { own: { cols: options.cols, rows: options.rows } },
@@ -178,9 +182,8 @@ export class LiveAgent {
     return this.#deliveries.situation(signal);
   }
 
-  /** Undefined while tmux is away. */
-  get pane(): TmuxPane | undefined {
-    return this.#deps.life.pane;
+  get pane(): PaneAccess {
+    return this.#deps.pane;
   }
 
   /** Why nothing more will come; undefined while more may come. */
@@ -292,7 +295,7 @@ export class LiveAgent {
   }
 
   async #resize({ cols, rows }: { readonly cols: number; readonly rows: number }): Promise<void> {
-    const { pane } = this;
+    const { pane } = this.#deps.life;
     if (pane === undefined) throw new DomainError("unavailable", "cannot resize the window: tmux is away");
     this.monitor.resized(); // the program may repaint before tmux has answered
     await pane.resize(cols, rows);

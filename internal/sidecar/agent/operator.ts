@@ -9,17 +9,26 @@ import type { ScreenSource } from "../../pane/screen/screen-source.ts";
 import type { KeysRequest, RespondRequest, RespondResult } from "../../session/types.ts";
 import { checkKeys } from "../../tmux/pane/keys.ts";
 import { IdempotentCalls } from "./idempotent-calls.ts";
+import type { PaneWait } from "./pane-access.ts";
 
 export interface OperatorDeps {
   readonly clock: Clock;
   readonly mailbox: Pick<Mailbox, "exclusively" | "interrupt" | "interrupts">;
   readonly source: ScreenSource;
   readonly profile: AgentProfile;
-  /** Undefined while tmux is away. */
-  readonly pane: () => KeyWriter | undefined;
+  /** See `PaneAccess`. */
+  readonly paneForCall: () => PaneWait<KeyWriter>;
   readonly alive: () => boolean;
   /** Called when a dialog has been answered. */
   readonly answered: () => void;
+}
+
+interface Call {
+  /** Called right before the first key. */
+  readonly onPress: () => void;
+  readonly paneWait: PaneWait<KeyWriter>;
+  /** The caller's. */
+  readonly signal: AbortSignal;
 }
 
 const TEXT_MAX_BYTES = 65_536;
@@ -40,17 +49,20 @@ export class Operator {
 
   /**
    * Presses keys, or types a text as it is, into whatever is on the screen. Waits until a delivery under way has ended;
-   * a request of Ctrl-C and Escape alone does not. `caller`: whose request id it is; empty where callers are not known.
+   * a request of Ctrl-C and Escape alone does not; both wait for tmux, at most 5 s. `caller`: whose request id it is;
+   * empty where callers are not known.
    * @throws DomainError `invalid`: keys and text, neither, not a key, text over 65,536 bytes or with NUL;
-   * `already-exists`: see `IdempotentCalls`; `precondition`: the agent is dead; `unavailable`: tmux is away.
+   * `already-exists`: see `IdempotentCalls`; `precondition`: the agent is dead; `unavailable`: tmux is away, or the
+   * agent was started again meanwhile.
    */
   async sendKeys(request: KeysRequest, signal: AbortSignal, caller = ""): Promise<void> {
     const { keys, text, requestId } = request;
     if (keys.length > 0 && text !== "") throw new DomainError("invalid", "give keys or a text, not both");
     if (text === "") checkKeys(keys);
     else checkText(text);
+    const paneWait = this.#deps.paneForCall();
     await this.#keys.run(caller, requestId, JSON.stringify([keys, text]), (onPress) => {
-      const work = () => this.#type(request, onPress, signal);
+      const work = () => this.#type(request, { onPress, paneWait, signal });
       const urgent = keys.length > 0 && keys.every((key) => OVERTAKES.has(key));
       return urgent ? this.#deps.mailbox.interrupt(work) : this.#deps.mailbox.exclusively(work);
     });
@@ -65,22 +77,18 @@ export class Operator {
     answersOf(this.#deps.profile);
     if (dialogId === "") throw new DomainError("invalid", "no dialog_id: Status returns the id of the open dialog");
     if (text !== undefined) checkAnswer(text);
+    const paneWait = this.#deps.paneForCall();
     return await this.#answers.run(caller, requestId, JSON.stringify([dialogId, choice, text]), (onPress) =>
-      this.#deps.mailbox.exclusively((stop) => this.#answer(request, onPress, signal, stop)),
+      this.#deps.mailbox.exclusively((stop) => this.#answer(request, { onPress, paneWait, signal }, stop)),
     );
   }
 
   /** IdempotentCalls begun it is finished, whether the caller stays or not. */
-  async #answer(
-    request: RespondRequest,
-    onPress: () => void,
-    caller: AbortSignal,
-    stop: AbortSignal,
-  ): Promise<RespondResult> {
+  async #answer(request: RespondRequest, call: Call, stop: AbortSignal): Promise<RespondResult> {
     const { clock, source, profile, alive, mailbox } = this.#deps;
-    refuseWhenGone(caller);
+    const writer = await reach(call);
     const before = mailbox.interrupts;
-    const deps = { clock, source, profile, alive, writer: this.#pane(), onPress };
+    const deps = { clock, source, profile, alive, writer, onPress: call.onPress };
     const result = await respond(deps, request, stop).catch((err: unknown) => {
       if (stop.aborted) throw new DomainError("unavailable", "the sidecar is shutting down", { cause: err });
       throw err;
@@ -91,20 +99,24 @@ export class Operator {
     return { outcome: "unknown", evidence: [{ source: "screen", value, ageMs: 0, confidence: "strong" }] };
   }
 
-  async #type({ keys, text }: KeysRequest, onPress: () => void, signal: AbortSignal): Promise<void> {
-    refuseWhenGone(signal);
-    const pane = this.#pane();
+  async #type({ keys, text }: KeysRequest, call: Call): Promise<void> {
+    const pane = await reach(call);
     if (!this.#deps.alive()) throw new DomainError("precondition", "cannot press keys: the agent is dead");
-    onPress();
+    call.onPress();
     const sent = await (text === "" ? pane.sendKeys(keys) : pane.sendText(text));
     if (sent !== "sent") throw keysRefused(sent);
   }
+}
 
-  #pane(): KeyWriter {
-    const pane = this.#deps.pane();
-    if (pane === undefined) throw new DomainError("unavailable", "cannot reach the agent's terminal: tmux is away");
-    return pane;
-  }
+/** The pane, once it is there and while the caller is. */
+async function reach({ paneWait, signal }: Call): Promise<KeyWriter> {
+  refuseWhenGone(signal);
+  const pane = await paneWait(signal).catch((err: unknown) => {
+    refuseWhenGone(signal);
+    throw err;
+  });
+  if (pane === undefined) throw new DomainError("unavailable", "cannot reach the agent's terminal: tmux is away");
+  return pane;
 }
 
 /** A caller that left while it waited for its turn wants nothing pressed any more. */

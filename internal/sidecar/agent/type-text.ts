@@ -5,13 +5,14 @@ import { decide, type Situation } from "../../pane/delivery/delivery-policy.ts";
 import type { Mailbox } from "../../pane/delivery/mailbox.ts";
 import { whyNotTyped } from "../../pane/delivery/not-typed.ts";
 import type { TmuxPane } from "../../tmux/pane/pane.ts";
+import type { PaneWait } from "./pane-access.ts";
 
 export interface TypeTextDeps {
   readonly mailbox: Pick<Mailbox, "exclusively">;
   readonly clean: (text: string) => SafeText;
   readonly situation: (signal: AbortSignal) => Promise<Situation>;
-  /** Undefined while tmux is away. */
-  readonly pane: () => Pick<TmuxPane, "stage" | "paste" | "dropBuffer"> | undefined;
+  /** See `PaneAccess`. */
+  readonly paneForCall: () => PaneWait<Pick<TmuxPane, "stage" | "paste" | "dropBuffer">>;
 }
 
 const TEXT_MAX_BYTES = 65_536;
@@ -21,7 +22,8 @@ const TEXT_MAX_BYTES = 65_536;
  * character of it acts as a key. Returns why nothing was typed when nothing of the text can be made safe.
  *
  * @throws DomainError `invalid`: empty, or over 65,536 bytes; `precondition`: a dialog, a draft, a person who types, no
- * place to type into, or no agent; `unavailable`: tmux is away.
+ * place to type into, or no agent; `unavailable`: tmux is away for 5 s, or the agent was started again
+ * meanwhile.
  */
 export async function typeText(deps: TypeTextDeps, text: string): Promise<string | undefined> {
   const bytes = Buffer.byteLength(text);
@@ -30,8 +32,9 @@ export async function typeText(deps: TypeTextDeps, text: string): Promise<string
   }
   const safe = deps.clean(text);
   if (safe.type === "unsafe") return safe.reason;
+  const paneWait = deps.paneForCall();
   await deps.mailbox.exclusively(async (signal) => {
-    const pane = deps.pane();
+    const pane = await paneWait(signal);
     if (pane === undefined) throw new DomainError("unavailable", "cannot type: tmux is away");
     const decision = decide({ mode: "immediate", parked: false, expired: false }, await deps.situation(signal));
     if (decision.type === "end") throw new DomainError("precondition", `cannot type: ${decision.error}`);

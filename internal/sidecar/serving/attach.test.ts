@@ -54,7 +54,14 @@ async function call(
   };
   const mailbox = { exclusively: (work: (signal: AbortSignal) => Promise<unknown>) => work(stop.signal) };
   const status = () => ({ exitCode: undefined });
-  const agent = { people, output, mailbox, pane, ended: undefined, status } as unknown as LiveAgent;
+  const agent = {
+    people,
+    output,
+    mailbox,
+    pane: { forCall: () => () => Promise.resolve(pane) },
+    ended: undefined,
+    status,
+  } as unknown as LiveAgent;
   const requests = async function* (): AsyncGenerator<SidecarAttachInput> {
     for (const input of inputs) yield create(SidecarAttachInputSchema, { input });
     await new Promise(() => {});

@@ -41,7 +41,7 @@ export async function* attachCall(
   const { people, output, mailbox } = agent;
   const deps = {
     ...{ clock, people, output, mailbox },
-    pane: () => agent.pane,
+    paneForCall: agent.pane.forCall,
     ended: () => agent.ended,
     exitCode: () => agent.status().exitCode ?? 0,
   };

@@ -206,7 +206,7 @@ export class ServingHalf implements Task {
     const { sidecar } = this.#options;
     const { mailbox, output: source } = agent;
     const alive = () => agent.status().alive;
-    const pane = () => agent.pane;
+    const paneForCall = agent.pane.forCall;
     return sidecarRoutes({
       clock,
       agent,
@@ -215,7 +215,7 @@ export class ServingHalf implements Task {
         mailbox,
         source,
         profile,
-        pane,
+        paneForCall,
         alive,
         answered: () => agent.monitor.signs.answered(),
       }),
@@ -225,7 +225,7 @@ export class ServingHalf implements Task {
       ...trust,
       typeText: (text) =>
         typeText(
-          { mailbox, pane, clean: (each) => agent.clean(each), situation: (signal) => agent.situation(signal) },
+          { mailbox, paneForCall, clean: (each) => agent.clean(each), situation: (signal) => agent.situation(signal) },
           text,
         ),
     });

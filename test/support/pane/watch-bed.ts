@@ -50,7 +50,13 @@ export function useWatchBed(): void {
     encoded = 0;
     stop = new AbortController();
     const alive = () => ended === undefined;
-    const peeker = new Peeker({ clock, output, pane: () => undefined, alive });
+    const peeker = new Peeker({
+      clock,
+      output,
+      pane: () => undefined,
+      paneForPeek: () => () => Promise.resolve(undefined),
+      alive,
+    });
     hub = new WatchHub({ clock, output, peeker, alive, ended: () => ended }, (update) => {
       encoded++;
       return update;

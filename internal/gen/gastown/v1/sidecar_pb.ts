@@ -1718,8 +1718,9 @@ export const SidecarService: GenService<{
   },
   /**
    * SendKeys presses keys or types a text, whatever is on the screen. It waits for a delivery in progress; a request
-   * of only `C-c` and `Escape` overtakes it. Role: operate. Errors: `invalid_argument` (keys and text, neither, not a
-   * key), `already_exists`, `failed_precondition` when the agent is dead, `unavailable` while tmux is away.
+   * of only `C-c` and `Escape` overtakes it. While tmux is away it waits, up to 5 s. Role: operate. Errors:
+   * `invalid_argument` (keys and text, neither, not a key), `already_exists`, `failed_precondition` when the agent is
+   * dead, `unavailable` when tmux stays away or the agent was started again meanwhile.
    *
    * @generated from rpc gastown.v1.SidecarService.SendKeys
    */

@@ -1,0 +1,55 @@
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { TmuxPane } from "../../tmux/pane/pane.ts";
+import type { AgentLife } from "./agent-life.ts";
+
+/**
+ * Waits for the pane, until the time of the call that it was made for is over. Undefined: tmux was away all that time,
+ * or the agent has ended.
+ * @throws DomainError `unavailable` when the agent was started again meanwhile: the call meant the one before
+ */
+export type PaneWait<Pane = TmuxPane> = (signal: AbortSignal) => Promise<Pane | undefined>;
+
+export interface PaneAccessDeps {
+  readonly clock: Clock;
+  readonly life: Pick<AgentLife, "pane" | "pid" | "exit">;
+  /** tmux can be asked at this moment. */
+  readonly isAttached: () => boolean;
+}
+
+/** A control client that was lost is back within a second, and the pane is known some moments after a start. */
+const CALL_MS = 5000;
+/** A peek has the emulator's part to answer with. */
+const PEEK_MS = 2000;
+const LOOK_MS = 20;
+
+/** The agent's pane for calls, which wait while tmux is away for a moment. */
+export class PaneAccess {
+  readonly #deps: PaneAccessDeps;
+
+  constructor(deps: PaneAccessDeps) {
+    this.#deps = deps;
+  }
+
+  /** For a call that begins now and must reach the terminal: at most 5 s from now, wherever else it waits. */
+  readonly forCall = (): PaneWait => this.#wait(CALL_MS);
+
+  /** For a peek that begins now: at most 2 s. */
+  readonly forPeek = (): PaneWait => this.#wait(PEEK_MS);
+
+  #wait(ms: number): PaneWait {
+    const { clock, life, isAttached } = this.#deps;
+    const end = clock.monotonicMs() + ms;
+    const meant = life.pid;
+    return async (signal) => {
+      for (;;) {
+        if (meant !== 0 && life.pid !== meant) {
+          throw new DomainError("unavailable", "the agent was started again while the call waited for its terminal");
+        }
+        if (life.pane !== undefined && isAttached()) return life.pane;
+        if (life.exit !== undefined || clock.monotonicMs() >= end) return undefined;
+        await clock.sleep(LOOK_MS, signal);
+      }
+    };
+  }
+}
