@@ -10,6 +10,7 @@ export const rooms = {
   files: [],
   process: [],
   "process/users": ["process"],
+  "process/children": ["process", "process/users"],
   agents: [],
   "agents/programs": ["agents"],
   eventlog: ["files"],
@@ -103,6 +104,8 @@ export const rooms = {
   "relay/lanes": ["relay/nats", "relay/acp"],
   "relay/links": ["relay/lanes", "relay/acp", "process"],
   "relay/door": ["relay/*", "eventlog", "auth/*", "process", "rpc/port", "rpc/routes", "rpc/server", "rpc/common"],
+  "relay/links": ["relay/lanes", "relay/acp", "process", "process/children"],
+  "relay/door": ["relay/*", "eventlog", "auth/*", "process/*", "rpc/port", "rpc/server", "rpc/common"],
 };
 
 /** Arrows that only tests may have: they try a room on what is real above it. */

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { TrustedServer } from "../../internal/auth/serving/trusted-server.ts";
 import { aborted, withTimeout } from "../../internal/base/abort.ts";
 import type { Clock } from "../../internal/base/clock.ts";
+import type { Environment } from "../../internal/base/environment.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { Slots } from "../../internal/base/slots.ts";
@@ -16,6 +17,7 @@ import { Permissions } from "../../internal/relay/lanes/permissions.ts";
 import { Registry } from "../../internal/relay/lanes/registry.ts";
 import { RelayEvents } from "../../internal/relay/lanes/relay-events.ts";
 import { RelayMetrics } from "../../internal/relay/lanes/relay-metrics.ts";
+import { ServedRoles } from "../../internal/relay/lanes/served-roles.ts";
 import { UnservedLanes } from "../../internal/relay/lanes/unserved-lanes.ts";
 import { Bus } from "../../internal/relay/nats/bus.ts";
 import { type Created, ensureStreams } from "../../internal/relay/nats/ensure-streams.ts";
@@ -23,11 +25,14 @@ import { Outbox } from "../../internal/relay/nats/outbox.ts";
 import type { LaneName } from "../../internal/relay/nats/subjects.ts";
 import { laneOptionsOf, roleOf, samplingOf } from "./role-options.ts";
 import type { Settings } from "./settings.ts";
+import { stdioRoles } from "./stdio-roles.ts";
 import { StreamsWatch } from "./streams-watch.ts";
 
 export interface DaemonDeps {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Of this process; children get a part of it. */
+  readonly env: Environment;
 }
 
 const FIRST_MS = 30_000;
@@ -110,22 +115,24 @@ export class Daemon implements Task {
     });
     const controlHere = (lane: LaneName, text: string) => control.answerHere(lane, text, closing.signal);
     const calls = { bus, registry, instance: this.#instance, status, control: controlHere };
-    const door = new AgentDoor(
-      { clock, logger, metrics, events, lanes, bus, permissions: this.#permissions(laneDeps), ended: signal },
-      this.#doorOptions(),
-    );
+    const permissions = this.#permissions(laneDeps);
+    const doorDeps = { clock, logger, metrics, events, lanes, bus, permissions, ended: signal };
+    const door = new AgentDoor(doorDeps, this.#doorOptions());
+    const roles = stdioRoles({ ...laneDeps, permissions, env: this.#deps.env }, this.#settings);
+    const served = new ServedRoles(laneDeps, lanes, roles);
     const server = this.#server(frame, door, signal);
     frame.drainsWith(signal);
     const drain = async (stop: AbortSignal) => {
       await aborted(stop);
       await this.#drain(lanes, ended);
-      await door.idle();
+      await Promise.all([door.idle(), served.idle()]);
       await this.#flush(outbox);
       closing.abort();
     };
     await runTasks(signal, [
       { run: (stop) => this.#announce(server, frame, stop) },
       { run: drain },
+      served,
       // Agents stay connected until their turns have ended, and hear then that the relay goes.
       { run: () => runTasks(closing.signal, [server, frame, asTask(bus, logger), outbox]) },
       { run: () => answerInstanceCalls(calls, closing.signal) },

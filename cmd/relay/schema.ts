@@ -1,12 +1,14 @@
 import { isAbsolute } from "node:path";
 import { z } from "zod";
-import { block } from "../../internal/config/block.ts";
+import { block, together } from "../../internal/config/block.ts";
 import { address, byteCount, duration, listOf, oneOf, text, wholeNumber } from "../../internal/config/values.ts";
 import { isName } from "../../internal/relay/nats/subjects.ts";
 
 const MIB = 1024 * 1024;
 /** Under the server's own bound, with room for an envelope. */
 export const MOST_MESSAGE_BYTES = MIB - 64 * 1024;
+
+const isVariablePattern = (pattern: string) => /^[A-Za-z_][A-Za-z0-9_]*\*?$/.test(pattern);
 
 const name = (what: string) => text(`${what} of letters, digits, _ and -`, isName);
 
@@ -41,7 +43,17 @@ const turns = block({
   permission: oneOf("ask", "deny", "allow_reads").default("ask"),
 });
 
-const role = block({
+const values = block({
+  /** Who does the role's work: an agent that dials in, or one that the relay starts as its child. */
+  link: oneOf("accept", "stdio").default("accept"),
+  /** Of a child: program and arguments. */
+  command: listOf(text(), "a list of words: the program and its arguments").optional(),
+  /** Of a child, beside what every child gets. */
+  env: z.record(text("a name"), z.string("must be text"), "must be a block of names and texts").optional(),
+  /** Names of the relay's own environment that a child gets. A `*` at the end stands for any rest. */
+  pass_env: listOf(text("a name, with * at its end at most", isVariablePattern), "a list of names").default([]),
+  /** Children of the role at one time. */
+  max_agents: wholeNumber(1, 1000).default(8),
   model: text("the name of a model").optional(),
   max_tokens: wholeNumber(1, 10_000_000).optional(),
   system: z.string("must be text").optional(),
@@ -49,6 +61,10 @@ const role = block({
   on_uncertain: oneOf("fail", "resend").optional(),
   /** Where an ACP agent works. */
   repo_path: text("an absolute path", isAbsolute).optional(),
+});
+
+const role = together(values, ["link", "command"], ({ link, command = [] }, wrong) => {
+  if (link === "stdio" && command.length === 0) wrong(["link"], "stdio needs a command");
 });
 
 /** What `relay.yaml` may say. */

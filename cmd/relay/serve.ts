@@ -5,11 +5,11 @@ import { Daemon } from "./daemon.ts";
 import { openSettings } from "./settings.ts";
 
 /** Serves until the signal. 0: drained; 7: turns were handed back at the drain's deadline. */
-export async function serve(command: ServeCommand, { clock, signal }: CommandContext): Promise<number> {
+export async function serve(command: ServeCommand, { clock, env, signal }: CommandContext): Promise<number> {
   const { settings, findings } = openSettings(command);
   findings.assertUsable();
   const logger = createLogger("relay", settings.logLevel, { component: "relay" });
-  const daemon = new Daemon({ clock, logger }, settings);
+  const daemon = new Daemon({ clock, logger, env }, settings);
   await daemon.run(signal);
   logger.info({ action: "ended", handed_back: daemon.handedBack }, "ended");
   return daemon.handedBack > 0 ? 7 : 0;

@@ -1,5 +1,9 @@
-// A small ACP agent over stdio, for tests: one JSON-RPC frame a line. It answers prompts with an update and a text; the
-// prompt "wait" is answered never, "ask" asks for a permission first, "exit" ends the process.
+// A small ACP agent over stdio, for tests: one JSON-RPC frame a line. It answers prompts with an update and a text. Some
+// prompts are words: "wait" is answered never, "ask" asks for a permission first, "exit" ends the process, "env NAME"
+// tells a variable, "pid" its process, "leave" starts a process in a session of its own and tells that.
+// ACP_AGENT_LOG: a file that gets a line for each prompt, as it comes. ACP_AGENT_ENDS: it ends at once with this code.
+import { spawn } from "node:child_process";
+import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 interface Call {
@@ -8,6 +12,9 @@ interface Call {
   readonly params?: { readonly sessionId?: string; readonly prompt?: readonly { readonly text?: string }[] };
   readonly result?: { readonly outcome?: { readonly optionId?: string } };
 }
+
+const { ACP_AGENT_ENDS: ends, ACP_AGENT_LOG: logFile } = process.env;
+if (ends !== undefined) process.exit(Number(ends));
 
 const SESSION = "sess-1";
 let prompts = 0;
@@ -26,20 +33,32 @@ function end(id: number | undefined, text: string): void {
   send({ id, result: { stopReason: "end_turn" } });
 }
 
+function askLeave(id: number | undefined): void {
+  asked = id;
+  const options = [
+    { optionId: "yes", name: "Yes", kind: "allow_once" },
+    { optionId: "no", name: "No", kind: "reject_once" },
+  ];
+  const params = { sessionId: SESSION, toolCall: { toolCallId: "t1", kind: "edit" }, options };
+  send({ id: 1000, method: "session/request_permission", params });
+}
+
+function leave(): string {
+  const child = spawn("sleep", ["3600"], { detached: true, stdio: "ignore" });
+  child.unref();
+  return String(child.pid);
+}
+
 function prompted(id: number | undefined, text: string): void {
   prompts++;
-  if (text === "wait") return;
-  if (text === "exit") process.exit(3);
-  if (text === "ask") {
-    asked = id;
-    const options = [
-      { optionId: "yes", name: "Yes", kind: "allow_once" },
-      { optionId: "no", name: "No", kind: "reject_once" },
-    ];
-    const params = { sessionId: SESSION, toolCall: { toolCallId: "t1", kind: "edit" }, options };
-    send({ id: 1000, method: "session/request_permission", params });
-    return;
-  }
+  if (logFile !== undefined) appendFileSync(logFile, `${text}\n`);
+  const [word, name = ""] = text.split(" ");
+  if (word === "wait") return;
+  if (word === "exit") process.exit(3);
+  if (word === "ask") return askLeave(id);
+  if (word === "env") return end(id, process.env[name] ?? "not set");
+  if (word === "pid") return end(id, String(process.pid));
+  if (word === "leave") return end(id, leave());
   process.stdout.write(
     `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"${SESSION}",` +
       '"update":{"sessionUpdate":"a_new_kind","big":9007199254740993,"_meta":{"x":1}}}}\n',

@@ -1,6 +1,8 @@
 import type { Environment } from "../../base/environment.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Provider } from "../../bridge/provider.ts";
+import { MarkedProcesses } from "../../process/children/marked-processes.ts";
+import { OrphanGuard } from "../../process/children/orphan-guard.ts";
 import type { UnixUser } from "../../process/users/unix-user.ts";
 import type { Dialect } from "../conversation/conversation.ts";
 import { claudeDialect } from "../dialects/claude-dialect.ts";
@@ -8,8 +10,6 @@ import { codexDialect } from "../dialects/codex-dialect.ts";
 import { demoDialect } from "../dialects/demo-dialect.ts";
 import { opencodeDialect } from "../dialects/opencode-dialect.ts";
 import { agentEnvironment } from "./agent-environment.ts";
-import { MarkedProcesses } from "./marked-processes.ts";
-import { OrphanGuard } from "./orphan-guard.ts";
 import { type ProgramConfig, type StdioDeps, StdioProvider } from "./stdio-provider.ts";
 
 const DIALECTS: Readonly<Record<string, Dialect>> = {

@@ -3,12 +3,12 @@ import { versionIn } from "../../agents/program-version.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Redactor } from "../../base/redact.ts";
 import type { ProviderHealth } from "../../bridge/provider.ts";
+import { MARK_VARIABLE } from "../../process/children/marked-processes.ts";
+import type { OrphanGuard } from "../../process/children/orphan-guard.ts";
 import { lastWords } from "../../process/last-words.ts";
 import { locateProgram } from "../../process/locate-program.ts";
 import type { RunCommand } from "../../process/run-command.ts";
 import type { UnixUser } from "../../process/users/unix-user.ts";
-import { MARK_VARIABLE } from "./marked-processes.ts";
-import type { OrphanGuard } from "./orphan-guard.ts";
 
 /** What a caller waits at most: a version that comes later is there for the next one. */
 const PATIENCE_MS = 2_000;

@@ -12,6 +12,8 @@ import type {
   SessionConfig,
   SessionHandle,
 } from "../../bridge/provider.ts";
+import type { MarkedProcesses } from "../../process/children/marked-processes.ts";
+import type { OrphanGuard } from "../../process/children/orphan-guard.ts";
 import type { RunCommand } from "../../process/run-command.ts";
 import { checkMayWorkIn } from "../../process/users/may-work-in.ts";
 import type { UnixUser } from "../../process/users/unix-user.ts";
@@ -19,8 +21,6 @@ import type { UserOf } from "../../process/users/users-of-projects.ts";
 import { checkAllowed, checkOptions } from "../conversation/agent-options.ts";
 import type { Dialect } from "../conversation/conversation.ts";
 import { agentEnvironment } from "./agent-environment.ts";
-import type { MarkedProcesses } from "./marked-processes.ts";
-import type { OrphanGuard } from "./orphan-guard.ts";
 import { ProgramHealth } from "./program-health.ts";
 import { StdioSession } from "./stdio-session.ts";
 

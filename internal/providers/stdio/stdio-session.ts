@@ -4,16 +4,16 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import type { Redactor } from "../../base/redact.ts";
 import type { AgentEvent, AgentInput, InputOutcome, SessionConfig, SessionHandle } from "../../bridge/provider.ts";
+import { type AgentCommand, AgentProcess, type ProcessEnd } from "../../process/children/agent-process.ts";
+import { MARK_VARIABLE, type MarkedProcesses } from "../../process/children/marked-processes.ts";
+import type { OrphanGuard } from "../../process/children/orphan-guard.ts";
 import { lastWords } from "../../process/last-words.ts";
 import type { AgentLink, Conversation, Dialect } from "../conversation/conversation.ts";
 import { harmlessText } from "../conversation/harmless-text.ts";
 import { AgentOutput } from "./agent-output.ts";
-import { type AgentCommand, AgentProcess, type ProcessEnd } from "./agent-process.ts";
 import { EventQueue } from "./event-queue.ts";
 import { HeldInputs } from "./held-inputs.ts";
 import { InputBook } from "./input-book.ts";
-import { MARK_VARIABLE, type MarkedProcesses } from "./marked-processes.ts";
-import type { OrphanGuard } from "./orphan-guard.ts";
 
 /** From here on the agent's output is held back. */
 const QUEUE_LIMITS = { events: 1000, characters: 1024 * 1024 };

@@ -12,7 +12,7 @@ import type { Claim } from "./lane-claim.ts";
 import type { LaneDeps } from "./lane-deps.ts";
 import type { Answered, LaneRecord } from "./lane-records.ts";
 import { afterRecord, type LaneState, snapshotOf } from "./lane-state.ts";
-import type { LinkAnswer } from "./link.ts";
+import type { Link, LinkAnswer } from "./link.ts";
 
 /** Records between two snapshots. */
 const SNAPSHOT_EVERY = 128;
@@ -22,6 +22,8 @@ const RELEASE_MS = 5000;
 export interface Answerer {
   readonly agentId: string;
   readonly dialect: Dialect;
+  /** Absent: no agent. */
+  readonly kind?: Link["kind"];
 }
 
 /** How one piece of work ends. */
@@ -92,7 +94,7 @@ export class LaneJournal {
     await this.append(() => answered, signal);
     reached("answered");
     await this.finish({ looksFirst: false, traceparent }, signal);
-    metrics.turns.inc({ link: "accept", outcome: outcomeOf(parts) });
+    metrics.turns.inc({ link: this.#answerer.kind ?? "none", outcome: outcomeOf(parts) });
     if (exchange !== undefined && kept === undefined) this.#truncated(1);
     await this.#snapshot(signal);
   }

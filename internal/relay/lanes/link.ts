@@ -29,6 +29,8 @@ export interface Link {
   readonly agentId: string;
   readonly connectionId: string;
   readonly dialect: Dialect;
+  /** How the agent is reached. */
+  readonly kind: "accept" | "stdio";
   /** Says that the lane is held and work may come. */
   established(): void;
   /**

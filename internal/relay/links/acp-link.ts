@@ -51,6 +51,7 @@ const TOO_MANY_INVALID = 4400;
 /** An ACP agent: the relay is its client, offers it nothing but permissions, and hands its updates on unread. */
 export class AcpLink implements Link {
   readonly dialect = "acp";
+  readonly kind = "accept";
   readonly #deps: AcpDeps;
   readonly #options: AcpOptions;
   readonly #channel: FrameChannel;

@@ -45,6 +45,7 @@ const TOO_MANY_INVALID = 4400;
 
 /** An agent that dialled in and is asked by `sampling/createMessage`: the seed's dialect, or MCP's. */
 export class SamplingLink implements Link {
+  readonly kind = "accept";
   readonly #deps: SamplingDeps;
   readonly #options: SamplingOptions;
   readonly #channel: FrameChannel;

@@ -4,7 +4,7 @@ import { readlinkSync } from "node:fs";
 import type { Readable } from "node:stream";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
-import { idsOf, type UnixUser } from "../../process/users/unix-user.ts";
+import { idsOf, type UnixUser } from "../users/unix-user.ts";
 import { ProcessGroup } from "./process-group.ts";
 
 export interface AgentCommand {

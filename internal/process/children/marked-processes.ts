@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "../../base/clock.ts";
-import { listPids, parseStat, readOrEmpty } from "../../process/proc-files.ts";
+import { listPids, parseStat, readOrEmpty } from "../proc-files.ts";
 
 /** The variable that an agent hands on to everything that it starts, wherever that goes. */
 export const MARK_VARIABLE = "GT_AGENT_SESSION";

@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
-import { listPids, readOrEmpty, statFields } from "../../process/proc-files.ts";
-import { processLives } from "../../process/process-lives.ts";
+import { listPids, readOrEmpty, statFields } from "../proc-files.ts";
+import { processLives } from "../process-lives.ts";
 
 const LOOK_EVERY_MS = 20;
 const SLOWEST_LOOK_MS = 200;

@@ -1,0 +1,33 @@
+import type { Environment } from "../../base/environment.ts";
+
+/** What a program needs to find its files, speak to its network and to the person's tools. */
+const NAMES = new Set([
+  ...["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM"],
+  ...["SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "GNUPGHOME", "NIX_PATH"],
+  ...["SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE"],
+  ...["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"],
+]);
+const PREFIXES = ["LC_", "XDG_", "GIT_AUTHOR_", "GIT_COMMITTER_"];
+
+/** What a program reads beside what every program gets. */
+export interface WantedVariables {
+  readonly names?: readonly string[];
+  readonly prefixes?: readonly string[];
+  /** Left out although one of the lists has it. */
+  readonly unset?: readonly string[] | undefined;
+}
+
+/**
+ * What a child process gets of this process's environment: what is on the list, and what is wanted. Everything else
+ * stays behind, the daemon's own secrets and a surrounding terminal's variables with it. Pure.
+ */
+export function passedEnvironment(own: Environment, wanted: WantedVariables): Record<string, string> {
+  const { names = [], prefixes = [], unset = [] } = wanted;
+  const isKnown = (name: string) => NAMES.has(name) || PREFIXES.some((prefix) => name.startsWith(prefix));
+  const isWanted = (name: string) => names.includes(name) || prefixes.some((prefix) => name.startsWith(prefix));
+  return Object.fromEntries(
+    Object.entries(own).flatMap(([name, value]) =>
+      value !== undefined && !unset.includes(name) && (isKnown(name) || isWanted(name)) ? [[name, value] as const] : [],
+    ),
+  );
+}

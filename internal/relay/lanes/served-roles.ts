@@ -1,0 +1,145 @@
+import { randomUUID } from "node:crypto";
+import { errorText } from "../../base/errors.ts";
+import type { Task } from "../../base/task-group.ts";
+import type { Dialect } from "../acp/dialect.ts";
+import { type LaneName, laneKey, laneOfSubject, subjects } from "../nats/subjects.ts";
+import type { LaneDeps } from "./lane-deps.ts";
+import type { Lanes } from "./lanes.ts";
+import type { Link } from "./link.ts";
+import { LaneHeld } from "./registry.ts";
+
+/** A link that the relay has opened by itself. */
+export interface OwnLink extends Link {
+  /** Monotonic ms since when it has no work; undefined: it has. */
+  readonly restingSinceMs: number | undefined;
+  /** Resolves when nothing of its agent is running any more. */
+  ended(): Promise<void>;
+}
+
+/** A role whose work the relay takes by itself, without an agent that dials in. */
+export interface ServedRole {
+  readonly role: string;
+  readonly dialect: Dialect;
+  /** Lanes that are served at the same time. */
+  readonly most: number;
+  open(lane: LaneName, names: { readonly agentId: string; readonly connectionId: string }): OwnLink;
+}
+
+interface Served {
+  readonly role: ServedRole;
+  /** Undefined: its lane is being claimed. */
+  link: OwnLink | undefined;
+}
+
+type ServedDeps = Pick<LaneDeps, "bus" | "clock" | "logger" | "instance">;
+
+const SWEEP_MS = 10_000;
+/** While a role may have no more agents than it has. */
+const SHORT_SWEEP_MS = 1000;
+const AGAIN_MS = 500;
+
+/**
+ * Serves the lanes of some roles while there is work for them. It learns of work as it is published, one relay of all
+ * that have the role, and by a look at the stream every ten seconds, when a lane has ended and when NATS is back.
+ */
+export class ServedRoles implements Task {
+  readonly #deps: ServedDeps;
+  readonly #lanes: Lanes;
+  readonly #roles: readonly ServedRole[];
+  readonly #serving = new Map<string, Served>();
+  readonly #running = new Set<Promise<void>>();
+  #sweepNow = new AbortController();
+  #isShort = false;
+
+  constructor(deps: ServedDeps, lanes: Lanes, roles: readonly ServedRole[]) {
+    this.#deps = deps;
+    this.#lanes = lanes;
+    this.#roles = roles;
+  }
+
+  /** Until the signal: what is served then goes on, see `idle`. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { bus } = this.#deps;
+    const subscriptions = this.#roles.map((role) =>
+      bus.nc.subscribe(subjects.work({ sessionId: "*", role: role.role }), {
+        queue: `relay-${bus.streams.work}`,
+        callback: (err, { subject }) => {
+          if (err === null) this.#offer(role, laneOfSubject(subject), signal);
+        },
+      }),
+    );
+    const unlisten = bus.changes.listen(() => this.#sweepNow.abort());
+    try {
+      while (!signal.aborted) await this.#sweep(signal);
+    } finally {
+      unlisten();
+      for (const subscription of subscriptions) subscription.unsubscribe();
+    }
+  }
+
+  /** Resolves when no lane is served and no agent of one is running any more. */
+  async idle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  async #sweep(signal: AbortSignal): Promise<void> {
+    const { bus, clock, logger } = this.#deps;
+    this.#sweepNow = new AbortController();
+    this.#isShort = false;
+    try {
+      await bus.connected(signal);
+      for (const role of this.#roles) {
+        const filter = subjects.work({ sessionId: "*", role: role.role });
+        const { state } = await bus.jsm.streams.info(bus.streams.work, { subjects_filter: filter });
+        for (const subject of Object.keys(state.subjects ?? {})) this.#offer(role, laneOfSubject(subject), signal);
+      }
+    } catch (err) {
+      if (signal.aborted) return;
+      logger.warn({ action: "sweep_failed", err: errorText(err) }, "waiting work cannot be looked at");
+    }
+    await clock
+      .sleep(this.#isShort ? SHORT_SWEEP_MS : SWEEP_MS, AbortSignal.any([signal, this.#sweepNow.signal]))
+      .catch(() => {});
+  }
+
+  /** Work is there, or was a moment ago. */
+  #offer(role: ServedRole, lane: LaneName | undefined, signal: AbortSignal): void {
+    if (lane === undefined || signal.aborted || this.#serving.has(laneKey(lane))) return;
+    const served = [...this.#serving.values()].filter((each) => each.role === role);
+    if (served.length >= role.most) {
+      const since = ({ link }: Served) => link?.restingSinceMs ?? Number.POSITIVE_INFINITY;
+      const longest = served.reduce((one, other) => (since(other) < since(one) ? other : one));
+      if (longest.link?.restingSinceMs !== undefined) longest.link.close(1000, "another lane has work");
+      this.#isShort = true;
+      return;
+    }
+    const entry: Served = { role, link: undefined };
+    this.#serving.set(laneKey(lane), entry);
+    const running = this.#serve(entry, lane, signal).then((looksAgain) => {
+      this.#running.delete(running);
+      this.#serving.delete(laneKey(lane));
+      if (looksAgain) this.#sweepNow.abort();
+    });
+    this.#running.add(running);
+  }
+
+  /** False: another relay has the lane. It never rejects. */
+  async #serve(entry: Served, lane: LaneName, signal: AbortSignal): Promise<boolean> {
+    const { clock, logger, instance } = this.#deps;
+    const { role } = entry;
+    const names = { agentId: `relay-${instance.slice(0, 8)}`, connectionId: randomUUID() };
+    try {
+      const admitted = await this.#lanes.admit({ lane, ...names, dialect: role.dialect });
+      const link = role.open(lane, names);
+      entry.link = link;
+      await admitted.serve(link).finally(() => link.close(1001, "the lane is given up"));
+      await link.ended();
+    } catch (err) {
+      if (err instanceof LaneHeld) return false;
+      const fields = { session_id: lane.sessionId, role: lane.role, err: errorText(err) };
+      logger.warn({ action: "lane_unserved", ...fields }, "a lane cannot be served now");
+      await clock.sleep(AGAIN_MS, signal).catch(() => {});
+    }
+    return true;
+  }
+}

@@ -1,0 +1,127 @@
+import { randomUUID } from "node:crypto";
+import type { Clock } from "../../base/clock.ts";
+import {
+  type AgentCommand,
+  AgentProcess,
+  type OutputSink,
+  type ProcessEnd,
+} from "../../process/children/agent-process.ts";
+import { LineReader } from "../../process/children/line-reader.ts";
+import { MARK_VARIABLE, type MarkedProcesses } from "../../process/children/marked-processes.ts";
+import type { OrphanGuard } from "../../process/children/orphan-guard.ts";
+import { ChannelEnd } from "./channel-end.ts";
+import type { FrameChannel } from "./frame-channel.ts";
+
+export interface StdioChannelDeps {
+  readonly clock: Clock;
+  /** Ends the agent when this process is killed. */
+  readonly guard: Pick<OrphanGuard, "watch">;
+  /** Ends what the agent has started outside its group. */
+  readonly marked: Pick<MarkedProcesses, "end">;
+  /** Gets what the agent writes to stderr. Default: it is dropped. */
+  readonly onStderr?: (chunk: Buffer) => void;
+}
+
+/** Of an agent that speaks stdio. */
+export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
+/** From a request to end until KILL. */
+const GRACE_MS = 5000;
+const CLOSE = { normal: 1000, cut: 1006, tooLarge: 1009 } as const;
+
+/** An agent as a child of this process: one frame a line, on its standard streams. */
+export class StdioChannel implements FrameChannel {
+  onFrame: (text: string) => void = () => {};
+  readonly #process: AgentProcess;
+  readonly #ended = new AbortController();
+  #end: ChannelEnd | undefined;
+  /** Resolves when nothing that the agent has started is running any more. */
+  readonly gone: Promise<void>;
+
+  private constructor(deps: StdioChannelDeps, process: AgentProcess, sink: LineSink, mark: string) {
+    this.#process = process;
+    sink.onLine = ({ text, lostBytes }) => {
+      if (this.#end !== undefined) return;
+      if (lostBytes > 0) return this.close(CLOSE.tooLarge, "a frame is too large");
+      if (text.trim() !== "") this.onFrame(text);
+    };
+    sink.onMuted = () => this.close(CLOSE.cut, "the agent has closed its output");
+    this.gone = this.#live(deps, mark);
+  }
+
+  /**
+   * Set `onFrame` before anything else is waited for.
+   * @throws DomainError `precondition` for a program that cannot be executed, `unavailable` when the system has no room
+   */
+  static async start(deps: StdioChannelDeps, command: AgentCommand): Promise<StdioChannel> {
+    const mark = randomUUID();
+    const sink = new LineSink(deps.onStderr ?? (() => {}));
+    const marked = { ...command, env: { ...command.env, [MARK_VARIABLE]: mark } };
+    const process = await AgentProcess.start(deps.clock, marked, sink);
+    return new StdioChannel(deps, process, sink, mark);
+  }
+
+  get ended(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  get pid(): number {
+    return this.#process.pid;
+  }
+
+  send(text: string): void {
+    if (this.#end !== undefined) return;
+    this.#process.write(`${text}\n`).catch(() => this.close(CLOSE.cut, "the agent does not read"));
+  }
+
+  /** Closes its input, then TERM, then KILL within five seconds. */
+  close(code: number, reason: string): void {
+    if (this.#end !== undefined) return;
+    this.#finish(new ChannelEnd(code, reason));
+    this.#process.endInput();
+    void this.#process.stop(GRACE_MS);
+  }
+
+  async #live({ guard, marked }: StdioChannelDeps, mark: string): Promise<void> {
+    const release = guard.watch(this.#process.pid, mark);
+    try {
+      const end = await this.#process.ended;
+      this.#finish(new ChannelEnd(end.code === 0 ? CLOSE.normal : CLOSE.cut, words(end)));
+      await this.#process.stop(GRACE_MS);
+      await marked.end(mark, GRACE_MS);
+    } finally {
+      release();
+    }
+  }
+
+  #finish(end: ChannelEnd): void {
+    if (this.#end !== undefined) return;
+    this.#end = end;
+    this.#ended.abort(end);
+  }
+}
+
+/** Cuts an agent's output into lines. */
+class LineSink implements OutputSink {
+  readonly #lines = new LineReader(MAX_FRAME_BYTES);
+  onLine: (line: { readonly text: string; readonly lostBytes: number }) => void = () => {};
+  onMuted: () => void = () => {};
+  readonly stderr: (chunk: Buffer) => void;
+
+  constructor(onStderr: (chunk: Buffer) => void) {
+    this.stderr = onStderr;
+  }
+
+  stdout(chunk: Buffer): void {
+    for (const line of this.#lines.push(chunk)) this.onLine(line);
+  }
+
+  abandoned(): void {}
+
+  muted(): void {
+    this.onMuted();
+  }
+}
+
+function words({ code, signal }: ProcessEnd): string {
+  return signal === undefined ? `the agent ended with ${code ?? 0}` : `the agent was ended by ${signal}`;
+}

@@ -1,0 +1,194 @@
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import { decideRestart } from "../../process/restart-policy.ts";
+import type { Json } from "../acp/json-text.ts";
+import { failure } from "../acp/result-parts.ts";
+import { AgentLost } from "../lanes/agent-lost.ts";
+import type { Link, LinkAnswer, Prompt, SteerOutcome } from "../lanes/link.ts";
+import type { AcpLink } from "./acp-link.ts";
+import type { ChannelEnd } from "./channel-end.ts";
+import type { FrameChannel } from "./frame-channel.ts";
+
+/** A channel to a process. */
+export interface ChildChannel extends FrameChannel {
+  /** Resolves when nothing of it is running any more. */
+  readonly gone: Promise<void>;
+}
+
+export interface StdioLinkDeps {
+  readonly clock: Clock;
+  /** Starts the agent. @throws DomainError when it cannot be started */
+  readonly start: () => Promise<ChildChannel>;
+  /** The link over one child. */
+  readonly linkOver: (channel: ChildChannel) => AcpLink;
+  readonly onStarted: () => void;
+  readonly onEnded: (end: ChannelEnd, livedMs: number) => void;
+  /** It ended soon after its start, again and again. */
+  readonly onCrashLoop: (ends: number, end: ChannelEnd) => void;
+}
+
+export interface StdioLinkOptions {
+  readonly agentId: string;
+  readonly connectionId: string;
+  /** Without work for this long the agent is ended and the lane given up. */
+  readonly restMs: number;
+}
+
+interface Child {
+  readonly link: AcpLink;
+  readonly channel: ChildChannel;
+  readonly beganMs: number;
+}
+
+/**
+ * An ACP agent as a child of the relay: started for the first work, again for the work that comes after its end, with
+ * growing waits. An answer that cannot be had for want of an agent is the work's failure.
+ */
+export class StdioLink implements Link {
+  readonly dialect = "acp";
+  readonly kind = "stdio";
+  readonly #deps: StdioLinkDeps;
+  readonly #options: StdioLinkOptions;
+  readonly #gone = new AbortController();
+  readonly #children = new Set<Promise<void>>();
+  #child: Child | undefined;
+  #quickEnds = 0;
+  #isCrashLoop = false;
+  #notBeforeMs = 0;
+  #why = "";
+  #restingSinceMs: number | undefined;
+  #resting = new AbortController();
+
+  constructor(deps: StdioLinkDeps, options: StdioLinkOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  get agentId(): string {
+    return this.#options.agentId;
+  }
+
+  get connectionId(): string {
+    return this.#options.connectionId;
+  }
+
+  get lastFrameMs(): number {
+    return this.#child?.link.lastFrameMs ?? 0;
+  }
+
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  /** Monotonic ms; undefined: it has work. */
+  get restingSinceMs(): number | undefined {
+    return this.#restingSinceMs;
+  }
+
+  /** Resolves when nothing of its children is running any more. */
+  async ended(): Promise<void> {
+    while (this.#children.size > 0) await Promise.all(this.#children);
+  }
+
+  established(): void {
+    this.#rest();
+  }
+
+  close(code: number, reason: string): void {
+    this.#resting.abort();
+    this.#gone.abort(new AgentLost(reason));
+    this.#child?.channel.close(code, reason);
+  }
+
+  async prepare(prompt: Prompt, signal: AbortSignal): Promise<LinkAnswer | undefined> {
+    this.#resting.abort();
+    this.#restingSinceMs = undefined;
+    let isReady = false;
+    try {
+      const early = await this.#prepare(prompt, AbortSignal.any([signal, this.#gone.signal]));
+      isReady = early === undefined;
+      return early;
+    } finally {
+      if (!isReady) this.#rest();
+    }
+  }
+
+  async ask(prompt: Prompt, signal: AbortSignal): Promise<LinkAnswer> {
+    try {
+      if (this.#child === undefined) throw new AgentLost(this.#why);
+      return await this.#child.link.ask(prompt, signal);
+    } finally {
+      this.#rest();
+    }
+  }
+
+  cancel(): void {
+    this.#child?.link.cancel();
+  }
+
+  async steer(prompt: readonly Json[], signal: AbortSignal): Promise<SteerOutcome> {
+    return (await this.#child?.link.steer(prompt, signal)) ?? "idle";
+  }
+
+  async #prepare(prompt: Prompt, signal: AbortSignal): Promise<LinkAnswer | undefined> {
+    for (;;) {
+      signal.throwIfAborted();
+      try {
+        const { link } = this.#child ?? (await this.#start(signal));
+        return await link.prepare(prompt, signal);
+      } catch (err) {
+        if (signal.aborted || !(err instanceof DomainError)) throw err;
+        if (!(err instanceof AgentLost)) return lost(err.message);
+        if (this.#isCrashLoop) return lost(`crash loop: ${this.#why}, ${this.#quickEnds} times in a row`);
+      }
+    }
+  }
+
+  async #start(signal: AbortSignal): Promise<Child> {
+    const { clock, start, linkOver, onStarted } = this.#deps;
+    const waitMs = this.#notBeforeMs - clock.monotonicMs();
+    if (waitMs > 0) await clock.sleep(waitMs, signal);
+    const channel = await start();
+    const child = { link: linkOver(channel), channel, beganMs: clock.monotonicMs() };
+    const gone = channel.gone.finally(() => this.#children.delete(gone));
+    this.#children.add(gone);
+    this.#child = child;
+    onStarted();
+    const onEnd = () => this.#lost(child);
+    if (channel.ended.aborted) onEnd();
+    else channel.ended.addEventListener("abort", onEnd, { once: true });
+    if (this.#gone.signal.aborted) channel.close(1001, "the lane is given up");
+    return child;
+  }
+
+  #lost({ channel, beganMs }: Child): void {
+    const { clock, onEnded, onCrashLoop } = this.#deps;
+    const end = channel.ended.reason as ChannelEnd;
+    const livedMs = clock.monotonicMs() - beganMs;
+    this.#child = undefined;
+    this.#why = end.why;
+    onEnded(end, livedMs);
+    const decision = decideRestart("always", { exit: { code: 1 }, livedMs, quickEnds: this.#quickEnds });
+    if (decision.type !== "restart" || this.#gone.signal.aborted) return;
+    this.#quickEnds = decision.quickEnds;
+    this.#notBeforeMs = clock.monotonicMs() + decision.delayMs;
+    this.#isCrashLoop = decision.crashLoop;
+    if (decision.crashLoop) onCrashLoop(decision.quickEnds, end);
+  }
+
+  #rest(): void {
+    const { clock } = this.#deps;
+    this.#resting.abort();
+    this.#resting = new AbortController();
+    if (this.#gone.signal.aborted) return;
+    this.#restingSinceMs = clock.monotonicMs();
+    clock.sleep(this.#options.restMs, this.#resting.signal).then(
+      () => this.close(1000, "no work"),
+      () => {},
+    );
+  }
+}
+
+function lost(error: string): LinkAnswer {
+  return { parts: [failure("agent_lost", error)], exchange: undefined };
+}
