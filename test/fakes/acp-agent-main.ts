@@ -52,18 +52,21 @@ function leave(): string {
 function prompted(id: number | undefined, text: string): void {
   prompts++;
   if (logFile !== undefined) appendFileSync(logFile, `${text}\n`);
-  const [word, name = ""] = text.split(" ");
-  if (word === "wait") return;
+  const [word = "", name = ""] = text.split(" ");
   if (word === "exit") process.exit(3);
-  if (word === "ask") return askLeave(id);
-  if (word === "env") return end(id, process.env[name] ?? "not set");
-  if (word === "pid") return end(id, String(process.pid));
-  if (word === "leave") return end(id, leave());
+  if (word === "ask") askLeave(id);
+  else if (word !== "wait") end(id, answerTo(word, name) ?? `prompt ${prompts}: ${text}`);
+}
+
+function answerTo(word: string, name: string): string | undefined {
+  if (word === "env") return process.env[name] ?? "not set";
+  if (word === "pid") return String(process.pid);
+  if (word === "leave") return leave();
   process.stdout.write(
     `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"${SESSION}",` +
       '"update":{"sessionUpdate":"a_new_kind","big":9007199254740993,"_meta":{"x":1}}}}\n',
   );
-  end(id, `prompt ${prompts}: ${text}`);
+  return undefined;
 }
 
 createInterface({ input: process.stdin }).on("line", (line) => {

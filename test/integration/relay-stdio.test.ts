@@ -104,7 +104,11 @@ describe.concurrent("an ACP agent as a child of the relay", () => {
 
   it("that ends soon after each start is a crash loop, named in the log and in the work's failure", async () => {
     await coordinator.work("loop", task("l1", "hello", "broken"), { role: "broken" });
-    const [result] = await coordinator.results("loop", 1, "broken");
+    // Four waits that double from a second on, and five starts of a program on a busy machine.
+    const [result] = await until("the failure", 300_000, async () => {
+      const found = await coordinator.stored("RELAY_RESULTS", "sessions.loop.results.broken");
+      return found.length > 0 ? found : undefined;
+    });
     expect(result?.body["payload"]).toMatchObject({
       ...{ reason: "agent_lost", error: "crash loop: the agent ended with 7, 5 times in a row" },
     });

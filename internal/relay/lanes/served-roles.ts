@@ -50,6 +50,8 @@ export class ServedRoles implements Task {
   readonly #running = new Set<Promise<void>>();
   #sweepNow = new AbortController();
   #isShort = false;
+  /** Ends the long pause. */
+  #shortage = new AbortController();
 
   constructor(deps: ServedDeps, lanes: Lanes, roles: readonly ServedRole[]) {
     this.#deps = deps;
@@ -83,7 +85,7 @@ export class ServedRoles implements Task {
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {
-    const { bus, clock, logger } = this.#deps;
+    const { bus, logger } = this.#deps;
     this.#sweepNow = new AbortController();
     this.#isShort = false;
     try {
@@ -97,9 +99,13 @@ export class ServedRoles implements Task {
       if (signal.aborted) return;
       logger.warn({ action: "sweep_failed", err: errorText(err) }, "waiting work cannot be looked at");
     }
-    await clock
-      .sleep(this.#isShort ? SHORT_SWEEP_MS : SWEEP_MS, AbortSignal.any([signal, this.#sweepNow.signal]))
-      .catch(() => {});
+    if (this.#isShort) return this.#pause(SHORT_SWEEP_MS, signal);
+    this.#shortage = new AbortController();
+    await this.#pause(SWEEP_MS, AbortSignal.any([signal, this.#shortage.signal]));
+  }
+
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    await this.#deps.clock.sleep(ms, AbortSignal.any([signal, this.#sweepNow.signal])).catch(() => {});
   }
 
   /** Work is there, or was a moment ago. */
@@ -111,6 +117,7 @@ export class ServedRoles implements Task {
       const longest = served.reduce((one, other) => (since(other) < since(one) ? other : one));
       if (longest.link?.restingSinceMs !== undefined) longest.link.close(1000, "another lane has work");
       this.#isShort = true;
+      this.#shortage.abort();
       return;
     }
     const entry: Served = { role, link: undefined };
