@@ -1,6 +1,6 @@
 // A small ACP agent over stdio, for tests: one JSON-RPC frame a line. It answers prompts with an update and a text.
-// Some prompts are words: "wait" is answered never, "ask" asks for a permission first, "exit" ends the process, "env NAME"
-// tells a variable, "pid" its process, "leave" starts a process in a session of its own and tells that.
+// Some prompts are words: "wait" is answered never, "ask" asks for a permission first, "exit" ends the process,
+// "env NAME" tells a variable, "pid" its process, "leave" starts a process in a session of its own and tells that.
 // ACP_AGENT_LOG: a file that gets a line for each prompt, as it comes. ACP_AGENT_ENDS: it ends at once with this code.
 import { spawn } from "node:child_process";
 import { appendFileSync } from "node:fs";
