@@ -80,7 +80,7 @@ export const rooms = {
     ...["auth/*", "pki", "rpc/*", "gen"],
   ],
   "desk/engine": [],
-  "desk/tools": ["files", "bridge", "agents", "rpc/server"],
+  "desk/tools": ["files", "bridge", "agents", "rpc/server", "rpc/port", "rpc/routes"],
   "desk/launch": ["files", "process"],
   // The desk's boundary is the arrow that is missing here: neither half imports the other.
   "desk/supervisor": [

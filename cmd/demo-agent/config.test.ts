@@ -1,16 +1,20 @@
 import { expect, it } from "vitest";
+import { parseFlags } from "../../internal/cli/flags.ts";
+import { describeHelp } from "../../test/support/help-of.ts";
 import { readConfig } from "./config.ts";
+import { FLAGS } from "./flags.ts";
+import { demoAgent } from "./program.ts";
+
+const read = (argv: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  readConfig(parseFlags(FLAGS, argv, env), env);
 
 it("reads faults with and without values", () => {
-  const { options } = readConfig(
-    ["--faults", "drop-first-enter,echo-delay=250,exit-on=a=b", "--faults", "exit-code=7"],
-    {},
-  );
+  const { options } = read(["--faults", "drop-first-enter,echo-delay=250,exit-on=a=b", "--faults", "exit-code=7"]);
   expect(options.faults).toMatchObject({ dropFirstEnter: true, echoDelayMs: 250, exitOn: "a=b", exitCode: 7 });
 });
 
 it("takes the hooks from the environment", () => {
-  const { paths } = readConfig(["--log", "l"], { GT_HOOK_FIFO: "/f", GT_HOOK_DIR: "" });
+  const { paths } = read(["--log", "l"], { GT_HOOK_FIFO: "/f", GT_HOOK_DIR: "" });
   expect(paths).toEqual({ log: "l", toolLog: undefined, hookFifo: "/f", hookDir: undefined });
 });
 
@@ -23,5 +27,7 @@ it.each([
   [["--turn-ms", "-1"], "--turn-ms is at least 0, not -1"],
   [["hello"], 'unexpected argument "hello"'],
 ])("refuses %j", (argv, message) => {
-  expect(() => readConfig(argv, {})).toThrow(message);
+  expect(() => read(argv)).toThrow(message);
 });
+
+await describeHelp(demoAgent);

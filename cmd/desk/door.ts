@@ -1,4 +1,5 @@
 import { DomainError } from "../../internal/base/errors.ts";
+import { createLogger } from "../../internal/base/logger.ts";
 import { isLoopbackAddress } from "../../internal/base/loopback.ts";
 import { printable } from "../../internal/base/printable-text.ts";
 import { takeArguments } from "../../internal/cli/command/arguments.ts";
@@ -29,13 +30,13 @@ export const door: Command<typeof flags> = {
   name: "door",
   flags,
   help: {
-    usage: "--root /docs=DIR --listen ADDRESS --token-file FILE",
+    usage: "--root /docs=DIR --listen HOST:PORT …",
     summary: "serve read_file of one folder as an MCP server",
     text: "Serves the tool read_file, and nothing else, over the Model Context Protocol (HTTP, at /mcp) on loopback, for any client that has the token.",
     examples: ["desk door --root /docs=./docs --listen 127.0.0.1:7070 --token-file door.token"],
   },
   completion: [],
-  async run({ values, positionals }, { out, signal }) {
+  async run({ values, positionals }, { out, clock, signal }) {
     takeArguments("desk door", positionals, []);
     const [, prefix = "", folder = ""] = /^(\/[A-Za-z0-9._-]+)=(.+)$/.exec(values.root ?? "") ?? [];
     if (folder === "") throw usage("--root is a prefix and a folder, such as /docs=./docs");
@@ -46,12 +47,12 @@ export const door: Command<typeof flags> = {
     using files = new AllowedFiles(folder, prefix);
     const allowed = { patterns: [pathPattern(`${prefix}/**`)], maxBytes: MAX_FILE_BYTES };
     const { Door } = await import("../../internal/desk/tools/door.ts");
-    const served = new Door({ host, port: Number(port), prefix });
+    const served = new Door({ clock, logger: createLogger("desk", "warn") }, { host, port: Number(port), prefix });
     using _admitted = served.admit(token, { read: (path) => files.read(path, allowed) });
     const running = served.run(signal);
     running.catch(() => {});
-    const { address, port: bound } = await served.listening;
-    out.line(printable`serving http://${address.includes(":") ? `[${address}]` : address}:${bound}/mcp`);
+    const { host: bound, port: boundPort } = await served.listening;
+    out.line(printable`serving http://${bound.includes(":") ? `[${bound}]` : bound}:${boundPort}/mcp`);
     await running;
     return 0;
   },

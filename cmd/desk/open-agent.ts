@@ -1,3 +1,5 @@
+import { systemClock } from "../../internal/base/clock.ts";
+import { createLogger } from "../../internal/base/logger.ts";
 import type { Task } from "../../internal/base/task-group.ts";
 import type { HalfAgent } from "../../internal/desk/tools/half-agent.ts";
 import { reader } from "../../internal/desk/tools/reader.ts";
@@ -37,7 +39,10 @@ export async function openAgent(half: AgentOfHalf): Promise<OpenAgent> {
     import("./launch-agent.ts"),
   ]);
   const setup = { ...half, agent, program, credentials: readCredentials(half.credentials) };
-  const door = new Door({ host: "127.0.0.1", port: 0, prefix });
+  const door = new Door(
+    { clock: systemClock, logger: createLogger("desk", "warn") },
+    { host: "127.0.0.1", port: 0, prefix },
+  );
   const setting = {
     ...{ cwd: half.cwd, options: SESSION_OPTIONS[agent] },
     providerOf: (launch: Parameters<typeof launchAgent>[1]) => launchAgent(setup, launch),

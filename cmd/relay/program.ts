@@ -13,7 +13,7 @@ const serve: Command<typeof SERVE_FLAGS> = {
   flags: SERVE_FLAGS,
   help: {
     usage: "",
-    summary: "serve agents at ws://HOST:8080/acp/{session_id}/{role}?agent_id=…",
+    summary: "serve agents that dial in by WebSocket",
     text: "Serves agents at ws://HOST:8080/acp/{session_id}/{role}?agent_id=… until SIGTERM.",
     notes: EXIT_CODES,
     examples: ["relay serve --nats-url nats://127.0.0.1:4222"],
@@ -92,11 +92,11 @@ const dial: Command<typeof DIAL_FLAGS> = {
   name: "dial",
   flags: DIAL_FLAGS,
   help: {
-    usage: "--server URL --session S --role R --agent-id A -- COMMAND",
+    usage: "--server URL … -- COMMAND",
     summary: "run an ACP agent that speaks stdio and connect it to a relay",
     text: "Runs an ACP agent that speaks stdio and connects it to a relay, again whenever that ends.",
     notes: EXIT_CODES,
-    examples: ["relay dial --server ws://relay:8080 --session s --role r --agent-id a -- my-agent"],
+    examples: ["relay dial --server ws://relay:8080 --session s --role r --agent-id a -- agent"],
   },
   completion: [],
   run: async (given, context) => (await import("./dial.ts")).dial(readDial(given, context.env), context),

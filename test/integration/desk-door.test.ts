@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { systemClock } from "../../internal/base/clock.ts";
+import { createLogger } from "../../internal/base/logger.ts";
 import { Door } from "../../internal/desk/tools/door.ts";
 import { AllowedFiles } from "../../internal/files/allowed-files.ts";
 import { pathPattern } from "../../internal/files/path-patterns.ts";
@@ -23,7 +25,10 @@ describe("the door", () => {
     writeFileSync(join(folder, "docs/hours.md"), "nine to six\n");
     const files = stack.use(new AllowedFiles(join(folder, "docs"), "/docs"));
     const allowed = { patterns: [pathPattern("/docs/**")], maxBytes: 1000 };
-    const door = new Door({ host: "127.0.0.1", port: 0, prefix: "/docs" });
+    const door = new Door(
+      { clock: systemClock, logger: createLogger("test", "silent") },
+      { host: "127.0.0.1", port: 0, prefix: "/docs" },
+    );
     door.admit(TOKEN, { read: (path) => files.read(path, allowed) });
     running = door.run(stop.signal);
     ({ port } = await door.listening);

@@ -1,13 +1,17 @@
 import { timingSafeEqual } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type ContextKey, createContextKey } from "@connectrpc/connect";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { aborted } from "../../base/abort.ts";
-import { DomainError, errorText } from "../../base/errors.ts";
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
 import type { ReadResult } from "../../files/allowed-files.ts";
-import { hostRefusal } from "../../rpc/server/host-check.ts";
+import type { ListenAddress } from "../../rpc/port/listen.ts";
+import { plainServing } from "../../rpc/routes/plain-serving.ts";
+import type { Route } from "../../rpc/routes/route.ts";
+import type { CallContext } from "../../rpc/server/call-facts.ts";
+import { RpcServer } from "../../rpc/server/server.ts";
 
 /** What a caller with a token reads with. */
 export interface DoorFiles {
@@ -27,6 +31,10 @@ const MAX_BODY_BYTES = 64 * 1024;
 const MAX_CONNECTIONS = 64;
 const ALLOWED = { allowHosts: [], isFixed: true };
 
+const filesKey: ContextKey<DoorFiles | undefined> = createContextKey<DoorFiles | undefined>(undefined, {
+  description: "what the token of a request opens",
+});
+
 /**
  * `read_file` as a tool of the Model Context Protocol over HTTP, at `/mcp`. Every request needs a bearer token, and a
  * `Host` and `Origin` of this machine. It has one tool with one argument, no resources and no prompts, and keeps no
@@ -35,16 +43,27 @@ const ALLOWED = { allowHosts: [], isFixed: true };
 export class Door implements Task {
   readonly #options: DoorOptions;
   readonly #callers = new Map<string, DoorFiles>();
-  readonly #listening = Promise.withResolvers<AddressInfo>();
+  readonly #server: RpcServer;
 
-  constructor(options: DoorOptions) {
+  constructor(deps: { readonly clock: Clock; readonly logger: Logger }, options: DoorOptions) {
     this.#options = options;
-    this.#listening.promise.catch(() => {}); // `run` throws the same
+    const route: Route = {
+      ...{ path: PATH, methods: ["POST"], service: "desk.door", maxBodyBytes: MAX_BODY_BYTES },
+      refusalHeaders: ({ kind }) => (kind === "unauthenticated" ? { "www-authenticate": "Bearer" } : {}),
+      handle: (request, call) => this.#answer(request, call),
+    };
+    this.#server = new RpcServer(deps, {
+      ...{ host: options.host, port: options.port, hostCheck: ALLOWED, graceMs: 0 },
+      routes: () => {},
+      gates: [(context) => this.#gate(context)],
+      plain: plainServing(deps.clock, { routes: [route] }),
+      limits: { maxConnections: MAX_CONNECTIONS },
+    });
   }
 
-  /** Where it listens. */
-  get listening(): Promise<AddressInfo> {
-    return this.#listening.promise;
+  /** Where it listens; rejects when it never will. */
+  get listening(): Promise<ListenAddress> {
+    return this.#server.listening;
   }
 
   /** Lets the holder of a token read, until it is disposed of. */
@@ -54,51 +73,40 @@ export class Door implements Task {
   }
 
   /** @throws DomainError `unavailable` when the address cannot be listened on */
-  async run(signal: AbortSignal): Promise<void> {
-    const { host, port } = this.#options;
-    const server = createServer((req, res) => {
-      this.#serve(req, res).catch(() => res.destroy());
-    });
-    server.maxConnections = MAX_CONNECTIONS;
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", (cause) => {
-        const failure = new DomainError("unavailable", `cannot listen on ${host}:${port}: ${errorText(cause)}`, {
-          cause,
-        });
-        this.#listening.reject(failure);
-        reject(failure);
-      });
-      server.listen(port, host, resolve);
-    });
-    this.#listening.resolve(server.address() as AddressInfo);
-    await aborted(signal);
-    server.closeAllConnections();
-    await new Promise<void>((resolve) => server.close(() => resolve()));
+  run(signal: AbortSignal): Promise<void> {
+    return this.#server.run(signal);
   }
 
-  async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const { origin, host, authorization } = req.headers;
-    if (hostRefusal(host, origin, ALLOWED) !== undefined) return refuse(res, 403);
-    const files = this.#filesOf(authorization);
-    if (files === undefined) return refuse(res, 401, { "www-authenticate": "Bearer" });
-    if (req.url !== PATH) return refuse(res, 404);
-    if (req.method !== "POST") return refuse(res, 405, { allow: "POST" });
-    const body = await bodyOf(req);
-    if (body === undefined) return refuse(res, 413, { connection: "close" });
+  /** Lets a request in whose token is known, before its body is read. */
+  #gate({ requestHeader, values }: CallContext): void {
+    const files = this.#filesOf(requestHeader.get("authorization"));
+    if (files === undefined) throw new DomainError("unauthenticated", "the request has no token that is known here");
+    values.set(filesKey, files);
+  }
+
+  async #answer(request: Request, { values }: CallContext): Promise<Response> {
+    const files = values.get(filesKey);
+    const body = await request.text().catch((err: unknown) => {
+      if (err instanceof DomainError && err.kind === "exhausted") return undefined;
+      throw err;
+    });
+    if (files === undefined || body === undefined) return new Response(null, { status: 413 });
     const headers = new Headers();
     for (const name of ["content-type", "accept", "mcp-protocol-version", "mcp-method", "mcp-name"]) {
-      const value = req.headers[name];
-      if (typeof value === "string") headers.set(name, value);
+      const value = request.headers.get(name);
+      if (value !== null) headers.set(name, value);
     }
     const handler = createMcpHandler(() => this.#mcpServer(files), { keepAliveMs: 0 });
-    const answer = await handler.fetch(new Request(`http://localhost${PATH}`, { method: "POST", headers, body }));
-    res.writeHead(answer.status, Object.fromEntries(answer.headers));
-    res.end(Buffer.from(await answer.arrayBuffer()));
-    await handler.close();
+    try {
+      const answer = await handler.fetch(new Request(`http://localhost${PATH}`, { method: "POST", headers, body }));
+      return new Response(await answer.arrayBuffer(), { status: answer.status, headers: answer.headers });
+    } finally {
+      await handler.close();
+    }
   }
 
   /** Compares with each token in the same time. */
-  #filesOf(authorization: string | undefined): DoorFiles | undefined {
+  #filesOf(authorization: string | null): DoorFiles | undefined {
     const given = Buffer.from(authorization ?? "");
     let found: DoorFiles | undefined;
     for (const [token, files] of this.#callers) {
@@ -123,20 +131,4 @@ export class Door implements Task {
     });
     return server;
   }
-}
-
-function refuse(res: ServerResponse, status: number, headers: Readonly<Record<string, string>> = {}): void {
-  res.writeHead(status, { "content-length": "0", ...headers }).end();
-}
-
-/** Undefined: it is too large. */
-async function bodyOf(req: IncomingMessage): Promise<string | undefined> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of req as AsyncIterable<Buffer>) {
-    bytes += piece.length;
-    if (bytes > MAX_BODY_BYTES) return undefined;
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString("utf8");
 }

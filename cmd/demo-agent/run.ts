@@ -1,0 +1,28 @@
+import { createInterface } from "node:readline";
+import { DomainError } from "../../internal/base/errors.ts";
+import type { CommandContext } from "../../internal/cli/command/command-context.ts";
+import { DemoAgent } from "../../internal/demo/agent.ts";
+import { FileOutside } from "../../internal/demo/outside.ts";
+import { StdioAgent } from "../../internal/demo/stdio-agent.ts";
+import { ProcessTerminal } from "../../internal/demo/terminal.ts";
+import type { DemoConfig } from "./config.ts";
+import { ThreadWork } from "./thread-work.ts";
+
+/** Is an agent until it is told to end; the exit code. @throws DomainError `precondition` without a terminal */
+export async function run(config: DemoConfig, context: CommandContext): Promise<number> {
+  const { env, stdin, stdout, signal, clock } = context;
+  const files = new FileOutside(config.paths, String(process.pid));
+  const { threads } = config;
+  const outside = threads === undefined ? files : new ThreadWork(files, threads, { env, clock, signal });
+  if (config.stdio) {
+    const write = (text: string) => stdout.write(text);
+    const lines = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY });
+    return new StdioAgent({ lines, write, outside, clock }, config.options).run(signal);
+  }
+  if (!stdin.isTTY || !stdout.isTTY) {
+    const hint = "start it in a terminal, or as a sidecar's agent: gt-sidecar --agent demo";
+    throw new DomainError("precondition", "the demo agent needs a terminal", { fields: { hint } });
+  }
+  const agent = new DemoAgent({ terminal: new ProcessTerminal(stdin, stdout), outside, clock }, config.options);
+  return agent.run(signal);
+}
