@@ -5,7 +5,9 @@ import type { Given } from "../../internal/cli/command/command.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
 import { parseAddress } from "../../internal/rpc/port/parse-address.ts";
 import { AGENT_TTL_MS, defaultStateDir, PERSON_TTL_MS } from "../../internal/threads/client/local-issuer.ts";
-import { LEVELS, type PLACE_FLAGS, type SERVE_FLAGS, type TOKEN_FLAGS } from "./flags.ts";
+import { isDatabaseUrl } from "./database-url.ts";
+import { type ARCHIVE_FLAGS, LEVELS, type PLACE_FLAGS, type SERVE_FLAGS, type TOKEN_FLAGS } from "./flags.ts";
+import { type FileConfig, usableConfig } from "./open-config.ts";
 
 /** What every command needs to find the database and the keys. */
 export interface PlaceConfig {
@@ -17,7 +19,14 @@ export interface PlaceConfig {
   readonly workspace: string;
   /** Where sidecars of this machine announce themselves. */
   readonly runtimeDir: string | undefined;
+  /** What `--config` says beside. */
+  readonly fromFile: FileConfig;
   readonly env: Env;
+}
+
+/** Where an archive is; undefined: stdin or stdout. */
+export interface ArchiveConfig extends PlaceConfig {
+  readonly archive: string | undefined;
 }
 
 export interface ServeConfig extends PlaceConfig {
@@ -48,17 +57,18 @@ const LONGEST = { operator: PERSON_TTL_MS, agent: AGENT_TTL_MS };
 export function readServe(given: Given<typeof SERVE_FLAGS>, env: Env): ServeConfig {
   const { values } = given;
   const place = readPlace(given, env);
-  const runtime = values.runtime ?? "local";
+  const { server, runtime: ofRuntime, logging, audit } = place.fromFile.values ?? {};
+  const runtime = values.runtime ?? ofRuntime?.kind ?? "local";
   if (runtime !== "local" && runtime !== "none") {
     throw new DomainError("invalid", `--runtime takes local or none, not ${JSON.stringify(runtime)}`);
   }
-  const level = values["log-level"] ?? "info";
+  const level = values["log-level"] ?? logging?.level ?? "info";
   const logLevel = LEVELS.find((known) => known === level);
   if (logLevel === undefined) throw new DomainError("invalid", `--log-level takes ${LEVELS.join(", ")}`);
   return {
-    ...{ ...place, runtime, logLevel, auditLog: values["audit-log"] },
-    listen: addressOf(values.listen ?? "127.0.0.1:9448", "--listen"),
-    healthListen: addressOf(values["health-listen"] ?? "127.0.0.1:9449", "--health-listen"),
+    ...{ ...place, runtime, logLevel, auditLog: values["audit-log"] ?? audit?.path },
+    listen: addressOf(values.listen, server?.listen, "127.0.0.1:9448", "listen"),
+    healthListen: addressOf(values["health-listen"], server?.health_listen, "127.0.0.1:9449", "health-listen"),
   };
 }
 
@@ -77,35 +87,51 @@ export function readToken(given: Given<typeof TOKEN_FLAGS>, env: Env): TokenConf
   return { ...place, agent, role, session, ttlMs, file };
 }
 
+/** Reads flags and environment of `threads export` and `threads import`. @throws DomainError `invalid` */
+export function readArchive(given: Given<typeof ARCHIVE_FLAGS>, env: Env): ArchiveConfig {
+  return { ...readPlace(given, env), archive: given.values.file };
+}
+
 /** Reads where database and keys are; no command of `threads` takes arguments. @throws DomainError `invalid` */
 export function readPlace({ values, positionals }: Given<typeof PLACE_FLAGS>, env: Env): PlaceConfig {
   if (positionals[0] !== undefined) throw new DomainError("invalid", `unexpected argument "${positionals[0]}"`);
-  const databaseUrl = values["database-url"];
+  const fromFile = usableConfig(values.config);
   for (const name of ["database-url", "migrate-url"] as const) {
     const url = values[name];
-    if (url !== undefined && !/^postgres(ql)?:\/\//.test(url)) {
+    if (url !== undefined && !isDatabaseUrl(url)) {
       throw new DomainError("invalid", `--${name} is no URL that begins with postgres://`);
     }
   }
+  const databaseUrl = values["database-url"] ?? fromFile.databaseUrl;
+  const migrateUrl = values["migrate-url"] ?? (values["database-url"] === undefined ? fromFile.migrateUrl : undefined);
   const workspace = values.workspace ?? "default";
   if (!WORKSPACE.test(workspace))
     throw new DomainError("invalid", `--workspace is no name: ${JSON.stringify(workspace)}`);
   return {
     stateDir: values["state-dir"] ?? defaultStateDir(env, databaseUrl === undefined),
     databaseUrl,
-    migrateUrl: values["migrate-url"] ?? databaseUrl,
+    migrateUrl: migrateUrl ?? databaseUrl,
     postgres: values.postgres,
     workspace,
+    fromFile,
     runtimeDir: env["XDG_RUNTIME_DIR"],
     env: { PATH: env["PATH"] },
   };
 }
 
-function addressOf(text: string, flag: string): ListenAddress {
-  const address = parseAddress(text);
-  if (address === undefined) throw new DomainError("invalid", `${flag} takes HOST:PORT, not ${JSON.stringify(text)}`);
+/** The flag's, else the file's, else the default. */
+function addressOf(
+  given: string | undefined,
+  ofFile: ListenAddress | undefined,
+  otherwise: string,
+  flag: string,
+): ListenAddress {
+  const address = given === undefined && ofFile !== undefined ? ofFile : parseAddress(given ?? otherwise);
+  if (address === undefined)
+    throw new DomainError("invalid", `--${flag} takes HOST:PORT, not ${JSON.stringify(given)}`);
   if (address.host === "localhost" || isLoopbackAddress(address.host)) return address;
-  throw new DomainError("invalid", `${flag}: cannot serve ${address.host} in plaintext`, {
+  const what = given === undefined ? `server.${flag.replace("-", "_")}` : `--${flag}`;
+  throw new DomainError("invalid", `${what}: cannot serve ${address.host || "every address"} in plaintext`, {
     fields: { hint: "listen on a loopback address" },
   });
 }

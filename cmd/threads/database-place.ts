@@ -4,7 +4,7 @@ import { DomainError } from "../../internal/base/errors.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import type { Task } from "../../internal/base/task-group.ts";
 import { PostgresServer } from "../../internal/threads/postgres/postgres-server.ts";
-import { type DatabaseAddress, failureOf, openPool } from "../../internal/threads/store/database.ts";
+import { type DatabaseAddress, failureOf, openPool, type PoolLimits } from "../../internal/threads/store/database.ts";
 import type { PlaceConfig } from "./config.ts";
 
 const OLDEST = 150_000;
@@ -32,8 +32,8 @@ export function databasePlace(
  * Connections to a database that answers and is new enough.
  * @throws DomainError `unavailable` (`problem`: `database`)
  */
-export async function openDatabase(address: DatabaseAddress, logger: Logger): Promise<Pool> {
-  const pool = openPool(address, (err) => logger.warn({ err }, "a connection to the database broke"));
+export async function openDatabase(address: DatabaseAddress, logger: Logger, limits?: PoolLimits): Promise<Pool> {
+  const pool = openPool(address, (err) => logger.warn({ err }, "a connection to the database broke"), limits);
   try {
     const { rows } = await pool.query<{ server_version_num: string }>("show server_version_num");
     if (Number(rows[0]?.server_version_num) >= OLDEST) return pool;

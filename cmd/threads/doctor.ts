@@ -10,6 +10,7 @@ import { readRegularFile } from "../../internal/files/regular-file.ts";
 import { listLocalSidecars } from "../../internal/terminal/finding/local-sidecars.ts";
 import { publicKeyPath } from "../../internal/threads/client/local-issuer.ts";
 import { localServer } from "../../internal/threads/client/local-server.ts";
+import { runningPostgres } from "../../internal/threads/postgres/places.ts";
 import type { DatabaseAddress } from "../../internal/threads/store/database.ts";
 import { schemaState } from "../../internal/threads/store/migrate.ts";
 import type { PlaceConfig } from "./config.ts";
@@ -29,19 +30,22 @@ export async function doctor(config: PlaceConfig, { out, clock, signal }: Comman
     out.line(printable`${ok ? out.paint("green", "ok   ") : out.paint("red", "FAIL ")} ${what}`);
     if (!ok && code === 0) code = fails;
   };
-  const running = config.databaseUrl === undefined ? localServer(config.stateDir) : undefined;
-  if (running !== undefined)
-    say(true, `a server runs at ${running.url}, and owns the database of ${config.stateDir}`, 0);
-  else {
+  const running = localServer(config.stateDir);
+  if (running !== undefined) say(true, `a server runs at ${running.url}`, 0);
+  {
+    const look = async (address: DatabaseAddress) => {
+      const pool = await openDatabase(address, logger);
+      try {
+        await lookAtDatabase(pool, address, clock, say);
+      } finally {
+        await pool.end();
+      }
+    };
     try {
-      await withDatabase(config, { clock, logger, signal }, async (address) => {
-        const pool = await openDatabase(address, logger);
-        try {
-          await lookAtDatabase(pool, address, clock, say);
-        } finally {
-          await pool.end();
-        }
-      });
+      // The own database of a server that runs is looked at beside it.
+      const own = config.databaseUrl === undefined ? runningPostgres(config.stateDir) : undefined;
+      if (own !== undefined) await look(own);
+      else await withDatabase(config, { clock, logger, signal }, look);
     } catch (err) {
       if (!(err instanceof DomainError)) throw err;
       say(false, `database: ${err.message}`, err.fields["problem"] === "folder" ? 5 : NO_DATABASE);

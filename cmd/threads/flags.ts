@@ -5,6 +5,10 @@ export const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "s
 
 /** Flags of every command. */
 export const PLACE_FLAGS = {
+  config: {
+    ...{ type: "string", value: "FILE", env: "GT_THREADS_CONFIG", complete: "file" },
+    help: "threads.yaml; flags and environment go before it",
+  },
   "database-url": {
     ...{ type: "string", value: "URL", env: "GT_THREADS_DATABASE_URL" },
     help: "a PostgreSQL of 15 or newer; default: an own one in the state folder",
@@ -64,4 +68,13 @@ export const TOKEN_FLAGS = {
     help: "write it there (0600), and replace it at half of its life until stopped",
   },
   ...PLACE_FLAGS,
+} as const satisfies CommandFlags;
+
+export const ARCHIVE_FLAGS = {
+  file: { type: "string", value: "F", complete: "file", help: "the archive; default: stdout, stdin" },
+  ...PLACE_FLAGS,
+} as const satisfies CommandFlags;
+
+export const CHECK_FLAGS = {
+  config: { ...PLACE_FLAGS.config, help: "threads.yaml" },
 } as const satisfies CommandFlags;

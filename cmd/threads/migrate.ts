@@ -11,7 +11,7 @@ export async function migrateDatabase(config: PlaceConfig, { out, clock, signal 
   const logger = createLogger("threads", "warn");
   const place = { ...config, databaseUrl: config.migrateUrl };
   return await withDatabase(place, { clock, logger, signal }, async (address) => {
-    const pool = await openDatabase(address, logger);
+    const pool = await openDatabase(address, logger, { patient: true });
     try {
       const done = await migrate(pool);
       for (const name of done) out.line(printable`migrated to ${name}`);

@@ -1,7 +1,9 @@
+import { DomainError } from "../../internal/base/errors.ts";
 import type { Command, Program } from "../../internal/cli/command/command.ts";
 import { unknownCommand } from "../../internal/cli/command/unknown-word.ts";
-import { readPlace, readServe, readToken } from "./config.ts";
-import { PLACE_FLAGS, SERVE_FLAGS, TOKEN_FLAGS } from "./flags.ts";
+import { reportConfig, withFaultLines } from "../../internal/config/report-config.ts";
+import { readArchive, readPlace, readServe, readToken } from "./config.ts";
+import { ARCHIVE_FLAGS, CHECK_FLAGS, PLACE_FLAGS, SERVE_FLAGS, TOKEN_FLAGS } from "./flags.ts";
 
 const EXIT_CODES = `Exit codes: 0 done; 1 a bug; 2 usage or configuration; 3 the database cannot be reached, is older than 15 or needs
 migrate, or there is no PostgreSQL; 4 a key or certificate cannot be used; 5 the own database's folder is in use, out
@@ -19,8 +21,10 @@ const serve: Command<typeof SERVE_FLAGS> = {
   },
   completion: [],
   run: async (given, context) => {
-    const config = readServe(given, context.env);
-    return await (await import("./serve.ts")).serve(config, context);
+    return await withFaultLines(context.err, async () => {
+      const config = readServe(given, context.env);
+      return await (await import("./serve.ts")).serve(config, context);
+    });
   },
 };
 
@@ -36,8 +40,10 @@ const token: Command<typeof TOKEN_FLAGS> = {
   },
   completion: [],
   run: async (given, context) => {
-    const config = readToken(given, context.env);
-    return await (await import("./token.ts")).token(config, context);
+    return await withFaultLines(context.err, async () => {
+      const config = readToken(given, context.env);
+      return await (await import("./token.ts")).token(config, context);
+    });
   },
 };
 
@@ -53,8 +59,10 @@ const migrate: Command<typeof PLACE_FLAGS> = {
   },
   completion: [],
   run: async (given, context) => {
-    const config = readPlace(given, context.env);
-    return await (await import("./migrate.ts")).migrateDatabase(config, context);
+    return await withFaultLines(context.err, async () => {
+      const config = readPlace(given, context.env);
+      return await (await import("./migrate.ts")).migrateDatabase(config, context);
+    });
   },
 };
 
@@ -70,8 +78,69 @@ const doctor: Command<typeof PLACE_FLAGS> = {
   },
   completion: [],
   run: async (given, context) => {
-    const config = readPlace(given, context.env);
-    return await (await import("./doctor.ts")).doctor(config, context);
+    return await withFaultLines(context.err, async () => {
+      const config = readPlace(given, context.env);
+      return await (await import("./doctor.ts")).doctor(config, context);
+    });
+  },
+};
+
+const exportAll: Command<typeof ARCHIVE_FLAGS> = {
+  name: "export",
+  flags: ARCHIVE_FLAGS,
+  help: {
+    usage: "",
+    summary: "write everything as lines of JSON, also while a server runs",
+    text: "Writes everything in the database as lines of JSON with their hashes, as of one instant: for a backup, another PostgreSQL or its next major version. A server may run meanwhile.",
+    notes: EXIT_CODES,
+    examples: ["threads export --file threads.jsonl"],
+  },
+  completion: [],
+  run: async (given, context) => {
+    return await withFaultLines(context.err, async () => {
+      const config = readArchive(given, context.env);
+      return await (await import("./archive.ts")).exportThreads(config, context);
+    });
+  },
+};
+
+const importAll: Command<typeof ARCHIVE_FLAGS> = {
+  name: "import",
+  flags: ARCHIVE_FLAGS,
+  help: {
+    usage: "",
+    summary: "store what threads export wrote in an empty database",
+    text: "Stores what threads export wrote in a database without threads, once every hash in it has been checked: all or nothing.",
+    notes: EXIT_CODES,
+    examples: ["threads import --file threads.jsonl --state-dir /var/lib/threads-18"],
+  },
+  completion: [],
+  run: async (given, context) => {
+    return await withFaultLines(context.err, async () => {
+      const config = readArchive(given, context.env);
+      return await (await import("./archive.ts")).importThreads(config, context);
+    });
+  },
+};
+
+const check: Command<typeof CHECK_FLAGS> = {
+  name: "check",
+  flags: CHECK_FLAGS,
+  help: {
+    usage: "--config FILE",
+    summary: "check a configuration without starting",
+    text: "Prints every fault of a configuration, and of the files that it names, with its line.",
+    notes: EXIT_CODES,
+    examples: ["threads check --config threads.yaml"],
+  },
+  completion: [],
+  run: async ({ values, positionals }, { out, err }) => {
+    return await withFaultLines(err, async () => {
+      if (positionals[0] !== undefined) throw new DomainError("invalid", `unexpected argument "${positionals[0]}"`);
+      if (values.config === undefined) throw new DomainError("invalid", "threads check needs --config");
+      reportConfig((await import("./open-config.ts")).openConfig(values.config).findings, out, err);
+      return 0;
+    });
   },
 };
 
@@ -93,6 +162,9 @@ const root: Command<typeof SERVE_FLAGS> = {
     token: async () => token,
     migrate: async () => migrate,
     doctor: async () => doctor,
+    check: async () => check,
+    export: async () => exportAll,
+    import: async () => importAll,
   },
   run: async (given, context) => {
     const [word] = given.positionals;

@@ -1,14 +1,13 @@
 import type { Pool } from "pg";
-import { AuditLog } from "../../internal/auth/audit-log.ts";
 import { TrustedServer } from "../../internal/auth/serving/trusted-server.ts";
 import { TokenKeyFiles } from "../../internal/auth/token-key-files.ts";
 import { aborted } from "../../internal/base/abort.ts";
-import { createLogger, type Logger } from "../../internal/base/logger.ts";
+import type { Logger } from "../../internal/base/logger.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import { version } from "../../internal/cli/version.ts";
 import { DaemonFrame } from "../../internal/daemon/daemon-frame.ts";
-import { auditLines } from "../../internal/files/audit-lines.ts";
+import { type DaemonTools, openDaemonTools } from "../../internal/daemon/daemon-tools.ts";
 import { runtimeFolder } from "../../internal/files/private-folder.ts";
 import { ThreadsService } from "../../internal/gen/threads/v1/threads_pb.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
@@ -18,16 +17,8 @@ import { McpEndpoint } from "../../internal/threads/api/mcp-endpoint.ts";
 import { threadsRoutes } from "../../internal/threads/api/rpc.ts";
 import { threadsGate } from "../../internal/threads/api/threads-gate.ts";
 import { type ThreadsIssuer, ThreadsVerifier } from "../../internal/threads/api/verifier.ts";
-import {
-  AGENT_TTL_MS,
-  AUDIENCE,
-  LOCAL_ISSUERS,
-  makeLocalKeys,
-  PERSON_TTL_MS,
-  publicKeyPath,
-} from "../../internal/threads/client/local-issuer.ts";
+import { LOCAL_ISSUERS, makeLocalKeys, publicKeyPath } from "../../internal/threads/client/local-issuer.ts";
 import { announceServer } from "../../internal/threads/client/local-server.ts";
-import { DEFAULT_POLICY } from "../../internal/threads/domain/policy.ts";
 import { PostLimiter } from "../../internal/threads/service/post-limiter.ts";
 import { ChangesFeed } from "../../internal/threads/store/changes-feed.ts";
 import type { DatabaseAddress } from "../../internal/threads/store/database.ts";
@@ -45,15 +36,16 @@ import { databasePlace, openDatabase } from "./database-place.ts";
 const GRACE_MS = 5000;
 
 /** Serves until it is asked to stop; then calls end, and the own database last. */
-export async function serve(command: ServeConfig, { clock, signal }: CommandContext): Promise<number> {
-  const logger = createLogger("threads", command.logLevel);
+export async function serve(command: ServeConfig, { clock, signal, env }: CommandContext): Promise<number> {
+  await using tools = await toolsOf(command, { clock, env });
+  const { logger } = tools;
   makeLocalKeys(command.stateDir);
   const place = databasePlace(command, { clock, logger });
   const served = new AbortController();
   const serving: Task = {
     run: async (stop) => {
       try {
-        await serveOn(await place.address, command, { clock, logger, signal: stop });
+        await serveOn(await place.address, command, { clock, logger, tools, signal: stop });
       } finally {
         served.abort();
       }
@@ -74,49 +66,59 @@ export async function serve(command: ServeConfig, { clock, signal }: CommandCont
   return 0;
 }
 
+/** As the file says; without one, and without `--audit-log`, decisions about callers are not kept. */
+async function toolsOf(
+  { logLevel: level, auditLog: auditPath, fromFile: file }: ServeConfig,
+  { clock, env }: Pick<CommandContext, "clock" | "env">,
+): Promise<DaemonTools> {
+  const { logging, tracing } = file.values ?? {};
+  return await openDaemonTools(clock, {
+    ...{ name: "threads", level, format: logging?.format ?? "json", redactPatterns: logging?.redact_patterns ?? [] },
+    ...{ auditPath, otlpEndpoint: tracing?.otlp_endpoint, env },
+  });
+}
+
 interface Ground {
   readonly clock: CommandContext["clock"];
   readonly logger: Logger;
+  readonly tools: DaemonTools;
   readonly signal: AbortSignal;
 }
 
-async function serveOn(
-  address: DatabaseAddress,
-  command: ServeConfig,
-  { clock, logger, signal }: Ground,
-): Promise<void> {
+async function serveOn(address: DatabaseAddress, command: ServeConfig, ground: Ground): Promise<void> {
+  const { logger, signal } = ground;
   if (signal.aborted) return;
-  const pool = await openDatabase(address, logger);
+  const { poolMax } = command.fromFile;
+  const pool = await openDatabase(address, logger, poolMax === undefined ? {} : { size: poolMax });
   try {
     // Another process may serve the same database: only the owner of one changes its schema by itself.
     if (command.databaseUrl === undefined) await migrate(pool);
     else await checkSchema(pool);
-    await serveWith(pool, address, command, { clock, logger, signal });
+    await serveWith(pool, address, command, ground);
   } finally {
     await pool.end().catch(() => {});
   }
 }
 
 async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeConfig, ground: Ground): Promise<void> {
-  const { clock, logger, signal } = ground;
+  const { clock, logger, signal, tools } = ground;
+  const { fromFile: file, auditLog } = command;
   const hostCheck = { allowHosts: [], isFixed: true };
   const frame = new DaemonFrame({ clock, logger }, { healthListen: command.healthListen, hostCheck });
-  const store = new PgStore(pool, DEFAULT_POLICY, () => clock.monotonicMs());
+  const store = new PgStore(pool, file.policy, () => clock.monotonicMs());
   const changes = new ChangesFeed({ clock, logger, pool, address });
-  const keys = new TokenKeyFiles({ clock, logger }, { files: localKeyFiles(command) });
+  const keys = new TokenKeyFiles({ clock, logger }, { files: file.issuers ?? localKeyFiles(command) });
   await keys.load();
-  const times = { audience: AUDIENCE, personTtlMs: PERSON_TTL_MS, agentTtlMs: AGENT_TTL_MS };
-  const verifier = new ThreadsVerifier({ clock, keys: () => keys.current }, times);
+  const verifier = new ThreadsVerifier({ clock, keys: () => keys.current }, file.tokens);
   const holds = new TokenHolds({ clock, logger, verifier, store });
   const limiter = new PostLimiter(() => clock.monotonicMs());
   const service = { store, changes, limiter, clock };
   const calls = new Calls({ service, holds, logger, monotonicMs: () => clock.monotonicMs() });
-  const { auditLog } = command;
-  const audit = auditLog === undefined ? undefined : new AuditLog({ clock, write: auditLines(auditLog, ground) });
+  const audit = auditLog === undefined && file.values === undefined ? undefined : tools.audit;
   const mcp = new McpEndpoint({ calls, holds, changes, logger, version });
   const { health, metrics } = frame;
   const server = new TrustedServer(
-    { clock, logger, health, metrics, ...(audit && { audit }) },
+    { clock, logger, health, metrics, tracer: tools.tracer, ...(audit && { audit }) },
     {
       ...{ listen: command.listen, tls: undefined, tokens: undefined, services: [ThreadsService], hostCheck },
       plain: { routes: mcp.routes },

@@ -1,5 +1,4 @@
 import { spawn } from "node:child_process";
-import { createHash } from "node:crypto";
 import {
   chmodSync,
   chownSync,
@@ -23,6 +22,7 @@ import { makeFolders } from "../../files/make-folders.ts";
 import { systemProcesses } from "../../process/process-alive.ts";
 import { sendSignal } from "../../process/send-signal.ts";
 import { initialise } from "./initialise.ts";
+import { OWNER, PORT, type PostgresAddress, pidFile, socketFolder } from "./places.ts";
 import { findPostgres, linkLibraries, type PostgresPrograms } from "./programs.ts";
 import { canUser, postgresUser, type SystemUser } from "./system-user.ts";
 
@@ -34,28 +34,16 @@ export interface PostgresServerOptions {
   readonly from?: string;
 }
 
-/** How clients reach it: a folder with its socket, for the `host` of `pg`. */
-export interface PostgresAddress {
-  readonly host: string;
-  readonly port: number;
-  readonly user: string;
-  readonly database: string;
-  readonly version: string;
-}
-
 interface Deps {
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-const PORT = 5432;
 const START_MS = 60_000;
 const STOP_MS = 15_000;
 const LOOK_MS = 20;
 const RESTART: BackoffOptions = { firstMs: 100, maxMs: 5000, factor: 2 };
 const MAX_LOG_BYTES = 16 * 1024 * 1024;
-/** What the system allows as the path of a socket. */
-const MAX_SOCKET_PATH = 100;
 
 /**
  * A private PostgreSQL: a folder, a unix socket, no port. Made at the first start, started again when it dies, and
@@ -112,7 +100,7 @@ export class PostgresServer implements Task {
     const sockets = socketFolder(folder);
     makeFolders(sockets);
     if (isOther) chownSync(sockets, user.uid, user.gid);
-    const address = { host: sockets, port: PORT, user: "threads", database: "postgres", version: programs.version };
+    const address = { host: sockets, port: PORT, ...OWNER };
     for (let attempt = 0; !signal.aborted; attempt++) {
       const began = this.#deps.clock.monotonicMs();
       await this.#serve({ programs, user, data, folder, sockets }, () => this.#ready.resolve(address), signal);
@@ -221,14 +209,6 @@ function isReady(data: string, pid: number | undefined): boolean {
   return Number(lines[0]) === pid && lines[7]?.trim() === "ready";
 }
 
-function pidFile(data: string): readonly string[] {
-  try {
-    return readFileSync(join(data, "postmaster.pid"), "utf8").split("\n");
-  } catch {
-    return [];
-  }
-}
-
 function majorOf(data: string): number | undefined {
   try {
     return Number.parseInt(readFileSync(join(data, "PG_VERSION"), "utf8"), 10);
@@ -298,13 +278,6 @@ async function reachable(
     renameSync(part, programs);
   }
   return { ...found, home: programs, bin: join(programs, "bin") };
-}
-
-/** Beside the data, or, where that path is too long for a socket, a folder in /tmp named after this one. */
-function socketFolder(folder: string): string {
-  const beside = join(folder, "run");
-  if (Buffer.byteLength(`${beside}/.s.PGSQL.${PORT}`) <= MAX_SOCKET_PATH) return beside;
-  return `/tmp/gt-threads-${createHash("sha256").update(folder).digest("hex").slice(0, 24)}`;
 }
 
 function onAbort(signal: AbortSignal, done: () => void): void {

@@ -14,6 +14,7 @@ export type DatabaseAddress =
 
 const POOL = 10;
 const STATEMENT_MS = 5000;
+const IDLE_MS = 10_000;
 /** Longer than the database's own limit: a server that does not answer at all counts as away. */
 const ANSWER_MS = 10_000;
 const INT8 = 20;
@@ -24,7 +25,7 @@ export interface PoolLimits {
   readonly size?: number;
   /** As the database shows it: `threads` unless given. */
   readonly name?: string;
-  /** For work that may take long, such as a migration: a statement has no time limit. */
+  /** For work that may take long, such as a migration: statements and transactions have no time limit. */
   readonly patient?: boolean;
 }
 
@@ -41,7 +42,7 @@ export function openPool(
     connectionTimeoutMillis: 5000,
     idleTimeoutMillis: 30_000,
     ...(!patient && { statement_timeout: STATEMENT_MS, query_timeout: ANSWER_MS }),
-    idle_in_transaction_session_timeout: 10_000,
+    ...(!patient && { idle_in_transaction_session_timeout: IDLE_MS }),
     keepAlive: true,
     application_name: name,
     types: {

@@ -8,71 +8,90 @@ type All = (text: string, ...values: readonly unknown[]) => Promise<readonly Row
 const PAGE = 500;
 const MAX_BROKEN = 100;
 
+/** One row of a chain, as far as the chain needs it. */
+interface Link {
+  readonly seq: number;
+  readonly prevHash: string;
+  readonly hash: string;
+  /** What the row's own fields say that its hash is, after that of the row before it. */
+  readonly computed: (prevHash: string) => string;
+}
+
+/** Where a chain stood before its rows were read; what is added meanwhile comes after it. */
+interface Head {
+  readonly seq: number;
+  readonly hash: string;
+}
+
 /** Checks the chains of one workspace: that no row is changed, missing or added. `all` binds the workspace to `$1`. */
 export async function verifyChains(all: All): Promise<ChainReport> {
   const broken: { threadId?: string; seq: number }[] = [];
-  let checked = await verifyAudit(all, (seq) => broken.push({ seq }));
+  const [workspace] = await all("select audit_seq, audit_head from threads.workspace where workspace_id = $1");
+  const head = { seq: Number(workspace?.["audit_seq"] ?? 0), hash: (workspace?.["audit_head"] ?? "") as string };
+  const audit = await verifyChain(head, (seq) => auditPage(all, seq));
+  if (audit.broken !== undefined) broken.push({ seq: audit.broken });
+  let checked = audit.checked;
   const threads = await all("select thread_id, last_seq, head_hash from threads.thread where workspace_id = $1");
   for (const thread of threads) {
     if (broken.length >= MAX_BROKEN) break;
     const threadId = thread["thread_id"] as string;
-    checked += await verifyThread(all, thread, (seq) => broken.push({ threadId, seq }));
+    const at = { seq: Number(thread["last_seq"]), hash: thread["head_hash"] as string };
+    const found = await verifyChain(at, (seq) => messagePage(all, threadId, seq));
+    if (found.broken !== undefined) broken.push({ threadId, seq: found.broken });
+    checked += found.checked;
   }
   return { checked, broken };
 }
 
-async function verifyAudit(all: All, onBroken: (seq: number) => void): Promise<number> {
+/** Stops at the first broken row. */
+async function verifyChain(
+  head: Head,
+  page: (afterSeq: number) => Promise<readonly Link[]>,
+): Promise<{ readonly checked: number; readonly broken?: number }> {
   let hash = "";
   let seq = 0;
   for (;;) {
-    const page = await all(
-      "select * from threads.audit where workspace_id = $1 and seq > $2 order by seq limit $3",
-      seq,
-      PAGE,
-    );
-    for (const row of page) {
-      const entry = rows.auditOf(row);
-      const isNext = entry.seq === seq + 1 && row["prev_hash"] === hash;
-      if (!isNext || row["hash"] !== auditHash(hash, entry)) {
-        onBroken(isNext ? entry.seq : seq + 1);
-        return entry.seq;
-      }
-      hash = row["hash"] as string;
-      seq = entry.seq;
+    const links = await page(seq);
+    for (const link of links) {
+      if (link.seq !== seq + 1 || link.prevHash !== hash) return { checked: seq, broken: seq + 1 };
+      if (link.hash !== link.computed(hash)) return { checked: seq, broken: link.seq };
+      if (link.seq === head.seq && link.hash !== head.hash) return { checked: seq, broken: link.seq };
+      hash = link.hash;
+      seq = link.seq;
     }
-    if (page.length < PAGE) break;
+    if (links.length < PAGE) return seq < head.seq ? { checked: seq, broken: seq + 1 } : { checked: seq };
   }
-  const [head] = await all("select audit_seq, audit_head from threads.workspace where workspace_id = $1");
-  // Rows that were added meanwhile are checked the next time.
-  if (head !== undefined && Number(head["audit_seq"]) < seq) onBroken(seq);
-  if (head !== undefined && Number(head["audit_seq"]) === seq && head["audit_head"] !== hash) onBroken(seq);
-  return seq;
 }
 
-async function verifyThread(all: All, thread: Row, onBroken: (seq: number) => void): Promise<number> {
-  let hash = "";
-  let seq = 0;
-  for (;;) {
-    const page = await all(
-      `select ${rows.MESSAGE_COLUMNS}, m.body_hash, m.prev_hash, m.hash from threads.message m
-       where m.workspace_id = $1 and m.thread_id = $2 and m.seq > $3 order by m.seq limit $4`,
-      ...[thread["thread_id"], seq, PAGE],
-    );
-    for (const row of page) {
-      const message = rows.messageOf(row);
-      const body = row["body_hash"] as string;
-      const isWhole = message.erased || body === bodyHash(message.text, message.metadata);
-      const isNext = message.seq === seq + 1 && row["prev_hash"] === hash;
-      if (!isNext || !isWhole || row["hash"] !== messageHash(hash, message, body)) {
-        onBroken(isNext ? message.seq : seq + 1);
-        return message.seq;
-      }
-      hash = row["hash"] as string;
-      seq = message.seq;
-    }
-    if (page.length < PAGE) break;
-  }
-  if (Number(thread["last_seq"]) > seq) onBroken(seq + 1);
-  if (Number(thread["last_seq"]) === seq && thread["head_hash"] !== hash) onBroken(seq);
-  return seq;
+async function auditPage(all: All, afterSeq: number): Promise<readonly Link[]> {
+  const page = await all(
+    "select * from threads.audit where workspace_id = $1 and seq > $2 order by seq limit $3",
+    ...[afterSeq, PAGE],
+  );
+  return page.map((row) => {
+    const entry = rows.auditOf(row);
+    return { ...hashesOf(row), seq: entry.seq, computed: (prev) => auditHash(prev, entry) };
+  });
+}
+
+async function messagePage(all: All, threadId: string, afterSeq: number): Promise<readonly Link[]> {
+  const page = await all(
+    `select ${rows.MESSAGE_COLUMNS}, m.body_hash, m.prev_hash, m.hash from threads.message m
+     where m.workspace_id = $1 and m.thread_id = $2 and m.seq > $3 order by m.seq limit $4`,
+    ...[threadId, afterSeq, PAGE],
+  );
+  return page.map((row) => {
+    const message = rows.messageOf(row);
+    const body = row["body_hash"] as string;
+    // What retention has erased proves its place, not its text.
+    const isWhole = message.erased || body === bodyHash(message.text, message.metadata);
+    return {
+      ...{ ...hashesOf(row), seq: message.seq },
+      computed: (prev) => (isWhole ? messageHash(prev, message, body) : ""),
+    };
+  });
+}
+
+function hashesOf(row: Row): { readonly prevHash: string; readonly hash: string } {
+  return { prevHash: row["prev_hash"] as string, hash: row["hash"] as string };
 }

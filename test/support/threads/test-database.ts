@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { Pool } from "pg";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { createLogger } from "../../../internal/base/logger.ts";
-import { type PostgresAddress, PostgresServer } from "../../../internal/threads/postgres/postgres-server.ts";
+import type { PostgresAddress } from "../../../internal/threads/postgres/places.ts";
+import { PostgresServer } from "../../../internal/threads/postgres/postgres-server.ts";
 
 /** A PostgreSQL that servers of a test share, on a unix socket; `await using` ends it and removes everything. */
 export class TestDatabase implements AsyncDisposable {

@@ -1,0 +1,109 @@
+import { once } from "node:events";
+import { createReadStream, createWriteStream, renameSync, rmSync } from "node:fs";
+import type { Readable, Writable } from "node:stream";
+import { finished } from "node:stream/promises";
+import type { Pool } from "pg";
+import { DomainError, errorText } from "../../internal/base/errors.ts";
+import { createLogger } from "../../internal/base/logger.ts";
+import { printable } from "../../internal/base/printable-text.ts";
+import type { CommandContext } from "../../internal/cli/command/command-context.ts";
+import { runningPostgres } from "../../internal/threads/postgres/places.ts";
+import { exportArchive } from "../../internal/threads/store/export-archive.ts";
+import { importArchive } from "../../internal/threads/store/import-archive.ts";
+import { checkSchema, migrate } from "../../internal/threads/store/migrate.ts";
+import type { ArchiveConfig, PlaceConfig } from "./config.ts";
+import { openDatabase } from "./database-place.ts";
+import { withDatabase } from "./with-database.ts";
+
+/** Of one line; a message has at most 64 KiB of text and 16 KiB of metadata. */
+const MAX_LINE = 4 * 1024 * 1024;
+
+/** Writes everything as lines of JSON, also while a server runs. */
+export async function exportThreads(config: ArchiveConfig, context: CommandContext): Promise<number> {
+  const { archive: file } = config;
+  if (file === undefined && context.stdout.isTTY) {
+    throw new DomainError("invalid", "an archive is not for a terminal: give --file, or redirect the output");
+  }
+  const part = file === undefined ? undefined : `${file}.${process.pid}.part`;
+  const to = part === undefined ? context.stdout : createWriteStream(part, { mode: 0o600, flags: "wx" });
+  let failed: Error | undefined;
+  to.on("error", (err) => (failed = err));
+  const write = async (line: string) => {
+    if (failed !== undefined) throw cannot("written", file, failed);
+    if (!to.write(line)) await drained(to);
+  };
+  try {
+    const count = await withPool(config, context, async (pool) => {
+      await checkSchema(pool);
+      return await exportArchive(pool, write);
+    });
+    if (part !== undefined && file !== undefined) {
+      to.end();
+      await finished(to);
+      renameSync(part, file);
+      context.err.line(printable`${count} rows in ${file}`);
+    }
+    return 0;
+  } catch (err) {
+    if (part !== undefined) rmSync(part, { force: true });
+    throw failed === undefined ? err : cannot("written", file, failed);
+  }
+}
+
+/** Stores an archive in a database without threads. */
+export async function importThreads(config: ArchiveConfig, context: CommandContext): Promise<number> {
+  const { archive: file } = config;
+  const from = file === undefined ? context.stdin : createReadStream(file);
+  const count = await withPool(config, context, async (pool) => {
+    if (config.databaseUrl === undefined) await migrate(pool);
+    else await checkSchema(pool);
+    return await importArchive(pool, linesOf(from, file));
+  });
+  context.out.line(printable`${count} rows imported, and every chain of hashes is whole`);
+  return 0;
+}
+
+async function withPool<T>(
+  config: PlaceConfig,
+  { clock, signal }: CommandContext,
+  use: (pool: Pool) => Promise<T>,
+): Promise<T> {
+  const logger = createLogger("threads", "warn");
+  const running = config.databaseUrl === undefined ? runningPostgres(config.stateDir) : undefined;
+  const withPoolOf = async (address: Parameters<typeof openDatabase>[0]) => {
+    const pool = await openDatabase(address, logger, { patient: true });
+    try {
+      return await use(pool);
+    } finally {
+      await pool.end();
+    }
+  };
+  return running === undefined
+    ? await withDatabase(config, { clock, logger, signal }, withPoolOf)
+    : await withPoolOf(running);
+}
+
+async function* linesOf(from: Readable, file: string | undefined): AsyncIterable<string> {
+  let rest = "";
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  try {
+    for await (const chunk of from) {
+      rest += decoder.decode(chunk as Buffer, { stream: true });
+      const lines = rest.split("\n");
+      rest = lines.pop() ?? "";
+      if (rest.length > MAX_LINE) throw new DomainError("invalid", "the archive cannot be used: a line is too long");
+      yield* lines;
+    }
+  } catch (err) {
+    throw err instanceof DomainError ? err : cannot("read", file, err);
+  }
+  if (rest !== "") yield rest;
+}
+
+async function drained(to: Writable): Promise<void> {
+  await Promise.race([once(to, "drain"), once(to, "close")]);
+}
+
+function cannot(what: string, file: string | undefined, err: unknown): DomainError {
+  return new DomainError("invalid", `${file ?? "the archive"} cannot be ${what}: ${errorText(err)}`);
+}

@@ -1,0 +1,88 @@
+import type { TokenKeyFile } from "../../internal/auth/token-key-files.ts";
+import { publicKeysOf } from "../../internal/auth/token-key-files.ts";
+import { openConfigFile } from "../../internal/config/config-file.ts";
+import type { Findings } from "../../internal/config/findings.ts";
+import { readNamedFile } from "../../internal/config/named-file.ts";
+import type { ThreadsIssuer } from "../../internal/threads/api/verifier.ts";
+import { AGENT_TTL_MS, AUDIENCE, PERSON_TTL_MS } from "../../internal/threads/client/local-issuer.ts";
+import { DEFAULT_POLICY, type Policy } from "../../internal/threads/domain/policy.ts";
+import { isDatabaseUrl } from "./database-url.ts";
+import { type ThreadsValues, threadsFile } from "./schema.ts";
+
+/** What a configuration file says, with what it names. */
+export interface FileConfig {
+  readonly values: ThreadsValues | undefined;
+  readonly databaseUrl: string | undefined;
+  readonly migrateUrl: string | undefined;
+  readonly poolMax: number | undefined;
+  /** Undefined: the local issuer. */
+  readonly issuers: readonly (TokenKeyFile & { readonly rule: ThreadsIssuer })[] | undefined;
+  readonly tokens: { readonly audience: string; readonly personTtlMs: number; readonly agentTtlMs: number };
+  /** Of workspaces that have set nothing. */
+  readonly policy: Policy;
+}
+
+/** Without a file. */
+export const NO_FILE: FileConfig = {
+  values: undefined,
+  databaseUrl: undefined,
+  migrateUrl: undefined,
+  poolMax: undefined,
+  issuers: undefined,
+  tokens: { audience: AUDIENCE, personTtlMs: PERSON_TTL_MS, agentTtlMs: AGENT_TTL_MS },
+  policy: DEFAULT_POLICY,
+};
+
+/**
+ * Opens `threads.yaml` and the files that it names. With a fault in `findings` it is not to be used.
+ * @throws as `openConfigFile`
+ */
+export function openConfig(path: string): { readonly config: FileConfig; readonly findings: Findings } {
+  const { value, findings } = openConfigFile(path, threadsFile);
+  const { database, auth, policy } = value;
+  const config: FileConfig = {
+    values: value,
+    databaseUrl: urlIn(database.url_file, "url_file", findings),
+    migrateUrl: urlIn(database.migrate_url_file, "migrate_url_file", findings),
+    poolMax: database.pool_max,
+    issuers: issuersOf(auth.jwt_public_keys, findings),
+    tokens: { audience: auth.jwt_audience, personTtlMs: auth.jwt_max_ttl, agentTtlMs: auth.agent_max_ttl },
+    policy: { ...DEFAULT_POLICY, ...policy },
+  };
+  return { config, findings };
+}
+
+/** @throws ConfigError with every fault, as `openConfigFile` */
+export function usableConfig(path: string | undefined): FileConfig {
+  if (path === undefined) return NO_FILE;
+  const { config, findings } = openConfig(path);
+  findings.assertUsable();
+  return config;
+}
+
+/** A URL has a password: it is in a file of its own. */
+function urlIn(path: string | undefined, key: string, findings: Findings): string | undefined {
+  if (path === undefined) return undefined;
+  const at = ["database", key];
+  const url = findings.tried(at, () => readNamedFile(path).trim());
+  if (url === undefined) return undefined;
+  findings.checkPrivate(at, path);
+  if (isDatabaseUrl(url)) return url;
+  findings.fault(at, `${path} holds no URL that begins with postgres://`);
+  return undefined;
+}
+
+function issuersOf(keys: ThreadsValues["auth"]["jwt_public_keys"], findings: Findings): FileConfig["issuers"] {
+  const seen = new Map<string, string>();
+  return keys?.map(({ issuer, key_path: path, kind, workspaces, roles }, at) => {
+    const key = ["auth", "jwt_public_keys", at];
+    findings.tried([...key, "key_path"], () => publicKeysOf(readNamedFile(path), path));
+    const rule = { issuer, kind, workspaces, roles };
+    const rights = JSON.stringify([kind, workspaces, roles]);
+    if ((seen.get(issuer) ?? rights) !== rights) {
+      findings.fault([...key, "issuer"], "has other rights in an entry above: an issuer's keys have the same");
+    }
+    seen.set(issuer, rights);
+    return { path, rule };
+  });
+}

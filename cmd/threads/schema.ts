@@ -1,0 +1,90 @@
+import type { z } from "zod";
+import { block, together } from "../../internal/config/block.ts";
+import {
+  address,
+  baseUrl,
+  duration,
+  filePath,
+  listOf,
+  oneOf,
+  secretPattern,
+  text,
+  wholeNumber,
+} from "../../internal/config/values.ts";
+import { DEFAULT_POLICY } from "../../internal/threads/domain/policy.ts";
+
+const name = (what: string, pattern: RegExp) => text(what, (value) => pattern.test(value));
+const workspace = () => name("* or the name of a workspace", /^(?:\*|[A-Za-z0-9][A-Za-z0-9._-]{0,127})$/);
+const role = () => name("* or the name of a role", /^(?:\*|[A-Za-z0-9][A-Za-z0-9._-]{0,63})$/);
+
+/** Between 1 and this many. */
+const count = (most: number, fallback: number) => wholeNumber(1, most).default(fallback);
+const time = (most: string, fallback: number) => duration("1s", most).default(fallback);
+
+const issuer = (folder: string) =>
+  together(
+    block({
+      issuer: text(),
+      key_path: filePath(folder),
+      kind: oneOf("agent", "person").default("agent"),
+      workspaces: listOf(workspace(), "a list of workspaces").min(1, "must name a workspace").default(["*"]),
+      roles: listOf(role(), "a list of roles").min(1, "must name a role").default(["*"]),
+    }),
+    ["kind", "roles"],
+    ({ kind, roles }, wrong) => {
+      if (kind === "agent" && roles.includes("operator")) wrong(["roles"], "operator is for issuers of kind person");
+    },
+  );
+
+const d = DEFAULT_POLICY;
+const policy = block({
+  turns: count(1000, d.turns),
+  repeats: count(100, d.repeats),
+  hops: count(1000, d.hops),
+  runaway_per_hour: count(100_000, d.runaway_per_hour),
+  posts_per_minute: count(100_000, d.posts_per_minute),
+  wakes_per_minute: count(10_000, d.wakes_per_minute),
+  quiet: time("10m", d.quiet),
+  recheck: time("10m", d.recheck),
+  max_defer: time("1h", d.max_defer),
+  resume_max: wholeNumber(0, 10).default(d.resume_max),
+  stale_after: time("720h", d.stale_after),
+  retention_days: wholeNumber(0, 36_500).default(d.retention_days),
+  escalation_sla: time("168h", d.escalation_sla),
+  orchestrator: name("an agent's address", /^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$/).default(d.orchestrator),
+});
+
+/** `threads.yaml`. Paths in it are relative to `folder`. */
+export const threadsFile = (folder: string) =>
+  block({
+    server: block({ listen: address().optional(), health_listen: address().optional() }),
+    audit: block({ path: filePath(folder).optional() }),
+    logging: block({
+      level: oneOf("debug", "info", "warn", "error").optional(),
+      format: oneOf("json", "text").default("json"),
+      redact_patterns: listOf(secretPattern(), "a list of patterns").default([]),
+    }),
+    tracing: block({ otlp_endpoint: baseUrl().optional() }),
+    database: together(
+      block({
+        url_file: filePath(folder).optional(),
+        migrate_url_file: filePath(folder).optional(),
+        pool_max: wholeNumber(2, 200).default(10),
+      }),
+      ["url_file", "migrate_url_file"],
+      ({ url_file: url, migrate_url_file: direct }, wrong) => {
+        if (direct !== undefined && url === undefined) wrong(["migrate_url_file"], "needs url_file");
+      },
+    ),
+    auth: block({
+      jwt_public_keys: listOf(issuer(folder), "a list of issuers' keys").min(1, "must have an entry").optional(),
+      jwt_audience: text().default("threads"),
+      jwt_max_ttl: duration("1s", "5m").default(300_000),
+      agent_max_ttl: duration("1s", "1h").default(3_600_000),
+    }),
+    runtime: block({ kind: oneOf("local", "none").optional() }),
+    policy,
+  });
+
+/** What a file says; times in ms. */
+export type ThreadsValues = z.output<ReturnType<typeof threadsFile>>;

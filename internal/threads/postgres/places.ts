@@ -1,0 +1,42 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { systemProcesses } from "../../process/process-alive.ts";
+
+/** How clients reach it: a folder with its socket, for the `host` of `pg`. */
+export interface PostgresAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly database: string;
+}
+
+export const PORT = 5432;
+export const OWNER = { user: "threads", database: "postgres" };
+
+/** What the system allows as the path of a socket. */
+const MAX_SOCKET_PATH = 100;
+
+/** Beside the data, or, where that path is too long for a socket, a folder in /tmp named after this one. */
+export function socketFolder(folder: string): string {
+  const beside = join(folder, "run");
+  if (Buffer.byteLength(`${beside}/.s.PGSQL.${PORT}`) <= MAX_SOCKET_PATH) return beside;
+  return `/tmp/gt-threads-${createHash("sha256").update(folder).digest("hex").slice(0, 24)}`;
+}
+
+/** The lines of the file in which a PostgreSQL says its pid and state; none without one. */
+export function pidFile(data: string): readonly string[] {
+  try {
+    return readFileSync(join(data, "postmaster.pid"), "utf8").split("\n");
+  } catch {
+    return [];
+  }
+}
+
+/** The server that another process of ours runs in this state folder: it may be used beside it. */
+export function runningPostgres(stateDir: string): PostgresAddress | undefined {
+  const folder = join(stateDir, "postgres");
+  const lines = pidFile(join(folder, "data"));
+  if (lines[7]?.trim() !== "ready" || !systemProcesses.exists(Number(lines[0]))) return undefined;
+  return { host: socketFolder(folder), port: PORT, ...OWNER };
+}

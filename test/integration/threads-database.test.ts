@@ -1,0 +1,261 @@
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { mintLocal } from "../../internal/threads/client/local-issuer.ts";
+import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { runProgramOf } from "../support/threads/run-threads.ts";
+import { TestDatabase } from "../support/threads/test-database.ts";
+import { ThreadsServer } from "../support/threads/threads-server.ts";
+
+const LONG = AbortSignal.timeout(600_000);
+
+interface Verified {
+  readonly ok: boolean;
+  readonly checked: number;
+  readonly broken: readonly { readonly thread_id: string; readonly seq: number }[];
+}
+
+let database: TestDatabase;
+let server: ThreadsServer;
+/** Another one, without threads. */
+let empty: TestDatabase;
+let folder: string;
+let archive: string;
+beforeAll(async () => {
+  folder = await mkdtemp("/tmp/gt-threads-archive-");
+  await chmod(folder, 0o711);
+  archive = join(folder, "all.jsonl");
+  [database, empty] = await Promise.all([TestDatabase.start(), TestDatabase.start()]);
+  await Promise.all([database, empty].map((one) => threads("migrate", ...at(one))));
+  server = await ThreadsServer.start(...at(database));
+});
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]();
+  await database?.[Symbol.asyncDispose]();
+  await empty?.[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const at = (one: TestDatabase) => ["--database-url", one.url()];
+const threads = (...args: string[]) => runProgramOf("threads", args, { HOME: folder });
+
+async function verify(): Promise<Verified> {
+  using auditor = server.client("town/auditor", "auditor");
+  return (await auditor.call("verify_audit", {}, LONG)) as unknown as Verified;
+}
+
+/** A thread with messages, a reply, metadata and text that JSON must escape. */
+async function talk(): Promise<string> {
+  using lead = server.client("town/lead", "orchestrator");
+  const made = await lead.call("create_thread", { title: "a\u2028b", participants: [{ agent_id: "town/a" }] }, LONG);
+  const thread_id = (made["thread"] as unknown as { thread_id: string }).thread_id;
+  const post = (more: object) => lead.call("post_message", { thread_id, ...more }, LONG);
+  const first = await post({
+    text: 'a "quoted" \\ line\nand \u001b[31mred 🦊',
+    metadata: { n: 1.5, deep: [{ x: null }] },
+  });
+  for (let at = 0; at < 5; at++) await post({ text: `more ${at}`, in_reply_to: first["message_id"] });
+  return thread_id;
+}
+
+describe("hash chains", () => {
+  it.each([
+    ["a text", "update threads.message set body = 'other' where thread_id = $1 and seq = 3", 3],
+    ["a sender", "update threads.message set sender = 'town/x' where thread_id = $1 and seq = 2", 2],
+    ["metadata", "update threads.message set metadata = '{}' where thread_id = $1 and seq = 1", 1],
+    ["the last message", "delete from threads.message where thread_id = $1 and seq = 6", 6],
+    ["one in the middle", "delete from threads.message where thread_id = $1 and seq = 4", 4],
+  ])("name the first broken row when %s is changed or removed", async (_, statement, seq) => {
+    const thread = await talk();
+    expect(await verify()).toMatchObject({ ok: true, broken: [] });
+    const kept = await database.query<{ m: string }>(
+      "select row_to_json(m)::text as m from threads.message m where thread_id = $1",
+      [thread],
+    );
+    await database.query(statement, [thread]);
+    expect(await verify()).toMatchObject({ ok: false, broken: [{ thread_id: thread, seq }] });
+    await database.query("delete from threads.message where thread_id = $1", [thread]);
+    await database.query("delete from threads.participant where thread_id = $1", [thread]);
+    await database.query("delete from threads.thread where thread_id = $1", [thread]);
+    expect(kept).toHaveLength(6);
+  });
+
+  it("of the audit trail: no row is changed, and a removed one is named", async () => {
+    await talk();
+    for (const statement of [
+      "update threads.audit set actor = 'x'",
+      "delete from threads.audit",
+      "truncate threads.audit",
+    ]) {
+      await expect(database.query(statement)).rejects.toThrow("the audit trail is append-only");
+    }
+    const [last] = await database.query<{ seq: number }>("select max(seq)::int as seq from threads.audit");
+    const without = (what: string) => database.query(`alter table threads.audit ${what} trigger audit_rows`);
+    await without("disable");
+    const row = await database.query<{ row: string }>(
+      "delete from threads.audit where seq = $1 returning row_to_json(audit)::text as row",
+      [last?.seq],
+    );
+    expect(await verify()).toMatchObject({ ok: false, broken: [{ seq: last?.seq }] });
+    await database.query(
+      "insert into threads.audit select * from json_populate_record(null::threads.audit, $1::json)",
+      [row[0]?.row],
+    );
+    await without("enable");
+    expect(await verify()).toMatchObject({ ok: true });
+  });
+});
+
+describe("export and import", () => {
+  beforeAll(async () => {
+    await talk();
+    const ran = await threads("export", ...at(database), "--file", archive);
+    expect(ran).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("rows in") });
+  });
+
+  it("carry everything to another PostgreSQL, also its embedded one", async () => {
+    const state = join(folder, "state");
+    const imported = await threads("import", "--file", archive, "--state-dir", state);
+    expect(imported).toMatchObject({ code: 0, stdout: expect.stringContaining("every chain of hashes is whole") });
+    const again = join(folder, "again.jsonl");
+    expect(await threads("export", "--state-dir", state, "--file", again)).toMatchObject({ code: 0 });
+    const rowsOf = async (file: string) => {
+      const lines = (await readFile(file, "utf8")).trimEnd().split("\n").slice(1, -1);
+      return lines.filter((line) => !line.startsWith('["audit"') && !line.startsWith('["workspace"'));
+    };
+    expect(await rowsOf(again)).toEqual(await rowsOf(archive));
+    expect((await threads("import", "--file", archive, "--state-dir", state)).stderr).toContain("has threads already");
+  });
+
+  it.each([
+    ["a text", (text: string) => text.replace("more 2", "more 9"), "was changed"],
+    ["the last line", (text: string) => text.trimEnd().split("\n").slice(0, -1).join("\n"), "cut off"],
+    ["the first line", (text: string) => text.split("\n").slice(1).join("\n"), "does not begin"],
+    ["half a line", (text: string) => text.slice(0, -20), "no JSON"],
+  ])("refuse an archive without or with another %s, and store nothing", async (_, change, words) => {
+    const file = join(folder, "changed.jsonl");
+    await writeFile(file, change(await readFile(archive, "utf8")));
+    const ran = await threads("import", ...at(empty), "--file", file);
+    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining(words)]);
+    expect(await empty.query("select from threads.thread")).toHaveLength(0);
+  });
+});
+
+describe("a database that cannot be used is one line and its exit code", () => {
+  it.each([["doctor"], ["serve"]])("%s: away", async (command) => {
+    const url = `postgres://threads@localhost/postgres?host=${encodeURIComponent(folder)}`;
+    const ran = await threads(command, "--database-url", url);
+    expect(ran.code).toBe(3);
+    expect(ran.stdout + ran.stderr).toContain("the database cannot be reached");
+  });
+
+  it("of a newer schema", async () => {
+    await empty.query("insert into threads.kysely_migration (name, timestamp) values ('9999', 'now')");
+    for (const command of ["serve", "migrate", "export"]) {
+      const ran = await threads(command, ...at(empty));
+      expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining("newer than this threads")]);
+    }
+    await empty.query("delete from threads.kysely_migration where name = '9999'");
+  });
+
+  it("F17: read-only, and it recovers", async () => {
+    using lead = server.client("town/lead", "orchestrator");
+    await lead.call("create_thread", { title: "before" }, LONG);
+    await database.query("alter system set default_transaction_read_only = on");
+    await database.query("select pg_reload_conf()");
+    await expect(lead.call("create_thread", { title: "in vain" }, LONG)).rejects.toMatchObject({
+      message: expect.stringContaining("read-only"),
+      fields: { code: "UNAVAILABLE" },
+    });
+    await database.query("alter system reset default_transaction_read_only");
+    await database.query("select pg_reload_conf()");
+    const works = () => lead.call("create_thread", { title: "after" }, LONG).then(() => true, () => false);
+    await eventually("it is written to again", works, 30_000);
+  });
+
+  it("no PostgreSQL", async () => {
+    const ran = await threads("serve", "--state-dir", join(folder, "none"), "--postgres", join(folder, "nothing"));
+    expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining("there is no PostgreSQL 15 or newer")]);
+  });
+
+  // Another user's PostgreSQL is a matter of root alone.
+  const asRoot = process.getuid?.() === 0 ? it : () => {};
+  asRoot("a folder out of its user's reach", async () => {
+    const closed = await mkdtemp("/tmp/gt-threads-closed-");
+    try {
+      const ran = await threads("serve", "--state-dir", join(closed, "state"));
+      expect([ran.code, ran.stderr]).toEqual([5, expect.stringContaining("cannot reach")]);
+    } finally {
+      await rm(closed, { recursive: true });
+    }
+  });
+});
+
+describe("threads.yaml", () => {
+  const keyFile = () => join(server.stateDir, "keys/agent.pub");
+  const write = async (text: string) => {
+    const file = join(folder, "threads.yaml");
+    await writeFile(file, text);
+    return file;
+  };
+
+  it("serves by it, with its issuers, policy and database", async () => {
+    await writeFile(join(folder, "url"), `${database.url()}\n`, { mode: 0o600 });
+    const file = await write(
+      [
+        "server: { listen: 127.0.0.1:0, health_listen: 127.0.0.1:0 }",
+        "database: { url_file: url }",
+        `auth:\n  jwt_public_keys:\n    - { issuer: local-agents, key_path: ${keyFile()}, workspaces: [town], roles: [worker] }`,
+        "runtime: { kind: none }",
+        "policy: { turns: 7 }",
+      ].join("\n"),
+    );
+    await using other = await ThreadsServer.start("--config", file);
+    const token = (workspace: string, role: string) => {
+      const who = { kind: "agent", workspace, agent: "town/a", role, session: "s", ttlMs: 60_000 } as const;
+      return mintLocal(server.stateDir, who, Date.now());
+    };
+    const ask = async (workspace: string, role: string) => {
+      const answer = await fetch(`${other.url}/threads.v1.ThreadsService/GetPolicy`, {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: `Bearer ${token(workspace, role)}` },
+        body: "{}",
+      });
+      return { status: answer.status, body: await answer.text() };
+    };
+    expect(await ask("town", "worker")).toEqual({ status: 200, body: expect.stringContaining('"turns":7') });
+    expect(await ask("elsewhere", "worker")).toMatchObject({ status: 401 });
+    expect(await ask("town", "orchestrator")).toMatchObject({ status: 401 });
+  });
+
+  it("check: right is 0, and each fault has its line", async () => {
+    expect(await threads("check", "--config", await write("runtime: { kind: none }\n"))).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("threads.yaml: ok"),
+    });
+    const faulty = await write(
+      [
+        "server: { listn: 127.0.0.1:1 }",
+        "database: { url_file: none }",
+        "auth:",
+        "  agent_max_ttl: 2h",
+        "  jwt_public_keys: [{ issuer: i, key_path: none.pub, roles: [operator] }]",
+        "runtime: { kind: moon }",
+        "policy: { quiet: 5, turn: 3 }",
+      ].join("\n"),
+    );
+    const ran = await threads("check", "--config", faulty);
+    const lines = ran.stderr.replaceAll(`${folder}/`, "").split("\n");
+    expect(lines.filter((line) => line.startsWith("threads.yaml:"))).toEqual([
+      "threads.yaml:1: server.listn: is not known here; did you mean listen?",
+      expect.stringMatching(/^threads.yaml:4: auth.agent_max_ttl: must be a duration .* to 1h$/),
+      "threads.yaml:5: auth.jwt_public_keys[0].roles: operator is for issuers of kind person",
+      "threads.yaml:6: runtime.kind: must be one of local, none",
+      expect.stringMatching(/^threads.yaml:7: policy.quiet: must be a duration/),
+      "threads.yaml:7: policy.turn: is not known here; did you mean turns?",
+    ]);
+    expect(ran.code).toBe(2);
+    const missing = await threads("check", "--config", await write("database: { url_file: none }\n"));
+    expect(missing.stderr).toContain("threads.yaml:1: database.url_file: ");
+  });
+});
