@@ -169,7 +169,11 @@ describe("a database that cannot be used is one line and its exit code", () => {
     });
     await database.query("alter system reset default_transaction_read_only");
     await database.query("select pg_reload_conf()");
-    const works = () => lead.call("create_thread", { title: "after" }, LONG).then(() => true, () => false);
+    const works = () =>
+      lead.call("create_thread", { title: "after" }, LONG).then(
+        () => true,
+        () => false,
+      );
     await eventually("it is written to again", works, 30_000);
   });
 
