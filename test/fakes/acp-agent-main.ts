@@ -1,9 +1,12 @@
 // A small ACP agent over stdio, for tests: one JSON-RPC frame a line. It answers prompts with an update and a text.
 // Some prompts are words: "wait" is answered never, "ask" asks for a permission first, "exit" ends the process,
 // "env NAME" tells a variable, "pid" its process, "leave" starts a process in a session of its own and tells that.
+// "recall" tells the prompts of its session so far. With ACP_AGENT_SESSIONS, a folder, it can load its sessions, with
+// ACP_AGENT_RESUMES resume them too; each load or resume is a line of the log.
 // ACP_AGENT_LOG: a file that gets a line for each prompt, as it comes. ACP_AGENT_ENDS: it ends at once with this code.
 import { spawn } from "node:child_process";
-import { appendFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 interface Call {
@@ -13,10 +16,17 @@ interface Call {
   readonly result?: { readonly outcome?: { readonly optionId?: string } };
 }
 
-const { ACP_AGENT_ENDS: ends, ACP_AGENT_LOG: logFile } = process.env;
+const {
+  ACP_AGENT_ENDS: ends,
+  ACP_AGENT_LOG: logFile,
+  ACP_AGENT_SESSIONS: folder,
+  ACP_AGENT_RESUMES: resumes,
+} = process.env;
 if (ends !== undefined) process.exit(Number(ends));
 
-const SESSION = "sess-1";
+let session = "";
+let sessions = 0;
+let said: string[] = [];
 let prompts = 0;
 let asked: number | undefined;
 
@@ -25,7 +35,33 @@ function send(frame: object): void {
 }
 
 function update(value: object): void {
-  send({ method: "session/update", params: { sessionId: SESSION, update: value } });
+  send({ method: "session/update", params: { sessionId: session, update: value } });
+}
+
+function log(line: string): void {
+  if (logFile !== undefined) appendFileSync(logFile, `${line}\n`);
+}
+
+function create(id: number | undefined): void {
+  session = `sess-${process.pid}-${++sessions}`;
+  said = [];
+  send({ id, result: { sessionId: session } });
+}
+
+function reopen(id: number | undefined, sessionId: string, isLoad: boolean): void {
+  const file = join(folder ?? "", sessionId);
+  if (folder === undefined || !existsSync(file)) {
+    send({ id, error: { code: -32002, message: "no session" } });
+    return;
+  }
+  log(isLoad ? "load" : "resume");
+  session = sessionId;
+  said = readFileSync(file, "utf8").trim().split("\n");
+  for (const text of isLoad ? said : []) {
+    update({ sessionUpdate: "user_message_chunk", content: { type: "text", text } });
+    update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: `said before: ${text}` } });
+  }
+  send({ id, result: {} });
 }
 
 function end(id: number | undefined, text: string): void {
@@ -39,7 +75,7 @@ function askLeave(id: number | undefined): void {
     { optionId: "yes", name: "Yes", kind: "allow_once" },
     { optionId: "no", name: "No", kind: "reject_once" },
   ];
-  const params = { sessionId: SESSION, toolCall: { toolCallId: "t1", kind: "edit" }, options };
+  const params = { sessionId: session, toolCall: { toolCallId: "t1", kind: "edit" }, options };
   send({ id: 1000, method: "session/request_permission", params });
 }
 
@@ -51,7 +87,9 @@ function leave(): string {
 
 function prompted(id: number | undefined, text: string): void {
   prompts++;
-  if (logFile !== undefined) appendFileSync(logFile, `${text}\n`);
+  log(text);
+  said.push(text);
+  if (folder !== undefined) writeFileSync(join(folder, session), said.join("\n"));
   const [word = "", name = ""] = text.split(" ");
   if (word === "exit") process.exit(3);
   if (word === "ask") askLeave(id);
@@ -62,17 +100,25 @@ function answerTo(word: string, name: string): string | undefined {
   if (word === "env") return process.env[name] ?? "not set";
   if (word === "pid") return String(process.pid);
   if (word === "leave") return leave();
+  if (word === "recall") return said.slice(0, -1).join(", ");
   process.stdout.write(
-    `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"${SESSION}",` +
+    `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"${session}",` +
       '"update":{"sessionUpdate":"a_new_kind","big":9007199254740993,"_meta":{"x":1}}}}\n',
   );
   return undefined;
 }
 
+const agentCapabilities = {
+  ...(folder !== undefined && { loadSession: true }),
+  ...(resumes !== undefined && { sessionCapabilities: { resume: {} } }),
+};
+
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params, result } = JSON.parse(line) as Call;
-  if (method === "initialize") send({ id, result: { protocolVersion: 1, agentCapabilities: {} } });
-  else if (method === "session/new") send({ id, result: { sessionId: SESSION } });
+  if (method === "initialize") send({ id, result: { protocolVersion: 1, agentCapabilities } });
+  else if (method === "session/new") create(id);
+  else if (method === "session/load") reopen(id, params?.sessionId ?? "", true);
+  else if (method === "session/resume") reopen(id, params?.sessionId ?? "", false);
   else if (method === "session/prompt") prompted(id, params?.prompt?.[0]?.text ?? "");
   else if (method !== undefined && id !== undefined) send({ id, error: { code: -32601, message: "no" } });
   else if (id === 1000) end(asked, `decided ${result?.outcome?.optionId ?? "cancelled"}`);

@@ -8,7 +8,7 @@ import type { Claim } from "./lane-claim.ts";
 import type { LaneDeps, LaneOptions } from "./lane-deps.ts";
 import { LaneJournal } from "./lane-journal.ts";
 import type { LaneState } from "./lane-state.ts";
-import type { Link, LinkAnswer } from "./link.ts";
+import type { Link, LinkAnswer, Prompt } from "./link.ts";
 import { OpenTurn } from "./open-turn.ts";
 import { askInTime } from "./timed-turn.ts";
 import { decideTurn, type TurnDecision } from "./turn-policy.ts";
@@ -205,16 +205,17 @@ export class HeldLane {
   ): Promise<LinkAnswer | undefined> {
     const { clock, reached } = this.#deps;
     const { work, attempt, cancelled } = turn;
-    const traceparent = traceparentOf(item);
-    const exchanges = continuesConversation(work) ? this.state.exchanges : [];
-    const prompt = { work, exchanges, attempt, traceparent };
+    const prompt = this.#promptFor(work, attempt, traceparentOf(item));
     const before = AbortSignal.any([stop, cancelled]);
     try {
       if (afterMs > 0) await this.#wait(item, afterMs, before);
       const early = await this.#whileWorking(item, this.link.prepare?.(prompt, before), signal);
       if (early !== undefined) return early;
+      if (prompt.agentSession !== undefined && prompt.agentSession !== this.link.agentSession) this.#sessionLost();
       const { id, hash } = work;
-      const record = { t: "prompted", id, hash, work_seq: item.seq, attempt, dialect: this.link.dialect } as const;
+      const { dialect, agentSession } = this.link;
+      const place = agentSession !== undefined && { agent_session: agentSession };
+      const record = { t: "prompted", id, hash, work_seq: item.seq, attempt, dialect, ...place } as const;
       await this.#journal.append((state) => (state.cancelled.has(id) ? undefined : record), signal);
     } catch (err) {
       if (cancelled.aborted && !stop.aborted) return undefined;
@@ -227,6 +228,17 @@ export class HeldLane {
       reached("asked");
     };
     return await askInTime(clock, { link: this.link, item, prompt, cancelled, onAsked }, this.#options, signal);
+  }
+
+  #promptFor(work: WorkMessage, attempt: number, traceparent: string | undefined): Prompt {
+    if (!continuesConversation(work)) return { work, exchanges: [], attempt, traceparent, agentSession: undefined };
+    const { exchanges, agentSession } = this.state;
+    return { work, exchanges, attempt, traceparent, agentSession };
+  }
+
+  #sessionLost(): void {
+    const { sessionId, role } = this.#claim.lane;
+    this.#deps.events.publish(sessionId, "transcript.truncated", { role, reason: "session_lost" });
   }
 
   #cancelledAnswer({ id }: WorkMessage): LinkAnswer {

@@ -40,6 +40,8 @@ export interface Prompted extends TurnWork {
   /** Counts from 1. */
   readonly attempt: number;
   readonly dialect: Dialect;
+  /** The agent's own session that the prompt goes to; absent: it has none. */
+  readonly agent_session?: string;
 }
 
 /** A record of a lane's log. */
@@ -60,6 +62,7 @@ export type LaneRecord =
       /** An interrupted turn. This and the next are absent in logs of earlier versions. */
       readonly prompted?: Prompted | null;
       readonly cancelled?: readonly (readonly [id: string, by: string])[];
+      readonly agent_session?: string;
     };
 
 const TYPES: ReadonlySet<unknown> = new Set([

@@ -52,6 +52,12 @@ describe("a lane", () => {
     expect(foldLane([...turn("1", true), ...turn("2", true)]).exchanges).toHaveLength(1);
   });
 
+  it("remembers the agent's session across turns without one, and across a snapshot", () => {
+    const state = foldLane([{ ...prompted("1"), agent_session: "s1" } as LaneRecord, done("1"), prompted("2")]);
+    expect(state.agentSession).toBe("s1");
+    expect(foldLane([snapshotOf(state)]).agentSession).toBe("s1");
+  });
+
   it("remembers the latest ids only", () => {
     const ids = Array.from({ length: MAX_DONE + 2 }, (_, i) => done(String(i)));
     const state = foldLane(ids);

@@ -16,6 +16,8 @@ export interface LaneState {
   /** Work that is not to be done, by its id, with the name of whom cancelled it; at most `MAX_DONE`. */
   readonly cancelled: ReadonlyMap<string, string>;
   readonly exchanges: readonly Exchange[];
+  /** The agent's own session in which work was asked last. */
+  readonly agentSession: string | undefined;
   /** Records since the last snapshot. */
   readonly records: number;
 }
@@ -29,6 +31,7 @@ export const emptyLane: LaneState = {
   done: new Map(),
   cancelled: new Map(),
   exchanges: [],
+  agentSession: undefined,
   records: 0,
 };
 
@@ -46,7 +49,7 @@ export function afterRecord(state: LaneState, record: LaneRecord): LaneState {
     case "released":
       return record.generation === state.generation ? { ...next, holder: undefined } : next;
     case "prompted":
-      return { ...next, prompted: record };
+      return { ...next, prompted: record, agentSession: record.agent_session ?? state.agentSession };
     case "answered":
       return { ...next, prompted: undefined, answered: record };
     case "done":
@@ -54,9 +57,9 @@ export function afterRecord(state: LaneState, record: LaneRecord): LaneState {
     case "cancelled":
       return { ...next, cancelled: withLatest(state.cancelled, record.id, record.by) };
     case "snapshot": {
-      const { generation, holder, prompted, done, exchanges, cancelled = [] } = record;
+      const { generation, holder, prompted, done, exchanges, cancelled = [], agent_session: agentSession } = record;
       const known = { done: new Map(done), cancelled: new Map(cancelled), prompted: prompted ?? undefined };
-      return { ...emptyLane, generation, holder: holder ?? undefined, ...known, exchanges };
+      return { ...emptyLane, generation, holder: holder ?? undefined, ...known, exchanges, agentSession };
     }
   }
 }
@@ -69,9 +72,17 @@ export function foldLane(records: Iterable<LaneRecord>): LaneState {
 }
 
 /** A record that stands for all before it; to be written while no answer is being published. */
-export function snapshotOf({ generation, holder, prompted, done, cancelled, exchanges }: LaneState): LaneRecord {
+export function snapshotOf(state: LaneState): LaneRecord {
+  const { generation, holder, prompted, done, cancelled, exchanges, agentSession } = state;
   const known = { prompted: prompted ?? null, done: [...done], cancelled: [...cancelled] };
-  return { t: "snapshot", generation, holder: holder ?? null, ...known, exchanges };
+  return {
+    t: "snapshot",
+    generation,
+    holder: holder ?? null,
+    ...known,
+    exchanges,
+    ...(agentSession !== undefined && { agent_session: agentSession }),
+  };
 }
 
 function afterDone(state: LaneState, id: string, hash: string): LaneState {

@@ -11,6 +11,8 @@ export interface Prompt {
   readonly exchanges: readonly Exchange[];
   readonly attempt: number;
   readonly traceparent: string | undefined;
+  /** The agent's own session that the work goes on with, where it goes on with one. */
+  readonly agentSession: string | undefined;
 }
 
 /** How a turn ended. */
@@ -31,6 +33,8 @@ export interface Link {
   readonly dialect: Dialect;
   /** How the agent is reached. */
   readonly kind: "accept" | "stdio";
+  /** The agent's own session that is open; it is known once `prepare` has ended. */
+  readonly agentSession?: string | undefined;
   /** Says that the lane is held and work may come. */
   established(): void;
   /**

@@ -11,6 +11,7 @@ import { RpcCalls, RpcFailure } from "../acp/rpc-calls.ts";
 import { answerOfError } from "../acp/sampling-answer.ts";
 import { canBeSteered, steering, steerOutcome } from "../acp/steering.ts";
 import { continuesConversation } from "../acp/user-message.ts";
+import { sessionIdIn, type WayBack, waysBack } from "../acp/way-back.ts";
 import { AgentLost } from "../lanes/agent-lost.ts";
 import type { Link, LinkAnswer, Prompt, SteerOutcome } from "../lanes/link.ts";
 import type { PermissionRequest } from "../lanes/permissions.ts";
@@ -83,6 +84,10 @@ export class AcpLink implements Link {
     return this.#options.connectionId;
   }
 
+  get agentSession(): string | undefined {
+    return this.#session;
+  }
+
   get lastFrameMs(): number {
     return this.#lastFrameMs;
   }
@@ -100,19 +105,12 @@ export class AcpLink implements Link {
   }
 
   /** Has a session ready for the prompt. A failure is the work's answer: the agent has not seen it. */
-  async prepare({ work }: Prompt, signal: AbortSignal): Promise<LinkAnswer | undefined> {
-    const { createTimeoutMs, cwd } = this.#options;
-    const create = async () => {
-      await this.#initialize();
-      if (this.#session !== undefined && continuesConversation(work)) return;
-      const made = await this.#calls.call("session/new", { cwd, mcpServers: [] });
-      const id = isObject(made) ? member(made, "sessionId") : undefined;
-      if (typeof id !== "string") throw new RpcFailure("session/new", { message: "the agent named no session" });
-      this.#session = id;
-    };
+  async prepare(prompt: Prompt, signal: AbortSignal): Promise<LinkAnswer | undefined> {
+    const { createTimeoutMs } = this.#options;
     try {
-      const ready = raceSignal(create(), AbortSignal.any([signal, this.#gone.signal]));
-      await withTimeout(this.#deps.clock, createTimeoutMs, "creating the agent's session", ready);
+      const ready = raceSignal(this.#sessionFor(prompt), AbortSignal.any([signal, this.#gone.signal]));
+      // One that comes later than this is not used.
+      this.#session = await withTimeout(this.#deps.clock, createTimeoutMs, "creating the agent's session", ready);
       return undefined;
     } catch (err) {
       if (err instanceof RpcFailure) return { parts: answerOfError(err.error).parts, exchange: undefined };
@@ -159,6 +157,37 @@ export class AcpLink implements Link {
       if (err instanceof RpcFailure) return "failed";
       throw err;
     }
+  }
+
+  /** The one that is open, one of an earlier connection where the agent can open it again, or a new one. */
+  async #sessionFor({ work, agentSession }: Prompt): Promise<string> {
+    const place = { cwd: this.#options.cwd, mcpServers: [] };
+    const initialized = await this.#initialize();
+    if (this.#session !== undefined && continuesConversation(work)) return this.#session;
+    const known = agentSession && (await this.#reopened(agentSession, waysBack(initialized), place));
+    if (known !== undefined) return known;
+    const id = sessionIdIn(await this.#calls.call("session/new", place));
+    if (id === undefined) throw new RpcFailure("session/new", { message: "the agent named no session" });
+    return id;
+  }
+
+  /** What the agent repeats of the session while it is opened was answered long ago. */
+  async #reopened(sessionId: string, ways: readonly WayBack[], place: object): Promise<string | undefined> {
+    for (const way of ways) {
+      try {
+        await this.#calls.call(way, { sessionId, ...place });
+        return sessionId;
+      } catch (err) {
+        if (!(err instanceof RpcFailure)) throw err;
+        this.#deps.logger.warn({ action: "session_lost", method: way, ...this.#names() }, "a session cannot be opened");
+      }
+    }
+    return undefined;
+  }
+
+  #names() {
+    const { sessionId, agentId, role } = this.#options;
+    return { session_id: sessionId, agent_id: agentId, role };
   }
 
   #initialize(): Promise<Json> {
@@ -223,10 +252,8 @@ export class AcpLink implements Link {
 
   #refuse(id: string | number | null, code: number, message: string): void {
     const { clock, logger, metrics } = this.#deps;
-    const { sessionId, agentId, role } = this.#options;
     metrics.translationErrors.inc({ dialect: "acp", reason: String(code) });
-    const names = { session_id: sessionId, agent_id: agentId, role };
-    logger.warn({ action: "invalid_frame", ...names, code }, "a frame was refused");
+    logger.warn({ action: "invalid_frame", ...this.#names(), code }, "a frame was refused");
     this.#channel.send(errorFrame(id, code, message));
     if (this.#invalid.add(clock.monotonicMs())) this.#channel.close(TOO_MANY_INVALID, "too many invalid frames");
   }

@@ -72,6 +72,10 @@ export class StdioLink implements Link {
     return this.#options.connectionId;
   }
 
+  get agentSession(): string | undefined {
+    return this.#child?.link.agentSession;
+  }
+
   get lastFrameMs(): number {
     return this.#child?.link.lastFrameMs ?? 0;
   }
