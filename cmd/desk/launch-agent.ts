@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { DomainError } from "../../internal/base/errors.ts";
@@ -42,14 +42,21 @@ export function launchAgent(setup: AgentSetup, launch: AgentLaunch): Provider {
   const { args, env } = LAUNCHES[agent](setup, launch);
   const plain = { PATH: path, HOME: home, TMPDIR: tmp, LANG: "C.UTF-8", NO_PROXY: "127.0.0.1,localhost" };
   const deps = {
-    ...{ clock: systemClock, run: runCommand, redactor: new Redactor(DEFAULT_REDACT_PATTERNS), cwd },
-    env: { ...plain, ...credentials, ...env },
+    ...{ clock: systemClock, run: runCommand, redactor: new Redactor(DEFAULT_REDACT_PATTERNS), cwd, env: plain },
+    // Whatever a vendor calls its key.
+    environmentOf: () => ({ ...credentials, ...plain, ...env }),
   };
   const usable = usableArgs(agent, args).args;
   const config = { binary: program, args: usable, startupTimeoutMs: START_LIMIT_MS };
   const provider = createStdioProviders(deps, { [agent]: config }).get(agent);
   if (provider === undefined) throw new DomainError("unavailable", `there is no agent ${agent}`);
   return provider;
+}
+
+/** Removes what `launchAgent` has written for a session that has ended. */
+export function releaseAgent({ home }: Pick<AgentSetup, "home">, id: string): void {
+  // Its program may still be writing what it keeps.
+  rmSync(folderPath(home, id), { recursive: true, force: true, maxRetries: 3 });
 }
 
 interface Launched {
@@ -70,7 +77,8 @@ const LAUNCHES: Readonly<Record<AgentSetup["agent"], (setup: AgentSetup, launch:
       ],
       env: {
         ...{ CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1", DISABLE_TELEMETRY: "1" },
-        // The door comes before its first request; on a machine that is busy the request may still come first.
+        ENABLE_TOOL_SEARCH: "false",
+        // It answers its first request only once the door has been connected to.
         ...{ MCP_CONNECTION_NONBLOCKING: "0", MCP_CONNECT_TIMEOUT_MS: CONNECT_MS, MCP_TIMEOUT: CONNECT_MS },
       },
     };
@@ -94,7 +102,10 @@ const LAUNCHES: Readonly<Record<AgentSetup["agent"], (setup: AgentSetup, launch:
       permission: { "*": "deny", ...(door && { desk_read_file: "allow" }) },
     };
     const folder = folderOf(home, id);
-    mkdirSync(join(folder, "opencode"), { recursive: true });
+    // It installs a library for plugins, 100 MB from the network, unless a lock file names it; there are none.
+    mkdirSync(join(folder, "opencode", "node_modules"), { recursive: true });
+    const lock = { packages: { "": { dependencies: { "@opencode-ai/plugin": "*" } } } };
+    write(join(folder, "opencode"), "package-lock.json", JSON.stringify(lock));
     write(join(folder, "opencode"), "opencode.json", JSON.stringify(config));
     const off = {
       OPENCODE_DISABLE_AUTOUPDATE: "1",
@@ -127,6 +138,10 @@ plugins = false
 
 [agents]
 enabled = false
+
+[tools]
+experimental_request_user_input = { enabled = false }
+update_plan = { enabled = false }
 `;
 
 function codexServer(doorUrl: string): string {
@@ -145,8 +160,12 @@ function ownFile(home: string, name: string): string {
   return existsSync(path) ? `${readFileSync(path, "utf8")}\n` : "";
 }
 
+function folderPath(home: string, id: string): string {
+  return join(home, ".desk", id);
+}
+
 function folderOf(home: string, id: string): string {
-  const folder = join(home, ".desk", id);
+  const folder = folderPath(home, id);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return folder;
 }

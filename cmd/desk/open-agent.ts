@@ -32,7 +32,7 @@ export async function openAgent(half: AgentOfHalf): Promise<OpenAgent> {
   if (agent === "reader" || program === undefined) {
     return { agent: reader, tasks: [], [Symbol.asyncDispose]: async () => {} };
   }
-  const [{ Door }, { AgentSessions }, { askOnce }, { launchAgent, SESSION_OPTIONS }] = await Promise.all([
+  const [{ Door }, { AgentSessions }, { askOnce }, { launchAgent, releaseAgent, SESSION_OPTIONS }] = await Promise.all([
     import("../../internal/desk/tools/door.ts"),
     import("../../internal/desk/tools/agent-sessions.ts"),
     import("../../internal/desk/tools/agent-session.ts"),
@@ -46,6 +46,7 @@ export async function openAgent(half: AgentOfHalf): Promise<OpenAgent> {
   const setting = {
     ...{ cwd: half.cwd, options: SESSION_OPTIONS[agent] },
     providerOf: (launch: Parameters<typeof launchAgent>[1]) => launchAgent(setup, launch),
+    release: (id: string) => releaseAgent(setup, id),
   };
   const running = new AgentSessions({ ...setting, door, instructions }, sessions);
   return {

@@ -6,7 +6,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../internal/base/clock.ts";
 import { createLogger } from "../../internal/base/logger.ts";
-import { Door } from "../../internal/desk/tools/door.ts";
+import { type Admission, Door } from "../../internal/desk/tools/door.ts";
 import { AllowedFiles } from "../../internal/files/allowed-files.ts";
 import { pathPattern } from "../../internal/files/path-patterns.ts";
 
@@ -17,6 +17,7 @@ describe("the door", () => {
   const stack = new DisposableStack();
   let port: number;
   let running: Promise<void>;
+  let admitted: Admission;
 
   beforeAll(async () => {
     const folder = mkdtempSync(join(tmpdir(), "desk-door-"));
@@ -29,7 +30,7 @@ describe("the door", () => {
       { clock: systemClock, logger: createLogger("test", "silent") },
       { host: "127.0.0.1", port: 0, prefix: "/docs" },
     );
-    door.admit(TOKEN, { read: (path) => files.read(path, allowed) });
+    admitted = door.admit(TOKEN, { read: (path) => files.read(path, allowed) });
     running = door.run(stop.signal);
     ({ port } = await door.listening);
   });
@@ -56,8 +57,12 @@ describe("the door", () => {
     const client = new Client({ name: "test", version: "1" });
     const url = new URL(`http://127.0.0.1:${port}/mcp`);
     await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers: good } }));
+    let isListed = false;
+    void admitted.listed.then(() => (isListed = true));
     try {
+      expect(isListed).toBe(false);
       const { tools } = await client.listTools();
+      await admitted.listed;
       expect(tools.map(({ name }) => name)).toEqual(["read_file"]);
       const call = (args: Record<string, unknown>) => client.callTool({ name: "read_file", arguments: args });
       expect(await call({ path: "/docs/hours.md" })).toMatchObject({ content: [{ text: "nine to six\n" }] });
@@ -65,10 +70,26 @@ describe("the door", () => {
         ...{ isError: true, content: [{ text: "cannot read it: not allowed" }] },
       });
       expect(await call({ path: "/docs/hours.md", root: "/" })).toMatchObject({ isError: true });
-      expect(client.getServerCapabilities()).toEqual({ tools: expect.anything() });
+      expect(client.getServerCapabilities()).toEqual({ tools: { listChanged: false } });
     } finally {
       await client.close();
     }
+  });
+
+  it("leaves no client waiting that wants to hear of changes", async () => {
+    const meta = {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientCapabilities": {},
+      "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+    };
+    const params = { _meta: meta, notifications: { toolsListChanged: true } };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params });
+    const headers = {
+      ...{ ...good, "content-type": "application/json", accept: "application/json, text/event-stream" },
+      ...{ "mcp-protocol-version": "2026-07-28", "mcp-method": "subscriptions/listen" },
+    };
+    const answer = await fetch(`http://127.0.0.1:${port}/mcp`, { method: "POST", headers, body });
+    expect(await answer.json()).toMatchObject({ id: 1, error: { message: "Subscription limit reached" } });
   });
 
   it("refuses requests without its token, or from a page of another host", async () => {

@@ -14,6 +14,8 @@ export interface AgentLaunch {
 export interface AgentSetting {
   /** A provider whose agent is offered the door's tool alone. */
   readonly providerOf: (launch: AgentLaunch) => Provider;
+  /** Removes what was written for a launch, by its id. */
+  readonly release: (id: string) => void;
   readonly options: Readonly<Record<string, string>>;
   /** An empty folder. */
   readonly cwd: string;
@@ -26,11 +28,14 @@ const MAX_ANSWER = 262_144;
 export class AgentSession implements AsyncDisposable {
   readonly #provider: Provider;
   readonly #handle: SessionHandle;
+  readonly #release: () => void;
   #onEvent: (event: AgentEvent) => void = () => {};
+  #hasEnded = false;
 
-  private constructor(provider: Provider, handle: SessionHandle) {
+  private constructor(provider: Provider, handle: SessionHandle, release: () => void) {
     this.#provider = provider;
     this.#handle = handle;
+    this.#release = release;
     void this.#follow();
   }
 
@@ -38,17 +43,24 @@ export class AgentSession implements AsyncDisposable {
   static async start(setting: AgentSetting, door: AgentLaunch["door"], signal: AbortSignal): Promise<AgentSession> {
     const { cwd, options } = setting;
     const id = randomUUID();
-    const provider = setting.providerOf({ id, ...(door && { door }) });
-    const handle = await provider.start({ project: "desk", sessionId: id, repoPath: cwd, cwd, options }, signal);
-    return new AgentSession(provider, handle);
+    const release = () => setting.release(id);
+    try {
+      const provider = setting.providerOf({ id, ...(door && { door }) });
+      const handle = await provider.start({ project: "desk", sessionId: id, repoPath: cwd, cwd, options }, signal);
+      return new AgentSession(provider, handle, release);
+    } catch (err) {
+      release();
+      throw err;
+    }
   }
 
   /**
-   * Gives it a message and waits for the turn's end; the model's words. A message begins with a line of ours: programs
-   * take what begins with `/` for a command.
+   * Gives it a message and waits for the turn's end; the model's words, or undefined if it had ended before. A message
+   * begins with a line of ours: programs take what begins with `/` for a command.
    */
-  async say(text: string, signal: AbortSignal): Promise<string> {
+  async say(text: string, signal: AbortSignal): Promise<string | undefined> {
     const ended = Promise.withResolvers<void>();
+    ended.promise.catch(() => {}); // it may end before anything waits for it
     let words = "";
     let printed = 0;
     let hasBegun = false;
@@ -63,21 +75,30 @@ export class AgentSession implements AsyncDisposable {
     };
     try {
       const { outcome, error } = await this.#provider.send(this.#handle, { text, requestId: randomUUID() }, signal);
+      if (outcome === "agent-dead") {
+        this.#hasEnded = true;
+        return undefined;
+      }
       if (outcome !== "submitted" && outcome !== "queued") throw new Error(`${outcome}: ${error}`);
       await raceSignal(ended.promise, signal);
       return words.trim();
     } finally {
-      ended.promise.catch(() => {});
       this.#onEvent = () => {};
     }
   }
 
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#provider.stop(this.#handle, 0);
+    this.#release();
   }
 
   async #follow(): Promise<void> {
     for await (const event of this.#provider.events(this.#handle)) this.#onEvent(event);
+    this.#hasEnded = true;
   }
 }
 
@@ -88,7 +109,9 @@ export class AgentSession implements AsyncDisposable {
 export async function askOnce(setting: AgentSetting, text: string, signal: AbortSignal): Promise<string> {
   try {
     await using session = await AgentSession.start(setting, undefined, signal);
-    return await session.say(text, signal);
+    const answer = await session.say(text, signal);
+    if (answer === undefined) throw new Error("the agent has ended");
+    return answer;
   } catch (err) {
     throw signal.aborted ? err : agentUnavailable(err);
   }

@@ -1,18 +1,21 @@
 import { randomBytes } from "node:crypto";
+import { raceSignal } from "../../base/abort.ts";
 import type { ReadResult } from "../../files/allowed-files.ts";
 import { AgentSession, type AgentSetting, agentUnavailable } from "./agent-session.ts";
-import type { Door } from "./door.ts";
+import type { Admission, Door } from "./door.ts";
 import type { FileTool } from "./file-tool.ts";
 import type { AgentTurn, HalfAgent, PastTurn } from "./half-agent.ts";
 
 export interface AgentSessionsDeps extends AgentSetting {
-  readonly door: Door;
+  readonly door: Pick<Door, "listening" | "admit">;
   /** What the agent is, in its instructions. */
   readonly instructions: string;
 }
 
 /** Turns of a thread that a new session is reminded of. */
 const MAX_REMINDED = 20;
+/** A program that has started asks for its tools at once, on a machine that is busy within seconds. */
+const LISTED_WITHIN_MS = 60_000;
 
 /** A real agent: a session for each thread, the one idle longest stopped beyond a limit. */
 export class AgentSessions implements HalfAgent, AsyncDisposable {
@@ -20,6 +23,9 @@ export class AgentSessions implements HalfAgent, AsyncDisposable {
   readonly #limit: () => number;
   /** The one used last is the last. */
   readonly #sessions = new Map<string, Session>();
+  #starting = 0;
+  /** Resolves when a turn is over: a session may be idle then. */
+  #onChange = Promise.withResolvers<void>();
 
   constructor(deps: AgentSessionsDeps, limit: () => number) {
     this.#deps = deps;
@@ -29,10 +35,14 @@ export class AgentSessions implements HalfAgent, AsyncDisposable {
   async answer(turn: AgentTurn): Promise<string> {
     try {
       const session = await this.#sessionOf(turn);
-      return await session.turn(turn);
+      return (await session.turn(turn)) ?? (await (await this.#sessionOf(turn)).turn(turn)) ?? ended();
     } catch (err) {
       await this.#end(turn.thread);
       throw turn.signal.aborted ? err : agentUnavailable(err);
+    } finally {
+      const { resolve } = this.#onChange;
+      this.#onChange = Promise.withResolvers();
+      resolve();
     }
   }
 
@@ -40,16 +50,37 @@ export class AgentSessions implements HalfAgent, AsyncDisposable {
     await Promise.all([...this.#sessions.keys()].map((thread) => this.#end(thread)));
   }
 
+  /** The thread's session, busy from now on. */
   async #sessionOf({ thread, signal }: AgentTurn): Promise<Session> {
     const found = this.#sessions.get(thread);
-    this.#sessions.delete(thread);
-    for (const [other, { isBusy }] of this.#sessions) {
-      if (this.#sessions.size < this.#limit()) break;
-      if (!isBusy) await this.#end(other);
+    if (found?.hasEnded === false) {
+      found.isBusy = true;
+      this.#sessions.delete(thread);
+      this.#sessions.set(thread, found);
+      return found;
     }
-    const session = found ?? (await Session.start(this.#deps, signal));
-    this.#sessions.set(thread, session);
-    return session;
+    await this.#end(thread);
+    await this.#room(signal);
+    this.#starting += 1;
+    try {
+      const session = await Session.start(this.#deps, signal);
+      this.#sessions.set(thread, session);
+      return session;
+    } finally {
+      this.#starting -= 1;
+    }
+  }
+
+  /** Waits until one more may run. */
+  async #room(signal: AbortSignal): Promise<void> {
+    while (this.#sessions.size + this.#starting >= this.#limit()) {
+      const [idle] = [...this.#sessions].find(([, { isBusy }]) => !isBusy) ?? [];
+      if (idle !== undefined) {
+        await this.#end(idle);
+        continue;
+      }
+      await raceSignal(this.#onChange.promise, signal);
+    }
   }
 
   async #end(thread: string): Promise<void> {
@@ -63,16 +94,16 @@ export class AgentSessions implements HalfAgent, AsyncDisposable {
 class Session implements AsyncDisposable {
   readonly #instructions: string;
   readonly #agent: AgentSession;
-  readonly #admitted: Disposable;
+  readonly #admitted: Admission;
   readonly #files: { current: FileTool | undefined };
   /** Stands before briefings, and no user can type it. */
   readonly #marker = randomBytes(8).toString("hex");
   #isNew = true;
-  isBusy = false;
+  isBusy = true;
 
   private constructor(
     instructions: string,
-    started: { readonly agent: AgentSession; readonly admitted: Disposable },
+    started: { readonly agent: AgentSession; readonly admitted: Admission },
     files: { current: FileTool | undefined },
   ) {
     this.#instructions = instructions;
@@ -86,23 +117,26 @@ class Session implements AsyncDisposable {
     const token = randomBytes(32).toString("hex");
     const read = (path: string): ReadResult => files.current?.read(path) ?? { ok: false, reason: "not allowed" };
     const { port } = await deps.door.listening;
-    const admitted = deps.door.admit(token, { read });
-    try {
-      const door = { url: `http://127.0.0.1:${port}/mcp`, token };
-      const agent = await AgentSession.start(deps, door, signal);
-      return new Session(deps.instructions, { agent, admitted }, files);
-    } catch (err) {
-      admitted[Symbol.dispose]();
-      throw err;
-    }
+    await using starting = new AsyncDisposableStack();
+    const admitted = starting.use(deps.door.admit(token, { read }));
+    const door = { url: `http://127.0.0.1:${port}/mcp`, token };
+    const agent = starting.use(await AgentSession.start(deps, door, signal));
+    await hasItsTool(admitted, signal);
+    starting.move();
+    return new Session(deps.instructions, { agent, admitted }, files);
   }
 
-  async turn(turn: AgentTurn): Promise<string> {
-    this.isBusy = true;
+  /** Its agent has died between two turns. */
+  get hasEnded(): boolean {
+    return this.#agent.hasEnded;
+  }
+
+  /** The answer; undefined if its agent had ended before it got the message. */
+  async turn(turn: AgentTurn): Promise<string | undefined> {
     this.#files.current = turn.files;
     try {
       const answer = await this.#agent.say(this.#message(turn), turn.signal);
-      this.#isNew = false;
+      if (answer !== undefined) this.#isNew = false;
       return answer;
     } finally {
       this.#files.current = undefined;
@@ -129,5 +163,22 @@ class Session implements AsyncDisposable {
 
   #briefing(text: string): string {
     return `[briefing ${this.#marker}]\n${text}\n[end of briefing ${this.#marker}]`;
+  }
+}
+
+function ended(): never {
+  throw new Error("the agent has ended");
+}
+
+/**
+ * Resolves once an agent knows its tool: programs answer before they have connected to the door, and their model would
+ * be asked without it. @throws DomainError `unavailable` when the agent does not ask for it in time
+ */
+async function hasItsTool({ listed }: Admission, signal: AbortSignal): Promise<void> {
+  const limit = AbortSignal.timeout(LISTED_WITHIN_MS);
+  try {
+    await raceSignal(listed, AbortSignal.any([signal, limit]));
+  } catch (err) {
+    throw limit.aborted && !signal.aborted ? agentUnavailable(new Error("the agent does not ask for its tool")) : err;
   }
 }

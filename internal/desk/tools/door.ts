@@ -18,6 +18,17 @@ export interface DoorFiles {
   read(path: string): ReadResult;
 }
 
+/** A token that opens the door, until it is disposed of. */
+export interface Admission extends Disposable {
+  /** Resolves once its holder has been given the list of tools. It never does for one that does not ask. */
+  readonly listed: Promise<void>;
+}
+
+interface Caller {
+  readonly files: DoorFiles;
+  readonly listed: PromiseWithResolvers<void>;
+}
+
 export interface DoorOptions {
   readonly host: string;
   /** 0: any free one. */
@@ -31,7 +42,7 @@ const MAX_BODY_BYTES = 64 * 1024;
 const MAX_CONNECTIONS = 64;
 const ALLOWED = { allowHosts: [], isFixed: true };
 
-const filesKey: ContextKey<DoorFiles | undefined> = createContextKey<DoorFiles | undefined>(undefined, {
+const callerKey: ContextKey<Caller | undefined> = createContextKey<Caller | undefined>(undefined, {
   description: "what the token of a request opens",
 });
 
@@ -42,7 +53,7 @@ const filesKey: ContextKey<DoorFiles | undefined> = createContextKey<DoorFiles |
  */
 export class Door implements Task {
   readonly #options: DoorOptions;
-  readonly #callers = new Map<string, DoorFiles>();
+  readonly #callers = new Map<string, Caller>();
   readonly #server: RpcServer;
 
   constructor(deps: { readonly clock: Clock; readonly logger: Logger }, options: DoorOptions) {
@@ -66,10 +77,11 @@ export class Door implements Task {
     return this.#server.listening;
   }
 
-  /** Lets the holder of a token read, until it is disposed of. */
-  admit(token: string, files: DoorFiles): Disposable {
-    this.#callers.set(token, files);
-    return { [Symbol.dispose]: () => void this.#callers.delete(token) };
+  /** Lets the holder of a token read. */
+  admit(token: string, files: DoorFiles): Admission {
+    const listed = Promise.withResolvers<void>();
+    this.#callers.set(token, { files, listed });
+    return { listed: listed.promise, [Symbol.dispose]: () => void this.#callers.delete(token) };
   }
 
   /** @throws DomainError `unavailable` when the address cannot be listened on */
@@ -79,45 +91,49 @@ export class Door implements Task {
 
   /** Lets a request in whose token is known, before its body is read. */
   #gate({ requestHeader, values }: CallContext): void {
-    const files = this.#filesOf(requestHeader.get("authorization"));
-    if (files === undefined) throw new DomainError("unauthenticated", "the request has no token that is known here");
-    values.set(filesKey, files);
+    const caller = this.#callerOf(requestHeader.get("authorization"));
+    if (caller === undefined) throw new DomainError("unauthenticated", "the request has no token that is known here");
+    values.set(callerKey, caller);
   }
 
   async #answer(request: Request, { values }: CallContext): Promise<Response> {
-    const files = values.get(filesKey);
+    const caller = values.get(callerKey);
     const body = await request.text().catch((err: unknown) => {
       if (err instanceof DomainError && err.kind === "exhausted") return undefined;
       throw err;
     });
-    if (files === undefined || body === undefined) return new Response(null, { status: 413 });
+    if (caller === undefined || body === undefined) return new Response(null, { status: 413 });
     const headers = new Headers();
     for (const name of ["content-type", "accept", "mcp-protocol-version", "mcp-method", "mcp-name"]) {
       const value = request.headers.get(name);
       if (value !== null) headers.set(name, value);
     }
-    const handler = createMcpHandler(() => this.#mcpServer(files), { keepAliveMs: 0 });
+    // Nothing here ever changes: who wants to hear of changes is refused at once, and no answer stays open.
+    const handler = createMcpHandler(() => this.#mcpServer(caller.files), { keepAliveMs: 0, maxSubscriptions: 0 });
     try {
       const answer = await handler.fetch(new Request(`http://localhost${PATH}`, { method: "POST", headers, body }));
-      return new Response(await answer.arrayBuffer(), { status: answer.status, headers: answer.headers });
+      const bytes = await answer.arrayBuffer();
+      if (answer.ok && methodOf(body) === "tools/list") caller.listed.resolve();
+      return new Response(bytes, { status: answer.status, headers: answer.headers });
     } finally {
       await handler.close();
     }
   }
 
   /** Compares with each token in the same time. */
-  #filesOf(authorization: string | null): DoorFiles | undefined {
+  #callerOf(authorization: string | null): Caller | undefined {
     const given = Buffer.from(authorization ?? "");
-    let found: DoorFiles | undefined;
-    for (const [token, files] of this.#callers) {
+    let found: Caller | undefined;
+    for (const [token, caller] of this.#callers) {
       const wanted = Buffer.from(`Bearer ${token}`);
-      if (given.length === wanted.length && timingSafeEqual(given, wanted)) found = files;
+      if (given.length === wanted.length && timingSafeEqual(given, wanted)) found = caller;
     }
     return found;
   }
 
   #mcpServer(files: DoorFiles): McpServer {
-    const server = new McpServer({ name: "desk", version: "1" });
+    const capabilities = { tools: { listChanged: false } };
+    const server = new McpServer({ name: "desk", version: "1" }, { capabilities });
     const config = {
       title: "Read a file",
       description: `Reads a text file whose path begins with ${this.#options.prefix}/.`,
@@ -130,5 +146,13 @@ export class Door implements Task {
       return { content: [{ type: "text", text: `cannot read it: ${result.reason}` }], isError: true };
     });
     return server;
+  }
+}
+
+function methodOf(body: string): unknown {
+  try {
+    return (JSON.parse(body) as { readonly method?: unknown } | null)?.method;
+  } catch {
+    return undefined;
   }
 }

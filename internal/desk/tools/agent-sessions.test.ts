@@ -1,0 +1,141 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { type ScriptedAgent, ScriptedProvider } from "../../../test/fakes/scripted-provider.ts";
+import { AllowedFiles } from "../../files/allowed-files.ts";
+import { AgentSessions } from "./agent-sessions.ts";
+import { FileTool } from "./file-tool.ts";
+
+let stack: DisposableStack;
+let folder: string;
+beforeEach(() => {
+  stack = new DisposableStack();
+  folder = mkdtempSync(join(tmpdir(), "desk-sessions-"));
+  stack.defer(() => rmSync(folder, { recursive: true }));
+});
+afterEach(() => stack.dispose());
+
+/** Sessions of scripted agents. What each token of the door is given resolves when `list` is called for it. */
+function makeSessions(limit = 8) {
+  const provider = new ScriptedProvider();
+  const admissions: PromiseWithResolvers<void>[] = [];
+  const released: string[] = [];
+  const door = {
+    listening: Promise.resolve({ host: "127.0.0.1", port: 1 }),
+    admit: () => {
+      const listed = Promise.withResolvers<void>();
+      admissions.push(listed);
+      return { listed: listed.promise, [Symbol.dispose]: () => {} };
+    },
+  };
+  const release = (id: string) => void released.push(id);
+  const setting = { providerOf: () => provider, release, options: {}, cwd: folder, door, instructions: "Be brief." };
+  const sessions = new AgentSessions(setting, () => limit);
+  const allowed = { patterns: [], maxBytes: 1000 };
+  const files = new FileTool(stack.use(new AllowedFiles(folder, "/docs")), allowed, () => {});
+  const ask = (thread: string, input: string, signal = new AbortController().signal) =>
+    sessions.answer({ thread, input, isBriefing: false, history: [], files, signal });
+  const agent = (at: number) => vi.waitFor(() => found(provider.agents[at]));
+  const inputs = (at: number) => provider.agents[at]?.inputs.map(({ text }) => text.split("\n").at(-1)) ?? [];
+  return { ask, agent, inputs, provider, released, list: (at: number) => admissions[at]?.resolve() };
+}
+
+function found<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("not there yet");
+  return value;
+}
+
+function answer(agent: ScriptedAgent, words: string): void {
+  agent.say({ type: "phase", state: "busy" });
+  agent.say({ type: "output", stream: "stdout", text: `${words}● tool\n`, modelChars: words.length });
+  agent.say({ type: "phase", state: "idle" });
+}
+
+it("gives an agent no message before it has been given its list of tools", async () => {
+  const { ask, agent, inputs, list } = makeSessions();
+  const asked = ask("main", "first");
+  const first = await agent(0);
+  for (let turns = 0; turns < 50; turns++) await Promise.resolve();
+  expect(inputs(0)).toEqual([]);
+  list(0);
+  await vi.waitFor(() => expect(inputs(0)).toEqual(["first"]));
+  answer(first, "an answer");
+  expect(await asked).toBe("an answer");
+});
+
+it("ends the turn, and the agent, when its limit comes before the list", async () => {
+  const { ask, agent, inputs, released } = makeSessions();
+  const limit = new AbortController();
+  const asked = ask("main", "first", limit.signal);
+  const first = await agent(0);
+  limit.abort(new Error("too long"));
+  await expect(asked).rejects.toThrow("too long");
+  expect(inputs(0)).toEqual([]);
+  expect(first.stops).toEqual([0]);
+  expect(released).toEqual([first.config.sessionId]);
+});
+
+it("starts another agent for a thread whose agent has died between two turns", async () => {
+  const { ask, agent, inputs, list, released } = makeSessions();
+  const asked = ask("main", "first");
+  const first = await agent(0);
+  list(0);
+  await vi.waitFor(() => expect(inputs(0)).toHaveLength(1));
+  answer(first, "one");
+  expect(await asked).toBe("one");
+  // Its end is known only when it is given a message.
+  first.outcome = { outcome: "agent-dead", error: "the agent has ended" };
+  const again = ask("main", "second");
+  const second = await agent(1);
+  list(1);
+  await vi.waitFor(() => expect(inputs(1)).toEqual(["second"]));
+  answer(second, "two");
+  expect(await again).toBe("two");
+  expect(released).toEqual([first.config.sessionId]);
+});
+
+it("ends the turn of an agent that dies while it takes the message", async () => {
+  const { ask, agent, list } = makeSessions();
+  const asked = ask("main", "first");
+  const first = await agent(0);
+  const hold = Promise.withResolvers<void>();
+  first.hold = hold.promise;
+  list(0);
+  await vi.waitFor(() => expect(first.inputs).toHaveLength(1));
+  first.end("the agent was ended by SIGKILL");
+  await new Promise((resolve) => setImmediate(resolve));
+  hold.resolve();
+  await expect(asked).rejects.toMatchObject({ message: "agent unavailable" });
+});
+
+it("runs no more agents than its limit: the one idle longest goes, and while all work a turn waits", async () => {
+  const { ask, agent, inputs, list, provider } = makeSessions(2);
+  const asked = [ask("a", "a1"), ask("b", "b1")];
+  await agent(1);
+  const third = ask("c", "c1");
+  for (const at of [0, 1]) list(at);
+  await vi.waitFor(() => expect([...inputs(0), ...inputs(1)]).toEqual(["a1", "b1"]));
+  expect(provider.agents).toHaveLength(2);
+  answer(await agent(0), "a");
+  expect(await asked[0]).toBe("a");
+  const last = await agent(2);
+  expect(provider.agents[0]?.stops).toEqual([0]);
+  list(2);
+  await vi.waitFor(() => expect(inputs(2)).toEqual(["c1"]));
+  answer(last, "c");
+  answer(await agent(1), "b");
+  expect(await Promise.all([third, asked[1]])).toEqual(["c", "b"]);
+});
+
+it("ends the turn of an agent that prints without an end", async () => {
+  const { ask, agent, inputs, list } = makeSessions();
+  const asked = ask("main", "first");
+  const first = await agent(0);
+  list(0);
+  await vi.waitFor(() => expect(inputs(0)).toHaveLength(1));
+  first.say({ type: "phase", state: "busy" });
+  for (let i = 0; i < 30; i++) first.print("x".repeat(10_000));
+  await expect(asked).rejects.toMatchObject({ message: "agent unavailable" });
+  expect(first.stops).toEqual([0]);
+});
