@@ -81,6 +81,27 @@ describe.each([
   });
 });
 
+it("names the sessions that gt peek finds where gt agents finds no agent", async () => {
+  const server = await personsServer("022");
+  try {
+    await server.tmux("rename-session", "-t", "gt-rig-toast", "work");
+    const peeked = await gt(["peek", "work", "1"], server.env);
+    expect(peeked).toMatchObject({ code: 0, stderr: "" });
+    const named =
+      "no agent is running here under a name of Gas Town's; other tmux sessions are reached by theirs: work";
+    for (const command of ["agents", "status"]) {
+      const { code, stdout, stderr } = await gt([command], server.env);
+      expect([code, stdout]).toEqual([0, ""]);
+      expect(stderr.replaceAll(/\s+/g, " ")).toContain(named);
+    }
+    const missing = await gt(["peek", "toast"], server.env);
+    expect(missing.code).toBe(3);
+    expect(missing.stderr).toContain(named);
+  } finally {
+    await server.stop();
+  }
+});
+
 it("attaches from a terminal that this host does not know, and takes no argument that is not UTF-8", async () => {
   const server = await personsServer("022");
   try {

@@ -10,7 +10,7 @@ export const agents: Command<AgentsFlags> = {
     usage: "",
     summary: "the agents that are found from here",
     text: `Lists the agents that are found from here without saying where: local tmux sessions with upstream's names, and the
-sidecars of this machine. Connects to nothing. With a control plane: the sessions that it has. With a context of a
+sidecars of this machine; when there are none, a note names the other tmux sessions. Connects to nothing. With a control plane: the sessions that it has. With a context of a
 kubeconfig: the pods of its cluster, with the state that the cluster sees.`,
     sections: [SERVER_SECTION],
     examples: [

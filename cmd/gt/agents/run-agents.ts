@@ -3,7 +3,7 @@ import { plainText } from "../../../internal/base/sanitise.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import { type AgentPod, podText } from "../../../internal/terminal/finding/agent-pods.ts";
-import type { KnownAgent } from "../../../internal/terminal/finding/known-agents.ts";
+import { type KnownAgent, noAgentHere } from "../../../internal/terminal/finding/known-agents.ts";
 import { listPlaces } from "../../../internal/terminal/finding/resolve-place.ts";
 import { agentsHere } from "../../../internal/terminal/places/agents-here.ts";
 import { type ClusterConfig, isControlPlane, readPlace } from "../../../internal/terminal/places/place-config.ts";
@@ -17,21 +17,23 @@ export async function runAgents(given: Given<AgentsFlags>, context: CommandConte
   const { json = false, quiet = false } = given.values;
   const place = readPlace(given.values, context.env);
   if (isControlPlane(place)) return await (await import("./run-sessions.ts")).runSessions(place, given.values, context);
-  const known = await listPlaces(await agentsHere(place, context), place, context.signal);
+  const deps = await agentsHere(place, context);
+  const { agents: known, otherSessions } = await listPlaces(deps, place, context.signal);
   const { out } = context;
   if (json) out.line(PrintableText.json(known.map(agentJson)));
   else if (quiet) for (const one of known) out.line(printable`${one.agent}`);
-  else if (known.length === 0) context.note(nothing(place.cluster));
+  else if (known.length === 0) context.note(nothing(place.cluster, otherSessions));
   else for (const line of table(known)) out.line(printable`${line}`);
   return 0;
 }
 
-function nothing(cluster: ClusterConfig | undefined): string {
+function nothing(cluster: ClusterConfig | undefined, otherSessions: readonly string[]): string {
   const where =
     cluster &&
     `${cluster.namespace === undefined ? "" : `namespace ${cluster.namespace} of `}context ${JSON.stringify(cluster.context)}`;
   if (cluster?.only) return `no agent is running in ${where}`;
   const also = where === undefined ? "" : `, and in ${where}`;
+  if (otherSessions.length > 0) return `${noAgentHere(otherSessions)}${also}`;
   return `no agent is running here; gt looks for local tmux sessions and sidecars on this machine${also}`;
 }
 

@@ -5,7 +5,7 @@ import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import type { Backend } from "../../../internal/terminal/backend.ts";
 import { podText } from "../../../internal/terminal/finding/agent-pods.ts";
-import type { KnownAgent } from "../../../internal/terminal/finding/known-agents.ts";
+import { type KnownAgent, noAgentHere } from "../../../internal/terminal/finding/known-agents.ts";
 import {
   authorityOf,
   listPlaces,
@@ -56,7 +56,7 @@ function readStatus({ values, positionals }: Given<StatusFlags>, env: CommandCon
 
 async function overview(command: StatusOptions, context: CommandContext): Promise<number> {
   const deps = await agentsHere(command.place, context);
-  const known = await listPlaces(deps, command.place, context.signal);
+  const { agents: known, otherSessions } = await listPlaces(deps, command.place, context.signal);
   const rows: StatusRow[] = new Array(known.length);
   const waiting = known.entries();
   const worker = async () => {
@@ -66,7 +66,8 @@ async function overview(command: StatusOptions, context: CommandContext): Promis
   const { out, clock } = context;
   const columns = out.isTTY ? out.columns : Number.POSITIVE_INFINITY;
   if (command.json) out.line(PrintableText.json(rows.map(statusJson)));
-  else if (rows.length === 0) context.note("no agent is running here; gt status --host HOST asks a sidecar elsewhere");
+  else if (rows.length === 0)
+    context.note(`${noAgentHere(otherSessions)}; gt status --host HOST asks a sidecar elsewhere`);
   else out.line(statusTable(rows, clock.now(), columns, (style, text) => out.paint(style, text)));
   return 0;
 }

@@ -10,9 +10,16 @@ export type KnownAgent =
   | { readonly type: "sidecar"; readonly agent: string; readonly sidecar: LocalSidecar }
   | { readonly type: "pod"; readonly agent: string; readonly pod: AgentPod };
 
+export interface FoundAgents {
+  /** Sorted by address. */
+  readonly agents: readonly KnownAgent[];
+  /** Names of tmux sessions that are none of upstream's: a person's own, or an agent's under another name. */
+  readonly otherSessions: readonly string[];
+}
+
 /**
- * The agents among tmux sessions, running sidecars and pods, sorted by address. A session counts when its name is one
- * of upstream's, or always with `everySession`: a person's own sessions on the default server are nobody's business.
+ * The agents among tmux sessions, running sidecars and pods. A session counts when its name is one of upstream's, or
+ * always with `everySession`: what a person's own sessions on the default server are, is not asked.
  */
 export function knownAgents(found: {
   readonly sessions: readonly { readonly socketPath: string; readonly session: string }[];
@@ -20,14 +27,29 @@ export function knownAgents(found: {
   readonly pods: readonly AgentPod[];
   readonly town: Town | undefined;
   readonly everySession: boolean;
-}): readonly KnownAgent[] {
+}): FoundAgents {
   const agents: KnownAgent[] = [];
+  const otherSessions: string[] = [];
   for (const { socketPath, session } of found.sessions) {
     const address = addressOfSession(session, found.town);
     const known = address.type !== "bare" || session.startsWith(`${DEFAULT_PREFIX}-`) || session.startsWith("hq-");
     if (known || found.everySession) agents.push({ type: "tmux", agent: formatAddress(address), socketPath, session });
+    else otherSessions.push(session);
   }
   for (const sidecar of found.sidecars) agents.push({ type: "sidecar", agent: sidecar.agent, sidecar });
   for (const pod of found.pods) agents.push({ type: "pod", agent: pod.agent || pod.session, pod });
-  return agents.sort((a, b) => (a.agent < b.agent ? -1 : a.agent > b.agent ? 1 : 0));
+  agents.sort((a, b) => (a.agent < b.agent ? -1 : a.agent > b.agent ? 1 : 0));
+  return { agents, otherSessions };
+}
+
+/** That there is none, for a person; with the sessions that `gt` reaches by their names all the same. */
+export function noAgentHere(otherSessions: readonly string[]): string {
+  const none = "no agent is running here";
+  if (otherSessions.length === 0) return none;
+  return `${none} under a name of Gas Town's; other tmux sessions are reached by theirs: ${listed(otherSessions)}`;
+}
+
+/** The first twenty, and how many more. */
+export function listed(names: readonly string[]): string {
+  return names.slice(0, 20).join(", ") + (names.length > 20 ? ` and ${names.length - 20} more` : "");
 }

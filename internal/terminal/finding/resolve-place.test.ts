@@ -163,7 +163,7 @@ describe("an agent in a cluster whose context is named", () => {
 
   it("is listed beside those of this machine, or alone", async () => {
     const names = async (onlyPods: boolean) =>
-      (await listPlaces(world({ ...everything, pods, onlyPods }), { localOnly: false }, signal)).map(
+      (await listPlaces(world({ ...everything, pods, onlyPods }), { localOnly: false }, signal)).agents.map(
         ({ type }) => type,
       );
     expect((await names(false)).sort()).toEqual(["pod", "sidecar", "tmux"]);
@@ -188,6 +188,9 @@ describe("an agent that cannot be resolved", () => {
       message: 'no agent "toast"; running here: demo, gastown/polecats/nux, mayor',
     });
     await expect(find("toast", {})).rejects.toThrow('no agent "toast"; no agent is running here');
+    await expect(find("toast", { tmux: { "/s": ["my-notes", "work"] } })).rejects.toThrow(
+      /no agent is running here under a name of Gas Town's; .* by theirs: my-notes, work$/,
+    );
   });
 
   it("is ambiguous when two sidecars fit", async () => {
@@ -204,13 +207,14 @@ describe("an agent that cannot be resolved", () => {
 describe("listPlaces", () => {
   const what = { tmux: { "/s": ["gt-nux", "my-notes"] }, sidecars: [sidecar("demo")] };
 
-  it("leaves a person's own tmux sessions out", async () => {
-    const agents = await listPlaces(world(what), { localOnly: false }, signal);
+  it("leaves a person's own tmux sessions out, and names them apart", async () => {
+    const { agents, otherSessions } = await listPlaces(world(what), { localOnly: false }, signal);
     expect(agents.map((one) => one.agent)).toEqual(["demo", "gastown/polecats/nux"]);
+    expect(otherSessions).toEqual(["my-notes"]);
   });
 
   it("lists every session of a server that was asked for", async () => {
-    const agents = await listPlaces(world(what), { localOnly: true }, signal);
+    const { agents } = await listPlaces(world(what), { localOnly: true }, signal);
     expect(agents.map((one) => one.agent)).toEqual(["gastown/polecats/nux", "my-notes"]);
   });
 });

@@ -3,7 +3,7 @@ import type { BeadLookup } from "../../beads/bead.ts";
 import { type AgentAddress, addressMatches, formatAddress, parseAddress } from "./address.ts";
 import { type AgentPod, type AgentPods, checkReachable, choosePod, podText } from "./agent-pods.ts";
 import { beadIds } from "./bead-id.ts";
-import { type KnownAgent, knownAgents } from "./known-agents.ts";
+import { type FoundAgents, knownAgents, listed, noAgentHere } from "./known-agents.ts";
 import type { LocalSidecar } from "./local-sidecars.ts";
 import { chooseSession } from "./session-names.ts";
 import type { Town } from "./town.ts";
@@ -140,7 +140,7 @@ export async function listPlaces(
   deps: ResolveDeps,
   options: { readonly localOnly: boolean },
   signal: AbortSignal,
-): Promise<readonly KnownAgent[]> {
+): Promise<FoundAgents> {
   const { pods: cluster, town } = deps;
   if (cluster?.only && !options.localOnly) {
     return knownAgents({ sessions: [], sidecars: [], pods: await cluster.list(signal), town, everySession: false });
@@ -202,10 +202,6 @@ async function notInCluster(asked: string, pods: AgentPods, signal: AbortSignal)
   });
 }
 
-function listed(names: readonly string[]): string {
-  return names.slice(0, 20).join(", ") + (names.length > 20 ? ` and ${names.length - 20} more` : "");
-}
-
 async function findTmux(
   address: AgentAddress,
   deps: ResolveDeps,
@@ -256,8 +252,9 @@ async function throwNotFound(
   deps: ResolveDeps,
   signal: AbortSignal,
 ): Promise<never> {
-  const names = (await listPlaces(deps, query, signal)).map((one) => one.agent);
-  const text = names.length === 0 ? "no agent is running here" : `running here: ${listed(names)}`;
+  const { agents, otherSessions } = await listPlaces(deps, query, signal);
+  const names = agents.map((one) => one.agent);
+  const text = names.length === 0 ? noAgentHere(otherSessions) : `running here: ${listed(names)}`;
   throw new DomainError("not-found", `no agent ${JSON.stringify(formatAddress(address))}; ${text}`, {
     fields: { hint: "--host and --port reach a sidecar elsewhere, --socket another tmux server" },
   });
