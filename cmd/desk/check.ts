@@ -1,3 +1,4 @@
+import { closeSync, constants, openSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
 import { printable } from "../../internal/base/printable-text.ts";
@@ -7,10 +8,15 @@ import type { CommandContext } from "../../internal/cli/command/command-context.
 import { replaceFile } from "../../internal/desk/launch/front-launcher.ts";
 import { bridgeKey } from "../../internal/desk/supervisor/bridge-key.ts";
 import { tryForgeries } from "../../internal/desk/supervisor/try-forgeries.ts";
+import { folderId } from "../../internal/files/folder-overlap.ts";
+import { readPlainFileSync } from "../../internal/files/plain-file.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { ISOLATION_FLAG, isolationOf, PLACE_FLAGS, placeOptions } from "./config.ts";
 import { openDesk } from "./open-desk.ts";
 import type { OpenFront } from "./open-front.ts";
+
+/** Two numbers. */
+const MAX_ID_BYTES = 64;
 
 const flags = { ...PLACE_FLAGS, isolation: ISOLATION_FLAG } as const;
 
@@ -20,7 +26,7 @@ export const check: Command<typeof flags> = {
   help: {
     usage: "",
     summary: "check the configuration, and try to cross the boundary",
-    text: "Reads the configuration, tries each way out of the bounds of the customer's side, and sends it forged crossings; prints a line for each. It begins the customer's side if it does not run.",
+    text: "Reads the configuration, tries each way out of the bounds of the customer's side, compares the folder that it has opened with the one of that name, and sends it forged crossings; prints a line for each. It begins the customer's side if it does not run.",
     notes: "Exit codes: 0 everything holds; 2 faulty file; 4 something does not hold.",
     examples: ["desk check"],
   },
@@ -28,15 +34,21 @@ export const check: Command<typeof flags> = {
   async run({ values, positionals }, context) {
     takeArguments("desk check", positionals, []);
     const asked = { ...placeOptions(values), ...isolationOf(values.isolation) };
-    const { front, configuration } = await openDesk({ mode: "user", ...asked }, context);
+    const { front, configuration, config } = await openDesk({ mode: "user", ...asked }, context);
     context.out.line(printable`configuration: ok`);
     const open = await checkWays(front, context);
+    using launcher = front.launcher;
+    await launcher.ensure(context.signal);
+    const isSame = checkRoot(front, config.customer.root, context);
     const taken = configuration.hasSupervisor ? await checkForgeries(front, context) : 0;
-    if (open + taken === 0) return 0;
-    throw new DomainError(
-      "unavailable",
-      `the boundary does not hold: ${open} ways are open, ${taken} forgeries were taken`,
-    );
+    if (open + taken > 0) {
+      throw new DomainError(
+        "unavailable",
+        `the boundary does not hold: ${open} ways are open, ${taken} forgeries were taken`,
+      );
+    }
+    if (!isSame) throw replaced();
+    return 0;
   },
 };
 
@@ -46,11 +58,27 @@ async function checkWays(front: OpenFront, { out, signal }: CommandContext): Pro
   return ways.filter(({ isOpen }) => isOpen).length;
 }
 
-async function checkForgeries(front: OpenFront, { out, signal, clock }: CommandContext): Promise<number> {
+/** False when the folder has been replaced since the customer's side opened it. */
+function checkRoot({ place }: OpenFront, root: string, { out }: CommandContext): boolean {
+  const fd = openSync(root, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    const isSame = readPlainFileSync(place.root, MAX_ID_BYTES) === folderId(fd);
+    out.line(printable`${isSame ? "the same" : "REPLACED"}: the customer's root ${root}`);
+    return isSame;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function replaced(): DomainError {
+  return new DomainError("unavailable", "the customer's root is not the folder that the customer's side has opened", {
+    fields: { hint: "it keeps the one that it opened; leave all modes, wait 60 seconds and start again" },
+  });
+}
+
+async function checkForgeries(front: OpenFront, { out, clock }: CommandContext): Promise<number> {
   const own = await bridgeKey(join(front.backDir, "bridge.key"));
   replaceFile(front.place.publicKey, own.publicPem);
-  using launcher = front.launcher;
-  await launcher.ensure(signal);
   using connection = sidecarTransport({ baseUrl: "http://localhost", socketPath: front.place.socket });
   const tried = await tryForgeries(connection.transport, own, clock.now());
   for (const { name, refusal } of tried)

@@ -14,6 +14,7 @@ import { type FrontPlace, frontPlace } from "../../internal/desk/launch/front-pl
 import { Presence } from "../../internal/desk/launch/presence.ts";
 import { AllowedFiles } from "../../internal/files/allowed-files.ts";
 import { lockFolders } from "../../internal/files/folder-lock.ts";
+import { folderId } from "../../internal/files/folder-overlap.ts";
 import { readFrontSettings, turnSettings } from "./front-settings.ts";
 import { openAgent } from "./open-agent.ts";
 
@@ -49,7 +50,9 @@ export async function runInside(
   const logger = createLogger("desk", "warn");
   const { root, agent, program, credentials } = readFrontSettings(settings);
   const files = stack.use(new AllowedFiles(root, "/docs"));
+  writeFileSync(place.root, folderId(files.root), { mode: 0o600 });
   const journal = new FrontJournal(place.journal);
+  if (journal.damaged > 0) logger.warn({ lines: journal.damaged }, "lines of the journal are damaged or torn");
   stack.defer(() => journal.close());
   journal.endOpenTurns();
   const current = () => {

@@ -53,6 +53,8 @@ export async function runAdmin(options: ModeOptions, context: CommandContext): P
   const { key, publicPem } = await bridgeKey(join(front.backDir, "bridge.key"));
   const journal = new BackJournal(join(front.backDir, "journal.jsonl"));
   stack.defer(() => journal.close());
+  if (journal.damaged > 0)
+    context.note(`lines of the journal that are damaged or torn, and left out: ${journal.damaged}`);
   replaceFile(front.place.publicKey, publicPem);
   const isTaken = (crossing: { readonly id: string; readonly sha256: string }) =>
     isInFrontJournal(front.place.journal, crossing);

@@ -60,17 +60,18 @@ export class Journal<T> {
 
   /**
    * Opens or makes the file and hands what it holds to `reader`, oldest first. A torn last line (a writer killed in the
-   * middle) is cut off. Damaged lines are counted, and set aside in `<path>.damaged` (0600, the first 4 MiB of them).
-   * What stands at `path` and is no file is removed, and a file larger than `JOURNAL_MAX_BYTES` is set aside, for a new
-   * one (`replaced`).
+   * middle) is cut off (`isTorn`). Damaged lines are counted, and set aside in `<path>.damaged` (0600, the first 4 MiB
+   * of them). What stands at `path` and is no file is removed, and a file larger than `JOURNAL_MAX_BYTES` is set aside,
+   * for a new one (`replaced`).
    */
   static open<T>(where: string | JournalFile, reader: JournalReader<T>) {
     const file = typeof where === "string" ? fileAt(where) : where;
     const { fd, replaced } = openOrReplace(file);
     const damaged = readRecords(fd, reader, file);
     const wholeBytes = endOfLastLine(fd);
+    const isTorn = fstatSync(fd).size > wholeBytes;
     ftruncateSync(fd, wholeBytes);
-    return { journal: new Journal<T>(file, fd, wholeBytes), damaged, replaced };
+    return { journal: new Journal<T>(file, fd, wholeBytes), damaged, isTorn, replaced };
   }
 
   /** Size of the file. */

@@ -9,7 +9,7 @@ const O_PATH = 0x200000;
  * Linux only.
  */
 export function foldersOverlap(one: number, other: number): boolean {
-  return ancestorsOf(one).includes(idOf(other)) || ancestorsOf(other).includes(idOf(one));
+  return ancestorsOf(one).includes(folderId(other)) || ancestorsOf(other).includes(folderId(one));
 }
 
 /** The folder and all above it. */
@@ -17,8 +17,8 @@ function ancestorsOf(folder: number): readonly string[] {
   const ids: string[] = [];
   let fd = openAbove(folder, ".");
   try {
-    while (ids.at(-1) !== idOf(fd)) {
-      ids.push(idOf(fd)); // the folder above the highest one is itself
+    while (ids.at(-1) !== folderId(fd)) {
+      ids.push(folderId(fd)); // the folder above the highest one is itself
       const above = openAbove(fd, "..");
       closeSync(fd);
       fd = above;
@@ -33,7 +33,8 @@ function openAbove(fd: number, name: "." | ".."): number {
   return openSync(`${placeOf(fd)}/${name}`, O_PATH | constants.O_DIRECTORY);
 }
 
-function idOf(fd: number): string {
+/** What an open folder is, whatever its name: its device and inode. */
+export function folderId(fd: number): string {
   const { dev, ino } = fstatSync(fd, { bigint: true });
   return `${dev} ${ino}`;
 }

@@ -24,12 +24,16 @@ export class FrontJournal {
   readonly #turns = new Map<string, FrontRecord[]>();
   readonly #histories = new Map<string, PastTurn[]>();
   readonly #crossings = new Map<string, KnownCrossing>();
+  /** Lines that were damaged or torn. */
+  readonly damaged: number;
 
   /** @throws DomainError `unavailable`: nothing may be done without a record */
   constructor(path: string) {
     try {
       const take = (record: FrontRecord) => this.#take(record);
-      this.#journal = Journal.open<FrontRecord>(path, { parse: parseFrontRecord, take }).journal;
+      const opened = Journal.open<FrontRecord>(path, { parse: parseFrontRecord, take });
+      this.#journal = opened.journal;
+      this.damaged = opened.damaged + (opened.isTorn ? 1 : 0);
     } catch (cause) {
       throw unwritable(cause);
     }

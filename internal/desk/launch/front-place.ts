@@ -20,6 +20,8 @@ export interface FrontPlace {
   readonly credentials: string;
   /** The name of the start that this front comes from. */
   readonly started: string;
+  /** Names the folder that this front has opened as `/docs`, as `folderId`. */
+  readonly root: string;
   /** Names the socket, as `unix:PATH`. */
   readonly address: string;
   /** Private folder of the two sockets. */
@@ -45,6 +47,7 @@ export function frontPlace(stateDir: string, uid: number): FrontPlace {
       publicKey: below("bridge.pub"),
       address: below("address"),
       started: below("started"),
+      root: below("root"),
       credentials: below("credentials.env"),
     },
     ...{ sockets, socket: join(sockets, "front.sock"), presence: join(sockets, "presence.sock") },

@@ -34,7 +34,7 @@ export class BackJournal {
     try {
       const opened = Journal.open<BackRecord>(path, { parse: parseBackRecord, take: (record) => this.#take(record) });
       this.#journal = opened.journal;
-      this.damaged = opened.damaged;
+      this.damaged = opened.damaged + (opened.isTorn ? 1 : 0);
     } catch (cause) {
       throw unwritable(cause);
     }

@@ -1,0 +1,107 @@
+import { spawn } from "node:child_process";
+import { appendFileSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import { describe, expect, it } from "vitest";
+import { DESK, type DeskBed, deskBed, PLAIN_ENVIRONMENT } from "../support/desk/desk-bed.ts";
+
+const BUSY_MS = 300_000;
+const BLOCK = 512;
+
+/** Runs the command where no file may grow beyond `bytes`: a limit stands in for the volume that is full. */
+async function runFull(bed: DeskBed, bytes: number, args: readonly string[], input: string) {
+  const script = `ulimit -f ${Math.floor(bytes / BLOCK)}; exec "$@"`;
+  const child = spawn("sh", ["-c", script, "sh", DESK, ...args], { cwd: bed.folder, env: PLAIN_ENVIRONMENT });
+  child.stdin.on("error", () => {}).end(input);
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  return { code, out, err };
+}
+
+const sizeOf = (bed: DeskBed, half: string) => statSync(bed.path(`.desk/${half}/journal.jsonl`)).size;
+/** Longer than anything else that the desk writes. */
+const LONG = `tell customers ${"x".repeat(60_000)}`;
+
+describe.concurrent("a journal that cannot be written", () => {
+  it("of the back: nothing is read, nothing crosses, and the desk ends with 4", { timeout: BUSY_MS }, async ({
+    expect,
+  }) => {
+    await using bed = deskBed();
+    expect((await bed.run(["--mode", "admin", "--once"], LONG)).code).toBe(0);
+    const crossed = bed.records("front");
+    const full = sizeOf(bed, "back");
+    for (const input of ["read /admin/prices.md", "tell customers we are closed"]) {
+      const { code, out, err } = await runFull(bed, full, ["--mode", "admin"], `${input}\n`);
+      expect({ code, err }).toEqual({ code: 4, err: expect.stringContaining("cannot write the journal") });
+      expect(out).not.toMatch(/wholesale|crossed/);
+    }
+    expect(bed.records("front")).toEqual(crossed);
+    // With room again, all is as before.
+    expect((await bed.run(["--mode", "admin", "--once"], "read /admin/prices.md")).out).toContain("wholesale 4.20");
+  });
+
+  it("of the front: nothing is read, nothing crosses, and the turn fails with 4", { timeout: BUSY_MS }, async ({
+    expect,
+  }) => {
+    await using bed = deskBed();
+    expect((await bed.run(["--mode", "admin", "--once"], LONG)).code).toBe(0);
+    await bed.endFronts();
+    const crossed = bed.records("front");
+    const asked = await runFull(bed, sizeOf(bed, "front"), ["--mode", "user", "--once"], "read /docs/hours.md");
+    expect(asked).toMatchObject({ code: 4, out: "failed: internal error\n" });
+    // The same front still runs, and still cannot write.
+    const told = await bed.run(["--mode", "admin", "--once"], "tell customers we are closed");
+    expect(told.code).toBe(4);
+    expect(told.out).not.toContain("crossed");
+    expect(bed.records("front")).toEqual(crossed);
+    expect((await bed.run(["transcript", "--json"])).out).toContain('"outcome":"REFUSED"');
+  });
+});
+
+describe.concurrent("what a kill or an operator leaves", () => {
+  it("a torn last line is cut off and counted", { timeout: BUSY_MS }, async ({ expect }) => {
+    await using bed = deskBed();
+    await bed.run(["--mode", "admin", "--once"], "tell customers we close at five");
+    await bed.endFronts();
+    for (const half of ["back", "front"])
+      appendFileSync(bed.path(`.desk/${half}/journal.jsonl`), '01234567 {"type":"say"');
+    const told = await bed.run(["--mode", "admin", "--once"], "tell customers we open at nine");
+    expect(told.code).toBe(0);
+    expect(told.err).toContain("lines of the journal that are damaged or torn, and left out: 1");
+    expect(readFileSync(bed.path(".desk/front/log.jsonl"), "utf8")).toContain(
+      "lines of the journal are damaged or torn",
+    );
+    const texts = bed.records("front").flatMap(({ admin_input }) => admin_input ?? []);
+    expect(texts).toEqual(["tell customers we close at five", "tell customers we open at nine"]);
+  });
+
+  it("a root that is replaced stays the one that was opened, and check names it", { timeout: BUSY_MS }, async ({
+    expect,
+  }) => {
+    await using bed = deskBed();
+    const ask = () => bed.run(["--mode", "user", "--once"], "read /docs/hours.md");
+    expect((await ask()).out).toContain("nine to six");
+    expect((await bed.run(["check"])).code).toBe(0);
+    renameSync(bed.path("docs"), bed.path("kept"));
+    bed.write("docs/hours.md", "Never open.\n");
+    expect((await ask()).out).toContain("nine to six");
+    const check = await bed.run(["check"]);
+    expect(check.code).toBe(4);
+    expect(check.out).toContain(`REPLACED: the customer's root ${bed.path("docs")}`);
+    rmSync(bed.path("kept/hours.md"));
+    expect((await ask()).out).toBe("cannot read /docs/hours.md: not found\n");
+  });
+
+  it("a configuration that has become faulty keeps what it said before", { timeout: BUSY_MS }, async ({ expect }) => {
+    await using bed = deskBed({
+      "desk.yaml": "version: 1\ncustomer: { root: ./docs }\nsupervisor: { root: ./admin }\n",
+    });
+    const child = spawn(DESK, ["--mode", "admin"], { cwd: bed.folder, env: PLAIN_ENVIRONMENT });
+    const [out, err] = [text(child.stdout), text(child.stderr)];
+    child.stdin.write("read /admin/prices.md\n");
+    await new Promise((resolve) => child.stdout.once("data", resolve));
+    writeFileSync(bed.path("desk.yaml"), "version: 1\ncustomer: { rot: ./docs }\n");
+    child.stdin.end("read /admin/prices.md\n");
+    expect((await out).match(/wholesale 4.20/g)).toHaveLength(2);
+    expect(await err).toContain("desk.yaml:2");
+  });
+});

@@ -1,0 +1,42 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import type { DeskBed } from "./desk-bed.ts";
+
+/** Whether this machine lets bubblewrap make namespaces; it says why not, on stderr. */
+export function hasBubblewrap(): boolean {
+  const tried = spawnSync("bwrap", ["--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "true"], {
+    encoding: "utf8",
+  });
+  if (tried.status === 0) return true;
+  process.stderr.write(`the desk's sandbox is not tried: ${tried.stderr?.trim() ?? "no program bwrap"}\n`);
+  return false;
+}
+
+/** A hole in a sandbox. */
+interface Hole {
+  /** Arguments of bubblewrap that come last. */
+  readonly more?: readonly string[];
+  /** Arguments that are left out. */
+  readonly without?: string;
+  /** A line of shell that runs first. */
+  readonly before?: string;
+}
+
+/** A PATH on which `bwrap` is the real one with a hole. */
+export function leakyBubblewrap(bed: DeskBed, { more = [], without = "", before = "" }: Hole): string {
+  const path = process.env["PATH"] ?? "";
+  const real = spawnSync("sh", ["-c", "command -v bwrap"], { encoding: "utf8", env: { PATH: path } }).stdout.trim();
+  const script = `#!/bin/sh
+${before}
+for word in "$@"; do
+  shift
+  if [ "$word" = -- ] && [ -z "$seen" ]; then seen=1; set -- "$@" ${more.map((part) => `'${part}'`).join(" ")}; fi
+  [ "$word" = "${without}" ] || set -- "$@" "$word"
+done
+exec ${real} "$@"
+`;
+  mkdirSync(bed.path("bin"), { recursive: true });
+  writeFileSync(bed.path("bin/bwrap"), script);
+  chmodSync(bed.path("bin/bwrap"), 0o755);
+  return `${bed.path("bin")}:${path}`;
+}
