@@ -58,6 +58,7 @@ async function say(
   const turn = randomUUID();
   let outcome: Outcome = "failed";
   try {
+    if (!request.text.isWellFormed()) throw notWellFormed();
     const client = createClient(FrontService, transport);
     for await (const event of abortOnExit((left) => client.say(request, { signal: left }), signal)) {
       if (event.type === EventType.ANSWER) outcome = "done";
@@ -71,6 +72,11 @@ async function say(
   }
   emit({ type: "turn_end", turn, outcome });
   return outcome;
+}
+
+/** In transit it would become another text. */
+function notWellFormed(): DomainError {
+  return new DomainError("invalid", "the text is not well formed", { fields: { reason: "refused" } });
 }
 
 function userEvent({ type, path, reason, text }: PublicEvent): UserEvent | undefined {

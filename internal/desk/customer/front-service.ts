@@ -10,10 +10,12 @@ import {
   PublicEventSchema,
 } from "../../gen/desk/v1/desk_pb.ts";
 import { NudgeOutcome } from "../../gen/gastown/v1/common_pb.ts";
+import { endCallKey } from "../../rpc/server/call-facts.ts";
 import { ANSWER_BYTES, cutText } from "../tools/text-bounds.ts";
 import type { FrontJournal } from "./front-journal.ts";
 import type { BegunTurn, FrontEvent, FrontTurns } from "./front-turns.ts";
 import type { Origin } from "./origin.ts";
+import { SayBounds, STALL_LIMIT_MS } from "./say-bounds.ts";
 import { TurnStream } from "./turn-stream.ts";
 
 /** What the gate has verified of a call of `Deliver`. */
@@ -30,11 +32,22 @@ export function frontService(
   journal: FrontJournal,
   sleep: (ms: number, signal: AbortSignal) => Promise<void>,
 ): ServiceImpl<typeof FrontService> {
+  const bounds = new SayBounds();
   return {
-    async *say({ thread, text }, { signal }) {
+    async *say({ thread, text }, { signal, values }) {
+      using call = stated(() => bounds.enter());
       using turn = stated(() => turns.say(thread, text));
       const stream = new TurnStream<FrontEvent>();
-      void turn.run((event) => stream.push(event), signal).finally(() => stream.end());
+      const push = (event: FrontEvent) => {
+        const isHeld = event.type !== "answer" || call.hold(event.text);
+        stream.push(isHeld ? event : { type: "failed", reason: "busy" });
+      };
+      const run = async () => {
+        await turn.run(push, signal).finally(() => stream.end());
+        await sleep(STALL_LIMIT_MS, signal);
+        values.get(endCallKey)?.(new DomainError("exhausted", "interrupted", { fields: { reason: "interrupted" } }));
+      };
+      run().catch(() => {}); // the caller has left
       for await (const event of stream.read()) yield publicEvent(thread, event);
       yield create(PublicEventSchema, { thread, type: EventType.TURN_END });
     },
