@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { appendFileSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
-import { describe, expect, it } from "vitest";
+import { describe, it } from "vitest";
 import { DESK, type DeskBed, deskBed, PLAIN_ENVIRONMENT } from "../support/desk/desk-bed.ts";
 
 const BUSY_MS = 300_000;

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { linkSync, mkdirSync, symlinkSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { describe, it } from "vitest";
 import { type DeskBed, deskBed, jsonLines } from "../support/desk/desk-bed.ts";
 
 const BUSY_MS = 300_000;

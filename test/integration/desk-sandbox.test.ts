@@ -1,13 +1,9 @@
-import { spawnSync } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { expect, it } from "vitest";
+import { hasBubblewrap } from "../support/desk/bubblewrap.ts";
 import { deskBed } from "../support/desk/desk-bed.ts";
 
-const tried = spawnSync("bwrap", ["--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "true"], {
-  encoding: "utf8",
-});
-const isUsable = tried.status === 0;
-if (!isUsable) process.stderr.write(`the desk's sandbox is not tried: ${tried.stderr?.trim() ?? "no program bwrap"}\n`);
+const isUsable = hasBubblewrap();
 
 it("has a sandbox to try in CI", () => {
   expect(isUsable || process.env["CI"] !== "true").toBe(true);

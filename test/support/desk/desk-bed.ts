@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 /** The command of a clone. */
@@ -30,6 +31,8 @@ export interface DeskBed extends AsyncDisposable {
   records(half: "back" | "front"): readonly Record<string, unknown>[];
   /** Processes of the customer's side. */
   fronts(): readonly number[];
+  /** Kills the customer's side and waits for its end. */
+  endFronts(): Promise<void>;
 }
 
 type DeskEvent = Readonly<Record<string, unknown>> & { readonly type: string };
@@ -59,6 +62,10 @@ export function deskBed(files: Readonly<Record<string, string>> = {}): DeskBed {
     },
     records: (half) => journalRecords(path(`.desk/${half}/journal.jsonl`)),
     fronts: () => frontsOf(folder),
+    async endFronts() {
+      for (const pid of frontsOf(folder)) kill(pid);
+      while (frontsOf(folder).length > 0) await sleep(10);
+    },
     async [Symbol.asyncDispose]() {
       for (const pid of frontsOf(folder)) kill(pid);
       rmSync(folder, { recursive: true, force: true });
