@@ -20,6 +20,7 @@ import { type ThreadsIssuer, ThreadsVerifier } from "../../internal/threads/api/
 import { LOCAL_ISSUERS, makeLocalKeys, publicKeyPath } from "../../internal/threads/client/local-issuer.ts";
 import { announceServer } from "../../internal/threads/client/local-server.ts";
 import { PostLimiter } from "../../internal/threads/service/post-limiter.ts";
+import { Upkeep } from "../../internal/threads/service/upkeep.ts";
 import { ChangesFeed } from "../../internal/threads/store/changes-feed.ts";
 import type { DatabaseAddress } from "../../internal/threads/store/database.ts";
 import { DatabaseWatch } from "../../internal/threads/store/database-watch.ts";
@@ -142,8 +143,9 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
   const watch = new DatabaseWatch({ clock, logger, pool }, (answers) =>
     health.hinder("the database is away", !answers),
   );
+  const upkeep = new Upkeep({ clock, logger, store, changes });
   const worker = wakeWorker(command, { clock, logger, store, wakes: new PgWakes(pool), changes });
-  await runTasks(signal, [changes, watch, keys, holds, server, frame, ready, ...worker]);
+  await runTasks(signal, [changes, watch, keys, holds, server, frame, ready, upkeep, ...worker]);
 }
 
 function wakeWorker({ runtime, runtimeDir }: ServeConfig, deps: Omit<WakeWorkerDeps, "runtimes">): readonly Task[] {

@@ -62,6 +62,15 @@ export function printWake(out: Output, wake: Json): void {
   );
 }
 
+/** An escalation: who is to decide, then why. */
+export function printEscalation(out: Output, one: Json): void {
+  const state = asText(one["state"]);
+  const colour = state === "open" ? "red" : state === "acknowledged" ? "yellow" : "dim";
+  const facts = printable`${asText(one["severity"])}, ${asText(one["thread_id"])}, for ${asText(one["owner"])}`;
+  out.line(printable`${asText(one["escalation_id"])}  ${out.paint(colour, state)}  ${facts}`);
+  out.line(printable`    ${asText(one["reason"])}`);
+}
+
 export function printJson(out: Output, value: unknown): void {
   out.line(PrintableText.json(value));
 }

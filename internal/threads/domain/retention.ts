@@ -5,7 +5,6 @@ const DAY_MS = 86_400_000;
 /**
  * Messages created before this time are erased, wall clock, ms; undefined: none. Only closed threads are erased, and
  * only once they have been closed for as long.
- * @internal
  */
 export function eraseBefore(
   thread: { readonly status: ThreadStatus; readonly updatedAt: number },

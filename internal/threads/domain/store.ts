@@ -96,6 +96,11 @@ export interface Reads {
   auditEntries(query: { readonly afterSeq: number; readonly limit: number }): Promise<readonly t.AuditEntry[]>;
 }
 
+export interface WorkspaceThread {
+  readonly workspace: string;
+  readonly threadId: string;
+}
+
 export interface NewMessage extends Omit<t.Message, "seq" | "createdAt" | "erased"> {
   readonly idemKey?: string;
   readonly payloadHash?: string;
@@ -150,6 +155,10 @@ export interface Tx extends Reads {
   /** One open escalation per thread and cause: a second joins it. Answers with the one there is. */
   escalate(escalation: NewEscalation): Promise<{ readonly escalation: t.Escalation; readonly isNew: boolean }>;
   setEscalation(id: string, state: t.EscalationState): Promise<void>;
+  /** It is overdue and has another owner. */
+  raiseEscalation(id: string, owner: string): Promise<void>;
+  /** Erases texts and metadata of messages created before a time, at most `limit`; answers with how many. */
+  eraseMessages(threadId: string, beforeMs: number, limit: number): Promise<number>;
   /** To be called last. */
   audit(entry: Omit<t.AuditEntry, "seq" | "at">): Promise<void>;
   savePolicy(patch: t.Metadata): Promise<void>;
@@ -167,6 +176,10 @@ export interface Store {
   write<T>(workspace: string, work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Notes that an agent called: it is known, and its session lives. Bounded to one write a minute for each. */
   seen(caller: t.Caller): Promise<void>;
+  /** Open escalations of all workspaces that were not acknowledged in time. */
+  overdueEscalations(limit: number): Promise<readonly (WorkspaceThread & { readonly escalationId: string })[]>;
+  /** Closed threads of all workspaces with messages that are not erased, the oldest first. */
+  closedThreads(limit: number): Promise<readonly WorkspaceThread[]>;
   /** Tokens and sessions that no longer count: `workspace kind value`. */
   revoked(): Promise<ReadonlySet<string>>;
 }

@@ -151,6 +151,8 @@ export interface Escalation {
   readonly cause: string;
   readonly reason: string;
   readonly context: Metadata;
+  /** It went to the operators because no one acknowledged it in time. */
+  readonly overdue: boolean;
   readonly createdAt: number;
   readonly dueAt: number;
 }

@@ -13,7 +13,7 @@ const ALL = [
   one("person", { kind: "person" }),
   one("boss", { role: "orchestrator" }),
 ];
-const ACTIVE = { status: "active", byGuard: false } as const;
+const ACTIVE = { status: "active", byGuard: false, orchestrator: "" } as const;
 const message = (more: Partial<WakingMessage> = {}): WakingMessage => ({
   sender: "sender",
   urgency: "normal",
@@ -26,10 +26,16 @@ it.each([
   ["one for named agents", message({ to: ["directed"], recipients: ["directed"] }), ACTIVE, ["directed"]],
   ["one for a role", message({ toRole: ["fixer"], recipients: ["directed"] }), ACTIVE, ["directed"]],
   ["one for somebody else", message({ to: ["never"], recipients: ["never"] }), ACTIVE, []],
-  ["one in a resolved thread", message(), { status: "resolved", byGuard: false }, ["all", "boss"]],
-  ["one in a blocked thread", message(), { status: "blocked", byGuard: false }, ["boss"]],
-  ["one that the guard blocks", message(), { status: "blocked", byGuard: true }, []],
-  ["one in a closed thread", message(), { status: "closed", byGuard: false }, []],
+  ["one in a resolved thread", message(), { status: "resolved", byGuard: false, orchestrator: "" }, ["all", "boss"]],
+  [
+    "one in a blocked thread, while another one is the orchestrator",
+    message(),
+    { status: "blocked", byGuard: false, orchestrator: "all" },
+    [],
+  ],
+  ["one in a blocked thread", message(), { status: "blocked", byGuard: false, orchestrator: "" }, ["boss"]],
+  ["one that the guard blocks", message(), { status: "blocked", byGuard: true, orchestrator: "" }, []],
+  ["one in a closed thread", message(), { status: "closed", byGuard: false, orchestrator: "" }, []],
 ] as const)("%s wakes the right agents", (_, given, thread, wanted) => {
   expect(planWakes(given, thread, ALL).map((wake) => wake.agentId)).toEqual(wanted);
 });

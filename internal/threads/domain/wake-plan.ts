@@ -1,3 +1,4 @@
+import { classOf } from "./authority.ts";
 import type { MemberKind, ThreadStatus, Urgency, WakeSetting } from "./types.ts";
 
 /** A stored message, as far as it decides who is woken. */
@@ -25,16 +26,20 @@ export interface PlannedWake {
 
 const DELAY_MS = 500;
 
-/** The agents that a message wakes in a thread of this status; `byGuard`: the loop guard has blocked it. */
+/**
+ * The agents that a message wakes in a thread of this status; `byGuard`: the loop guard has blocked it. `orchestrator`:
+ * the workspace's, or empty.
+ */
 export function planWakes(
   message: WakingMessage,
-  thread: { readonly status: ThreadStatus; readonly byGuard: boolean },
+  thread: { readonly status: ThreadStatus; readonly byGuard: boolean; readonly orchestrator: string },
   candidates: readonly WakeCandidate[],
 ): readonly PlannedWake[] {
   if (message.urgency === "quiet" || thread.status === "closed" || thread.byGuard) return [];
+  const commands = (one: WakeCandidate) => classOf(one.role, one.agentId, thread.orchestrator) === "orchestrator";
   const delayMs = message.urgency === "normal" ? DELAY_MS : 0;
   return candidates
-    .filter((one) => isWoken(one, message) && (thread.status !== "blocked" || one.role === "orchestrator"))
+    .filter((one) => isWoken(one, message) && (thread.status !== "blocked" || commands(one)))
     .map(({ agentId }) => ({ agentId, urgency: message.urgency, delayMs }));
 }
 

@@ -1,4 +1,5 @@
 import { cut, openFindings } from "../domain/digest.ts";
+import { ownerOf, ownerWake } from "../domain/escalation.ts";
 import { newId } from "../domain/ids.ts";
 import type { Tx } from "../domain/store.ts";
 import type { Caller, Metadata, Participant, Severity, Thread } from "../domain/types.ts";
@@ -37,25 +38,25 @@ export async function escalateIn(
   { thread, participants }: { readonly thread: Thread; readonly participants: readonly Participant[] },
   { severity, cause, reason, owner }: Request,
 ) {
-  const policy = await tx.policy();
-  const whose = owner ?? (thread.owner || policy.orchestrator || ownerAmong(participants));
+  const { orchestrator, escalation_sla: dueInMs } = await tx.policy();
+  const whose = ownerOf({ named: owner, threadOwner: thread.owner, orchestrator, members: participants });
   const { escalation, isNew } = await tx.escalate({
     escalationId: newId("e"),
     threadId: thread.threadId,
     ...{ severity, cause, reason, owner: whose },
     context: await contextOf(tx, caller, thread, participants),
-    dueInMs: policy.escalation_sla,
+    dueInMs,
   });
   if (isNew) {
     const facts = { escalation_id: escalation.escalationId, severity, cause, owner: whose };
-    await say(tx, thread.threadId, "escalated", `escalated to ${whose}: ${reason}`, facts);
+    const isBlocked = thread.status === "blocked";
+    const wakes = ownerWake(whose, { by: caller.agent, isBlocked, orchestrator, members: participants });
+    const whom = wakes.map((one) => one.agentId);
+    for (const agent of whom) if (agent === orchestrator) await tx.join(thread.threadId, agent, "orchestrator");
+    await say(tx, thread.threadId, "escalated", `escalated to ${whose}: ${reason}`, facts, whom);
+    await tx.wantWakes(wakes, `escalation ${escalation.escalationId}`);
   }
   return escalation;
-}
-
-/** An orchestrator that takes part, else the operators. */
-function ownerAmong(participants: readonly Participant[]): string {
-  return participants.find((one) => one.role === "orchestrator")?.agentId ?? "operators";
 }
 
 /** At most 8 KiB: enough to decide without reading the thread. */

@@ -32,7 +32,7 @@ export async function postMessage(deps: ServiceDeps, caller: Caller, input: Post
     const after = rule === undefined ? opened.thread.status : "blocked";
     const planned = planWakes(
       stored.message,
-      { status: after, byGuard: rule !== undefined || byGuard(opened) },
+      { status: after, byGuard: rule !== undefined || byGuard(opened), orchestrator: opened.policy.orchestrator },
       stored.members,
     );
     await tx.wantWakes(planned, `message ${stored.message.messageId}`);

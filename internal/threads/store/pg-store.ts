@@ -57,6 +57,33 @@ export class PgStore implements Store {
     }
   }
 
+  async overdueEscalations(limit: number) {
+    const { rows } = await statements(this.#pool).query<{
+      workspace_id: string;
+      thread_id: string;
+      escalation_id: string;
+    }>(
+      `select workspace_id, thread_id, escalation_id from threads.escalation
+       where state = 'open' and not overdue and due_at <= clock_timestamp() order by due_at limit $1`,
+      [limit],
+    );
+    return rows.map((row) => ({
+      ...{ workspace: row.workspace_id, threadId: row.thread_id, escalationId: row.escalation_id },
+    }));
+  }
+
+  async closedThreads(limit: number) {
+    const { rows } = await statements(this.#pool).query<{ workspace_id: string; thread_id: string }>(
+      `select t.workspace_id, t.thread_id from threads.thread t
+       where t.status = 'closed' and exists (select from threads.message m
+         where m.workspace_id = t.workspace_id and m.thread_id = t.thread_id and m.erased_at is null
+           and m.created_at < t.updated_at)
+       order by t.updated_at limit $1`,
+      [limit],
+    );
+    return rows.map((row) => ({ workspace: row.workspace_id, threadId: row.thread_id }));
+  }
+
   async revoked(): Promise<ReadonlySet<string>> {
     const { rows } = await statements(this.#pool).query<{ workspace_id: string; kind: string; value: string }>(
       "select workspace_id, kind, value from threads.revoked where until > clock_timestamp()",

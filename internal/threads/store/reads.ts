@@ -195,6 +195,7 @@ export class PgReads implements Reads {
   }
 
   async waiting(agent: string): Promise<readonly WaitingThread[]> {
+    const { orchestrator } = await this.policy();
     const found = await this.all(
       `select t.thread_id, t.title, w.count, l.seq, l.sender, l.event_type, left(l.body, 200) as body
        from threads.participant p left join threads.agent a using (workspace_id, agent_id)
@@ -208,10 +209,10 @@ export class PgReads implements Reads {
        join threads.message l on l.workspace_id = p.workspace_id and l.thread_id = p.thread_id and l.seq = w.upto
        where p.workspace_id = $1 and p.agent_id = $2 and p.left_at is null and p.wake <> 'never'
          and coalesce(a.kind, 'agent') = 'agent' and t.status <> 'closed'
-         and (t.status <> 'blocked' or ${ROLE} = 'orchestrator')
+         and (t.status <> 'blocked' or (${ROLE} = 'orchestrator' and $3 in ('', p.agent_id)))
          and (t.paused_until is null or t.paused_until < clock_timestamp())
        order by l.created_at desc limit 100`,
-      agent,
+      ...[agent, orchestrator],
     );
     return found.map((row) => ({
       threadId: row["thread_id"] as string,

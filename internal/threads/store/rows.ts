@@ -128,6 +128,7 @@ export function escalationOf(row: Row): t.Escalation {
     cause: text(row, "cause"),
     reason: text(row, "reason"),
     context: row["context"] as t.Metadata,
+    overdue: row["overdue"] === true,
     createdAt: time(row, "created_at"),
     dueAt: time(row, "due_at"),
   };

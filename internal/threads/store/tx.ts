@@ -214,6 +214,24 @@ export class PgTx extends PgReads implements Tx {
     );
   }
 
+  async raiseEscalation(id: string, owner: string): Promise<void> {
+    await this.all(
+      "update threads.escalation set overdue = true, owner = $3 where workspace_id = $1 and escalation_id = $2",
+      ...[id, owner],
+    );
+  }
+
+  async eraseMessages(threadId: string, beforeMs: number, limit: number): Promise<number> {
+    const erased = await this.all(
+      `update threads.message set body = '', metadata = null, erased_at = clock_timestamp()
+       where workspace_id = $1 and thread_id = $2 and seq in (select m.seq from threads.message m
+         where m.workspace_id = $1 and m.thread_id = $2 and m.erased_at is null
+           and m.created_at < to_timestamp($3::float8 / 1000) order by m.seq limit $4) returning seq`,
+      ...[threadId, beforeMs, limit],
+    );
+    return erased.length;
+  }
+
   async audit(entry: Omit<t.AuditEntry, "seq" | "at">): Promise<void> {
     const head = await this.one(
       `insert into threads.workspace (workspace_id, audit_seq) values ($1, 1)
