@@ -9,6 +9,11 @@ import { eventually } from "../support/screens/tmux-sandbox.ts";
 import { McpCaller } from "../support/threads/mcp-caller.ts";
 import { ThreadsServer } from "../support/threads/threads-server.ts";
 
+/** An object of so many objects within each other. */
+function nested(depth: number): object {
+  return depth === 0 ? {} : { a: nested(depth - 1) };
+}
+
 interface Thread {
   readonly thread: { readonly thread_id: string; readonly version: number };
 }
@@ -85,10 +90,42 @@ describe.each([
     ],
     ["an unknown transition", "update_thread_status", { expected_version: 1, status: "active" }, "INVALID_TRANSITION"],
     ["a seq after the last", "ack_read", { seq: 7 }, "VALIDATION_ERROR"],
+    ["half of a character", "post_message", { text: "a\ud800b" }, "VALIDATION_ERROR"],
+    ["metadata that is nested nine deep", "post_message", { text: "x", metadata: nested(9) }, "VALIDATION_ERROR"],
+    [
+      "metadata of 16 KiB and more",
+      "post_message",
+      { text: "x", metadata: { a: "x".repeat(16_384) } },
+      "VALIDATION_ERROR",
+    ],
+    ["another role", "post_message", { text: "x", role: "operator" }, "CLAIM_MISMATCH"],
+    ["another session", "read_messages", { session_id: "s-other" }, "CLAIM_MISMATCH"],
+    ["an interrupt by a worker", "post_message", { text: "x", urgency: "interrupt" }, "INSUFFICIENT_AUTHORITY"],
     ["no message to answer", "post_message", { text: "x", in_reply_to: "m-none" }, "NOT_FOUND"],
   ])("F15: %s gets its own code, and nothing is stored", async (_name, tool, args, code) => {
     const thread_id = await newThread();
     expect(await reviewer.code(tool, { thread_id, ...args })).toBe(code);
+    expect(await reviewer.call("get_thread", { thread_id })).toMatchObject({ thread: { last_seq: 0, version: 1 } });
+  });
+
+  it.each([
+    ["a duplicate key", '"text":"a","text":"b"', 400],
+    ["__proto__", '"text":"a","metadata":{"__proto__":{"a":1}}', undefined],
+    ["no JSON", '"text":', 400],
+  ])("F15: %s in the body is refused as it was sent, and nothing is stored", async (_name, fields, status) => {
+    const thread_id = await newThread();
+    const params = `{"name":"post_message","arguments":{"thread_id":"${thread_id}",${fields}}}`;
+    const answer = await fetch(`${server.url}/v1/mcp`, {
+      method: "POST",
+      headers: {
+        ...{ "content-type": "application/json", accept: "application/json, text/event-stream" },
+        authorization: `Bearer ${server.token("town/reviewer", "reviewer")}`,
+      },
+      body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`,
+    });
+    const said = await answer.text();
+    if (status !== undefined) expect([answer.status, said]).toEqual([status, expect.stringContaining("-32700")]);
+    else expect(said).toMatch(/VALIDATION_ERROR|-32700/);
     expect(await reviewer.call("get_thread", { thread_id })).toMatchObject({ thread: { last_seq: 0, version: 1 } });
   });
 

@@ -1,20 +1,16 @@
 import { DomainError } from "../../../../internal/base/errors.ts";
-import { asObjects, asText, type Json } from "../../../../internal/base/json-fields.ts";
+import { asText } from "../../../../internal/base/json-fields.ts";
 import { printable } from "../../../../internal/base/printable-text.ts";
 import { parseStrictJson } from "../../../../internal/base/strict-json.ts";
 import { takeArguments } from "../../../../internal/cli/command/arguments.ts";
 import type { Given } from "../../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
-import { printJson, printWake } from "../../../../internal/threads/client/show.ts";
-import { type Call, threadIdOf, withThreads } from "../common/with-threads.ts";
+import { printJson } from "../../../../internal/threads/client/show.ts";
+import { untilWoken, WAKE_WAIT_MS } from "../common/until-woken.ts";
+import { threadIdOf, withThreads } from "../common/with-threads.ts";
 import type { POST_FLAGS } from "./post-flags.ts";
 
 const MAX_BYTES = 65_536;
-const WAIT_MS = 60_000;
-const LOOK_MS = 300;
-const NOT_YET = 5;
-const NO_PROOF = 7;
-const OPEN = ["PENDING", "CLAIMED", "QUEUED", "DEFERRED"];
 
 export async function runPost(
   { values, positionals }: Given<typeof POST_FLAGS>,
@@ -41,43 +37,9 @@ export async function runPost(
     return await untilWoken(call, context, {
       recipients,
       json: values.json === true,
-      forMs: values.timeout ?? WAIT_MS,
+      forMs: values.timeout ?? WAKE_WAIT_MS,
     });
   });
-}
-
-/** Follows the newest wake of each recipient to its receipt. */
-async function untilWoken(
-  call: Call,
-  { clock, out, signal }: CommandContext,
-  {
-    recipients,
-    json,
-    forMs,
-  }: { readonly recipients: readonly string[]; readonly json: boolean; readonly forMs: number },
-): Promise<number> {
-  const end = clock.monotonicMs() + forMs;
-  for (;;) {
-    const wakes = await newestOf(call, recipients);
-    const isOver = wakes.every((wake) => !OPEN.includes(asText(wake["state"])));
-    if (!isOver && clock.monotonicMs() < end) {
-      await clock.sleep(LOOK_MS, signal);
-      continue;
-    }
-    for (const wake of wakes) {
-      if (json) printJson(out, wake);
-      else printWake(out, wake);
-    }
-    if (wakes.some((wake) => ["UNKNOWN", "FAILED"].includes(asText(wake["state"])))) return NO_PROOF;
-    return isOver ? 0 : NOT_YET;
-  }
-}
-
-async function newestOf(call: Call, recipients: readonly string[]): Promise<readonly Json[]> {
-  const found = await Promise.all(
-    recipients.map(async (agent) => asObjects((await call("list_wakes", { agent_id: agent, limit: 1 }))["wakes"])[0]),
-  );
-  return found.filter((one) => one !== undefined);
 }
 
 async function standardInput({ stdin }: CommandContext): Promise<string> {

@@ -1,0 +1,13 @@
+import type { CommandFlags } from "../../../../internal/cli/command/command.ts";
+import { THREADS_FLAGS } from "../common/threads-flags.ts";
+
+export const ESCALATE_FLAGS = {
+  ...THREADS_FLAGS,
+  severity: {
+    type: "string",
+    value: "WORD",
+    help: "low, medium or high (medium)",
+    complete: ["low", "medium", "high"],
+  },
+  owner: { type: "string", value: "AGENT", help: "who is to decide" },
+} as const satisfies CommandFlags;

@@ -1,0 +1,9 @@
+import type { CommandFlags } from "../../../../internal/cli/command/command.ts";
+import { THREADS_FLAGS } from "../common/threads-flags.ts";
+
+export const PAUSE_FLAGS = {
+  ...THREADS_FLAGS,
+  agent: { type: "string", value: "AGENT", help: "only of this one" },
+  thread: { type: "string", value: "THREAD", help: "only for this one" },
+  for: { type: "duration", value: "TIME", help: "until then; default: until gt threads resume" },
+} as const satisfies CommandFlags;

@@ -1,0 +1,18 @@
+import type { Command } from "../../../../internal/cli/command/command.ts";
+import { THREADS_CODES } from "../common/threads-flags.ts";
+import { RESUME_FLAGS } from "./resume-flags.ts";
+
+/** `gt threads resume`: let wakes go on. */
+export const resume: Command<typeof RESUME_FLAGS> = {
+  name: "resume",
+  flags: RESUME_FLAGS,
+  help: {
+    usage: "",
+    summary: "let wakes go on",
+    text: `Ends a pause: what waits is woken.`,
+    notes: THREADS_CODES,
+    examples: ["gt threads resume --agent gastown/nux"],
+  },
+  completion: [],
+  run: async (given, context) => (await import("./run-resume.ts")).runResume(given, context),
+};
