@@ -25,8 +25,8 @@ export function ownerOf(facts: {
 }
 
 /**
- * The wake by which an escalation reaches its owner: an agent of the thread, or the workspace's orchestrator. In a thread
- * that is blocked only an orchestrator is woken.
+ * The wake by which an escalation reaches its owner: an agent of the thread, or the workspace's orchestrator. In a
+ * thread that is blocked only an orchestrator is woken.
  */
 export function ownerWake(
   owner: string,
@@ -45,7 +45,7 @@ export function ownerWake(
   return [{ agentId: owner, urgency: "urgent", delayMs: 0 }];
 }
 
-/** It goes to the operators, once: its owner has not acknowledged it in time. `now`: ms, of the same clock as `dueAt`. */
+/** It goes to the operators, once: no one has acknowledged it in time. `now`: ms, of the same clock as `dueAt`. */
 export function isOverdue(one: Pick<Escalation, "state" | "overdue" | "dueAt">, now: number): boolean {
   return one.state === "open" && !one.overdue && one.dueAt <= now;
 }
