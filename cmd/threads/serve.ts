@@ -16,6 +16,7 @@ import { TokenHolds } from "../../internal/threads/api/holds.ts";
 import { McpEndpoint } from "../../internal/threads/api/mcp-endpoint.ts";
 import { threadsRoutes } from "../../internal/threads/api/rpc.ts";
 import { threadsGate } from "../../internal/threads/api/threads-gate.ts";
+import { ThreadsMetrics } from "../../internal/threads/api/threads-metrics.ts";
 import { type ThreadsIssuer, ThreadsVerifier } from "../../internal/threads/api/verifier.ts";
 import { LOCAL_ISSUERS, makeLocalKeys, publicKeyPath } from "../../internal/threads/client/local-issuer.ts";
 import { announceServer } from "../../internal/threads/client/local-server.ts";
@@ -114,7 +115,12 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
   const holds = new TokenHolds({ clock, logger, verifier, store });
   const limiter = new PostLimiter(() => clock.monotonicMs());
   const service = { store, changes, limiter, clock };
-  const calls = new Calls({ service, holds, logger, monotonicMs: () => clock.monotonicMs() });
+  const wakes = new PgWakes(pool);
+  const counted = new ThreadsMetrics(frame.metrics.registry, {
+    hears: () => changes.hears,
+    open: () => wakes.counts(),
+  });
+  const calls = new Calls({ service, holds, logger, metrics: counted, monotonicMs: () => clock.monotonicMs() });
   const audit = auditLog === undefined && file.values === undefined ? undefined : tools.audit;
   const mcp = new McpEndpoint({ calls, holds, changes, logger, version });
   const { health, metrics } = frame;
@@ -144,7 +150,11 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
     health.hinder("the database is away", !answers),
   );
   const upkeep = new Upkeep({ clock, logger, store, changes });
-  const worker = wakeWorker(command, { clock, logger, store, wakes: new PgWakes(pool), changes });
+  const worker = wakeWorker(command, {
+    ...{ clock, logger, store, wakes, changes },
+    onEnded: (state) => counted.wakeEnded(state),
+    onBegun: (ms) => counted.nudgeBegan(ms),
+  });
   await runTasks(signal, [changes, watch, keys, holds, server, frame, ready, upkeep, ...worker]);
 }
 

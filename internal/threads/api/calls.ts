@@ -5,6 +5,7 @@ import type { Caller } from "../domain/types.ts";
 import type { ServiceDeps } from "../service/access.ts";
 import { checkFields, objectOf } from "./fields.ts";
 import type { TokenHolds } from "./holds.ts";
+import type { ThreadsMetrics } from "./threads-metrics.ts";
 import type { Tool } from "./tools.ts";
 import type { Proof } from "./verifier.ts";
 
@@ -12,6 +13,8 @@ export interface CallDeps {
   readonly service: ServiceDeps;
   readonly holds: TokenHolds;
   readonly logger: Logger;
+  /** Counts calls; default: no one does. */
+  readonly metrics?: Pick<ThreadsMetrics, "began">;
   /** Monotonic, ms. */
   readonly monotonicMs: () => number;
 }
@@ -45,16 +48,20 @@ export class Calls {
   /** @throws DomainError with a code of ours; also UNAUTHORIZED when the token ends while the call lasts */
   async run(tool: Tool, proof: Proof, correlationId: string, input: unknown, signal: AbortSignal): Promise<object> {
     const caller: Caller = { ...proof, correlationId };
+    const ended = this.#deps.metrics?.began(tool.name, input);
     try {
       this.#deps.holds.check(proof);
       const given = withoutIdentity(objectOf(input, ""), tool, caller);
       checkFields(given, tool.fields, tool.required, "");
-      const ended = new AbortController();
-      using _held = this.#deps.holds.hold(proof, (why) => ended.abort(why));
-      const all = AbortSignal.any([signal, ended.signal]);
+      const over = new AbortController();
+      using _held = this.#deps.holds.hold(proof, (why) => over.abort(why));
+      const all = AbortSignal.any([signal, over.signal]);
       if (tool.name !== "heartbeat_session") await this.#deps.service.store.seen(caller);
-      return await tool.run(this.#deps.service, caller, given as never, all);
+      const answer = await tool.run(this.#deps.service, caller, given as never, all);
+      ended?.(answer);
+      return answer;
     } catch (err) {
+      ended?.(err instanceof DomainError ? codeOf(err) : "internal");
       await this.#keep(err, tool, caller);
       throw err;
     }

@@ -46,8 +46,10 @@ export interface WakeStore {
   /** Gives a claim back, so that another process takes it at once. */
   release(claimed: ClaimedWake, by: string): Promise<void>;
   bound(claimed: ClaimedWake, perMinute: number): Promise<WakeBound>;
-  /** Commits what is about to be typed, before it is. False: another process has the wake. */
-  begin(claimed: ClaimedWake, by: string, intent: AttemptIntent): Promise<boolean>;
+  /** Commits what is about to be typed, before it is; the wake's age, ms. Undefined: another process has the wake. */
+  begin(claimed: ClaimedWake, by: string, intent: AttemptIntent): Promise<number | undefined>;
+  /** In all workspaces. */
+  counts(): Promise<{ readonly wakes: number; readonly escalations: number }>;
   /** The sidecar holds it. */
   queued(claimed: ClaimedWake, by: string, blockedBy: string): Promise<void>;
   /** Ends a claim. What came while the wake was open and waits still has a new wake then. */

@@ -75,14 +75,16 @@ export class PgWakes implements WakeStore {
     return row !== undefined && (row.own >= perMinute || row.all >= perMinute * 12) ? "rate" : undefined;
   }
 
-  async begin({ workspace, wake }: ClaimedWake, by: string, intent: AttemptIntent): Promise<boolean> {
+  async begin({ workspace, wake }: ClaimedWake, by: string, intent: AttemptIntent): Promise<number | undefined> {
     return await transaction(this.#pool, async (client) => {
-      const { rowCount } = await client.query(
+      const { rows: found } = await client.query<{ age: number }>(
         `update threads.wake set attempts = $4, lease_until = clock_timestamp() + ${LEASE}
-         where workspace_id = $1 and wake_id = $2 and lease_by = $3 and state = 'CLAIMED'`,
+         where workspace_id = $1 and wake_id = $2 and lease_by = $3 and state = 'CLAIMED'
+         returning extract(epoch from clock_timestamp() - created_at)::float8 * 1000 as age`,
         [workspace, wake.wakeId, by, intent.attempt],
       );
-      if (rowCount !== 1) return false;
+      const [begun] = found;
+      if (begun === undefined) return undefined;
       await client.query(
         `insert into threads.wake_attempt (workspace_id, wake_id, attempt, request_id, session_id, epoch, text, upto)
          values ($1, $2, $3, $4, $5, $6, $7, $8)`,
@@ -91,8 +93,16 @@ export class PgWakes implements WakeStore {
           JSON.stringify(intent.upto),
         ],
       );
-      return true;
+      return begun.age;
     });
+  }
+
+  async counts(): Promise<{ readonly wakes: number; readonly escalations: number }> {
+    const { rows: found } = await this.#db.query<{ wakes: number; escalations: number }>(
+      `select (select count(*)::int from threads.wake where state in ('PENDING', 'CLAIMED', 'QUEUED', 'DEFERRED')) as wakes,
+         (select count(*)::int from threads.escalation where state <> 'resolved') as escalations`,
+    );
+    return found[0] ?? { wakes: 0, escalations: 0 };
   }
 
   async queued({ workspace, wake }: ClaimedWake, by: string, blockedBy: string): Promise<void> {

@@ -79,7 +79,9 @@ export class WakeRun {
     const upto = Object.fromEntries(waiting.map((one) => [one.threadId, one.upto]));
     const text = pointerText(requestId, waiting);
     const intent = { attempt, requestId, sessionId, epoch: status.epoch, text, upto };
-    if (!(await wakes.begin(this.#claimed, this.#deps.by, intent))) return;
+    const ageMs = await wakes.begin(this.#claimed, this.#deps.by, intent);
+    if (ageMs === undefined) return;
+    if (attempt === 1) this.#deps.onBegun?.(ageMs);
     await this.#follow(runtime, intent, await this.#nudge(runtime, intent, quiet, signal), signal);
   }
 

@@ -12,6 +12,8 @@ export interface WakeWorkerDeps {
   readonly wakes: WakeStore;
   readonly changes: Changes;
   readonly runtimes: Runtimes;
-  /** Hears of each end of a wake: its state, and ms from when it was due to when the nudge began. */
+  /** Hears of each end of work on a wake: its state. */
   readonly onEnded?: (state: string) => void;
+  /** Hears of each first nudge: ms from the commit that wanted it. */
+  readonly onBegun?: (ms: number) => void;
 }

@@ -7,6 +7,7 @@ import { ownProgram } from "../programs.ts";
 import { eventually } from "../screens/tmux-sandbox.ts";
 
 const THERE_MS = 90_000;
+const MAX_SAID = 100_000;
 
 interface Place {
   /** Where it keeps its state and its agent's log. */
@@ -21,6 +22,8 @@ export class DemoSidecar implements AsyncDisposable {
   readonly #command: readonly string[];
   readonly #env: Readonly<Record<string, string>>;
   #child: ChildProcess | undefined;
+  #said = "";
+  #killed = 0;
 
   private constructor(address: string, { dir, env }: Place, turnMs: number, flags: readonly string[]) {
     const name = address.replaceAll("/", "-");
@@ -44,13 +47,34 @@ export class DemoSidecar implements AsyncDisposable {
   }
 
   async begin(): Promise<void> {
-    this.#child = spawn(process.execPath, this.#command, { env: { ...this.#env }, stdio: "ignore" });
+    const child = spawn(process.execPath, this.#command, {
+      env: { ...this.#env },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      this.#said = (this.#said + text).slice(-MAX_SAID);
+    });
+    this.#child = child;
     const isThere = async () => (await gt(["status", this.address], this.#env)).code === 0;
     await eventually("the sidecar is there", isThere, THERE_MS);
   }
 
   get pid(): number {
     return this.#child?.pid ?? 0;
+  }
+
+  /** Kills its serving half, which is started again by itself. False: it has not come back since the last time. */
+  killServing(): boolean {
+    const line = this.#said.split("\n").findLast((text) => text.includes('"msg":"serving"') && text.endsWith("}"));
+    const { pid = 0 } = JSON.parse(line ?? "{}") as { pid?: number };
+    if (pid === 0 || pid === this.#killed) return false;
+    this.#killed = pid;
+    try {
+      process.kill(pid, "SIGKILL");
+      return true;
+    } catch {
+      return false; // it has ended by itself
+    }
   }
 
   /** What its agent was given, in order. */

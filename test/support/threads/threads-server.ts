@@ -20,7 +20,7 @@ export class ThreadsServer implements AsyncDisposable {
   #child: ChildProcess | undefined;
   #said = "";
 
-  private constructor(dir: string, flags: readonly string[], isGuest: boolean) {
+  private constructor(dir: string, flags: readonly string[], isGuest: boolean, env = {}) {
     this.dir = dir;
     this.#flags = flags;
     this.#isGuest = isGuest;
@@ -28,6 +28,7 @@ export class ThreadsServer implements AsyncDisposable {
     this.env = {
       ...{ PATH: process.env["PATH"] ?? "", HOME: dir, USER: "tester", XDG_RUNTIME_DIR: run },
       ...{ GT_THREADS_STATE_DIR: join(dir, "state"), LANG: "C.UTF-8", NO_COLOR: "1" },
+      ...env,
     };
   }
 
@@ -43,8 +44,8 @@ export class ThreadsServer implements AsyncDisposable {
   }
 
   /** A second one with the folder, keys and flags of this one, which have a database that both can use. */
-  async beside(): Promise<ThreadsServer> {
-    const server = new ThreadsServer(this.dir, this.#flags, true);
+  async beside(env: Readonly<Record<string, string>> = {}, flags = this.#flags): Promise<ThreadsServer> {
+    const server = new ThreadsServer(this.dir, flags, true, env);
     await server.begin();
     return server;
   }

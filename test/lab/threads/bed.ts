@@ -1,0 +1,76 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { ThreadsClient } from "../../../internal/threads/client/threads-client.ts";
+import type { Random } from "../../fuzz/random.ts";
+import { runProgramOf } from "../../support/threads/run-threads.ts";
+import { TestDatabase } from "../../support/threads/test-database.ts";
+import { ThreadsServer } from "../../support/threads/threads-server.ts";
+
+/** Policy under which neither guard nor limit is in the way of a load. */
+const FREE = {
+  ...{ turns: 1_000_000, repeats: 1_000_000, hops: 1_000_000, runaway_per_hour: 1_000_000 },
+  ...{ posts_per_minute: 1_000_000, wakes_per_minute: 10_000 },
+};
+
+const CALL_MS = 20_000;
+
+/** Two servers on one PostgreSQL, each of which can be killed at any instant. */
+export class TwoServers implements AsyncDisposable {
+  readonly database: TestDatabase;
+  readonly servers: readonly [ThreadsServer, ThreadsServer];
+  readonly #clients = new Map<string, ThreadsClient>();
+  /** In the middle of being killed and started again. */
+  readonly #away = new Map<ThreadsServer, Promise<void>>();
+
+  private constructor(database: TestDatabase, servers: readonly [ThreadsServer, ThreadsServer]) {
+    this.database = database;
+    this.servers = servers;
+  }
+
+  /** `runtime`: see `threads serve --runtime`. */
+  static async start(runtime: "local" | "none", postgres = "system"): Promise<TwoServers> {
+    const database = await TestDatabase.start(postgres);
+    const migrated = await runProgramOf("threads", ["migrate", "--database-url", database.url()]);
+    if (migrated.code !== 0) throw new Error(`threads migrate: ${migrated.stderr}`);
+    const one = await ThreadsServer.start("--database-url", database.url(), "--runtime", runtime);
+    const bed = new TwoServers(database, [one, await one.beside()]);
+    await bed.call(0, "person", "set_policy", { policy: FREE }, "operator");
+    return bed;
+  }
+
+  /** A call at one of the servers, wherever it is by now. @throws as `ThreadsClient.call` */
+  async call(at: number, agent: string, name: string, input: object, role = "worker"): Promise<JsonObject> {
+    const server = this.servers[at % 2] as ThreadsServer;
+    const key = `${server.url} ${agent}`;
+    const client = this.#clients.get(key) ?? server.client(agent, role);
+    this.#clients.set(key, client);
+    return await client.call(name, input, AbortSignal.timeout(CALL_MS));
+  }
+
+  /** A thread with these agents; answers with its id. */
+  async newThread(title: string, agents: readonly string[]): Promise<string> {
+    const participants = agents.map((agent_id) => ({ agent_id }));
+    const made = await this.call(0, "lead", "create_thread", { title, participants }, "orchestrator");
+    return (made["thread"] as unknown as { thread_id: string }).thread_id;
+  }
+
+  /** Kills a server or the database at random, and starts it again; answers with what it was. */
+  async killOne(random: Random): Promise<"server" | "postgres"> {
+    if (random(3) === 0) {
+      this.database.crash();
+      return "postgres";
+    }
+    const server = this.servers[random(2)] as ThreadsServer;
+    await this.#away.get(server);
+    const back = server.end("SIGKILL").then(() => server.begin());
+    this.#away.set(server, back);
+    await back;
+    return "server";
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#away.values());
+    for (const client of this.#clients.values()) client[Symbol.dispose]();
+    for (const server of this.servers.toReversed()) await server[Symbol.asyncDispose]();
+    await this.database[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Random } from "../../fuzz/random.ts";
+import { eventually } from "../../support/screens/tmux-sandbox.ts";
+import { DemoSidecar } from "../../support/threads/demo-sidecar.ts";
+import { TwoServers } from "./bed.ts";
+
+/** What a lease, a restart and a turn of an agent take at most, on a busy machine. */
+const SETTLED_MS = 240_000;
+
+export interface WakeFigures {
+  messages: number;
+  wakes: number;
+  readonly kills: { server: number; postgres: number; serving: number };
+  /** Texts that agents took. */
+  typed: number;
+  /** Said to be UNKNOWN: nothing is claimed of these. */
+  unknown: number;
+  /** Messages that no text named which an agent took, and which are not UNKNOWN. */
+  lost: number;
+  /** Texts of one attempt that an agent took more than once. */
+  doubled: number;
+  /** Said to be submitted and not taken, or to be taken back and taken. */
+  false: number;
+  /** From commit to the nudge's beginning, where nothing was in the way, ms. */
+  readonly dispatchMs: number[];
+}
+
+export interface WakeOptions {
+  readonly seconds: number;
+  readonly agents: number;
+  readonly random: Random;
+  /** Between two kills, ms, at most; 0: nothing is killed. */
+  readonly pauseMs: number;
+  /** Between two messages, ms, at most. */
+  readonly everyMs: number;
+}
+
+interface Attempt {
+  readonly agent: string;
+  readonly state: string;
+  readonly request: string;
+  readonly outcome: string | null;
+  readonly upto: Readonly<Record<string, number>>;
+}
+
+/** Messages to idle agents, while servers, serving halves and PostgreSQL are killed; judged by what the agents took. */
+export async function wakeWhileKilling(options: WakeOptions): Promise<WakeFigures> {
+  const { random, seconds, pauseMs, everyMs } = options;
+  await using bed = await TwoServers.start("local");
+  await using stack = new AsyncDisposableStack();
+  const agents: DemoSidecar[] = [];
+  const threads = new Map<string, string>();
+  for (let at = 0; at < options.agents; at++) {
+    const agent = stack.use(await DemoSidecar.start(`town/agent-${at}`, bed.servers[0], 150));
+    agents.push(agent);
+    threads.set(agent.address, await bed.newThread(`work of ${at}`, [agent.address]));
+  }
+  const figures: WakeFigures = {
+    ...{ messages: 0, wakes: 0, kills: { server: 0, postgres: 0, serving: 0 }, typed: 0, unknown: 0 },
+    ...{ lost: 0, doubled: 0, false: 0, dispatchMs: [] },
+  };
+  const end = performance.now() + seconds * 1000;
+  const post = async () => {
+    while (performance.now() < end) {
+      const thread_id = threads.get((agents[random(agents.length)] as DemoSidecar).address);
+      const key = `m-${figures.messages++}`;
+      const message = { thread_id, text: `message ${key}`, idempotency_key: key };
+      for (let attempt = 0; ; attempt++) {
+        const isSaid = await bed.call(attempt, "lead", "post_message", message, "orchestrator").then(
+          () => true,
+          () => false,
+        );
+        if (isSaid) break;
+        await sleep(50);
+      }
+      await sleep(random(everyMs));
+    }
+  };
+  const kill = async () => {
+    while (pauseMs > 0 && performance.now() < end) {
+      await sleep(random(pauseMs));
+      if (random(2) === 0) {
+        const isKilled = (agents[random(agents.length)] as DemoSidecar).killServing();
+        if (isKilled) figures.kills.serving += 1;
+      } else figures.kills[await bed.killOne(random)] += 1;
+    }
+  };
+  await Promise.all([post(), kill()]);
+  // What killed servers had is claimed at once, as after its lease; also what others still work on.
+  const endLeases = () =>
+    bed.database.query("update threads.wake set lease_until = now() where lease_until is not null");
+  await eventually(
+    "the leases are over",
+    () =>
+      endLeases().then(
+        () => true,
+        () => false,
+      ),
+    SETTLED_MS,
+  );
+  await eventually("every wake has ended", () => isSettled(bed).catch(() => false), SETTLED_MS);
+  await judge(bed, agents, threads, figures);
+  return figures;
+}
+
+/** Nothing is open, and nothing waits that a wake would come for. */
+async function isSettled(bed: TwoServers): Promise<boolean> {
+  const [row] = await bed.database.query<{ open: number; waiting: number }>(
+    `select (select count(*)::int from threads.wake where state in ('PENDING', 'CLAIMED', 'QUEUED', 'DEFERRED')) as open,
+       (select count(*)::int from threads.participant p join threads.thread t using (workspace_id, thread_id)
+         where p.agent_id like 'town/agent-%' and greatest(p.read_seq, p.offered_seq) < t.last_seq) as waiting`,
+  );
+  return row !== undefined && row.open === 0 && row.waiting === 0;
+}
+
+async function judge(
+  bed: TwoServers,
+  agents: readonly DemoSidecar[],
+  threads: ReadonlyMap<string, string>,
+  figures: WakeFigures,
+): Promise<void> {
+  const attempts = await bed.database.query<Attempt>(
+    `select w.agent_id as agent, w.state, a.request_id as request, a.outcome, a.upto
+     from threads.wake_attempt a join threads.wake w using (workspace_id, wake_id) order by a.begun_at`,
+  );
+  for (const agent of agents) {
+    const taken = agent.taken;
+    figures.typed += taken.length;
+    const own = attempts.filter((one) => one.agent === agent.address);
+    const thread = threads.get(agent.address) ?? "";
+    let named = 0;
+    for (const { request, outcome, upto } of own) {
+      const times = taken.filter((text) => text.startsWith(`[threads ${request}]`)).length;
+      if (times > 1) figures.doubled += times - 1;
+      const isDoubt = outcome === "unknown" || outcome === "stranded";
+      if (isDoubt) figures.unknown += 1;
+      if (outcome === "submitted" && times === 0) figures.false += 1;
+      if (outcome === "cancelled" && times > 0) figures.false += 1;
+      if (times > 0 || isDoubt) named = Math.max(named, upto[thread] ?? 0);
+    }
+    const [row] = await bed.database.query<{ last: number }>(
+      "select coalesce(max(seq), 0)::int as last from threads.message where thread_id = $1 and sender = 'lead'",
+      [thread],
+    );
+    figures.lost += Math.max(0, (row?.last ?? 0) - named);
+  }
+  const wakes = await bed.database.query<{ ms: number }>(
+    `select extract(epoch from a.begun_at - w.created_at) * 1000 as ms from threads.wake w
+     join threads.wake_attempt a using (workspace_id, wake_id) where a.attempt = 1 and w.reason like 'message %'`,
+  );
+  figures.wakes = (await bed.database.query("select from threads.wake")).length;
+  figures.dispatchMs.push(...wakes.map((row) => Number(row.ms)).sort((a, b) => a - b));
+}

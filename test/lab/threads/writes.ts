@@ -1,0 +1,127 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Random } from "../../fuzz/random.ts";
+import { eventually } from "../../support/screens/tmux-sandbox.ts";
+import { TwoServers } from "./bed.ts";
+
+const WRITERS = 32;
+const THREADS = 100;
+const PARTICIPANTS = 20;
+/** How long a database may take to come back after its last kill. */
+const BACK_MS = 120_000;
+
+export interface WriteFigures {
+  acknowledged: number;
+  /** Answered as stored before: the first answer was lost. */
+  duplicates: number;
+  /** Answers that came to nothing, and were asked for again with the same key. */
+  retries: number;
+  readonly kills: { server: number; postgres: number };
+  /** Acknowledged and not there, or elsewhere than said. */
+  lost: number;
+  /** Stored twice with one key. */
+  doubled: number;
+  /** Threads whose numbers do not go from 1 to the last one. */
+  gaps: number;
+  /** Both chains of hashes are whole. */
+  verified: boolean;
+}
+
+export interface WriteOptions {
+  readonly seconds: number;
+  readonly random: Random;
+  /** Between two kills, ms, at most. */
+  readonly pauseMs: number;
+  readonly threads?: number;
+}
+
+interface Acknowledged {
+  readonly thread: string;
+  readonly id: string;
+  readonly seq: number;
+}
+
+/** 32 writers in 100 threads of 20 agents, while two servers and their PostgreSQL are killed at random. */
+export async function writeWhileKilling(options: WriteOptions): Promise<WriteFigures> {
+  const { random, seconds, pauseMs, threads: count = THREADS } = options;
+  await using bed = await TwoServers.start("none");
+  const agents = Array.from({ length: PARTICIPANTS }, (_, at) => `town/agent-${at}`);
+  const threads: string[] = [];
+  for (let at = 0; at < count; at++) threads.push(await bed.newThread(`thread ${at}`, agents));
+  const acknowledged = new Map<string, Acknowledged>();
+  const figures: WriteFigures = {
+    ...{ acknowledged: 0, duplicates: 0, retries: 0, kills: { server: 0, postgres: 0 } },
+    ...{ lost: 0, doubled: 0, gaps: 0, verified: false },
+  };
+  const end = performance.now() + seconds * 1000;
+  const write = async (writer: number) => {
+    for (let turn = 0; performance.now() < end; turn++) {
+      const thread = threads[random(threads.length)] as string;
+      const agent = agents[random(agents.length)] as string;
+      const key = `${writer}-${turn}`;
+      const answer = await insist(
+        bed,
+        agent,
+        { thread_id: thread, text: `said ${key}`, idempotency_key: key },
+        figures,
+      );
+      if (answer["duplicate"] === true) figures.duplicates += 1;
+      const id = answer["message_id"] as string;
+      acknowledged.set(`${agent} ${thread} ${key}`, { thread, id, seq: Number(answer["seq"]) });
+    }
+  };
+  const kill = async () => {
+    while (performance.now() < end) {
+      await sleep(random(pauseMs));
+      figures.kills[await bed.killOne(random)] += 1;
+    }
+  };
+  await Promise.all([kill(), ...Array.from({ length: WRITERS }, (_, writer) => write(writer))]);
+  figures.acknowledged = acknowledged.size;
+  await judge(bed, acknowledged, figures);
+  return figures;
+}
+
+/** Posts until it is acknowledged, at one server and the other, always with the same key. */
+async function insist(bed: TwoServers, agent: string, post: object, figures: WriteFigures) {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await bed.call(attempt, agent, "post_message", post);
+    } catch (err) {
+      const { kind, message } = err as { readonly kind?: string; readonly message: string };
+      const isAway = kind === "unavailable" || kind === "deadline" || /timeout|abort/i.test(message);
+      if (!isAway || attempt > 2000) throw err;
+      figures.retries += 1;
+      await sleep(50);
+    }
+  }
+}
+
+async function judge(bed: TwoServers, said: ReadonlyMap<string, Acknowledged>, figures: WriteFigures): Promise<void> {
+  const isBack = () =>
+    bed.database.query("select 1").then(
+      () => true,
+      () => false,
+    );
+  await eventually("the database is back", isBack, BACK_MS);
+  const rows = await bed.database.query<{ key: string; thread: string; id: string; seq: number }>(
+    `select sender || ' ' || thread_id || ' ' || idem_key as key, thread_id as thread, message_id as id, seq::int as seq
+     from threads.message where idem_key is not null`,
+  );
+  const stored = new Map(rows.map((row) => [row.key, row]));
+  figures.doubled = rows.length - stored.size;
+  for (const [key, { thread, id, seq }] of said) {
+    const row = stored.get(key);
+    if (row?.thread !== thread || row.id !== id || row.seq !== seq) figures.lost += 1;
+  }
+  const gaps = await bed.database.query(
+    `select t.thread_id from threads.thread t left join threads.message m using (workspace_id, thread_id)
+     group by t.workspace_id, t.thread_id, t.last_seq
+     having count(m.seq) <> t.last_seq or coalesce(max(m.seq), 0) <> t.last_seq or coalesce(min(m.seq), 1) <> 1`,
+  );
+  figures.gaps = gaps.length;
+  const verified = async () => {
+    figures.verified = (await bed.call(0, "auditor", "verify_audit", {}, "auditor"))["ok"] === true;
+    return true;
+  };
+  await eventually("the chains are checked", () => verified().catch(() => false), BACK_MS);
+}
