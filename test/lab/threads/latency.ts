@@ -1,4 +1,4 @@
-import { TwoServers } from "./bed.ts";
+import { TwoServers } from "./two-servers.ts";
 
 export interface Latency {
   /** From the call of a post to the answer of who waits at the same server, ms, in order. */

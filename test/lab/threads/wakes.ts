@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "../../fuzz/random.ts";
 import { eventually } from "../../support/screens/tmux-sandbox.ts";
 import { DemoSidecar } from "../../support/threads/demo-sidecar.ts";
-import { TwoServers } from "./bed.ts";
+import { TwoServers } from "./two-servers.ts";
 
 /** What a lease, a restart and a turn of an agent take at most, on a busy machine. */
 const SETTLED_MS = 240_000;

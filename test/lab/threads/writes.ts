@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "../../fuzz/random.ts";
 import { eventually } from "../../support/screens/tmux-sandbox.ts";
-import { TwoServers } from "./bed.ts";
+import { TwoServers } from "./two-servers.ts";
 
 const WRITERS = 32;
 const THREADS = 100;
