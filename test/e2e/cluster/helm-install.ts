@@ -15,6 +15,7 @@ import { CHART, Helm } from "../../support/cluster/helm.ts";
 import { requireCluster, shared } from "../../support/cluster/shared-cluster.ts";
 import { until } from "../../support/sidecar/sidecar.ts";
 import { TcpRelay } from "../../support/sidecar/tcp-relay.ts";
+import { adoption, REPLICA_SETS } from "./adoption.ts";
 import { examples } from "./examples.ts";
 
 const LIMIT_MS = 600_000;
@@ -52,6 +53,7 @@ describe("the chart, installed on a real cluster and used from outside", () => {
         agents: { demo, apart: { ...demo, isolation: "containers" } },
         service: { port: PORT },
         sessions: { retention: "5s" },
+        namespaces: [{ name: AGENTS, project: "default", create: true, adoptAccounts: [REPLICA_SETS] }],
         clients: { readers: [{ kind: "User", name: "ann" }] },
       }),
     );
@@ -107,14 +109,6 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     const who = { issuer: "admin", subject: "admin", audience: "bridge", projectId: "default" };
     return createClient({ target: `127.0.0.1:${port}`, mtls, jwt: { privateKeyPath: file("jwt.key"), ...who } });
   };
-  const statusOf = async (session: string): Promise<string | undefined> => {
-    const { stdout } = await run("agents", "--json");
-    const all = JSON.parse(stdout || "[]") as readonly { readonly session_id: string; readonly status: string }[];
-    return all.find(({ session_id }) => session_id === session)?.status;
-  };
-  const untilRunning = (session: string) =>
-    until(`session ${session} running`, 60_000, async () => (await statusOf(session)) === "running" || undefined);
-
   it("installs, and gives the first client what it needs", { timeout: LIMIT_MS }, async (context) => {
     const found = await here(context);
     const wait = ["--wait", "--timeout", "180s"];
@@ -144,8 +138,7 @@ describe("the chart, installed on a real cluster and used from outside", () => {
       await writeFile(bead, JSON.stringify([{ id: "gt-1" }]));
       const session = `first-${provider}`;
       const started = await run("start", provider, "/workspace/shop", "--session", session, "--bead", "gt-1");
-      expect(started).toMatchObject({ code: 0 });
-      await untilRunning(session);
+      expect(started).toMatchObject({ code: 0, stdout: expect.stringContaining(", running\n") });
       expect(JSON.parse(await readFile(bead, "utf8"))[0].metadata).toEqual({
         ...{ backend: "k8s", sidecar_host: expect.stringMatching(/^[\d.:a-f]+$/), sidecar_port: "9090" },
         ...{ sidecar_session: session, bridge_server: environment()["GT_SERVER"] },
@@ -212,6 +205,8 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     await set(rules);
     expect(needed).toEqual(["list pods", "get pods/portforward", "create pods/portforward"]);
   });
+
+  adoption({ here, run, namespace: AGENTS, image: () => shared()?.image ?? "" });
 
   if (isFull) examples({ here, clientDir: () => join(dir, "admin"), port: () => forward?.port ?? 0 });
 

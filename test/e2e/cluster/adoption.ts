@@ -1,0 +1,65 @@
+import { readFile } from "node:fs/promises";
+import { expect, it, type TestContext } from "vitest";
+import type { Transcript } from "../../support/bridge/gt-transcript.ts";
+import type { TestCluster } from "../../support/cluster/cluster.ts";
+import { until } from "../../support/sidecar/sidecar.ts";
+
+const LIMIT_MS = 240_000;
+const MANIFEST = new URL("../../../deploy/k8s/adopted-deployment.yaml", import.meta.url);
+
+/** Who creates the pods of a Deployment. */
+export const REPLICA_SETS = "system:serviceaccount:kube-system:replicaset-controller";
+
+/** Where the installed chart is reached. */
+interface Installed {
+  here(context: TestContext): Promise<TestCluster>;
+  /** `gt` with what leads to the controllers. */
+  run(...args: readonly string[]): Promise<Transcript>;
+  readonly namespace: string;
+  /** Of a sidecar with the demo agent, in the node. */
+  image(): string;
+}
+
+/** Tests that the Deployment of `deploy/k8s` is adopted as it is printed, and what a session says whose pod hangs. */
+export function adoption({ here, run, namespace, image }: Installed): void {
+  const manifest = async () =>
+    (await readFile(MANIFEST, "utf8")).replace("image: gt-sidecar:0.1.0", `image: ${image()}`);
+  const sessionOf = async (id: string) => {
+    const all = JSON.parse((await run("agents", "--json")).stdout || "[]") as readonly Record<string, string>[];
+    return all.find(({ session_id }) => session_id === id);
+  };
+
+  it("adopts the Deployment of deploy/k8s as printed", { timeout: LIMIT_MS }, async (context) => {
+    const cluster = await here(context);
+    await cluster.kubectl(["-n", namespace, "apply", "-f", "-"], await manifest());
+    await until("the session", 60_000, async () => await sessionOf("example"));
+    expect(await run("wait", "example", "--for", "idle", "--timeout", "120s")).toMatchObject({ code: 0 });
+    expect(await run("nudge", "example", "hello")).toMatchObject({ code: 0 });
+    expect(await sessionOf("example")).toMatchObject({ agent: "example/polecats/example", provider: "demo" });
+    await cluster.kubectl(["-n", namespace, "delete", "deployment", "agent-example", "--wait=true"]);
+    await until("it is gone", 90_000, async () => ((await sessionOf("example")) === undefined ? true : undefined));
+  });
+
+  it.for([
+    ["has no label gastown.io/agent", /^ +gastown\.io\/agent: .*\n/gm, "", /its pod has no label gastown\.io\/agent/],
+    [
+      "mounts another Secret",
+      /gastown-session-example$/m,
+      "gastown-session-other",
+      /gastown-session-other.*is in gastown-session-example/,
+    ],
+  ] as const)("says why its pod hangs that %s", { timeout: LIMIT_MS }, async ([, label, change, why], context) => {
+    const cluster = await here(context);
+    await cluster.kubectl(["-n", namespace, "apply", "-f", "-"], (await manifest()).replace(label, change));
+    const failed = async () => {
+      const session = await sessionOf("example");
+      return session?.["status"] === "failed" ? session : undefined;
+    };
+    expect(await until("its reason", 90_000, failed)).toMatchObject({
+      reason: "FailedMount",
+      error: expect.stringMatching(why),
+    });
+    await cluster.kubectl(["-n", namespace, "delete", "deployment", "agent-example", "--wait=true"]);
+    await until("it is gone", 90_000, async () => ((await sessionOf("example")) === undefined ? true : undefined));
+  });
+}
