@@ -84,6 +84,7 @@ export function typedLines(
     isClosed = true;
     wake();
   });
+  terminal.on("error", () => terminal.close()); // a terminal that is gone is the end of the input
   terminal.on("SIGINT", () => {
     if (onInterrupt()) return;
     if (terminal.line === "") terminal.close();

@@ -1,6 +1,9 @@
+import { asText, objectAt, objectOf } from "../../internal/base/json-fields.ts";
 import { printable } from "../../internal/base/printable-text.ts";
 import { SecretClient } from "../../internal/controller/certificates/secret-client.ts";
 import { setUp } from "../../internal/controller/certificates/set-up.ts";
+import type { KubeApi } from "../../internal/kube/kube-api.ts";
+import { isFault } from "../../internal/kube/kube-errors.ts";
 import type { ClusterOptions } from "./config.ts";
 import type { CommandContext } from "./context.ts";
 import { chartNames } from "./names.ts";
@@ -22,7 +25,9 @@ export async function initCa(context: CommandContext, command: InitOptions): Pro
   const { namespace, release, client } = command;
   const names = chartNames(release, client);
   await using cluster = await openCluster(command, { clock, logger });
-  const wish = { trustDomain: settings.trustDomain, ca: settings.ca, namespace, client, ...names };
+  const clientOwner = await ownerIn(cluster.api, namespace, names.clientSecret, signal);
+  const who = { trustDomain: settings.trustDomain, ca: settings.ca, namespace, client, ...names };
+  const wish = { ...who, ...(clientOwner && { clientOwner }) };
   const report = await setUp({ secrets: new SecretClient(cluster.api), clock }, wish, signal);
   const line = (step: string, name: string, what: string) => out.line(printable`${step.padEnd(8)}${name}  ${what}`);
   line(report.ca, `${settings.ca.namespace}/${settings.ca.secret}`, `the CA of ${settings.trustDomain}`);
@@ -32,6 +37,21 @@ export async function initCa(context: CommandContext, command: InitOptions): Pro
   const audience = auth?.jwt_audience ?? DEFAULT_AUDIENCE;
   for (const step of nextSteps(command, names.clientSecret, { project, audience })) out.line(printable`${step}`);
   return 0;
+}
+
+/**
+ * The chart's ConfigMap of the client's name, which Helm deletes when the client has another name; undefined: there is
+ * none, because the chart is not used.
+ */
+async function ownerIn(api: KubeApi, namespace: string, name: string, signal: AbortSignal) {
+  try {
+    const path = `/api/v1/namespaces/${namespace}/configmaps/${name}`;
+    const found = objectOf(await api.call({ method: "GET", path }, signal));
+    return { kind: "ConfigMap", name, uid: asText(objectAt(found, "metadata")["uid"]) } as const;
+  } catch (err) {
+    if (!isFault(err, "not-found")) throw err;
+    return undefined;
+  }
 }
 
 function nextSteps(

@@ -80,6 +80,7 @@ function ending(child: ReturnType<typeof spawn>): Promise<Ending> {
 function collect(stream: NodeJS.ReadableStream | null, maxBytes: number, tooMuch: () => void): () => string {
   const chunks: Buffer[] = [];
   let size = 0;
+  stream?.on("error", () => {}); // its exit tells
   stream?.on("data", (chunk: Buffer) => {
     size += chunk.length;
     if (size > maxBytes) tooMuch();

@@ -15,6 +15,7 @@ import { CHART, configIn, Helm, manifestsOf } from "../support/cluster/helm.ts";
 import { plainPod } from "../support/cluster/plain-pod.ts";
 import { rulesOf } from "../support/cluster/rules-of.ts";
 import { until } from "../support/sidecar/sidecar.ts";
+import { chartLeftovers } from "./chart-leftovers.ts";
 import { chartUpgrades } from "./chart-upgrades.ts";
 
 const LIMIT_MS = 300_000;
@@ -288,6 +289,7 @@ describe("the chart on a real API server", () => {
 
   const upgraded = { here, helm: () => helm, dir: () => dir, values };
   chartUpgrades(upgraded, (namespace) => create(namespace, sessionPod("kept", "demo"), as(CONTROLLER)));
+  chartLeftovers(upgraded);
 
   it("goes without a trace of its own; the CA, others' pods and the namespaces stay", {
     timeout: LIMIT_MS,

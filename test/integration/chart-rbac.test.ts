@@ -25,6 +25,7 @@ const RIGHTS = [
   ["gastown", CA, "events", ["create"]],
   ["gastown", SYSTEM, "leases", ["create", "get", "update"]],
   ["gastown-setup", SYSTEM, "secrets", ["create", "get", "patch"]],
+  ["gastown-setup", SYSTEM, "configmaps", ["get"]],
   ["gastown-setup", CA, "secrets", ["create", "get"]],
   ["gastown-uninstall", SYSTEM, "deployments/scale", ["patch"]],
   ["gastown-uninstall", SYSTEM, "deployments", ["get"]],

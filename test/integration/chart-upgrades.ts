@@ -5,10 +5,11 @@ import type { TestCluster } from "../support/cluster/cluster.ts";
 import { CHART, type Helm } from "../support/cluster/helm.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
-const LIMIT_MS = 240_000;
+const LIMIT_MS = 600_000;
 const SYSTEM = "gastown-system";
 
-interface Release {
+/** The release `gastown` of a suite. */
+export interface Release {
   readonly here: (context: TestContext) => Promise<TestCluster>;
   readonly helm: () => Helm;
   readonly dir: () => string;
@@ -16,16 +17,21 @@ interface Release {
   readonly values: { readonly namespaces: readonly { readonly name: string; readonly project: string }[] };
 }
 
+/** Upgrades the release to its values with a change. */
+export function upgradeOf({ helm, dir, values }: Pick<Release, "helm" | "dir" | "values">) {
+  return async (change: object, ...args: string[]) => {
+    const file = join(dir(), "changed.json");
+    await writeFile(file, JSON.stringify({ ...values, ...change }));
+    return await helm().run("upgrade", "gastown", CHART, "-n", SYSTEM, "-f", file, ...args);
+  };
+}
+
 /** What Helm would take away, on a real API server. `createSession` makes a session's pod, as the controller does. */
 export function chartUpgrades(
   { here, helm, dir, values }: Release,
   createSession: (namespace: string) => Promise<unknown>,
 ): void {
-  const upgrade = async (change: object, ...args: string[]) => {
-    const file = join(dir(), "changed.json");
-    await writeFile(file, JSON.stringify({ ...values, ...change }));
-    return await helm().run("upgrade", "gastown", CHART, "-n", SYSTEM, "-f", file, ...args);
-  };
+  const upgrade = upgradeOf({ helm, dir, values });
   const [first, second] = values.namespaces;
 
   describe("an upgrade", () => {

@@ -69,7 +69,8 @@ export class CrlServer implements Task {
   #listen(server: Server): Promise<{ host: string; port: number }> {
     const { host, port } = this.#options;
     return new Promise((resolve, reject) => {
-      server.once("error", (cause) => {
+      // Later ones are of a connection that could not be accepted, which its caller sees.
+      server.on("error", (cause) => {
         const message = `cannot listen on ${host}:${port} for revocation lists: ${errorText(cause)}`;
         reject(new DomainError("unavailable", message, { cause }));
       });

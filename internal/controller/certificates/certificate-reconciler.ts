@@ -147,7 +147,7 @@ export class CertificateReconciler {
     const content: SecretContent = {
       name: secretName,
       labels: { [LABELS.managedBy]: MANAGED_BY, [LABELS.session]: labelValue(sessionId) },
-      owner: { name: pod.name, uid: pod.uid },
+      owner: { kind: "Pod", name: pod.name, uid: pod.uid },
       data,
     };
     if (secret === undefined) await this.#deps.secrets.create(pod.namespace, content, signal);

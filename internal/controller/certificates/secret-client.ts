@@ -1,7 +1,7 @@
 import type { KubeApi } from "../../kube/kube-api.ts";
 import { isFault } from "../../kube/kube-errors.ts";
 import type { ObservedSecret } from "./certificate-policies.ts";
-import type { SecretContent, SecretStore, Seen } from "./secret-store.ts";
+import type { SecretContent, SecretOwner, SecretStore, Seen } from "./secret-store.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -37,11 +37,13 @@ export class SecretClient implements SecretStore {
     namespace: string,
     name: string,
     data: Readonly<Record<string, string | undefined>>,
-    { uid, resourceVersion }: Seen,
+    { uid, resourceVersion, owner }: Seen & { readonly owner?: SecretOwner },
     signal: AbortSignal,
   ): Promise<void> {
+    const ownerReferences = owner && [{ apiVersion: "v1", ...owner }];
     const values = Object.entries(data).map(([key, text]) => [key, text === undefined ? null : base64Of(text)]);
-    const body = { metadata: { uid, resourceVersion }, data: Object.fromEntries(values) };
+    const metadata = { uid, resourceVersion, ...(ownerReferences && { ownerReferences }) };
+    const body = { metadata, data: Object.fromEntries(values) };
     const path = secretsPath(namespace, name);
     await this.#api.call({ method: "PATCH", path, contentType: "application/merge-patch+json", body }, signal);
   }
@@ -65,7 +67,7 @@ export function secretsPath(namespace: string, name?: string): string {
 function bodyOf({ name, labels, owner, data }: SecretContent, seen?: Seen): Json {
   // Of what was seen nothing but these two: a whole Secret may be given.
   const current = seen && { uid: seen.uid, resourceVersion: seen.resourceVersion };
-  const ownerReferences = owner && [{ apiVersion: "v1", kind: "Pod", ...owner }];
+  const ownerReferences = owner && [{ apiVersion: "v1", ...owner }];
   return {
     apiVersion: "v1",
     kind: "Secret",

@@ -1,11 +1,17 @@
 import type { ObservedSecret } from "./certificate-policies.ts";
 
+/** The object with whose end the cluster deletes the Secret. */
+export interface SecretOwner {
+  readonly kind: "Pod" | "ConfigMap";
+  readonly name: string;
+  readonly uid: string;
+}
+
 /** The desired state of a Secret. */
 export interface SecretContent {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** The pod whose end is the Secret's end. */
-  readonly owner?: { readonly name: string; readonly uid: string };
+  readonly owner?: SecretOwner;
   /** Decoded. */
   readonly data: Readonly<Record<string, string>>;
 }
@@ -25,14 +31,15 @@ export interface SecretStore {
   /** @throws DomainError `precondition` when it was changed since, `not-found` */
   replace(namespace: string, secret: SecretContent, seen: Seen, signal: AbortSignal): Promise<void>;
   /**
-   * Writes these keys and takes away those that are undefined; everything else of it stays, others' labels too.
+   * Writes these keys and takes away those that are undefined; everything else of it stays, others' labels too. `owner`:
+   * in place of what owned it; absent: no change.
    * @throws DomainError `precondition` when it was changed since, `not-found`
    */
   patch(
     namespace: string,
     name: string,
     data: Readonly<Record<string, string | undefined>>,
-    seen: Seen,
+    seen: Seen & { readonly owner?: SecretOwner },
     signal: AbortSignal,
   ): Promise<void>;
   /** @throws DomainError `precondition` when it was changed since. One that is gone is no error. */

@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, X509Certificate } from "node:crypto"
 import { beforeEach, describe, expect, it } from "vitest";
 import { FakeSecrets } from "../../../test/support/cluster/fake-secrets.ts";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
-import { setUp } from "./set-up.ts";
+import { type SetUpWish, setUp } from "./set-up.ts";
 
 const WISH = {
   trustDomain: "town.example",
@@ -18,7 +18,7 @@ const never = new AbortController().signal;
 describe("the set-up of a cluster", () => {
   let secrets: FakeSecrets;
   let clock: FakeClock;
-  const run = (wish = WISH) => setUp({ secrets, clock }, wish, never);
+  const run = (wish: SetUpWish = WISH) => setUp({ secrets, clock }, wish, never);
   const data = (name: string) => secrets.secrets.get(name)?.data ?? {};
 
   beforeEach(() => {
@@ -80,6 +80,16 @@ describe("the set-up of a cluster", () => {
     const report = await run({ ...WISH, client: "shop", clientSecret: "town-client-shop" });
     expect(report).toEqual({ ca: "kept", client: "made", issuers: "renewed" });
     expect(Object.keys(data("town-issuers")).sort()).toEqual(["admin.pub", "shop.pub"]);
+  });
+
+  it("binds a client's files to the object that owns them, also files that are there already", async () => {
+    const owner = (uid: string) => ({ kind: "ConfigMap", name: "town-client-admin", uid }) as const;
+    const owners = () => secrets.secrets.get("town-client-admin")?.owners;
+    await run({ ...WISH, clientOwner: owner("one") });
+    expect(owners()).toEqual([owner("one")]);
+    const before = data("town-client-admin");
+    expect(await run({ ...WISH, clientOwner: owner("two") })).toMatchObject({ client: "kept" });
+    expect([owners(), data("town-client-admin")]).toEqual([[owner("two")], before]);
   });
 
   it("never replaces a CA that cannot be used: it says what is wrong with it", async () => {

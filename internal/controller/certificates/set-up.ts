@@ -8,7 +8,7 @@ import { LABELS, MANAGED_BY } from "../pods/names.ts";
 import { type CaMaterial, readCaSecret } from "./ca-secret.ts";
 import { newSessionsCa } from "./ca-successor.ts";
 import type { ObservedSecret } from "./certificate-policies.ts";
-import type { SecretContent, SecretStore } from "./secret-store.ts";
+import type { SecretContent, SecretOwner, SecretStore } from "./secret-store.ts";
 import { issuingTime } from "./session-certificate.ts";
 
 export interface SetUpDeps {
@@ -26,6 +26,8 @@ export interface SetUpWish {
   readonly client: string;
   /** Secret with `tls.crt`, `tls.key`, `ca.crt` and `jwt.key`. */
   readonly clientSecret: string;
+  /** With whose end the client's Secret goes; undefined: it stays. */
+  readonly clientOwner?: SecretOwner;
   /** Secret with the public keys of issuers, `<issuer>.pub`. */
   readonly issuersSecret: string;
 }
@@ -72,16 +74,21 @@ async function ensureClient(
   ca: CaMaterial,
   signal: AbortSignal,
 ): Promise<{ readonly jwtKey: string; readonly step: SetUpStep }> {
-  const { namespace, clientSecret } = wish;
+  const { namespace, clientSecret, clientOwner: owner } = wish;
   const found = await secrets.get(namespace, clientSecret, signal);
-  if (found !== undefined && isClientCurrent(found, ca, clock.now())) return { jwtKey: jwtKeyOf(found), step: "kept" };
+  if (found !== undefined && isClientCurrent(found, ca, clock.now())) {
+    const isOwned = owner === undefined || found.owners.some(({ uid }) => uid === owner.uid);
+    if (!isOwned) await secrets.patch(namespace, clientSecret, {}, { ...found, owner }, signal);
+    return { jwtKey: jwtKeyOf(found), step: "kept" };
+  }
   const jwtKey = found?.data["jwt.key"] ?? privateKeyPem((await newTokenKeyPair()).privateKey);
   const data = { ...(await newClient(wish, ca, clock.now())), "jwt.key": jwtKey };
   if (found !== undefined) {
-    await secrets.patch(namespace, clientSecret, data, found, signal);
+    await secrets.patch(namespace, clientSecret, data, { ...found, ...(owner && { owner }) }, signal);
     return { jwtKey, step: "renewed" };
   }
-  const other = await createOrGet(secrets, namespace, { name: clientSecret, labels: OURS, data }, signal);
+  const content = { name: clientSecret, labels: OURS, data, ...(owner && { owner }) };
+  const other = await createOrGet(secrets, namespace, content, signal);
   return other === undefined ? { jwtKey, step: "made" } : { jwtKey: jwtKeyOf(other), step: "kept" };
 }
 

@@ -122,7 +122,7 @@ function contentOf({ key, pod }: SessionRecord, token: string): SecretContent {
   return {
     name: tokenSecretName(pod.name),
     labels: { [LABELS.managedBy]: MANAGED_BY, [LABELS.session]: labelValue(key.id) },
-    owner: { name: pod.name, uid: pod.uid },
+    owner: { kind: "Pod", name: pod.name, uid: pod.uid },
     data: { token },
   };
 }

@@ -73,7 +73,7 @@ export class FrontLauncher implements Disposable {
     closeSync(log);
     child.unref();
     let ended: number | undefined;
-    child.once("error", () => (ended = 1)).once("exit", (code) => (ended = code ?? 1));
+    child.on("error", () => (ended ??= 1)).once("exit", (code) => (ended = code ?? 1));
     const until = this.#clock.monotonicMs() + START_LIMIT_MS;
     while (!(await this.#attend())) {
       const isOver = this.#clock.monotonicMs() > until;

@@ -35,7 +35,9 @@ export class Presence implements Task {
       ended.addEventListener("abort", () => socket.destroy(), { once: true });
     });
     const listening = Promise.withResolvers<void>();
-    server.once("error", listening.reject).listen(this.#path, () => listening.resolve());
+    server
+      .on("error", listening.reject) // later ones are of a connection that could not be accepted
+      .listen(this.#path, () => listening.resolve());
     await listening.promise;
     wait();
     await aborted(ended);

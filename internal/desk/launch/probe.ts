@@ -1,4 +1,5 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { DomainError } from "../../base/errors.ts";
 import type { ProbePlan, Way } from "./crossing-ways.ts";
@@ -16,13 +17,19 @@ const LIMIT_MS = 60_000;
 export async function probe(command: InnerCommand, plan: ProbePlan, signal: AbortSignal): Promise<readonly Way[]> {
   const { program, args, env, cwd } = command;
   const limit = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]);
-  const child = spawn(program, args, { env, cwd, stdio: ["pipe", "pipe", "pipe"], signal: limit, detached: true });
-  const ended = new Promise<string>((resolve, reject) => {
-    child.once("error", reject).once("close", (code) => resolve(String(code)));
+  const child: ChildProcess = spawn(program, args, {
+    env,
+    cwd,
+    stdio: ["pipe", "pipe", "pipe"],
+    signal: limit,
+    detached: true,
   });
-  child.stdin.on("error", () => {}).end(JSON.stringify(plan));
+  const ended = new Promise<string>((resolve, reject) => {
+    child.on("error", reject).once("close", (code) => resolve(String(code)));
+  });
+  child.stdin?.on("error", () => {}).end(JSON.stringify(plan));
   try {
-    const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+    const [out, err, code] = await Promise.all([textOf(child.stdout), textOf(child.stderr), ended]);
     const ways = code === "0" ? waysIn(out) : undefined;
     if (ways === undefined) throw failed(`it ended with ${code}: ${err.trim().slice(-400)}`);
     return ways;
@@ -39,6 +46,11 @@ export function assertClosed(ways: readonly Way[]): void {
   throw new DomainError("unavailable", `the boundary does not hold: the customer's side reaches ${open.join(", ")}`, {
     fields: { hint: "nothing was read and nothing crossed; desk check tries again" },
   });
+}
+
+/** Where this process has no descriptor left, a child has no streams. */
+async function textOf(stream: Readable | null | undefined): Promise<string> {
+  return stream ? await text(stream) : "";
 }
 
 function waysIn(out: string): readonly Way[] | undefined {

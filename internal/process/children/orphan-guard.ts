@@ -52,7 +52,7 @@ export class OrphanGuard {
   }
 
   #start(): void {
-    const shell = spawn("/bin/sh", ["-c", SCRIPT, "gt-agent-guard"], {
+    const shell: ChildProcess = spawn("/bin/sh", ["-c", SCRIPT, "gt-agent-guard"], {
       env: { PATH: "/usr/bin:/bin" },
       stdio: ["pipe", "ignore", "ignore"],
       detached: true, // a signal to this process's group is not for it
@@ -60,9 +60,9 @@ export class OrphanGuard {
     const forget = () => {
       if (this.#shell === shell) this.#shell = undefined;
     };
-    shell.once("error", forget);
+    shell.on("error", forget);
     shell.once("exit", forget);
-    shell.stdin.on("error", forget);
+    shell.stdin?.on("error", forget); // there is none where the process has no descriptor left
     this.#shell = shell;
     for (const agent of this.#agents) this.#tell(`+ ${agent}`);
   }

@@ -50,8 +50,12 @@ export async function startSidecarProcess(command: SidecarCommand): Promise<Side
       stdio: ["ignore", "ignore", stderr],
       ...idsOf(user),
     });
+    let isStarted = false;
     const ended = new Promise<SidecarEnd>((resolve) => {
-      child.once("error", () => resolve({ code: 127 }));
+      // Of one that runs: a signal that we may not send to another user's process. It has not ended.
+      child.on("error", () => {
+        if (!isStarted) resolve({ code: 127 });
+      });
       child.once("exit", (code, signal) =>
         resolve({ ...(code !== null && { code }), ...(signal !== null && { signal }) }),
       );
@@ -59,6 +63,7 @@ export async function startSidecarProcess(command: SidecarCommand): Promise<Side
     await once(child, "spawn").catch((cause: unknown) => {
       throw new DomainError("precondition", `cannot start ${program}`, { cause });
     });
+    isStarted = true;
     const pid = child.pid ?? 0;
     return { pid, startedAt: systemProcesses.identity(pid) ?? "", ended, signal: (name) => void child.kill(name) };
   } finally {

@@ -105,6 +105,7 @@ export class ClientListener implements Task {
     stream.destroy(); // this process's end of it: the client has its own
     this.#client = client;
     let words = "";
+    client.stderr?.on("error", () => {}); // its exit tells
     client.stderr?.on("data", (chunk: Buffer) => {
       words = (words + chunk.toString()).slice(-200);
     });

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { chownSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../../base/errors.ts";
@@ -25,7 +25,8 @@ export async function initialise(
   if (process.getuid?.() === 0) chownSync(part, user.uid, user.gid);
   // The socket's folder is private: who reaches it is trusted.
   const flags = ["-D", part, "-U", "threads", "--auth=trust", "--no-locale", "-E", "UTF8", "--no-instructions"];
-  const child = spawn(join(bin, "initdb"), flags, {
+  // Where this process has no descriptor left, a child has no streams.
+  const child: ChildProcess = spawn(join(bin, "initdb"), flags, {
     ...(process.getuid?.() === 0 && { uid: user.uid, gid: user.gid }),
     cwd: part,
     env: { PATH: `${bin}:/usr/bin:/bin`, LC_ALL: "C", TZ: "UTC" },
@@ -36,12 +37,13 @@ export async function initialise(
   });
   let said = "";
   for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text: string) => {
+    stream?.on("error", () => {}); // its exit tells
+    stream?.setEncoding("utf8").on("data", (text: string) => {
       said = (said + text).slice(-MAX_TEXT);
     });
   }
   const how = await new Promise<string | undefined>((resolve) => {
-    child.once("error", (err) => resolve(err.message));
+    child.on("error", (err) => resolve(err.message));
     child.once("close", (code, name) => resolve(code === 0 ? undefined : (name ?? `exit code ${code}`)));
   });
   signal.throwIfAborted();

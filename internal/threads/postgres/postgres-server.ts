@@ -149,7 +149,7 @@ export class PostgresServer implements Task {
     });
     closeSync(out);
     const ended = new Promise<string>((resolve) => {
-      child.once("error", (err) => resolve(err.message));
+      child.on("error", (err) => resolve(err.message));
       child.once("exit", (code, name) => resolve(name ?? `exit code ${code}`));
     });
     let how: string | undefined;

@@ -51,6 +51,7 @@ class ControlConnection implements ByteStream {
     };
     const gone = new AbortController();
     child.stdout?.on("data", (chunk: Buffer) => events.onBytes(chunk));
+    child.stderr?.on("error", () => {}); // its exit tells
     child.stderr?.on("data", (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString()).slice(-200);
     });

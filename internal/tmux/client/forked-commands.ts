@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import type { Environment } from "../../base/environment.ts";
 import { Serial } from "../../base/serial.ts";
@@ -87,7 +87,7 @@ export class ForkedCommands implements Commands {
   #spawn(line: string): Promise<Ran> {
     const { tmuxProgram, socketPath, env, timeoutMs = 2000 } = this.#options;
     // By stdin: an argument may hold 16 KiB only, and another process could read it.
-    const child = spawn(tmuxProgram, ["-N", "-u", "-S", socketPath, "source-file", "-"], {
+    const child: ChildProcess = spawn(tmuxProgram, ["-N", "-u", "-S", socketPath, "source-file", "-"], {
       env: withoutTmux(env),
       stdio: "pipe",
       detached: true, // a Ctrl-C at our terminal is for us: it must not make tmux look gone
@@ -96,16 +96,18 @@ export class ForkedCommands implements Commands {
     });
     const { promise, resolve, reject } = Promise.withResolvers<Ran>();
     const outputs = { out: "", err: "" };
+    // Where this process has no descriptor left, a child has no streams.
     for (const [name, stream] of [["out", child.stdout] as const, ["err", child.stderr] as const]) {
-      stream.setEncoding("utf8").on("data", (chunk: string) => {
+      stream?.on("error", () => {}); // its exit tells
+      stream?.setEncoding("utf8").on("data", (chunk: string) => {
         outputs[name] += chunk;
         if (outputs[name].length > MAX_OUTPUT_BYTES) child.kill("SIGKILL");
       });
     }
     child.on("error", (err) => reject(new TmuxUnavailableError(err.message, false)));
     child.on("close", (code) => resolve({ code, ...outputs }));
-    child.stdin.on("error", () => {}); // it ended before it had read everything: its exit tells
-    child.stdin.end(`${line}\n`);
+    child.stdin?.on("error", () => {}); // it ended before it had read everything: its exit tells
+    child.stdin?.end(`${line}\n`);
     return promise;
   }
 }

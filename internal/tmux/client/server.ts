@@ -80,6 +80,7 @@ export class TmuxServer implements Task {
 
   #untilGone(child: ChildProcess): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
+    child.stderr?.on("error", () => {}); // its exit tells
     child.stderr?.on("data", (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString()).slice(-500);
     });

@@ -1,6 +1,11 @@
 import { DomainError } from "../../../internal/base/errors.ts";
 import type { ObservedSecret } from "../../../internal/controller/certificates/certificate-policies.ts";
-import type { SecretContent, SecretStore, Seen } from "../../../internal/controller/certificates/secret-store.ts";
+import type {
+  SecretContent,
+  SecretOwner,
+  SecretStore,
+  Seen,
+} from "../../../internal/controller/certificates/secret-store.ts";
 
 /** Secrets with their preconditions, by name; of one namespace. Each write may be the last one before a crash. */
 export class FakeSecrets implements SecretStore {
@@ -27,11 +32,17 @@ export class FakeSecrets implements SecretStore {
     this.#put(secret, seen.uid);
   }
 
-  async patch(_namespace: string, name: string, data: Readonly<Record<string, string | undefined>>, seen: Seen) {
+  async patch(
+    _namespace: string,
+    name: string,
+    data: Readonly<Record<string, string | undefined>>,
+    seen: Seen & { readonly owner?: SecretOwner },
+  ) {
     this.beforeWrite(`patch ${name}`);
     this.#check(name, seen);
     const all = Object.entries({ ...this.secrets.get(name)?.data, ...data }).filter(([, text]) => text !== undefined);
-    this.change(name, { data: Object.fromEntries(all) as Record<string, string> });
+    const owners = seen.owner && { owners: [seen.owner] };
+    this.change(name, { data: Object.fromEntries(all) as Record<string, string>, ...owners });
   }
 
   async delete(_namespace: string, name: string, seen: Seen): Promise<void> {
@@ -58,7 +69,7 @@ export class FakeSecrets implements SecretStore {
   }
 
   #put({ name, labels, owner, data }: SecretContent, uid: string): void {
-    const owners = owner ? [{ kind: "Pod", ...owner }] : [];
+    const owners = owner ? [owner] : [];
     this.secrets.set(name, { name, uid, resourceVersion: `${this.#version++}`, labels, owners, deleting: false, data });
   }
 }

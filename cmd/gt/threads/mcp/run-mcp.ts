@@ -24,7 +24,9 @@ export async function runMcp(
   try {
     for await (const line of lines) pipe.send(line);
   } catch (err) {
-    if (!(err instanceof DomainError) && !signal.aborted) throw err;
+    // An input that cannot be read any more is its end.
+    const isInputs = err instanceof Error && "syscall" in err && err.syscall === "read";
+    if (!(err instanceof DomainError) && !signal.aborted && !isInputs) throw err;
   }
   await pipe.end();
   return 0;

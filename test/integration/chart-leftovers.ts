@@ -1,0 +1,55 @@
+import { expect, it } from "vitest";
+import { until } from "../support/sidecar/sidecar.ts";
+import { type Release, upgradeOf } from "./chart-upgrades.ts";
+
+const LIMIT_MS = 600_000;
+const SYSTEM = "gastown-system";
+
+/** What an upgrade leaves behind, on a real API server whose first client's files are there. */
+export function chartLeftovers({ here, helm, dir, values }: Release): void {
+  const upgrade = upgradeOf({ helm, dir, values });
+
+  it("an upgrade that names another first client takes the files of the one before away", {
+    timeout: LIMIT_MS,
+  }, async (context) => {
+    const found = await here(context);
+    const files = ["-n", SYSTEM, "get", "secret", "gastown-client-admin", "--ignore-not-found", "-o", "name"];
+    expect(await found.kubectl(files)).toContain("gastown-client-admin");
+    await upgrade({ setup: { client: { name: "ops" } } });
+    await until("the files gone", 60_000, async () => (await found.kubectl(files)) === "" || undefined);
+    await helm().run("rollback", "gastown", "1", "-n", SYSTEM);
+  });
+
+  it.for([
+    ["a rollback", async () => await helm().run("rollback", "gastown", "1", "-n", SYSTEM)],
+    ["another upgrade", async () => await upgrade({})],
+  ] as const)(
+    "an upgrade that fails half-way leaves nothing after %s",
+    { timeout: LIMIT_MS },
+    async ([, mend], context) => {
+      const found = await here(context);
+      const kinds = "configmaps,jobs,serviceaccounts,roles,rolebindings,networkpolicies,poddisruptionbudgets";
+      const made = async () => {
+        const list = ["get", kinds, "-A", "-l", "app.kubernetes.io/part-of=gastown", "-o", "name"];
+        const names = (await found.kubectl(list)).trim().split("\n");
+        return names.map((name) => name.replace(/-setup-\d+-/, "-setup-N-")).sort();
+      };
+      const before = await made();
+      const system = ["-n", SYSTEM];
+      await found.kubectl([...system, "create", "quota", "no-jobs", "--hard=count/jobs.batch=1"]);
+      const hard = ["get", "quota", "no-jobs", "-o", "jsonpath={.status.used}"];
+      await until(
+        "the quota in force",
+        30_000,
+        async () => /"1"/.test(await found.kubectl([...system, ...hard])) || undefined,
+      );
+      const more = { name: "gastown-more", project: "default", create: true };
+      const change = { setup: { client: { name: "ops" } }, namespaces: [...values.namespaces, more] };
+      await expect(upgrade(change)).rejects.toThrow(/exceeded quota: no-jobs/);
+      expect(await made()).toContain("configmap/gastown-client-ops");
+      await found.kubectl([...system, "delete", "quota", "no-jobs"]);
+      await mend();
+      expect(await made()).toEqual(before);
+    },
+  );
+}

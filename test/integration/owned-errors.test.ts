@@ -1,0 +1,74 @@
+import { ChildProcess, execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { CrlServer } from "../../internal/auth/tls/crl-server.ts";
+import { systemClock } from "../../internal/base/clock.ts";
+import { Presence } from "../../internal/desk/launch/presence.ts";
+import { startSidecarProcess } from "../../internal/providers/terminal/sidecar-process.ts";
+import { eventually } from "../support/bridge/rpc-server.ts";
+
+let dir: string;
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "gt-errors-"));
+});
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+it.each([
+  [
+    "the server of revocation lists",
+    () => new CrlServer({ host: "127.0.0.1", port: 0, path: "/crl", lists: () => "" }),
+  ],
+  ["the desk's presence", () => new Presence(systemClock, { path: join(dir, "presence"), lingerMs: 60_000 })],
+])("%s goes on after connections that could not be accepted", async (_what, make) => {
+  const made: Server[] = [];
+  const listen = Server.prototype.listen;
+  const spy = vi.spyOn(Server.prototype, "listen").mockImplementation(function (this: Server, ...args: unknown[]) {
+    made.push(this);
+    return Reflect.apply(listen, this, args) as Server;
+  });
+  const stop = new AbortController();
+  const running = make().run(stop.signal);
+  try {
+    await eventually("it listens", () => made[0]?.listening === true, 30_000);
+    await new Promise((resolve) => setImmediate(resolve)); // it knows that it listens
+    // As Node tells of an accept(2) that fails, for want of memory for example.
+    for (let times = 0; times < 3; times++) made[0]?.emit("error", new Error("accept ENOBUFS"));
+    expect(made[0]?.listening).toBe(true);
+  } finally {
+    spy.mockRestore();
+    stop.abort(new Error("test ends"));
+    await running;
+  }
+});
+
+it("a sidecar that may not be signalled has not ended by that", async () => {
+  const command = { program: "/bin/sleep", args: ["600"], cwd: dir, env: {}, log: join(dir, "log") };
+  const sidecar = await startSidecarProcess(command);
+  let ended = false;
+  void sidecar.ended.then(() => {
+    ended = true;
+  });
+  // As Node tells of a kill(2) that is refused: the process is another user's, and we have no CAP_KILL.
+  const spy = vi.spyOn(ChildProcess.prototype, "kill").mockImplementation(function (this: ChildProcess) {
+    this.emit("error", Object.assign(new Error("kill EPERM"), { code: "EPERM" }));
+    return false;
+  });
+  for (let times = 0; times < 3; times++) sidecar.signal("SIGTERM");
+  spy.mockRestore();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(ended).toBe(false);
+  sidecar.signal("SIGKILL");
+  expect(await sidecar.ended).toEqual({ signal: "SIGKILL" });
+});
+
+it("a process without a descriptor left fails to start programs, and goes on", async () => {
+  const main = fileURLToPath(new URL("../fakes/no-descriptors-main.ts", import.meta.url));
+  const line = 'ulimit -n 128; exec "$0" "$@"';
+  const { stdout } = await promisify(execFile)("/bin/sh", ["-c", line, process.execPath, main], { timeout: 60_000 });
+  expect(stdout).toBe("full: EMFILE\nguard: goes on\ntmux: TmuxUnavailableError\n");
+});
