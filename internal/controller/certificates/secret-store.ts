@@ -31,8 +31,8 @@ export interface SecretStore {
   /** @throws DomainError `precondition` when it was changed since, `not-found` */
   replace(namespace: string, secret: SecretContent, seen: Seen, signal: AbortSignal): Promise<void>;
   /**
-   * Writes these keys and takes away those that are undefined; everything else of it stays, others' labels too. `owner`:
-   * in place of what owned it; absent: no change.
+   * Writes these keys and takes away those that are undefined; everything else of it stays, others' labels too. An
+   * `owner` takes the place of what owned it.
    * @throws DomainError `precondition` when it was changed since, `not-found`
    */
   patch(
