@@ -5,6 +5,16 @@ import { type Release, upgradeOf } from "./chart-upgrades.ts";
 const LIMIT_MS = 600_000;
 const SYSTEM = "gastown-system";
 
+/** An object of a chart that has this one as a dependency: its release is the same. */
+const OF_A_PARENT = {
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: {
+    ...{ name: "of-a-parent", namespace: SYSTEM, labels: { "helm.sh/chart": "town-1.0.0" } },
+    annotations: { "meta.helm.sh/release-name": "gastown", "meta.helm.sh/release-namespace": SYSTEM },
+  },
+};
+
 /** What an upgrade leaves behind, on a real API server whose first client's files are there. */
 export function chartLeftovers({ here, helm, dir, values }: Release): void {
   const upgrade = upgradeOf({ helm, dir, values });
@@ -34,6 +44,7 @@ export function chartLeftovers({ here, helm, dir, values }: Release): void {
         const names = (await found.kubectl(list)).trim().split("\n");
         return names.map((name) => name.replace(/-setup-\d+-/, "-setup-N-")).sort();
       };
+      await found.kubectl(["apply", "-f", "-"], JSON.stringify(OF_A_PARENT));
       const before = await made();
       const system = ["-n", SYSTEM];
       await found.kubectl([...system, "create", "quota", "no-jobs", "--hard=count/jobs.batch=1"]);
@@ -50,6 +61,9 @@ export function chartLeftovers({ here, helm, dir, values }: Release): void {
       await found.kubectl([...system, "delete", "quota", "no-jobs"]);
       await mend();
       expect(await made()).toEqual(before);
+      expect(await found.kubectl([...system, "get", "configmap", "of-a-parent", "-o", "name"])).toContain(
+        "of-a-parent",
+      );
     },
   );
 }
