@@ -136,6 +136,7 @@ export class Daemon implements Task {
       // Agents stay connected until their turns have ended, and hear then that the relay goes.
       { run: () => runTasks(closing.signal, [server, frame, asTask(bus, logger), outbox]) },
       { run: () => answerInstanceCalls(calls, closing.signal) },
+      { run: () => permissions.run(closing.signal) },
       { run: () => streams.run(closing.signal) },
       { run: () => control.run(closing.signal) },
       { run: (stop) => unserved.run(stop) },

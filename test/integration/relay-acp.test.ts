@@ -39,8 +39,8 @@ afterAll(async () => {
 const AGENT = fileURLToPath(new URL("../fakes/acp-agent-main.ts", import.meta.url));
 
 /** `relay dial` with the small agent. */
-async function dial(session: string): Promise<ChildProcess> {
-  const place = ["--server", url, "--session", session, "--role", "coding", "--agent-id", "agent_acp"];
+async function dial(session: string, server = url): Promise<ChildProcess> {
+  const place = ["--server", server, "--session", session, "--role", "coding", "--agent-id", "agent_acp"];
   const args = [ownProgram("relay"), "dial", ...place, "--", process.execPath, AGENT];
   const child = spawn(process.execPath, args, { stdio: "ignore" });
   dialled.push(child);
@@ -91,6 +91,23 @@ describe("an ACP agent that relay dial connects", () => {
     await coordinator.js.publish("sessions.permit.approvals", JSON.stringify(answer));
     const [result] = await coordinator.results("permit", 1);
     expect(result?.body["payload"]).toMatchObject({ text: "decided yes" });
+  });
+
+  it("has a permission refused that no one answers, and late answers are named", async () => {
+    const file = join(folder, "hasty.yaml");
+    await writeFile(file, "turns: { permission_timeout: 1s, create_timeout: 10m }\n");
+    await using hasty = await RelayProcess.start(nats.url, { args: ["--config", file] });
+    await dial("late", await hasty.url());
+    await coordinator.work("late", task("p1", "ask"));
+    const [result] = await coordinator.results("late", 1);
+    expect(result?.body["payload"]).toMatchObject({ text: "decided no" });
+    const expired = await coordinator.event("late", "approval.expired");
+    const { approval_id: approval } = expired.body["payload"] as { readonly approval_id: string };
+    expect(expired.body["payload"]).toEqual({ approval_id: approval, work_id: "p1", role: "coding" });
+    const answer = { id: "too late", type: "approval.granted", payload: { approval_id: approval } };
+    await coordinator.js.publish("sessions.late.approvals", JSON.stringify(answer));
+    const stale = await coordinator.event("late", "approval.stale");
+    expect(stale.body["payload"]).toEqual({ approval_id: approval, id: "too late" });
   });
 
   it("that dies in mid-turn leaves the work uncertain, is started again, and is not asked again", async () => {

@@ -5,6 +5,7 @@ import { followStream } from "../nats/follow-stream.ts";
 import { publishStored } from "../nats/publish.ts";
 import { type LaneName, subjects } from "../nats/subjects.ts";
 import type { LaneDeps } from "./lane-deps.ts";
+import { LateAnswers } from "./late-answers.ts";
 
 /** What an agent asks leave for. */
 export interface PermissionRequest {
@@ -23,18 +24,28 @@ export class Permissions {
   readonly #deps: LaneDeps;
   readonly #policy: PermissionPolicy;
   readonly #newId: () => string;
+  readonly #answers: LateAnswers;
 
   constructor(deps: LaneDeps, policy: PermissionPolicy, newId: () => string) {
     this.#deps = deps;
+    this.#answers = new LateAnswers(deps.bus, ({ sessionId, approvalId, id }) => {
+      deps.events.publish(sessionId, "approval.stale", { approval_id: approvalId, ...(id !== undefined && { id }) });
+    });
     this.#policy = policy;
     this.#newId = newId;
   }
 
+  /** Tells late answers until the signal. */
+  run(signal: AbortSignal): Promise<void> {
+    return this.#answers.run(signal);
+  }
+
   async ask(lane: LaneName, request: PermissionRequest, signal: AbortSignal): Promise<PermissionOutcome> {
-    const { logger } = this.#deps;
+    const { logger, metrics } = this.#deps;
     const decision = this.#byPolicy(request) ?? (await this.#fromPeople(lane, request, signal));
     const outcome = outcomeOf(request.options, decision);
     const fields = { session_id: lane.sessionId, role: lane.role, id: request.workId, decision: decision.type };
+    metrics.permissions.inc({ outcome: decision.type });
     logger.info({ action: "permission", ...fields }, "a permission is decided");
     return outcome;
   }
@@ -47,24 +58,35 @@ export class Permissions {
   }
 
   async #fromPeople(lane: LaneName, request: PermissionRequest, signal: AbortSignal): Promise<Decision> {
-    const { clock } = this.#deps;
+    const { clock, events } = this.#deps;
     const { timeoutMs } = this.#policy;
+    const approvalId = this.#newId();
     const late = new AbortController();
     const stop = AbortSignal.any([signal, late.signal]);
-    const answer = this.#answered(lane, request, stop);
+    this.#answers.opened(lane.sessionId, approvalId);
+    const answer = this.#answered(lane, request, approvalId, stop);
     answer.catch(() => {});
     try {
-      return await withTimeout(clock, timeoutMs, "the permission", answer);
+      const { decision, text } = await withTimeout(clock, timeoutMs, "the permission", answer);
+      this.#answers.decided(approvalId, text);
+      return decision;
     } catch {
+      this.#answers.decided(approvalId, undefined);
+      const payload = { approval_id: approvalId, work_id: request.workId, role: lane.role };
+      events.publish(lane.sessionId, signal.aborted ? "approval.withdrawn" : "approval.expired", payload);
       return { type: "denied" };
     } finally {
       late.abort(new Error("the permission is decided"));
     }
   }
 
-  async #answered(lane: LaneName, request: PermissionRequest, signal: AbortSignal): Promise<Decision> {
+  async #answered(
+    lane: LaneName,
+    request: PermissionRequest,
+    approvalId: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly decision: Decision; readonly text: string }> {
     const { bus, clock } = this.#deps;
-    const approvalId = this.#newId();
     const subject = subjects.approvals(lane.sessionId);
     const payload = {
       ...{ approval_id: approvalId, work_id: request.workId, role: lane.role },
@@ -75,8 +97,9 @@ export class Permissions {
     const { seq } = await publishStored(this.#deps, { subject, body, msgId: approvalId }, signal);
     const place = { stream: bus.streams.events, subject, from: seq + 1 };
     for await (const { data } of followStream(bus, place, signal)) {
-      const decision = decisionIn(readJson(new TextDecoder().decode(data)), approvalId);
-      if (decision !== undefined) return decision;
+      const text = new TextDecoder().decode(data);
+      const decision = decisionIn(readJson(text), approvalId);
+      if (decision !== undefined) return { decision, text };
     }
     throw signal.reason;
   }

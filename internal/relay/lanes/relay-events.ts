@@ -11,6 +11,9 @@ export type RelayEventType =
   | "work.duplicate"
   | "work.uncertain"
   | "transcript.truncated"
+  | "approval.expired"
+  | "approval.withdrawn"
+  | "approval.stale"
   | "outbox.overflow";
 
 /** Publishes a session's events, each stored once, behind the outbox. */

@@ -30,6 +30,7 @@ export class RelayMetrics {
   readonly duplicates: Counter<"where">;
   readonly uncertain: Counter;
   readonly deadLetters: Counter<"reason">;
+  readonly permissions: Counter<"outcome">;
   readonly natsReconnects: Counter;
   readonly #registers: Registry[];
 
@@ -63,6 +64,7 @@ export class RelayMetrics {
     this.duplicates = counter("duplicates", "Work or answers that were known already.", ["where"]);
     this.uncertain = counter("uncertain", "Turns that ended without it being known what the agent did.");
     this.deadLetters = counter("dead_letters", "Dead letters, by reason.", ["reason"]);
+    this.permissions = counter("permissions", "Permissions that agents asked for, by what was decided.", ["outcome"]);
     this.natsReconnects = counter("nats_reconnects", "Connections to NATS after the first.");
   }
 

@@ -1,0 +1,93 @@
+import { aborted } from "../../base/abort.ts";
+import type { Task } from "../../base/task-group.ts";
+import { isObject, member, readJson } from "../acp/json-text.ts";
+import type { Bus } from "../nats/bus.ts";
+import { subjects } from "../nats/subjects.ts";
+
+interface Approval {
+  readonly sessionId: string;
+  isOpen: boolean;
+  /** Answers that came while it was open, as texts. */
+  seen: string[];
+  /** The answer that decided; undefined: none did, or it was seen. */
+  decidedBy: string | undefined;
+}
+
+/** An answer that counted for nothing. */
+export interface StaleAnswer {
+  readonly sessionId: string;
+  readonly approvalId: string;
+  /** The answer's own; undefined: it has none. */
+  readonly id: string | undefined;
+}
+
+const MOST_APPROVALS = 1024;
+const MOST_ANSWERS = 100;
+
+/** Finds the answers to this relay's approvals that came when all was decided. It remembers the latest 1,024. */
+export class LateAnswers implements Task {
+  readonly #bus: Bus;
+  readonly #onStale: (answer: StaleAnswer) => void;
+  readonly #approvals = new Map<string, Approval>();
+
+  constructor(bus: Bus, onStale: (answer: StaleAnswer) => void) {
+    this.#bus = bus;
+    this.#onStale = onStale;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const subscription = this.#bus.nc.subscribe(subjects.approvals("*"), {
+      callback: (err, message) => {
+        if (err === null) this.came(message.subject.split(".")[1] ?? "", message.string());
+      },
+    });
+    await aborted(signal);
+    subscription.unsubscribe();
+  }
+
+  opened(sessionId: string, approvalId: string): void {
+    this.#approvals.set(approvalId, { sessionId, isOpen: true, seen: [], decidedBy: undefined });
+    const oldest = this.#approvals.keys().next();
+    if (this.#approvals.size > MOST_APPROVALS && oldest.done !== true) this.#approvals.delete(oldest.value);
+  }
+
+  /** `by`: the text of the message that decided; undefined: time or the turn's end did. */
+  decided(approvalId: string, by: string | undefined): void {
+    const approval = this.#approvals.get(approvalId);
+    if (approval === undefined) return;
+    const { seen } = approval;
+    const at = by === undefined ? -1 : seen.indexOf(by);
+    approval.isOpen = false;
+    approval.seen = [];
+    approval.decidedBy = at < 0 ? by : undefined;
+    for (const text of seen.filter((_, index) => index !== at)) this.#stale(approval, approvalId, text);
+  }
+
+  /** A message on a session's approvals. */
+  came(sessionId: string, text: string): void {
+    const approvalId = answeredApproval(text);
+    const approval = approvalId === undefined ? undefined : this.#approvals.get(approvalId);
+    if (approval === undefined || approvalId === undefined || approval.sessionId !== sessionId) return;
+    if (approval.isOpen) {
+      if (approval.seen.length < MOST_ANSWERS) approval.seen.push(text);
+      return;
+    }
+    if (approval.decidedBy === text) approval.decidedBy = undefined;
+    else this.#stale(approval, approvalId, text);
+  }
+
+  #stale({ sessionId }: Approval, approvalId: string, text: string): void {
+    const message = readJson(text);
+    const id = isObject(message) ? member(message, "id") : undefined;
+    this.#onStale({ sessionId, approvalId, id: typeof id === "string" ? id : undefined });
+  }
+}
+
+function answeredApproval(text: string): string | undefined {
+  const message = readJson(text);
+  const type = isObject(message) ? member(message, "type") : undefined;
+  if (!isObject(message) || (type !== "approval.granted" && type !== "approval.rejected")) return undefined;
+  const payload = member(message, "payload");
+  const id = isObject(payload) ? member(payload, "approval_id") : undefined;
+  return typeof id === "string" ? id : undefined;
+}
