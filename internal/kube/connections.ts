@@ -1,8 +1,8 @@
-import { Agent, type Dispatcher } from "undici";
+import { Agent, type Dispatcher, ProxyAgent } from "undici";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
-import type { ClusterAccess, ClusterTls, Credentials } from "./access/credentials.ts";
+import type { ClusterAccess, Credentials } from "./access/credentials.ts";
 
 /** The connection for a call. Watches have their own connections, so a list never waits behind a stream. */
 export type Lane = "calls" | "urgent" | "creates" | "watches";
@@ -31,7 +31,7 @@ export class Connections {
   #access: ClusterAccess | undefined;
   #readAt = 0;
   #reading: Promise<void> | undefined;
-  #agents: ReadonlyMap<Lane, Agent> | undefined;
+  #agents: ReadonlyMap<Lane, Dispatcher> | undefined;
   #closed = false;
 
   constructor(deps: ConnectionsDeps) {
@@ -64,7 +64,7 @@ export class Connections {
       this.#readAt = this.#deps.clock.monotonicMs();
       const before = this.#access;
       this.#access = next;
-      if (before === undefined || !isSameTls(before, next)) await this.#connectWith(next.tls);
+      if (before === undefined || !isSameWay(before, next)) await this.#connectWith(next);
     } catch (err) {
       if (this.#access === undefined) throw err;
       this.#deps.logger.warn({ err }, "cannot read the cluster's credentials: the current ones stay in use");
@@ -73,15 +73,15 @@ export class Connections {
   }
 
   /** Calls that are under way end over their old connections; watches are cut and resume over new ones. */
-  async #connectWith(tls: ClusterTls): Promise<void> {
+  async #connectWith(access: ClusterAccess): Promise<void> {
     const before = this.#agents;
     this.#agents = this.#closed
       ? undefined
       : new Map([
-          ["calls", agent(tls, CALL_CONNECTIONS)],
-          ["urgent", agent(tls, 1)],
-          ["creates", agent(tls, CREATE_CONNECTIONS)],
-          ["watches", agent(tls, null)],
+          ["calls", agent(access, CALL_CONNECTIONS)],
+          ["urgent", agent(access, 1)],
+          ["creates", agent(access, CREATE_CONNECTIONS)],
+          ["watches", agent(access, null)],
         ]);
     for (const lane of ["calls", "urgent", "creates"] as const) {
       before
@@ -101,20 +101,23 @@ export class Connections {
   }
 }
 
-function agent(tls: ClusterTls, connections: number | null): Agent {
-  return new Agent({
+function agent({ tls, proxy }: ClusterAccess, connections: number | null): Dispatcher {
+  const connect = { ...tls, timeout: CONNECT_TIMEOUT_MS, keepAlive: true, keepAliveInitialDelay: 30_000 };
+  const options = {
     allowH2: false,
     connections,
     pipelining: 1,
-    connect: { ...tls, timeout: CONNECT_TIMEOUT_MS, keepAlive: true, keepAliveInitialDelay: 30_000 },
     keepAliveTimeout: IDLE_CLOSE_MS,
     keepAliveMaxTimeout: IDLE_CLOSE_MS,
     // Deadlines are the caller's; a watch may be quiet for a minute.
     headersTimeout: 0,
     bodyTimeout: 0,
-  });
+  };
+  if (proxy === undefined) return new Agent({ ...options, connect });
+  return new ProxyAgent({ ...options, uri: proxy.url, requestTls: connect });
 }
 
-function isSameTls(a: ClusterAccess, b: ClusterAccess): boolean {
-  return a.server === b.server && JSON.stringify(a.tls) === JSON.stringify(b.tls);
+function isSameWay(a: ClusterAccess, b: ClusterAccess): boolean {
+  const isSamePlace = a.server === b.server && a.proxy?.url === b.proxy?.url;
+  return isSamePlace && JSON.stringify(a.tls) === JSON.stringify(b.tls);
 }

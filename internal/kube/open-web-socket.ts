@@ -1,66 +1,47 @@
-import { createHash, randomBytes } from "node:crypto";
-import { type IncomingMessage, request as plainRequest } from "node:http";
-import { request as secureRequest } from "node:https";
-import type { Duplex } from "node:stream";
-import { DomainError } from "../base/errors.ts";
+import type { IncomingMessage } from "node:http";
+import { WebSocket } from "ws";
 import type { ClusterAccess } from "./access/credentials.ts";
 import { KubeApiError, KubeUnreachableError, statusAnswer } from "./kube-errors.ts";
 
-/** The connection behind an upgraded request, for frames of RFC 6455. */
-export interface OpenedSocket {
-  readonly stream: Duplex;
-  /** What came right after the answer. */
-  readonly head: Buffer;
-}
-
-const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const MAX_ANSWER = 64 * 1024;
+/** Far above what a kubelet sends at once (32 KiB); all that an unfinished message can cost. */
+const MAX_PAYLOAD = 1024 * 1024;
 
 /**
- * Asks the API server to continue as a web socket. `path`: as in `KubeRequest`, with its query.
- * @throws KubeApiError for what the server answers instead, KubeUnreachableError for no answer, DomainError
- * `unavailable` for one that is no upgrade to this protocol; the signal's reason
+ * Asks the API server to continue as a web socket. `path`: as in `KubeRequest`, with its query. The socket is paused:
+ * nothing is lost until someone listens and resumes it.
+ * @throws KubeApiError for what the server answers instead, KubeUnreachableError for no answer and for one that is no
+ * upgrade to this protocol; the signal's reason
  */
 export async function openWebSocket(
-  access: ClusterAccess,
+  { server, tls, headers, proxy }: ClusterAccess,
   path: string,
   protocol: string,
   signal: AbortSignal,
-): Promise<OpenedSocket> {
+): Promise<WebSocket> {
   signal.throwIfAborted();
-  const url = new URL(access.server);
-  const key = randomBytes(16).toString("base64");
-  const send = url.protocol === "http:" ? plainRequest : secureRequest;
-  const request = send(`${url.origin}${url.pathname.replace(/\/$/, "")}${path}`, {
-    ...access.tls,
-    agent: false,
-    signal,
-    headers: {
-      ...access.headers,
-      connection: "Upgrade",
-      upgrade: "websocket",
-      "sec-websocket-version": "13",
-      "sec-websocket-key": key,
-      "sec-websocket-protocol": protocol,
-    },
+  const url = new URL(server);
+  const at = `${url.origin}${url.pathname.replace(/\/$/, "")}${path}`.replace(/^http/, "ws");
+  const options = { ...tls, headers, perMessageDeflate: false, maxPayload: MAX_PAYLOAD };
+  const socket = new WebSocket(at, [protocol], { ...options, ...(proxy && { agent: proxy.agent }) });
+  const { promise, resolve, reject } = Promise.withResolvers<WebSocket>();
+  const stop = () => socket.terminate();
+  signal.addEventListener("abort", stop, { once: true });
+  socket.once("open", () => {
+    socket.pause();
+    resolve(socket);
   });
-  const { promise, resolve, reject } = Promise.withResolvers<OpenedSocket>();
-  request.once("upgrade", (answer, stream, head) => {
-    if (accepts(answer, key, protocol)) return resolve({ stream, head });
-    stream.destroy();
-    reject(new DomainError("unavailable", `cannot GET ${path}: the Kubernetes API speaks another protocol`));
+  socket.once("unexpected-response", (_request, answer) => {
+    refusal(answer, path)
+      .then(reject, reject)
+      .finally(() => socket.terminate());
   });
-  request.once("response", (answer) => {
-    refusal(answer, path).then(reject, reject);
-  });
-  request.once("error", (err) => reject(signal.aborted ? signal.reason : new KubeUnreachableError(`GET ${path}`, err)));
-  request.end();
-  return await promise;
-}
-
-function accepts({ headers }: IncomingMessage, key: string, protocol: string): boolean {
-  const wanted = createHash("sha1").update(`${key}${GUID}`).digest("base64");
-  return headers["sec-websocket-accept"] === wanted && headers["sec-websocket-protocol"] === protocol;
+  socket.on("error", (err) => reject(signal.aborted ? signal.reason : new KubeUnreachableError(`GET ${path}`, err)));
+  try {
+    return await promise;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
 }
 
 async function refusal(answer: IncomingMessage, path: string): Promise<KubeApiError> {

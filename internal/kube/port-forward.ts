@@ -1,8 +1,8 @@
 import { Duplex } from "node:stream";
+import type { WebSocket } from "ws";
 import { DomainError } from "../base/errors.ts";
 import type { Credentials } from "./access/credentials.ts";
-import { type OpenedSocket, openWebSocket } from "./open-web-socket.ts";
-import { clientFrame, FrameReader, OPCODES, type ServerFrame } from "./web-socket-frames.ts";
+import { openWebSocket } from "./open-web-socket.ts";
 
 export interface ForwardedPort {
   readonly namespace: string;
@@ -29,11 +29,9 @@ export class PortForward extends Duplex {
   readonly #credentials: Credentials;
   readonly #target: ForwardedPort;
   readonly #end = new AbortController();
-  readonly #frames = new FrameReader();
   /** Channels that have named their port. */
   readonly #named = new Set<number>();
-  #socket: OpenedSocket["stream"] | undefined;
-  #channel: number | undefined;
+  #socket: WebSocket | undefined;
 
   constructor(credentials: Credentials, target: ForwardedPort) {
     super({ allowHalfOpen: false });
@@ -46,13 +44,13 @@ export class PortForward extends Duplex {
   }
 
   override _write(chunk: Buffer, _encoding: string, done: (err?: Error | null) => void): void {
-    const message = Buffer.concat([Buffer.of(DATA), chunk]);
-    this.#socket?.write(clientFrame(OPCODES.binary, message), done);
+    this.#socket?.send(Buffer.concat([Buffer.of(DATA), chunk]), (err) => done(err));
   }
 
   /** The protocol cannot close one direction: the other end goes with it. */
   override _final(done: (err?: Error | null) => void): void {
-    this.#socket?.write(clientFrame(OPCODES.close, Buffer.alloc(0)), () => done());
+    this.#socket?.close();
+    done();
   }
 
   override _read(): void {
@@ -61,7 +59,7 @@ export class PortForward extends Duplex {
 
   override _destroy(err: Error | null, done: (err?: Error | null) => void): void {
     this.#end.abort(err ?? new DomainError("cancelled", "the port-forward was closed"));
-    this.#socket?.destroy();
+    this.#socket?.terminate();
     done(err);
   }
 
@@ -69,33 +67,21 @@ export class PortForward extends Duplex {
     const { namespace, pod, port } = this.#target;
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/portforward`;
     const access = await this.#credentials.access();
-    const { stream, head } = await openWebSocket(access, `${path}?ports=${port}`, PROTOCOL, this.#end.signal);
-    this.#socket = stream;
-    stream.on("data", (chunk: Buffer) => this.#take(chunk));
-    stream.once("error", (cause) => this.destroy(this.#broken(cause)));
-    stream.once("close", () => this.#ended());
-    if (head.length > 0) this.#take(head);
+    const socket = await openWebSocket(access, `${path}?ports=${port}`, PROTOCOL, this.#end.signal);
+    this.#socket = socket;
+    socket.on("message", (message: Buffer) => this.#take(message));
+    socket.once("error", (cause) => this.destroy(this.#broken(cause)));
+    socket.once("close", () => this.#ended());
+    socket.resume();
   }
 
-  #take(chunk: Buffer): void {
-    try {
-      for (const frame of this.#frames.push(chunk)) this.#serve(frame);
-    } catch (err) {
-      this.destroy(err as Error);
-    }
-  }
-
-  #serve({ opcode, payload }: ServerFrame): void {
-    if (opcode === OPCODES.ping) this.#socket?.write(clientFrame(OPCODES.pong, payload));
-    if (opcode === OPCODES.close) this.#ended();
-    if (opcode !== OPCODES.binary && opcode !== OPCODES.continuation) return;
-    const begins = opcode === OPCODES.binary;
-    if (begins) this.#channel = payload[0];
-    const content = begins ? payload.subarray(1) : payload;
-    if (this.#channel === undefined || content.length === 0) return;
-    if (begins && !this.#named.has(this.#channel)) this.#named.add(this.#channel);
-    else if (this.#channel === ERROR) this.destroy(this.#complaint(content));
-    else if (this.#channel === DATA && !this.destroyed && !this.push(content)) this.#socket?.pause();
+  #take(message: Buffer): void {
+    const [channel] = message;
+    const content = message.subarray(1);
+    if (channel === undefined || content.length === 0) return;
+    if (!this.#named.has(channel)) this.#named.add(channel);
+    else if (channel === ERROR) this.destroy(this.#complaint(content));
+    else if (channel === DATA && !this.destroyed && !this.push(content)) this.#socket?.pause();
   }
 
   #ended(): void {

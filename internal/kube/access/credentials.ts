@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import type { Agent } from "node:http";
 import { join } from "node:path";
 import { DomainError, errorText } from "../../base/errors.ts";
 
@@ -8,8 +9,13 @@ export interface ClusterAccess {
   readonly server: string;
   readonly tls: ClusterTls;
   /** Authorization and impersonation. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: AccessHeaders;
+  /** Through which the server is reached: its URL, and the same as an agent of Node's. Undefined: directly. */
+  readonly proxy?: { readonly url: string; readonly agent: Agent };
 }
+
+/** A list: the header is repeated. */
+export type AccessHeaders = Readonly<Record<string, string | string[]>>;
 
 /** PEM texts. Undefined: the default of Node. */
 export interface ClusterTls {
