@@ -10,7 +10,7 @@ const OF_A_PARENT = {
   apiVersion: "v1",
   kind: "ConfigMap",
   metadata: {
-    ...{ name: "of-a-parent", namespace: SYSTEM, labels: { "helm.sh/chart": "town-1.0.0" } },
+    ...{ name: "of-a-parent", namespace: SYSTEM, labels: { "app.kubernetes.io/name": "town" } },
     annotations: { "meta.helm.sh/release-name": "gastown", "meta.helm.sh/release-namespace": SYSTEM },
   },
 };
