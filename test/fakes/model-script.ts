@@ -7,7 +7,9 @@ export type ModelAct =
       readonly namespace?: string;
       readonly input: Readonly<Record<string, unknown>>;
     }
-  | { readonly type: "refuse"; readonly status: number; readonly error: string };
+  | { readonly type: "refuse"; readonly status: number; readonly error: string }
+  /** It answers nothing. */
+  | { readonly type: "hang" };
 
 /**
  * The intent behind a keyword; each agent names its tools in its own way, so the tool is found in the request's list.

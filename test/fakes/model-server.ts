@@ -19,6 +19,8 @@ export interface ModelServerOptions {
   readonly wordDelayMs?: number;
   /** What the model does; default: `modelAct` (keywords in the last user text). */
   readonly act?: (request: ModelRequest) => ModelAct;
+  /** The same for requests without tools; default: a title. */
+  readonly actWithoutTools?: (request: ModelRequest) => ModelAct;
 }
 
 /** One request from its arrival to the end of its answer, which is cut short when the agent leaves. Wall clock ms. */
@@ -27,6 +29,8 @@ export interface ModelSpan {
   readonly act: ModelAct["type"];
   endedAt?: number;
 }
+
+const TITLE: ModelAct = { type: "say", text: '{"title":"Test","isNewTopic":false}' };
 
 interface Api {
   readonly read: (body: Record<string, unknown>, at: number) => ModelRequest;
@@ -48,6 +52,7 @@ export class ModelServer {
   /** While set, every request is refused for a rate limit with the advice to try again after a second. */
   limited = false;
   readonly #act: (request: ModelRequest) => ModelAct;
+  readonly #actWithoutTools: (request: ModelRequest) => ModelAct;
   readonly #log: ModelRequest[] = [];
   readonly #spans: ModelSpan[] = [];
   readonly #server: Server;
@@ -56,6 +61,7 @@ export class ModelServer {
   private constructor(options: ModelServerOptions) {
     this.wordDelayMs = options.wordDelayMs ?? 0;
     this.#act = options.act ?? ((request) => modelAct(request.lastUserText, request.tools, request.afterTool));
+    this.#actWithoutTools = options.actWithoutTools ?? (() => TITLE);
     this.#server = createServer((req, res) => {
       this.#serve(req, res).catch(() => res.destroy());
     });
@@ -119,9 +125,7 @@ export class ModelServer {
     if (api === undefined) return json(res, 200, {});
     const request = api.read(body, Date.now());
     this.#log.push(request);
-    const act: ModelAct = request.withTools
-      ? this.#act(request)
-      : { type: "say", text: '{"title":"Test","isNewTopic":false}' };
+    const act = request.withTools ? this.#act(request) : this.#actWithoutTools(request);
     const span: ModelSpan = { request, act: act.type };
     this.#spans.push(span);
     res.on("close", () => {
@@ -130,6 +134,7 @@ export class ModelServer {
     this.#ids += 1;
     const id = `m${this.#ids}`;
     if (this.limited) return refuse(res, { status: 429, error: "rate_limit_error" }, 1);
+    if (act.type === "hang") return;
     if (act.type === "refuse") return refuse(res, act, 3600);
     if (!request.stream) return json(res, 200, messagesBody(act, id));
     await this.#stream(res, api.frames(act, id), request.withTools);

@@ -6,6 +6,7 @@ export interface ModelRequest {
   readonly at: number;
   /** False for the small side requests (titles, topic checks) that agents make. */
   readonly withTools: boolean;
+  /** Those in a namespace as `NAMESPACE.TOOL` beside it. */
   readonly tools: readonly string[];
   /** Every text the user side sent in this conversation, oldest first, one entry per text block. */
   readonly userTexts: readonly string[];
@@ -35,6 +36,10 @@ const contentText = (content: unknown): string => textBlocks(content).join("\n")
 const isReminder = (text: string): boolean =>
   /^\s*<(system-reminder|environment_context|user_instructions|INSTRUCTIONS|permissions|turn_aborted)/.test(text);
 
+function nameOf(tool: Json): string {
+  return asText(tool["name"]) || asText((tool["function"] as Json | undefined)?.["name"]) || asText(tool["type"]);
+}
+
 function reduced(
   api: ModelRequest["api"],
   body: Json,
@@ -43,9 +48,10 @@ function reduced(
   afterTool: boolean,
   toolResult: string,
 ): ModelRequest {
-  const tools = asArray(body["tools"]).map(
-    (tool) => asText(tool["name"]) || asText((tool["function"] as Json | undefined)?.["name"]) || asText(tool["type"]),
-  );
+  const tools = asArray(body["tools"]).flatMap((tool) => {
+    const inside = asArray(tool["tools"]).map((each) => `${nameOf(tool)}.${nameOf(each)}`);
+    return [nameOf(tool), ...inside];
+  });
   const lastUserText = userTexts.findLast((text) => text.trim() !== "" && !isReminder(text)) ?? "";
   return {
     api,

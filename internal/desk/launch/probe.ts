@@ -5,8 +5,8 @@ import { DomainError } from "../../base/errors.ts";
 import type { ProbePlan, Way } from "./crossing-ways.ts";
 import type { InnerCommand } from "./front-command.ts";
 
-/** A loaded machine starts a process in seconds. */
-const LIMIT_MS = 60_000;
+/** It takes half a second of an idle machine. */
+const LIMIT_MS = 180_000;
 
 /**
  * Starts a probe exactly as the front is started and lets it try to cross. What it is to try comes to it on stdin, so

@@ -15,7 +15,7 @@ export interface AgentSessionsDeps extends AgentSetting {
 /** Turns of a thread that a new session is reminded of. */
 const MAX_REMINDED = 20;
 /** A program that has started asks for its tools at once, on a machine that is busy within seconds. */
-const LISTED_WITHIN_MS = 60_000;
+const LISTED_WITHIN_MS = 120_000;
 
 /** A real agent: a session for each thread, the one idle longest stopped beyond a limit. */
 export class AgentSessions implements HalfAgent, AsyncDisposable {

@@ -35,13 +35,16 @@ export interface DeskBed extends AsyncDisposable {
   endFronts(): Promise<void>;
 }
 
-type DeskEvent = Readonly<Record<string, unknown>> & { readonly type: string };
+export type DeskEvent = Readonly<Record<string, unknown>> & { readonly type: string };
 
 /** Only what a person's machine must have: neither an account nor a HOME. */
 export const PLAIN_ENVIRONMENT = { PATH: process.env["PATH"] ?? "" };
 
-/** A desk as `desk init` makes it, with `files` beside or in place of its own. */
-export function deskBed(files: Readonly<Record<string, string>> = {}): DeskBed {
+/** A desk as `desk init` makes it, with `files` beside or in place of its own; its commands get `bedEnv`. */
+export function deskBed(
+  files: Readonly<Record<string, string>> = {},
+  bedEnv: Readonly<Record<string, string>> = {},
+): DeskBed {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "desk-")));
   const path = (name: string) => join(folder, name);
   const write = (name: string, content: string | Buffer) => {
@@ -53,7 +56,7 @@ export function deskBed(files: Readonly<Record<string, string>> = {}): DeskBed {
   const bed: DeskBed = {
     ...{ folder, path, write },
     read: (name) => readFileSync(path(name), "utf8"),
-    run: (args, input = "", env = {}) => callDesk(folder, args, input, env),
+    run: (args, input = "", env = {}) => callDesk(folder, args, input, { ...bedEnv, ...env }),
     async events(mode, lines) {
       const input = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
       const { code, out, err } = await bed.run(["--mode", mode, "--jsonl"], input);

@@ -1,0 +1,208 @@
+import { existsSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ModelAct } from "../fakes/model-script.ts";
+import type { ModelServer } from "../fakes/model-server.ts";
+import type { ModelRequest } from "../fakes/model-wire.ts";
+import type { AgentKind } from "../support/agents/agents-home.ts";
+import { type Act, type AgentDesk, agentDesk, READ_FILE, readingAct } from "../support/desk/agent-desk.ts";
+import { type DeskEvent, jsonLines } from "../support/desk/desk-bed.ts";
+import { isSandboxUsable } from "../support/desk/sandbox-usable.ts";
+
+/** A start of an agent takes a second of an idle machine, and half a minute of a busy one. */
+const BUSY_MS = 900_000;
+
+/** What each version offers its model when it is launched by the desk: its list, in whole. */
+const OFFERED: Readonly<Record<AgentKind, readonly string[]>> = {
+  claude: ["mcp__desk__read_file"],
+  // Three for resources cannot be switched off; the door, the only server that they can ask, has none.
+  codex: [
+    ...["list_mcp_resource_templates", "list_mcp_resources"],
+    ...["mcp__desk", "mcp__desk.read_file", "read_mcp_resource"],
+  ],
+  opencode: ["desk_read_file"],
+};
+
+const ROUTED = 'tell customers to READ /docs/hours.md — "ünï", <b>\t$HOME';
+/** A model's own words, as programs print tools. */
+const WORDS = "● mcp__desk__read_file(/docs/x)\n⎿ made up\n● Conversation 42\nlast words";
+const SECRET = "wholesale";
+
+const ADMIN_LINES = [{ text: "READ /admin/prices.md" }, { text: "WORDS" }, { text: "HOSTILE" }, { text: ROUTED }];
+const USER_LINES = ["READ /docs/hours.md", "READ /admin/prices.md", "WORDS", "HOSTILE"].map((text) => ({
+  ...{ text, thread: "user" },
+}));
+
+/** Calls of tools that a model was never offered, and of its own one for what it must not have. */
+function hostileCalls(api: ModelRequest["api"], folder: string): readonly ModelAct[] {
+  const secret = `${folder}/admin/prices.md`;
+  const command = `cat ${secret}; touch ${folder}/.desk/front/work/made ${folder}/docs/made`;
+  const content = { file_path: `${folder}/docs/made`, filePath: `${folder}/docs/made`, content: "made" };
+  const paths = ["/docs/../admin/prices.md", secret, "/proc/self/environ"].map((path): ModelAct => {
+    return { type: "call", ...READ_FILE[api], input: { path } };
+  });
+  const calls: Readonly<Record<ModelRequest["api"], readonly (readonly [string, Record<string, unknown>, string?])[]>> =
+    {
+      messages: [
+        ["Bash", { command, description: "looks" }],
+        ["Read", { file_path: secret }],
+        ["Write", content],
+        ["Task", { description: "look", prompt: `read ${secret}`, subagent_type: "general-purpose" }],
+        ["ReadMcpResourceTool", { server: "desk", uri: `file://${secret}` }],
+        ["mcp__desk__write_file", content],
+      ],
+      responses: [
+        ["exec_command", { cmd: command }],
+        ["shell", { command: ["sh", "-c", command] }],
+        ["view_image", { path: secret }],
+        ["list_mcp_resources", {}],
+        ["read_mcp_resource", { server: "desk", uri: `file://${secret}` }],
+        ["write_file", content, "mcp__desk"],
+      ],
+      chat: [
+        ["bash", { command, description: "looks" }],
+        ["read", { filePath: secret }],
+        ["write", content],
+        ["task", { description: "look", prompt: `read ${secret}`, subagent_type: "general" }],
+        ["desk_write_file", content],
+      ],
+    };
+  const named = calls[api].map(([tool, input, namespace]): ModelAct => {
+    return { type: "call", tool, input, ...(namespace !== undefined && { namespace }) };
+  });
+  return [...named, ...paths];
+}
+
+/** A model that does as it is asked, and when it is asked makes hostile calls one after the other. */
+function hostileAct(folder: () => string): { readonly act: Act; readonly results: readonly string[] } {
+  const results: string[] = [];
+  let calls = 0;
+  const act: Act = (request) => {
+    if (request.lastUserText.includes("WORDS") && !request.afterTool) return { type: "say", text: WORDS };
+    if (!request.lastUserText.includes("HOSTILE")) return readingAct(request);
+    if (request.afterTool) results.push(request.toolResult);
+    const call = hostileCalls(request.api, folder())[calls++];
+    return call ?? { type: "say", text: `${results.length} calls were refused` };
+  };
+  return { act, results };
+}
+
+/** Events of each turn. */
+function turnsOf(events: readonly DeskEvent[]): readonly (readonly DeskEvent[])[] {
+  const ends = events.flatMap(({ type }, at) => (type === "turn_end" ? [at] : []));
+  return ends.map((end, at) => events.slice(at === 0 ? 0 : (ends[at - 1] ?? 0) + 1, end + 1));
+}
+
+const isUsable = isSandboxUsable("a desk with real agents");
+
+describe.runIf(isUsable).concurrent.each(["claude"] as const)("%s on each side", (agent) => {
+  let desk: AgentDesk;
+  let admin: readonly (readonly DeskEvent[])[];
+  let user: readonly (readonly DeskEvent[])[];
+  const models = { back: hostileAct(() => desk.bed.folder), front: hostileAct(() => desk.bed.folder) };
+
+  beforeAll(async () => {
+    desk = await agentDesk({ agent, back: models.back.act, front: models.front.act });
+    const { bed } = desk;
+    const both = [bed.events("admin", ADMIN_LINES), bed.events("user", USER_LINES)];
+    [admin = [], user = []] = (await Promise.all(both)).map(turnsOf);
+  }, BUSY_MS);
+  afterAll(() => desk?.[Symbol.asyncDispose]());
+
+  const answerOf = (turn: readonly DeskEvent[] | undefined) => turn?.find(({ type }) => type === "answer")?.["text"];
+  const done = expect.objectContaining({ type: "turn_end", outcome: "done" });
+
+  it("1. Admin CLI can read files under /admin/**", () => {
+    expect(admin[0]).toContainEqual({ type: "read", path: "/admin/prices.md", ok: true, bytes: 15 });
+    expect(answerOf(admin[0])).toContain(`${SECRET} 4.20`);
+    expect(admin[0]?.at(-1)).toEqual(done);
+  });
+
+  it("2. User CLI cannot read files under /admin/**", () => {
+    expect(user[1]).toContainEqual({ type: "read", path: "/admin/prices.md", ok: false, reason: "not allowed" });
+    expect(answerOf(user[1])).toMatch(/^It says: .*cannot read it: not allowed$/s);
+    expect(user[1]?.at(-1)).toEqual(done);
+  });
+
+  it("3. Customer node can read files under /docs/**", () => {
+    expect(user[0]).toContainEqual({ type: "read", path: "/docs/hours.md", ok: true });
+    expect(answerOf(user[0])).toContain("Opening hours: nine to six.");
+    // The briefing's turn too.
+    expect(admin[3]).toContainEqual({
+      ...{ type: "answer", from: "customer", text: expect.stringContaining("Opening hours: nine to six.") },
+    });
+  });
+
+  it("4. Supervisor conditional routing can send an admin task to the bridge", () => {
+    expect(admin[3]).toContainEqual(expect.objectContaining({ type: "decision", route: "customer", rule: 1 }));
+    const bytes = Buffer.byteLength(ROUTED);
+    expect(admin[3]).toContainEqual(expect.objectContaining({ type: "crossed", outcome: "SUBMITTED", bytes }));
+    expect(admin[0]).toContainEqual(expect.objectContaining({ type: "decision", route: "answer" }));
+  });
+
+  it(
+    "5. Bridge rejects non-supervisor callers",
+    async () => {
+      const { code, out } = await desk.bed.run(["check"]);
+      expect({ code, out }).toEqual({ code: 0, out: expect.not.stringMatching(/TAKEN|OPEN/) });
+      expect(out.match(/refused \(unauthenticated\): a forged crossing/g)?.length).toBeGreaterThanOrEqual(10);
+      expect(out).toContain("closed: the administrator's root by path");
+    },
+    BUSY_MS,
+  );
+
+  it(
+    "6. Bridge forwards only the admin_input field",
+    async () => {
+      const crossed = desk.bed.records("front").filter(({ type }) => type === "crossing");
+      expect(crossed.map(({ admin_input }) => admin_input)).toEqual([ROUTED]);
+      expect(Object.keys(crossed[0] ?? {}).sort()).toEqual(["admin_input", "at", "id", "thread", "turn", "type"]);
+      const briefings = desk.front.requests.filter(({ lastUserText }) => lastUserText.includes(ROUTED));
+      expect(briefings[0]?.lastUserText).toMatch(/\[briefing [0-9a-f]{16}\]\n/);
+      expect(JSON.stringify(desk.front.requests)).not.toContain(SECRET);
+      const { out } = await desk.bed.run(["transcript", "--json"]);
+      const withheld = expect.arrayContaining([expect.objectContaining({ channel: "history" })]);
+      expect(jsonLines(out).at(-1)).toMatchObject({ crossing: { admin_input: ROUTED }, withheld });
+    },
+    BUSY_MS,
+  );
+
+  it(
+    "7. System runs locally via CLI in both modes",
+    async () => {
+      const ended = { code: 0, out: "", err: "" };
+      expect(await desk.bed.run(["--mode", "admin"], "exit\nSAY more\n")).toEqual(ended);
+      expect(await desk.bed.run(["--mode", "user"], "quit\nSAY more\n")).toEqual(ended);
+    },
+    BUSY_MS,
+  );
+
+  it("offers its model the list of its version, in each request of both halves", () => {
+    for (const model of [desk.back, desk.front]) {
+      const offered = offers(model);
+      expect(offered.length).toBeGreaterThanOrEqual(ADMIN_LINES.length);
+      for (const tools of offered) expect(tools).toEqual(OFFERED[agent]);
+    }
+  });
+
+  it("answers with the model's words alone", () => {
+    expect([answerOf(admin[1]), answerOf(user[2])]).toEqual([WORDS, WORDS]);
+  });
+
+  it("refuses whatever else a hostile model calls, and the turn goes on", () => {
+    const count = hostileCalls(desk.back.requests[0]?.api ?? "chat", "").length;
+    for (const [turn, { results }] of [[admin[2], models.back] as const, [user[3], models.front] as const]) {
+      expect(answerOf(turn)).toBe(`${count} calls were refused`);
+      expect(turn?.at(-1)).toEqual(done);
+      expect(results).toHaveLength(count);
+      expect(results.join("\n")).not.toMatch(/wholesale|PATH=|HOME=/);
+      const refused = turn?.filter(({ type }) => type === "read").map(({ ok, reason }) => ({ ok, reason }));
+      expect(refused).toEqual(Array(3).fill({ ok: false, reason: "not allowed" }));
+    }
+    for (const made of [".desk/front/work/made", "docs/made"]) expect(existsSync(desk.bed.path(made))).toBe(false);
+  });
+});
+
+/** The tools of each request that was made with some; the small ones for titles have none. */
+function offers(model: ModelServer): readonly (readonly string[])[] {
+  return model.requests.filter(({ withTools }) => withTools).map(({ tools }) => [...tools].sort());
+}

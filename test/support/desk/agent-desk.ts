@@ -1,0 +1,142 @@
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import type { ModelAct } from "../../fakes/model-script.ts";
+import { ModelServer } from "../../fakes/model-server.ts";
+import type { ModelRequest } from "../../fakes/model-wire.ts";
+import type { AgentKind } from "../agents/agents-home.ts";
+import { type AgentProgram, agentProgram } from "../agents/agents-install.ts";
+import { type DeskBed, deskBed } from "./desk-bed.ts";
+
+const PROGRAMS: Readonly<Record<AgentKind, AgentProgram>> = {
+  claude: "claude-2.1.330",
+  codex: "codex-0.169.0",
+  opencode: "opencode-1.18.33",
+};
+
+/** A desk with a real agent on each side. Each talks to a model of its own on loopback, and to nothing else. */
+export interface AgentDesk extends AsyncDisposable {
+  readonly bed: DeskBed;
+  /** The supervisor's model. */
+  readonly back: ModelServer;
+  /** The customer's model. */
+  readonly front: ModelServer;
+  /** Writes `desk.yaml` with these blocks beside the two halves. */
+  configure(more: string): void;
+  /** Processes of the customer's agent. */
+  agents(): readonly number[];
+}
+
+export type Act = (request: ModelRequest) => ModelAct;
+
+interface AgentDeskOptions {
+  readonly agent: AgentKind;
+  readonly back?: Act;
+  readonly front?: Act;
+  /** What the supervisor's model says in a session without tools. */
+  readonly word?: Act;
+  /** Blocks of `desk.yaml` beside the two halves. */
+  readonly more?: string;
+}
+
+const KEY = "0123456789abcdefghijklmnopqrstuvwxyz-pretended";
+
+/** On a machine that is busy a turn takes minutes. */
+const PATIENT = "limits: { turn: 30m }\n";
+
+export async function agentDesk(options: AgentDeskOptions): Promise<AgentDesk> {
+  const { agent, more = PATIENT, word } = options;
+  const program = await agentProgram(PROGRAMS[agent]);
+  const [back, front] = await Promise.all([
+    ModelServer.listen({ act: options.back ?? readingAct, ...(word && { actWithoutTools: word }) }),
+    ModelServer.listen({ act: options.front ?? readingAct }),
+  ]);
+  const bed = deskBed({}, { PATH: `${dirname(program)}:${process.env["PATH"] ?? ""}` });
+  const configure = (blocks: string) =>
+    bed.write(
+      "desk.yaml",
+      `version: 1
+supervisor: { agent: ${agent}, root: ./admin, credentials: ./admin.env }
+customer: { agent: ${agent}, root: ./docs, credentials: ./customer.env }
+${blocks}`,
+    );
+  configure(more);
+  const halves = [
+    { name: "admin", half: "back", model: back },
+    { name: "customer", half: "front", model: front },
+  ];
+  for (const { name, half, model } of halves) {
+    for (const folder of [".desk", `.desk/${half}`]) mkdirSync(bed.path(folder), { recursive: true, mode: 0o700 });
+    bed.write(`${name}.env`, `ANTHROPIC_API_KEY=sk-ant-api03-${name}-${KEY}\nANTHROPIC_BASE_URL=${model.url}\n`);
+    bed.write(`.desk/${half}/home/.codex/config.toml`, codexConfig(model.url));
+    bed.write(`.desk/${half}/home/.config/opencode/opencode.json`, opencodeConfig(model.url));
+  }
+  return {
+    ...{ bed, back, front, configure },
+    agents: () => processesIn(bed.path(".desk/front/home"), program),
+    async [Symbol.asyncDispose]() {
+      await bed[Symbol.asyncDispose]();
+      await Promise.all([back[Symbol.asyncDispose](), front[Symbol.asyncDispose]()]);
+    },
+  };
+}
+
+function codexConfig(url: string): string {
+  return `model = "pretended"
+model_provider = "loopback"
+
+[model_providers.loopback]
+name = "loopback"
+base_url = "${url}/v1"
+wire_api = "responses"
+
+[analytics]
+enabled = false
+`;
+}
+
+function opencodeConfig(url: string): string {
+  return JSON.stringify({
+    model: "loopback/pretended",
+    small_model: "loopback/pretended",
+    provider: {
+      loopback: {
+        npm: "@ai-sdk/openai-compatible",
+        name: "Loopback",
+        options: { baseURL: `${url}/v1`, apiKey: "pretended" },
+        models: { pretended: { name: "Pretended", limit: { context: 100_000, output: 8_000 } } },
+      },
+    },
+  });
+}
+
+/** As each agent names the door's tool for its model, by the API that it speaks. */
+export const READ_FILE = {
+  messages: { tool: "mcp__desk__read_file" },
+  responses: { tool: "read_file", namespace: "mcp__desk" },
+  chat: { tool: "desk_read_file" },
+} as const;
+
+/** Reads the path that it is asked to and repeats what it got; says what it is asked to; else one word. */
+export const readingAct: Act = ({ afterTool, toolResult, lastUserText, api }) => {
+  if (afterTool) return { type: "say", text: `It says: ${toolResult}` };
+  const path = /READ (\S+)/.exec(lastUserText)?.[1];
+  if (path !== undefined) return { type: "call", ...READ_FILE[api], input: { path } };
+  return { type: "say", text: /SAY (.+)/.exec(lastUserText)?.[1] ?? "Understood." };
+};
+
+function processesIn(home: string, program: string): readonly number[] {
+  const isOurs = (pid: string) => {
+    try {
+      return (
+        readFileSync(`/proc/${pid}/cmdline`, "utf8").startsWith(program) &&
+        readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(`HOME=${home}`)
+      );
+    } catch {
+      return false;
+    }
+  };
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter(isOurs)
+    .map(Number);
+}
