@@ -12,6 +12,7 @@ const FREE = {
 };
 
 const CALL_MS = 20_000;
+const STARTS = 50;
 
 /** Two servers on one PostgreSQL, each of which can be killed at any instant. */
 export class TwoServers implements AsyncDisposable {
@@ -61,7 +62,7 @@ export class TwoServers implements AsyncDisposable {
     }
     const server = this.servers[random(2)] as ThreadsServer;
     await this.#away.get(server);
-    const back = server.end("SIGKILL").then(() => server.begin());
+    const back = server.end("SIGKILL").then(() => beginAgain(server));
     this.#away.set(server, back);
     await back;
     return "server";
@@ -72,5 +73,27 @@ export class TwoServers implements AsyncDisposable {
     for (const client of this.#clients.values()) client[Symbol.dispose]();
     for (const server of this.servers.toReversed()) await server[Symbol.asyncDispose]();
     await this.database[Symbol.asyncDispose]();
+  }
+}
+
+/** Waits for all of it, also after a failure, of which `onFailure` hears at once. @throws the first one */
+export async function together(work: readonly Promise<void>[], onFailure: () => void): Promise<void> {
+  const failures: unknown[] = [];
+  const fail = (err: unknown) => {
+    onFailure();
+    failures.push(err);
+  };
+  await Promise.all(work.map((one) => one.catch(fail)));
+  if (failures.length > 0) throw failures[0];
+}
+
+/** A server that finds the database away at its start ends: it is started again, as a supervisor would. */
+async function beginAgain(server: ThreadsServer): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await server.begin();
+    } catch (err) {
+      if (attempt > STARTS) throw err;
+    }
   }
 }

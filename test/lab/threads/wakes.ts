@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "../../fuzz/random.ts";
 import { eventually } from "../../support/screens/tmux-sandbox.ts";
 import { DemoSidecar } from "../../support/threads/demo-sidecar.ts";
-import { TwoServers } from "./two-servers.ts";
+import { TwoServers, together } from "./two-servers.ts";
 
 /** What a lease, a restart and a turn of an agent take at most, on a busy machine. */
 const SETTLED_MS = 240_000;
@@ -59,7 +59,7 @@ export async function wakeWhileKilling(options: WakeOptions): Promise<WakeFigure
     ...{ messages: 0, wakes: 0, kills: { server: 0, postgres: 0, serving: 0 }, typed: 0, unknown: 0 },
     ...{ lost: 0, doubled: 0, false: 0, dispatchMs: [] },
   };
-  const end = performance.now() + seconds * 1000;
+  let end = performance.now() + seconds * 1000;
   const post = async () => {
     while (performance.now() < end) {
       const thread_id = threads.get((agents[random(agents.length)] as DemoSidecar).address);
@@ -85,7 +85,7 @@ export async function wakeWhileKilling(options: WakeOptions): Promise<WakeFigure
       } else figures.kills[await bed.killOne(random)] += 1;
     }
   };
-  await Promise.all([post(), kill()]);
+  await together([post(), kill()], () => (end = 0));
   // What killed servers had is claimed at once, as after its lease; also what others still work on.
   const endLeases = () =>
     bed.database.query("update threads.wake set lease_until = now() where lease_until is not null");

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "../../fuzz/random.ts";
 import { eventually } from "../../support/screens/tmux-sandbox.ts";
-import { TwoServers } from "./two-servers.ts";
+import { TwoServers, together } from "./two-servers.ts";
 
 const WRITERS = 32;
 const THREADS = 100;
@@ -52,7 +52,7 @@ export async function writeWhileKilling(options: WriteOptions): Promise<WriteFig
     ...{ acknowledged: 0, duplicates: 0, retries: 0, kills: { server: 0, postgres: 0 } },
     ...{ lost: 0, doubled: 0, gaps: 0, verified: false },
   };
-  const end = performance.now() + seconds * 1000;
+  let end = performance.now() + seconds * 1000;
   const write = async (writer: number) => {
     for (let turn = 0; performance.now() < end; turn++) {
       const thread = threads[random(threads.length)] as string;
@@ -75,7 +75,7 @@ export async function writeWhileKilling(options: WriteOptions): Promise<WriteFig
       figures.kills[await bed.killOne(random)] += 1;
     }
   };
-  await Promise.all([kill(), ...Array.from({ length: WRITERS }, (_, writer) => write(writer))]);
+  await together([kill(), ...Array.from({ length: WRITERS }, (_, writer) => write(writer))], () => (end = 0));
   figures.acknowledged = acknowledged.size;
   await judge(bed, acknowledged, figures);
   return figures;
