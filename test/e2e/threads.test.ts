@@ -165,7 +165,7 @@ describe.each([
     expect(await fixer.code("get_thread", { thread_id: "t-abcdefghijkmnpqr" })).toBe("NOT_FOUND");
   });
 
-  it("survives a kill of the server, with its own database left behind", async () => {
+  it("NFR-01: what was acknowledged survives a kill of the server, with its own database left behind", async () => {
     const thread_id = await newThread();
     await reviewer.call("post_message", { thread_id, text: "kept", idempotency_key: "kept" });
     await reviewer.client.close();
@@ -193,49 +193,57 @@ describe.each([
   });
 });
 
-it("FR-10: an idle agent is woken for a message, once, and the receipt says so", async () => {
-  await using server = await ThreadsServer.start();
-  const log = join(server.dir, "taken.jsonl");
-  const agent = [process.execPath, ownProgram("demo-agent"), "--turn-ms", "300", "--steps", "1", "--log", log];
-  const sidecar = spawn(
-    process.execPath,
-    [
-      ownProgram("gt-sidecar"),
-      ...["--agent", "demo", "--address", "town/fixer", "--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"],
-      ...["--state-dir", join(server.dir, "sidecar"), "--grace", "1s", "--", ...agent],
-    ],
-    { env: { ...server.env }, stdio: "ignore" },
-  );
-  const ended = once(sidecar, "close");
-  try {
-    await eventually("it is there", async () => (await gt(["status", "town/fixer"], server.env)).code === 0, 60_000);
-    const made = await gt(["threads", "new", "fix \u001b[2Jit", "--with", "town/fixer:fixer"], server.env);
-    expect(made).toMatchObject({ code: 0, stderr: "" });
-    const thread = made.stdout.trim();
-    const post = ["threads", "post", thread.slice(0, 10), "please", "--role", "fixer", "--key", "k"];
-    let posted = await gt([...post, "--wait", "--timeout", "30s"], server.env);
-    const woken = async () => {
-      if (posted.code === 5) posted = await gt([...post, "--wait", "--timeout", "30s"], server.env);
-      return posted.code !== 5;
-    };
-    await eventually("the wake has its receipt", woken, 180_000);
-    expect(posted.stdout).toMatch(/(SUBMITTED|ACKED) {2}town\/fixer {2}submitted/);
-    expect(posted.code).toBe(0);
-    const taken = readFileSync(log, "utf8").trim().split("\n");
-    expect(taken).toHaveLength(1);
-    expect(JSON.parse(taken[0] ?? "{}")).toMatchObject({ text: expect.stringContaining(`gt threads read ${thread}`) });
-    const shown = await gt(["threads", "show", thread], server.env);
-    expect(shown).toMatchObject({ code: 0, stdout: expect.not.stringContaining("\u001b") });
-    const blocked = await gt(["threads", "status", thread, "blocked", "--reason", "wait"], server.env);
-    expect(blocked).toMatchObject({ code: 0, stdout: expect.stringContaining("blocked") });
-    expect((await gt(["threads", "status", thread, "blocked"], server.env)).code).toBe(6);
-    const wakes = await gt(["threads", "wakes", "town/fixer"], server.env);
-    expect(wakes.stdout).toContain("submitted");
-    expect(await gt(["threads", "inbox"], server.env)).toMatchObject({ code: 0, stdout: "nothing new\n" });
-    expect((await gt(["threads", "read", "t-none-at-all"], server.env)).code).toBe(3);
-    expect((await gt(["threads", "read", thread, "--wait", "100ms", "--after", "99"], server.env)).code).toBe(5);
-  } finally {
-    sidecar.kill("SIGTERM");
-    await ended;
-  }
-});
+it.each([
+  ["npm's package", "npm"],
+  ["the system", "system"],
+])(
+  "FR-10: an idle agent is woken for a message, once, and the receipt says so, on the PostgreSQL of %s",
+  async (_, postgres) => {
+    await using server = await ThreadsServer.start("--postgres", postgres);
+    const log = join(server.dir, "taken.jsonl");
+    const agent = [process.execPath, ownProgram("demo-agent"), "--turn-ms", "300", "--steps", "1", "--log", log];
+    const sidecar = spawn(
+      process.execPath,
+      [
+        ownProgram("gt-sidecar"),
+        ...["--agent", "demo", "--address", "town/fixer", "--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"],
+        ...["--state-dir", join(server.dir, "sidecar"), "--grace", "1s", "--", ...agent],
+      ],
+      { env: { ...server.env }, stdio: "ignore" },
+    );
+    const ended = once(sidecar, "close");
+    try {
+      await eventually("it is there", async () => (await gt(["status", "town/fixer"], server.env)).code === 0, 60_000);
+      const made = await gt(["threads", "new", "fix \u001b[2Jit", "--with", "town/fixer:fixer"], server.env);
+      expect(made).toMatchObject({ code: 0, stderr: "" });
+      const thread = made.stdout.trim();
+      const post = ["threads", "post", thread.slice(0, 10), "please", "--role", "fixer", "--key", "k"];
+      let posted = await gt([...post, "--wait", "--timeout", "30s"], server.env);
+      const woken = async () => {
+        if (posted.code === 5) posted = await gt([...post, "--wait", "--timeout", "30s"], server.env);
+        return posted.code !== 5;
+      };
+      await eventually("the wake has its receipt", woken, 180_000);
+      expect(posted.stdout).toMatch(/(SUBMITTED|ACKED) {2}town\/fixer {2}submitted/);
+      expect(posted.code).toBe(0);
+      const taken = readFileSync(log, "utf8").trim().split("\n");
+      expect(taken).toHaveLength(1);
+      expect(JSON.parse(taken[0] ?? "{}")).toMatchObject({
+        text: expect.stringContaining(`gt threads read ${thread}`),
+      });
+      const shown = await gt(["threads", "show", thread], server.env);
+      expect(shown).toMatchObject({ code: 0, stdout: expect.not.stringContaining("\u001b") });
+      const blocked = await gt(["threads", "status", thread, "blocked", "--reason", "wait"], server.env);
+      expect(blocked).toMatchObject({ code: 0, stdout: expect.stringContaining("blocked") });
+      expect((await gt(["threads", "status", thread, "blocked"], server.env)).code).toBe(6);
+      const wakes = await gt(["threads", "wakes", "town/fixer"], server.env);
+      expect(wakes.stdout).toContain("submitted");
+      expect(await gt(["threads", "inbox"], server.env)).toMatchObject({ code: 0, stdout: "nothing new\n" });
+      expect((await gt(["threads", "read", "t-none-at-all"], server.env)).code).toBe(3);
+      expect((await gt(["threads", "read", thread, "--wait", "100ms", "--after", "99"], server.env)).code).toBe(5);
+    } finally {
+      sidecar.kill("SIGTERM");
+      await ended;
+    }
+  },
+);
