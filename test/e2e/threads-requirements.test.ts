@@ -253,7 +253,9 @@ describe.each([["npm"], ["system"]])("the requirement, on the PostgreSQL of %s",
     expect(took.sort((a, b) => a - b)[4]).toBeLessThan(500);
   });
 
-  it("NFR-03: 100 active threads of 20 participants each, who all see what is new in all of them", async () => {
+  it("NFR-03: 100 active threads of 20 participants each, who all see what is new in all of them", {
+    timeout: 600_000,
+  }, async () => {
     const crew = Array.from({ length: 20 }, (_, at) => `crew/a${at}`);
     const ids: string[] = [];
     for (let at = 0; at < 100; at++) ids.push(await world.thread(person, crew, `work ${at}`));
