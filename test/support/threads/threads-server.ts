@@ -8,7 +8,7 @@ import { ThreadsClient } from "../../../internal/threads/client/threads-client.t
 import { ownProgram } from "../programs.ts";
 import { eventually } from "../screens/tmux-sandbox.ts";
 
-const START_MS = 90_000;
+const START_MS = 180_000;
 
 /** A `threads` with a private folder and environment; `await using` ends it and removes everything. */
 export class ThreadsServer implements AsyncDisposable {
