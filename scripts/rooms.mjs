@@ -103,7 +103,10 @@ export const rooms = {
   "relay/acp": [],
   "relay/lanes": ["relay/nats", "relay/acp"],
   "relay/links": ["relay/lanes", "relay/acp", "process", "process/children"],
-  "relay/door": ["relay/*", "eventlog", "auth/*", "process/*", "rpc/port", "rpc/routes", "rpc/server", "rpc/common"],
+  "relay/door": [
+    ...["relay/*", "eventlog", "auth", "auth/*", "process/*"],
+    ...["rpc/port", "rpc/routes", "rpc/server", "rpc/common"],
+  ],
 };
 
 /** Arrows that only tests may have: they try a room on what is real above it. */

@@ -108,7 +108,10 @@ export class Daemon implements Task {
       natsConnected: () => bus.isConnected,
     });
     const { health } = frame;
-    const streams = new StreamsWatch({ bus, clock, logger, health, metrics }, { created, replicas: nats.replicas });
+    const streams = new StreamsWatch(
+      { ...this.#deps, bus, health, metrics, onStoreLost: () => lanes.storeLost() },
+      { created, replicas: nats.replicas },
+    );
     const status = () => ({
       ...{ relay_id: relayId, instance: this.#instance, turns_open: lanes.turnsOpen },
       connections: registry.all().map((entry) => entry.facts()),

@@ -13,6 +13,8 @@ export interface StreamsWatchDeps {
   readonly logger: Logger;
   readonly health: HealthState;
   readonly metrics: RelayMetrics;
+  /** The server is back without what it had stored, and the streams are made again. */
+  readonly onStoreLost: () => void;
 }
 
 const AGAIN_MS = 500;
@@ -40,9 +42,10 @@ export class StreamsWatch implements Task {
           await bus.changes.next(signal);
           continue;
         }
+        const { reconnects } = bus;
         await this.#check();
-        metrics.natsReconnects.inc(bus.reconnects - this.#reconnects);
-        this.#reconnects = bus.reconnects;
+        metrics.natsReconnects.inc(reconnects - this.#reconnects);
+        this.#reconnects = reconnects;
       } catch (err) {
         if (signal.aborted) return;
         this.#deps.logger.warn({ action: "streams_unknown", err: errorText(err) }, "the streams cannot be looked at");
@@ -55,8 +58,9 @@ export class StreamsWatch implements Task {
     const { bus, logger } = this.#deps;
     const created = await ensureStreams(bus.jsm, bus.streams, this.#replicas);
     const lost = [...created].filter(([name, time]) => this.#created.get(name) !== time).map(([name]) => name);
-    if (lost.length > 0)
-      logger.error({ action: "store_lost", streams: lost }, "NATS is back without what it had stored");
     this.#created = created;
+    if (lost.length === 0) return;
+    logger.error({ action: "store_lost", streams: lost }, "NATS is back without what it had stored");
+    this.#deps.onStoreLost();
   }
 }

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { WebSocket } from "ws";
 import { NatsServer, oldestNats } from "../support/relay/nats-server.ts";
 import { Coordinator } from "../support/relay/relay-bed.ts";
 import { RelayProcess, runRelay } from "../support/relay/relay-process.ts";
-import { SeedAgent, textResult } from "../support/relay/seed-agent.ts";
+import { refused as refusedAt, SeedAgent, textResult } from "../support/relay/seed-agent.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
 let nats: NatsServer;
@@ -13,7 +12,7 @@ let url: string;
 
 beforeAll(async () => {
   nats = await NatsServer.start(await oldestNats());
-  const args = ["--ping-interval", "1", "--pong-timeout", "30", "--max-message-bytes", "4096"];
+  const args = ["--ping-interval", "1", "--pong-timeout", "30", "--max-message-bytes", "4096", "--log-level", "debug"];
   relay = await RelayProcess.start(nats.url, { args });
   coordinator = await Coordinator.connect(nats);
   url = await relay.url();
@@ -24,21 +23,7 @@ afterAll(async () => {
   await nats?.[Symbol.asyncDispose]();
 });
 
-/** The status that an upgrade is answered with. */
-function refused(path: string, options: { headers?: Record<string, string>; protocols?: string[] } = {}) {
-  const socket = new WebSocket(`${url}${path}`, options.protocols ?? [], { headers: options.headers ?? {} });
-  return new Promise<number>((resolve, reject) => {
-    socket.on("unexpected-response", (_request, response) => {
-      resolve(response.statusCode ?? 0);
-      response.resume();
-    });
-    socket.on("open", () => {
-      socket.terminate();
-      reject(new Error("the upgrade was accepted"));
-    });
-    socket.on("error", () => {});
-  });
-}
+const refused = (path: string, options = {}) => refusedAt(`${url}${path}`, options);
 
 const task = (id: string) => ({ id, type: "work.coding", payload: { task: `task ${id}` } });
 
@@ -50,6 +35,49 @@ describe("the requirement's error tables", () => {
     expect(await refused("/acp/s/coding?agent_id=a", { headers: { "X-Agent-ID": "b" } })).toBe(400);
     expect(await refused("/acp/s/coding?agent_id=a", { protocols: ["soap"] })).toBe(426);
     expect(await refused("/acp/s/coding?agent_id=a", { headers: { Origin: "https://evil.example" } })).toBe(403);
+  });
+
+  it("an agent that connects again and again is slowed down with 429", async () => {
+    using holder = await SeedAgent.dial(url, { session: "wanted", agent: "holder" });
+    const seen = new Set<number>();
+    for (let round = 0; round < 40 && !seen.has(429); round++) {
+      const tries = Array.from({ length: 10 }, () => refused("/acp/wanted/coding?agent_id=another"));
+      for (const status of await Promise.all(tries)) seen.add(status);
+    }
+    expect([...seen].sort()).toEqual([409, 429]);
+    expect(holder.closed).toBeUndefined();
+  });
+
+  it("nothing that work, agents or people say stands in the log", async () => {
+    const session = "secretive";
+    const canary = "canary-4711";
+    using agent = await SeedAgent.dial(url, { session });
+    agent.answer = ({ id }) => (id === "s3" ? undefined : textResult(canary));
+    await coordinator.work(session, {
+      id: "s1",
+      type: "work.coding",
+      payload: { task: canary, requirements: [canary] },
+    });
+    await coordinator.work(session, `{"id":"s2","type":"${canary}"}`);
+    await coordinator.work(session, `{${canary}`);
+    await coordinator.work(session, { id: "s3", type: "work.coding", payload: { task: canary } });
+    await until("the request", 60_000, () => agent.requests.find(({ value }) => value["id"] === "s3"));
+    agent.send(`{${canary}`);
+    agent.send({ jsonrpc: "2.0", id: 1, result: canary });
+    agent.send({ jsonrpc: "2.0", id: 2, method: "x", params: { canary } });
+    await coordinator.control(session, { type: "steer", payload: { text: canary } });
+    await coordinator.control(session, `{"type":"${canary}"}`);
+    await coordinator.control(session, { id: "s1", type: "cancel", payload: { by: canary } });
+    agent.send({ jsonrpc: "2.0", id: "s3", error: { code: 1, message: canary, data: canary } });
+    await until("the failure", 60_000, async () => {
+      const found = await coordinator.stored("RELAY_RESULTS", `sessions.${session}.results.coding`);
+      return found.find(({ body }) => body["id"] === "s3");
+    });
+    expect(await refused(`/acp/secretive/coding?agent_id=${canary}&x=${canary}`)).toBe(409);
+    expect(await refused(`/acp/secretive/coding?agent_id=a+b&x=${canary}`)).toBe(400);
+    expect(
+      relay.log.replaceAll(`"agent_id":"${canary}"`, "").replaceAll(`/coding?agent_id=${canary}`, ""),
+    ).not.toContain(canary);
   });
 
   it("invalid message: an error response, and the connection goes on", async () => {

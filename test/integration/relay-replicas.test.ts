@@ -6,7 +6,8 @@ import { WebSocket } from "ws";
 import { NatsServer, oldestNats } from "../support/relay/nats-server.ts";
 import { Coordinator } from "../support/relay/relay-bed.ts";
 import { RelayProcess } from "../support/relay/relay-process.ts";
-import { SeedAgent, textResult } from "../support/relay/seed-agent.ts";
+import { refused as refusedAt, SeedAgent, textResult } from "../support/relay/seed-agent.ts";
+import { until } from "../support/sidecar/sidecar.ts";
 
 let folder: string;
 let nats: NatsServer;
@@ -54,21 +55,8 @@ async function takesOver(agent: SeedAgent, session: string, asked: string): Prom
   expect(results.map(({ body }) => body["payload"])).toEqual([{ text: "done w1" }, { text: "done w2" }]);
 }
 
-/** The status that an agent's upgrade is refused with. */
-function refused(url: string, session: string, agent: string): Promise<number> {
-  const socket = new WebSocket(`${url}/acp/${session}/coding?agent_id=${agent}`);
-  return new Promise<number>((resolve, reject) => {
-    socket.on("unexpected-response", (_request, response) => {
-      response.resume();
-      resolve(response.statusCode ?? 0);
-    });
-    socket.on("open", () => {
-      socket.terminate();
-      reject(new Error("the upgrade was accepted"));
-    });
-    socket.on("error", () => {});
-  });
-}
+const refused = (url: string, session: string, agent: string) =>
+  refusedAt(`${url}/acp/${session}/coding?agent_id=${agent}`);
 
 describe.concurrent("two relays on one NATS", () => {
   it("give an agent that connects to the other one its lane and its open turn; the old socket is closed", async () => {
@@ -81,6 +69,26 @@ describe.concurrent("two relays on one NATS", () => {
     expect((await coordinator.event(session, "agent.superseded")).body["payload"]).toEqual({
       ...{ agent_id: "agent_abc", role: "coding" },
     });
+  });
+
+  it("serve an agent that dials both at once, or one of them again and again: the newest connection holds", async () => {
+    const session = "both";
+    const urls = [await one.url(), await other.url(), await one.url()];
+    const dialled: SeedAgent[] = [];
+    for (let round = 0; round < 3; round++) {
+      for (const url of urls) dialled.push(SeedAgent.begin(url, { session }));
+    }
+    await until("all but one to be closed", 100_000, () => {
+      const count = (state: number) => dialled.filter(({ socket }) => socket.readyState === state).length;
+      return (count(WebSocket.CONNECTING) === 0 && count(WebSocket.OPEN) === 1) || undefined;
+    });
+    const holder = dialled.find(({ socket }) => socket.readyState === WebSocket.OPEN);
+    if (holder !== undefined) holder.answer = ({ id }) => textResult(`done ${String(id)}`);
+    await coordinator.work(session, task("w1"));
+    await coordinator.work(session, task("w2"));
+    const results = await coordinator.results(session, 2);
+    expect(results.map(({ body }) => body["payload"])).toEqual([{ text: "done w1" }, { text: "done w2" }]);
+    for (const agent of dialled) agent[Symbol.dispose]();
   });
 
   it("refuse a lane to another agent while its holder lives, whichever relay it dials", async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { type WebSocket, WebSocketServer } from "ws";
+import { RateLimiter } from "../../auth/rate-limiter.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import { Slots } from "../../base/slots.ts";
 import type { PlainOptions, Upgrade } from "../../rpc/routes/route.ts";
@@ -26,6 +27,8 @@ export interface AgentDoorOptions extends WebSocketLimits, LinkOptions {
 
 /** Lanes that are claimed at the same time; the others wait for their turn. */
 const CLAIMS_AT_ONCE = 16;
+/** Of one agent to one lane: two that supersede each other on and on are slowed down. */
+const ARRIVALS = { what: "connections of this agent", perMinute: 120, burst: 60 };
 
 /** Where agents dial in: `/acp/{session_id}/{role}?agent_id=…`. A refusal is an HTTP answer, before the 101. */
 export class AgentDoor {
@@ -33,12 +36,14 @@ export class AgentDoor {
   readonly #options: AgentDoorOptions;
   readonly #sockets: WebSocketServer;
   readonly #claims = new Slots(CLAIMS_AT_ONCE);
+  readonly #arrivals: RateLimiter;
   readonly #serving = new Set<Promise<void>>();
   /** What is to be echoed to an upgrade. */
   readonly #subprotocols = new WeakMap<IncomingMessage, string>();
 
   constructor(deps: AgentDoorDeps, options: AgentDoorOptions) {
     this.#deps = deps;
+    this.#arrivals = new RateLimiter(deps, ARRIVALS);
     this.#options = options;
     this.#sockets = new WebSocketServer({
       noServer: true,
@@ -92,10 +97,12 @@ export class AgentDoor {
 
   async #admit({ lane, agentId, dialect }: UpgradePlace, connectionId: string): Promise<Admitted | Refusal> {
     try {
+      this.#arrivals.take(lane.sessionId, lane.role, agentId);
       const who = { lane, agentId, connectionId, dialect };
       return await this.#claims.run(() => this.#deps.lanes.admit(who), this.#deps.ended);
     } catch (err) {
       if (err instanceof LaneHeld) return { status: 409, reason: err.message };
+      if (err instanceof DomainError && err.kind === "exhausted") return { status: 429, reason: err.message };
       if (err instanceof DomainError) return { status: 503, reason: err.message };
       this.#deps.logger.error({ action: "admission_failed", err }, "an agent could not be admitted");
       return { status: 503, reason: "internal error" };

@@ -1,6 +1,7 @@
 import { failure } from "../acp/result-parts.ts";
 import { continuesConversation } from "../acp/user-message.ts";
 import { isRefusal, readWork, type WorkMessage } from "../acp/work-message.ts";
+import { LogLost, StoreLost } from "../nats/lane-log.ts";
 import type { WorkItem } from "../nats/work-item.ts";
 import { AgentLost } from "./agent-lost.ts";
 import { rejectWork } from "./dead-letters.ts";
@@ -183,6 +184,7 @@ export class HeldLane {
       await this.#settle(item, work, answer ?? this.#cancelledAnswer(work), attempt, signal);
       settled();
     } catch (err) {
+      if (turn.asked && (err instanceof LogLost || signal.reason instanceof StoreLost)) this.#storeLost(work);
       const isOver = err instanceof AgentLost && !signal.aborted;
       if (isOver && this.state.cancelled.has(work.id) && this.state.answered === undefined) {
         return await this.#settle(item, work, this.#cancelledAnswer(work), attempt, signal);
@@ -193,6 +195,14 @@ export class HeldLane {
       if (turn.asked) observe();
       this.#turn = undefined;
     }
+  }
+
+  /** Neither the work nor its answer has a place any more. */
+  #storeLost({ id }: WorkMessage): void {
+    const { metrics, events } = this.#deps;
+    const { sessionId, role } = this.#claim.lane;
+    metrics.uncertain.inc();
+    events.publish(sessionId, "work.uncertain", { role, id, reason: "store_lost" });
   }
 
   /** Undefined: the turn was cancelled. */

@@ -1,6 +1,8 @@
 import { NoRespondersError, RequestError } from "@nats-io/transport-node";
+import { aborted } from "../../base/abort.ts";
 import { isObject, type Json, readJson, writeJson } from "../acp/json-text.ts";
 import type { Bus } from "../nats/bus.ts";
+import { notPermitted } from "../nats/not-permitted.ts";
 import { isName, type LaneName, subjects } from "../nats/subjects.ts";
 import type { Registry } from "./registry.ts";
 
@@ -59,12 +61,16 @@ export interface InstanceCallsDeps {
   readonly control: (lane: LaneName, text: string) => Promise<string | undefined>;
 }
 
-/** Answers other relays and operators until the signal. */
+/**
+ * Answers other relays and operators until the signal.
+ * @throws DomainError `denied` when NATS refuses a subscription
+ */
 export async function answerInstanceCalls(deps: InstanceCallsDeps, signal: AbortSignal): Promise<void> {
   const { bus, instance, status } = deps;
+  const refused = Promise.withResolvers<never>();
   const own = bus.nc.subscribe(subjects.instance(instance), {
     callback: (err, msg) => {
-      if (err) return;
+      if (err) return refused.reject(notPermitted(err) ?? err);
       answerTo(deps, msg.string()).then(
         (answer) => msg.respond(answer),
         () => msg.respond(NOT_HELD),
@@ -73,15 +79,16 @@ export async function answerInstanceCalls(deps: InstanceCallsDeps, signal: Abort
   });
   const all = bus.nc.subscribe(subjects.status, {
     callback: (err, msg) => {
-      if (!err) msg.respond(writeJson(status()));
+      if (err) return refused.reject(notPermitted(err) ?? err);
+      msg.respond(writeJson(status()));
     },
   });
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-  own.unsubscribe();
-  all.unsubscribe();
+  try {
+    await Promise.race([aborted(signal), refused.promise]);
+  } finally {
+    own.unsubscribe();
+    all.unsubscribe();
+  }
 }
 
 const NOT_HELD = writeJson({ answer: "not-held" });

@@ -100,6 +100,6 @@ async function makeConsumer(
     signal.throwIfAborted();
     if ((await readLane(log)).generation !== generation) throw log.fence();
     if (attempt >= TRIES) throw new DomainError("unavailable", "the lane's consumer cannot be made");
-    await consumer.deleteOthers();
+    await consumer.deleteEarlier();
   }
 }

@@ -10,6 +10,7 @@ import {
   readControl,
 } from "../acp/control-message.ts";
 import { Fenced, LaneLog } from "../nats/lane-log.ts";
+import { notPermitted } from "../nats/not-permitted.ts";
 import { countQueued } from "../nats/queued-work.ts";
 import { type LaneName, laneOfSubject, subjects } from "../nats/subjects.ts";
 import type { HeldLane } from "./held-lane.ts";
@@ -44,13 +45,14 @@ export class LaneControl {
     this.#options = options;
   }
 
-  /** Answers what anyone asks until the signal. */
+  /** Answers what anyone asks until the signal. @throws DomainError `denied` when NATS refuses the subscription */
   async run(signal: AbortSignal): Promise<void> {
     const { bus, slots } = this.#deps;
+    const refused = Promise.withResolvers<never>();
     const subscription = bus.nc.subscribe(subjects.allControl, {
       queue: QUEUE,
       callback: (err, msg) => {
-        if (err) return;
+        if (err) return refused.reject(notPermitted(err) ?? err);
         const { subject, data } = msg;
         slots
           .run(() => this.#answer(subject, data, signal), signal)
@@ -60,8 +62,11 @@ export class LaneControl {
           );
       },
     });
-    await aborted(signal);
-    subscription.unsubscribe();
+    try {
+      await Promise.race([aborted(signal), refused.promise]);
+    } finally {
+      subscription.unsubscribe();
+    }
   }
 
   /** Answers for a lane that this relay holds; undefined: it does not. */

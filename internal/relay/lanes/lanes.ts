@@ -1,7 +1,7 @@
 import { withTimeout } from "../../base/abort.ts";
 import { DomainError } from "../../base/errors.ts";
 import { ConsumerGone } from "../nats/lane-consumer.ts";
-import { Fenced, LogLost } from "../nats/lane-log.ts";
+import { Fenced, LogLost, StoreLost } from "../nats/lane-log.ts";
 import { type LaneName, laneKey } from "../nats/subjects.ts";
 import { AgentLost } from "./agent-lost.ts";
 import { HeldLane } from "./held-lane.ts";
@@ -30,6 +30,7 @@ export class Lanes {
   readonly #registry: Registry;
   readonly #held = new Map<string, HeldLane>();
   readonly #serving = new Set<Promise<void>>();
+  #store = new AbortController();
   readonly #draining: AbortSignal;
   readonly #ended: AbortSignal;
 
@@ -84,6 +85,13 @@ export class Lanes {
     return this.#held.get(laneKey(lane));
   }
 
+  /** What the logs said is gone: every lane is claimed again, and what came of an open turn is not known. */
+  storeLost(): void {
+    const before = this.#store;
+    this.#store = new AbortController();
+    before.abort(new StoreLost());
+  }
+
   /** Resolves when no connection is served any more. */
   async idle(): Promise<void> {
     while (this.#serving.size > 0) await Promise.allSettled([...this.#serving]);
@@ -117,11 +125,13 @@ export class Lanes {
       const held: Claim = claim;
       const lane = new HeldLane(this.#deps, this.#options, held, link);
       this.#held.set(laneKey(who.lane), lane);
+      const { signal: stored } = this.#store;
       try {
-        await lane.run(this.#draining, AbortSignal.any([this.#ended, place.superseded]));
-        claim = undefined;
+        await lane.run(this.#draining, AbortSignal.any([this.#ended, place.superseded, stored]));
+        const isLost = stored.aborted && !this.#ended.aborted && !place.superseded.aborted;
+        claim = isLost ? await this.#again(who, place, held, link) : undefined;
       } catch (err) {
-        claim = await this.#afterFailure(err, who, held, link);
+        claim = await this.#afterFailure(err, who, place, held, link);
       } finally {
         if (this.heldLane(who.lane) === lane) this.#held.delete(laneKey(who.lane));
       }
@@ -131,8 +141,8 @@ export class Lanes {
   }
 
   /** A claim to go on with; undefined: the lane is lost, or the agent. */
-  async #afterFailure(err: unknown, who: Claimant, claim: Claim, link: Link): Promise<Claim | undefined> {
-    const { logger, metrics, events } = this.#deps;
+  async #afterFailure(err: unknown, who: Claimant, place: Place, claim: Claim, link: Link): Promise<Claim | undefined> {
+    const { logger, metrics } = this.#deps;
     const fields = { session_id: who.lane.sessionId, role: who.lane.role, agent_id: who.agentId };
     if (err instanceof AgentLost || link.gone.aborted) return undefined;
     if (err instanceof Fenced) {
@@ -143,15 +153,14 @@ export class Lanes {
     }
     if (err instanceof LogLost) {
       logger.error({ action: "log_lost", ...fields }, "the lane's log is gone; an open turn of it is not known");
-      events.publish(who.lane.sessionId, "work.uncertain", { role: who.lane.role, reason: "store_lost" });
     } else if (!(err instanceof ConsumerGone)) logger.error({ action: "lane_failed", ...fields, err }, "a lane failed");
-    return this.#again(who, claim, link);
+    return this.#again(who, place, claim, link);
   }
 
   /** The consumer is gone: deleted by the next holder, or with the server's store. */
-  async #again(who: Claimant, { log, generation }: Claim, link: Link): Promise<Claim | undefined> {
+  async #again(who: Claimant, place: Place, { log, generation }: Claim, link: Link): Promise<Claim | undefined> {
     const { bus, clock, metrics } = this.#deps;
-    const stop = AbortSignal.any([this.#ended, this.#draining, link.gone]);
+    const stop = AbortSignal.any([this.#ended, this.#draining, place.superseded, link.gone]);
     while (!stop.aborted) {
       try {
         await bus.connected(stop);

@@ -1,5 +1,6 @@
 import { JetStreamApiError, type JetStreamManager } from "@nats-io/jetstream";
-import { DomainError } from "../../base/errors.ts";
+import { DomainError, errorText } from "../../base/errors.ts";
+import { notPermitted } from "./not-permitted.ts";
 import type { StreamNames } from "./stream-specs.ts";
 import { differences, streamSpecs } from "./stream-specs.ts";
 
@@ -20,8 +21,22 @@ export type Created = ReadonlyMap<string, string>;
 /**
  * Makes the streams that are missing and checks the others.
  * @throws StreamMismatch where one has other settings
+ * @throws DomainError `denied`, `unavailable` where the server does not let them be made
  */
 export async function ensureStreams(jsm: JetStreamManager, names: StreamNames, replicas: number): Promise<Created> {
+  try {
+    return await createMissing(jsm, names, replicas);
+  } catch (err) {
+    if (err instanceof DomainError) throw err;
+    const away = new DomainError("unavailable", `NATS does not give the relay its streams: ${errorText(err)}`, {
+      fields: { hint: "does that server run with JetStream (-js)?" },
+      cause: err,
+    });
+    throw notPermitted(err) ?? away;
+  }
+}
+
+async function createMissing(jsm: JetStreamManager, names: StreamNames, replicas: number): Promise<Created> {
   const created = new Map<string, string>();
   for (const spec of streamSpecs(names, replicas)) {
     const info = await jsm.streams.info(spec.name).catch((err: unknown) => {

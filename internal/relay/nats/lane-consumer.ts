@@ -24,10 +24,12 @@ export class LaneConsumer {
   readonly name: string;
   readonly #bus: Bus;
   readonly #lane: LaneName;
+  readonly #generation: number;
 
   constructor(bus: Bus, lane: LaneName, generation: number) {
     this.#bus = bus;
     this.#lane = lane;
+    this.#generation = generation;
     this.name = consumerName(lane, generation);
   }
 
@@ -65,15 +67,16 @@ export class LaneConsumer {
     return this.#deleteNamed(consumerName(this.#lane, generation));
   }
 
-  /** Deletes every other consumer of the lane, whoever made it. */
-  async deleteOthers(): Promise<void> {
+  /** Deletes the lane's consumers of all generations before, whoever made them. */
+  async deleteEarlier(): Promise<void> {
     const prefix = consumerPrefix(this.#lane);
     for (let offset = 0; ; offset += NAMES_PAGE) {
       const subject = `$JS.API.CONSUMER.NAMES.${this.#bus.streams.work}`;
       const answer = await this.#bus.nc.request(subject, JSON.stringify({ offset }), { timeout: 5000 });
       const { consumers, total } = answer.json<{ consumers?: readonly string[] | null; total: number }>();
       for (const name of consumers ?? []) {
-        if (name.startsWith(prefix) && name !== this.name) await this.#deleteNamed(name);
+        if (name.startsWith(prefix) && Number(name.slice(prefix.length)) < this.#generation)
+          await this.#deleteNamed(name);
       }
       if (offset + NAMES_PAGE >= total) return;
     }

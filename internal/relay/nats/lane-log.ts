@@ -20,6 +20,13 @@ export class LogLost extends DomainError {
   }
 }
 
+/** NATS is back without what it had stored: nothing that a log said counts any more. */
+export class StoreLost extends DomainError {
+  constructor() {
+    super("precondition", "NATS is back without what it had stored");
+  }
+}
+
 /** A record as it stands in the log. */
 export interface LogEntry {
   readonly seq: number;
@@ -106,7 +113,11 @@ export class LaneLog {
     await this.#bus.connected(signal);
     const entries = await this.read().catch(() => undefined);
     if (entries === undefined) return true;
-    if (entries.some(({ text }) => nonceOf(text) === nonce)) return false;
+    const ours = entries.find(({ text }) => nonceOf(text) === nonce);
+    if (ours !== undefined) {
+      this.#last = ours.seq; // what follows it is of another writer, which has fenced this one
+      return false;
+    }
     if (entries.length === 0 && before > 0) {
       this.#isFenced = true;
       throw new LogLost(this.#lane);

@@ -21,6 +21,8 @@ export interface ReadOptions {
 }
 
 const TIMEOUT_MS = 5000;
+const NO_MESSAGES = 404;
+const TIMED_OUT = 408;
 const BATCH = 256;
 const NS_PER_MS = 1_000_000;
 const INACTIVE_NS = 30_000 * NS_PER_MS;
@@ -61,6 +63,12 @@ function pullBatch(bus: Bus, stream: string, consumer: string, count: number): P
       subscription.unsubscribe();
       reject(new DomainError("deadline", `reading ${stream} took longer than ${TIMEOUT_MS} ms`));
     }, TIMEOUT_MS);
+    // The server was restarted, say, and has no such consumer any more: what was read is not all there is.
+    const fail = (code: number) => {
+      clearTimeout(timer);
+      subscription.unsubscribe();
+      reject(new DomainError("unavailable", `reading ${stream} was interrupted with ${code}`));
+    };
     const finish = () => {
       clearTimeout(timer);
       subscription.unsubscribe();
@@ -70,7 +78,9 @@ function pullBatch(bus: Bus, stream: string, consumer: string, count: number): P
       callback: (err, msg) => {
         if (err) return;
         const message = readMessage(msg);
+        const code = msg.headers?.code ?? 0;
         if (message !== undefined) got.push(message);
+        else if (code !== NO_MESSAGES && code !== TIMED_OUT) return fail(code);
         if (message === undefined || got.length >= count) finish();
       },
     });

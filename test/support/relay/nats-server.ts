@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "vitest";
@@ -24,8 +24,10 @@ export class NatsServer implements AsyncDisposable {
     this.url = `nats://127.0.0.1:${port}`;
   }
 
-  static async start(program: string): Promise<NatsServer> {
+  /** @param config more of its configuration file */
+  static async start(program: string, config = ""): Promise<NatsServer> {
     const folder = await mkdtemp(join(tmpdir(), "gt-nats-"));
+    await writeFile(join(folder, "nats.conf"), config);
     const child = run(program, folder, -1);
     try {
       const port = await until("nats-server to listen", 60_000, () => portIn(folder));
@@ -70,6 +72,7 @@ export function newestNats(context: TestContext): Promise<string> {
 
 function run(program: string, folder: string, port: number): ChildProcess {
   const args = ["-js", "-sd", folder, "-a", "127.0.0.1", "-p", String(port), "--ports_file_dir", folder];
+  args.push("-c", join(folder, "nats.conf"));
   return spawn(program, args, { stdio: "ignore" });
 }
 

@@ -89,6 +89,16 @@ export class Coordinator implements AsyncDisposable {
     return (await jsm.streams.info("RELAY_WORK")).state.messages;
   }
 
+  /** Resolves when the server, after it was away, answers with the relay's streams. */
+  async back(): Promise<void> {
+    await until("the relay's streams", 60_000, () =>
+      this.waiting().then(
+        () => true as const,
+        () => undefined,
+      ),
+    );
+  }
+
   /** Resolves when all work is taken out of the stream. */
   async allSettled(): Promise<void> {
     await until("all work to be settled", 60_000, async () => ((await this.waiting()) === 0 ? true : undefined));

@@ -85,3 +85,22 @@ export class SeedAgent implements Disposable {
 export function textResult(text: string): object {
   return { role: "assistant", content: [{ type: "text", text }] };
 }
+
+/** The status that an upgrade is refused with. @throws when it is accepted */
+export function refused(
+  url: string,
+  { headers = {}, protocols = [] }: { headers?: Record<string, string>; protocols?: string[] } = {},
+): Promise<number> {
+  const socket = new WebSocket(url, protocols, { headers });
+  return new Promise<number>((resolve, reject) => {
+    socket.on("unexpected-response", (_request, response) => {
+      resolve(response.statusCode ?? 0);
+      response.resume();
+    });
+    socket.on("open", () => {
+      socket.terminate();
+      reject(new Error("the upgrade was accepted"));
+    });
+    socket.on("error", () => {});
+  });
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { systemClock } from "../../internal/base/clock.ts";
+import { Bus } from "../../internal/relay/nats/bus.ts";
+import { ensureStreams } from "../../internal/relay/nats/ensure-streams.ts";
+import { Fenced, LaneLog } from "../../internal/relay/nats/lane-log.ts";
+import { NatsServer, newestNats, oldestNats } from "../support/relay/nats-server.ts";
+
+const LANE = { sessionId: "s", role: "r" };
+const NEVER = new AbortController().signal;
+
+describe.concurrent.each([
+  ["oldest", () => oldestNats()],
+  ["newest", newestNats],
+] as const)("a lane's log, on the %s server", (_name, program) => {
+  it("takes nothing from a writer whose acknowledgement came too late, behind another's record", async (context) => {
+    await using server = await NatsServer.start(await program(context));
+    const options = { url: server.url, name: "test", streamPrefix: "RELAY", firstMs: 60_000 };
+    const [one, other] = await Promise.all([1, 2].map(() => Bus.open(systemClock, options, NEVER)));
+    if (one === undefined || other === undefined) throw new Error("no connection");
+    try {
+      await ensureStreams(one.jsm, one.streams, 1);
+      const next = new LaneLog(other, systemClock, LANE);
+      const stored = one.js.publish.bind(one.js);
+      // As if the writer had been suspended after its record was stored, until the next holder had written.
+      const publish: typeof stored = async (...call) => {
+        await stored(...call);
+        await next.read();
+        await next.append({ t: "claimed" }, NEVER);
+        throw new Error("timeout");
+      };
+      Object.defineProperty(one, "js", { value: { publish } });
+      const log = new LaneLog(one, systemClock, LANE);
+      await log.append({ t: "prompted" }, NEVER);
+      await expect(log.append({ t: "answered" }, NEVER)).rejects.toBeInstanceOf(Fenced);
+      const records = await next.read();
+      expect(records.map(({ text }) => (JSON.parse(text) as { t: string }).t)).toEqual(["prompted", "claimed"]);
+    } finally {
+      await Promise.all([one.nc.close(), other.nc.close()]);
+    }
+  });
+});
