@@ -7,6 +7,9 @@ import { createLogger } from "../../../internal/base/logger.ts";
 import type { PostgresAddress } from "../../../internal/threads/postgres/places.ts";
 import { PostgresServer } from "../../../internal/threads/postgres/postgres-server.ts";
 
+/** Of no process: a pid file that is being written is empty, and 0 would be our own group. */
+const NO_PID = 2 ** 30;
+
 /** A PostgreSQL that servers of a test share, on a unix socket; `await using` ends it and removes everything. */
 export class TestDatabase implements AsyncDisposable {
   readonly dir: string;
@@ -57,12 +60,16 @@ export class TestDatabase implements AsyncDisposable {
 
   /** Of its first process. */
   get pid(): number {
-    return Number(readFileSync(join(this.dir, "postgres/data/postmaster.pid"), "utf8").split("\n")[0]);
+    return Number(readFileSync(join(this.dir, "postgres/data/postmaster.pid"), "utf8").split("\n")[0]) || NO_PID;
   }
 
-  /** Kills its first process; it is started again by itself. */
+  /** Kills its first process, which is started again by itself; one that is not back yet is left alone. */
   crash(): void {
-    process.kill(this.pid, "SIGKILL");
+    try {
+      process.kill(this.pid, "SIGKILL");
+    } catch (err) {
+      if (!["ESRCH", "ENOENT"].includes((err as NodeJS.ErrnoException).code ?? "")) throw err;
+    }
   }
 
   /** One statement on a connection of its own. */
