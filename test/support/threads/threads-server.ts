@@ -19,6 +19,7 @@ export class ThreadsServer implements AsyncDisposable {
   readonly #isGuest: boolean;
   #child: ChildProcess | undefined;
   #said = "";
+  #url = "";
 
   private constructor(dir: string, flags: readonly string[], isGuest: boolean, env = {}) {
     this.dir = dir;
@@ -58,8 +59,11 @@ export class ThreadsServer implements AsyncDisposable {
     return this.#child?.pid ?? 0;
   }
 
+  /** While it is away, where it was last. */
   get url(): string {
-    return urlOf(this.#listen("serving"));
+    const listen = this.#listen("serving");
+    if (listen !== "") this.#url = urlOf(listen);
+    return this.#url;
   }
 
   /** Where its probes and metrics are. */
