@@ -15,6 +15,7 @@ const DRAW_WAIT_MS = 50;
 
 /** A serving half that has just started waits this long for the screen. */
 export const FIRST_SCREEN_MS = 2000;
+type PaneSource = (signal: AbortSignal) => PaneCapture | undefined | Promise<PaneCapture | undefined>;
 const NEVER = new AbortController().signal;
 
 /**
@@ -22,7 +23,7 @@ const NEVER = new AbortController().signal;
  */
 export class Peeker {
   readonly #output: OutputStream;
-  readonly #pane: () => PaneHistory | undefined;
+  readonly #pane: () => (PaneCapture & PaneHistory) | undefined;
   readonly #paneForPeek: () => (signal: AbortSignal) => Promise<PaneCapture | undefined>;
   readonly #alive: () => boolean;
   readonly #deep: DeepPeek;
@@ -33,7 +34,7 @@ export class Peeker {
     readonly clock: Clock;
     readonly output: OutputStream;
     /** Undefined while tmux is away: then the emulator's part has to do. */
-    readonly pane: () => PaneHistory | undefined;
+    readonly pane: () => (PaneCapture & PaneHistory) | undefined;
     /** Waits for it a moment, from the first call on. Undefined, `unavailable`: then the emulator's part has to do. */
     readonly paneForPeek: () => (signal: AbortSignal) => Promise<PaneCapture | undefined>;
     readonly alive: () => boolean;
@@ -46,14 +47,26 @@ export class Peeker {
     this.#alive = deps.alive;
   }
 
-  /** What comes from tmux is not fetched any more once `signal` is aborted. */
-  async peek(request: PeekRequest, signal = NEVER): Promise<PeekResult> {
+  /** Without waiting for tmux. */
+  peek(request: PeekRequest): Promise<PeekResult> {
+    return this.#peek(request, () => this.#pane(), NEVER);
+  }
+
+  /**
+   * For a caller, who waits a moment for tmux rather than get less. What comes from it is not fetched any more once
+   * `signal` is aborted.
+   */
+  peekForCall(request: PeekRequest, signal: AbortSignal): Promise<PeekResult> {
+    return this.#peek(request, this.#paneForPeek(), signal);
+  }
+
+  async #peek(request: PeekRequest, pane: PaneSource, signal: AbortSignal): Promise<PeekResult> {
     const count = request.all ? Number.POSITIVE_INFINITY : linesWanted(request.lines);
     await this.#output.known(FIRST_SCREEN_MS);
     const isDrawn = this.#output.drawnTo === this.#output.ring.end || (await this.#output.drawn(DRAW_WAIT_MS));
     const near = request.all || request.ansi || !isDrawn ? undefined : this.#near(count, request.joinWrapped);
     const found =
-      near ?? (await this.#fromTmux(count, request, signal)) ?? this.#allOfEmulator(count, request.joinWrapped);
+      near ?? (await this.#fromTmux(count, request, pane, signal)) ?? this.#allOfEmulator(count, request.joinWrapped);
     const facts = this.#facts(); // of the same moment as the lines
     const held = { historyLines: this.#output.emulator.historyLines, cap: EMULATOR_SCROLLBACK };
     return { ...found, ...facts, historyLines: await this.#history.lines(held, this.#pane()) };
@@ -86,10 +99,10 @@ export class Peeker {
     return cleanLastLines(asLines(rows, join), count);
   }
 
-  async #fromTmux(count: number, request: PeekRequest, signal: AbortSignal) {
+  async #fromTmux(count: number, request: PeekRequest, paneOf: PaneSource, signal: AbortSignal) {
     const { ansi, joinWrapped: join } = request;
     try {
-      const pane = await this.#paneForPeek()(signal);
+      const pane = await paneOf(signal);
       if (pane === undefined) return undefined;
       return await this.#deep.lines(pane, { count, ansi, join }, this.#output.emulator.version, signal);
     } catch (err) {

@@ -73,12 +73,16 @@ export class WatchHub<F> {
   #rawGroup(interval: number): WatchGroup {
     const known = this.#rawGroups.get(interval);
     if (known !== undefined) return known;
-    const { clock, output } = this.#deps;
+    const { clock, output, ended } = this.#deps;
     let seen = output.ring.end;
+    let end: string | undefined;
     const untilNext = async (signal: AbortSignal) => {
       await pause(this.#deps, interval, signal);
-      if (output.ring.end === seen) await output.bytes.nextOrAfter(WATCH_LOOK_MS, clock, signal);
+      // An end during the pause has been told already: no one is woken by it a second time.
+      const isOver = ended() !== end;
+      if (!isOver && output.ring.end === seen) await output.bytes.nextOrAfter(WATCH_LOOK_MS, clock, signal);
       seen = output.ring.end;
+      end = ended();
     };
     const group = new WatchGroup(untilNext, () => this.#rawGroups.delete(interval));
     this.#rawGroups.set(interval, group);

@@ -30,13 +30,8 @@ afterEach(async () => {
 /** One watcher's updates, one at a time: while one waits to be taken, no other is made. */
 async function* watched(request: WatchRequest): AsyncGenerator<WatchUpdate, void, undefined> {
   const alive = () => ended === undefined;
-  const peeker = new Peeker({
-    clock,
-    output,
-    pane: () => undefined,
-    paneForPeek: () => () => Promise.resolve(undefined),
-    alive,
-  });
+  const paneForPeek = () => () => Promise.resolve(undefined);
+  const peeker = new Peeker({ clock, output, pane: () => undefined, paneForPeek, alive });
   const hub = new WatchHub({ clock, output, peeker, alive, ended: () => ended }, (update) => update);
   const { first, rest } = await hub.watch(request, stop.signal);
   yield first;
@@ -97,6 +92,27 @@ function end(reason: string): void {
   ended = reason;
   output.bytes.notify();
   output.screens.notify();
+}
+
+const both = Object.entries({ SCREEN: screenRequest, RAW: rawRequest });
+it.each(both)("%s: an end between two looks is told at once", async (_, request) => {
+  const updates = watched(request);
+  await nextOf(updates);
+  const changed = updates.next();
+  await clock.advance(2000);
+  await print("news");
+  expect(await changed).toMatchObject({ value: { kind: "change" } });
+  await settle(); // the pause that follows an update has begun
+  const over = untilEnd(updates);
+  await clock.advance(20);
+  end("over");
+  expect(await isReady(over)).toBe(true);
+  expect(await over).toBe("over");
+});
+
+async function untilEnd(updates: AsyncGenerator<WatchUpdate>): Promise<string> {
+  for await (const { kind, endReason } of updates) if (kind === "end") return endReason;
+  throw new Error("the stream has no end");
 }
 
 /** Has the next update come without any time having passed? */

@@ -99,7 +99,7 @@ function sidecarService(deps: ServiceDeps) {
   );
   return {
     async peek(request: { lines: number; all: boolean; ansi: boolean; joinWrapped: boolean }, context: HandlerContext) {
-      const result = await agent.peeker.peek(request, context.signal);
+      const result = await agent.peeker.peekForCall(request, context.signal);
       answering(context, result.output.length);
       return peekResponse(result);
     },
