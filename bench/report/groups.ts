@@ -108,4 +108,11 @@ export const GROUPS: readonly Group[] = [
       "Three replicas and pods with the demo agent on a real node, while replicas, API server, etcd, kubelet, pods, Secrets, agents and serving halves are killed, silenced or damaged at random; each receipt is compared with what its agent took. `npm run soak -- --only controller`.",
     rows: [/lost, doubled/, /controller: (?:sessions|messages|events)/, /never ended/],
   },
+  {
+    title: "Desk",
+    files: ["desk"],
+    about:
+      "Two halves by hand, with the built-in reader: links swapped under reads, halves killed while texts cross, users who ask for the administrator's files in every disguise. `npm run lab:desk`.",
+    rows: ALL,
+  },
 ];

@@ -1,20 +1,72 @@
 // Attacks a desk for as long as you want, and prints what it has shown.
 //
-//   npm run lab:desk -- --seconds 60 --count 40
+//   npm run lab:desk -- --seconds 60 --count 40 --lines 500 --write
+
+import { writeResults } from "../../../bench/report/results.ts";
+import { type Measured, measured } from "../../../bench/report/row.ts";
+import { runFacts, runLine, table } from "../../../bench/report/run-report.ts";
 import { parseFlags } from "../../../internal/cli/flags.ts";
 import { randomFrom } from "../../fuzz/random.ts";
+import { ENCODING_COUNT } from "../../support/desk/encodings.ts";
 import { killWhileCrossing } from "./kills.ts";
+import { measureLatency } from "./latency.ts";
 import { raceReads } from "./races.ts";
+import { runTwins } from "./twins.ts";
+
+const STARTS = 20;
 
 const { values } = parseFlags(
-  { seconds: { type: "number" }, count: { type: "number" }, seed: { type: "number" } },
+  {
+    ...{ seconds: { type: "number" }, count: { type: "number" }, lines: { type: "number" }, seed: { type: "number" } },
+    write: { type: "boolean" },
+  },
   process.argv.slice(2),
   {},
 );
-const { seconds = 30, count = 20, seed = 1 } = values;
+const { seconds = 30, count = 20, lines = 200, seed = 1 } = values;
+const facts = runFacts();
+
+const latency = await measureLatency(STARTS);
 const end = performance.now() + seconds * 1000;
 const races = raceReads(() => performance.now() > end);
-process.stdout.write(`${JSON.stringify({ races })}\n`);
 const kills = await killWhileCrossing(count, randomFrom(seed));
-process.stdout.write(`${JSON.stringify({ kills })}\n`);
-process.exitCode = races.leaked + kills.wrong.length === 0 ? 0 : 1;
+const twins = await runTwins(lines, randomFrom(seed));
+for (const wrong of [...kills.wrong, ...twins.leaks]) process.stderr.write(`${wrong}\n`);
+
+const rows: readonly Measured[] = [
+  measured("desk: start to the first event, probe included, p50", latency.startMs, "ms", { atMost: 1500 }),
+  measured("desk: typed to the front's journal, p50", latency.crossingMs, "ms", { atMost: 20 }),
+  measured(`desk: secrets out of ${races.good} good reads in a race`, races.leaked, "secrets", {
+    ...{ baseline: races.leakedByPath, atMost: 0 },
+  }),
+  measured(
+    `desk: ${kills.texts} texts, ${kills.kills} kills: doubled, lost or untruly reported`,
+    kills.wrong.length,
+    "texts",
+    {
+      atMost: 0,
+    },
+  ),
+  measured(
+    `desk: canaries in ${ENCODING_COUNT} encodings, ${twins.refusedReads} refused reads`,
+    twins.leaks.length,
+    "canaries",
+    {
+      atMost: 0,
+    },
+  ),
+  measured(
+    `desk: twins that differ, ${twins.lines} lines, ${twins.crossings} crossings`,
+    twins.areEqual ? 0 : 1,
+    "twins",
+    {
+      atMost: 0,
+    },
+  ),
+];
+process.stdout.write(`${table(rows)}\n`);
+if (values.write) {
+  const about = `races for ${seconds} s; the baseline of races is a read of the resolved path in the same run`;
+  writeResults("desk", { run: runLine(facts), rows, notes: [about] });
+}
+process.exitCode = rows.every(({ aim }) => aim?.met !== false) ? 0 : 1;
