@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasBubblewrap, leakyBubblewrap } from "../support/desk/bubblewrap.ts";
+import { leakyBubblewrap } from "../support/desk/bubblewrap.ts";
 import { type DeskBed, deskBed } from "../support/desk/desk-bed.ts";
+import { isSandboxUsable } from "../support/desk/sandbox-usable.ts";
 
 const BUSY_MS = 300_000;
 const CONFIG = `version: 1
@@ -21,7 +22,7 @@ const TARGETS = {
   "the configuration": "desk.yaml",
 } as const;
 const names = Object.keys(TARGETS);
-const isUsable = hasBubblewrap();
+const isUsable = isSandboxUsable("the desk's boundary");
 
 describe.runIf(isUsable)("a start whose boundary has a hole ends with 4 and names it", () => {
   let bed: DeskBed;

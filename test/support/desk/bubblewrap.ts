@@ -2,16 +2,6 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import type { DeskBed } from "./desk-bed.ts";
 
-/** Whether this machine lets bubblewrap make namespaces; it says why not, on stderr. */
-export function hasBubblewrap(): boolean {
-  const tried = spawnSync("bwrap", ["--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "true"], {
-    encoding: "utf8",
-  });
-  if (tried.status === 0) return true;
-  process.stderr.write(`the desk's sandbox is not tried: ${tried.stderr?.trim() ?? "no program bwrap"}\n`);
-  return false;
-}
-
 /** A hole in a sandbox. */
 interface Hole {
   /** Arguments of bubblewrap that come last. */
