@@ -119,7 +119,11 @@ export class AgentDoor {
     logger.info({ action: "agent_connected", ...names, dialect: place.dialect }, "an agent is connected");
     events.publish(lane.sessionId, "agent.connected", { agent_id: agentId, role: lane.role, dialect: place.dialect });
     const alive = channel.keepAlive(this.#options);
-    const leave = () => channel.close(...farewell(over.reason));
+    // A socket that has closed ends its call, too; the channel knows how it closed.
+    const leave = () => {
+      const why: unknown = over.reason;
+      if (why instanceof DomainError && why.kind !== "cancelled") channel.close(...farewell(why));
+    };
     if (over.aborted) leave();
     else over.addEventListener("abort", leave, { once: true, signal: channel.ended });
     try {
@@ -166,8 +170,8 @@ function refusal({ status, reason }: Refusal): Response {
 }
 
 /** Code and reason of a close, by why the connection may stay no longer. */
-function farewell(why: unknown): [number, string] {
-  const kind = why instanceof DomainError ? why.kind : "unavailable";
+function farewell(why: DomainError): [number, string] {
+  const { kind } = why;
   if (kind === "unauthenticated") return [4401, errorText(why).slice(0, 100)];
   return kind === "denied" ? [4403, errorText(why).slice(0, 100)] : [1001, "the relay is shutting down"];
 }
