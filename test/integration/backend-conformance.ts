@@ -168,7 +168,7 @@ function nudgeTests(start: Start): void {
     await using place = await started(start, "--turn-ms", "1500");
     await nudge(place.backend, { message: "first" });
     const immediate = await nudge(place.backend, { message: "at once", mode: "immediate" });
-    expect(immediate.outcome).toBe("submitted");
+    expect(immediate).toMatchObject({ outcome: "submitted" });
     expect(await nudge(place.backend, { message: "later" })).toMatchObject({ outcome: "submitted" });
     await state(place.backend, "idle");
     expect(await takenMessages(place)).toEqual(["first", "at once", "later"]);
