@@ -177,5 +177,6 @@ const socket: UpgradeRoute = {
       if (signal.aborted) end();
       else signal.addEventListener("abort", end, { once: true });
     });
+    return undefined;
   },
 };
