@@ -23,7 +23,7 @@ const FAULTS: Readonly<Record<string, { readonly takesValue: boolean; readonly a
   garbage: flag((faults) => (faults.garbage = true)),
 };
 
-/** What `--faults` takes. */
+/** The values that `--faults` takes. */
 export const FAULT_NAMES: readonly string[] = Object.keys(FAULTS);
 
 /** Reads `--faults`: names, some with `=VALUE`. @throws DomainError `invalid` */

@@ -6,6 +6,7 @@ import { PrintableText, printable } from "../../internal/base/printable-text.ts"
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import type { Output } from "../../internal/cli/output.ts";
 import { assertClosed } from "../../internal/desk/launch/probe.ts";
+import { checkText } from "../../internal/desk/tools/text-bounds.ts";
 import { PublicEvent_Type as EventType, FrontService, type PublicEvent } from "../../internal/gen/desk/v1/desk_pb.ts";
 import { abortOnExit, sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
@@ -39,9 +40,10 @@ export async function runUser(options: ModeOptions, context: CommandContext): Pr
     inputBytes: configuration.current.limits.input_bytes,
     fields: z.strictObject({ text: z.string(), thread: z.string().optional() }),
     async turn(text, given, turnSignal) {
-      atTurn();
+      const maxBytes = atTurn().limits.input_bytes;
       await front.launcher.ensure(turnSignal);
-      return await say(connection.transport, { thread: given.thread ?? options.thread, text }, emit, turnSignal);
+      const input = { thread: given.thread ?? options.thread, text, maxBytes };
+      return await say(connection.transport, input, emit, turnSignal);
     },
     refuse: (reason) => emit({ type: "error", reason: `refused: ${reason}` }),
     faulty: (reason) => emit({ type: "error", reason }),
@@ -51,16 +53,16 @@ export async function runUser(options: ModeOptions, context: CommandContext): Pr
 
 async function say(
   transport: Transport,
-  request: { readonly thread: string; readonly text: string },
+  { thread, text, maxBytes }: { readonly thread: string; readonly text: string; readonly maxBytes: number },
   emit: Emit,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const turn = randomUUID();
   let outcome: Outcome = "failed";
   try {
-    if (!request.text.isWellFormed()) throw notWellFormed();
+    checkText(text, maxBytes); // in transit an ill-formed text would become another one
     const client = createClient(FrontService, transport);
-    for await (const event of abortOnExit((left) => client.say(request, { signal: left }), signal)) {
+    for await (const event of abortOnExit((left) => client.say({ thread, text }, { signal: left }), signal)) {
       if (event.type === EventType.ANSWER) outcome = "done";
       const shown = userEvent(event);
       if (shown !== undefined) emit(shown);
@@ -72,11 +74,6 @@ async function say(
   }
   emit({ type: "turn_end", turn, outcome });
   return outcome;
-}
-
-/** In transit it would become another text. */
-function notWellFormed(): DomainError {
-  return new DomainError("invalid", "the text is not well formed", { fields: { reason: "refused" } });
 }
 
 function userEvent({ type, path, reason, text }: PublicEvent): UserEvent | undefined {

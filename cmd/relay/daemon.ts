@@ -31,7 +31,7 @@ import { StreamsWatch } from "./streams-watch.ts";
 export interface DaemonDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Of this process; children get a part of it. */
+  /** This process's own; children get a part of it. */
   readonly env: Environment;
 }
 

@@ -3,7 +3,7 @@ import type { CommandFlags } from "../../internal/cli/command/command.ts";
 
 export const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
 
-/** Of every command that speaks to NATS; each is over its environment variable, over the file. */
+/** Flags of commands that speak to NATS; each takes precedence over its environment variable, that over the file. */
 export const NATS_FLAGS = {
   config: {
     ...{ type: "string", short: "c", value: "FILE", complete: "file" },

@@ -6,7 +6,7 @@ import type { Settings } from "./settings.ts";
 
 type RoleSettings = Settings["roles"][string];
 
-/** What the configuration says of a role; undefined: nothing. */
+/** A role's part of the configuration; undefined: it has none. */
 export function roleOf({ roles }: Settings, role: string): RoleSettings | undefined {
   return Object.hasOwn(roles, role) ? roles[role] : undefined;
 }

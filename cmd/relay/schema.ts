@@ -44,11 +44,11 @@ const turns = block({
 });
 
 const values = block({
-  /** Who does the role's work: an agent that dials in, or one that the relay starts as its child. */
+  /** Whether the role's work is done by an agent that dials in, or by one that the relay starts as its child. */
   link: oneOf("accept", "stdio").default("accept"),
-  /** Of a child: program and arguments. */
+  /** A child's program and arguments. */
   command: listOf(text(), "a list of words: the program and its arguments").optional(),
-  /** Of a child, beside what every child gets. */
+  /** A child's variables beside those that every child gets. */
   env: z.record(text("a name"), z.string("must be text"), "must be a block of names and texts").optional(),
   /** Names of the relay's own environment that a child gets. A `*` at the end stands for any rest. */
   pass_env: listOf(text("a name, with * at its end at most", isVariablePattern), "a list of names").default([]),

@@ -15,7 +15,7 @@ import type { ArchiveConfig, PlaceConfig } from "./config.ts";
 import { openDatabase } from "./database-place.ts";
 import { withDatabase } from "./with-database.ts";
 
-/** Of one line; a message has at most 64 KiB of text and 16 KiB of metadata. */
+/** Bound for one line; a message has at most 64 KiB of text and 16 KiB of metadata. */
 const MAX_LINE = 4 * 1024 * 1024;
 
 /** Writes everything as lines of JSON, also while a server runs. */

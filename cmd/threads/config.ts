@@ -19,7 +19,7 @@ export interface PlaceConfig {
   readonly workspace: string;
   /** Where sidecars of this machine announce themselves. */
   readonly runtimeDir: string | undefined;
-  /** What `--config` says beside. */
+  /** Further settings, from the file of `--config`. */
   readonly fromFile: FileConfig;
   readonly env: Env;
 }

@@ -9,7 +9,7 @@ import { DEFAULT_POLICY, type Policy } from "../../internal/threads/domain/polic
 import { isDatabaseUrl } from "./database-url.ts";
 import { type ThreadsValues, threadsFile } from "./schema.ts";
 
-/** What a configuration file says, with what it names. */
+/** A configuration file, with the files that it names. */
 export interface FileConfig {
   readonly values: ThreadsValues | undefined;
   readonly databaseUrl: string | undefined;
@@ -18,7 +18,7 @@ export interface FileConfig {
   /** Undefined: the local issuer. */
   readonly issuers: readonly (TokenKeyFile & { readonly rule: ThreadsIssuer })[] | undefined;
   readonly tokens: { readonly audience: string; readonly personTtlMs: number; readonly agentTtlMs: number };
-  /** Of workspaces that have set nothing. */
+  /** The policy of workspaces that have set none. */
   readonly policy: Policy;
 }
 

@@ -86,5 +86,5 @@ export const threadsFile = (folder: string) =>
     policy,
   });
 
-/** What a file says; times in ms. */
+/** A file's settings; times in ms. */
 export type ThreadsValues = z.output<ReturnType<typeof threadsFile>>;

@@ -33,7 +33,7 @@ function openAbove(fd: number, name: "." | ".."): number {
   return openSync(`${placeOf(fd)}/${name}`, O_PATH | constants.O_DIRECTORY);
 }
 
-/** What an open folder is, whatever its name: its device and inode. */
+/** Identifies an open folder, whatever its name, by device and inode. */
 export function folderId(fd: number): string {
   const { dev, ino } = fstatSync(fd, { bigint: true });
   return `${dev} ${ino}`;

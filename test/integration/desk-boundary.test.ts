@@ -11,7 +11,7 @@ intent:
 customer: { root: ./docs, isolation: sandbox }
 `;
 
-/** What the front must not reach, and where a desk of the tests has it. */
+/** Places that the front must not reach, and where a desk of the tests has them. */
 const TARGETS = {
   "the administrator's state": ".desk/back",
   "the bridge's key": ".desk/back/bridge.key",

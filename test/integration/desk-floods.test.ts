@@ -8,7 +8,7 @@ import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import { type DeskBed, deskBed, jsonLines } from "../support/desk/desk-bed.ts";
 
 const BUSY_MS = 300_000;
-/** What the front may take beyond what it has without callers, KiB; the answers that wait are 64 MiB of it. */
+/** Memory that the front may take for its callers, KiB; the answers that wait are 64 MiB of it. */
 const ROOM_KIB = 400 * 1024;
 
 function connectTo(bed: DeskBed) {

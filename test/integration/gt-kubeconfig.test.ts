@@ -20,7 +20,7 @@ const tunnels: string[] = [];
 
 const PORT_FORWARD = /^\/api\/v1\/namespaces\/agents\/pods\/toast\/portforward\?ports=\d+$/;
 
-/** What an API server says of one pod, whose sidecar is on this machine. */
+/** An API server that knows one pod, whose sidecar is on this machine. */
 const POD = {
   metadata: {
     ...{ namespace: "agents", name: "toast", uid: "u-1", resourceVersion: "1" },

@@ -5,7 +5,7 @@ import { mintLocal } from "../../internal/threads/client/local-issuer.ts";
 import { eventually } from "../support/screens/tmux-sandbox.ts";
 import { runProgramOf } from "../support/threads/run-threads.ts";
 import { TestDatabase } from "../support/threads/test-database.ts";
-import { ThreadsServer } from "../support/threads/threads-server.ts";
+import { createThread, ThreadsServer } from "../support/threads/threads-server.ts";
 
 const LONG = AbortSignal.timeout(600_000);
 
@@ -47,8 +47,7 @@ async function verify(): Promise<Verified> {
 /** A thread with messages, a reply, metadata and text that JSON must escape. */
 async function talk(): Promise<string> {
   using lead = server.client("town/lead", "orchestrator");
-  const made = await lead.call("create_thread", { title: "a\u2028b", participants: [{ agent_id: "town/a" }] }, LONG);
-  const thread_id = (made["thread"] as unknown as { thread_id: string }).thread_id;
+  const thread_id = await createThread(lead, "a\u2028b", ["town/a"], LONG);
   const post = (more: object) => lead.call("post_message", { thread_id, ...more }, LONG);
   const first = await post({
     text: 'a "quoted" \\ line\nand \u001b[31mred 🦊',

@@ -4,7 +4,7 @@ import { eventually } from "../support/screens/tmux-sandbox.ts";
 import { DemoSidecar } from "../support/threads/demo-sidecar.ts";
 import { runProgramOf } from "../support/threads/run-threads.ts";
 import { TestDatabase } from "../support/threads/test-database.ts";
-import { ThreadsServer } from "../support/threads/threads-server.ts";
+import { createThread, ThreadsServer } from "../support/threads/threads-server.ts";
 
 const LONG = AbortSignal.timeout(600_000);
 
@@ -34,9 +34,7 @@ describe("two servers on one database", () => {
 
   async function newThread(...agents: string[]): Promise<string> {
     using person = one.client("town/lead", "orchestrator");
-    const participants = agents.map((agent_id) => ({ agent_id }));
-    const made = await person.call("create_thread", { title: "work", participants }, LONG);
-    return (made["thread"] as unknown as { thread_id: string }).thread_id;
+    return await createThread(person, "work", agents, LONG);
   }
 
   async function wakesOf(agent: string): Promise<readonly Wake[]> {

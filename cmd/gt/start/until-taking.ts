@@ -51,7 +51,7 @@ export async function untilTaking(
 
 const UNSEEN: Seen = { state: "starting", rows: 0 };
 
-/** What does not answer yet is starting; what has ended meanwhile, the next look shows. */
+/** An agent that does not answer yet is starting; the next look shows one that has ended. */
 async function seen({ status }: StartedSession, signal: AbortSignal): Promise<Seen> {
   const patience = AbortSignal.timeout(STATUS_MS);
   try {

@@ -2,12 +2,12 @@ import { DomainError } from "../../base/errors.ts";
 
 /** Users' calls that are open at a time. The server takes three times as many: the bridge always has a place. */
 const MAX_OPEN = 1024;
-/** What may wait in answers that their callers do not take, bytes. */
+/** Bytes that may wait in answers that their callers do not take. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** How long an answer may wait after its turn's end. */
 export const STALL_LIMIT_MS = 60_000;
 
-/** What users' calls take from the front together. */
+/** Bounds what users' open calls take from the front together. */
 export class SayBounds {
   #open = 0;
   #waiting = 0;

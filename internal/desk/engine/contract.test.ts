@@ -19,7 +19,7 @@ const plain = fc.oneof(fc.string({ unit: "binary" }), fc.integer(), fc.constant(
 const entry = fc.dictionary(fc.constantFrom("name", "secret"), plain, { maxKeys: 2 });
 const value = fc.oneof(plain, entry, fc.array(entry, { maxLength: 2 }));
 
-/** What a node that does not keep to its contract may return: keys of any kind, in any place. */
+/** Results of a node that does not keep to its contract: keys of any kind, in any place. */
 const anyResult = fc
   .array(fc.tuple(keys, value, fc.constantFrom("data", "hidden", "getter", "symbol", "inherited")), { maxLength: 4 })
   .map((parts) => {

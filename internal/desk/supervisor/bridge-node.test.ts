@@ -25,7 +25,7 @@ const anyState: fc.Arbitrary<GlobalState> = fc.record({
   reply: fc.option(text),
 });
 
-/** What a front decodes of the message that a turn with this state sends, and the claims beside it. */
+/** The message that a turn with this state sends, as the front decodes it, and the claims beside it. */
 async function crossingOf(state: GlobalState) {
   let sent = { bytes: new Uint8Array(), token: "" };
   const bridge = bridgeNode(

@@ -4,7 +4,7 @@ import { parse } from "yaml";
 import { DomainError, errorText } from "../../base/errors.ts";
 import { asObjects, asText, type Json, objectOf } from "../../base/json-fields.ts";
 
-/** What several kubeconfig files say together, as kubectl merges them: of each name the first entry counts. */
+/** Merges kubeconfig files as kubectl does: of each name the first entry counts. */
 export interface MergedConfig {
   /** As messages name it. */
   readonly paths: string;

@@ -78,7 +78,7 @@ export class WatchHub<F> {
     let end: string | undefined;
     const untilNext = async (signal: AbortSignal) => {
       await pause(this.#deps, interval, signal);
-      // An end during the pause has been told already: no one is woken by it a second time.
+      // An end during the pause wakes no one a second time: its watchers have heard of it.
       const isOver = ended() !== end;
       if (!isOver && output.ring.end === seen) await output.bytes.nextOrAfter(WATCH_LOOK_MS, clock, signal);
       seen = output.ring.end;

@@ -1,6 +1,6 @@
 import { isList, isObject, type Json, member, readJson, writeJson } from "./json-text.ts";
 
-/** What is asked of a lane on `sessions.{sid}.control.{role}`. `id` is the work's. */
+/** A request to a lane on `sessions.{sid}.control.{role}`. `id` is the work's. */
 export type ControlMessage =
   | { readonly type: "cancel"; readonly id: string; readonly by: string }
   | { readonly type: "steer"; readonly id: string | undefined; readonly prompt: readonly Json[] }

@@ -27,7 +27,7 @@ export interface AgentDoorOptions extends WebSocketLimits, LinkOptions {
 
 /** Lanes that are claimed at the same time; the others wait for their turn. */
 const CLAIMS_AT_ONCE = 16;
-/** Of one agent to one lane: two that supersede each other on and on are slowed down. */
+/** Limits how often one agent dials one lane: two that supersede each other on and on are slowed down. */
 const ARRIVALS = { what: "connections of this agent", perMinute: 120, burst: 60 };
 
 /** Where agents dial in: `/acp/{session_id}/{role}?agent_id=…`. A refusal is an HTTP answer, before the 101. */
@@ -38,7 +38,7 @@ export class AgentDoor {
   readonly #claims = new Slots(CLAIMS_AT_ONCE);
   readonly #arrivals: RateLimiter;
   readonly #serving = new Set<Promise<void>>();
-  /** What is to be echoed to an upgrade. */
+  /** The subprotocol that the answer to an upgrade names. */
   readonly #subprotocols = new WeakMap<IncomingMessage, string>();
 
   constructor(deps: AgentDoorDeps, options: AgentDoorOptions) {
@@ -154,7 +154,7 @@ function placeOf({ url, headers }: Request): UpgradePlace | Refusal {
   return readPlace({ url: pathname + search, headers: Object.fromEntries(headers) });
 }
 
-/** What is answered to a request that is no upgrade. */
+/** Answers a request that is no upgrade. */
 function answerTo(place: UpgradePlace | Refusal): Response {
   if (isRefused(place)) return refusal(place);
   return refusal({ status: 426, reason: "connect with WebSocket: GET with Upgrade: websocket" });

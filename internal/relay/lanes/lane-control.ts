@@ -174,7 +174,7 @@ export class LaneControl {
     }
   }
 
-  /** What became of a piece of work so far. */
+  /** The state of a piece of work so far. */
   async #workState(lane: LaneName, id: string, state: HeldLane["state"]): Promise<string> {
     if (state.done.has(id) || state.answered?.id === id) return "done";
     if (this.#deps.lanes.heldLane(lane)?.turn?.work.id === id) return "open";

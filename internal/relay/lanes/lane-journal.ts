@@ -18,7 +18,7 @@ import type { Link, LinkAnswer } from "./link.ts";
 const SNAPSHOT_EVERY = 128;
 const RELEASE_MS = 5000;
 
-/** Who answers, as results name it. */
+/** The one who answers, as results name it. */
 export interface Answerer {
   readonly agentId: string;
   readonly dialect: Dialect;

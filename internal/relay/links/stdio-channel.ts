@@ -22,7 +22,7 @@ export interface StdioChannelDeps {
   readonly onStderr?: (chunk: Buffer) => void;
 }
 
-/** Of an agent that speaks stdio. */
+/** Longest frame of an agent that speaks stdio. */
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 /** From a request to end until KILL. */
 const GRACE_MS = 5000;

@@ -29,7 +29,7 @@ function setAttached(is: boolean): void {
   isAttached = is;
 }
 
-/** What came of it, once something has. */
+/** The outcome, once there is one. */
 function outcomeOf(wait: PaneWait, signal = never): { got?: unknown } {
   const outcome: { got?: unknown } = {};
   void wait(signal).then(

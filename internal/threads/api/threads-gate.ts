@@ -7,7 +7,7 @@ import { threadsError } from "../domain/faults.ts";
 import type { TokenHolds } from "./holds.ts";
 import type { Proof, ThreadsVerifier } from "./verifier.ts";
 
-/** What gates and the audit log know `/v1/mcp` by. */
+/** The name of `/v1/mcp` for gates and the audit log. */
 export const MCP_SERVICE = "threads.mcp";
 
 const proofKey: ContextKey<Proof | undefined> = createContextKey<Proof | undefined>(undefined, {
@@ -39,7 +39,7 @@ export function threadsGate(deps: { readonly verifier: ThreadsVerifier; readonly
   };
 }
 
-/** What the token of a call proves. */
+/** The facts that a call's token proves. */
 export function proofOf(values: ContextValues): Proof {
   const proof = values.get(proofKey);
   if (proof === undefined) throw threadsError("UNAUTHORIZED", "the call has no token");

@@ -1,10 +1,10 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** What is counted when it is asked for. */
+/** Numbers that are counted when they are asked for. */
 export interface ThreadsGauges {
   /** Notifications of other processes come through. */
   readonly hears: () => boolean;
-  /** Of all workspaces. @throws DomainError while the database is away: the last numbers stay */
+  /** Counts all workspaces. @throws DomainError while the database is away: the last numbers stay */
   readonly open: () => Promise<{ readonly wakes: number; readonly escalations: number }>;
 }
 

@@ -14,7 +14,7 @@ export interface PostgresAddress {
 export const PORT = 5432;
 export const OWNER = { user: "threads", database: "postgres" };
 
-/** What the system allows as the path of a socket. */
+/** Longest path of a socket, bytes; systems allow a few more. */
 const MAX_SOCKET_PATH = 100;
 
 /** Beside the data, or, where that path is too long for a socket, a folder in /tmp named after this one. */

@@ -4,7 +4,7 @@ import type { PoolClient } from "pg";
 export interface ArchiveHead {
   readonly format: "gastown-threads";
   readonly version: 1;
-  /** Of the database that it was made from. */
+  /** Schema of the database that it was made from. */
   readonly schema: string;
   /** Columns of each table. */
   readonly tables: Readonly<Record<string, readonly string[]>>;

@@ -51,7 +51,7 @@ class Import {
   async run(lines: AsyncIterable<string>): Promise<number> {
     const hash = createHash("sha256");
     let at = 0;
-    let end: ArchiveEnd | undefined;
+    let end: Partial<ArchiveEnd> | undefined;
     for await (const line of lines) {
       at += 1;
       if (end !== undefined) throw notArchive(at, "there is more after the last line");
@@ -103,7 +103,7 @@ class Import {
       );
     } catch (err) {
       const { code = "" } = err as { readonly code?: string };
-      // Of data that do not fit, or do not fit together.
+      // Errors of classes 22 and 23: data that do not fit, or do not fit together.
       if (!/^(22|23)/.test(code)) throw err;
       const said = err instanceof Error ? err.message : String(err);
       throw new DomainError("invalid", `the archive has rows of ${this.#table} that do not fit: ${said}`);
@@ -134,8 +134,9 @@ function parse(line: string, at: number): unknown {
   }
 }
 
-function endOf(value: unknown, at: number): ArchiveEnd {
-  if (isObject(value) && value["end"] === true) return value as unknown as ArchiveEnd;
+function endOf(value: unknown, at: number): Partial<ArchiveEnd> {
+  const end = value as Partial<ArchiveEnd> | null;
+  if (end?.end === true) return end;
   throw notArchive(at, "this is no row");
 }
 

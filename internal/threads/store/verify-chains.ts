@@ -13,7 +13,7 @@ interface Link {
   readonly seq: number;
   readonly prevHash: string;
   readonly hash: string;
-  /** What the row's own fields say that its hash is, after that of the row before it. */
+  /** The hash of the row's own fields, after that of the row before it. */
   readonly computed: (prevHash: string) => string;
 }
 
@@ -83,7 +83,7 @@ async function messagePage(all: All, threadId: string, afterSeq: number): Promis
   return page.map((row) => {
     const message = rows.messageOf(row);
     const body = row["body_hash"] as string;
-    // What retention has erased proves its place, not its text.
+    // A row that retention has erased proves its place, not its text.
     const isWhole = message.erased || body === bodyHash(message.text, message.metadata);
     return {
       ...{ ...hashesOf(row), seq: message.seq },

@@ -5,7 +5,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { median } from "../../../bench/stats.ts";
 import { DESK, type DeskBed, deskBed, PLAIN_ENVIRONMENT } from "../../support/desk/desk-bed.ts";
 
-/** What an administrator waits for, medians, ms. */
+/** The waits of an administrator, medians, ms. */
 export interface LatencyFigures {
   /** From the command to the first event of a turn that waits on stdin; the front runs already. */
   readonly startMs: number;

@@ -23,7 +23,7 @@ intent:
 customer: { root: ./docs }
 `;
 
-/** What a run of twins has shown. */
+/** Result of a run of twins. */
 export interface TwinFigures {
   readonly lines: number;
   readonly crossings: number;

@@ -51,7 +51,7 @@ export class TwoServers implements AsyncDisposable {
   async newThread(title: string, agents: readonly string[]): Promise<string> {
     const participants = agents.map((agent_id) => ({ agent_id }));
     const made = await this.call(0, "lead", "create_thread", { title, participants }, "orchestrator");
-    return (made["thread"] as unknown as { thread_id: string }).thread_id;
+    return String((made["thread"] as JsonObject)["thread_id"]);
   }
 
   /** Kills a server or the database at random, and starts it again; answers with what it was. */

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { mintLocal } from "../../../internal/threads/client/local-issuer.ts";
 import { ThreadsClient } from "../../../internal/threads/client/threads-client.ts";
@@ -9,6 +10,18 @@ import { ownProgram } from "../programs.ts";
 import { eventually } from "../screens/tmux-sandbox.ts";
 
 const START_MS = 180_000;
+
+/** A thread with these agents; answers with its id. */
+export async function createThread(
+  client: ThreadsClient,
+  title: string,
+  agents: readonly string[],
+  signal: AbortSignal,
+): Promise<string> {
+  const participants = agents.map((agent_id) => ({ agent_id }));
+  const { thread } = await client.call("create_thread", { title, participants }, signal);
+  return String((thread as JsonObject)["thread_id"]);
+}
 
 /** A `threads` with a private folder and environment; `await using` ends it and removes everything. */
 export class ThreadsServer implements AsyncDisposable {
