@@ -130,9 +130,9 @@ export class AgentRun {
       },
       sized: (size) => agent.sized(size),
       arm: async (pane) => {
-        await output.arm(pane);
-        isPiped = true;
-        observer.ready(true);
+        isPiped = await output.arm(pane);
+        observer.ready(isPiped);
+        return isPiped;
       },
       renewed: (endedPid) => output.renew(endedPid),
       lastOutputAt: () => agent.output.lastOutputAt,

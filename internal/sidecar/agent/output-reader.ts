@@ -46,12 +46,15 @@ export class OutputReader implements Task {
 
   /**
    * Draws the pane again and pipes what it prints from now on. tmux pipes no dead pane: its last screen is what there
-   * is.
+   * is, and the answer is false.
    */
-  async arm(pane: TmuxPane): Promise<void> {
+  async arm(pane: TmuxPane): Promise<boolean> {
     await this.#disarm();
     this.#pane = pane;
-    if ((await pane.facts()).dead) return await this.#resumeFrom(await pane.cut(EMULATOR_SCROLLBACK));
+    if ((await pane.facts()).dead) {
+      await this.#resumeFrom(await pane.cut(EMULATOR_SCROLLBACK));
+      return false;
+    }
     const fifo = `output-${randomUUID()}.fifo`;
     await makeFifoIn(this.#folder, fifo, this.#env);
     const fd = this.#folder.openFifo(fifo);
@@ -66,6 +69,7 @@ export class OutputReader implements Task {
     const done = readOpenFifo(fd, (chunk) => this.#agent.take(chunk), stop.signal);
     done.catch((err: unknown) => this.#failed.reject(err));
     this.#reading = { stop, done, fifo };
+    return true;
   }
 
   /**

@@ -119,8 +119,8 @@ async function watch(
         sized: () => {},
         arm: () => {
           told.push("arm");
-          session.pane.piped = true;
-          return Promise.resolve();
+          session.pane.piped ||= !session.pane.dead;
+          return Promise.resolve(!session.pane.dead);
         },
         renewed: () => {
           told.push("renewed");
@@ -258,6 +258,16 @@ describe("the monitor of the agent's session", () => {
     session.pane.activity = String(Math.floor(clock.now() / 1000) + 10);
     await clock.advance(2000);
     expect(told).toEqual(["arm", "diverted", "arm"]);
+  });
+
+  it("pipes the output of an agent started in a dead pane, whose pipe is an earlier process's", async () => {
+    session.pane = { ...session.pane, dead: true, status: "1", piped: true };
+    await watch();
+    await clock.advance(1000);
+    const ended = ["arm", 'dead {"code":1}, restart due', "renewed"];
+    expect(told).toEqual([...ended, "agent 101", "alive 101, fresh", "arm"]);
+    await clock.advance(5000);
+    expect(told.slice(6)).toEqual([]);
   });
 
   it("takes a session that is gone for the agent's end, and has it made again by the policy", async () => {

@@ -38,8 +38,11 @@ export interface LifeListener {
   alive(life: { readonly pid: number; readonly fresh: boolean }): void;
   /** The pane has this size, which an agent can change, too. Called repeatedly. */
   sized(size: { readonly cols: number; readonly rows: number }): void;
-  /** The pane's output must be piped (again): the pane is new, or the pipe was lost. */
-  arm(pane: TmuxPane): Promise<void>;
+  /**
+   * The pane's output must be piped (again): the pane is new, or the pipe was lost. Resolves with false when the pane is
+   * dead: tmux changes no pipe of it, and the one that an earlier process left behind continues into the next life.
+   */
+  arm(pane: TmuxPane): Promise<boolean>;
   /** The pane's screen starts again, as tmux does it for a new life. `endedPid`: whose life it showed until now. */
   renewed(endedPid: number | undefined): Promise<void>;
   /** When output came last that was piped here; wall clock, ms. */
@@ -92,6 +95,8 @@ interface FollowedPane {
   readonly id: string;
   /** The pid of the life whose output is piped. */
   armedFor?: number | undefined;
+  /** The pipe that tmux may have for it is ours. */
+  isPiped: boolean;
   /** Looks in a row at which output was missing. */
   missing: number;
 }
@@ -207,12 +212,12 @@ export class SessionMonitor implements Task {
   async #watchPane(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     const pane = await this.#findPane(signal);
-    const followed = this.#followed?.id === pane.id ? this.#followed : { id: pane.id, missing: 0 };
+    const followed = this.#followed?.id === pane.id ? this.#followed : { id: pane.id, isPiped: false, missing: 0 };
     this.#followed = followed;
     const met = await pane.facts();
     await this.#noticeLife(met);
     // After a broken client the pipe of the same life continues: arming again would tear a hole.
-    if (!met.piped || followed.armedFor !== met.pid) await this.#arm(pane, followed, met);
+    if (!isPiped(followed, met) || followed.armedFor !== met.pid) await this.#arm(pane, followed, met);
     this.#life.pane = pane;
     while (!signal.aborted) {
       const facts = await this.#factsWithEnd(pane, signal);
@@ -222,7 +227,7 @@ export class SessionMonitor implements Task {
       } else {
         await this.#noticeLife(facts);
         this.#deps.listener.sized(facts);
-        if (!facts.piped || this.#isDiverted(followed, facts)) await this.#arm(pane, followed, facts);
+        if (!isPiped(followed, facts) || this.#isDiverted(followed, facts)) await this.#arm(pane, followed, facts);
         else if (followed.armedFor !== facts.pid) await this.#replaced(followed, facts);
       }
       await this.#woken.nextOrAfter(LOOK_EVERY_MS, clock, signal);
@@ -255,7 +260,7 @@ export class SessionMonitor implements Task {
 
   async #arm(pane: TmuxPane, followed: FollowedPane, facts: PaneFacts): Promise<void> {
     followed.armedFor = undefined;
-    await this.#deps.listener.arm(pane);
+    followed.isPiped = await this.#deps.listener.arm(pane);
     followed.armedFor = facts.pid;
   }
 
@@ -305,7 +310,9 @@ export class SessionMonitor implements Task {
     await pane.respawn(this.#options.agent);
     const facts = await pane.facts();
     await this.#noticeLife(facts);
-    followed.armedFor = facts.pid; // its pipe continues
+    // Its pipe continues; another's may take the first bytes away, and tmux notices that with later ones only.
+    if (isPiped(followed, facts)) followed.armedFor = facts.pid;
+    else await this.#arm(pane, followed, facts);
   }
 
   #finish(exit: AgentExit): void {
@@ -316,6 +323,11 @@ export class SessionMonitor implements Task {
     logger.info({ exit_code: exitCode }, "agent ended, no restart is due");
     listener.finished(exitCode);
   }
+}
+
+/** tmux has a pipe for the pane, and it is ours. */
+function isPiped(followed: FollowedPane, facts: PaneFacts): boolean {
+  return followed.isPiped && facts.piped;
 }
 
 function isEndUnknown(facts: PaneFacts): boolean {
