@@ -18,10 +18,11 @@ import type { Boundary } from "./boundary.ts";
 import { clientStreams } from "./client-stream.ts";
 import { HookReader } from "./hook-reader.ts";
 import type { Restored, SidecarRecord } from "./journal-records.ts";
+import type { LifeListener } from "./life-listener.ts";
 import { LiveAgent } from "./live-agent.ts";
 import { OutputReader } from "./output-reader.ts";
 import { PaneAccess } from "./pane-access.ts";
-import { type LifeListener, SessionMonitor } from "./session-monitor.ts";
+import { SessionMonitor } from "./session-monitor.ts";
 import { takeCapture } from "./take-capture.ts";
 import { WorkWatch } from "./work-watch.ts";
 

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { aborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Environment } from "../../base/environment.ts";
-import { DomainError } from "../../base/errors.ts";
 import type { Task } from "../../base/task-group.ts";
 import { makeFifoIn, readOpenFifo } from "../../files/fifo.ts";
 import type { PinnedFolder } from "../../files/pinned-folder.ts";
 import { EMULATOR_SCROLLBACK } from "../../pane/screen/output.ts";
 import type { PaneCut, TmuxPane } from "../../tmux/pane/pane.ts";
 import type { LiveAgent } from "./live-agent.ts";
+import { isTmuxAway } from "./tmux-away.ts";
 
 /** The time between two redraws in a flood, so that drawing in between shows progress. */
 const REDRAW_PAUSE_MS = 100;
@@ -100,7 +100,7 @@ export class OutputReader implements Task {
       await output.lags.next(signal);
       while (output.isBehind || !output.isExact) {
         await this.#redraw(signal).catch((err: unknown) => {
-          if (!isPassing(err)) throw err;
+          if (!isTmuxAway(err)) throw err;
         });
         await this.#clock.sleep(REDRAW_PAUSE_MS, signal);
       }
@@ -138,9 +138,4 @@ export class OutputReader implements Task {
     await reading.done.catch(() => {});
     this.#folder.remove(reading.fifo);
   }
-}
-
-/** tmux or the pane is away: both return, and the output is piped again then. */
-function isPassing(err: unknown): boolean {
-  return err instanceof DomainError && (err.kind === "unavailable" || err.kind === "precondition");
 }

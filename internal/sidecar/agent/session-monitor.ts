@@ -8,6 +8,8 @@ import type { CommandClient } from "../../tmux/control/command-client.ts";
 import type { AgentCommand } from "../../tmux/pane/agent-command.ts";
 import { type PaneFacts, TmuxPane, type TmuxPaneOptions } from "../../tmux/pane/pane.ts";
 import { type AgentLife, isOutOfMemoryPossible } from "./agent-life.ts";
+import type { LifeListener } from "./life-listener.ts";
+import { isTmuxAway } from "./tmux-away.ts";
 
 /** The supervising half, which can reach the processes beside the agent and run tmux. */
 interface SessionHelp {
@@ -31,28 +33,6 @@ export type SessionClient = Pick<
   CommandClient,
   "command" | "script" | "onNotification" | "attached" | "isAttached" | "isSessionMissing"
 >;
-
-/** What others learn about the agent's life. */
-export interface LifeListener {
-  /** The agent runs, in this pane. `fresh`: it was started just now; else it had been running before. */
-  alive(life: { readonly pid: number; readonly fresh: boolean }): void;
-  /** The pane has this size, which an agent can change, too. Called repeatedly. */
-  sized(size: { readonly cols: number; readonly rows: number }): void;
-  /**
-   * The pane's output must be piped (again): the pane is new, or the pipe was lost. Resolves with false when the pane is
-   * dead: tmux changes no pipe of it, and the one that an earlier process left behind continues into the next life.
-   */
-  arm(pane: TmuxPane): Promise<boolean>;
-  /** The pane's screen starts again, as tmux does it for a new life. `endedPid`: whose life it showed until now. */
-  renewed(endedPid: number | undefined): Promise<void>;
-  /** When output came last that was piped here; wall clock, ms. */
-  lastOutputAt(): number | undefined;
-  /** The pane's output is piped elsewhere. */
-  diverted(): void;
-  dead(end: { readonly exit: AgentExit; readonly restartDue: boolean; readonly crashLoop: boolean }): void;
-  /** It has ended and no restart is due. */
-  finished(exitCode: number): void;
-}
 
 export interface SessionMonitorDeps {
   readonly clock: Clock;
@@ -132,7 +112,7 @@ export class SessionMonitor implements Task {
           await this.#watchPane(signal);
         } catch (err) {
           if (signal.aborted) return;
-          if (!isPassing(err)) throw err;
+          if (!isTmuxAway(err)) throw err;
           this.#deps.logger.debug({ err }, "tmux is away");
         }
         this.#life.pane = undefined;
@@ -351,9 +331,4 @@ async function listPanes(client: SessionClient): Promise<readonly { readonly id:
     const [id = "", pid] = line.split(" ");
     return { id, pid: Number(pid) };
   });
-}
-
-/** tmux, the session or the pane is away: they return, or the supervising half recreates them. */
-function isPassing(err: unknown): boolean {
-  return err instanceof DomainError && (err.kind === "unavailable" || err.kind === "precondition");
 }
