@@ -1,30 +1,36 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { AgentState, EventType } from "../../../internal/gen/gastown/v1/common_pb.ts";
+import { AgentState, EventType, NudgeOutcome } from "../../../internal/gen/gastown/v1/common_pb.ts";
 import type { AgentProgram } from "../agents/agents-install.ts";
 import { type RealAgent, startRealAgent } from "../agents/real-agent.ts";
 import { ownProgram } from "../programs.ts";
+import { eventually } from "../screens/tmux-sandbox.ts";
 import { EventReader } from "../sidecar/event-reader.ts";
-import { until } from "../sidecar/sidecar.ts";
-import { hasThreadTools, type Part, threadModel } from "./thread-model.ts";
+import { hasThreadTools, ModelLog, type Part, threadModel } from "./thread-model.ts";
 import type { ThreadsServer } from "./threads-server.ts";
 
-const START_MS = 120_000;
-const TOOLS_MS = 120_000;
+/** An agent program takes a minute to start, and to answer, where others have the cores. */
+const START_MS = 240_000;
+const NUDGE_MS = 60_000n;
+const MAX_ASKED = 20;
 
 /** A real agent program that takes part in threads: in a sidecar, with tools and a token that is renewed. */
 export class ThreadAgent implements AsyncDisposable {
   readonly address: string;
+  readonly role: string;
   readonly agent: RealAgent;
   readonly events: EventReader;
   readonly #minting: ChildProcess;
+  readonly #log: ModelLog;
 
-  private constructor(address: string, agent: RealAgent, events: EventReader, minting: ChildProcess) {
-    this.address = address;
+  private constructor(role: string, agent: RealAgent, minting: ChildProcess, log: ModelLog) {
+    this.address = addressOf(role);
+    this.role = role;
     this.agent = agent;
-    this.events = events;
+    this.events = new EventReader(agent.sidecar.client);
     this.#minting = minting;
+    this.#log = log;
   }
 
   /** Returns when the agent is idle and its model has been offered the tools. */
@@ -32,10 +38,11 @@ export class ThreadAgent implements AsyncDisposable {
     server: ThreadsServer,
     { program, role, part }: { readonly program: AgentProgram; readonly role: string; readonly part: Part },
   ): Promise<ThreadAgent> {
-    const address = `town/${role}`;
+    const address = addressOf(role);
     const file = join(server.dir, `${role}.token`);
+    const log = new ModelLog(threadModel(part));
     const agent = await startRealAgent({
-      ...{ program, address, act: threadModel(part) },
+      ...{ program, address, act: (request) => log.act(request) },
       env: { XDG_RUNTIME_DIR: server.env["XDG_RUNTIME_DIR"] ?? "" },
       flags: ["--threads", server.url, "--threads-token", file],
     });
@@ -44,7 +51,7 @@ export class ThreadAgent implements AsyncDisposable {
       env: { ...server.env },
       stdio: ["ignore", "ignore", "inherit"],
     });
-    const started = new ThreadAgent(address, agent, new EventReader(agent.sidecar.client), minting);
+    const started = new ThreadAgent(role, agent, minting, log);
     try {
       await started.#untilTools();
       return started;
@@ -57,27 +64,45 @@ export class ThreadAgent implements AsyncDisposable {
   /** Titles of the dialogs that it has shown up to now. */
   async dialogs(): Promise<readonly string[]> {
     const requestId = `last-${this.address.replace("/", "-")}`;
-    await this.agent.sidecar.client.nudge({ message: "that is all", requestId, timeoutMs: 30_000n });
-    await this.events.until("the last event", (event) => event.receipt?.requestId === requestId, 60_000);
+    await this.agent.sidecar.client.nudge({ message: "that is all", requestId, timeoutMs: NUDGE_MS });
+    await this.events.until("the last event", (event) => event.receipt?.requestId === requestId, START_MS);
     const opened = this.events.events.filter(({ type }) => type === EventType.DIALOG_OPENED);
     return opened.map(({ dialog }) => dialog?.title ?? "");
+  }
+
+  /** For a test that fails: what it was asked and did, its receipts, its screen and what its sidecar logged. */
+  async story(): Promise<string> {
+    const { client, log } = this.agent.sidecar;
+    const receipts = this.events.events.flatMap(({ receipt }) => (receipt === undefined ? [] : [receipt]));
+    const screen = await screenOf(client).catch((err: unknown) => `no screen: ${err}`);
+    return [
+      `== ${this.address}`,
+      ...this.#log.lines,
+      ...receipts.map((one) => `receipt ${one.requestId} ${wordOf(NudgeOutcome, one.outcome)} ${one.error}`),
+      ...[screen, log()],
+    ].join("\n");
   }
 
   /** An agent program may ask its model before its MCP servers have answered. */
   async #untilTools(): Promise<void> {
     const { sidecar, model } = this.agent;
-    const isIdle = async () => (await sidecar.client.status({})).state === AgentState.IDLE || undefined;
-    await until(`${this.address} to be idle`, START_MS, isIdle, sidecar.log);
-    await until(
-      `${this.address} to offer the tools to its model`,
-      TOOLS_MS,
-      async () => {
-        await sidecar.client.nudge({ message: "hello", timeoutMs: 30_000n });
-        await sidecar.untilState(AgentState.IDLE);
-        return model.requests.some(({ tools }) => hasThreadTools(tools)) || undefined;
-      },
-      () => JSON.stringify(model.requests.at(-1)?.tools),
-    );
+    const isIdle = async () => (await sidecar.client.status({})).state === AgentState.IDLE;
+    await this.#until("is idle", isIdle);
+    for (let asked = 0; !model.requests.some(({ tools }) => hasThreadTools(tools)); asked++) {
+      if (asked === MAX_ASKED) throw new Error(`no tools are offered to the model\n${await this.story()}`);
+      const before = model.requests.length;
+      const { outcome } = await sidecar.client.nudge({ message: `hello ${asked}`, timeoutMs: NUDGE_MS });
+      const hasAsked = () => outcome !== NudgeOutcome.SUBMITTED || model.requests.length > before;
+      await this.#until("is idle after an answer", async () => hasAsked() && (await isIdle()));
+    }
+  }
+
+  async #until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+    try {
+      await eventually(`${this.address} ${what}`, isSo, START_MS);
+    } catch (err) {
+      throw new Error(await this.story(), { cause: err });
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -87,4 +112,18 @@ export class ThreadAgent implements AsyncDisposable {
     await this.events[Symbol.asyncDispose]();
     await this.agent[Symbol.asyncDispose]();
   }
+}
+
+function addressOf(role: string): string {
+  return `town/${role}`;
+}
+
+async function screenOf(client: RealAgent["sidecar"]["client"]): Promise<string> {
+  const { state, evidence } = await client.status({});
+  const { output } = await client.peek({ lines: 60 });
+  return `${wordOf(AgentState, state)}: ${evidence.map(({ source, value }) => `${source} ${value}`)}\n${output}`;
+}
+
+function wordOf(words: Readonly<Record<string, number>>, value: number): string {
+  return Object.keys(words).find((word) => words[word] === value) ?? `${value}`;
 }

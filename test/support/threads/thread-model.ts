@@ -15,6 +15,7 @@ interface ReadByModel {
 /** What it posts for a message that it has read; undefined: it only acknowledges. */
 export type Part = (message: ReadByModel) => Readonly<Record<string, unknown>> | undefined;
 
+const MAX_LINE = 600;
 const WAKE = /^\[threads w-\S+\] .*\((t-[a-z0-9]+)\)/;
 
 /**
@@ -28,6 +29,34 @@ export function threadModel(part: Part): (request: ModelRequest) => ModelAct {
     if (thread_id === undefined || !hasThreadTools(request.tools)) return { type: "say", text: "Understood." };
     return toolCall(request.tools, "read_messages", { thread_id });
   };
+}
+
+/** A model that notes what it was asked and did, for a test that fails. */
+export class ModelLog {
+  readonly #model: (request: ModelRequest) => ModelAct;
+  readonly #lines: string[] = [];
+
+  constructor(model: (request: ModelRequest) => ModelAct) {
+    this.#model = model;
+  }
+
+  /** One for each turn request, oldest first. */
+  get lines(): readonly string[] {
+    return this.#lines;
+  }
+
+  act(request: ModelRequest): ModelAct {
+    const act = this.#model(request);
+    const { at, afterTool, toolResult, lastUserText, tools } = request;
+    const asked = afterTool ? `result ${toolResult}` : `text ${lastUserText}`;
+    const offered = hasThreadTools(tools) ? "" : " (no tools of threads)";
+    this.#lines.push(`${new Date(at).toISOString()} ${cut(asked)}${offered} -> ${cut(JSON.stringify(act))}`);
+    return act;
+  }
+}
+
+function cut(text: string): string {
+  return text.length <= MAX_LINE ? text : `${text.slice(0, MAX_LINE)}…`;
 }
 
 /** Each agent program names the tools of an MCP server in its own way. */
