@@ -80,6 +80,8 @@ export interface Reads {
   hopGiven(agent: string): Promise<number | undefined>;
   /** What waits for a wake of the agent. */
   waiting(agent: string): Promise<readonly WaitingThread[]>;
+  /** A wake of the agent was submitted, and waits for its sign of life. */
+  isAwaited(agent: string): Promise<boolean>;
   session(sessionId: string): Promise<t.Session | undefined>;
   sessions(): Promise<readonly t.Session[]>;
   wakes(query: {

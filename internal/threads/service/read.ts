@@ -126,17 +126,13 @@ function concerns(change: Change | undefined, caller: Caller, threadId: string |
   return change.agents?.includes(caller.agent) ?? true;
 }
 
-/** Only what leaves no gap counts as returned: a filter or a later start may pass over messages. */
+/**
+ * What came back counts as returned, and any read as a sign of life. Only what leaves no gap counts: a filter or a
+ * later start may pass over messages.
+ */
 async function markReturned(deps: ServiceDeps, caller: Caller, found: Found, input: ReadInput): Promise<void> {
-  if (input.sender !== undefined || input.event_type !== undefined || found.messages.length === 0) return;
-  const upto = new Map<string, number>();
-  for (const { threadId, seq } of found.messages) upto.set(threadId, Math.max(seq, upto.get(threadId) ?? 0));
-  const me = found.opened?.me;
-  if (found.opened !== undefined) {
-    const skips = (input.after_seq ?? 0) > (me?.readSeq ?? 0);
-    const [seq = 0] = upto.values();
-    if (me === undefined || skips || seq <= me.readSeq) return;
-  }
+  const upto = returned(found, input);
+  if (upto.size === 0 && !(await deps.store.reads(caller.workspace).isAwaited(caller.agent))) return;
   await deps.store.write(caller.workspace, async (tx) => {
     for (const [threadId, read] of [...upto].sort(([a], [b]) => (a < b ? -1 : 1))) {
       await tx.mark(threadId, caller.agent, { read });
@@ -144,6 +140,19 @@ async function markReturned(deps: ServiceDeps, caller: Caller, found: Found, inp
     await tx.acknowledgeWakes(caller.agent);
   });
   deps.changes.publish({ workspace: caller.workspace, kind: "wake", agents: [caller.agent] });
+}
+
+/** By thread, the last seq that the caller has been given now and not before. */
+function returned({ messages, opened }: Found, input: ReadInput): ReadonlyMap<string, number> {
+  const upto = new Map<string, number>();
+  if (input.sender !== undefined || input.event_type !== undefined) return upto;
+  for (const { threadId, seq } of messages) upto.set(threadId, Math.max(seq, upto.get(threadId) ?? 0));
+  if (opened === undefined) return upto;
+  const { me } = opened;
+  const skips = (input.after_seq ?? 0) > (me?.readSeq ?? 0);
+  const [seq = 0] = upto.values();
+  if (me === undefined || skips || seq <= me.readSeq) upto.clear();
+  return upto;
 }
 
 /** Moves the caller's last seen marker; never back. */

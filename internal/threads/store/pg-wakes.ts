@@ -17,6 +17,10 @@ import * as rows from "./rows.ts";
 const LEASE = "interval '30 seconds'";
 /** After these ends a message that came meanwhile has a wake of its own. */
 const ENDED_WELL: ReadonlySet<WakeState> = new Set(["SUBMITTED", "UNKNOWN", "CANCELLED", "EXPIRED"]);
+/** The agent has been quicker than the receipt: it has read all that the text names (`$8`). */
+const READ_ALREADY = `$8::jsonb <> '{}' and not exists (
+  select from jsonb_each_text($8::jsonb) o join threads.participant p
+    on p.workspace_id = $1 and p.thread_id = o.key and p.agent_id = wake.agent_id and p.read_seq < o.value::bigint)`;
 
 /** Wakes in PostgreSQL; see `WakeStore`. */
 export class PgWakes implements WakeStore {
@@ -132,11 +136,21 @@ export class PgWakes implements WakeStore {
         );
       }
       const { rowCount } = await client.query(
-        `update threads.wake set state = $4, last_outcome = $5, blocked_by = $6, lease_by = null, lease_until = null,
+        `update threads.wake set state = case when $4 in ('SUBMITTED', 'UNKNOWN') and ${READ_ALREADY} then 'ACKED' else $4 end,
+           last_outcome = $5, blocked_by = $6, lease_by = null, lease_until = null,
            due_at = clock_timestamp() + $7 * interval '1 millisecond',
            deferred_since = case when $4 = 'DEFERRED' then coalesce(deferred_since, clock_timestamp()) end
          where workspace_id = $1 and wake_id = $2 and lease_by = $3`,
-        [workspace, wake.wakeId, by, result.state, result.outcome, result.blockedBy ?? "", result.againMs ?? 0],
+        [
+          workspace,
+          wake.wakeId,
+          by,
+          result.state,
+          result.outcome,
+          result.blockedBy ?? "",
+          result.againMs ?? 0,
+          JSON.stringify(result.offered ?? {}),
+        ],
       );
       if (rowCount === 1 && ENDED_WELL.has(result.state)) await this.#wantNext(client, workspace, wake);
     });

@@ -227,6 +227,15 @@ export class PgReads implements Reads {
     }));
   }
 
+  async isAwaited(agent: string): Promise<boolean> {
+    const row = await this.one(
+      `select 1 as one from threads.wake where workspace_id = $1 and agent_id = $2 and state in ('SUBMITTED', 'UNKNOWN')
+       limit 1`,
+      agent,
+    );
+    return row !== undefined;
+  }
+
   async session(sessionId: string): Promise<t.Session | undefined> {
     const row = await this.one("select * from threads.session where workspace_id = $1 and session_id = $2", sessionId);
     return row && (await this.#judged([row]))[0];

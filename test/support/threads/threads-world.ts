@@ -14,6 +14,17 @@ const CLOCK = [
 ];
 const SEARCH_PATH = encodeURIComponent("-c search_path=shifted,pg_catalog,public");
 
+/** Gives the database a clock that can be set; answers with the address under which it goes by it. */
+export async function withClock(database: TestDatabase): Promise<string> {
+  for (const statement of CLOCK) await database.query(statement);
+  return `${database.url()}&options=${SEARCH_PATH}`;
+}
+
+/** Sets the database's clock ahead, as PostgreSQL writes an interval. */
+export async function setAhead(database: TestDatabase, interval: string): Promise<void> {
+  await database.query("update shifted.clock set ahead = ahead + $1::interval", [interval]);
+}
+
 /** A server of threads on a database whose clock can be set ahead, with callers. */
 export class ThreadsWorld implements AsyncDisposable {
   readonly database: TestDatabase;
@@ -28,10 +39,9 @@ export class ThreadsWorld implements AsyncDisposable {
   /** `postgres`: `npm` or `system`. */
   static async start(postgres: string): Promise<ThreadsWorld> {
     const database = await TestDatabase.start(postgres);
-    for (const statement of CLOCK) await database.query(statement);
+    const url = await withClock(database);
     const migrated = await runProgramOf("threads", ["migrate", "--database-url", database.url()]);
     if (migrated.code !== 0) throw new Error(migrated.stderr);
-    const url = `${database.url()}&options=${SEARCH_PATH}`;
     return new ThreadsWorld(database, await ThreadsServer.start("--database-url", url, "--runtime", "none"));
   }
 
@@ -52,7 +62,7 @@ export class ThreadsWorld implements AsyncDisposable {
 
   /** Sets the database's clock ahead, as PostgreSQL writes an interval. */
   async wait(interval: string): Promise<void> {
-    await this.database.query("update shifted.clock set ahead = ahead + $1::interval", [interval]);
+    await setAhead(this.database, interval);
   }
 
   /** A thread of `by` with these participants, as `agent:role`. */
