@@ -21,6 +21,7 @@ const FAULTS: Readonly<Record<string, { readonly takesValue: boolean; readonly a
   "spinner-always": flag((faults) => (faults.spinnerAlways = true)),
   "slow-start": value((faults, text) => (faults.slowStartMs = milliseconds("slow-start", text))),
   garbage: flag((faults) => (faults.garbage = true)),
+  "torn-drawing": value((faults, text) => (faults.tornDrawingMs = milliseconds("torn-drawing", text))),
 };
 
 /** The values that `--faults` takes. */

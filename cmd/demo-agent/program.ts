@@ -13,7 +13,7 @@ const command: Command<typeof FLAGS> = {
 
   drop-first-enter  echo-delay=MS  no-bracketed-paste  flicker-idle=MS
   exit-on=TEXT  exit-code=N  hang-on=TEXT  eat-enter-after-paste=MS
-  open-dialog-on-paste  spinner-always  slow-start=MS  garbage
+  open-dialog-on-paste  spinner-always  slow-start=MS  garbage  torn-drawing=MS
 
 Environment: GT_HOOK_FIFO (where hook lines are written), GT_HOOK_DIR (where prompt texts are stored), GT_THREADS and
 GT_THREADS_TOKEN_FILE (the server of threads, and the file with its token).`,

@@ -4,7 +4,8 @@ import type { CommandContext } from "../../internal/cli/command/command-context.
 import { DemoAgent } from "../../internal/demo/agent.ts";
 import { FileOutside } from "../../internal/demo/outside.ts";
 import { StdioAgent } from "../../internal/demo/stdio-agent.ts";
-import { ProcessTerminal } from "../../internal/demo/terminal.ts";
+import { ProcessTerminal, type Terminal } from "../../internal/demo/terminal.ts";
+import { TornTerminal } from "../../internal/demo/torn-terminal.ts";
 import type { DemoConfig } from "./config.ts";
 import { ThreadWork } from "./thread-work.ts";
 
@@ -23,6 +24,17 @@ export async function run(config: DemoConfig, context: CommandContext): Promise<
     const hint = "start it in a terminal, or as a sidecar's agent: gt-sidecar --agent demo";
     throw new DomainError("precondition", "the demo agent needs a terminal", { fields: { hint } });
   }
-  const agent = new DemoAgent({ terminal: new ProcessTerminal(stdin, stdout), outside, clock }, config.options);
+  const agent = new DemoAgent({ terminal: terminalOf(context, config.options), outside, clock }, config.options);
   return agent.run(signal);
+}
+
+function terminalOf({ stdin, stdout }: CommandContext, { seed, faults }: DemoConfig["options"]): Terminal {
+  const whole = new ProcessTerminal(stdin, stdout);
+  const { tornDrawingMs } = faults;
+  return tornDrawingMs === 0 ? whole : new TornTerminal(whole, seed, () => block(tornDrawingMs));
+}
+
+/** The whole process stands still. */
+function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

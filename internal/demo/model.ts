@@ -135,7 +135,7 @@ export function plainLine(content: Line): string {
 }
 
 /** The next pseudo-random number, 0 ≤ n < 1; the same seed gives the same row. */
-export function nextRandom(work: Work): number {
+export function nextRandom(work: { readonly s: { random: number } }): number {
   work.s.random = (Math.imul(work.s.random, 1664525) + 1013904223) >>> 0;
   return work.s.random / 2 ** 32;
 }

@@ -23,6 +23,8 @@ export interface Faults {
   readonly slowStartMs: number;
   /** Prints lines that look like tmux control replies, and stray escape sequences. */
   readonly garbage: boolean;
+  /** Every drawing stays half-done for this long, cut at any place. */
+  readonly tornDrawingMs: number;
 }
 
 export const noFaults: Faults = {
@@ -38,6 +40,7 @@ export const noFaults: Faults = {
   spinnerAlways: false,
   slowStartMs: 0,
   garbage: false,
+  tornDrawingMs: 0,
 };
 
 export interface DemoOptions {

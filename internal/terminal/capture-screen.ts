@@ -42,7 +42,9 @@ export class CaptureScreen implements ScreenSource {
 
   async current(signal: AbortSignal): Promise<Screen> {
     signal.throwIfAborted();
-    if (this.#clock.monotonicMs() - this.#lookedAt > FRESH_MS) await this.#look();
+    // While a new picture is being drawn the emulator shows nothing, or a part of it.
+    const isDrawing = this.#looking !== undefined;
+    if (isDrawing || this.#clock.monotonicMs() - this.#lookedAt > FRESH_MS) await this.#look();
     return this.#emulator.screen();
   }
 
@@ -85,7 +87,8 @@ export class CaptureScreen implements ScreenSource {
 
   async #take(): Promise<{ readonly text: string; readonly facts: PaneFacts } | undefined> {
     try {
-      const [text, facts] = await Promise.all([this.#pane.capture({ escapes: true, join: false }), this.#pane.facts()]);
+      // In this order both are of one moment: tmux does other work once it has to write the capture to its file.
+      const [facts, text] = await Promise.all([this.#pane.facts(), this.#pane.capture({ escapes: true, join: false })]);
       return { text, facts };
     } catch (err) {
       if (err instanceof DomainError && (err.kind === "unavailable" || err.kind === "precondition")) return undefined;

@@ -135,6 +135,17 @@ describe("the agent", () => {
     expect(await sidecar.taken()).toEqual(["begin", ...texts]);
   });
 
+  it("loses its core in the middle of each drawing: every text comes once, and its receipt says so", async () => {
+    await using sidecar = await idle(await withFaults("torn-drawing=40", "--turn-ms", "1500"));
+    const texts = ["begin", ...Array.from({ length: 5 }, (_, i) => `half-drawn ${i}`)];
+    for (const message of texts) {
+      const receipt = await sidecar.client.nudge({ message, mode: NudgeMode.IMMEDIATE, timeoutMs: 60_000n });
+      expect(receipt).toMatchObject(SUBMITTED);
+    }
+    await until("all of them", 60_000, async () => (await sidecar.taken()).length === texts.length || undefined);
+    expect(await sidecar.taken()).toEqual(texts);
+  });
+
   it("opens a dialog over what was just pasted: no Enter answers it, and the tool does not run", async () => {
     await using sidecar = await idle(await withFaults("open-dialog-on-paste"));
     const receipt = await sidecar.client.nudge({ message: "please go on" });

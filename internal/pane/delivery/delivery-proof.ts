@@ -1,5 +1,6 @@
 import type { Evidence } from "../../session/types.ts";
 import { type Attempt, type DeliveryEnd, LOOK_MS } from "./delivery-attempt.ts";
+import { Patience } from "./patience.ts";
 import { ComposerProbe, type Probe } from "./probe.ts";
 
 /** A hook's word usually comes after the screen: how long a receipt waits for this stronger evidence. */
@@ -9,6 +10,8 @@ const HOOK_GRACE_MS = 40;
  * it.
  */
 const UNSEEN_GRACE_MS = 1000;
+/** Half of a drawing may show a text with what was behind it before: what the agent took shows in every look. */
+const MORE_MS = 500;
 /** A terminal keeps no longer line for a program that reads by the line. */
 const LINE_MAX_BYTES = process.platform === "linux" ? 4095 : 1023;
 
@@ -48,19 +51,26 @@ export async function confirm(
   const { clock, signs, source } = attempt.deps;
   const since = attempt.submittedAt;
   const confirmedMs = attempt.elapsed();
-  const leftAt = clock.monotonicMs();
   const isFirst = !signs.hasReported();
-  const unseenMs = isFirst ? FIRST_GRACE_MS : UNSEEN_GRACE_MS;
+  const grace = {
+    alone: clock.monotonicMs() + HOOK_GRACE_MS,
+    unseen: new Patience(clock, isFirst ? FIRST_GRACE_MS : UNSEEN_GRACE_MS),
+  };
+  const more = new Patience(clock, MORE_MS);
   let hook = hookProof(attempt, since);
   while (hook === undefined) {
     const repeated = left ? await repeatedAs(attempt, probe) : "alone";
-    if (repeated === "more" || tookMore(attempt, since)) {
+    if (repeated !== "more") more.renew();
+    if ((repeated === "more" && more.isOver()) || tookMore(attempt, since)) {
       return attempt.end("unknown", "the agent accepted it together with something else");
     }
-    if (!signs.reportsPrompts()) break;
-    const late = clock.monotonicMs() >= leftAt + (repeated === "alone" ? HOOK_GRACE_MS : unseenMs);
-    if (late && repeated !== "alone" && isFirst) return attempt.end("unknown", DROPPED);
-    if (late) break;
+    const isUnseen = grace.unseen.isOver();
+    const late = repeated === "alone" ? clock.monotonicMs() >= grace.alone : isUnseen;
+    if (repeated !== "more") {
+      if (!signs.reportsPrompts()) break;
+      if (late && repeated !== "alone" && isFirst) return attempt.end("unknown", DROPPED);
+      if (late) break;
+    }
     await source.changed(LOOK_MS, attempt.signal);
     hook = hookProof(attempt, since);
   }

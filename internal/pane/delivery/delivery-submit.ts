@@ -2,6 +2,7 @@ import { type Attempt, type DeliveryEnd, LOOK_MS, type Look, MIXED } from "./del
 import { isAway } from "./delivery-paste.ts";
 import { confirm, FIRST_GRACE_MS, hookProof, repeatedAs } from "./delivery-proof.ts";
 import { whyNotTyped } from "./not-typed.ts";
+import { Patience } from "./patience.ts";
 import type { Presence, Probe } from "./probe.ts";
 
 /**
@@ -21,8 +22,14 @@ const FIRST_HANGS_MS = 3 * HANGS_MS;
 const COVERED_MS = 10_000;
 const UNREAD_LOOK_MS = 50;
 const UNREAD = "Enter was pressed, but the agent has neither read it nor drawn anything since: it may still accept it";
+const COVERED = "Enter was pressed, and the composer is no longer visible";
 /** How long tmux is asked to press it only where the cursor was seen. */
 const CURSOR_MS = 300;
+/**
+ * A program that loses its core in the middle of a drawing shows half of it, without a composer or with a part of one:
+ * a text that was there counts as gone, covered or changed only when every look of so long says so.
+ */
+const UNSEEN_MS = 1000;
 
 /** Presses Enter on a composer that holds this text and nothing else, and again only while that is still so. */
 export async function submitText(attempt: Attempt, probe: Probe): Promise<DeliveryEnd> {
@@ -56,10 +63,12 @@ type Press = { readonly type: "pressed" | "refused"; readonly at: number } | Del
  */
 async function pressOnText(attempt: Attempt, probe: Probe): Promise<Press> {
   const { clock, signs, source } = attempt.deps;
-  const end = clock.monotonicMs() + CURSOR_MS;
+  const unseen = new Patience(clock, UNSEEN_MS);
+  let movedAt: number | undefined;
   for (;;) {
     const now = await attempt.look(probe);
-    if (attempt.isSubmitted && now.presence === "absent") {
+    const isGone = now.presence !== "there" && unseen.isOver();
+    if (attempt.isSubmitted && now.presence === "absent" && (isGone || (await isRead(attempt)))) {
       return confirm(attempt, probe, { left: true, busy: now.busy });
     }
     if (now.dialog || signs.waitsForPerson()) {
@@ -67,19 +76,27 @@ async function pressOnText(attempt: Attempt, probe: Probe): Promise<Press> {
       const result = attempt.isSubmitted ? await awaitSubmitted(attempt, probe, attempt.submittedAt) : undefined;
       return result ?? attempt.leave("stranded", "a dialog opened before it could be submitted");
     }
-    if (now.presence !== "there") return unsubmitted(attempt, now.presence);
-    const at = clock.monotonicMs();
-    const answer = await pressEnter(attempt, at < end ? now.cursor : undefined);
-    if (answer === "synchronized") return attempt.leave("stranded", whyNotTyped(answer));
-    if (answer === "sent") attempt.submitted();
-    if (answer !== "moved") return { type: answer === "sent" ? "pressed" : "refused", at };
+    if (now.presence === "there") {
+      unseen.renew();
+      const at = clock.monotonicMs();
+      const isRestless = movedAt !== undefined && at >= movedAt + CURSOR_MS;
+      const answer = await pressEnter(attempt, isRestless ? undefined : now.cursor);
+      if (answer === "synchronized") return attempt.leave("stranded", whyNotTyped(answer));
+      if (answer === "sent") attempt.submitted();
+      if (answer !== "moved") return { type: answer === "sent" ? "pressed" : "refused", at };
+      movedAt ??= at;
+    } else if (isGone) return unsubmitted(attempt, now.presence);
     await source.changed(LOOK_MS, attempt.signal);
   }
 }
 
 function unsubmitted(attempt: Attempt, presence: Presence): DeliveryEnd {
   if (presence === "mixed") return attempt.leave("stranded", MIXED);
-  return attempt.end("unknown", "it left the composer before it was submitted");
+  if (presence === "absent") return attempt.end("unknown", "it left the composer before it was submitted");
+  return attempt.leave(
+    "unknown",
+    attempt.isSubmitted ? COVERED : "the composer is no longer visible; it was not submitted",
+  );
 }
 
 async function pressEnter({ deps }: Attempt, cursor: Look["cursor"] | undefined) {
@@ -113,32 +130,43 @@ async function awaitRead(attempt: Attempt, probe: Probe, pressedAt: number): Pro
 /** Undefined when the text is proven to be in the composer still. */
 async function awaitSubmitted(attempt: Attempt, probe: Probe, pressedAt: number): Promise<DeliveryEnd | undefined> {
   const { clock, signs, source } = attempt.deps;
-  // An agent that is still starting takes its time: a second Enter would be one too many.
   const begunAt = clock.monotonicMs();
-  const end = begunAt + (signs.isNew() ? FIRST_GRACE_MS : ENTER_MS);
+  // An agent that is still starting takes its time: a second Enter would be one too many.
+  const time = new Patience(clock, signs.isNew() ? FIRST_GRACE_MS : ENTER_MS);
+  const unseen = new Patience(clock, UNSEEN_MS);
   for (;;) {
     const { presence, busy, dialog } = await attempt.look(probe);
-    if (presence === "absent") {
-      if (!attempt.isSubmitted) return unsubmitted(attempt, presence);
+    if (presence === "absent" && !attempt.isSubmitted) return unsubmitted(attempt, presence);
+    const late = time.isOver();
+    if (presence === "there") unseen.renew();
+    const isGone = presence !== "there" && unseen.isOver() && late;
+    if (presence === "absent" && (isGone || (await isRead(attempt)))) {
       return confirm(attempt, probe, { left: true, busy });
     }
     // A dialog came before the empty composer was seen; above it is the text as the agent repeats what it
-    // took.
-    if (presence === "hidden" && attempt.isSubmitted && (await repeatedAs(attempt, probe)) === "alone") {
+    // took. Without one it may be the composer itself that is seen, in half of a drawing.
+    const mayRepeat = presence === "hidden" && attempt.isSubmitted && (dialog || (isGone && (await isRead(attempt))));
+    if (mayRepeat && (await repeatedAs(attempt, probe)) === "alone") {
       return confirm(attempt, probe, { left: true, busy, value: "the agent repeats it" });
     }
-    const late = clock.monotonicMs() >= end;
     // The agent's word may come before it draws: its old drawing must not be taken for a draft afterwards.
     const drawn = presence !== "there" && presence !== "partial";
     if ((drawn || late) && hookProof(attempt, pressedAt) !== undefined) {
       return confirm(attempt, probe, { left: false, busy });
     }
     if (late && presence === "there") return undefined;
-    const waitsForReport = late && presence === "hidden" && !dialog && (await mayReport(attempt, begunAt));
-    if (late && !waitsForReport)
-      return attempt.leave("unknown", "Enter was pressed, and the composer is no longer visible");
-    await source.changed(late ? UNREAD_LOOK_MS : LOOK_MS, attempt.signal);
+    const waitsForReport = isGone && presence === "hidden" && !dialog && (await mayReport(attempt, begunAt));
+    if (isGone && !waitsForReport) return attempt.leave("unknown", COVERED);
+    await source.changed(isGone ? UNREAD_LOOK_MS : LOOK_MS, attempt.signal);
   }
+}
+
+/**
+ * All that was typed has been read, as far as that can be known. A composer that looks empty before its program has
+ * read the Enter is one of which only half is drawn.
+ */
+async function isRead({ deps }: Attempt): Promise<boolean> {
+  return ((await deps.writer.unread()) ?? 0) === 0;
 }
 
 /** An agent that has ended has no terminal to ask. */

@@ -7,12 +7,14 @@ import {
   type DeliveryJob,
   type DeliveryResult,
   LOOK_MS,
+  type Look,
   MIXED,
 } from "./delivery-attempt.ts";
 import { dropBuffer, isBufferThere, pasteText } from "./delivery-paste.ts";
 import { confirm, hookProof } from "./delivery-proof.ts";
 import { submitText } from "./delivery-submit.ts";
-import { ComposerProbe, type Presence, type Probe, TailProbe } from "./probe.ts";
+import { Patience } from "./patience.ts";
+import { ComposerProbe, type Probe, TailProbe } from "./probe.ts";
 import { isResidue } from "./residue.ts";
 
 /** The echo of a paste must show within this time, or Enter is never pressed. */
@@ -44,7 +46,7 @@ export async function deliver(deps: DeliveryDeps, job: DeliveryJob, signal: Abor
   const pastedMs = attempt.elapsed();
 
   const echo = await awaitEcho(attempt, probe);
-  if (echo !== "there") return withoutEcho(attempt, echo);
+  if (echo.presence !== "there") return withoutEcho(attempt, echo);
   attempt.typed();
   // The slower it is to show a text, the slower it is to show what else came of it, such as a dialog.
   const settleMs = Math.max(profile.settleMs, Math.min((attempt.elapsed() - pastedMs) / 2, SETTLE_CAP_MS));
@@ -99,20 +101,20 @@ function obstacleOn(screen: Screen, { profile, signs, residue = "" }: DeliveryDe
   return isEmpty ? undefined : "the composer is not empty";
 }
 
-async function awaitEcho(attempt: Attempt, probe: Probe): Promise<Presence> {
-  const { clock, source } = attempt.deps;
-  const end = clock.monotonicMs() + ECHO_MS;
+type Echo = Pick<Look, "presence" | "dialog">;
+
+async function awaitEcho(attempt: Attempt, probe: Probe): Promise<Echo> {
+  const time = new Patience(attempt.deps.clock, ECHO_MS);
   for (;;) {
     const { presence, dialog } = await attempt.look(probe);
-    if (presence === "there") return presence;
-    if (dialog || clock.monotonicMs() >= end) return dialog ? "hidden" : presence;
-    await source.changed(LOOK_MS, attempt.signal);
+    if (presence === "there" || dialog || time.isOver()) return { presence, dialog };
+    await attempt.deps.source.changed(LOOK_MS, attempt.signal);
   }
 }
 
-function withoutEcho(attempt: Attempt, echo: Presence): DeliveryEnd {
-  if (echo === "hidden") return attempt.leave("unknown", "a dialog opened while it was typed; it was not submitted");
-  if (echo === "mixed") return attempt.leave("stranded", MIXED);
+function withoutEcho(attempt: Attempt, { presence, dialog }: Echo): DeliveryEnd {
+  if (dialog) return attempt.leave("unknown", "a dialog opened while it was typed; it was not submitted");
+  if (presence === "mixed") return attempt.leave("stranded", MIXED);
   const { pastedAt } = attempt;
   if (!attempt.hasDrawnSince(pastedAt)) return attempt.leave("unknown", HANGS, pastedAt);
   // What it has drawn since may be something else: the text may show yet.

@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import { composerOf } from "../../../test/fakes/fake-pane.ts";
+import { clock, DIALOG, delivered, pane, TEXT, useDeliveryBed } from "../../../test/support/pane/delivery-bed.ts";
+import { screenOf } from "../../../test/support/screens/screens.ts";
+import { Patience } from "./patience.ts";
+
+useDeliveryBed();
+
+describe("half of a drawing before the Enter", () => {
+  it.each([
+    ["without a composer", () => pane.show({})],
+    ["with an empty composer", () => pane.compose("")],
+    ["with a part of the text", () => pane.compose(TEXT.slice(0, 8))],
+    ["with the text and a rest of what was there before", () => pane.compose(`${TEXT} rest`)],
+  ])("%s is no end: the text is submitted when it is there again", async (_, draw) => {
+    pane.onPaste = (text) => {
+      pane.compose(text);
+      pane.after(20, draw);
+      pane.after(520, () => pane.compose(text));
+    };
+    expect(await delivered()).toMatchObject({ outcome: "submitted", error: "" });
+    expect([pane.enters, pane.taken]).toEqual([1, [TEXT]]);
+  });
+
+  it("that stays is an end, and the text counts as standing", async () => {
+    pane.onPaste = (text) => {
+      pane.compose(text);
+      pane.after(20, () => pane.show({}));
+    };
+    const error = expect.stringContaining("no longer visible; it was not submitted");
+    expect(await delivered()).toMatchObject({ outcome: "unknown", error, stands: true });
+    expect(pane.enters).toBe(0);
+  });
+
+  it("does not use up the time in which the cursor must stand still", async () => {
+    pane.onPaste = (text) => {
+      pane.compose(text);
+      pane.after(20, () => pane.show({}));
+      pane.after(520, () => {
+        pane.compose(text);
+        pane.cursorMoved = true;
+      });
+      pane.after(620, () => pane.show({ dialog: DIALOG }));
+    };
+    expect(await delivered()).toMatchObject({ outcome: "stranded" });
+    expect(pane.enters).toBe(0);
+  });
+});
+
+describe("half of a drawing after an Enter that the agent dropped", () => {
+  /** The first Enter has no effect but this; the next one submits. */
+  function afterFirst(draw: () => void, fromMs = 0, forMs = 300): void {
+    pane.onEnter = (nth) => {
+      if (nth > 1) {
+        pane.take();
+        return;
+      }
+      pane.after(fromMs, draw);
+      pane.after(fromMs + forMs, () => {
+        pane.unreadBytes = 0;
+        pane.compose(TEXT);
+      });
+    };
+  }
+
+  it("without a composer, at the end of the time for one Enter, is no end", async () => {
+    afterFirst(() => pane.show({}), 950, 200);
+    expect(await delivered()).toMatchObject({ outcome: "submitted", error: "" });
+    expect([pane.enters, pane.taken]).toEqual([2, [TEXT]]);
+  });
+
+  it("with an empty composer is no proof while the Enter is unread", async () => {
+    afterFirst(() => {
+      pane.unreadBytes = 1;
+      pane.compose("");
+    });
+    expect(await delivered()).toMatchObject({ outcome: "submitted" });
+    expect([pane.enters, pane.taken]).toEqual([2, [TEXT]]);
+  });
+
+  it("without a composer's frame around the text is no sign that the agent repeats it", async () => {
+    afterFirst(() => pane.show({}, screenOf([`> ${TEXT}`])));
+    expect(await delivered()).toMatchObject({ outcome: "submitted" });
+    expect([pane.enters, pane.taken]).toEqual([2, [TEXT]]);
+  });
+});
+
+it("half of a drawing that repeats the text before a rest of another is no sign of a person's keys", async () => {
+  const repeats = (row: string) => pane.show({ composer: { ...composerOf(""), top: 1, bottom: 1 } }, screenOf([row]));
+  pane.onEnter = () => {
+    pane.take();
+    repeats(`> ${TEXT}rest`);
+    pane.after(300, () => repeats(`> ${TEXT}`));
+  };
+  expect(await delivered()).toMatchObject({ outcome: "submitted", error: "" });
+});
+
+describe("patience", () => {
+  it("does not end by a time in which nothing could be looked at", async () => {
+    const patience = new Patience(clock, 1000);
+    await clock.advance(5000);
+    expect(Array.from({ length: 11 }, () => patience.isOver())).toEqual([...Array(9).fill(false), true, true]);
+  });
+
+  it("begins again when it is renewed", async () => {
+    const patience = new Patience(clock, 1000);
+    await clock.advance(990);
+    for (let look = 0; look < 20; look++) expect(patience.isOver()).toBe(false);
+    patience.renew();
+    await clock.advance(990);
+    for (let look = 0; look < 20; look++) expect(patience.isOver()).toBe(false);
+    await clock.advance(10);
+    expect(patience.isOver()).toBe(true);
+  });
+});
