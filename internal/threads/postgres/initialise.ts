@@ -6,7 +6,8 @@ import { makeFolders } from "../../files/make-folders.ts";
 import type { PostgresPrograms } from "./programs.ts";
 import type { SystemUser } from "./system-user.ts";
 
-const INIT_MS = 120_000;
+/** It waits for the disk, which takes minutes where others write. */
+const INIT_MS = 600_000;
 const MAX_TEXT = 4000;
 
 /**

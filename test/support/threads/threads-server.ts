@@ -9,7 +9,8 @@ import { ThreadsClient } from "../../../internal/threads/client/threads-client.t
 import { ownProgram } from "../programs.ts";
 import { eventually } from "../screens/tmux-sandbox.ts";
 
-const START_MS = 180_000;
+/** The disk may be slow to take a new database. */
+const START_MS = 420_000;
 
 /** A thread with these agents; answers with its id. */
 export async function createThread(
@@ -53,8 +54,13 @@ export class ThreadsServer implements AsyncDisposable {
     await chmod(dir, 0o711);
     await mkdir(join(dir, "run"), { mode: 0o700 });
     const server = new ThreadsServer(dir, flags, false);
-    await server.begin();
-    return server;
+    try {
+      await server.begin();
+      return server;
+    } catch (err) {
+      await server[Symbol.asyncDispose]();
+      throw err;
+    }
   }
 
   /** A second one with the folder, keys and flags of this one, which have a database that both can use. */
