@@ -1,10 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { systemClock } from "../../internal/base/clock.ts";
+import { createLogger } from "../../internal/base/logger.ts";
+import type { Runtime, RuntimeStatus } from "../../internal/threads/domain/runtimes.ts";
+import { SECOND_LOOK } from "../../internal/threads/domain/second-look.ts";
 import type { ClaimedWake } from "../../internal/threads/domain/wake-store.ts";
 import { postMessage } from "../../internal/threads/service/post.ts";
 import { acknowledge, readMessages } from "../../internal/threads/service/read.ts";
+import { lookAgain } from "../../internal/threads/wake/second-look.ts";
 import { ThreadsGround } from "../support/threads/threads-ground.ts";
 
 const BY = "worker";
+const LONG = AbortSignal.timeout(900_000);
 
 vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });
 
@@ -18,7 +24,10 @@ afterAll(async () => {
 
 /** The wake of an agent for one message, whose text is about to be typed. */
 async function typed(agent: string) {
-  const thread = await ground.message(agent);
+  return await typing(agent, await ground.message(agent));
+}
+
+async function typing(agent: string, thread: string) {
   await ground.wait("1 second");
   const claimed = (await ground.wakes.claim(BY, 10)).find(({ wake }) => wake.agentId === agent) as ClaimedWake;
   const requestId = `w-${claimed.wake.wakeId}-1`;
@@ -26,15 +35,73 @@ async function typed(agent: string) {
   await ground.wakes.begin(claimed, BY, intent);
   const ended = (outcome: "submitted" | "unknown") =>
     ground.wakes.finish(claimed, BY, {
-      ...{ state: outcome === "submitted" ? "SUBMITTED" : "UNKNOWN", outcome, offered: intent.upto },
+      ...{ state: outcome === "submitted" ? "SUBMITTED" : "UNKNOWN", outcome, offered: intent.upto, againMs: 60_000 },
       attempt: { attempt: 1, receipt: { outcome, error: "", evidence: [] } },
     });
   return { thread, ended };
 }
 
 const read = (agent: string, thread_id: string, more = {}) =>
-  readMessages(ground.service, ground.caller(agent), { thread_id, ...more }, AbortSignal.timeout(60_000));
+  readMessages(ground.service, ground.caller(agent), { thread_id, ...more }, LONG);
 const stateOf = async (agent: string) => (await ground.wakesOf(agent)).map(({ state }) => state);
+
+/** Sidecars as they answer: an idle agent, or as a test has it. */
+async function look(status: Partial<RuntimeStatus> = {}): Promise<void> {
+  const given = { alive: true, state: "idle", epoch: "e", draft: false, ...status };
+  const runtime = { status: async () => given, [Symbol.asyncDispose]: async () => {} } as unknown as Runtime;
+  const { store, changes } = ground.service;
+  const logger = createLogger("test", "silent");
+  const runtimes = { find: async () => runtime };
+  await lookAgain({ clock: systemClock, logger, store, changes, wakes: ground.wakes, runtimes }, LONG);
+}
+
+describe("a wake without proof", () => {
+  const again = { state: "PENDING", reason: SECOND_LOOK };
+  const unknown = expect.objectContaining({ state: "UNKNOWN" });
+
+  it("is tried again after a minute, once, with what it named", async () => {
+    const { thread, ended } = await typed("doubt");
+    await ended("unknown");
+    await ground.wait("55 seconds");
+    await look();
+    expect(await ground.wakesOf("doubt")).toEqual([unknown]);
+    await ground.wait("6 seconds");
+    await look();
+    expect(await ground.wakesOf("doubt")).toEqual([unknown, again]);
+    const waiting = await ground.service.store.reads("default").waiting("doubt");
+    expect(waiting).toMatchObject([{ threadId: thread, count: 1, upto: 1 }]);
+    await (await typing("doubt", thread)).ended("unknown");
+    await ground.wait("10 minutes");
+    await look();
+    expect(await stateOf("doubt")).toEqual(["UNKNOWN", "UNKNOWN"]);
+    await read("doubt", thread);
+    expect(await stateOf("doubt")).toEqual(["ACKED", "ACKED"]);
+  });
+
+  it("is not tried again when it has been read", async () => {
+    const { thread, ended } = await typed("has-read");
+    await ended("unknown");
+    await read("has-read", thread);
+    await ground.wait("61 seconds");
+    await look();
+    expect(await stateOf("has-read")).toEqual(["ACKED"]);
+  });
+
+  it.each([
+    ["a draft", { draft: true }],
+    ["a busy agent", { state: "busy" }],
+  ])("waits before %s, and is tried again when that has passed", async (name, status) => {
+    const agent = `before-${name.length}`;
+    const { ended } = await typed(agent);
+    await ended("unknown");
+    await ground.wait("61 seconds");
+    await look(status);
+    expect(await ground.wakesOf(agent)).toEqual([unknown]);
+    await ground.wait("61 seconds");
+    await look();
+    expect(await ground.wakesOf(agent)).toEqual([unknown, again]);
+  });
+});
 
 describe("an agent's sign of life", () => {
   it.each(["submitted", "unknown"] as const)("counts before the receipt of its wake, %s, is known", async (outcome) => {

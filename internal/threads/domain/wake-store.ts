@@ -1,4 +1,5 @@
 import type { WakeReceipt } from "./runtimes.ts";
+import type { DoubtfulWake } from "./second-look.ts";
 import type { Wake, WakeState } from "./types.ts";
 
 /** A wake that this process has for as long as it renews its lease. */
@@ -58,4 +59,11 @@ export interface WakeStore {
   confirm(workspace: string, session: ConfirmedSession): Promise<void>;
   /** Makes wakes for agents for whom something waits and who have none; answers with how many. */
   makeMissing(): Promise<number>;
+  /**
+   * Wakes without proof that have had their minute, at most `limit`; each is given out once a minute for a day, until
+   * it is acknowledged or tried again.
+   */
+  doubtful(limit: number): Promise<readonly DoubtfulWake[]>;
+  /** Has what a doubtful wake named wait again, and makes a wake for it. False: the agent has read it meanwhile. */
+  tryAgain(doubtful: DoubtfulWake): Promise<boolean>;
 }

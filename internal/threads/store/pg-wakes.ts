@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from "pg";
 import { newWakeId } from "../domain/ids.ts";
 import { DEFAULT_POLICY } from "../domain/policy.ts";
+import { type DoubtfulWake, SECOND_LOOK } from "../domain/second-look.ts";
 import type { Wake, WakeState } from "../domain/types.ts";
 import type {
   AttemptIntent,
@@ -210,5 +211,44 @@ export class PgWakes implements WakeStore {
        on conflict do nothing returning 1 as one`,
     );
     return made.length;
+  }
+
+  async doubtful(limit: number): Promise<readonly DoubtfulWake[]> {
+    const { rows: found } = await this.#db.query<Record<string, string>>(
+      `update threads.wake w set due_at = clock_timestamp() + interval '1 minute'
+       from (select u.workspace_id, u.wake_id from threads.wake u
+         where u.state = 'UNKNOWN' and u.due_at <= clock_timestamp() and u.reason <> $1
+           and u.created_at > clock_timestamp() - interval '1 day'
+           and not exists (select from threads.wake n where n.workspace_id = u.workspace_id and n.agent_id = u.agent_id
+             and n.reason = $1 and n.created_at > u.created_at)
+         order by u.due_at for update skip locked limit $2) d
+       where w.workspace_id = d.workspace_id and w.wake_id = d.wake_id returning w.*`,
+      [SECOND_LOOK, limit],
+    );
+    return found.map(({ workspace_id: workspace = "", wake_id: wakeId = "", agent_id: agentId = "" }) => ({
+      ...{ workspace, wakeId, agentId },
+    }));
+  }
+
+  async tryAgain({ workspace, wakeId, agentId }: DoubtfulWake): Promise<boolean> {
+    return await transaction(this.#pool, async (client) => {
+      const { rowCount: waiting } = await client.query(
+        `update threads.participant set offered_seq = read_seq from (
+           select key from threads.wake_attempt a, jsonb_each_text(a.upto) where a.workspace_id = $1 and a.wake_id = $2
+             and exists (select from threads.wake w where w.workspace_id = $1 and w.wake_id = $2 and w.state = 'UNKNOWN')
+         ) named
+         where workspace_id = $1 and agent_id = $3 and thread_id = named.key and offered_seq > read_seq`,
+        [workspace, wakeId, agentId],
+      );
+      if (!waiting) return false;
+      await client.query(
+        `insert into threads.wake (workspace_id, wake_id, agent_id, state, reason, due_at)
+         values ($1, $2, $3, 'PENDING', $4, clock_timestamp())
+         on conflict (workspace_id, agent_id) where state in ('PENDING', 'CLAIMED', 'QUEUED', 'DEFERRED')
+         do update set reason = excluded.reason`,
+        [workspace, newWakeId(), agentId, SECOND_LOOK],
+      );
+      return true;
+    });
   }
 }

@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { runTasks, type Task } from "../../base/task-group.ts";
+import { lookAgain } from "./second-look.ts";
 import { WakeRun } from "./wake-run.ts";
 import type { WakeWorkerDeps } from "./wake-worker-deps.ts";
 
 const AT_ONCE = 64;
 const LOOK_MS = 250;
 const MISSING_MS = 5000;
+const DOUBT_MS = 5000;
 
 /**
  * Wakes idle agents for whom messages wait. Every process has one; a wake is worked on by whoever claims it, and a
@@ -23,7 +25,11 @@ export class WakeWorker implements Task {
 
   async run(signal: AbortSignal): Promise<void> {
     using _heard = this.#deps.changes.subscribe(() => this.#poke.resolve());
-    await runTasks(signal, [{ run: (stop) => this.#claim(stop) }, { run: (stop) => this.#makeMissing(stop) }]);
+    await runTasks(signal, [
+      { run: (stop) => this.#claim(stop) },
+      { run: (stop) => this.#makeMissing(stop) },
+      { run: (stop) => this.#lookAgain(stop) },
+    ]);
     await Promise.all(this.#running);
   }
 
@@ -63,6 +69,19 @@ export class WakeWorker implements Task {
         if (made > 0) logger.info({ wakes: made }, "messages waited without a wake: made them");
       } catch (err) {
         logger.debug({ err }, "waiting messages cannot be looked for");
+      }
+    }
+  }
+
+  async #lookAgain(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#deps;
+    while (!signal.aborted) {
+      await clock.sleep(DOUBT_MS, signal).catch(() => {});
+      if (signal.aborted) return;
+      try {
+        await lookAgain(this.#deps, signal);
+      } catch (err) {
+        logger.debug({ err }, "wakes without proof cannot be looked at");
       }
     }
   }
