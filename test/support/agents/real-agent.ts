@@ -43,6 +43,10 @@ export async function startRealAgent(setup: RealAgentSetup): Promise<RealAgent> 
   // Under its usual name, by which the profile knows its program.
   await mkdir(join(dir, "bin"));
   await symlink(program, join(dir, "bin", agent));
+  const released = async () => {
+    await model[Symbol.asyncDispose]();
+    await rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  };
   const sidecar = await startSidecar({
     agent,
     command: [join(dir, "bin", agent), ...(setup.args ?? (agent === "claude" ? ["--permission-mode", "default"] : []))],
@@ -50,6 +54,9 @@ export async function startRealAgent(setup: RealAgentSetup): Promise<RealAgent> 
     ...(setup.address !== undefined && { address: setup.address }),
     flags: ["--workdir", home.workdir, ...(setup.flags ?? [])],
     ...(setup.sidecarProgram === undefined ? {} : { program: setup.sidecarProgram }),
+  }).catch(async (err: unknown) => {
+    await released();
+    throw err;
   });
   return {
     sidecar,
@@ -57,8 +64,7 @@ export async function startRealAgent(setup: RealAgentSetup): Promise<RealAgent> 
     workdir: home.workdir,
     [Symbol.asyncDispose]: async () => {
       await sidecar[Symbol.asyncDispose]();
-      await model[Symbol.asyncDispose]();
-      await rm(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+      await released();
     },
   };
 }

@@ -8,6 +8,9 @@ import { sidecarTransport } from "../../../internal/rpc/client/transport.ts";
 import { ownProgram } from "../programs.ts";
 import { firstProcessOf, PID_NAMESPACE } from "./pid-namespace.ts";
 
+/** A serving half that is slow to answer is started again, so a busy machine takes a minute and more. */
+const START_MS = 180_000;
+
 export interface SidecarSetup {
   /** Default `demo`. */
   readonly agent?: string;
@@ -144,8 +147,8 @@ async function addresses(
     if (child.exitCode !== null) throw new Error(`the sidecar ended with ${child.exitCode}\n${log()}`);
     return lastLine(log(), message)?.listen;
   };
-  const listen = await until("the sidecar to serve", 30_000, announced("serving"), log);
-  return { listen, healthListen: await until("the health listener", 30_000, announced("health served"), log) };
+  const listen = await until("the sidecar to serve", START_MS, announced("serving"), log);
+  return { listen, healthListen: await until("the health listener", START_MS, announced("health served"), log) };
 }
 
 async function kill(child: ChildProcess, exited: Promise<number>): Promise<void> {
@@ -168,7 +171,7 @@ async function untilState(
     seen = `state ${state}: ${evidence.map((item) => `${item.source} ${item.value}`)}\n${output}\n${log()}`;
     return undefined;
   };
-  await until(`state ${states}`, 60_000, ask, () => seen);
+  await until(`state ${states}`, START_MS, ask, () => seen);
 }
 
 function lastLine(log: string, message: string): { readonly listen: string; readonly pid: number } | undefined {
