@@ -68,7 +68,7 @@ export const rooms = {
   "providers/ledger": ["process", "bridge", "gen"],
   "providers/terminal": ["providers/ledger", "process/*", "bridge", "rpc/client", "files", "gen"],
   tracing: [],
-  "kube/access": [],
+  "kube/access": ["pki"],
   "kube/queue": [],
   kube: ["kube/access"],
   "controller/pods": ["kube", "kube/queue", "bridge", "auth", "auth/tls", "pki", "rpc/client", "rpc/common", "gen"],

@@ -3,6 +3,7 @@ import { checkIssuers } from "../../internal/auth/issuing-cas.ts";
 import { publicKeysOf, type TokenKeyFile } from "../../internal/auth/token-key-files.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import { readRegularFileSync, unreadableText } from "../../internal/files/regular-file.ts";
+import { readPem } from "../../internal/pki/explain-pem.ts";
 import { certificatesOf } from "../../internal/pki/pem.ts";
 
 export interface TokenFlags {
@@ -49,9 +50,10 @@ function keyFileOf(text: string): TokenKeyFile {
 /** What a start would fail with later. */
 function checkKeys(keyFiles: readonly TokenKeyFile[], tlsDir: string): void {
   for (const { path } of keyFiles) publicKeysOf(read(path), path);
+  const ca = resolve(tlsDir, "ca.crt");
   checkIssuers(
     keyFiles.map(({ rule }) => rule),
-    certificatesOf(read(resolve(tlsDir, "ca.crt"))),
+    readPem(read(ca), "certificate", ca, certificatesOf),
   );
 }
 

@@ -5,6 +5,7 @@ import type { KeyPath } from "../config/config-document.ts";
 import type { Findings } from "../config/findings.ts";
 import { readNamedFile } from "../config/named-file.ts";
 import { duration, filePath, listOf, oneOf, text } from "../config/values.ts";
+import { readPem } from "../pki/explain-pem.ts";
 import { certificatesOf } from "../pki/pem.ts";
 import type { CrlPolicy } from "../pki/trust.ts";
 import { fingerprintOf, type IssuerRule } from "./issuing-cas.ts";
@@ -64,7 +65,7 @@ export function openAuth(auth: AuthBlock, at: KeyPath, findings: Findings): Auth
 }
 
 function casOf(ca: NamedCa): readonly (string | X509Certificate)[] {
-  return "sha256" in ca ? [ca.sha256] : certificatesOf(readNamedFile(ca.path));
+  return "sha256" in ca ? [ca.sha256] : readPem(readNamedFile(ca.path), "certificate", ca.path, certificatesOf);
 }
 
 /** One CA, or a list of them. */

@@ -1,5 +1,6 @@
 import { createPrivateKey, hash, type KeyObject, sign, type X509Certificate } from "node:crypto";
 import { DomainError } from "../base/errors.ts";
+import { readPem } from "../pki/explain-pem.ts";
 import type { Role } from "./roles.ts";
 
 export interface TokenRequest {
@@ -38,12 +39,7 @@ export function signClaims(key: KeyObject, claims: object): string {
 
 /** The private key of a PEM text. @throws DomainError `invalid`, naming `source`, for anything but an Ed25519 key */
 export function signingKeyOf(pem: string, source: string): KeyObject {
-  let key: KeyObject;
-  try {
-    key = createPrivateKey(pem);
-  } catch {
-    throw new DomainError("invalid", `${source} has no readable private key (PEM, not encrypted)`);
-  }
+  const key = readPem(pem, "key", source, createPrivateKey);
   if (key.asymmetricKeyType === "ed25519") return key;
   throw new DomainError("invalid", `${source} has a key that is not Ed25519`, {
     fields: { hint: "make one with: bridge-ca jwt-keygen, or openssl genpkey -algorithm ed25519" },

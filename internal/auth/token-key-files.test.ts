@@ -27,7 +27,7 @@ const filesOf = (pollMs = 20) =>
 describe("a key file", () => {
   it.each([
     ["is missing", undefined, ": there is no such file"],
-    ["is empty", "", "no public key"],
+    ["is empty", "", "is empty"],
     [
       "contains a private key",
       generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }),
@@ -38,7 +38,7 @@ describe("a key file", () => {
       generateKeyPairSync("rsa", { modulusLength: 2048 }).publicKey.export({ type: "spki", format: "pem" }),
       "not Ed25519",
     ],
-    ["holds what is no key", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", "cannot be read"],
+    ["holds what is no key", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", "no readable public key"],
   ])("that %s is an error at the start", async (_, text, words) => {
     if (text !== undefined) await writeFile(path, text);
     await expect(filesOf().load()).rejects.toThrow(words);

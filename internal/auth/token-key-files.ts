@@ -5,6 +5,7 @@ import { DomainError, errorText } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Task } from "../base/task-group.ts";
 import { readRegularFile, unreadableText } from "../files/regular-file.ts";
+import { readPem } from "../pki/explain-pem.ts";
 import { pemBlocks } from "../pki/pem.ts";
 import type { IssuerRule } from "./issuing-cas.ts";
 import { watchFolder } from "./tls/folder-watch.ts";
@@ -138,19 +139,21 @@ async function readKeys({ path, rule }: TokenKeyFile): Promise<Loaded> {
 /** The keys of a PEM text. @throws DomainError `invalid`, naming the file, unless all of them are Ed25519 and public */
 export function publicKeysOf(text: string, path: string): readonly KeyObject[] {
   if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
-    throw new DomainError("invalid", `${path} contains a private key: only its issuer may have it`);
+    const hint = `give the public one: openssl pkey -in ${path} -pubout -out NEW.pub`;
+    throw new DomainError("invalid", `${path} contains a private key: only its issuer may have it`, {
+      fields: { hint },
+    });
   }
-  const keys = pemBlocks(text, "PUBLIC KEY").map((key) => {
-    try {
-      return createPublicKey({ key, format: "der", type: "spki" });
-    } catch (cause) {
-      throw new DomainError("invalid", `${path} contains a key that cannot be read`, { cause });
-    }
-  });
-  if (keys.length === 0) throw new DomainError("invalid", `${path} contains no public key (PEM)`);
+  const keys = readPem(text, "public-key", path, publicKeysIn);
   if (keys.some(({ asymmetricKeyType }) => asymmetricKeyType !== "ed25519")) {
     throw new DomainError("invalid", `${path} contains a key that is not Ed25519`);
   }
+  return keys;
+}
+
+function publicKeysIn(text: string): readonly KeyObject[] {
+  const keys = pemBlocks(text, "PUBLIC KEY").map((key) => createPublicKey({ key, format: "der", type: "spki" }));
+  if (keys.length === 0) throw new DomainError("invalid", "no public key in it");
   return keys;
 }
 

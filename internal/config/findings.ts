@@ -27,13 +27,14 @@ export class Findings {
     this.warnings.push(this.#at(path, reason));
   }
 
-  /** What `check` returns; a domain error counts as a fault of `path`. */
+  /** What `check` returns; a domain error, with its hint, counts as a fault of `path`. */
   tried<T>(path: KeyPath, check: () => T): T | undefined {
     try {
       return check();
     } catch (err) {
       if (!(err instanceof DomainError)) throw err;
-      this.fault(path, errorText(err));
+      const { hint } = err.fields;
+      this.fault(path, typeof hint === "string" ? `${errorText(err)}; ${hint}` : errorText(err));
       return undefined;
     }
   }

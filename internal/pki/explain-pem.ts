@@ -1,5 +1,7 @@
+import { DomainError } from "../base/errors.ts";
+
 /** What a file is meant to hold. */
-export type PemKind = "certificate" | "key";
+export type PemKind = "certificate" | "key" | "public-key" | "list";
 
 export interface PemFault {
   /** What is wrong with it, to follow its name. */
@@ -8,7 +10,26 @@ export interface PemFault {
   readonly hint?: string;
 }
 
-const MEANT: Readonly<Record<PemKind, string>> = { certificate: "a certificate", key: "a private key" };
+interface Meant {
+  readonly name: string;
+  /** The command of openssl that reads it. */
+  readonly command: string;
+}
+
+const MEANT: Readonly<Record<PemKind, Meant>> = {
+  certificate: { name: "certificate", command: "x509" },
+  key: { name: "private key", command: "pkey" },
+  "public-key": { name: "public key", command: "pkey -pubin" },
+  list: { name: "revocation list", command: "crl" },
+};
+
+const FOUND: Readonly<Record<PemKind, RegExp>> = {
+  key: /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/,
+  "public-key": /-----BEGIN PUBLIC KEY-----/,
+  certificate: /-----BEGIN CERTIFICATE-----/,
+  list: /-----BEGIN X509 CRL-----/,
+};
+const KINDS: readonly PemKind[] = ["key", "public-key", "certificate", "list"];
 
 /**
  * Why a text that a person named is not what it is meant to be, and how to mend it; undefined where nothing is plainly
@@ -16,26 +37,48 @@ const MEANT: Readonly<Record<PemKind, string>> = { certificate: "a certificate",
  */
 export function explainPem(text: string, kind: PemKind, path: string): PemFault | undefined {
   if (text.trim() === "") return { why: "is empty" };
-  const key = /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/.test(text);
-  const certificate = text.includes("-----BEGIN CERTIFICATE-----");
-  if (kind === "key" && /-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m.test(text)) {
+  const encrypted = /-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m.test(text);
+  if (kind === "key" && encrypted) {
     const hint = `take the passphrase away: (umask 077; openssl pkey -in ${path} -out NEW.key)`;
     return { why: "is encrypted with a passphrase", hint };
   }
-  if (kind === "key" && !key && certificate) {
-    return { why: "holds a certificate, not a private key", hint: "are the certificate and the key swapped?" };
-  }
-  if (kind === "key" && !key && text.includes("-----BEGIN PUBLIC KEY-----")) {
-    return { why: "holds a public key, not a private key" };
-  }
-  if (kind === "certificate" && !certificate && key) {
-    return { why: "holds a private key, not a certificate", hint: "are the certificate and the key swapped?" };
-  }
+  const found = encrypted ? "key" : KINDS.find((one) => FOUND[one].test(text));
+  if (found !== undefined && !FOUND[kind].test(text)) return another(kind, found, path);
   if (text.includes("-----BEGIN ")) return undefined;
+  const { name, command } = MEANT[kind];
   if (text.startsWith("0")) {
-    const command = kind === "key" ? "pkey" : "x509";
-    const hint = `convert it: openssl ${command} -inform DER -in ${path} -out NEW.pem; of PKCS #12: openssl pkcs12 -in ${path} -nodes`;
+    const pkcs12 = kind === "list" ? "" : `; of PKCS #12: openssl pkcs12 -in ${path} -nodes`;
+    const hint = `convert it: openssl ${command} -inform DER -in ${path} -out NEW.pem${pkcs12}`;
     return { why: "is in a binary form (DER), not in PEM", hint };
   }
-  return { why: `holds no ${MEANT[kind].slice(2)} in PEM` };
+  return { why: `holds no ${name} in PEM` };
+}
+
+/** A file of the wrong kind. */
+function another(kind: PemKind, found: PemKind, path: string): PemFault {
+  const why = `holds a ${MEANT[found].name}, not a ${MEANT[kind].name}`;
+  const pair = [kind, found].toSorted().join();
+  if (pair === "certificate,key") return { why, hint: "are the certificate and the key swapped?" };
+  if (kind !== "public-key") return { why };
+  if (found === "key") return { why, hint: `give the public one: openssl pkey -in ${path} -pubout -out NEW.pub` };
+  if (found === "certificate") return { why, hint: `take the key from it: openssl x509 -in ${path} -noout -pubkey` };
+  return { why };
+}
+
+/**
+ * What `parse` makes of the text of a file that a person named.
+ * @throws DomainError `invalid` that names the file and says what is wrong with it, with a hint where a command mends it
+ */
+export function readPem<T>(text: string, kind: PemKind, path: string, parse: (text: string) => T): T {
+  try {
+    return parse(text);
+  } catch (cause) {
+    const { why, hint } = explainPem(text, kind, path) ?? { why: otherwise(kind, cause) };
+    throw new DomainError("invalid", `${path} ${why}`, { fields: { ...(hint !== undefined && { hint }) }, cause });
+  }
+}
+
+function otherwise(kind: PemKind, cause: unknown): string {
+  const why = cause instanceof DomainError ? `: ${cause.message}` : "";
+  return `has no readable ${MEANT[kind].name} (PEM)${why}`;
 }

@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, type KeyObject, type X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { DomainError, errorText } from "../base/errors.ts";
-import { explainPem } from "./explain-pem.ts";
+import { explainPem, type PemKind } from "./explain-pem.ts";
 import { certificatesOf, pemBlocks } from "./pem.ts";
 import { type RevocationList, revocationListsOf } from "./revocation-list.ts";
 import { type Standing, Trust, type TrustOptions } from "./trust.ts";
@@ -183,7 +183,7 @@ function checkLists(
   issuers: readonly X509Certificate[],
   now: number,
 ): readonly RevocationList[] {
-  const lists = read(names, "crl", () => revocationListsOf(pem), { reason: "crl" });
+  const lists = read(names, "crl", () => revocationListsOf(pem), { reason: "crl", text: pem });
   for (const list of lists) {
     if (!issuers.some((issuer) => list.isSignedBy(issuer))) {
       throw faultIn("crl", "crl", `${names.crl} contains a list that no CA of ${names.ca} has signed`);
@@ -219,17 +219,23 @@ function usable({ cert, key, ca, names }: Pick<TlsFiles, "cert" | "key" | "ca" |
   }
 }
 
+const PEM_KINDS: Readonly<Record<TlsFileKind, PemKind>> = {
+  cert: "certificate",
+  key: "key",
+  ca: "certificate",
+  crl: "list",
+};
+
 function read<T>(
   names: TlsFileNames,
   file: TlsFileKind,
   parse: () => T,
-  { reason = "unreadable", text }: { readonly reason?: TlsFault; readonly text?: string },
+  { reason = "unreadable", text }: { readonly reason?: TlsFault; readonly text: string },
 ): T {
   try {
     return parse();
   } catch (cause) {
-    const known =
-      text === undefined ? undefined : explainPem(text, file === "key" ? "key" : "certificate", names[file]);
+    const known = explainPem(text, PEM_KINDS[file], names[file]);
     if (known !== undefined) throw faultIn(file, reason, `${names[file]} ${known.why}`, cause, known.hint);
     const why = cause instanceof DomainError ? cause.message : "not a PEM file of this kind";
     throw faultIn(file, reason, `${names[file]} cannot be used: ${why}`, cause);

@@ -2,11 +2,12 @@ import { createPrivateKey, hash, type KeyObject, sign, type X509Certificate } fr
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import { DomainError, errorText } from "../../internal/base/errors.ts";
+import { type PemKind, readPem } from "../../internal/pki/explain-pem.ts";
 import { certificatesOf } from "../../internal/pki/pem.ts";
 import { revocationListsOf } from "../../internal/pki/revocation-list.ts";
 import { ServerClock } from "../../internal/rpc/client/server-clock.ts";
 import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
-import { BridgeError, invalid } from "./errors.ts";
+import { invalid } from "./errors.ts";
 import type { JwtOptions, MtlsOptions } from "./options.ts";
 
 /** What the client proves itself with, as its files hold it now. */
@@ -25,15 +26,15 @@ export interface Credentials {
  */
 export function readCredentials(mtls: MtlsOptions, privateKeyPath: string): Credentials {
   const given = { cert: read(mtls.certPath), key: read(mtls.keyPath), ca: read(mtls.caCertPath) };
-  const chain = parsed(mtls.certPath, "certificate", () => certificatesOf(given.cert));
-  const cas = parsed(mtls.caCertPath, "certificate", () => certificatesOf(given.ca));
-  const key = parsed(mtls.keyPath, "private key", () => createPrivateKey(given.key));
+  const chain = parsed(mtls.certPath, "certificate", given.cert, certificatesOf);
+  const cas = parsed(mtls.caCertPath, "certificate", given.ca, certificatesOf);
+  const key = parsed(mtls.keyPath, "key", given.key, createPrivateKey);
   const [leaf] = chain;
   // Written again from what was read: OpenSSL stops without a word at a block that it cannot read.
   const tls = { cert: chain.join(""), key: given.key, ca: cas.join("") };
   if (!leaf.checkPrivateKey(key)) throw invalid(`${mtls.keyPath} is not the key of ${mtls.certPath}`);
   checkContext(tls, mtls.certPath);
-  const signingKey = parsed(privateKeyPath, "private key", () => createPrivateKey(read(privateKeyPath)));
+  const signingKey = parsed(privateKeyPath, "key", read(privateKeyPath), createPrivateKey);
   if (signingKey.asymmetricKeyType !== "ed25519") throw invalid(`${privateKeyPath} has a key that is not Ed25519`);
   const lists = [mtls.crlPath ?? []].flat().map((path) => ({ path, text: read(path) }));
   for (const { path, text } of lists) checkList(path, text, cas);
@@ -42,7 +43,7 @@ export function readCredentials(mtls: MtlsOptions, privateKeyPath: string): Cred
 
 /** @throws BridgeError `invalid_argument` for a file without a list, or with one of another CA */
 function checkList(path: string, text: string, cas: readonly X509Certificate[]): void {
-  const lists = parsed(path, "revocation list", () => revocationListsOf(text));
+  const lists = parsed(path, "list", text, revocationListsOf);
   if (lists.every((list) => cas.some((ca) => list.isSignedBy(ca)))) return;
   throw invalid(`${path} has a revocation list that no CA of the bundle has signed`);
 }
@@ -64,13 +65,13 @@ function read(path: string): string {
   }
 }
 
-function parsed<T>(path: string, what: string, parse: () => T): T {
+/** The hint is in the message too: what a program logs of an error is often only that. */
+function parsed<T>(path: string, kind: PemKind, text: string, parse: (text: string) => T): T {
   try {
-    return parse();
+    return readPem(text, kind, path, parse);
   } catch (err) {
-    if (err instanceof BridgeError) throw err;
-    const why = err instanceof DomainError ? `: ${err.message}` : "";
-    throw invalid(`${path} has no readable ${what} (PEM)${why}`);
+    const { hint } = err instanceof DomainError ? err.fields : {};
+    throw invalid(typeof hint === "string" ? `${errorText(err)}; ${hint}` : errorText(err), err);
   }
 }
 

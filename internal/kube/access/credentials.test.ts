@@ -2,8 +2,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { TestCa } from "../../../test/support/bridge/certificates.ts";
 import { inClusterCredentials } from "./credentials.ts";
 import { kubeconfigCredentials } from "./kubeconfig.ts";
+
+const TLS = new TestCa("cluster").issue({ usages: ["client"] });
 
 describe("credentials", () => {
   let folder = "";
@@ -23,25 +26,41 @@ describe("credentials", () => {
     expect((await credentials.access()).headers).toEqual({ authorization: "Bearer two" });
   });
 
+  it.each([
+    ["certificate-authority", "", "certificate-authority-data of the kubeconfig holds no certificate in PEM"],
+    ["client-key", TLS.cert, "client-key-data of the kubeconfig holds a certificate, not a private key"],
+    ["client-key", new TestCa("other").itself.key, "client-key-data of the kubeconfig is not the key of client-cert"],
+  ])("of a kubeconfig whose %s cannot be used are refused by name", async (key, text, why) => {
+    const path = join(folder, "config");
+    const entry = { [`${key}-data`]: btoa(text || "hello") };
+    const user = { "client-certificate-data": btoa(TLS.cert), "client-key-data": btoa(TLS.key), ...entry };
+    const clusters = [{ name: "c", cluster: { server: "https://h:1", ...entry } }];
+    const contexts = [{ name: "x", context: { cluster: "c", user: "u" } }];
+    await writeFile(path, JSON.stringify({ clusters, users: [{ name: "u", user }], contexts }));
+    await expect(kubeconfigCredentials(path, "x")).rejects.toThrow(why);
+    await expect(kubeconfigCredentials(path, "x")).rejects.toMatchObject({ kind: "invalid" });
+  });
+
   it("of a kubeconfig are those of its current context or of the one that is named", async () => {
     const path = join(folder, "config");
     const user = (name: string, fields: object) => ({ name, user: fields });
     await writeFile(
       path,
       JSON.stringify({
-        clusters: [{ name: "c", cluster: { server: "https://h:1/k", "certificate-authority-data": btoa("CA") } }],
+        clusters: [{ name: "c", cluster: { server: "https://h:1/k", "certificate-authority-data": btoa(TLS.ca) } }],
         users: [
           user("a", { token: "t" }),
-          user("b", { "client-certificate-data": btoa("C"), "client-key-data": btoa("K") }),
+          user("b", { "client-certificate-data": btoa(TLS.cert), "client-key-data": btoa(TLS.key) }),
         ],
         contexts: ["a", "b"].map((name) => ({ name, context: { cluster: "c", user: name } })),
         "current-context": "a",
       }),
     );
     const server = "https://h:1/k";
+    const { ca, cert, key } = TLS;
     const [first, second] = [await kubeconfigCredentials(path), await kubeconfigCredentials(path, "b")];
-    expect(await first.access()).toEqual({ server, tls: { ca: "CA" }, headers: { authorization: "Bearer t" } });
-    expect(await second.access()).toEqual({ server, tls: { ca: "CA", cert: "C", key: "K" }, headers: {} });
+    expect(await first.access()).toEqual({ server, tls: { ca }, headers: { authorization: "Bearer t" } });
+    expect(await second.access()).toEqual({ server, tls: { ca, cert, key }, headers: {} });
     await expect(kubeconfigCredentials(path, "none")).rejects.toMatchObject({ kind: "invalid" });
     await expect(kubeconfigCredentials(join(folder, "missing"))).rejects.toMatchObject({ kind: "invalid" });
   });

@@ -1,9 +1,11 @@
 import { readFile } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
+import { createSecureContext } from "node:tls";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { DomainError, errorText } from "../../base/errors.ts";
 import { asText, type Json, objectOf } from "../../base/json-fields.ts";
 import type { AccessHeaders, ClusterAccess, ClusterTls, Credentials } from "./credentials.ts";
+import { readPem } from "../../pki/explain-pem.ts";
 import { type ExecCredential, ExecPlugin } from "./exec-plugin.ts";
 import { type MergedConfig, readMergedConfig } from "./merged-config.ts";
 
@@ -37,6 +39,7 @@ export async function credentialsOf(config: MergedConfig, name: string, env: Env
     throw new DomainError("unimplemented", `cannot use insecure-skip-tls-verify of the kubeconfig ${config.paths}`);
   }
   const exec = user["exec"] ? new ExecPlugin(objectOf(user["exec"]), config.folderOf(user), env) : undefined;
+  await pemsOf(cluster, user);
   const library = user["auth-provider"] || cluster["proxy-url"] ? await opened(config.paths, cluster, user) : undefined;
   return new FileCredentials(cluster, user, exec, library);
 }
@@ -85,9 +88,10 @@ class FileCredentials implements Credentials {
     const [cluster, user] = [this.#cluster, this.#user];
     const plugin = await this.#plugin?.credential();
     const servername = asText(cluster["tls-server-name"]);
-    const ca = await pemOf(cluster, "certificate-authority");
-    const cert = plugin?.certificate ?? (await pemOf(user, "client-certificate"));
-    const key = plugin?.key ?? (await pemOf(user, "client-key"));
+    const own = await pemsOf(cluster, user);
+    const { ca } = own;
+    const cert = plugin?.certificate ?? own.cert;
+    const key = plugin?.key ?? own.key;
     const tls: ClusterTls = {
       ...(ca !== undefined && { ca }),
       ...(cert !== undefined && { cert }),
@@ -132,12 +136,56 @@ async function authorizationOf(user: Json, plugin: ExecCredential | undefined): 
   return `Basic ${Buffer.from(`${name}:${asText(user["password"])}`).toString("base64")}`;
 }
 
+/**
+ * The files of a cluster and its user.
+ * @throws DomainError `invalid` that names the file, or the key of the kubeconfig, for what OpenSSL could not use;
+ * `precondition` for a file that cannot be read
+ */
+async function pemsOf(cluster: Json, user: Json): Promise<Pick<ClusterTls, "ca" | "cert" | "key">> {
+  const [ca, cert, key] = await Promise.all([
+    pemOf(cluster, "certificate-authority", "certificate"),
+    pemOf(user, "client-certificate", "certificate"),
+    pemOf(user, "client-key", "key"),
+  ]);
+  if (cert !== undefined && key !== undefined && !isPair(cert.text, key.text)) {
+    throw new DomainError("invalid", `${key.name} is not the key of ${cert.name}`);
+  }
+  return {
+    ...(ca !== undefined && { ca: ca.text }),
+    ...(cert !== undefined && { cert: cert.text }),
+    ...(key !== undefined && { key: key.text }),
+  };
+}
+
+function isPair(cert: string, key: string): boolean {
+  try {
+    return createSecureContext({ cert, key }) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+interface NamedPem {
+  /** The file, or the key of the kubeconfig that holds it. */
+  readonly name: string;
+  readonly text: string;
+}
+
 /** `NAME-data` goes before the file `NAME`. */
-async function pemOf(from: Json, name: string): Promise<string | undefined> {
-  const data = asText(from[`${name}-data`]);
-  if (data !== "") return Buffer.from(data, "base64").toString();
-  const path = asText(from[name]);
-  return path === "" ? undefined : await textOf(path);
+async function pemOf(from: Json, key: string, kind: "certificate" | "key"): Promise<NamedPem | undefined> {
+  const data = asText(from[`${key}-data`]);
+  const path = asText(from[key]);
+  if (data === "" && path === "") return undefined;
+  const name = data === "" ? path : `${key}-data of the kubeconfig`;
+  const text = data === "" ? await textOf(path) : Buffer.from(data, "base64").toString();
+  readPem(text, kind, name, loaded);
+  return { name, text };
+
+  /** By OpenSSL, which the connection uses: what it ignores, e.g. text around the blocks, may stand there. */
+  function loaded(): void {
+    if (text.trim() === "") throw new DomainError("invalid", "it is empty");
+    createSecureContext(kind === "key" ? { key: text } : { cert: text });
+  }
 }
 
 /** Whom the user acts as. */
