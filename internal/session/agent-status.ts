@@ -7,4 +7,6 @@ export interface AgentStatus extends PaneStatus {
   readonly sessionId: string;
   readonly projectId: string;
   readonly provider: string;
+  /** Why its session has failed, a sentence for a person; absent while it runs, and where it is not known. */
+  readonly why?: string;
 }

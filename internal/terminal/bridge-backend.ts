@@ -1,6 +1,7 @@
 import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
 import { DomainError } from "../base/errors.ts";
 import { BridgeService, type GetSessionResponse, SessionStatus } from "../gen/bridge/v1/bridge_pb.ts";
+import type { AgentStatus } from "../session/agent-status.ts";
 import type { NudgeReceipt, NudgeRequest } from "../session/types.ts";
 import type { StopRequest, StopResult } from "./backend.ts";
 import { bridgeCalls } from "./bridge-calls.ts";
@@ -47,6 +48,14 @@ export class BridgeBackend extends GRPCSidecarBackend {
     }
   }
 
+  /** Of one that is dead, also why. */
+  override async status(signal: AbortSignal): Promise<AgentStatus> {
+    const status = await super.status(signal);
+    if (status.alive) return status;
+    const why = await this.#failure(signal);
+    return why === "" ? status : { ...status, why };
+  }
+
   /**
    * Stops the session and waits for its end: 5 min at most, and 10 s where its node is lost. The grace time is the
    * bridge's own.
@@ -69,6 +78,16 @@ export class BridgeBackend extends GRPCSidecarBackend {
       }
       return { signal: "", alreadyStopped: hasEnded(before) };
     });
+  }
+
+  /** Empty: it has not failed, or is forgotten already. */
+  async #failure(signal: AbortSignal): Promise<string> {
+    try {
+      return (await this.#client.getSession({ sessionId: this.#sessionId }, within(signal))).error;
+    } catch (err) {
+      if (signal.aborted) throw err;
+      return "";
+    }
   }
 
   /** A session that never ran may be forgotten as soon as it is stopped. */

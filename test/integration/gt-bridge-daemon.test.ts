@@ -77,3 +77,26 @@ it("shows a session without a terminal by what its events tell", { timeout: 180_
   const { status } = await folder.client(bridge, folder.prd).getSession({ sessionId: "s" });
   expect(status).toBe(SessionStatus.STOPPED);
 });
+
+it("says why a session is over that was lost with its bridge", { timeout: 240_000 }, async () => {
+  const why = "the bridge ended during the session, and the agent ended with it";
+  expect(await start("lost")).toMatchObject({ code: 0 });
+  bridge.process.kill("SIGKILL");
+  await bridge.exited;
+  bridge = await folder.start();
+  env = { ...env, GT_SERVER: `127.0.0.1:${bridge.port}` };
+  const [status, json, idle, dead, watched, nudged] = await Promise.all([
+    run("status", "lost"),
+    run("status", "lost", "--json"),
+    run("wait", "lost", "--for", "idle", "--timeout", "60s"),
+    run("wait", "lost", "--for", "dead", "--timeout", "60s"),
+    run("watch", "lost"),
+    run("nudge", "lost", "hello"),
+  ]);
+  expect(status).toMatchObject({ code: 0, stdout: expect.stringContaining(`reason      ${why}`) });
+  expect(JSON.parse(json.stdout)).toMatchObject({ state: "dead", alive: false, reason: why });
+  expect(idle).toMatchObject({ code: 5, stderr: expect.stringContaining(why) });
+  expect(dead).toMatchObject({ code: 0, stdout: `lost is dead: ${why}\n` });
+  expect(watched).toMatchObject({ code: 6, stderr: expect.stringContaining(`the session has failed: ${why}`) });
+  expect(nudged).toMatchObject({ code: 6, stderr: expect.stringContaining(why) });
+});

@@ -24,12 +24,13 @@ export async function runWait(given: Given<WaitFlags>, context: CommandContext):
     }
     const unseen = reached ? goal : "starting";
     const now = status === undefined ? unseen : `${status.state}${behindText(status)}`;
+    const why = status?.why === undefined ? "" : `: ${status.why}`;
     if (!reached && !json)
       error(
         `${agent} is ${now} after ${durationText(waitedMs)}, not ${goal}`,
-        status?.state === "dead" ? "its process has ended" : "give a longer --timeout to wait longer",
+        status?.state === "dead" ? clean(status.why ?? "its process has ended") : "give a longer --timeout to wait longer",
       );
-    else if (!json) out.line(printable`${clean(agent)} is ${now}`);
+    else if (!json) out.line(printable`${clean(agent)} is ${now}${clean(why)}`);
     return reached ? 0 : NOT_REACHED;
   });
 }

@@ -230,9 +230,9 @@ export class LocalSession {
   }
 
   #notRunning(): DomainError {
-    return new DomainError("precondition", `the session is ${this.#state.type}: its agent accepts no input`, {
-      fields: { status: this.#state.type },
-    });
+    const state = this.#state;
+    const why = state.type === "failed" ? `has failed: ${state.error}` : `is ${state.type}: its agent accepts no input`;
+    return new DomainError("precondition", `the session ${why}`, { fields: { status: state.type } });
   }
 
   #bug(err: unknown): void {

@@ -46,6 +46,7 @@ export function statusBlock(
   const add = (name: string, text: string) => lines.push(printable`  ${paint("dim", name.padEnd(12))}${text}`);
   const dialog = status.dialog === undefined ? [] : dialogLines(status.dialog, asked.agent, asked.place);
   for (const [index, line] of dialog.entries()) add(index === 0 ? "dialog" : "", line);
+  if (status.why !== undefined) add("reason", clean(status.why));
   add("process", processText(status));
   add("last output", status.lastOutputAt === undefined ? "none yet" : `${durationText(now - status.lastOutputAt)} ago`);
   add("queue", status.queueDepth === 0 ? "empty" : `${status.queueDepth} waiting`);
@@ -82,6 +83,7 @@ export function statusJson(row: StatusRow): Record<string, unknown> {
     where: row.where,
     reachable: true,
     alive: status.alive,
+    reason: status.why,
     state: status.state.replaceAll("-", "_"),
     state_since: status.stateSince > 0 ? isoTime(status.stateSince) : undefined,
     dialog: status.dialog && { ...status.dialog, since: isoTime(status.dialog.since) },
