@@ -28,7 +28,9 @@ export async function runWait(given: Given<WaitFlags>, context: CommandContext):
     if (!reached && !json)
       error(
         `${agent} is ${now} after ${durationText(waitedMs)}, not ${goal}`,
-        status?.state === "dead" ? clean(status.why ?? "its process has ended") : "give a longer --timeout to wait longer",
+        status?.state === "dead"
+          ? clean(status.why ?? "its process has ended")
+          : "give a longer --timeout to wait longer",
       );
     else if (!json) out.line(printable`${clean(agent)} is ${now}${clean(why)}`);
     return reached ? 0 : NOT_REACHED;

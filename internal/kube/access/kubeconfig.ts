@@ -4,8 +4,8 @@ import { createSecureContext } from "node:tls";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { DomainError, errorText } from "../../base/errors.ts";
 import { asText, type Json, objectOf } from "../../base/json-fields.ts";
-import type { AccessHeaders, ClusterAccess, ClusterTls, Credentials } from "./credentials.ts";
 import { readPem } from "../../pki/explain-pem.ts";
+import type { AccessHeaders, ClusterAccess, ClusterTls, Credentials } from "./credentials.ts";
 import { type ExecCredential, ExecPlugin } from "./exec-plugin.ts";
 import { type MergedConfig, readMergedConfig } from "./merged-config.ts";
 
