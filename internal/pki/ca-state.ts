@@ -57,10 +57,32 @@ export function stateText({ crlNumber, issued, revoked }: CaState): string {
 `;
 }
 
-/** @throws DomainError `invalid` for anything that `stateText` did not write; `name` stands in the error */
+/** The keys of the file, and of its entries. A later program may add some: a change by this one would lose them. */
+const KEYS = {
+  state: ["version", "crl_number", "issued", "revoked"],
+  issued: ["serial", "name", "type", "not_after"],
+  revoked: ["serial", "at", "reason", "not_after"],
+} as const;
+
+/**
+ * @throws DomainError `invalid` for anything that `stateText` did not write, a key that is not known here included;
+ * `name` stands in the error
+ */
 export function parseState(text: string, name: string): CaState {
+  const refuseOthers = (entry: object, kind: keyof typeof KEYS) => {
+    const known: readonly string[] = KEYS[kind];
+    const unknown = Object.keys(entry).find((key) => !known.includes(key));
+    if (unknown === undefined) return;
+    throw new DomainError("invalid", `${name} has the key ${JSON.stringify(unknown)}, which is not known here`, {
+      fields: { hint: "a later bridge-ca may have written it: use that one, since this one would lose it" },
+    });
+  };
   try {
-    const { version, crl_number: crlNumber, issued, revoked } = JSON.parse(text);
+    const state = JSON.parse(text);
+    const { version, crl_number: crlNumber, issued, revoked } = state;
+    refuseOthers(state, "state");
+    for (const entry of issued) refuseOthers(entry, "issued");
+    for (const entry of revoked) refuseOthers(entry, "revoked");
     if (version !== 1 || !Number.isSafeInteger(crlNumber)) throw new Error("not version 1");
     return {
       crlNumber,
@@ -72,6 +94,7 @@ export function parseState(text: string, name: string): CaState {
       })),
     };
   } catch (cause) {
+    if (cause instanceof DomainError) throw cause;
     throw new DomainError("invalid", `${name} is not the state of a CA, or is damaged`, {
       fields: { hint: "restore it from a copy: it records which certificates are revoked" },
       cause,

@@ -7,12 +7,12 @@ import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import { nearestName } from "../../../internal/cli/nearest-name.ts";
 import type { Output } from "../../../internal/cli/output.ts";
+import { changeProfiles } from "../../../internal/terminal/places/change-profiles.ts";
 import {
   checkProfileName,
   type Profiles,
   profilePath,
   readProfiles,
-  writeProfiles,
 } from "../../../internal/terminal/places/profile-file.ts";
 import {
   isProfileKey,
@@ -31,9 +31,10 @@ export async function runConfig(
 ): Promise<number> {
   const [word, ...words] = [...positionals, ...(rest ?? [])];
   const action = oneOf("the first word", word, ["show", "set", "unset", "use", "path"]);
+  const change = (changed: (before: Profiles) => Profiles) => changeProfiles(context, changed);
+  const named = ({ current }: Profiles) => checkProfileName(values.profile ?? current);
   const before = readProfiles(context.env);
-  const name = checkProfileName(values.profile ?? before.current);
-  const write = (profiles: Profiles) => writeProfiles(context.env, profiles);
+  named(before);
   switch (action) {
     case "show":
       takeArguments("config", words, []);
@@ -45,16 +46,20 @@ export async function runConfig(
       break;
     case "set": {
       const [key = "", value = ""] = takeArguments("config", words, ["key", "value"]);
-      write(changed(before, name, { [keyOf(key)]: checkedValue(keyOf(key), value) }));
+      const set = { [keyOf(key)]: checkedValue(keyOf(key), value) };
+      await change((profiles) => changed(profiles, named(profiles), set));
       break;
     }
     case "unset": {
       const [key = ""] = takeArguments("config", words, ["key"]);
-      write(changed(before, name, { [keyOf(key)]: undefined }));
+      const unset = { [keyOf(key)]: undefined };
+      await change((profiles) => changed(profiles, named(profiles), unset));
       break;
     }
-    case "use":
-      write({ ...before, current: existing(before, takeArguments("config", words, ["profile"])[0] ?? "") });
+    case "use": {
+      const [profile = ""] = takeArguments("config", words, ["profile"]);
+      await change((profiles) => ({ ...profiles, current: existing(profiles, profile) }));
+    }
   }
   return 0;
 }

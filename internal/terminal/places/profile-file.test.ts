@@ -61,6 +61,7 @@ it.each([
   ['{"profiles":{"a":1}}', "profile a is not an object"],
   ['{"profiles":{"a":{"passphrase":"x"}}}', "profile a has an unknown key passphrase"],
   ['{"profiles":{"a":{"server":""}}}', "server of profile a is not a string"],
+  ['{"profiles":{},"theme":"dark"}', "an unknown key theme (known: current, profiles)"],
   ['{"current":7}', "current is not a name"],
   ['{"profiles":{"a":{}},"profiles":{}}', ""],
 ])("refuses %s", (text, message) => {

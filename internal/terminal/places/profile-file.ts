@@ -91,9 +91,12 @@ function parseProfiles(text: string, path: string): Profiles {
   } catch (err) {
     throw refuse(errorText(err));
   }
-  const { current = DEFAULT_PROFILE, profiles = {} } = blockOf(value) ?? {};
+  const { current = DEFAULT_PROFILE, profiles = {}, ...others } = blockOf(value) ?? {};
   const named = blockOf(profiles);
   if (blockOf(value) === undefined || named === undefined) throw refuse("not an object of profiles");
+  const [unknown] = Object.keys(others);
+  // It would be gone after the next change.
+  if (unknown !== undefined) throw refuse(`an unknown key ${unknown} (known: current, profiles)`);
   if (typeof current !== "string") throw refuse("current is not a name");
   for (const [name, profile] of Object.entries(named)) {
     const block = blockOf(profile);
