@@ -60,17 +60,22 @@ it("is not asked when another trust domain's CA signed its certificate", async (
   expect(peers).toBe(0);
 });
 
-it("lets the answers of one hostile sidecar hold 32 MiB while they arrive, and those of all 96 MiB", () => {
+it("lets the answers of one hostile sidecar hold 32 MiB while they arrive, those of a project 64, and those of all 96", () => {
   const budgets: AnswerBudget[] = [];
   const connect = (options: Parameters<typeof sidecarTransport>[0]): SidecarConnection => {
     if (options.answers) budgets.push(options.answers);
     return sidecarTransport(options);
   };
   using pool = new SidecarPool({ tls: () => undefined, connect }, { trustDomain: TOWN });
-  const binding = { name: "agents", project: "shop", templates: new Map(), credentials: "plaintext" } as const;
-  for (const uid of ["u1", "u2", "u3", "u4"]) {
-    const pod = observePod({ metadata: { name: uid, namespace: "agents", uid }, status: { podIP: "127.0.0.1" } });
-    pool.link({ key: { project: "shop", id: uid }, pod, binding, isOwn: true });
+  const sessions = [
+    ...["u1", "u2", "u3"].map((id) => ({ project: "shop", id })),
+    ...["u4", "u5"].map((id) => ({ project: "desk", id })),
+  ];
+  for (const key of sessions) {
+    const binding = { name: key.project, project: key.project, templates: new Map(), credentials: "plaintext" } as const;
+    const metadata = { name: key.id, namespace: key.project, uid: key.id };
+    const pod = observePod({ metadata, status: { podIP: "127.0.0.1" } });
+    pool.link({ key, pod, binding, isOwn: true });
   }
   const mebibyte = 1024 * 1024;
   const took = budgets.map((budget) => {
@@ -82,5 +87,5 @@ it("lets the answers of one hostile sidecar hold 32 MiB while they arrive, and t
     }
     return taken;
   });
-  expect(took).toEqual([32, 32, 32, 0]);
+  expect(took).toEqual([32, 32, 0, 32, 0]);
 });

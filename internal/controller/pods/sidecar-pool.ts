@@ -24,8 +24,12 @@ interface Pooled {
   tls: TlsMaterial | undefined;
 }
 
-/** What answers may hold while they arrive, of all sidecars and of one: a sidecar may be in the hands of its agent. */
+/**
+ * What answers may hold while they arrive, of all sidecars, of those of one project and of one: a sidecar may be in the
+ * hands of its agent, and a project's callers may help it. Whatever one project holds, there is room for another's.
+ */
 const ANSWERS_BYTES = 96 * 1024 * 1024;
+const ANSWERS_OF_PROJECT_BYTES = 64 * 1024 * 1024;
 const ANSWERS_OF_ONE_BYTES = 32 * 1024 * 1024;
 const { peek, watchOutput, attach } = SidecarService.method;
 const LARGE: ReadonlySet<DescMethod> = new Set<DescMethod>([peek, watchOutput, attach]);
@@ -51,6 +55,7 @@ export class SidecarPool implements Disposable {
   /** By pod uid. */
   readonly #pooled = new Map<string, Pooled>();
   readonly #answers = new AnswerBudget(ANSWERS_BYTES);
+  readonly #answersOf = new Map<string, AnswerBudget>();
 
   constructor(deps: SidecarPoolDeps, options: { readonly trustDomain: string }) {
     this.#deps = deps;
@@ -103,11 +108,17 @@ export class SidecarPool implements Disposable {
       tls: this.#tlsFor(record, tls),
       serverName: sidecarDnsName(this.#trustDomain, namespace, record.key.id),
     };
-    const answers = new AnswerBudget(ANSWERS_OF_ONE_BYTES, this.#answers);
+    const answers = new AnswerBudget(ANSWERS_OF_ONE_BYTES, this.#ofProject(record.key.project));
     const connection = connect({ baseUrl, answers, ...SIDECAR_LIMITS, ...secure });
     const pooled = { connection, link: new SidecarLink(connection), address: baseUrl, tls };
     this.#pooled.set(record.pod.uid, pooled);
     return pooled;
+  }
+
+  #ofProject(project: string): AnswerBudget {
+    const budget = this.#answersOf.get(project) ?? new AnswerBudget(ANSWERS_OF_PROJECT_BYTES, this.#answers);
+    this.#answersOf.set(project, budget);
+    return budget;
   }
 
   /** The DNS name is checked by TLS itself; this also refuses a certificate that names another session beside it. */
