@@ -23,6 +23,12 @@ export class Findings {
     this.faults.push(this.#at(path, reason));
   }
 
+  /** What was thrown, with its hint. */
+  failed(path: KeyPath, err: DomainError): void {
+    const { hint } = err.fields;
+    this.fault(path, typeof hint === "string" ? `${errorText(err)}; ${hint}` : errorText(err));
+  }
+
   warning(path: KeyPath, reason: string): void {
     this.warnings.push(this.#at(path, reason));
   }
@@ -33,8 +39,7 @@ export class Findings {
       return check();
     } catch (err) {
       if (!(err instanceof DomainError)) throw err;
-      const { hint } = err.fields;
-      this.fault(path, typeof hint === "string" ? `${errorText(err)}; ${hint}` : errorText(err));
+      this.failed(path, err);
       return undefined;
     }
   }

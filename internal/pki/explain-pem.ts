@@ -47,7 +47,8 @@ export function explainPem(text: string, kind: PemKind, path: string): PemFault 
   if (text.includes("-----BEGIN ")) return undefined;
   const { name, command } = MEANT[kind];
   if (text.startsWith("0")) {
-    const pkcs12 = kind === "list" ? "" : `; of PKCS #12: openssl pkcs12 -in ${path} -nodes`;
+    const isOfLeaf = kind === "key" || kind === "certificate";
+    const pkcs12 = isOfLeaf ? `; of PKCS #12: openssl pkcs12 -in ${path} -nodes` : "";
     const hint = `convert it: openssl ${command} -inform DER -in ${path} -out NEW.pem${pkcs12}`;
     return { why: "is in a binary form (DER), not in PEM", hint };
   }

@@ -97,6 +97,6 @@ it("says why a session is over that was lost with its bridge", { timeout: 240_00
   expect(JSON.parse(json.stdout)).toMatchObject({ state: "dead", alive: false, reason: why });
   expect(idle).toMatchObject({ code: 5, stderr: expect.stringContaining(why) });
   expect(dead).toMatchObject({ code: 0, stdout: `lost is dead: ${why}\n` });
-  expect(watched).toMatchObject({ code: 6, stderr: expect.stringContaining(`the session has failed: ${why}`) });
+  expect(watched).toMatchObject({ code: 4, stderr: expect.stringContaining(`the session has failed: ${why}`) });
   expect(nudged).toMatchObject({ code: 6, stderr: expect.stringContaining(why) });
 });

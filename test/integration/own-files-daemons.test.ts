@@ -122,6 +122,8 @@ current-context: x
 it("bridge check names its own files and its issuers' in the same way", async () => {
   const text = (tls: string, key: string) => `tls: { ${tls} }
 auth: { jwt_public_keys: [{ issuer: shop, key_path: ${key} }] }
+providers: { demo: {} }
+allowed_paths: [/srv]
 `;
   await writeFile(at("bridge.yaml"), text("ca_bundle: good.crt, cert: good.crt, key: encrypted.key", "der.pub"));
   const shown = await ran("bridge", ["check", "--config", at("bridge.yaml")]);

@@ -2,7 +2,7 @@ import { checkAgentTokenKey } from "../../../internal/auth/agent-token-block.ts"
 import { checkIssuers, hasTrustedCa } from "../../../internal/auth/issuing-cas.ts";
 import { readTlsPaths } from "../../../internal/auth/tls/read-tls-files.ts";
 import { publicKeysOf } from "../../../internal/auth/token-key-files.ts";
-import { DomainError, errorText } from "../../../internal/base/errors.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
 import type { KeyPath } from "../../../internal/config/config-document.ts";
 import type { Findings } from "../../../internal/config/findings.ts";
 import { readNamedFile } from "../../../internal/config/named-file.ts";
@@ -85,7 +85,7 @@ async function tlsOf({ tls, trust }: BridgeConfig, findings: Findings, now: numb
     return checkTls(await readTlsPaths(tls), "server", now, trust);
   } catch (err) {
     if (!(err instanceof DomainError)) throw err;
-    findings.fault(KEY_OF[String(err.fields["file"])] ?? ["tls"], errorText(err));
+    findings.failed(KEY_OF[String(err.fields["file"])] ?? ["tls"], err);
     return undefined;
   }
 }
