@@ -36,10 +36,11 @@ interface Ran {
   readonly stderr: string;
 }
 
-async function ran(program: "bridge" | "gt-controller", args: readonly string[]): Promise<Ran> {
+async function outcomeOf(program: "bridge" | "gt-controller", args: readonly string[]): Promise<Ran> {
   const env = { PATH: process.env["PATH"], HOME: dir };
-  const ending = run(process.execPath, [ownProgram(program), ...args], { cwd: dir, env });
-  const { stdout, stderr, code = 0 } = await ending.catch((err: Ran) => err as Ran & { stdout: string });
+  const ran = run(process.execPath, [ownProgram(program), ...args], { cwd: dir, env });
+  const ended: Ran = await ran.then((shown) => ({ code: 0, ...shown })).catch((err: Ran) => err);
+  const { code, stdout, stderr } = ended;
   return { code, stdout, stderr: stderr.replaceAll(`${dir}/`, "") };
 }
 
@@ -77,7 +78,7 @@ describe.each([["check"], []])("gt-controller %s", (...command) => {
     const keys = TOKEN_KEYS.map(([file]) => `key_path: ${file}`);
     const cas = CAS.map(([file]) => `key_path: good.pub, ca: ${file}`);
     await writeFile(at("controller.yaml"), CONTROLLER([...keys, ...cas]));
-    const shown = await ran("gt-controller", [...command, "--config", at("controller.yaml")]);
+    const shown = await outcomeOf("gt-controller", [...command, "--config", at("controller.yaml")]);
     expect(shown).toMatchObject({ code: 2, stdout: "" });
     const lines = shown.stderr.split("\n");
     for (const [i, [, why]] of [...TOKEN_KEYS, ...CAS].entries()) {
@@ -91,7 +92,7 @@ describe.each([["check"], []])("gt-controller %s", (...command) => {
 
 it.each(SIGNING_KEYS)("gt-controller refuses %s as the key of agents' tokens, by name", async (file, why) => {
   await writeFile(at(`${file}.yaml`), CONTROLLER(["key_path: good.pub"], file));
-  const shown = await ran("gt-controller", ["check", "--config", at(`${file}.yaml`)]);
+  const shown = await outcomeOf("gt-controller", ["check", "--config", at(`${file}.yaml`)]);
   expect(shown).toMatchObject({ code: 2, stdout: "" });
   expect(shown.stderr).toContain(`session_tokens.key_path: ${why}`);
 });
@@ -113,7 +114,7 @@ current-context: x
 `;
   await writeFile(at(`${name}.kubeconfig`), config);
   const place = ["--config", at(`${name}.yaml`), "--kubeconfig", at(`${name}.kubeconfig`)];
-  const shown = await ran("gt-controller", place);
+  const shown = await outcomeOf("gt-controller", place);
   expect(shown).toMatchObject({ code: 2 });
   expect(shown.stderr).toContain(why);
   expect(shown.stderr).not.toContain("bug");
@@ -126,7 +127,7 @@ providers: { demo: {} }
 allowed_paths: [/srv]
 `;
   await writeFile(at("bridge.yaml"), text("ca_bundle: good.crt, cert: good.crt, key: encrypted.key", "der.pub"));
-  const shown = await ran("bridge", ["check", "--config", at("bridge.yaml")]);
+  const shown = await outcomeOf("bridge", ["check", "--config", at("bridge.yaml")]);
   expect(shown.code).toBe(2);
   expect(shown.stderr).toContain("encrypted.key is encrypted with a passphrase");
   expect(shown.stderr).toContain("(umask 077; openssl pkey -in encrypted.key -out NEW.key)");
