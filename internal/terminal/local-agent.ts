@@ -7,6 +7,7 @@ import type { Cleaner } from "../session/nudge-request.ts";
 import type { PaneFacts } from "../tmux/pane/pane.ts";
 import { CaptureScreen } from "./capture-screen.ts";
 import type { LocalSession, SessionFacts } from "./local-session.ts";
+import { isShell } from "./shells.ts";
 
 /** What is known about an agent program. */
 export interface LocalProgram {
@@ -105,7 +106,8 @@ export class LocalAgent {
   #look(facts: PaneFacts | undefined): void {
     const running = facts === undefined ? undefined : processOf(facts);
     if (facts !== undefined) this.#facts = facts;
-    if (running !== this.#running) {
+    // Below a shell that stays in the foreground (`sh -c "claude; sh"`) the program changes unseen.
+    if (running !== this.#running || (facts !== undefined && isShell(facts.currentCommand))) {
       this.#running = running;
       // Another program runs now: the agent's shell perhaps, which must not get what was meant for the agent.
       this.#changed = facts === undefined || facts.dead ? undefined : this.#identify().absent;

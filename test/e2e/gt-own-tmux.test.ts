@@ -158,3 +158,29 @@ it("leaves a tmux server that cannot be trusted out with a note, and finds sidec
     await tmux("kill-server");
   }
 });
+
+it("talks to what a person starts with /bin/sh as the shell, and no longer once a shell is left in its place", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { dir, env } = await privatePlace();
+  const asPerson = { ...env, SHELL: "/bin/sh" };
+  const tmux = (...args: string[]) => run("tmux", args, { env: asPerson });
+  stack.defer(async () => {
+    await tmux("kill-server").catch(() => {});
+    await rm(dir, { recursive: true, force: true });
+  });
+  await tmux("new-session", "-d", "-s", "gt-rig-toast", "-x", "90", "-y", "24", "cat; sh");
+  const cat = async () => {
+    const { stdout } = await tmux("display-message", "-p", "-t", "gt-rig-toast", "#{pane_pid}");
+    return (await run("pgrep", ["-P", stdout.trim(), "-x", "cat"]).catch(() => ({ stdout: "" }))).stdout.trim();
+  };
+  await eventually("cat to run", async () => (await cat()) !== "", 30_000);
+  const status = async () => JSON.parse((await gt(["status", "gt-rig-toast", "--json"], asPerson)).stdout);
+  expect(await status()).toMatchObject({ alive: true });
+  expect((await gt(["nudge", "gt-rig-toast", "hello there"], asPerson)).code).not.toBe(6);
+  process.kill(Number(await cat()), "SIGTERM");
+  await eventually("the shell to be left", async () => (await cat()) === "", 30_000);
+  await eventually("gt to see no agent", async () => !(await status()).alive, 30_000);
+  const refused = await gt(["nudge", "gt-rig-toast", "echo PWNED"], asPerson);
+  expect(refused).toMatchObject({ code: 6, stdout: "" });
+  expect((await tmux("capture-pane", "-p", "-t", "gt-rig-toast")).stdout).not.toContain("PWNED");
+});

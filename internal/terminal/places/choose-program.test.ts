@@ -36,6 +36,21 @@ describe("the program in a pane", () => {
     });
   });
 
+  it.each([
+    [["sh -c cat", "cat"], true],
+    [["/bin/sh -c cat", "sh -c cat", "cat"], true],
+    [["sh -c cat"], false],
+    [["sh -c bash", "bash"], false],
+    [["sh -c env", "env", "-zsh"], false],
+    [["sh", "cat"], false],
+    [["-sh", "cat"], false],
+  ])("below %j, with the shell in the foreground, is one: %s", (lines, isThere) => {
+    const processes = lines.map((line, i) => ({ pid: i + 5, words: line.split(" ") }));
+    const choice = chooseProgram({ currentCommand: "sh", processes });
+    expect(choice).toMatchObject({ profile: "generic" });
+    expect(choice.absent === undefined).toBe(isThere);
+  });
+
   it("is what the caller says", () => {
     expect(chooseProgram({ ...running("bash", "bash"), asked: "generic" })).toEqual({ profile: "generic" });
   });

@@ -1,4 +1,5 @@
 import { knownProgram, type ProfileName, profileNames } from "../../agents/known-programs.ts";
+import { isShell } from "../shells.ts";
 
 /** What is seen of the program in a pane. */
 export interface ProgramSigns {
@@ -21,7 +22,6 @@ export interface ProgramChoice {
   readonly absent?: string;
 }
 
-const SHELLS = new Set(["sh", "bash", "dash", "zsh", "fish", "ksh", "tcsh", "csh", "ash", "nu", "pwsh"]);
 /** Claude Code calls its process by its version. */
 const CLAUDE_VERSION = /^\d+\.\d+\.\d+$/;
 
@@ -33,7 +33,7 @@ export function chooseProgram(signs: ProgramSigns): ProgramChoice {
   const seen = seenProgram(signs);
   const pid = seen === undefined ? {} : { pid: seen.pid };
   if (signs.asked !== undefined) return { profile: signs.asked, ...pid };
-  if (SHELLS.has(signs.currentCommand.replace(/^-/, "")) && seen === undefined) {
+  if (isShell(signs.currentCommand) && seen === undefined && !runsCommand(signs)) {
     return {
       profile: knownName(signs.named) ?? "generic",
       absent: `${signs.currentCommand} is running in the pane, and it is not an agent`,
@@ -42,6 +42,18 @@ export function chooseProgram(signs: ProgramSigns): ProgramChoice {
   const profile =
     seen?.profile ?? knownName(signs.named) ?? (CLAUDE_VERSION.test(signs.currentCommand) ? "claude" : "generic");
   return { profile, ...pid };
+}
+
+/**
+ * The pane's shell runs one command (`sh -c`), as tmux starts what a person names, and some shells stay in the foreground
+ * then: such a one reads no commands from the terminal, if nothing below it is a shell that does.
+ */
+function runsCommand({ processes: [root, ...below] }: ProgramSigns): boolean {
+  const isOfCommand = (words: readonly string[]) => words[1] === "-c" && words[2] !== undefined;
+  const readsCommands = ({ words }: ProgramSigns["processes"][number]) =>
+    isShell(words[0] ?? "") && !isOfCommand(words);
+  if (root === undefined || !isShell(root.words[0] ?? "") || !isOfCommand(root.words)) return false;
+  return below.some(({ words }) => !isShell(words[0] ?? "")) && !below.some(readsCommands);
 }
 
 function seenProgram({ processes }: ProgramSigns): { readonly profile: ProfileName; readonly pid: number } | undefined {
