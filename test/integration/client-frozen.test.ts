@@ -12,7 +12,7 @@ import { until } from "../support/sidecar/sidecar.ts";
 /** The bridge cuts a connection that does not answer its PING: after 30 s it asks, and waits 15 s more. */
 const FROZEN_MS = 50_000;
 const WAIT_MS = 120_000;
-const reader = fileURLToPath(new URL("../fakes/sdk-reader-main.ts", import.meta.url));
+const reader = fileURLToPath(new URL("../support/bridge/sdk-reader-main.ts", import.meta.url));
 
 let folder: BridgeFolder;
 let bridge: RunningBridge;

@@ -72,7 +72,12 @@ it("lets the answers of one hostile sidecar hold 32 MiB while they arrive, those
     ...["u4", "u5"].map((id) => ({ project: "desk", id })),
   ];
   for (const key of sessions) {
-    const binding = { name: key.project, project: key.project, templates: new Map(), credentials: "plaintext" } as const;
+    const binding = {
+      name: key.project,
+      project: key.project,
+      templates: new Map(),
+      credentials: "plaintext",
+    } as const;
     const metadata = { name: key.id, namespace: key.project, uid: key.id };
     const pod = observePod({ metadata, status: { podIP: "127.0.0.1" } });
     pool.link({ key, pod, binding, isOwn: true });

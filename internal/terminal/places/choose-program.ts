@@ -45,8 +45,8 @@ export function chooseProgram(signs: ProgramSigns): ProgramChoice {
 }
 
 /**
- * The pane's shell runs one command (`sh -c`), as tmux starts what a person names, and some shells stay in the foreground
- * then: such a one reads no commands from the terminal, if nothing below it is a shell that does.
+ * The pane's shell runs one command (`sh -c`), as tmux starts what a person names, and some shells stay in front then:
+ * such a one reads no commands from the terminal, if nothing below it is a shell that does.
  */
 function runsCommand({ processes: [root, ...below] }: ProgramSigns): boolean {
   const isOfCommand = (words: readonly string[]) => words[1] === "-c" && words[2] !== undefined;

@@ -1,8 +1,8 @@
 // A consumer that follows a session's events with the SDK, as a process of its own, with the options of one file. Each
 // event is a line: its number, or the reason of a gap; the last line says that the stream has ended.
 import { readFileSync } from "node:fs";
-import { createClient } from "../../pkg/bridgeclient/client.ts";
-import type { ClientOptions } from "../../pkg/bridgeclient/options.ts";
+import { createClient } from "../../../pkg/bridgeclient/client.ts";
+import type { ClientOptions } from "../../../pkg/bridgeclient/options.ts";
 
 const [optionsFile = "", sessionId = ""] = process.argv.slice(2);
 await using client = createClient(JSON.parse(readFileSync(optionsFile, "utf8")) as ClientOptions);
