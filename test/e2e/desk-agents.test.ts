@@ -94,7 +94,7 @@ function turnsOf(events: readonly DeskEvent[]): readonly (readonly DeskEvent[])[
 
 const isUsable = isSandboxUsable("a desk with real agents");
 
-describe.runIf(isUsable).concurrent.each(["claude"] as const)("%s on each side", (agent) => {
+describe.runIf(isUsable).concurrent.each(["claude", "codex", "opencode"] as const)("%s on each side", (agent) => {
   let desk: AgentDesk;
   let admin: readonly (readonly DeskEvent[])[];
   let user: readonly (readonly DeskEvent[])[];

@@ -41,7 +41,7 @@ interface AgentDeskOptions {
 const KEY = "0123456789abcdefghijklmnopqrstuvwxyz-pretended";
 
 /** On a machine that is busy a turn takes minutes. */
-const PATIENT = "limits: { turn: 30m }\n";
+export const PATIENT = "limits: { turn: 30m }\n";
 
 export async function agentDesk(options: AgentDeskOptions): Promise<AgentDesk> {
   const { agent, more = PATIENT, word } = options;

@@ -1,0 +1,161 @@
+import { mkdirSync, symlinkSync } from "node:fs";
+import { dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { agentProgram } from "../support/agents/agents-install.ts";
+import { type Act, agentDesk, PATIENT, readingAct } from "../support/desk/agent-desk.ts";
+import { deskBed } from "../support/desk/desk-bed.ts";
+import { isSandboxUsable } from "../support/desk/sandbox-usable.ts";
+
+/** A start of an agent takes a second of an idle machine, and half a minute of a busy one. */
+const BUSY_MS = 900_000;
+
+const isUsable = isSandboxUsable("a real agent of the desk");
+
+/** A model that also hangs, or says more than an answer may have. */
+const faultyAct: Act = (request) => {
+  if (request.lastUserText.endsWith("HANG")) return { type: "hang" };
+  if (request.lastUserText.endsWith("FLOOD")) return { type: "say", text: "flood ".repeat(60_000) };
+  return readingAct(request);
+};
+
+async function until(what: string, isSo: () => boolean): Promise<void> {
+  for (const end = Date.now() + BUSY_MS / 2; !isSo(); await sleep(50)) {
+    if (Date.now() > end) throw new Error(`not in time: ${what}`);
+  }
+}
+
+const unavailable = [
+  { type: "error", reason: "agent unavailable" },
+  expect.objectContaining({ type: "turn_end", outcome: "failed" }),
+];
+const answered = (text: string) => [
+  { type: "answer", from: "customer", text },
+  expect.objectContaining({ type: "turn_end", outcome: "done" }),
+];
+
+describe.runIf(isUsable).concurrent("a real agent", () => {
+  it(
+    "that hangs, dies or floods ends its own turn only",
+    async () => {
+      await using desk = await agentDesk({ agent: "claude", front: faultyAct });
+      const { bed, front } = desk;
+      const ask = (thread: string, text: string) => bed.events("user", [{ thread, text }]);
+      const [first, other] = await Promise.all([ask("a", "SAY one"), ask("b", "SAY two")]);
+      expect([first, other]).toEqual([answered("one"), answered("two")]);
+
+      // It hangs in one thread while another thread is answered, and then it dies.
+      const hung = ask("a", "HANG");
+      await until("the turn that hangs", () =>
+        front.requests.some(({ lastUserText }) => lastUserText.endsWith("HANG")),
+      );
+      expect(await ask("b", "SAY three")).toEqual(answered("three"));
+      const agents = desk.agents();
+      expect(agents.length).toBeGreaterThanOrEqual(2);
+      for (const pid of agents) process.kill(pid, "SIGKILL");
+      expect(await hung).toEqual(unavailable);
+      expect(await Promise.all([ask("a", "SAY four"), ask("b", "SAY five")])).toEqual([
+        ...[answered("four"), answered("five")],
+      ]);
+      // What the thread's agent before this one was told is public history.
+      const told = front.requests.find(({ lastUserText }) => lastUserText.endsWith("SAY four"))?.lastUserText;
+      expect(told).toContain("An earlier message:\nSAY one\nYour answer:\none");
+
+      expect(await ask("a", "FLOOD")).toEqual(unavailable);
+      desk.configure("limits: { turn: 3s }");
+      expect(await ask("b", "HANG")).toEqual(unavailable);
+      desk.configure(PATIENT);
+      expect(await Promise.all([ask("a", "SAY six"), ask("b", "SAY seven")])).toEqual([
+        ...[answered("six"), answered("seven")],
+      ]);
+      expect(bed.records("front").filter(({ type, outcome }) => type === "end" && outcome === "failed")).toHaveLength(
+        3,
+      );
+    },
+    BUSY_MS,
+  );
+
+  it.each(["claude", "codex"] as const)(
+    "%s decides what crosses by one word, from the text alone",
+    async (agent) => {
+      const asked: { readonly tools: readonly string[]; readonly texts: string }[] = [];
+      const word: Act = ({ tools, userTexts, lastUserText }) => {
+        asked.push({ tools, texts: userTexts.join("\n") });
+        if (lastUserText.endsWith("closed on Sunday")) return { type: "say", text: "customer" };
+        if (lastUserText.endsWith("SAY loud")) return { type: "say", text: "CUSTOMER, as you wish" };
+        return { type: "say", text: "answer" };
+      };
+      await using desk = await agentDesk({ agent, word, more: `intent: { by: agent }\n${PATIENT}` });
+      const lines = ["SAY hidden", "SAY loud", "let them know: closed on Sunday"].map((text) => ({ text }));
+      const events = await desk.bed.events("admin", lines);
+      const decisions = events.filter(({ type }) => type === "decision");
+      expect(decisions.map(({ route, rule }) => [route, rule])).toEqual([
+        ...[["answer", "agent"] as const, ["answer", "agent"] as const, ["customer", "agent"] as const],
+      ]);
+      const crossed = desk.bed.records("front").filter(({ type }) => type === "crossing");
+      expect(crossed.map(({ admin_input }) => admin_input)).toEqual(["let them know: closed on Sunday"]);
+      // No tools, no earlier text, no name of a file.
+      expect(asked).toHaveLength(lines.length);
+      expect(asked.map(({ tools }) => tools)).toEqual(lines.map(() => []));
+      expect(asked.map(({ texts }) => lines.filter(({ text }) => texts.includes(text)).length)).toEqual([1, 1, 1]);
+      expect(asked.map(({ texts }) => texts).join("\n")).not.toContain("prices");
+      expect(JSON.stringify(desk.front.requests)).not.toMatch(/hidden|loud/);
+    },
+    BUSY_MS,
+  );
+
+  it(
+    "runs without bounds if a flag says so, and each start says what is not held",
+    async () => {
+      await using desk = await agentDesk({ agent: "codex" });
+      const none = ["--isolation", "none"];
+      const user = await desk.bed.run(["--mode", "user", ...none], "READ /docs/hours.md\n");
+      expect(user).toMatchObject({ code: 0, out: expect.stringContaining("Opening hours: nine to six.") });
+      expect(user.err).toContain("--isolation none: the bounds of the customer's side are not held");
+      const admin = await desk.bed.run(["--mode", "admin", ...none], "tell customers to READ /docs/hours.md\n");
+      expect(admin).toMatchObject({ code: 0, out: expect.stringContaining("crossed: 37 bytes to main") });
+      expect(admin.err).toContain("warning: the customer's side reaches the administrator's root by path");
+    },
+    BUSY_MS,
+  );
+});
+
+it(
+  "is not started with a credential of the other side, whatever its variable is called",
+  async () => {
+    await using desk = await agentDesk({ agent: "claude" });
+    const key = "sk-ant-api03-one-key-for-both";
+    desk.bed.write("admin.env", `ANTHROPIC_API_KEY=${key}\n`);
+    desk.bed.write("customer.env", `# the same\nexport ANTHROPIC_AUTH_TOKEN="${key}"\n`);
+    for (const mode of ["admin", "user"]) {
+      const { code, out, err } = await desk.bed.run(["--mode", mode, "--once"], "SAY hello");
+      expect({ code, out }).toEqual({ code: 4, out: "" });
+      expect(err).toContain("both sides have the same credential ANTHROPIC_AUTH_TOKEN");
+      expect(err).not.toContain(key);
+    }
+    expect([...desk.back.requests, ...desk.front.requests]).toEqual([]);
+  },
+  BUSY_MS,
+);
+
+it(
+  "is not started without bubblewrap, and the error has the command that installs it",
+  async () => {
+    const claude = await agentProgram("claude-2.1.330");
+    await using bed = deskBed({
+      "desk.yaml": "version: 1\nsupervisor: { root: ./admin }\ncustomer: { agent: claude, root: ./docs }\n",
+    });
+    mkdirSync(bed.path("bin"));
+    for (const name of ["uname", "dirname", "readlink"]) symlinkSync(`/usr/bin/${name}`, bed.path(`bin/${name}`));
+    const PATH = `${bed.path("bin")}:${dirname(claude)}`;
+    for (const mode of ["admin", "user"]) {
+      const { code, out, err } = await bed.run(["--mode", mode, "--once"], "tell customers hello", { PATH });
+      expect({ code, out, err }).toEqual({
+        code: 4,
+        out: "",
+        err: expect.stringContaining("apt-get install bubblewrap"),
+      });
+    }
+  },
+  BUSY_MS,
+);
