@@ -29,9 +29,10 @@ export const SESSION_OPTIONS: Readonly<Record<AgentSetup["agent"], Readonly<Reco
   opencode: { permission_mode: "deny" },
 };
 
-const START_LIMIT_MS = 120_000;
-/** How long Claude Code waits for the door. */
-const CONNECT_MS = "60000";
+/** The longest limit of a turn: that limit ends a start, too. */
+const START_LIMIT_MS = 3_600_000;
+/** How long a program waits for an answer of the door: it would go on without its tool. */
+const DOOR_LIMIT_MS = 600_000;
 
 /**
  * A provider for one session, whose model is offered `read_file` through the door, or no tool without one. The token is
@@ -79,7 +80,7 @@ const LAUNCHES: Readonly<Record<AgentSetup["agent"], (setup: AgentSetup, launch:
         ...{ CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1", DISABLE_TELEMETRY: "1" },
         ENABLE_TOOL_SEARCH: "false",
         // It answers its first request only once the door has been connected to.
-        ...{ MCP_CONNECTION_NONBLOCKING: "0", MCP_CONNECT_TIMEOUT_MS: CONNECT_MS, MCP_TIMEOUT: CONNECT_MS },
+        ...{ MCP_CONNECTION_NONBLOCKING: "0", MCP_CONNECT_TIMEOUT_MS: `${DOOR_LIMIT_MS}`, MCP_TIMEOUT: `${DOOR_LIMIT_MS}` },
       },
     };
   },
@@ -94,7 +95,10 @@ const LAUNCHES: Readonly<Record<AgentSetup["agent"], (setup: AgentSetup, launch:
   opencode({ home }, { id, door }) {
     const own = JSON.parse(ownFile(home, ".config/opencode/opencode.json") || "{}") as Record<string, unknown>;
     const mcp = door && {
-      desk: { type: "remote", url: door.url, oauth: false, headers: { Authorization: `Bearer ${door.token}` } },
+      desk: {
+        ...{ type: "remote", url: door.url, oauth: false, timeout: DOOR_LIMIT_MS },
+        headers: { Authorization: `Bearer ${door.token}` },
+      },
     };
     const config = {
       ...{ ...own, autoupdate: false, share: "disabled", mcp: mcp ?? {} },
@@ -150,6 +154,8 @@ function codexServer(doorUrl: string): string {
 url = ${JSON.stringify(doorUrl)}
 bearer_token_env_var = "CODEX_DESK_TOKEN"
 required = true
+startup_timeout_sec = ${DOOR_LIMIT_MS / 1000}
+tool_timeout_sec = ${DOOR_LIMIT_MS / 1000}
 default_tools_approval_mode = "approve"
 `;
 }

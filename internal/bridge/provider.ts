@@ -33,8 +33,11 @@ export type AgentEvent =
       /** So many UTF-16 units at the beginning of `text` are the model's words; the rest is of tools, or a notice. */
       readonly modelChars?: number;
     }
-  /** What it says of itself: takes a message now, works, or waits for an answer. */
-  | { readonly type: "phase"; readonly state: AgentStateName }
+  /**
+   * What it says of itself: takes a message now, works, or waits for an answer. `hasFailed`: the turn that this ends was
+   * cut off, or its model refused.
+   */
+  | { readonly type: "phase"; readonly state: AgentStateName; readonly hasFailed?: true }
   | { readonly type: "dialog-opened" | "dialog-closed"; readonly dialog: Dialog }
   /**
    * What became of an input that `send` answered with `queued`: given to the agent, or it never will be. Once for each.

@@ -57,6 +57,7 @@ export class AgentSession implements AsyncDisposable {
   /**
    * Gives it a message and waits for the turn's end; the model's words, or undefined if it had ended before. A message
    * begins with a line of ours: programs take what begins with `/` for a command.
+   * @throws Error when the turn comes to no answer, because the model refused, the agent died or printed without an end
    */
   async say(text: string, signal: AbortSignal): Promise<string | undefined> {
     const ended = Promise.withResolvers<void>();
@@ -70,7 +71,10 @@ export class AgentSession implements AsyncDisposable {
         printed += event.text.length;
       }
       if (event.type === "phase" && event.state === "busy") hasBegun = true;
-      if (event.type === "phase" && event.state === "idle" && hasBegun) ended.resolve();
+      if (event.type === "phase" && event.state === "idle" && hasBegun) {
+        if (event.hasFailed) ended.reject(new Error("the turn has failed"));
+        else ended.resolve();
+      }
       if (event.type === "ended" || printed > MAX_ANSWER) ended.reject(new Error("the agent has ended"));
     };
     try {
@@ -79,9 +83,12 @@ export class AgentSession implements AsyncDisposable {
         this.#hasEnded = true;
         return undefined;
       }
-      if (outcome !== "submitted" && outcome !== "queued") throw new Error(`${outcome}: ${error}`);
+      if (outcome === "unsafe") throw new Error(error);
+      // One that is not known to have taken it may be slow: the turn's end tells, or its limit.
       await raceSignal(ended.promise, signal);
-      return words.trim();
+      const answer = words.trim();
+      if (answer === "") throw new Error("the turn has ended without a word");
+      return answer;
     } finally {
       this.#onEvent = () => {};
     }

@@ -139,3 +139,55 @@ it("ends the turn of an agent that prints without an end", async () => {
   await expect(asked).rejects.toMatchObject({ message: "agent unavailable" });
   expect(first.stops).toEqual([0]);
 });
+
+it("gives a thread's next turn an agent of its own while the one of a turn that was cut is being ended", async () => {
+  const { ask, agent, inputs, list, provider } = makeSessions();
+  const limit = new AbortController();
+  const cut = ask("main", "first", limit.signal);
+  const first = await agent(0);
+  list(0);
+  await vi.waitFor(() => expect(inputs(0)).toEqual(["first"]));
+  first.say({ type: "phase", state: "busy" });
+  limit.abort(new Error("too long"));
+  const next = ask("main", "second");
+  await expect(cut).rejects.toThrow("too long");
+  const second = await agent(1);
+  list(1);
+  await vi.waitFor(() => expect(inputs(1)).toEqual(["second"]));
+  answer(second, "two");
+  expect(await next).toBe("two");
+  expect(provider.agents.map(({ stops }) => stops)).toEqual([[0], []]);
+});
+
+it.each([
+  ["whose model has refused", "The model is overloaded.", true as const],
+  ["without a word", "", undefined],
+])("ends a turn %s, and the next one gets another agent", async (_turn, words, hasFailed) => {
+  const { ask, agent, inputs, list } = makeSessions();
+  const asked = ask("main", "first");
+  const first = await agent(0);
+  list(0);
+  await vi.waitFor(() => expect(inputs(0)).toHaveLength(1));
+  first.say({ type: "phase", state: "busy" });
+  first.say({ type: "output", stream: "stdout", text: `${words}● tool\n`, modelChars: words.length });
+  first.say({ type: "phase", state: "idle", ...(hasFailed && { hasFailed }) });
+  await expect(asked).rejects.toMatchObject({ message: "agent unavailable" });
+  const again = ask("main", "second");
+  const second = await agent(1);
+  list(1);
+  await vi.waitFor(() => expect(inputs(1)).toEqual(["second"]));
+  answer(second, "two");
+  expect(await again).toBe("two");
+});
+
+it("waits for the end of a turn whose agent has not said in time that it took the message", async () => {
+  const { ask, agent, inputs, list } = makeSessions();
+  const asked = ask("main", "first");
+  const first = await agent(0);
+  first.outcome = { outcome: "unknown", error: "the agent's answer to a message: not within 30000 ms" };
+  list(0);
+  await vi.waitFor(() => expect(inputs(0)).toHaveLength(1));
+  for (let turns = 0; turns < 50; turns++) await Promise.resolve();
+  answer(first, "late");
+  expect(await asked).toBe("late");
+});

@@ -14,8 +14,6 @@ export interface AgentSessionsDeps extends AgentSetting {
 
 /** Turns of a thread that a new session is reminded of. */
 const MAX_REMINDED = 20;
-/** A program that has started asks for its tools at once, on a machine that is busy within seconds. */
-const LISTED_WITHIN_MS = 120_000;
 
 /** A real agent: a session for each thread, the one idle longest stopped beyond a limit. */
 export class AgentSessions implements HalfAgent, AsyncDisposable {
@@ -23,6 +21,8 @@ export class AgentSessions implements HalfAgent, AsyncDisposable {
   readonly #limit: () => number;
   /** The one used last is the last. */
   readonly #sessions = new Map<string, Session>();
+  /** The end of the turn of each thread that has one: one that was cut may still be ending its agent. */
+  readonly #turns = new Map<string, Promise<unknown>>();
   #starting = 0;
   /** Resolves when a turn is over: a session may be idle then. */
   #onChange = Promise.withResolvers<void>();
@@ -33,6 +33,19 @@ export class AgentSessions implements HalfAgent, AsyncDisposable {
   }
 
   async answer(turn: AgentTurn): Promise<string> {
+    const { thread, signal } = turn;
+    while (this.#turns.has(thread)) await raceSignal(this.#turns.get(thread) ?? Promise.resolve(), signal);
+    const answered = this.#answer(turn);
+    const over = answered.catch(() => {}).finally(() => this.#turns.delete(thread));
+    this.#turns.set(thread, over);
+    return answered;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#sessions.keys()].map((thread) => this.#end(thread)));
+  }
+
+  async #answer(turn: AgentTurn): Promise<string> {
     try {
       const session = await this.#sessionOf(turn);
       return (await session.turn(turn)) ?? (await (await this.#sessionOf(turn)).turn(turn)) ?? ended();
@@ -44,10 +57,6 @@ export class AgentSessions implements HalfAgent, AsyncDisposable {
       this.#onChange = Promise.withResolvers();
       resolve();
     }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#sessions.keys()].map((thread) => this.#end(thread)));
   }
 
   /** The thread's session, busy from now on. */
@@ -121,7 +130,8 @@ class Session implements AsyncDisposable {
     const admitted = starting.use(deps.door.admit(token, { read }));
     const door = { url: `http://127.0.0.1:${port}/mcp`, token };
     const agent = starting.use(await AgentSession.start(deps, door, signal));
-    await hasItsTool(admitted, signal);
+    // Programs answer before they have connected to the door, and their model would be asked without its tool.
+    await raceSignal(admitted.listed, signal);
     starting.move();
     return new Session(deps.instructions, { agent, admitted }, files);
   }
@@ -170,15 +180,3 @@ function ended(): never {
   throw new Error("the agent has ended");
 }
 
-/**
- * Resolves once an agent knows its tool: programs answer before they have connected to the door, and their model would
- * be asked without it. @throws DomainError `unavailable` when the agent does not ask for it in time
- */
-async function hasItsTool({ listed }: Admission, signal: AbortSignal): Promise<void> {
-  const limit = AbortSignal.timeout(LISTED_WITHIN_MS);
-  try {
-    await raceSignal(listed, AbortSignal.any([signal, limit]));
-  } catch (err) {
-    throw limit.aborted && !signal.aborted ? agentUnavailable(new Error("the agent does not ask for its tool")) : err;
-  }
-}

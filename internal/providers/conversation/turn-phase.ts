@@ -19,9 +19,10 @@ export class TurnPhase {
     this.#link.emit({ type: "phase", state: "busy" });
   }
 
-  idle(): void {
+  /** `hasFailed`: the turn has come to no answer. */
+  idle(hasFailed: boolean): void {
     if (!this.#isBusy) return;
     this.#isBusy = false;
-    this.#link.emit({ type: "phase", state: "idle" });
+    this.#link.emit({ type: "phase", state: "idle", ...(hasFailed && { hasFailed }) });
   }
 }

@@ -69,6 +69,26 @@ describe("a conversation with Claude Code", () => {
     expect(told()).toEqual(["busy", "input-settled", "idle"]);
   });
 
+  it("tells that a turn has failed, and does not end the next one when its message is reported as cancelled", async () => {
+    const { say, lifecycle, give, events } = await opened();
+    const first = give("a");
+    lifecycle("started", first.uuid);
+    await first.outcome;
+    say({ type: "assistant", message: { content: "API Error: 529" } });
+    say({ type: "result", subtype: "success", is_error: true });
+    const second = give("b");
+    lifecycle("cancelled", first.uuid);
+    lifecycle("started", second.uuid);
+    await second.outcome;
+    say({ type: "result", subtype: "success", is_error: false });
+    expect(events.filter(({ type }) => type === "phase")).toEqual([
+      { type: "phase", state: "busy" },
+      { type: "phase", state: "idle", hasFailed: true },
+      { type: "phase", state: "busy" },
+      { type: "phase", state: "idle" },
+    ]);
+  });
+
   it("refuses a message that the program refuses", async () => {
     const { lifecycle, give } = await opened();
     const { outcome, uuid } = give("a");

@@ -62,6 +62,8 @@ class ClaudeConversation implements Conversation {
   readonly #taken = new Waiters<void>();
   /** Messages that it keeps until its turn allows: their ids here, by those that it was given. */
   readonly #kept = new Map<string, string>();
+  /** The message that it was given last. */
+  #lastGiven = "";
   #conversationId = "";
   #isInTurn = false;
   #isOpen = false;
@@ -90,6 +92,7 @@ class ClaudeConversation implements Conversation {
     const uuid = randomUUID();
     const isKept = this.#phase.isBusy;
     if (isKept) this.#kept.set(uuid, input.requestId);
+    this.#lastGiven = uuid;
     this.#phase.busy();
     const taken = this.#taken.wait(uuid, signal);
     const message = { role: "user", content: [{ type: "text", text: input.text }] };
@@ -97,7 +100,7 @@ class ClaudeConversation implements Conversation {
       await this.#link.write({ type: "user", message, uuid, session_id: "", parent_tool_use_id: null });
     } catch (err) {
       this.#kept.delete(uuid);
-      if (!this.#isInTurn) this.#idleUnlessKept();
+      if (!this.#isInTurn) this.#idleUnlessKept(true);
       throw err;
     }
     await taken;
@@ -132,7 +135,7 @@ class ClaudeConversation implements Conversation {
         return;
       case "turn-ended":
         this.#isInTurn = false;
-        this.#idleUnlessKept();
+        this.#idleUnlessKept(read.hasFailed);
         return;
       case "kept":
         this.#keepsMessages = true;
@@ -179,12 +182,14 @@ class ClaudeConversation implements Conversation {
       this.#kept.delete(uuid);
       this.#link.emit({ type: "input-settled", requestId, result: { outcome: "unknown", error } });
     }
-    if (!this.#isInTurn) this.#idleUnlessKept();
+    // After a turn that failed, its message is reported as cancelled: the next one may have been given meanwhile.
+    const isOfAnEarlierTurn = requestId === undefined && uuid !== this.#lastGiven;
+    if (!this.#isInTurn && !isOfAnEarlierTurn) this.#idleUnlessKept(true);
   }
 
   /** What it has kept begins when the turn is over. */
-  #idleUnlessKept(): void {
-    if (this.#kept.size === 0) this.#phase.idle();
+  #idleUnlessKept(hasFailed: boolean): void {
+    if (this.#kept.size === 0) this.#phase.idle(hasFailed);
   }
 
   #onAnswer(requestId: string, error: string | undefined): void {

@@ -24,7 +24,7 @@ describe("lines of Claude Code's stream-json", () => {
       { type: "begun", uuid: first },
       { type: "turn-began" },
       { type: "output", text: "one two\n", modelChars: 8 },
-      { type: "turn-ended" },
+      { type: "turn-ended", hasFailed: false },
       { type: "begun", uuid: first },
       { type: "kept", uuid: second },
       { type: "begun", uuid: second },
@@ -38,7 +38,7 @@ describe("lines of Claude Code's stream-json", () => {
       { type: "output", text: `  ⎿ ${denied}\n` },
       { type: "turn-began" },
       { type: "output", text: "Done with the tool.\n", modelChars: 20 },
-      { type: "turn-ended" },
+      { type: "turn-ended", hasFailed: false },
       { type: "begun", uuid: second },
     ]);
   });
@@ -46,8 +46,12 @@ describe("lines of Claude Code's stream-json", () => {
   it.each([
     [
       '{"type":"result","subtype":"error_max_turns"}',
-      [{ type: "output", text: "● The turn ended: error_max_turns\n" }, { type: "turn-ended" }],
+      [
+        { type: "output", text: "● The turn ended: error_max_turns\n" },
+        { type: "turn-ended", hasFailed: true },
+      ],
     ],
+    ['{"type":"result","subtype":"success","is_error":true}', [{ type: "turn-ended", hasFailed: true }]],
     [
       '{"type":"control_request","request_id":"r","request":{"subtype":"hook_callback"}}',
       [{ type: "unknown-request", requestId: "r" }],

@@ -9,7 +9,7 @@ export type ClaudeLine =
   | { readonly type: "conversation"; readonly id: string }
   /** A turn begins. */
   | { readonly type: "turn-began" }
-  | { readonly type: "turn-ended" }
+  | { readonly type: "turn-ended"; readonly hasFailed: boolean }
   /**
    * Of a message, by the id that it was given: `kept` until the turn in hand allows, `begun` when the model gets it.
    */
@@ -82,7 +82,7 @@ function contentText(content: unknown): string {
 /** What a failed turn says of itself is in the model's place already, unless the turn was cut off. */
 function resultLine(json: Json): readonly ClaudeLine[] {
   const subtype = asText(json["subtype"]);
-  const ended: ClaudeLine = { type: "turn-ended" };
+  const ended: ClaudeLine = { type: "turn-ended", hasFailed: json["is_error"] === true || subtype.startsWith("error") };
   return subtype.startsWith("error") ? [...output(`● The turn ended: ${subtype}\n`), ended] : [ended];
 }
 

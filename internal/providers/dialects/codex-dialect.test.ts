@@ -45,12 +45,22 @@ describe("a conversation with Codex", () => {
     expect(told()).toEqual(["busy", "idle"]);
   });
 
+  it.each(["failed", "interrupted"])("tells that a turn has %s", async (status) => {
+    const { say, give, events } = await opened();
+    const given = give("a");
+    say({ id: 3, result: { turn: { id: "turn-1" } } });
+    await given;
+    say({ method: "turn/completed", params: { threadId: "thread-1", turn: { id: "turn-1", status } } });
+    expect(events.at(-1)).toEqual({ type: "phase", state: "idle", hasFailed: true });
+  });
+
   it("is idle when its message is refused", async () => {
-    const { say, give, told } = await opened();
+    const { say, give, told, events } = await opened();
     const given = give("a");
     say({ id: 3, error: { code: -1, message: "no such model" } });
     await expect(given).rejects.toThrow("the agent refused: no such model");
     expect(told()).toEqual(["busy", "idle"]);
+    expect(events.at(-1)).toMatchObject({ hasFailed: true });
   });
 
   it("shows what an edit changes when it asks for approval", async () => {

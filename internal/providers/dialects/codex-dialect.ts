@@ -78,7 +78,7 @@ class CodexConversation implements Conversation {
       const { turn } = await this.#rpc.request("turn/start", { threadId: this.#threadId, input: message }, signal);
       this.#turnId = asText(objectAt({ turn }, "turn")["id"]);
     } catch (err) {
-      this.#phase.idle();
+      this.#phase.idle(true);
       throw err;
     }
     return "submitted";
@@ -111,7 +111,7 @@ class CodexConversation implements Conversation {
           this.#phase.busy();
           break;
         case "turn-ended":
-          this.#phase.idle();
+          this.#phase.idle(event.hasFailed);
           break;
       }
     }

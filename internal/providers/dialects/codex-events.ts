@@ -6,7 +6,7 @@ import { toolCallText, toolInputText, toolResultText } from "../conversation/too
 export type CodexEvent =
   | Extract<AgentEvent, { readonly type: "output" }>
   | { readonly type: "turn-began"; readonly turnId: string }
-  | { readonly type: "turn-ended" };
+  | { readonly type: "turn-ended"; readonly hasFailed: boolean };
 
 /** Nothing for what is of no interest, or of another thread than this one. Pure. */
 export function readCodexNotification(method: string, params: Json, threadId: string): readonly CodexEvent[] {
@@ -16,7 +16,7 @@ export function readCodexNotification(method: string, params: Json, threadId: st
     case "turn/started":
       return [{ type: "turn-began", turnId: asText(objectAt(params, "turn")["id"]) }];
     case "turn/completed":
-      return [...turnError(objectAt(params, "turn")), { type: "turn-ended" }];
+      return turnEnded(objectAt(params, "turn"));
     case "item/started":
       return itemBegan(objectAt(params, "item"));
     case "item/completed":
@@ -84,10 +84,11 @@ function failure(item: Json): string {
   return status === "failed" || status === "declined" ? toolResultText(status) : "";
 }
 
-function turnError(turn: Json): readonly CodexEvent[] {
-  if (turn["status"] === "interrupted") return output("● The turn was interrupted\n");
-  if (turn["status"] !== "failed") return [];
-  return output(`● The turn failed: ${asText(objectAt(turn, "error")["message"])}\n`);
+function turnEnded(turn: Json): readonly CodexEvent[] {
+  const ended = { type: "turn-ended", hasFailed: true } as const;
+  if (turn["status"] === "interrupted") return [...output("● The turn was interrupted\n"), ended];
+  if (turn["status"] !== "failed") return [{ ...ended, hasFailed: false }];
+  return [...output(`● The turn failed: ${asText(objectAt(turn, "error")["message"])}\n`), ended];
 }
 
 function errorText(params: Json): readonly CodexEvent[] {

@@ -47,6 +47,7 @@ describe("a conversation with OpenCode", () => {
     const given = give("a");
     await settle();
     expect(written.slice(2).map((message) => message["method"])).toEqual(["session/prompt", "session/list"]);
+    expect(written[3]).toMatchObject({ params: { cwd: "/a/folder", cursor: "0" } });
     say({ id: 4, result: { sessions: [] } });
     expect(await given).toBe("submitted");
     expect(conversation.takesMessages()).toBe(false);
@@ -65,20 +66,26 @@ describe("a conversation with OpenCode", () => {
   });
 
   it("is idle when the prompt fails, and says why", async () => {
-    const { say, give, told, text } = await opened();
+    const { say, give, told, text, events } = await opened();
     const given = give("a");
     say({ id: 3, error: { code: -32603, message: "no credentials" } });
     await expect(given).rejects.toThrow("no credentials");
     expect(told()).toEqual(["busy", "idle"]);
+    expect(events.at(-1)).toMatchObject({ hasFailed: true });
     expect(text()).toContain("● The turn failed: the agent refused: no credentials\n");
   });
 
-  it("says that a turn ended otherwise than by itself", async () => {
-    const { say, give, text } = await opened();
+  it.each([
+    ["max_tokens", {}],
+    ["refusal", { hasFailed: true }],
+    ["cancelled", { hasFailed: true }],
+  ])("says that a turn ended by %s", async (stopReason, failure) => {
+    const { say, give, text, events } = await opened();
     const given = give("a");
-    say({ id: 3, result: { stopReason: "max_tokens" } });
+    say({ id: 3, result: { stopReason } });
     await given;
-    expect(text()).toContain("● The turn ended: max_tokens\n");
+    expect(text()).toContain(`● The turn ended: ${stopReason}\n`);
+    expect(events.at(-1)).toEqual({ type: "phase", state: "idle", ...failure });
   });
 
   it.each([

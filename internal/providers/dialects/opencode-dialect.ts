@@ -14,8 +14,8 @@ import { type AcpText, endAcpText, NO_TEXT, readAcpUpdate } from "./acp-updates.
 /** Nothing of this machine is offered to the agent: it reads files and runs commands by itself. */
 const CAPABILITIES = { fs: { readTextFile: false, writeTextFile: false }, terminal: false };
 const PROTOCOL_VERSION = 1;
-/** No session of this provider runs there. */
-const NO_SESSIONS_AT = "/";
+/** Pages of sessions go by the time of their last change: there is none before this one. */
+const BEFORE_ALL = "0";
 
 /**
  * OpenCode by the Agent Client Protocol (1.18.33): JSON-RPC over lines, one session for many turns. The protocol
@@ -89,9 +89,12 @@ class OpencodeConversation implements Conversation {
     const over = new AbortController();
     const turn = this.#rpc.request("session/prompt", prompt, over.signal);
     const ended = turn.then(
-      ({ stopReason }) => this.#onTurnEnd(stopReason === "end_turn" ? "" : `ended: ${asText(stopReason)}`),
+      ({ stopReason }) => {
+        const how = stopReason === "end_turn" ? "" : `ended: ${asText(stopReason)}`;
+        this.#onTurnEnd(how, how !== "" && stopReason !== "max_tokens");
+      },
       (err: unknown) => {
-        this.#onTurnEnd(`failed: ${errorText(err)}`);
+        this.#onTurnEnd(`failed: ${errorText(err)}`, true);
         throw err;
       },
     );
@@ -115,7 +118,9 @@ class OpencodeConversation implements Conversation {
 
   /** Requests are read in order: once this one is answered, those before it were taken, even if it is refused. */
   async #taken(signal: AbortSignal): Promise<void> {
-    const [method, params] = this.#listsSessions ? ["session/list", { cwd: NO_SESSIONS_AT }] : ["_gastown/ping", {}];
+    // In a folder of its own: for another one it would start all that it starts for a session.
+    const none = { cwd: this.#link.cwd(), cursor: BEFORE_ALL };
+    const [method, params] = this.#listsSessions ? ["session/list", none] : ["_gastown/ping", {}];
     try {
       await this.#rpc.request(method, params, signal);
     } catch (err) {
@@ -123,12 +128,12 @@ class OpencodeConversation implements Conversation {
     }
   }
 
-  #onTurnEnd(how: string): void {
+  #onTurnEnd(how: string, hasFailed: boolean): void {
     const { state, text, modelChars } = endAcpText(this.#text);
     this.#text = state;
     this.#say(text, modelChars);
     if (how !== "") this.#say(`● The turn ${how}\n`);
-    this.#phase.idle();
+    this.#phase.idle(hasFailed);
   }
 
   #onNotification(method: string, params: Json): void {
