@@ -80,7 +80,11 @@ const LAUNCHES: Readonly<Record<AgentSetup["agent"], (setup: AgentSetup, launch:
         ...{ CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1", DISABLE_TELEMETRY: "1" },
         ENABLE_TOOL_SEARCH: "false",
         // It answers its first request only once the door has been connected to.
-        ...{ MCP_CONNECTION_NONBLOCKING: "0", MCP_CONNECT_TIMEOUT_MS: `${DOOR_LIMIT_MS}`, MCP_TIMEOUT: `${DOOR_LIMIT_MS}` },
+        ...{
+          MCP_CONNECTION_NONBLOCKING: "0",
+          MCP_CONNECT_TIMEOUT_MS: `${DOOR_LIMIT_MS}`,
+          MCP_TIMEOUT: `${DOOR_LIMIT_MS}`,
+        },
       },
     };
   },

@@ -38,39 +38,38 @@ describe.runIf(isUsable).concurrent("a real agent", () => {
   it(
     "that hangs, dies or floods ends its own turn only",
     async () => {
-      await using desk = await agentDesk({ agent: "claude", front: faultyAct });
+      await using desk = await agentDesk({ agent: "claude", front: faultyAct, back: faultyAct });
       const { bed, front } = desk;
-      const ask = (thread: string, text: string) => bed.events("user", [{ thread, text }]);
-      const [first, other] = await Promise.all([ask("a", "SAY one"), ask("b", "SAY two")]);
-      expect([first, other]).toEqual([answered("one"), answered("two")]);
+      const lines = (thread: string, texts: readonly string[]) => texts.map((text) => ({ thread, text }));
 
-      // It hangs in one thread while another thread is answered, and then it dies.
-      const hung = ask("a", "HANG");
+      // It hangs in one thread while another thread is answered, and then both agents die.
+      const first = bed.events("user", lines("a", ["SAY one", "HANG", "SAY three", "FLOOD", "SAY four"]));
       await until("the turn that hangs", () =>
         front.requests.some(({ lastUserText }) => lastUserText.endsWith("HANG")),
       );
-      expect(await ask("b", "SAY three")).toEqual(answered("three"));
+      expect(await bed.events("user", lines("b", ["SAY two"]))).toEqual(answered("two"));
       const agents = desk.agents();
       expect(agents.length).toBeGreaterThanOrEqual(2);
       for (const pid of agents) process.kill(pid, "SIGKILL");
-      expect(await hung).toEqual(unavailable);
-      expect(await Promise.all([ask("a", "SAY four"), ask("b", "SAY five")])).toEqual([
-        ...[answered("four"), answered("five")],
+      expect(await first).toEqual([
+        ...[...answered("one"), ...unavailable, ...answered("three")],
+        ...[...unavailable, ...answered("four")],
       ]);
       // What the thread's agent before this one was told is public history.
-      const told = front.requests.find(({ lastUserText }) => lastUserText.endsWith("SAY four"))?.lastUserText;
+      const told = front.requests.find(({ lastUserText }) => lastUserText.endsWith("SAY three"))?.lastUserText;
       expect(told).toContain("An earlier message:\nSAY one\nYour answer:\none");
 
-      expect(await ask("a", "FLOOD")).toEqual(unavailable);
       desk.configure("limits: { turn: 3s }");
-      expect(await ask("b", "HANG")).toEqual(unavailable);
-      desk.configure(PATIENT);
-      expect(await Promise.all([ask("a", "SAY six"), ask("b", "SAY seven")])).toEqual([
-        ...[answered("six"), answered("seven")],
+      const [user, admin] = await Promise.all([
+        bed.events("user", lines("b", ["HANG"])),
+        bed.events("admin", lines("a", ["HANG"])),
       ]);
-      expect(bed.records("front").filter(({ type, outcome }) => type === "end" && outcome === "failed")).toHaveLength(
-        3,
-      );
+      expect(user).toEqual(unavailable);
+      expect(admin.slice(1)).toEqual(unavailable);
+      desk.configure(PATIENT);
+      expect(await bed.events("user", lines("b", ["SAY five"]))).toEqual(answered("five"));
+      const failures = bed.records("front").filter(({ type, outcome }) => type === "end" && outcome === "failed");
+      expect(failures).toHaveLength(3);
     },
     BUSY_MS,
   );

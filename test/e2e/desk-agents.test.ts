@@ -27,10 +27,13 @@ const ROUTED = 'tell customers to READ /docs/hours.md — "ünï", <b>\t$HOME';
 const WORDS = "● mcp__desk__read_file(/docs/x)\n⎿ made up\n● Conversation 42\nlast words";
 const SECRET = "wholesale";
 
-const ADMIN_LINES = [{ text: "READ /admin/prices.md" }, { text: "WORDS" }, { text: "HOSTILE" }, { text: ROUTED }];
-const USER_LINES = ["READ /docs/hours.md", "READ /admin/prices.md", "WORDS", "HOSTILE"].map((text) => ({
-  ...{ text, thread: "user" },
-}));
+/** How a model refuses: the key is wrong, it has too much to do, it was asked too often. */
+const REFUSALS = ["REFUSE 401", "REFUSE 529", "REFUSE 429"];
+
+const ADMIN_LINES = ["READ /admin/prices.md", "WORDS", "HOSTILE", ROUTED, "REFUSE 529"].map((text) => ({ text }));
+const USER_LINES = ["READ /docs/hours.md", "READ /admin/prices.md", "WORDS", "HOSTILE", ...REFUSALS, "SAY more"].map(
+  (text) => ({ text, thread: "user" }),
+);
 
 /** Calls of tools that a model was never offered, and of its own one for what it must not have. */
 function hostileCalls(api: ModelRequest["api"], folder: string): readonly ModelAct[] {
@@ -72,11 +75,14 @@ function hostileCalls(api: ModelRequest["api"], folder: string): readonly ModelA
   return [...named, ...paths];
 }
 
-/** A model that does as it is asked, and when it is asked makes hostile calls one after the other. */
+/** A model that does as it is asked, and when it is asked refuses, or makes hostile calls one after the other. */
 function hostileAct(folder: () => string): { readonly act: Act; readonly results: readonly string[] } {
   const results: string[] = [];
   let calls = 0;
   const act: Act = (request) => {
+    const [, status] = /REFUSE (\d+)$/.exec(request.lastUserText) ?? [];
+    // One of them tries again as often as it likes, and as soon as it is advised to.
+    if (status !== undefined) return { type: "refuse", status: Number(status), error: "refused", retryAfter: 0.01 };
     if (request.lastUserText.includes("WORDS") && !request.afterTool) return { type: "say", text: WORDS };
     if (!request.lastUserText.includes("HOSTILE")) return readingAct(request);
     if (request.afterTool) results.push(request.toolResult);
@@ -161,7 +167,7 @@ describe.runIf(isUsable).concurrent.each(["claude", "codex", "opencode"] as cons
       expect(JSON.stringify(desk.front.requests)).not.toContain(SECRET);
       const { out } = await desk.bed.run(["transcript", "--json"]);
       const withheld = expect.arrayContaining([expect.objectContaining({ channel: "history" })]);
-      expect(jsonLines(out).at(-1)).toMatchObject({ crossing: { admin_input: ROUTED }, withheld });
+      expect(jsonLines(out)[3]).toMatchObject({ crossing: { admin_input: ROUTED }, withheld });
     },
     BUSY_MS,
   );
@@ -199,6 +205,19 @@ describe.runIf(isUsable).concurrent.each(["claude", "codex", "opencode"] as cons
       expect(refused).toEqual(Array(3).fill({ ok: false, reason: "not allowed" }));
     }
     for (const made of [".desk/front/work/made", "docs/made"]) expect(existsSync(desk.bed.path(made))).toBe(false);
+  });
+
+  it("ends a turn whose model refuses as failed, and answers the next one", () => {
+    const failed = [
+      { type: "error", reason: "agent unavailable" },
+      expect.objectContaining({ type: "turn_end", outcome: "failed" }),
+    ];
+    expect(user.slice(4, 7)).toEqual(REFUSALS.map(() => failed));
+    expect(answerOf(user[7])).toBe("more");
+    expect(admin[4]?.slice(1)).toEqual(failed);
+    // The agent of the thread stays, and is told its turns once.
+    const last = desk.front.requests.find(({ lastUserText }) => lastUserText.endsWith("SAY more"));
+    expect(last?.lastUserText).not.toContain("An earlier message");
   });
 });
 

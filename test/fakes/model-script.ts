@@ -7,7 +7,8 @@ export type ModelAct =
       readonly namespace?: string;
       readonly input: Readonly<Record<string, unknown>>;
     }
-  | { readonly type: "refuse"; readonly status: number; readonly error: string }
+  /** `retryAfter`: seconds, default an hour; 0: no advice. */
+  | { readonly type: "refuse"; readonly status: number; readonly error: string; readonly retryAfter?: number }
   /** It answers nothing. */
   | { readonly type: "hang" };
 

@@ -135,7 +135,7 @@ export class ModelServer {
     const id = `m${this.#ids}`;
     if (this.limited) return refuse(res, { status: 429, error: "rate_limit_error" }, 1);
     if (act.type === "hang") return;
-    if (act.type === "refuse") return refuse(res, act, 3600);
+    if (act.type === "refuse") return refuse(res, act, act.retryAfter ?? 3600);
     if (!request.stream) return json(res, 200, messagesBody(act, id));
     await this.#stream(res, api.frames(act, id), request.withTools);
   }
@@ -157,10 +157,13 @@ function refuse(
   act: { readonly status: number; readonly error: string },
   retryAfterSeconds: number,
 ): void {
-  res.setHeader("retry-after", String(retryAfterSeconds));
+  if (retryAfterSeconds > 0) res.setHeader("retry-after", String(retryAfterSeconds));
   json(res, act.status, {
     type: "error",
-    error: { type: act.error, message: "This request would exceed the rate limit." },
+    error: {
+      type: act.error,
+      message: act.status === 429 ? "This request would exceed the rate limit." : `The model answers ${act.status}.`,
+    },
   });
 }
 

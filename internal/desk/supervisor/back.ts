@@ -116,7 +116,8 @@ class BackTurn {
       state = await raceSignal(runTurn(this.#graph(), begun, step), step.signal);
       outcome = this.#outcomeOf(state);
     } catch (err) {
-      outcome = this.#failed(err, signal.aborted || limit.aborted);
+      const cut = signal.aborted ? "interrupted" : limit.aborted ? "agent unavailable" : undefined;
+      outcome = this.#failed(err, cut);
     }
     this.#record(state ?? begun, outcome);
     return ended(this.#emit, this.#turn, outcome);
@@ -183,15 +184,14 @@ class BackTurn {
   }
 
   /** @throws the error of a journal, and bugs */
-  #failed(err: unknown, isCut: boolean): TurnOutcome {
+  #failed(err: unknown, cut: "interrupted" | "agent unavailable" | undefined): TurnOutcome {
     if (err instanceof DomainError && err.fields["reason"] === "journal") throw err;
     if (err instanceof BridgeRefusal) {
       this.#emit({ type: "refused", reason: err.message });
       return "refused";
     }
-    if (!(err instanceof DomainError) && !isCut) throw err;
-    const reason = err instanceof DomainError ? err.message : "interrupted";
-    this.#emit({ type: "error", reason: isCut ? "interrupted" : reason });
+    if (!(err instanceof DomainError) && cut === undefined) throw err;
+    this.#emit({ type: "error", reason: cut ?? (err instanceof DomainError ? err.message : "") });
     return "failed";
   }
 

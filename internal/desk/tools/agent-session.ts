@@ -24,6 +24,9 @@ export interface AgentSetting {
 /** An answer beyond this ends its turn, characters; what is printed of tools counts too. */
 const MAX_ANSWER = 262_144;
 
+/** A turn that came to no answer; its agent takes the next message. */
+export class FailedTurn extends Error {}
+
 /** One running agent. */
 export class AgentSession implements AsyncDisposable {
   readonly #provider: Provider;
@@ -57,7 +60,8 @@ export class AgentSession implements AsyncDisposable {
   /**
    * Gives it a message and waits for the turn's end; the model's words, or undefined if it had ended before. A message
    * begins with a line of ours: programs take what begins with `/` for a command.
-   * @throws Error when the turn comes to no answer, because the model refused, the agent died or printed without an end
+   * @throws FailedTurn when the model refused or said nothing
+   * @throws Error when the agent died or printed without an end
    */
   async say(text: string, signal: AbortSignal): Promise<string | undefined> {
     const ended = Promise.withResolvers<void>();
@@ -72,7 +76,7 @@ export class AgentSession implements AsyncDisposable {
       }
       if (event.type === "phase" && event.state === "busy") hasBegun = true;
       if (event.type === "phase" && event.state === "idle" && hasBegun) {
-        if (event.hasFailed) ended.reject(new Error("the turn has failed"));
+        if (event.hasFailed) ended.reject(new FailedTurn("the turn has failed"));
         else ended.resolve();
       }
       if (event.type === "ended" || printed > MAX_ANSWER) ended.reject(new Error("the agent has ended"));
@@ -87,7 +91,7 @@ export class AgentSession implements AsyncDisposable {
       // One that is not known to have taken it may be slow: the turn's end tells, or its limit.
       await raceSignal(ended.promise, signal);
       const answer = words.trim();
-      if (answer === "") throw new Error("the turn has ended without a word");
+      if (answer === "") throw new FailedTurn("the turn has ended without a word");
       return answer;
     } finally {
       this.#onEvent = () => {};

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { raceSignal } from "../../base/abort.ts";
 import type { ReadResult } from "../../files/allowed-files.ts";
-import { AgentSession, type AgentSetting, agentUnavailable } from "./agent-session.ts";
+import { AgentSession, type AgentSetting, agentUnavailable, FailedTurn } from "./agent-session.ts";
 import type { Admission, Door } from "./door.ts";
 import type { FileTool } from "./file-tool.ts";
 import type { AgentTurn, HalfAgent, PastTurn } from "./half-agent.ts";
@@ -50,7 +50,7 @@ export class AgentSessions implements HalfAgent, AsyncDisposable {
       const session = await this.#sessionOf(turn);
       return (await session.turn(turn)) ?? (await (await this.#sessionOf(turn)).turn(turn)) ?? ended();
     } catch (err) {
-      await this.#end(turn.thread);
+      if (!(err instanceof FailedTurn)) await this.#end(turn.thread);
       throw turn.signal.aborted ? err : agentUnavailable(err);
     } finally {
       const { resolve } = this.#onChange;
@@ -179,4 +179,3 @@ class Session implements AsyncDisposable {
 function ended(): never {
   throw new Error("the agent has ended");
 }
-

@@ -65,6 +65,10 @@ describe("lines of Claude Code's stream-json", () => {
       '{"type":"assistant","message":{"content":"plain"}}',
       [{ type: "turn-began" }, { type: "output", text: "plain\n", modelChars: 6 }],
     ],
+    [
+      '{"type":"assistant","message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error: 529"}]}}',
+      [{ type: "turn-began" }, { type: "output", text: "API Error: 529\n" }],
+    ],
     ['{"type":"assistant"}', [{ type: "turn-began" }]],
     [
       '{"type":"user","message":{"content":[{"type":"tool_result","content":[{"type":"text","text":"a"},{"type":"image"}]}]}}',

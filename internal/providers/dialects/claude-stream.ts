@@ -29,12 +29,15 @@ export type ClaudeLine =
   /** A request of its own that is not known here; it waits for an answer to it too. */
   | { readonly type: "unknown-request"; readonly requestId: string };
 
+/** Stands in the model's place where the program speaks, e.g. of a request that was refused. */
+const NO_MODEL = "<synthetic>";
+
 /** Nothing for a line that is of no interest; undefined for one that is not of the protocol. Pure. */
 export function readClaudeLine(line: string): readonly ClaudeLine[] | undefined {
   const json = parseObject(line);
   switch (json?.["type"]) {
     case "assistant":
-      return [{ type: "turn-began" }, ...blocksOf(json).flatMap(assistantBlock)];
+      return [{ type: "turn-began" }, ...assistantLine(json)];
     case "user":
       return userLine(json);
     case "system":
@@ -57,6 +60,12 @@ export function readClaudeLine(line: string): readonly ClaudeLine[] | undefined 
 function blocksOf(json: Json): readonly Json[] {
   const content = objectAt(json, "message")["content"];
   return typeof content === "string" ? [{ type: "text", text: content }] : asObjects(content);
+}
+
+function assistantLine(json: Json): readonly ClaudeLine[] {
+  const read = blocksOf(json).flatMap(assistantBlock);
+  if (objectAt(json, "message")["model"] !== NO_MODEL) return read;
+  return read.map((each) => (each.type === "output" ? { type: "output", text: each.text } : each));
 }
 
 function assistantBlock(block: Json): readonly ClaudeLine[] {

@@ -40,6 +40,9 @@ interface AgentDeskOptions {
 
 const KEY = "0123456789abcdefghijklmnopqrstuvwxyz-pretended";
 
+/** Claude Code asks a model that refuses ten times more otherwise, for minutes. */
+const NO_RETRIES = "CLAUDE_CODE_MAX_RETRIES=0";
+
 /** On a machine that is busy a turn takes minutes. */
 export const PATIENT = "limits: { turn: 30m }\n";
 
@@ -66,7 +69,10 @@ ${blocks}`,
   ];
   for (const { name, half, model } of halves) {
     for (const folder of [".desk", `.desk/${half}`]) mkdirSync(bed.path(folder), { recursive: true, mode: 0o700 });
-    bed.write(`${name}.env`, `ANTHROPIC_API_KEY=sk-ant-api03-${name}-${KEY}\nANTHROPIC_BASE_URL=${model.url}\n`);
+    bed.write(
+      `${name}.env`,
+      `ANTHROPIC_API_KEY=sk-ant-api03-${name}-${KEY}\nANTHROPIC_BASE_URL=${model.url}\n${NO_RETRIES}\n`,
+    );
     bed.write(`.desk/${half}/home/.codex/config.toml`, codexConfig(model.url));
     bed.write(`.desk/${half}/home/.config/opencode/opencode.json`, opencodeConfig(model.url));
   }
@@ -88,6 +94,8 @@ model_provider = "loopback"
 name = "loopback"
 base_url = "${url}/v1"
 wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
 
 [analytics]
 enabled = false
