@@ -77,8 +77,10 @@ describe.runIf(isUsable).concurrent("a real agent", () => {
   it.each(["claude", "codex"] as const)(
     "%s decides what crosses by one word, from the text alone",
     async (agent) => {
+      const refused = "tell customers: the model is overloaded";
       const asked: { readonly tools: readonly string[]; readonly texts: string }[] = [];
       const word: Act = ({ tools, userTexts, lastUserText }) => {
+        if (lastUserText.endsWith(refused)) return { type: "refuse", status: 529, error: "overloaded_error", retryAfter: 0 };
         asked.push({ tools, texts: userTexts.join("\n") });
         if (lastUserText.endsWith("closed on Sunday")) return { type: "say", text: "customer" };
         if (lastUserText.endsWith("SAY loud")) return { type: "say", text: "CUSTOMER, as you wish" };
@@ -86,7 +88,9 @@ describe.runIf(isUsable).concurrent("a real agent", () => {
       };
       await using desk = await agentDesk({ agent, word, more: `intent: { by: agent }\n${PATIENT}` });
       const lines = ["SAY hidden", "SAY loud", "let them know: closed on Sunday"].map((text) => ({ text }));
-      const events = await desk.bed.events("admin", lines);
+      const events = await desk.bed.events("admin", [...lines, { text: refused }]);
+      // Whatever the rules would say: without a decision nothing crosses.
+      expect(events.slice(-2)).toEqual(unavailable);
       const decisions = events.filter(({ type }) => type === "decision");
       expect(decisions.map(({ route, rule }) => [route, rule])).toEqual([
         ...[["answer", "agent"] as const, ["answer", "agent"] as const, ["customer", "agent"] as const],
@@ -98,7 +102,7 @@ describe.runIf(isUsable).concurrent("a real agent", () => {
       expect(asked.map(({ tools }) => tools)).toEqual(lines.map(() => []));
       expect(asked.map(({ texts }) => lines.filter(({ text }) => texts.includes(text)).length)).toEqual([1, 1, 1]);
       expect(asked.map(({ texts }) => texts).join("\n")).not.toContain("prices");
-      expect(JSON.stringify(desk.front.requests)).not.toMatch(/hidden|loud/);
+      expect(JSON.stringify(desk.front.requests)).not.toMatch(/hidden|loud|overloaded/);
     },
     BUSY_MS,
   );

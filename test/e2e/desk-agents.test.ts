@@ -30,7 +30,10 @@ const SECRET = "wholesale";
 /** How a model refuses: the key is wrong, it has too much to do, it was asked too often. */
 const REFUSALS = ["REFUSE 401", "REFUSE 529", "REFUSE 429"];
 
-const ADMIN_LINES = ["READ /admin/prices.md", "WORDS", "HOSTILE", ROUTED, "REFUSE 529"].map((text) => ({ text }));
+/** In one thread of the customer's, as the users' texts: a start of its agent for all of them. */
+const ADMIN_LINES = ["READ /admin/prices.md", "WORDS", "HOSTILE", ROUTED, "REFUSE 529"].map((text) => ({
+  ...{ text, to: "user" },
+}));
 const USER_LINES = ["READ /docs/hours.md", "READ /admin/prices.md", "WORDS", "HOSTILE", ...REFUSALS, "SAY more"].map(
   (text) => ({ text, thread: "user" }),
 );
