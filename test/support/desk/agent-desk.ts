@@ -124,12 +124,15 @@ export const READ_FILE = {
   chat: { tool: "desk_read_file" },
 } as const;
 
-/** Reads the path that it is asked to and repeats what it got; says what it is asked to; else one word. */
+/**
+ * Reads the path that it is asked to and repeats what it got; says what it is asked to; else one word. What it is asked
+ * comes last: a new agent is told the thread's turns before.
+ */
 export const readingAct: Act = ({ afterTool, toolResult, lastUserText, api }) => {
   if (afterTool) return { type: "say", text: `It says: ${toolResult}` };
-  const path = /READ (\S+)/.exec(lastUserText)?.[1];
+  const [, path, words] = [...lastUserText.matchAll(/READ (\S+)|SAY (.+)/g)].at(-1) ?? [];
   if (path !== undefined) return { type: "call", ...READ_FILE[api], input: { path } };
-  return { type: "say", text: /SAY (.+)/.exec(lastUserText)?.[1] ?? "Understood." };
+  return { type: "say", text: words ?? "Understood." };
 };
 
 function processesIn(home: string, program: string): readonly number[] {
