@@ -34,8 +34,8 @@ export type AgentEvent =
       readonly modelChars?: number;
     }
   /**
-   * What it says of itself: takes a message now, works, or waits for an answer. `hasFailed`: the turn that this ends was
-   * cut off, or its model refused.
+   * What it says of itself: takes a message now, works, or waits for an answer. `hasFailed`: the turn that this ends
+   * was cut off, or its model refused.
    */
   | { readonly type: "phase"; readonly state: AgentStateName; readonly hasFailed?: true }
   | { readonly type: "dialog-opened" | "dialog-closed"; readonly dialog: Dialog }

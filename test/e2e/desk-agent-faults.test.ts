@@ -80,7 +80,8 @@ describe.runIf(isUsable).concurrent("a real agent", () => {
       const refused = "tell customers: the model is overloaded";
       const asked: { readonly tools: readonly string[]; readonly texts: string }[] = [];
       const word: Act = ({ tools, userTexts, lastUserText }) => {
-        if (lastUserText.endsWith(refused)) return { type: "refuse", status: 529, error: "overloaded_error", retryAfter: 0 };
+        if (lastUserText.endsWith(refused))
+          return { type: "refuse", status: 529, error: "overloaded_error", retryAfter: 0 };
         asked.push({ tools, texts: userTexts.join("\n") });
         if (lastUserText.endsWith("closed on Sunday")) return { type: "say", text: "customer" };
         if (lastUserText.endsWith("SAY loud")) return { type: "say", text: "CUSTOMER, as you wish" };
