@@ -14,6 +14,7 @@ import {
   type SERVE_FLAGS,
   type STATUS_FLAGS,
 } from "./flags.ts";
+import type { NatsCredentials } from "./nats-auth.ts";
 import { MOST_MESSAGE_BYTES } from "./schema.ts";
 import { secondsMs } from "./seconds.ts";
 
@@ -23,10 +24,12 @@ type Env = Readonly<Record<string, string | undefined>>;
 export interface NatsSettings {
   readonly url: string;
   readonly streamPrefix: string;
+  readonly credentials: NatsCredentials;
 }
 
 /** What flags and environment say of it; the rest is in the configuration file. */
-export interface NatsFlags extends Partial<NatsSettings> {
+export interface NatsFlags extends Partial<Omit<NatsSettings, "credentials">> {
+  readonly credentials: Partial<NatsCredentials>;
   /** As it was given. */
   readonly configFile?: string;
 }
@@ -185,11 +188,17 @@ export function readDial({ values, positionals, rest = [] }: Given<typeof DIAL_F
 /** How a command for people reaches NATS. @throws DomainError `invalid`, naming the flag */
 function readNats({ values }: Pick<Given<typeof NATS_FLAGS>, "values">): NatsFlags {
   const { config, "nats-url": url, "stream-prefix": prefix } = values;
+  const { "nats-creds": creds, "nats-nkey": nkey, "nats-tls-dir": tlsDir } = values;
   if (prefix !== undefined && !isName(prefix)) throw invalid("--stream-prefix has letters, digits, _ and -");
   return {
     ...(config !== undefined && { configFile: config }),
     ...(url !== undefined && { url }),
     ...(prefix !== undefined && { streamPrefix: prefix }),
+    credentials: {
+      ...(creds !== undefined && { creds }),
+      ...(nkey !== undefined && { nkey }),
+      ...(tlsDir !== undefined && { tlsDir }),
+    },
   };
 }
 

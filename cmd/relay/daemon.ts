@@ -21,8 +21,10 @@ import { ServedRoles } from "../../internal/relay/lanes/served-roles.ts";
 import { UnservedLanes } from "../../internal/relay/lanes/unserved-lanes.ts";
 import { Bus } from "../../internal/relay/nats/bus.ts";
 import { type Created, ensureStreams } from "../../internal/relay/nats/ensure-streams.ts";
+import { LossyPublisher } from "../../internal/relay/nats/lossy-publisher.ts";
 import { Outbox } from "../../internal/relay/nats/outbox.ts";
 import type { LaneName } from "../../internal/relay/nats/subjects.ts";
+import { natsAuth } from "./nats-auth.ts";
 import { laneOptionsOf, roleOf, samplingOf } from "./role-options.ts";
 import type { Settings } from "./settings.ts";
 import { stdioRoles } from "./stdio-roles.ts";
@@ -70,8 +72,9 @@ export class Daemon implements Task {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
     const { nats, relayId } = this.#settings;
-    const { url, streamPrefix } = nats;
-    const bus = await Bus.open(clock, { url, name: relayId, streamPrefix, firstMs: FIRST_MS }, signal);
+    const { url, streamPrefix, credentials } = nats;
+    const options = { url, name: relayId, streamPrefix, firstMs: FIRST_MS, auth: natsAuth(url, credentials) };
+    const bus = await Bus.open(clock, options, signal);
     try {
       const created = await ensureStreams(bus.jsm, bus.streams, nats.replicas);
       logger.info({ action: "nats_connected", server: bus.nc.info?.version }, "connected to NATS");
@@ -90,12 +93,13 @@ export class Daemon implements Task {
       { healthListen, hostCheck: { allowHosts }, toldWith: { action: "health_served" } },
     );
     const metrics = new RelayMetrics(frame.metrics.registry);
-    const onOverflow = (subject: string) => logger.error({ action: "outbox_overflow", subject }, "the outbox is full");
-    const outbox = new Outbox({ bus, clock, logger, onOverflow }, nats.outboxBytes);
+    const outbox = new Outbox({ bus, clock, logger }, nats.outboxBytes);
+    const lossy = new LossyPublisher(bus, outbox);
     const events = new RelayEvents(outbox, randomUUID);
     const registry = new Registry();
     const [ended, closing] = [new AbortController(), new AbortController()];
-    const laneDeps = { clock, logger, bus, events, metrics, instance: this.#instance, reached: this.#reached() };
+    const sending = { bus, outbox, lossy, events, metrics };
+    const laneDeps = { clock, logger, ...sending, instance: this.#instance, reached: this.#reached() };
     const laneOptions = laneOptionsOf(this.#settings);
     const lanes = new Lanes(laneDeps, laneOptions, registry, { draining: signal, ended: ended.signal });
     const unserved = new UnservedLanes(laneDeps, laneOptions, (lane) => registry.byLane(lane) !== undefined);
@@ -117,9 +121,9 @@ export class Daemon implements Task {
       connections: registry.all().map((entry) => entry.facts()),
     });
     const controlHere = (lane: LaneName, text: string) => control.answerHere(lane, text, closing.signal);
-    const calls = { bus, registry, instance: this.#instance, status, control: controlHere };
+    const calls = { bus, clock, logger, registry, instance: this.#instance, status, control: controlHere };
     const permissions = this.#permissions(laneDeps);
-    const doorDeps = { clock, logger, metrics, events, lanes, bus, permissions, ended: signal };
+    const doorDeps = { clock, logger, ...sending, lanes, permissions, ended: signal };
     const door = new AgentDoor(doorDeps, this.#doorOptions());
     const roles = stdioRoles({ ...laneDeps, permissions, env: this.#deps.env }, this.#settings);
     const served = new ServedRoles(laneDeps, lanes, roles);

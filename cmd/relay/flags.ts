@@ -13,6 +13,15 @@ export const NATS_FLAGS = {
     ...{ type: "string", value: "URL", env: "OUROCODUS_NATS_URL" },
     help: "NATS, with JetStream (nats://127.0.0.1:4222)",
   },
+  "nats-creds": {
+    ...{ type: "string", value: "FILE", complete: "file" },
+    help: "a NATS user's JWT and seed, as nsc writes them",
+  },
+  "nats-nkey": { ...{ type: "string", value: "FILE", complete: "file" }, help: "the seed of a NATS user's nkey" },
+  "nats-tls-dir": {
+    ...{ type: "string", value: "DIR", complete: "file" },
+    help: "TLS to NATS: ca.crt, and tls.crt with tls.key if the server asks for a certificate",
+  },
   "stream-prefix": { type: "string", value: "NAME", help: "what the names of the streams begin with (RELAY)" },
 } as const satisfies CommandFlags;
 

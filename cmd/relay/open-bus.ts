@@ -3,6 +3,7 @@ import { DomainError } from "../../internal/base/errors.ts";
 import type { Output } from "../../internal/cli/output.ts";
 import { Bus } from "../../internal/relay/nats/bus.ts";
 import type { NatsFlags } from "./config.ts";
+import { natsAuth } from "./nats-auth.ts";
 import { openNats } from "./settings.ts";
 
 /** What a command for people gets. */
@@ -20,8 +21,9 @@ export async function withBus<T>(
   { clock, signal }: Printing,
   use: (bus: Bus) => Promise<T>,
 ): Promise<T> {
-  const { url, streamPrefix } = openNats(flags);
-  const bus = await Bus.open(clock, { url, name: "relay-cli", streamPrefix, firstMs: FIRST_MS }, signal);
+  const { url, streamPrefix, credentials } = openNats(flags);
+  const options = { url, name: "relay-cli", streamPrefix, firstMs: FIRST_MS, auth: natsAuth(url, credentials) };
+  const bus = await Bus.open(clock, options, signal);
   try {
     return await use(bus);
   } finally {

@@ -1,25 +1,40 @@
 import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { block, together } from "../../internal/config/block.ts";
-import { address, byteCount, duration, listOf, oneOf, text, wholeNumber } from "../../internal/config/values.ts";
+import {
+  address,
+  byteCount,
+  duration,
+  filePath,
+  listOf,
+  oneOf,
+  text,
+  wholeNumber,
+} from "../../internal/config/values.ts";
 import { isName } from "../../internal/relay/nats/subjects.ts";
 
 const MIB = 1024 * 1024;
 /** Under the server's own bound, with room for an envelope. */
 export const MOST_MESSAGE_BYTES = MIB - 64 * 1024;
 
+const isPlainSubject = (subject: string) => /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/.test(subject);
 const isVariablePattern = (pattern: string) => /^[A-Za-z_][A-Za-z0-9_]*\*?$/.test(pattern);
 
 const name = (what: string) => text(`${what} of letters, digits, _ and -`, isName);
 
-const nats = block({
-  url: text("the URL of a NATS server").optional(),
-  replicas: wholeNumber(1, 3)
-    .refine((count) => count !== 2, { error: "must be 1 or 3" })
-    .default(1),
-  stream_prefix: name("a name").optional(),
-  outbox_bytes: byteCount(64 * 1024, 1024 * MIB).default(64 * MIB),
-});
+const nats = (folder: string) =>
+  block({
+    url: text("the URL of a NATS server").optional(),
+    creds: filePath(folder).optional(),
+    nkey: filePath(folder).optional(),
+    tls_dir: filePath(folder).optional(),
+    inbox_prefix: text("a subject without wildcards", isPlainSubject).optional(),
+    replicas: wholeNumber(1, 3)
+      .refine((count) => count !== 2, { error: "must be 1 or 3" })
+      .default(1),
+    stream_prefix: name("a name").optional(),
+    outbox_bytes: byteCount(64 * 1024, 1024 * MIB).default(64 * MIB),
+  });
 
 const connections = block({
   max_message_bytes: byteCount(1024, MOST_MESSAGE_BYTES).optional(),
@@ -68,12 +83,12 @@ const role = together(values, ["link", "command"], ({ link, command = [] }, wron
 });
 
 /** What `relay.yaml` may say. */
-export const relayFile = () =>
+export const relayFile = (folder: string) =>
   block({
     listen: address().optional(),
     health_listen: address().optional(),
     relay_id: text("a name").optional(),
-    nats,
+    nats: nats(folder),
     connections,
     turns,
     roles: z.preprocess((value) => value ?? {}, z.record(name("a role"), role)),

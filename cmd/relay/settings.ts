@@ -1,10 +1,12 @@
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { LogLevel } from "../../internal/base/logger.ts";
 import { isLoopbackAddress } from "../../internal/base/loopback.ts";
 import { type ConfigFile, openConfigFile, readConfigText } from "../../internal/config/config-file.ts";
 import type { Findings } from "../../internal/config/findings.ts";
 import type { Address, NatsFlags, NatsSettings, ServeCommand } from "./config.ts";
+import { type NatsCredentials, natsAuth } from "./nats-auth.ts";
 import { type RelayValues, relayFile } from "./schema.ts";
 
 /** What `relay serve` goes by: flags over environment over the file over defaults. Times in ms. */
@@ -47,6 +49,9 @@ export function openSettings(command: ServeCommand): { readonly settings: Settin
     logLevel: command.logLevel ?? value.logging.level ?? "info",
     ...{ turns: value.turns, roles: value.roles, allowHosts: command.allowHosts, crashAt: command.crashAt },
   };
+  const { url, credentials } = settings.nats;
+  findings.tried(["nats"], () => natsAuth(url, credentials));
+  checkCredentials(findings, credentials);
   const { host } = settings.listen;
   if (!isLoopbackAddress(host) && host !== "localhost" && !command.insecurePlaintext) {
     throw new DomainError("invalid", `the address ${host} is no loopback address`, {
@@ -58,8 +63,6 @@ export function openSettings(command: ServeCommand): { readonly settings: Settin
 
 /** How a command for people reaches NATS. @throws as `openSettings` */
 export function openNats(flags: NatsFlags): NatsSettings {
-  if (flags.url !== undefined && flags.streamPrefix !== undefined)
-    return { url: flags.url, streamPrefix: flags.streamPrefix };
   return natsOf(flags, openFile(flags.configFile).value);
 }
 
@@ -67,7 +70,30 @@ function natsOf(flags: NatsFlags, { nats }: RelayValues): NatsSettings {
   return {
     url: flags.url ?? nats.url ?? "nats://127.0.0.1:4222",
     streamPrefix: flags.streamPrefix ?? nats.stream_prefix ?? "RELAY",
+    credentials: credentialsOf(flags.credentials, nats),
   };
+}
+
+/** A creds file of the flags stands for an nkey of the file, and the other way round. */
+function credentialsOf(flags: NatsFlags["credentials"], nats: RelayValues["nats"]): NatsCredentials {
+  const hasFlag = flags.creds !== undefined || flags.nkey !== undefined;
+  return {
+    creds: hasFlag ? flags.creds : nats.creds,
+    nkey: hasFlag ? flags.nkey : nats.nkey,
+    tlsDir: flags.tlsDir ?? nats.tls_dir,
+    inboxPrefix: nats.inbox_prefix,
+  };
+}
+
+/** What `check` says of files that are secrets. */
+function checkCredentials(findings: Findings, { creds, nkey, tlsDir }: NatsCredentials): void {
+  for (const [key, file] of [
+    ["creds", creds],
+    ["nkey", nkey],
+    ["tls_dir", tlsDir && join(tlsDir, "tls.key")],
+  ] as const) {
+    if (file !== undefined && existsSync(file)) findings.checkPrivate(["nats", key], file);
+  }
 }
 
 /** A file that is named must be there; `relay.yaml` need not. */

@@ -10,6 +10,7 @@ import { Progress } from "../../internal/relay/lanes/progress.ts";
 import type { OwnLink, ServedRole } from "../../internal/relay/lanes/served-roles.ts";
 import { AcpLink } from "../../internal/relay/links/acp-link.ts";
 import type { ChannelEnd } from "../../internal/relay/links/channel-end.ts";
+import { holdWhileFull } from "../../internal/relay/links/hold-while-full.ts";
 import { StdioChannel, type StdioChannelDeps } from "../../internal/relay/links/stdio-channel.ts";
 import { type ChildChannel, StdioLink } from "../../internal/relay/links/stdio-link.ts";
 import type { LaneName } from "../../internal/relay/nats/subjects.ts";
@@ -24,18 +25,19 @@ interface RoleHost {
   readonly channels: StdioChannelDeps;
   readonly command: AgentCommand;
   readonly turns: Settings["turns"];
+  readonly maxMessageBytes: number;
 }
 
 type Role = Settings["roles"][string];
 type Names = Parameters<ServedRole["open"]>[1];
 
 /** The roles with `link: stdio`: their agents run as children of this process. */
-export function stdioRoles(deps: StdioRolesDeps, { roles, turns }: Settings): readonly ServedRole[] {
+export function stdioRoles(deps: StdioRolesDeps, { roles, turns, maxMessageBytes }: Settings): readonly ServedRole[] {
   const { clock, env } = deps;
   const channels = { clock, guard: new OrphanGuard(), marked: new MarkedProcesses(clock) };
   return Object.entries(roles).flatMap(([role, { link, max_agents: most, ...values }]) => {
     if (link !== "stdio") return [];
-    const host = { channels, command: commandOf(values, env), turns };
+    const host = { channels, command: commandOf(values, env), turns, maxMessageBytes };
     return [{ role, dialect: "acp" as const, most, open: (lane, names) => openLink(deps, host, lane, names) }];
   });
 }
@@ -55,8 +57,10 @@ function openLink(deps: StdioRolesDeps, host: RoleHost, lane: LaneName, names: N
   const labels = { dialect: "acp", role: "agent" };
   const permit = (request: PermissionRequest, signal: AbortSignal) => permissions.ask(lane, request, signal);
   const linkOver = (channel: ChildChannel) => {
-    const progress = new Progress(deps.bus, lane, randomUUID());
-    const options = { ...names, ...lane, cwd: command.cwd, createTimeoutMs: turns.create_timeout };
+    const progress = new Progress(deps, lane, randomUUID());
+    const limits = { createTimeoutMs: turns.create_timeout, maxMessageBytes: host.maxMessageBytes };
+    const options = { ...names, ...lane, cwd: command.cwd, ...limits };
+    holdWhileFull(deps.outbox, channel);
     return new AcpLink({ clock, logger, metrics, progress, permit }, options, channel);
   };
   const onStarted = () => {

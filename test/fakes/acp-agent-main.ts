@@ -1,6 +1,7 @@
 // A small ACP agent over stdio, for tests: one JSON-RPC frame a line. It answers prompts with an update and a text.
 // Some prompts are words: "wait" is answered never, "ask" asks for a permission first, "exit" ends the process,
 // "env NAME" tells a variable, "pid" its process, "leave" starts a process in a session of its own and tells that.
+// "large" sends an update of 2 MiB first.
 // "recall" tells the prompts of its session so far. With ACP_AGENT_SESSIONS, a folder, it can load its sessions, with
 // ACP_AGENT_RESUMES resume them too; each load or resume is a line of the log.
 // ACP_AGENT_LOG: a file that gets a line for each prompt, as it comes. ACP_AGENT_ENDS: it ends at once with this code.
@@ -101,6 +102,7 @@ function answerTo(word: string, name: string): string | undefined {
   if (word === "pid") return String(process.pid);
   if (word === "leave") return leave();
   if (word === "recall") return said.slice(0, -1).join(", ");
+  if (word === "large") update({ sessionUpdate: "a_large_kind", data: "x".repeat(2 * 1024 * 1024) });
   process.stdout.write(
     `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"${session}",` +
       '"update":{"sessionUpdate":"a_new_kind","big":9007199254740993,"_meta":{"x":1}}}}\n',

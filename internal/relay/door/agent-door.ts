@@ -5,11 +5,13 @@ import { RateLimiter } from "../../auth/rate-limiter.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import { Slots } from "../../base/slots.ts";
 import type { PlainOptions, Upgrade } from "../../rpc/routes/route.ts";
+import type { LaneDeps } from "../lanes/lane-deps.ts";
 import type { Admitted, Lanes } from "../lanes/lanes.ts";
 import { LaneHeld } from "../lanes/registry.ts";
 import type { RelayEvents } from "../lanes/relay-events.ts";
 import type { ChannelEnd } from "../links/channel-end.ts";
 import type { FrameChannel } from "../links/frame-channel.ts";
+import { holdWhileFull } from "../links/hold-while-full.ts";
 import { type LinkDeps, type LinkOptions, makeLink } from "./make-link.ts";
 import { isRefused, type Refusal, readPlace, type UpgradePlace } from "./upgrade-place.ts";
 import { WebSocketChannel, type WebSocketLimits } from "./web-socket-channel.ts";
@@ -17,13 +19,12 @@ import { WebSocketChannel, type WebSocketLimits } from "./web-socket-channel.ts"
 export interface AgentDoorDeps extends LinkDeps {
   readonly events: RelayEvents;
   readonly lanes: Lanes;
+  readonly outbox: LaneDeps["outbox"];
   /** No one is admitted any more. */
   readonly ended: AbortSignal;
 }
 
-export interface AgentDoorOptions extends WebSocketLimits, LinkOptions {
-  readonly maxMessageBytes: number;
-}
+export interface AgentDoorOptions extends WebSocketLimits, LinkOptions {}
 
 /** Lanes that are claimed at the same time; the others wait for their turn. */
 const CLAIMS_AT_ONCE = 16;
@@ -113,6 +114,7 @@ export class AgentDoor {
     const { lane, agentId } = place;
     const { clock, logger, metrics, events } = this.#deps;
     const channel = new WebSocketChannel(this.#deps, socket);
+    holdWhileFull(this.#deps.outbox, channel);
     const names = { session_id: lane.sessionId, agent_id: agentId, role: lane.role };
     const began = clock.monotonicMs();
     metrics.connections.inc({ dialect: place.dialect, role: "agent" });

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import { defaultSampling, type SamplingSettings } from "../acp/sampling-request.ts";
+import type { LaneDeps } from "../lanes/lane-deps.ts";
 import type { Link } from "../lanes/link.ts";
 import type { PermissionRequest, Permissions } from "../lanes/permissions.ts";
 import { Progress } from "../lanes/progress.ts";
@@ -9,14 +10,13 @@ import type { RelayMetrics } from "../lanes/relay-metrics.ts";
 import { AcpLink } from "../links/acp-link.ts";
 import type { FrameChannel } from "../links/frame-channel.ts";
 import { SamplingLink } from "../links/sampling-link.ts";
-import type { Bus } from "../nats/bus.ts";
 import type { UpgradePlace } from "./upgrade-place.ts";
 
 export interface LinkDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: RelayMetrics;
-  readonly bus: Bus;
+  readonly lossy: LaneDeps["lossy"];
   readonly permissions: Permissions;
 }
 
@@ -27,22 +27,25 @@ export interface LinkOptions {
   /** Where an ACP agent of a role works. */
   readonly cwdOf: (role: string) => string;
   readonly createTimeoutMs: number;
+  /** Of a frame and of an answer. */
+  readonly maxMessageBytes: number;
 }
 
 /** The link of an agent that dialled in, by its dialect. */
 export function makeLink(
   deps: LinkDeps,
-  { relayId, settingsOf, cwdOf, createTimeoutMs }: LinkOptions,
+  { relayId, settingsOf, cwdOf, createTimeoutMs, maxMessageBytes }: LinkOptions,
   { lane, agentId, dialect }: UpgradePlace,
   connectionId: string,
   channel: FrameChannel,
 ): Link {
   const names = { sessionId: lane.sessionId, role: lane.role, agentId, connectionId };
   if (dialect === "acp") {
-    const { permissions, bus } = deps;
-    const progress = new Progress(bus, lane, randomUUID());
+    const { permissions } = deps;
+    const progress = new Progress(deps, lane, randomUUID());
     const permit = (request: PermissionRequest, signal: AbortSignal) => permissions.ask(lane, request, signal);
-    return new AcpLink({ ...deps, progress, permit }, { ...names, cwd: cwdOf(lane.role), createTimeoutMs }, channel);
+    const options = { ...names, cwd: cwdOf(lane.role), createTimeoutMs, maxMessageBytes };
+    return new AcpLink({ ...deps, progress, permit }, options, channel);
   }
   const firstFrame = () =>
     JSON.stringify({

@@ -1,6 +1,7 @@
 import type { WebSocket } from "ws";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
+import type { RelayMetrics } from "../lanes/relay-metrics.ts";
 import { ChannelEnd } from "../links/channel-end.ts";
 import type { FrameChannel } from "../links/frame-channel.ts";
 
@@ -9,27 +10,38 @@ export interface WebSocketLimits {
   readonly pongTimeoutMs: number;
 }
 
+export interface WebSocketChannelDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Pick<RelayMetrics, "slowReaders">;
+}
+
 const CLOSE = { noText: 1003, tooLarge: 1009, noPong: 4408, slow: 1013 } as const;
 /** What may wait to be written before the reader counts as slow. */
 const SLOW_BYTES = 4 * 1024 * 1024;
 /** Twice this long without having read: the seed's "retry once, then disconnect". */
 const WRITE_MS = 10_000;
+const LOOK_MS = 250;
 /** For the peer's answer to a close. */
 const CLOSING_MS = 2000;
 
-/** The frames of a WebSocket, with its heartbeat. */
+/** The frames of a WebSocket, with its heartbeat. A peer that does not read what it is sent is not read either. */
 export class WebSocketChannel implements FrameChannel {
   onFrame: (text: string) => void = () => {};
   readonly #socket: WebSocket;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #metrics: WebSocketChannelDeps["metrics"];
   readonly #ended = new AbortController();
   #end: ChannelEnd | undefined;
-  #isWatching = false;
+  /** Why the peer is not read. */
+  readonly #holds = new Set<"asked" | "slow">();
+  #wasHeld = false;
 
-  constructor({ clock, logger }: { readonly clock: Clock; readonly logger: Logger }, socket: WebSocket) {
+  constructor({ clock, logger, metrics }: WebSocketChannelDeps, socket: WebSocket) {
     this.#clock = clock;
     this.#logger = logger;
+    this.#metrics = metrics;
     this.#socket = socket;
     socket.on("message", (data, isBinary) => {
       if (isBinary) return this.#cut(CLOSE.noText, "binary");
@@ -53,7 +65,23 @@ export class WebSocketChannel implements FrameChannel {
   send(text: string): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     this.#socket.send(text);
-    if (this.#socket.bufferedAmount > SLOW_BYTES && !this.#isWatching) void this.#watchSlow();
+    if (this.#socket.bufferedAmount > SLOW_BYTES && !this.#holds.has("slow")) void this.#watchSlow();
+  }
+
+  get isHeld(): boolean {
+    return this.#holds.size > 0;
+  }
+
+  hold(isHeld: boolean): void {
+    this.#hold("asked", isHeld);
+  }
+
+  #hold(why: "asked" | "slow", stands: boolean): void {
+    if (stands && this.#end === undefined) this.#holds.add(why);
+    else this.#holds.delete(why);
+    if (this.isHeld) this.#socket.pause();
+    else this.#socket.resume();
+    this.#wasHeld ||= this.isHeld;
   }
 
   close(code: number, reason: string): void {
@@ -66,6 +94,8 @@ export class WebSocketChannel implements FrameChannel {
     try {
       for (;;) {
         await this.#clock.sleep(pingIntervalMs, signal);
+        if (this.isHeld) continue; // its pong would not be read
+        this.#wasHeld = false;
         const pong = new Promise<true>((resolve) => this.#socket.once("pong", () => resolve(true)));
         this.#socket.ping();
         const silence = new AbortController();
@@ -73,7 +103,7 @@ export class WebSocketChannel implements FrameChannel {
         late.catch(() => {});
         const isAlive = await Promise.race([pong, late]);
         silence.abort();
-        if (isAlive) continue;
+        if (isAlive || this.#wasHeld) continue;
         this.#end ??= new ChannelEnd(CLOSE.noPong, "no pong");
         this.#socket.terminate();
         return;
@@ -85,6 +115,8 @@ export class WebSocketChannel implements FrameChannel {
 
   #cut(code: number, reason: string): void {
     if (this.#end === undefined) this.#end = new ChannelEnd(code, reason);
+    this.#holds.clear();
+    this.#socket.resume(); // for the peer's answer
     this.#socket.close(code, reason);
     const left = this.#clock.sleep(CLOSING_MS, this.#ended.signal);
     left.then(
@@ -94,24 +126,27 @@ export class WebSocketChannel implements FrameChannel {
   }
 
   async #watchSlow(): Promise<void> {
-    this.#isWatching = true;
+    this.#hold("slow", true);
     try {
-      for (let round = 1; this.#socket.bufferedAmount > SLOW_BYTES; round++) {
-        await this.#clock.sleep(WRITE_MS, this.#ended.signal);
-        if (this.#socket.bufferedAmount <= SLOW_BYTES) return;
-        this.#logger.warn(
-          { action: "slow_reader", round, bytes: this.#socket.bufferedAmount },
-          "an agent does not read",
-        );
-        if (round < 2) continue;
-        this.#end ??= new ChannelEnd(CLOSE.slow, "does not read");
-        this.#socket.terminate();
-        return;
+      for (let waitedMs = 0; this.#socket.bufferedAmount > SLOW_BYTES; waitedMs += LOOK_MS) {
+        if (waitedMs === WRITE_MS) this.#tellSlow();
+        if (waitedMs >= 2 * WRITE_MS) {
+          this.#end ??= new ChannelEnd(CLOSE.slow, "does not read");
+          this.#socket.terminate();
+          return;
+        }
+        await this.#clock.sleep(LOOK_MS, this.#ended.signal);
       }
     } catch {
       // It has ended.
     } finally {
-      this.#isWatching = false;
+      this.#hold("slow", false);
     }
+  }
+
+  #tellSlow(): void {
+    const { bufferedAmount: bytes } = this.#socket;
+    this.#metrics.slowReaders.inc();
+    this.#logger.warn({ action: "slow_reader", bytes }, "an agent does not read; it has as long again");
   }
 }

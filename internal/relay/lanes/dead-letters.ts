@@ -6,6 +6,10 @@ import type { LaneDeps } from "./lane-deps.ts";
 /** Work that is to leave its lane. */
 type Rejected = Pick<WorkItem, "seq" | "data" | "headers" | "term">;
 
+const OURS: ReadonlySet<string> = new Set(["Relay-Reason", "Relay-Truncated"]);
+/** For the headers of a dead letter, and what the server adds. */
+const HEADER_BYTES = 4096;
+
 /** Why a piece of work will never be done. */
 export interface Rejection {
   readonly reason: string;
@@ -29,12 +33,7 @@ export async function rejectWork(
   logger.warn({ action: "work_rejected", ...fields, ...(id !== undefined && { id }) }, "work was rejected");
   metrics.deadLetters.inc({ reason });
   metrics.translationErrors.inc({ dialect: "work", reason });
-  const headers = headersOf({ "Relay-Reason": reason });
-  for (const [name, values] of item.headers ?? []) {
-    if (!name.startsWith("Nats-") && name !== "Relay-Reason") for (const value of values) headers.append(name, value);
-  }
-  const dead = { subject: subjects.dead(lane), body: item.data, msgId: `dead/${item.seq}`, headers };
-  await publishStored(deps, dead, signal);
+  await publishStored(deps, letterOf(deps, lane, item, reason), signal);
   if (id !== undefined && reason !== "id_reused") {
     const payload = { error: `the work was rejected: ${reason}`, reason };
     const body = JSON.stringify({ id, session_id: lane.sessionId, type: "result.failure", payload });
@@ -43,6 +42,21 @@ export async function rejectWork(
   }
   await settle(deps, item, signal);
   events.publish(lane.sessionId, "work.rejected", { role: lane.role, reason, ...(id !== undefined && { id }) });
+}
+
+/** The message as it was. One that fills all that the server takes leaves its headers, and then its end, behind. */
+function letterOf({ bus }: LaneDeps, lane: LaneName, { seq, data, headers: own }: Rejected, reason: string) {
+  const place = { subject: subjects.dead(lane), msgId: `dead/${seq}` };
+  const headers = headersOf({ "Relay-Reason": reason });
+  const room = bus.maxPayload - HEADER_BYTES - data.length;
+  const kept = [...(own ?? [])].filter(([name]) => !name.startsWith("Nats-") && !OURS.has(name));
+  const bytes = kept.flatMap(([name, values]) => values.map((value) => name.length + Buffer.byteLength(value) + 4));
+  if (bytes.reduce((sum, each) => sum + each, 0) <= room) {
+    for (const [name, values] of kept) for (const value of values) headers.append(name, value);
+  }
+  if (room >= 0) return { ...place, body: data, headers };
+  headers.set("Relay-Truncated", String(data.length));
+  return { ...place, body: data.subarray(0, data.length + room), headers };
 }
 
 /** Until the server has taken it out, or delivers it again, which finds the dead letter there. */

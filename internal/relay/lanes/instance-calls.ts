@@ -1,8 +1,8 @@
-import { NoRespondersError, RequestError } from "@nats-io/transport-node";
-import { aborted } from "../../base/abort.ts";
+import { type Msg, NoRespondersError, RequestError } from "@nats-io/transport-node";
+import { runTasks } from "../../base/task-group.ts";
 import { isObject, type Json, readJson, writeJson } from "../acp/json-text.ts";
 import type { Bus } from "../nats/bus.ts";
-import { notPermitted } from "../nats/not-permitted.ts";
+import { type KeepSubscribedDeps, keepSubscribed } from "../nats/keep-subscribed.ts";
 import { isName, type LaneName, subjects } from "../nats/subjects.ts";
 import type { Registry } from "./registry.ts";
 
@@ -51,8 +51,7 @@ function isNoResponders(err: unknown): boolean {
   return err instanceof NoRespondersError || (err instanceof RequestError && err.isNoResponders());
 }
 
-export interface InstanceCallsDeps {
-  readonly bus: Bus;
+export interface InstanceCallsDeps extends KeepSubscribedDeps {
   readonly registry: Registry;
   readonly instance: string;
   /** What `relay status` shows of this relay. */
@@ -66,29 +65,18 @@ export interface InstanceCallsDeps {
  * @throws DomainError `denied` when NATS refuses a subscription
  */
 export async function answerInstanceCalls(deps: InstanceCallsDeps, signal: AbortSignal): Promise<void> {
-  const { bus, instance, status } = deps;
-  const refused = Promise.withResolvers<never>();
-  const own = bus.nc.subscribe(subjects.instance(instance), {
-    callback: (err, msg) => {
-      if (err) return refused.reject(notPermitted(err) ?? err);
-      answerTo(deps, msg.string()).then(
-        (answer) => msg.respond(answer),
-        () => msg.respond(NOT_HELD),
-      );
-    },
-  });
-  const all = bus.nc.subscribe(subjects.status, {
-    callback: (err, msg) => {
-      if (err) return refused.reject(notPermitted(err) ?? err);
-      msg.respond(writeJson(status()));
-    },
-  });
-  try {
-    await Promise.race([aborted(signal), refused.promise]);
-  } finally {
-    own.unsubscribe();
-    all.unsubscribe();
-  }
+  const { instance, status } = deps;
+  const onCall = (message: Msg) => {
+    answerTo(deps, message.string()).then(
+      (answer) => message.respond(answer),
+      () => message.respond(NOT_HELD),
+    );
+  };
+  const onStatus = (message: Msg) => void message.respond(writeJson(status()));
+  await runTasks(signal, [
+    { run: (stop) => keepSubscribed(deps, { subject: subjects.instance(instance), onMessage: onCall }, stop) },
+    { run: (stop) => keepSubscribed(deps, { subject: subjects.status, onMessage: onStatus }, stop) },
+  ]);
 }
 
 const NOT_HELD = writeJson({ answer: "not-held" });

@@ -1,4 +1,4 @@
-import { aborted } from "../../base/abort.ts";
+import type { Msg } from "@nats-io/transport-node";
 import { errorText } from "../../base/errors.ts";
 import type { Slots } from "../../base/slots.ts";
 import {
@@ -9,8 +9,8 @@ import {
   isControlRefusal,
   readControl,
 } from "../acp/control-message.ts";
+import { keepSubscribed } from "../nats/keep-subscribed.ts";
 import { Fenced, LaneLog } from "../nats/lane-log.ts";
-import { notPermitted } from "../nats/not-permitted.ts";
 import { countQueued } from "../nats/queued-work.ts";
 import { type LaneName, laneOfSubject, subjects } from "../nats/subjects.ts";
 import type { HeldLane } from "./held-lane.ts";
@@ -47,26 +47,17 @@ export class LaneControl {
 
   /** Answers what anyone asks until the signal. @throws DomainError `denied` when NATS refuses the subscription */
   async run(signal: AbortSignal): Promise<void> {
-    const { bus, slots } = this.#deps;
-    const refused = Promise.withResolvers<never>();
-    const subscription = bus.nc.subscribe(subjects.allControl, {
-      queue: QUEUE,
-      callback: (err, msg) => {
-        if (err) return refused.reject(notPermitted(err) ?? err);
-        const { subject, data } = msg;
-        slots
-          .run(() => this.#answer(subject, data, signal), signal)
-          .then(
-            (reply) => msg.respond(reply),
-            () => {}, // it is shutting down
-          );
-      },
-    });
-    try {
-      await Promise.race([aborted(signal), refused.promise]);
-    } finally {
-      subscription.unsubscribe();
-    }
+    const { slots } = this.#deps;
+    const onMessage = (message: Msg) => {
+      const { subject, data } = message;
+      slots
+        .run(() => this.#answer(subject, data, signal), signal)
+        .then(
+          (reply) => message.respond(reply),
+          () => {}, // it is shutting down
+        );
+    };
+    await keepSubscribed(this.#deps, { subject: subjects.allControl, queue: QUEUE, onMessage }, signal);
   }
 
   /** Answers for a lane that this relay holds; undefined: it does not. */

@@ -1,6 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Bus } from "../nats/bus.ts";
+import type { LossyPublisher } from "../nats/lossy-publisher.ts";
+import type { Outbox } from "../nats/outbox.ts";
 import type { RelayEvents } from "./relay-events.ts";
 import type { RelayMetrics } from "./relay-metrics.ts";
 import type { TurnLimits } from "./turn-policy.ts";
@@ -12,6 +14,8 @@ export interface LaneDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly bus: Bus;
+  readonly outbox: Pick<Outbox, "hold" | "isFull" | "changes">;
+  readonly lossy: Pick<LossyPublisher, "publish">;
   readonly events: RelayEvents;
   readonly metrics: RelayMetrics;
   /** Of this process. */

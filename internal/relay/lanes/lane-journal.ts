@@ -3,7 +3,7 @@ import { errorText } from "../../base/errors.ts";
 import { MAX_CONVERSATION_BYTES } from "../acp/conversation.ts";
 import type { Dialect } from "../acp/dialect.ts";
 import { writeJson } from "../acp/json-text.ts";
-import type { ResultPart } from "../acp/result-parts.ts";
+import { failure, type ResultPart } from "../acp/result-parts.ts";
 import { continuesConversation } from "../acp/user-message.ts";
 import type { WorkMessage } from "../acp/work-message.ts";
 import type { WorkItem } from "../nats/work-item.ts";
@@ -17,6 +17,8 @@ import type { Link, LinkAnswer } from "./link.ts";
 /** Records between two snapshots. */
 const SNAPSHOT_EVERY = 128;
 const RELEASE_MS = 5000;
+/** Of a record or result, beside the parts of the answer: ids, names and headers. */
+const ENVELOPE_BYTES = 8 * 1024;
 
 /** The one who answers, as results name it. */
 export interface Answerer {
@@ -82,21 +84,39 @@ export class LaneJournal {
 
   /** Records the answer, publishes it, and records that; the work itself is still to be acknowledged. */
   async settle({ work, answer, attempt, traceparent }: Ending, signal: AbortSignal): Promise<void> {
-    const { metrics, reached } = this.#deps;
-    const { parts, exchange } = answer;
-    const kept = exchange && Buffer.byteLength(writeJson(exchange)) <= MAX_CONVERSATION_BYTES ? exchange : undefined;
-    const answered: Answered = {
-      ...{ t: "answered", id: work.id, hash: work.hash, parts, attempt },
-      ...{ agent_id: this.#answerer.agentId, dialect: this.#answerer.dialect, results_after: this.#publisher.last },
-      ...(kept && { exchange: kept }),
-      fresh: !continuesConversation(work),
-    };
-    await this.append(() => answered, signal);
-    reached("answered");
-    await this.finish({ looksFirst: false, traceparent }, signal);
-    metrics.turns.inc({ link: this.#answerer.kind ?? "none", outcome: outcomeOf(parts) });
-    if (exchange !== undefined && kept === undefined) this.#truncated(1);
+    const { metrics, reached, outbox } = this.#deps;
+    const { record, bytes } = this.#recordOf(work, answer, attempt);
+    const release = outbox.hold(bytes);
+    try {
+      await this.append(() => record, signal);
+      reached("answered");
+      await this.finish({ looksFirst: false, traceparent }, signal);
+    } finally {
+      release();
+    }
+    metrics.turns.inc({ link: this.#answerer.kind ?? "none", outcome: outcomeOf(record.parts) });
+    if (answer.exchange !== undefined && record.exchange === undefined) this.#truncated(1);
     await this.#snapshot(signal);
+  }
+
+  /** Within what the server takes: first the conversation goes without the exchange, then the answer is a failure. */
+  #recordOf(
+    work: WorkMessage,
+    { parts, exchange }: LinkAnswer,
+    attempt: number,
+  ): { readonly record: Answered; readonly bytes: number } {
+    const { agentId: agent_id, dialect } = this.#answerer;
+    const names = { t: "answered", id: work.id, hash: work.hash, attempt, agent_id, dialect } as const;
+    const common = { ...names, results_after: this.#publisher.last, fresh: !continuesConversation(work) };
+    const room = this.#deps.bus.maxPayload - ENVELOPE_BYTES;
+    const bytes = Buffer.byteLength(writeJson(parts));
+    const kept = exchange === undefined ? 0 : Buffer.byteLength(writeJson(exchange));
+    if (bytes > room) {
+      const tooLarge = [failure("too_large", "the agent's answer is too large")];
+      return { record: { ...common, parts: tooLarge }, bytes: ENVELOPE_BYTES };
+    }
+    const isKept = exchange !== undefined && kept <= MAX_CONVERSATION_BYTES && bytes + kept <= room;
+    return { record: { ...common, parts, ...(isKept && { exchange }) }, bytes: bytes + ENVELOPE_BYTES };
   }
 
   /** Publishes the answer that the log holds, if there is one, and records that it is done. */
@@ -144,7 +164,8 @@ export class LaneJournal {
   }
 
   async #snapshot(signal: AbortSignal): Promise<void> {
-    await this.append((state) => (state.records >= SNAPSHOT_EVERY ? snapshotOf(state) : undefined), signal);
+    const room = this.#deps.bus.maxPayload - ENVELOPE_BYTES;
+    await this.append((state) => (state.records >= SNAPSHOT_EVERY ? snapshotOf(state, room) : undefined), signal);
   }
 
   #logSent({ id, parts, attempt }: Answered): void {

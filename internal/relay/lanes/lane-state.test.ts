@@ -3,6 +3,9 @@ import type { Answered, LaneRecord } from "./lane-records.ts";
 import { parseRecord } from "./lane-records.ts";
 import { emptyLane, foldLane, MAX_DONE, snapshotOf } from "./lane-state.ts";
 
+/** More than any snapshot here. */
+const ROOM = 1_000_000;
+
 const claimed = (generation: number): LaneRecord => ({
   ...{ t: "claimed", generation, instance: "i", connection: `c${generation}`, agent_id: "a", dialect: "seed" },
 });
@@ -30,9 +33,9 @@ describe("a lane", () => {
   it("remembers what was cancelled until it is done, and an open turn across a snapshot", () => {
     const open = foldLane([claimed(1), prompted("1"), { t: "cancelled", id: "2", by: "ann" }]);
     expect([...open.cancelled]).toEqual([["2", "ann"]]);
-    const after = foldLane([snapshotOf(open)]);
+    const after = foldLane([snapshotOf(open, ROOM)]);
     expect(after).toEqual({ ...open, records: 0 });
-    expect(foldLane([snapshotOf(open), done("2")]).cancelled.size).toBe(0);
+    expect(foldLane([snapshotOf(open, ROOM), done("2")]).cancelled.size).toBe(0);
   });
 
   it("keeps what an interrupted turn had come to", () => {
@@ -55,7 +58,7 @@ describe("a lane", () => {
   it("remembers the agent's session across turns without one, and across a snapshot", () => {
     const state = foldLane([{ ...prompted("1"), agent_session: "s1" } as LaneRecord, done("1"), prompted("2")]);
     expect(state.agentSession).toBe("s1");
-    expect(foldLane([snapshotOf(state)]).agentSession).toBe("s1");
+    expect(foldLane([snapshotOf(state, ROOM)]).agentSession).toBe("s1");
   });
 
   it("remembers the latest ids only", () => {
@@ -69,10 +72,20 @@ describe("a lane", () => {
   it("is the same after a snapshot, which stands for all before it", () => {
     const turn = [claimed(3), prompted("1"), answered("1", true), done("1")];
     const before = foldLane(turn);
-    const read = parseRecord(JSON.stringify(snapshotOf(before)));
+    const read = parseRecord(JSON.stringify(snapshotOf(before, ROOM)));
     expect(read).toBeDefined();
     expect(foldLane([...turn, read as LaneRecord])).toEqual({ ...before, records: 0 });
   });
+});
+
+it("a snapshot that would be too long leaves the older ids out, and at last the conversation", () => {
+  const state = foldLane([claimed(3), answered("1", true), ...Array.from({ length: 64 }, (_, i) => done(String(i)))]);
+  const length = (maxBytes: number) => JSON.stringify(snapshotOf(state, maxBytes)).length;
+  const [whole, none] = [length(ROOM), length(0)];
+  expect(none).toBeLessThan(whole / 4);
+  for (const maxBytes of [whole, whole - 1, whole / 2]) expect(length(maxBytes)).toBeLessThanOrEqual(maxBytes);
+  const kept = foldLane([snapshotOf(state, whole / 2)]).done;
+  expect([kept.has("63"), kept.has("0")]).toEqual([true, false]);
 });
 
 it("passes over records of a later version", () => {

@@ -71,10 +71,22 @@ export function foldLane(records: Iterable<LaneRecord>): LaneState {
   return state;
 }
 
-/** A record that stands for all before it; to be written while no answer is being published. */
-export function snapshotOf(state: LaneState): LaneRecord {
-  const { generation, holder, prompted, done, cancelled, exchanges, agentSession } = state;
-  const known = { prompted: prompted ?? null, done: [...done], cancelled: [...cancelled] };
+/**
+ * A record that stands for all before it; to be written while no answer is being published. Where it would be longer
+ * than `maxBytes`, the older ids are left out, at last the conversation.
+ */
+export function snapshotOf(state: LaneState, maxBytes: number): LaneRecord {
+  for (let ids = MAX_DONE; ; ids = Math.floor(ids / 2)) {
+    const record = snapshotWith(state, ids);
+    if (Buffer.byteLength(JSON.stringify(record)) <= maxBytes) return record;
+    if (ids === 0) return { ...record, exchanges: [] };
+  }
+}
+
+function snapshotWith(state: LaneState, ids: number): Extract<LaneRecord, { readonly t: "snapshot" }> {
+  const { generation, holder, prompted, exchanges, agentSession } = state;
+  const latest = (known: ReadonlyMap<string, string>) => [...known].slice(Math.max(0, known.size - ids));
+  const known = { prompted: prompted ?? null, done: latest(state.done), cancelled: latest(state.cancelled) };
   return {
     t: "snapshot",
     generation,

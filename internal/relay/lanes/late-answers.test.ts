@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Bus } from "../nats/bus.ts";
+import type { KeepSubscribedDeps } from "../nats/keep-subscribed.ts";
 import { LateAnswers } from "./late-answers.ts";
 
 const answer = (id: string, approval = "a1", type = "approval.granted") =>
@@ -7,7 +7,7 @@ const answer = (id: string, approval = "a1", type = "approval.granted") =>
 
 function watch() {
   const stale: (string | undefined)[] = [];
-  const answers = new LateAnswers({} as Bus, ({ id }) => void stale.push(id));
+  const answers = new LateAnswers({} as KeepSubscribedDeps, ({ id }) => void stale.push(id));
   answers.opened("s1", "a1");
   return { answers, stale };
 }

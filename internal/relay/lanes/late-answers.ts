@@ -1,7 +1,7 @@
-import { aborted } from "../../base/abort.ts";
+import type { Msg } from "@nats-io/transport-node";
 import type { Task } from "../../base/task-group.ts";
 import { isObject, member, readJson } from "../acp/json-text.ts";
-import type { Bus } from "../nats/bus.ts";
+import { type KeepSubscribedDeps, keepSubscribed } from "../nats/keep-subscribed.ts";
 import { subjects } from "../nats/subjects.ts";
 
 interface Approval {
@@ -26,23 +26,19 @@ const MOST_ANSWERS = 100;
 
 /** Finds the answers to this relay's approvals that came when all was decided. It remembers the latest 1,024. */
 export class LateAnswers implements Task {
-  readonly #bus: Bus;
+  readonly #deps: KeepSubscribedDeps;
   readonly #onStale: (answer: StaleAnswer) => void;
   readonly #approvals = new Map<string, Approval>();
 
-  constructor(bus: Bus, onStale: (answer: StaleAnswer) => void) {
-    this.#bus = bus;
+  constructor(deps: KeepSubscribedDeps, onStale: (answer: StaleAnswer) => void) {
+    this.#deps = deps;
     this.#onStale = onStale;
   }
 
+  /** @throws DomainError `denied` when NATS refuses the subscription */
   async run(signal: AbortSignal): Promise<void> {
-    const subscription = this.#bus.nc.subscribe(subjects.approvals("*"), {
-      callback: (err, message) => {
-        if (err === null) this.came(message.subject.split(".")[1] ?? "", message.string());
-      },
-    });
-    await aborted(signal);
-    subscription.unsubscribe();
+    const onMessage = (message: Msg) => this.came(message.subject.split(".")[1] ?? "", message.string());
+    await keepSubscribed(this.#deps, { subject: subjects.approvals("*"), onMessage }, signal);
   }
 
   opened(sessionId: string, approvalId: string): void {

@@ -28,7 +28,7 @@ export class Permissions {
 
   constructor(deps: LaneDeps, policy: PermissionPolicy, newId: () => string) {
     this.#deps = deps;
-    this.#answers = new LateAnswers(deps.bus, ({ sessionId, approvalId, id }) => {
+    this.#answers = new LateAnswers(deps, ({ sessionId, approvalId, id }) => {
       deps.events.publish(sessionId, "approval.stale", { approval_id: approvalId, ...(id !== undefined && { id }) });
     });
     this.#policy = policy;

@@ -1,19 +1,26 @@
 import { type JsonObject, member, writeJson } from "../acp/json-text.ts";
-import type { Bus } from "../nats/bus.ts";
+import type { LossyPublisher } from "../nats/lossy-publisher.ts";
 import { type LaneName, subjects } from "../nats/subjects.ts";
+import type { RelayMetrics } from "./relay-metrics.ts";
+
+interface ProgressDeps {
+  readonly lossy: Pick<LossyPublisher, "publish">;
+  readonly metrics: Pick<RelayMetrics, "progressGaps">;
+}
 
 /**
  * Sends an agent's updates on `sessions.{sid}.progress.{role}` as they are, at most once; `seq` shows what is missing.
  */
 export class Progress {
-  readonly #bus: Bus;
+  readonly #deps: ProgressDeps;
   readonly #lane: LaneName;
   /** Of the connection: a new one counts from 1 again. */
   readonly #epoch: string;
   #seq = 0;
+  #isGap = false;
 
-  constructor(bus: Bus, lane: LaneName, epoch: string) {
-    this.#bus = bus;
+  constructor(deps: ProgressDeps, lane: LaneName, epoch: string) {
+    this.#deps = deps;
     this.#lane = lane;
     this.#epoch = epoch;
   }
@@ -28,6 +35,8 @@ export class Progress {
       epoch: this.#epoch,
       seq: ++this.#seq,
     });
-    if (this.#bus.isConnected) this.#bus.nc.publish(subjects.progress(this.#lane), body);
+    const isSent = this.#deps.lossy.publish(subjects.progress(this.#lane), body);
+    if (!isSent && !this.#isGap) this.#deps.metrics.progressGaps.inc();
+    this.#isGap = !isSent;
   }
 }

@@ -16,19 +16,44 @@ export type RelayEventType =
   | "approval.stale"
   | "outbox.overflow";
 
-/** Publishes a session's events, each stored once, behind the outbox. */
-export class RelayEvents {
-  readonly #outbox: Outbox;
-  readonly #newId: () => string;
+/** Sessions whose lost events are counted; more are lost only while NATS is away for long. */
+const MOST_SESSIONS = 4096;
 
-  constructor(outbox: Outbox, newId: () => string) {
+/**
+ * Publishes a session's events, each stored once, behind the outbox. What finds no room there is lost; the event
+ * `outbox.overflow {messages}` stands in its place.
+ */
+export class RelayEvents {
+  readonly #outbox: Pick<Outbox, "offer" | "isFull" | "changes">;
+  readonly #newId: () => string;
+  readonly #lost = new Map<string, number>();
+
+  constructor(outbox: Pick<Outbox, "offer" | "isFull" | "changes">, newId: () => string) {
     this.#outbox = outbox;
     this.#newId = newId;
+    outbox.changes.listen(() => this.#nameLost());
   }
 
   publish(sessionId: string, type: RelayEventType, payload: Readonly<Record<string, unknown>>): void {
+    if (this.#lost.has(sessionId)) this.#nameLostOf(sessionId);
+    const lost = this.#lost.get(sessionId);
+    if (lost === undefined && this.#offer(sessionId, type, payload)) return;
+    if (lost !== undefined || this.#lost.size < MOST_SESSIONS) this.#lost.set(sessionId, (lost ?? 0) + 1);
+  }
+
+  #nameLost(): void {
+    if (this.#outbox.isFull) return;
+    for (const sessionId of this.#lost.keys()) this.#nameLostOf(sessionId);
+  }
+
+  #nameLostOf(sessionId: string): void {
+    const messages = this.#lost.get(sessionId);
+    if (this.#offer(sessionId, "outbox.overflow", { messages })) this.#lost.delete(sessionId);
+  }
+
+  #offer(sessionId: string, type: RelayEventType, payload: Readonly<Record<string, unknown>>): boolean {
     const id = this.#newId();
     const body = writeJson({ id, session_id: sessionId, type, payload });
-    this.#outbox.offer({ subject: subjects.events(sessionId), body, msgId: id });
+    return this.#outbox.offer({ subject: subjects.events(sessionId), body, msgId: id });
   }
 }

@@ -31,6 +31,8 @@ export class RelayMetrics {
   readonly uncertain: Counter;
   readonly deadLetters: Counter<"reason">;
   readonly permissions: Counter<"outcome">;
+  readonly progressGaps: Counter;
+  readonly slowReaders: Counter;
   readonly natsReconnects: Counter;
   readonly #registers: Registry[];
 
@@ -65,6 +67,8 @@ export class RelayMetrics {
     this.uncertain = counter("uncertain", "Turns that ended without it being known what the agent did.");
     this.deadLetters = counter("dead_letters", "Dead letters, by reason.", ["reason"]);
     this.permissions = counter("permissions", "Permissions that agents asked for, by what was decided.", ["outcome"]);
+    this.progressGaps = counter("progress_gaps", "Places where updates of an agent are missing from its progress.");
+    this.slowReaders = counter("slow_readers", "Agents that did not read what was sent to them.");
     this.natsReconnects = counter("nats_reconnects", "Connections to NATS after the first.");
   }
 
@@ -79,7 +83,11 @@ export class RelayMetrics {
     gauge("turns_open", "Turns that agents are working on.", sizes.turnsOpen);
     gauge("lanes_held", "Lanes that this relay holds.", sizes.lanesHeld);
     gauge("outbox_messages", "Messages that wait for NATS.", sizes.outboxMessages);
-    gauge("outbox_bytes", "Bytes that wait for NATS.", sizes.outboxBytes);
+    gauge(
+      "outbox_bytes",
+      "Bytes that wait for NATS, with answers that are being recorded and published.",
+      sizes.outboxBytes,
+    );
     gauge("nats_connected", "1 while NATS is connected.", () => (sizes.natsConnected() ? 1 : 0));
   }
 }

@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
+import type { Msg } from "@nats-io/transport-node";
 import { errorText } from "../../base/errors.ts";
-import type { Task } from "../../base/task-group.ts";
+import { runTasks, type Task } from "../../base/task-group.ts";
 import type { Dialect } from "../acp/dialect.ts";
+import { keepSubscribed } from "../nats/keep-subscribed.ts";
 import { type LaneName, laneKey, laneOfSubject, subjects } from "../nats/subjects.ts";
 import type { LaneDeps } from "./lane-deps.ts";
 import type { Lanes } from "./lanes.ts";
@@ -59,23 +61,28 @@ export class ServedRoles implements Task {
     this.#roles = roles;
   }
 
-  /** Until the signal: what is served then goes on, see `idle`. */
+  /**
+   * Until the signal: what is served then goes on, see `idle`.
+   * @throws DomainError `denied` when NATS refuses a subscription
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { bus } = this.#deps;
-    const subscriptions = this.#roles.map((role) =>
-      bus.nc.subscribe(subjects.work({ sessionId: "*", role: role.role }), {
-        queue: `relay-${bus.streams.work}`,
-        callback: (err, { subject }) => {
-          if (err === null) this.#offer(role, laneOfSubject(subject), signal);
-        },
-      }),
-    );
+    const subscriptions = this.#roles.map((role) => ({
+      subject: subjects.work({ sessionId: "*", role: role.role }),
+      queue: `relay-${bus.streams.work}`,
+      onMessage: ({ subject }: Msg) => this.#offer(role, laneOfSubject(subject), signal),
+    }));
     const unlisten = bus.changes.listen(() => this.#sweepNow.abort());
+    const sweeps = async (stop: AbortSignal) => {
+      while (!stop.aborted) await this.#sweep(stop);
+    };
     try {
-      while (!signal.aborted) await this.#sweep(signal);
+      const keeping = subscriptions.map((each) => ({
+        run: (stop: AbortSignal) => keepSubscribed(this.#deps, each, stop),
+      }));
+      await runTasks(signal, [{ run: sweeps }, ...keeping]);
     } finally {
       unlisten();
-      for (const subscription of subscriptions) subscription.unsubscribe();
     }
   }
 

@@ -37,6 +37,8 @@ export interface AcpOptions {
   /** For `session/new`; an absolute path. */
   readonly cwd: string;
   readonly createTimeoutMs: number;
+  /** Of an answer's text. */
+  readonly maxMessageBytes: number;
 }
 
 interface Turn {
@@ -45,9 +47,14 @@ interface Turn {
   readonly signal: AbortSignal;
   readonly asksNoMore: AbortController;
   text: string;
+  bytes: number;
+  /** Permissions that are being asked for. */
+  asking: number;
 }
 
 const TOO_MANY_INVALID = 4400;
+/** An agent that asks for more at one time is refused the rest. */
+const MOST_PERMISSIONS = 32;
 
 /** An ACP agent: the relay is its client, offers it nothing but permissions, and hands its updates on unread. */
 export class AcpLink implements Link {
@@ -89,7 +96,7 @@ export class AcpLink implements Link {
   }
 
   get lastFrameMs(): number {
-    return this.#lastFrameMs;
+    return this.#channel.isHeld ? this.#deps.clock.monotonicMs() : this.#lastFrameMs;
   }
 
   get gone(): AbortSignal {
@@ -122,14 +129,17 @@ export class AcpLink implements Link {
   async ask({ work, traceparent }: Prompt, signal: AbortSignal): Promise<LinkAnswer> {
     this.#gone.signal.throwIfAborted();
     const asksNoMore = new AbortController();
-    const turn: Turn = { workId: work.id, signal: AbortSignal.any([signal, asksNoMore.signal]), asksNoMore, text: "" };
+    const until = AbortSignal.any([signal, this.#gone.signal]);
+    const asks = AbortSignal.any([signal, asksNoMore.signal]);
+    const turn: Turn = { workId: work.id, signal: asks, asksNoMore, text: "", bytes: 0, asking: 0 };
     this.#turn = turn;
     const _meta = { "relay.msg_id": work.id, ...(traceparent !== undefined && { traceparent }) };
     const prompt = promptBlocks(work);
     try {
-      const until = AbortSignal.any([signal, this.#gone.signal]);
       const response = await this.#calls.call("session/prompt", { sessionId: this.#session, prompt, _meta }, until);
-      return { parts: answerOfPrompt(response, turn.text), exchange: undefined };
+      const isTooLarge = turn.bytes > this.#options.maxMessageBytes;
+      const tooLarge = () => [failure("too_large", "the agent's answer is too large")];
+      return { parts: isTooLarge ? tooLarge() : answerOfPrompt(response, turn.text), exchange: undefined };
     } catch (err) {
       if (err instanceof RpcFailure) return { parts: answerOfError(err.error).parts, exchange: undefined };
       this.cancel();
@@ -223,7 +233,9 @@ export class AcpLink implements Link {
     const turn = this.#turn;
     const update = member(params, "update");
     if (turn === undefined || !isObject(update) || member(params, "sessionId") !== this.#session) return;
-    turn.text += chunkText(update) ?? "";
+    const text = chunkText(update) ?? "";
+    turn.bytes += Buffer.byteLength(text);
+    turn.text = turn.bytes > this.#options.maxMessageBytes ? "" : turn.text + text;
     this.#deps.progress.send(turn.workId, update);
   }
 
@@ -234,20 +246,24 @@ export class AcpLink implements Link {
       return;
     }
     const answer = (outcome: PermissionOutcome) => this.#send(writeJson({ jsonrpc: "2.0", id, result: { outcome } }));
-    if (turn === undefined || member(params, "sessionId") !== this.#session) {
+    const isOurs = turn !== undefined && member(params, "sessionId") === this.#session;
+    if (!isOurs || turn.asking >= MOST_PERMISSIONS) {
       answer({ outcome: "cancelled" });
       return;
     }
+    turn.asking++;
     const request = {
       workId: turn.workId,
       toolCall: member(params, "toolCall"),
       options: member(params, "options"),
     };
     // Neither the reading of frames nor another lane waits for it.
-    this.#deps.permit(request, AbortSignal.any([turn.signal, this.#gone.signal])).then(
-      (outcome) => answer(turn.signal.aborted ? { outcome: "cancelled" } : outcome),
-      () => answer({ outcome: "cancelled" }),
-    );
+    const permitted = this.#deps.permit(request, AbortSignal.any([turn.signal, this.#gone.signal]));
+    const settle = (outcome: PermissionOutcome) => {
+      turn.asking--;
+      answer(turn.signal.aborted ? { outcome: "cancelled" } : outcome);
+    };
+    permitted.then(settle, () => settle({ outcome: "cancelled" }));
   }
 
   #refuse(id: string | number | null, code: number, message: string): void {

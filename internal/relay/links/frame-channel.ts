@@ -4,6 +4,10 @@ export interface FrameChannel {
   send(text: string): void;
   /** Called with each frame, and with when it came (monotonic ms). Set it before the first comes. */
   onFrame: (text: string) => void;
+  /** Stops reading the peer, or reads on. */
+  hold(isHeld: boolean): void;
+  /** True while the peer is not read: its silence says nothing. */
+  readonly isHeld: boolean;
   /** Ends it; `code` as WebSocket has it. */
   close(code: number, reason: string): void;
   /** Aborted at its end, with a `ChannelEnd` as the reason. */

@@ -79,7 +79,7 @@ export class SamplingLink implements Link {
   }
 
   get lastFrameMs(): number {
-    return this.#lastFrameMs;
+    return this.#channel.isHeld ? this.#deps.clock.monotonicMs() : this.#lastFrameMs;
   }
 
   get gone(): AbortSignal {

@@ -34,6 +34,7 @@ export class StdioChannel implements FrameChannel {
   readonly #process: AgentProcess;
   readonly #ended = new AbortController();
   #end: ChannelEnd | undefined;
+  #isHeld = false;
   /** Resolves when nothing that the agent has started is running any more. */
   readonly gone: Promise<void>;
 
@@ -64,6 +65,10 @@ export class StdioChannel implements FrameChannel {
     return this.#ended.signal;
   }
 
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
   get pid(): number {
     return this.#process.pid;
   }
@@ -73,9 +78,16 @@ export class StdioChannel implements FrameChannel {
     this.#process.write(`${text}\n`).catch(() => this.close(CLOSE.cut, "the agent does not read"));
   }
 
+  hold(isHeld: boolean): void {
+    if (this.#end !== undefined || isHeld === this.#isHeld) return;
+    this.#isHeld = isHeld;
+    this.#process.hold(isHeld);
+  }
+
   /** Closes its input, then TERM, then KILL within five seconds. */
   close(code: number, reason: string): void {
     if (this.#end !== undefined) return;
+    this.hold(false); // what it still writes is read and dropped
     this.#finish(new ChannelEnd(code, reason));
     this.#process.endInput();
     void this.#process.stop(GRACE_MS);

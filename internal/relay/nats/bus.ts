@@ -1,5 +1,11 @@
 import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from "@nats-io/jetstream";
-import { type ConnectionOptions, connect, createInbox, type NatsConnection } from "@nats-io/transport-node";
+import {
+  type ConnectionOptions,
+  connect,
+  createInbox,
+  type NatsConnection,
+  PermissionViolationError,
+} from "@nats-io/transport-node";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -18,6 +24,7 @@ export interface BusOptions {
 
 const RETRY_MS = 250;
 const TIMEOUT_MS = 5000;
+const MAX_PAYLOAD = 1024 * 1024;
 
 /**
  * A connection to NATS that is kept for good: it reconnects without end. What is published while it is away is lost by
@@ -31,6 +38,8 @@ export class Bus {
   readonly inboxPrefix: string;
   /** Notified whenever the connection goes or comes. */
   readonly changes = new SignalBus();
+  readonly #refused = new Set<string>();
+  readonly #onViolation = new Set<(violation: PermissionViolationError) => void>();
   #connected = true;
   #reconnects = 0;
 
@@ -62,6 +71,33 @@ export class Bus {
     return this.#reconnects;
   }
 
+  /** Longest message that the server takes, headers included, bytes. */
+  get maxPayload(): number {
+    return this.nc.info?.max_payload ?? MAX_PAYLOAD;
+  }
+
+  /** True while there is something that the relay has to do and the server does not permit. */
+  get isRefused(): boolean {
+    return this.#refused.size > 0;
+  }
+
+  /** Notes whether the server refuses a subject. */
+  refuses(subject: string, stands: boolean): void {
+    const before = this.#refused.size;
+    if (stands) this.#refused.add(subject);
+    else this.#refused.delete(subject);
+    if (this.#refused.size !== before) this.changes.notify();
+  }
+
+  /**
+   * Calls `listener` with each thing that the server says it does not permit, until the returned function is called.
+   * The library tells a subscription of a queue only of what an up-to-date server takes away.
+   */
+  listenToViolations(listener: (violation: PermissionViolationError) => void): () => void {
+    this.#onViolation.add(listener);
+    return () => this.#onViolation.delete(listener);
+  }
+
   inbox(): string {
     return createInbox(this.inboxPrefix);
   }
@@ -87,7 +123,11 @@ export class Bus {
         this.#set(true);
         logger.info({ action: "nats_reconnected" }, "NATS is back");
       }
-      if (status.type === "error") logger.error({ action: "nats_error", err: status.error.message }, "NATS refuses");
+      if (status.type === "error") {
+        const { error } = status;
+        logger.error({ action: "nats_error", err: error.message }, "NATS refuses");
+        if (error instanceof PermissionViolationError) for (const tell of this.#onViolation) tell(error);
+      }
     }
     this.#set(false);
     await this.nc.closed();

@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { JetStreamApiCodes, JetStreamApiError } from "@nats-io/jetstream";
+import { InvalidArgumentError } from "@nats-io/transport-node";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Bus } from "./bus.ts";
+import { notPermitted } from "./not-permitted.ts";
 import { readAll } from "./stream-reader.ts";
 import { type LaneName, subjects } from "./subjects.ts";
 
@@ -85,16 +87,22 @@ export class LaneLog {
     const nonce = randomUUID();
     const text = JSON.stringify({ ...record, nonce });
     const before = this.#last;
-    for (;;) {
-      if (this.#isFenced) throw new Fenced(this.#lane);
-      await this.#bus.connected(signal);
-      try {
-        this.#last = await this.#tryAppend(text, before);
-        return;
-      } catch (err) {
-        if (!(await this.#mayTryAgain(err, nonce, before, signal))) return;
+    const subject = subjects.lane(this.#lane);
+    try {
+      for (;;) {
+        if (this.#isFenced) throw new Fenced(this.#lane);
+        await this.#bus.connected(signal);
+        try {
+          this.#last = await this.#tryAppend(text, before);
+          return;
+        } catch (err) {
+          this.#bus.refuses(subject, notPermitted(err) !== undefined);
+          if (!(await this.#mayTryAgain(err, nonce, before, signal))) return;
+        }
+        await this.#clock.sleep(AGAIN_MS, signal);
       }
-      await this.#clock.sleep(AGAIN_MS, signal);
+    } finally {
+      this.#bus.refuses(subject, false);
     }
   }
 
@@ -108,6 +116,7 @@ export class LaneLog {
 
   /** False: the record is there. @throws Fenced */
   async #mayTryAgain(err: unknown, nonce: string, before: number, signal: AbortSignal): Promise<boolean> {
+    if (err instanceof InvalidArgumentError) throw err;
     const isRefused = err instanceof JetStreamApiError;
     if (isRefused && err.code !== JetStreamApiCodes.StreamWrongLastSequence && err.status === 400) throw err;
     await this.#bus.connected(signal);

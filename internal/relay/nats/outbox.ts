@@ -8,20 +8,23 @@ export interface OutboxDeps {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** A message found no room. */
-  readonly onOverflow: (subject: string) => void;
 }
 
 /**
- * Messages that no one waits for, such as events: held in memory, within a bound, until the stream has each. While
- * NATS is away they wait; what finds no room is dropped and named. Answers never go this way.
+ * What waits in memory for the stream, within a bound. Messages that no one waits for, such as events, find no room
+ * when it is full. Answers always do: they are held by the turn that they end, count here, and keep agents from being
+ * read meanwhile, see `isFull`.
  */
 export class Outbox {
+  /** Notified when it is full, when it is not any more, and when it holds nothing. */
+  readonly changes = new SignalBus();
   readonly #deps: OutboxDeps;
   readonly #maxBytes: number;
   readonly #queue: StoredMessage[] = [];
   readonly #added = new SignalBus();
+  readonly #emptied = new SignalBus();
   #bytes = 0;
+  #isFull = false;
 
   constructor(deps: OutboxDeps, maxBytes: number) {
     this.#deps = deps;
@@ -32,19 +35,34 @@ export class Outbox {
     return this.#queue.length;
   }
 
+  /** Of messages and of answers that are held. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  offer(message: StoredMessage): void {
+  /** From the moment when the bound is reached until half of it is free. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  /** False: there is no room for it. */
+  offer(message: StoredMessage): boolean {
     const size = sizeOf(message);
-    if (this.#bytes + size > this.#maxBytes) {
-      this.#deps.onOverflow(message.subject);
-      return;
-    }
+    if (this.#isFull || this.#bytes + size > this.#maxBytes) return false;
     this.#queue.push(message);
-    this.#bytes += size;
+    this.#count(size);
     this.#added.notify();
+    return true;
+  }
+
+  /** Counts an answer until the returned function is called. */
+  hold(bytes: number): () => void {
+    let held = bytes;
+    this.#count(held);
+    return () => {
+      this.#count(-held);
+      held = 0;
+    };
   }
 
   /** Publishes in order until the signal. */
@@ -67,13 +85,28 @@ export class Outbox {
 
   #taken(message: StoredMessage): void {
     this.#queue.shift();
-    this.#bytes -= sizeOf(message);
-    if (this.#queue.length === 0) this.#added.notify();
+    this.#count(-sizeOf(message));
+    if (this.#queue.length === 0) this.#emptied.notify();
   }
 
-  /** Resolves when everything is stored. */
+  /** Resolves when every message is stored. */
   async flushed(signal: AbortSignal): Promise<void> {
-    while (this.#queue.length > 0) await this.#added.next(signal);
+    while (this.#queue.length > 0) await this.#emptied.next(signal);
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    const isFull = this.#isFull ? this.#bytes > this.#maxBytes / 2 : this.#bytes >= this.#maxBytes;
+    const isChanged = isFull !== this.#isFull;
+    this.#isFull = isFull;
+    if (isChanged) this.#tell();
+    if (isChanged || this.#bytes === 0) this.changes.notify();
+  }
+
+  #tell(): void {
+    if (this.#isFull)
+      this.#deps.logger.warn({ action: "outbox_full", bytes: this.#bytes }, "agents are not read for now");
+    else this.#deps.logger.info({ action: "outbox_free", bytes: this.#bytes }, "agents are read again");
   }
 }
 

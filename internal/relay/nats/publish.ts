@@ -1,11 +1,12 @@
 import type { PubAck } from "@nats-io/jetstream";
 import { JetStreamApiError } from "@nats-io/jetstream";
-import { headers, type MsgHdrs } from "@nats-io/transport-node";
+import { headers, InvalidArgumentError, type MsgHdrs } from "@nats-io/transport-node";
 import { backoffMs } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 import { errorText } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Bus } from "./bus.ts";
+import { notPermitted } from "./not-permitted.ts";
 
 export interface StoredMessage {
   readonly subject: string;
@@ -26,25 +27,37 @@ export function headersOf(values: Readonly<Record<string, string>> = {}): MsgHdr
 }
 
 /**
- * Publishes until the stream has acknowledged it, with growing waits between the tries; each failure is logged. Ends
- * otherwise only by the signal, or when the server refuses the message for what it is.
+ * Publishes until the stream has acknowledged it, with growing waits between the tries; each failure is logged. Where
+ * the server does not permit it, the bus counts a refusal meanwhile. Ends otherwise only by the signal, or when the
+ * server refuses the message for what it is.
  */
 export async function publishStored(
   { bus, clock, logger }: { readonly bus: Bus; readonly clock: Clock; readonly logger: Logger },
   message: StoredMessage,
   signal: AbortSignal,
 ): Promise<PubAck> {
-  for (let attempt = 0; ; attempt++) {
-    await bus.connected(signal);
-    try {
-      return await publishOnce(bus, message);
-    } catch (err) {
-      if (err instanceof JetStreamApiError && err.status === 400) throw err;
-      const fields = { action: "publish_failed", subject: message.subject, attempt, err: errorText(err) };
-      logger.warn(fields, "a message could not be stored; trying again");
+  const { subject } = message;
+  try {
+    for (let attempt = 0; ; attempt++) {
+      await bus.connected(signal);
+      try {
+        return await publishOnce(bus, message);
+      } catch (err) {
+        if (isOfMessage(err)) throw err;
+        bus.refuses(subject, notPermitted(err) !== undefined);
+        const fields = { action: "publish_failed", subject, attempt, err: errorText(err) };
+        logger.warn(fields, "a message could not be stored; trying again");
+      }
+      await clock.sleep(backoffMs(BACKOFF, attempt, Math.random), signal);
     }
-    await clock.sleep(backoffMs(BACKOFF, attempt, Math.random), signal);
+  } finally {
+    bus.refuses(subject, false);
   }
+}
+
+/** Another try would fail as well. */
+function isOfMessage(err: unknown): boolean {
+  return err instanceof InvalidArgumentError || (err instanceof JetStreamApiError && err.status === 400);
 }
 
 /** One try. @throws Error when there is no acknowledgement */

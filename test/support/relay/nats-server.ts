@@ -8,6 +8,9 @@ import { ensureNatsServer } from "../../../scripts/programs/ensure-nats-server.t
 import { requireComponent } from "../cluster/components.ts";
 import { until } from "../sidecar/sidecar.ts";
 
+/** In its log. */
+const RELOADED = "Reloaded server configuration";
+
 /** A nats-server with JetStream, in a folder and on a port of its own. */
 export class NatsServer implements AsyncDisposable {
   readonly url: string;
@@ -27,7 +30,7 @@ export class NatsServer implements AsyncDisposable {
   /** @param config more of its configuration file */
   static async start(program: string, config = ""): Promise<NatsServer> {
     const folder = await mkdtemp(join(tmpdir(), "gt-nats-"));
-    await writeFile(join(folder, "nats.conf"), config);
+    await writeFile(join(folder, "nats.conf"), withStore(folder, config));
     const child = run(program, folder, -1);
     try {
       const port = await until("nats-server to listen", 60_000, () => portIn(folder));
@@ -41,6 +44,15 @@ export class NatsServer implements AsyncDisposable {
   /** Ends it as a failing machine would; what it had stored stays. */
   async kill(): Promise<void> {
     await ended(this.#child, "SIGKILL");
+  }
+
+  /** Resolves when it goes by its configuration file with this in it. */
+  async configure(config: string): Promise<void> {
+    const reloads = async () => (await readFile(join(this.#folder, "nats.log"), "utf8")).split(RELOADED).length;
+    const before = await reloads();
+    await writeFile(join(this.#folder, "nats.conf"), withStore(this.#folder, config));
+    this.#child.kill("SIGHUP");
+    await until("nats-server to read its file", 60_000, async () => ((await reloads()) > before ? true : undefined));
   }
 
   /** SIGSTOP, SIGCONT. */
@@ -70,9 +82,14 @@ export function newestNats(context: TestContext): Promise<string> {
   return requireComponent(context, "nats-server");
 }
 
+/** JetStream by flags ends on an old server when it reads its file again. */
+function withStore(folder: string, config: string): string {
+  return `jetstream { store_dir: ${JSON.stringify(folder)} }\n${config}`;
+}
+
 function run(program: string, folder: string, port: number): ChildProcess {
-  const args = ["-js", "-sd", folder, "-a", "127.0.0.1", "-p", String(port), "--ports_file_dir", folder];
-  args.push("-c", join(folder, "nats.conf"));
+  const args = ["-a", "127.0.0.1", "-p", String(port), "--ports_file_dir", folder];
+  args.push("-c", join(folder, "nats.conf"), "-l", join(folder, "nats.log"));
   return spawn(program, args, { stdio: "ignore" });
 }
 

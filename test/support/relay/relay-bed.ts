@@ -1,4 +1,4 @@
-import { type JetStreamClient, jetstream, jetstreamManager } from "@nats-io/jetstream";
+import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { connect, headers, type NatsConnection } from "@nats-io/transport-node";
 import { until } from "../sidecar/sidecar.ts";
 import type { NatsServer } from "./nats-server.ts";
@@ -12,6 +12,10 @@ export interface Stored {
   readonly header: (name: string) => string;
 }
 
+/** For a call that may be made once only, on a busy machine. */
+const PATIENCE_MS = 60_000;
+const TRIES = 12;
+
 /** A coordinator: publishes work and reads what the relay's streams hold. */
 export class Coordinator implements AsyncDisposable {
   readonly nc: NatsConnection;
@@ -19,7 +23,7 @@ export class Coordinator implements AsyncDisposable {
 
   private constructor(nc: NatsConnection) {
     this.nc = nc;
-    this.js = jetstream(nc);
+    this.js = jetstream(nc, { timeout: PATIENCE_MS });
   }
 
   static async connect({ url }: Pick<NatsServer, "url">): Promise<Coordinator> {
@@ -48,15 +52,13 @@ export class Coordinator implements AsyncDisposable {
 
   /** What a stream holds of a subject. */
   async stored(stream: string, subject: string): Promise<readonly Stored[]> {
-    const jsm = await jetstreamManager(this.nc, { checkAPI: false });
     const found: Stored[] = [];
     for (let seq = 1; ; ) {
-      const message = await jsm.streams
-        .getMessage(stream, { seq, next_by_subj: subject } as never)
-        .catch((err: Error & { code?: number }) => {
-          if (err.message.includes("no message found")) return null;
-          throw err;
-        });
+      const next = { seq, next_by_subj: subject } as never;
+      const message = await this.#read((jsm) => jsm.streams.getMessage(stream, next)).catch((err: Error) => {
+        if (err.message.includes("no message found")) return null;
+        throw err;
+      });
       if (message === null) return found;
       const text = new TextDecoder().decode(message.data);
       found.push({
@@ -85,8 +87,13 @@ export class Coordinator implements AsyncDisposable {
 
   /** Work that is not taken out of the stream. */
   async waiting(): Promise<number> {
-    const jsm = await jetstreamManager(this.nc, { checkAPI: false });
-    return (await jsm.streams.info("RELAY_WORK")).state.messages;
+    return (await this.#read((jsm) => jsm.streams.info("RELAY_WORK"))).state.messages;
+  }
+
+  /** Work of a lane's subject that is not taken out of the stream. */
+  async waitingIn(subject: string): Promise<number> {
+    const info = await this.#read((jsm) => jsm.streams.info("RELAY_WORK", { subjects_filter: subject }));
+    return info.state.subjects?.[subject] ?? 0;
   }
 
   /** Resolves when the server, after it was away, answers with the relay's streams. */
@@ -102,6 +109,18 @@ export class Coordinator implements AsyncDisposable {
   /** Resolves when all work is taken out of the stream. */
   async allSettled(): Promise<void> {
     await until("all work to be settled", 60_000, async () => ((await this.waiting()) === 0 ? true : undefined));
+  }
+
+  /** Again where no answer comes in time: the server is busy, or was away. */
+  async #read<T>(call: (jsm: JetStreamManager) => Promise<T>): Promise<T> {
+    const jsm = await jetstreamManager(this.nc, { checkAPI: false });
+    for (let tries = 1; ; tries++) {
+      try {
+        return await call(jsm);
+      } catch (err) {
+        if (tries >= TRIES || !(err instanceof Error) || err.name !== "TimeoutError") throw err;
+      }
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

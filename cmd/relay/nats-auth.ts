@@ -1,0 +1,77 @@
+import { existsSync } from "node:fs";
+import { isIP } from "node:net";
+import { join } from "node:path";
+import { type Authenticator, credsAuthenticator, nkeyAuthenticator } from "@nats-io/transport-node";
+import { DomainError } from "../../internal/base/errors.ts";
+import { readNamedFile } from "../../internal/config/named-file.ts";
+import type { BusOptions } from "../../internal/relay/nats/bus.ts";
+
+/** Files by which NATS knows the relay. */
+export interface NatsCredentials {
+  /** A user's JWT and seed, as `nsc` writes them. */
+  readonly creds: string | undefined;
+  /** A user's nkey seed. */
+  readonly nkey: string | undefined;
+  /** A folder with `ca.crt`, and with `tls.crt` and `tls.key` where the server asks for a certificate. */
+  readonly tlsDir: string | undefined;
+  /** What the subjects of replies begin with; undefined: `_INBOX`. */
+  readonly inboxPrefix: string | undefined;
+}
+
+/**
+ * Files are read again for each connection, so a new one counts from the next on.
+ * @throws DomainError `invalid` that names the file which cannot be used
+ */
+export function natsAuth(
+  url: string,
+  { creds, nkey, tlsDir, inboxPrefix }: NatsCredentials,
+): NonNullable<BusOptions["auth"]> {
+  if (creds !== undefined && nkey !== undefined) {
+    throw new DomainError("invalid", "NATS takes a creds file or an nkey, not both");
+  }
+  const authenticator =
+    creds !== undefined
+      ? usable(
+          creds,
+          "credentials",
+          credsAuthenticator(() => bytesOf(creds)),
+        )
+      : nkey !== undefined
+        ? usable(
+            nkey,
+            "nkey seed",
+            nkeyAuthenticator(() => bytesOf(nkey)),
+          )
+        : undefined;
+  return {
+    ...(authenticator && { authenticator }),
+    ...(inboxPrefix !== undefined && { inboxPrefix }),
+    ...(tlsDir !== undefined && { tls: tlsOf(url, tlsDir) }),
+  };
+}
+
+function bytesOf(path: string): Uint8Array {
+  return new TextEncoder().encode(readNamedFile(path));
+}
+
+/** Tries it once, so that a file that is none is said at the start. Its text is in no message. */
+function usable(path: string, what: string, authenticator: Authenticator): Authenticator {
+  readNamedFile(path);
+  try {
+    authenticator("nonce");
+  } catch {
+    throw new DomainError("invalid", `${path} holds no ${what}`);
+  }
+  return authenticator;
+}
+
+function tlsOf(url: string, dir: string) {
+  const own = { certFile: join(dir, "tls.crt"), keyFile: join(dir, "tls.key") };
+  const caFile = join(dir, "ca.crt");
+  const hasOwn = existsSync(own.certFile) || existsSync(own.keyFile);
+  for (const file of [caFile, ...(hasOwn ? Object.values(own) : [])]) readNamedFile(file);
+  const host = URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, "") : "";
+  // The library looks for a certificate of "localhost" where the server is an address.
+  const tls = { caFile, ...(hasOwn && own), minVersion: "TLSv1.3", ...(isIP(host) > 0 && { host }) };
+  return tls;
+}

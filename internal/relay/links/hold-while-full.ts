@@ -1,0 +1,9 @@
+import type { LaneDeps } from "../lanes/lane-deps.ts";
+import type { FrameChannel } from "./frame-channel.ts";
+
+/** Stops reading a peer while the outbox is full: what it would say has no place. */
+export function holdWhileFull(outbox: LaneDeps["outbox"], channel: FrameChannel): void {
+  const follow = () => channel.hold(outbox.isFull);
+  follow();
+  channel.ended.addEventListener("abort", outbox.changes.listen(follow), { once: true });
+}

@@ -1,0 +1,87 @@
+import type { Msg, Subscription } from "@nats-io/transport-node";
+import { raceSignal } from "../../base/abort.ts";
+import { backoffMs } from "../../base/backoff.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { Bus } from "./bus.ts";
+import { notPermitted } from "./not-permitted.ts";
+
+export interface Subscribed {
+  readonly subject: string;
+  /** One of all that name the queue gets each message. */
+  readonly queue?: string;
+  /** It must not throw. */
+  readonly onMessage: (message: Msg) => void;
+}
+
+export interface KeepSubscribedDeps {
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const BACKOFF = { firstMs: 250, maxMs: 5000, factor: 2 };
+
+/**
+ * Subscribes until the signal. A subscription that the server takes away later, by other permissions, is tried again
+ * and again, and counts among the bus's refusals until it stands.
+ * @throws DomainError `denied`, with the subject, when the server refuses the first one
+ */
+export async function keepSubscribed(
+  deps: KeepSubscribedDeps,
+  subscribed: Subscribed,
+  signal: AbortSignal,
+): Promise<void> {
+  const { bus, clock, logger } = deps;
+  const { subject } = subscribed;
+  let wasAccepted = false;
+  try {
+    for (let failures = 0; !signal.aborted; failures++) {
+      try {
+        await bus.connected(signal);
+        await stand(bus, subscribed, signal, () => {
+          [wasAccepted, failures] = [true, 0];
+          bus.refuses(subject, false);
+        });
+      } catch (err) {
+        if (signal.aborted) return;
+        const denied = notPermitted(err);
+        if (denied !== undefined && !wasAccepted) throw denied;
+        if (denied !== undefined) {
+          bus.refuses(subject, true);
+          logger.error({ action: "nats_refuses", subject }, "NATS refuses a subscription; trying again");
+        }
+      }
+      await clock.sleep(backoffMs(BACKOFF, failures, Math.random), signal).catch(() => {});
+    }
+  } finally {
+    bus.refuses(subject, false);
+  }
+}
+
+/** Until the signal. @throws Error when the server refuses it */
+async function stand(
+  bus: Bus,
+  { subject, queue, onMessage }: Subscribed,
+  signal: AbortSignal,
+  onAccepted: () => void,
+): Promise<void> {
+  const refused = Promise.withResolvers<never>();
+  refused.promise.catch(() => {});
+  const unlisten = bus.listenToViolations((violation) => {
+    if (violation.operation === "subscription" && violation.subject === subject) refused.reject(violation);
+  });
+  const subscription: Subscription = bus.nc.subscribe(subject, {
+    ...(queue !== undefined && { queue }),
+    callback: (err, message) => (err === null ? onMessage(message) : refused.reject(err)),
+  });
+  try {
+    // The server answers in order: a refusal would have come before its pong.
+    await raceSignal(Promise.race([bus.nc.flush(), refused.promise]), signal);
+    onAccepted();
+    await raceSignal(refused.promise, signal);
+  } finally {
+    unlisten();
+    subscription.unsubscribe();
+  }
+}

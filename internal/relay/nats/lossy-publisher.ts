@@ -1,0 +1,43 @@
+import type { Bus } from "./bus.ts";
+import type { Outbox } from "./outbox.ts";
+
+/** What the server has not confirmed of all that may be lost. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** Publishes what may be lost, in order and within a bound: nothing of it waits for a server that is away or hangs. */
+export class LossyPublisher {
+  readonly #bus: Bus;
+  readonly #outbox: Pick<Outbox, "isFull">;
+  readonly #maxBytes: number;
+  #unconfirmed = 0;
+  #isConfirming = false;
+
+  constructor(bus: Bus, outbox: Pick<Outbox, "isFull">, maxBytes = MAX_BYTES) {
+    this.#bus = bus;
+    this.#outbox = outbox;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** False: it was dropped. */
+  publish(subject: string, body: string): boolean {
+    const bus = this.#bus;
+    const bytes = Buffer.byteLength(body);
+    if (!bus.isConnected || this.#outbox.isFull || bytes > bus.maxPayload) return false;
+    if (this.#unconfirmed + bytes > this.#maxBytes) return false;
+    bus.nc.publish(subject, body);
+    this.#unconfirmed += bytes;
+    if (!this.#isConfirming) void this.#confirm();
+    return true;
+  }
+
+  async #confirm(): Promise<void> {
+    this.#isConfirming = true;
+    while (this.#unconfirmed > 0) {
+      const bytes = this.#unconfirmed;
+      // Rejected: the connection is lost, and with it what was not confirmed.
+      await this.#bus.nc.flush().catch(() => {});
+      this.#unconfirmed -= bytes;
+    }
+    this.#isConfirming = false;
+  }
+}
