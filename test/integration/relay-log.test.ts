@@ -3,7 +3,11 @@ import { systemClock } from "../../internal/base/clock.ts";
 import { Bus } from "../../internal/relay/nats/bus.ts";
 import { ensureStreams } from "../../internal/relay/nats/ensure-streams.ts";
 import { Fenced, LaneLog } from "../../internal/relay/nats/lane-log.ts";
+import { AckThief } from "../support/relay/ack-thief.ts";
 import { NatsServer, newestNats, oldestNats } from "../support/relay/nats-server.ts";
+import { Coordinator } from "../support/relay/relay-bed.ts";
+import { RelayProcess } from "../support/relay/relay-process.ts";
+import { SeedAgent, textResult } from "../support/relay/seed-agent.ts";
 
 const LANE = { sessionId: "s", role: "r" };
 const NEVER = new AbortController().signal;
@@ -37,5 +41,27 @@ describe.concurrent.each([
     } finally {
       await Promise.all([one.nc.close(), other.nc.close()]);
     }
+  });
+
+  it("a lost acknowledgement: nothing is written, published or asked twice", { timeout: 600_000 }, async (context) => {
+    await using server = await NatsServer.start(await program(context));
+    await using thief = await AckThief.listen(server.url, 2);
+    await using relay = await RelayProcess.start(thief.url, { args: ["--pong-timeout", "300"] });
+    await using coordinator = await Coordinator.connect(server);
+    using agent = SeedAgent.begin(await relay.url(), { session: "s" });
+    agent.answer = ({ id }) => textResult(`done ${String(id)}`);
+    const ids = ["w1", "w2", "w3"];
+    for (const id of ids) await coordinator.work("s", { id, type: "work.coding", payload: { task: id } });
+    const results = await coordinator.results("s", 3);
+    await coordinator.allSettled();
+    expect(thief.stolen.get("RELAY_LANES")).toBeGreaterThan(0);
+    expect(thief.stolen.get("RELAY_RESULTS")).toBeGreaterThan(0);
+    expect(results.map(({ body }) => body["payload"])).toEqual(ids.map((id) => ({ text: `done ${id}` })));
+    expect(await coordinator.stored("RELAY_RESULTS", "sessions.s.results.coding")).toHaveLength(3);
+    expect(agent.requests.map(({ value }) => value["id"])).toEqual(ids);
+    const records = await coordinator.stored("RELAY_LANES", "relay.lanes.s.coding");
+    expect(records.map(({ body }) => `${body["t"]} ${body["id"] ?? ""}`.trim())).toEqual([
+      ...["claimed", ...ids.flatMap((id) => [`prompted ${id}`, `answered ${id}`, `done ${id}`])],
+    ]);
   });
 });
