@@ -43,11 +43,16 @@ export const GROUPS: readonly Group[] = [
     tables: [["Recorded screens", HELD_OUT]],
   },
   {
-    title: "Streams under faults",
-    files: ["streams"],
+    title: "Streams and the relay under faults",
+    files: ["streams", "relay"],
     about:
-      "Readers through proxies that cut at any byte, while the serving half is killed and the agent floods; each byte and event is compared with what was printed. `npm run soak -- --only streams`.",
-    rows: [/lost, doubled/, /streams: delivered and checked$/, /memory of the serving half/],
+      "Readers through proxies that cut at any byte, while the serving half is killed and the agent floods; each byte and event is compared with what was printed. Work of sampled and ACP agents by two relays on one NATS, while agents, relays and server are cut, killed and suspended; each result is compared with what the agents did. `npm run soak -- --only streams`, `npm run soak -- --only relay`.",
+    rows: [
+      /lost, doubled/,
+      /soak, relay: (?:bound|uncertain)/,
+      /streams: delivered and checked$/,
+      /memory of the serving half/,
+    ],
   },
   {
     title: "A sidecar alone",

@@ -14,6 +14,7 @@ import { soakOfController } from "./controller/run-controller.ts";
 import { soakOfLines } from "./lines/run-lines.ts";
 import { PHASE_TARGETS, type PhaseTarget, playPhases } from "./phases/play.ts";
 import { phaseRows, phaseText } from "./phases/report.ts";
+import { soakOfRelay } from "./relay/run-relay.ts";
 import { soakOfSessions } from "./sessions/run-sessions.ts";
 import { soakOfStreams } from "./streams/run-streams.ts";
 
@@ -26,12 +27,14 @@ Usage: npm run soak -- [flags]
                    streams: RAW watchers that are disconnected, stall and reconnect while the serving half is killed;
                    lines: the events of a program that prints numbered lines, while its window and screen change;
                    sessions: a bridge with the demo agent over stdio and in tmux, and real agents: what it loses and holds
+                   relay: works of sampled and ACP agents by two relays, while all are cut, killed and suspended
                    controller: three replicas on a real cluster whose parts are killed, suspended and damaged at random
   --minutes N      duration (60)
   --acts N         lines: number of changes and prints (10000)
+  --works N        relay: how many (2000)
   --cuts N         streams: ends after this many cut connections
-  --sessions N     sessions: half of them over stdio, a tenth with real agents (100); controller: pods at a time (8)
-  --every MS       streams: mean time between two faults (1000); sessions: between two messages (500)
+  --sessions N     sessions: half of them over stdio, a tenth with real agents (100); controller: pods at a time (8); relay: (20)
+  --every MS       mean time between two faults, streams (1000), relay (500); sessions: between two messages (500)
   --agents LIST    agents at the same time (claude-2.1.330,codex-0.169.0): ${PHASE_TARGETS.map(({ name }) => name).join(", ")}
   --seed N         seed of the work (1)
   --json FILE      writes the figures with each lag
@@ -42,6 +45,7 @@ const specs = {
   only: { type: "string" },
   minutes: { type: "number" },
   acts: { type: "number" },
+  works: { type: "number" },
   cuts: { type: "number" },
   sessions: { type: "number" },
   every: { type: "number" },
@@ -60,11 +64,12 @@ await runMain({ name: "soak" }, async ({ argv, stdout, stderr, signal }) => {
   if (values.only === "lines") return await soakOfLines(values, { stdout, stderr, signal });
   if (values.only === "streams") return await soakOfStreams(values, { stdout, stderr, signal });
   if (values.only === "sessions") return await soakOfSessions(values, { stdout, stderr, signal });
+  if (values.only === "relay") return await soakOfRelay(values, { stdout, stderr, signal });
   if (values.only === "controller") return await soakOfController(values, { stdout, stderr, signal });
   if ((values.only ?? "phases") !== "phases")
     throw new DomainError(
       "invalid",
-      `--only takes phases, streams, lines, sessions or controller, not "${values.only}"`,
+      `--only takes phases, streams, lines, sessions, relay or controller, not "${values.only}"`,
     );
   const names = (values.agents ?? ["claude-2.1.330,codex-0.169.0"]).flatMap((list) => list.split(","));
   const targets = names.map(targetNamed);
