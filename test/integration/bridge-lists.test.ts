@@ -82,7 +82,7 @@ describe("of two files, one that is", () => {
       { tls: { crl: ["certs/own.pem", file] } },
       `${name.replaceAll(" ", "-")}.yaml`,
     );
-    expect(text).toContain(`${file} cannot be used`);
+    expect(text).toContain(`tls.crl: ${folder.path(file)} `);
     expect(codes).toEqual([2, 2]);
   });
 });
