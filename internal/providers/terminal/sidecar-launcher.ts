@@ -71,6 +71,8 @@ const ASK_EVERY_MS = 50;
 /** Of an agent that ended as it started. */
 const LAST_LINES = 3;
 const ANSWER_MS = 2000;
+/** They come through a pipe, and may arrive a moment after its end is known. */
+const LAST_LINES_MS = 2000;
 /** A sidecar that an earlier daemon has left answers within this. */
 const SURVIVOR_MS = 10_000;
 
@@ -245,15 +247,24 @@ export class SidecarLauncher implements TerminalLauncher {
     exitCode: number,
     signal: AbortSignal,
   ): Promise<DomainError> {
+    const { clock, redactor } = this.#deps;
+    const end = clock.monotonicMs() + LAST_LINES_MS;
+    let said = "";
+    while (said === "" && clock.monotonicMs() < end) {
+      said = lastWords(await this.#lastLines(terminal, signal), redactor);
+      if (said === "") await clock.sleep(ASK_EVERY_MS, signal);
+    }
+    return new DomainError("precondition", `${provider} ended with exit code ${exitCode} as it started${said}`);
+  }
+
+  async #lastLines(terminal: SessionTerminal, signal: AbortSignal): Promise<string> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
     const request = create(SidecarPeekRequestSchema, { lines: LAST_LINES });
     const asked = terminal.unary(SidecarService.method.peek, request, BRIDGE, limit);
-    const output = await asked.then(
+    return await asked.then(
       (screen) => screen.output,
       () => "",
     );
-    const said = lastWords(output, this.#deps.redactor);
-    return new DomainError("precondition", `${provider} ended with exit code ${exitCode} as it started${said}`);
   }
 
   async #survivor(folder: TerminalFolder, signal: AbortSignal): Promise<TerminalSurvivor | undefined> {
