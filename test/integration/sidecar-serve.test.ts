@@ -35,8 +35,8 @@ describe("a sidecar with the demo agent", () => {
       const refused = await sidecar.client.nudge({ message: "yes please", mode });
       expect(refused).toMatchObject({ delivered: false, outcome: NudgeOutcome.BLOCKED_BY_DIALOG });
     }
-    const { dialog } = await sidecar.client.status({});
-    expect(dialog?.choices.map((choice) => choice.label)).toEqual(["Yes", "Yes, and do not ask again", "No"]);
+    const dialog = await until("the dialog", 30_000, async () => (await sidecar.client.status({})).dialog);
+    expect(dialog.choices.map((choice) => choice.label)).toEqual(["Yes", "Yes, and do not ask again", "No"]);
     expect(await sidecar.taken()).toEqual(["please run: rm x"]);
     const tools = await import("node:fs/promises")
       .then((fs) => fs.readFile(`${sidecar.dir}/tools.log`, "utf8"))

@@ -87,10 +87,10 @@ describe("while tmux's control client is away for a moment", () => {
     using connection = sidecarTransport({ baseUrl: sidecar.url });
     const terminal = createClient(TerminalService, connection.transport);
     await client.nudge({ message: "please run: rm x" });
-    await sidecar.untilState(AgentState.DIALOG);
-    const { dialog } = await client.status({});
+    // The agent's own word may come before it has drawn it.
+    const dialog = await until("the dialog", 30_000, async () => (await client.status({})).dialog);
     await loseClient();
-    const answer = client.respond({ dialogId: dialog?.id ?? "", choice: "1" });
+    const answer = client.respond({ dialogId: dialog.id, choice: "1" });
     await sleep(AWAY_MS);
     letGo();
     expect(await answer).toMatchObject({ outcome: RespondOutcome.ANSWERED });
