@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { closeSync, constants, fstatSync, ftruncateSync, renameSync, writeFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, ftruncateSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { openPlainFile, readPlainFileSync } from "../../files/plain-file.ts";
@@ -102,11 +102,17 @@ export class FrontLauncher implements Disposable {
   }
 }
 
-/** Writes a file whole or not at all, for its owner alone. */
+/** Writes a file whole or not at all, for its owner alone. Two modes that start at once may write the same one. */
 export function replaceFile(path: string, text: string): void {
   if (readPlainFileSync(path, MAX_LOG_BYTES) === text) return;
-  writeFileSync(`${path}.next`, text, { mode: 0o600 });
-  renameSync(`${path}.next`, path);
+  const next = `${path}.${randomUUID()}.next`;
+  try {
+    writeFileSync(next, text, { mode: 0o600, flag: "wx" });
+    renameSync(next, path);
+  } catch (err) {
+    rmSync(next, { force: true });
+    throw err;
+  }
 }
 
 function openLog(path: string): number {
