@@ -14,7 +14,7 @@ export interface NatsCredentials {
   readonly nkey: string | undefined;
   /** A folder with `ca.crt`, and with `tls.crt` and `tls.key` where the server asks for a certificate. */
   readonly tlsDir: string | undefined;
-  /** What the subjects of replies begin with; undefined: `_INBOX`. */
+  /** The beginning of the subjects of replies; undefined: `_INBOX`. */
   readonly inboxPrefix: string | undefined;
 }
 
@@ -29,33 +29,17 @@ export function natsAuth(
   if (creds !== undefined && nkey !== undefined) {
     throw new DomainError("invalid", "NATS takes a creds file or an nkey, not both");
   }
-  const authenticator =
-    creds !== undefined
-      ? usable(
-          creds,
-          "credentials",
-          credsAuthenticator(() => bytesOf(creds)),
-        )
-      : nkey !== undefined
-        ? usable(
-            nkey,
-            "nkey seed",
-            nkeyAuthenticator(() => bytesOf(nkey)),
-          )
-        : undefined;
   return {
-    ...(authenticator && { authenticator }),
+    ...(creds !== undefined && { authenticator: usable(creds, "credentials", credsAuthenticator) }),
+    ...(nkey !== undefined && { authenticator: usable(nkey, "nkey seed", nkeyAuthenticator) }),
     ...(inboxPrefix !== undefined && { inboxPrefix }),
     ...(tlsDir !== undefined && { tls: tlsOf(url, tlsDir) }),
   };
 }
 
-function bytesOf(path: string): Uint8Array {
-  return new TextEncoder().encode(readNamedFile(path));
-}
-
 /** Tries it once, so that a file that is none is said at the start. Its text is in no message. */
-function usable(path: string, what: string, authenticator: Authenticator): Authenticator {
+function usable(path: string, what: string, make: (read: () => Uint8Array) => Authenticator): Authenticator {
+  const authenticator = make(() => new TextEncoder().encode(readNamedFile(path)));
   readNamedFile(path);
   try {
     authenticator("nonce");
@@ -72,6 +56,5 @@ function tlsOf(url: string, dir: string) {
   for (const file of [caFile, ...(hasOwn ? Object.values(own) : [])]) readNamedFile(file);
   const host = URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, "") : "";
   // The library looks for a certificate of "localhost" where the server is an address.
-  const tls = { caFile, ...(hasOwn && own), minVersion: "TLSv1.3", ...(isIP(host) > 0 && { host }) };
-  return tls;
+  return { caFile, ...(hasOwn && own), minVersion: "TLSv1.3", ...(isIP(host) > 0 && { host }) };
 }

@@ -24,6 +24,9 @@ export function failure(reason: FailureReason, error: string): ResultPart {
   return { type: "result.failure", payload: { error, code: CODES[reason], reason } };
 }
 
+/** Stands for an answer that is longer than the relay, or the server, takes. */
+export const ANSWER_TOO_LARGE: ResultPart = failure("too_large", "the agent's answer is too large");
+
 export interface ResultPlace {
   readonly id: string;
   readonly sessionId: string;

@@ -3,7 +3,7 @@ import { errorText } from "../../base/errors.ts";
 import { MAX_CONVERSATION_BYTES } from "../acp/conversation.ts";
 import type { Dialect } from "../acp/dialect.ts";
 import { writeJson } from "../acp/json-text.ts";
-import { failure, type ResultPart } from "../acp/result-parts.ts";
+import { ANSWER_TOO_LARGE, type ResultPart } from "../acp/result-parts.ts";
 import { continuesConversation } from "../acp/user-message.ts";
 import type { WorkMessage } from "../acp/work-message.ts";
 import type { WorkItem } from "../nats/work-item.ts";
@@ -17,7 +17,7 @@ import type { Link, LinkAnswer } from "./link.ts";
 /** Records between two snapshots. */
 const SNAPSHOT_EVERY = 128;
 const RELEASE_MS = 5000;
-/** Of a record or result, beside the parts of the answer: ids, names and headers. */
+/** Room in a record or result for what is beside the parts of the answer: ids, names and headers. */
 const ENVELOPE_BYTES = 8 * 1024;
 
 /** The one who answers, as results name it. */
@@ -111,10 +111,7 @@ export class LaneJournal {
     const room = this.#deps.bus.maxPayload - ENVELOPE_BYTES;
     const bytes = Buffer.byteLength(writeJson(parts));
     const kept = exchange === undefined ? 0 : Buffer.byteLength(writeJson(exchange));
-    if (bytes > room) {
-      const tooLarge = [failure("too_large", "the agent's answer is too large")];
-      return { record: { ...common, parts: tooLarge }, bytes: ENVELOPE_BYTES };
-    }
+    if (bytes > room) return { record: { ...common, parts: [ANSWER_TOO_LARGE] }, bytes: ENVELOPE_BYTES };
     const isKept = exchange !== undefined && kept <= MAX_CONVERSATION_BYTES && bytes + kept <= room;
     return { record: { ...common, parts, ...(isKept && { exchange }) }, bytes: bytes + ENVELOPE_BYTES };
   }

@@ -6,7 +6,7 @@ import { answerOfPrompt, chunkText, INITIALIZE, promptBlocks } from "../acp/acp-
 import { errorFrame, METHOD_NOT_FOUND, type RpcFrame, readFrame } from "../acp/json-rpc.ts";
 import { isObject, type Json, type JsonObject, member, writeJson } from "../acp/json-text.ts";
 import type { PermissionOutcome } from "../acp/permission-choice.ts";
-import { failure } from "../acp/result-parts.ts";
+import { ANSWER_TOO_LARGE, failure } from "../acp/result-parts.ts";
 import { RpcCalls, RpcFailure } from "../acp/rpc-calls.ts";
 import { answerOfError } from "../acp/sampling-answer.ts";
 import { canBeSteered, steering, steerOutcome } from "../acp/steering.ts";
@@ -37,7 +37,7 @@ export interface AcpOptions {
   /** For `session/new`; an absolute path. */
   readonly cwd: string;
   readonly createTimeoutMs: number;
-  /** Of an answer's text. */
+  /** The longest text of an answer, bytes. */
   readonly maxMessageBytes: number;
 }
 
@@ -138,8 +138,7 @@ export class AcpLink implements Link {
     try {
       const response = await this.#calls.call("session/prompt", { sessionId: this.#session, prompt, _meta }, until);
       const isTooLarge = turn.bytes > this.#options.maxMessageBytes;
-      const tooLarge = () => [failure("too_large", "the agent's answer is too large")];
-      return { parts: isTooLarge ? tooLarge() : answerOfPrompt(response, turn.text), exchange: undefined };
+      return { parts: isTooLarge ? [ANSWER_TOO_LARGE] : answerOfPrompt(response, turn.text), exchange: undefined };
     } catch (err) {
       if (err instanceof RpcFailure) return { parts: answerOfError(err.error).parts, exchange: undefined };
       this.cancel();

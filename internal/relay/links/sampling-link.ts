@@ -7,7 +7,7 @@ import { errorFrame, METHOD_NOT_FOUND, type RpcFrame, readFrame } from "../acp/j
 import { type Json, writeJson } from "../acp/json-text.ts";
 import { mcpRequest } from "../acp/mcp-request.ts";
 import { mcpResponse } from "../acp/mcp-session.ts";
-import { failure } from "../acp/result-parts.ts";
+import { ANSWER_TOO_LARGE } from "../acp/result-parts.ts";
 import { answerOfError, answerOfResult } from "../acp/sampling-answer.ts";
 import { type SamplingSettings, seedRequest } from "../acp/sampling-request.ts";
 import { userMessages } from "../acp/user-message.ts";
@@ -123,7 +123,7 @@ export class SamplingLink implements Link {
       return { parts: answer.parts, exchange: assistant === undefined ? undefined : { user, assistant } };
     } catch (err) {
       const isTooLarge = (this.#channel.ended.reason as ChannelEnd | undefined)?.code === TOO_LARGE;
-      if (isTooLarge) return { parts: [failure("too_large", "the agent's answer is too large")], exchange: undefined };
+      if (isTooLarge) return { parts: [ANSWER_TOO_LARGE], exchange: undefined };
       throw err;
     } finally {
       this.#open = undefined;
