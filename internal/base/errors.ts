@@ -35,3 +35,9 @@ export class DomainError extends Error {
 export function errorText(err: unknown): string {
   return err instanceof Error ? err.message : String(err);
 }
+
+/** As `errorText`, with the hint of a DomainError behind it: for a place that has one line for both. */
+export function errorTextWithHint(err: unknown): string {
+  const hint = err instanceof DomainError ? err.fields["hint"] : undefined;
+  return typeof hint === "string" ? `${errorText(err)}; ${hint}` : errorText(err);
+}

@@ -1,4 +1,4 @@
-import { DomainError, errorText } from "../base/errors.ts";
+import { DomainError, errorTextWithHint } from "../base/errors.ts";
 import type { KeyPath } from "./config-document.ts";
 import { ConfigError, type ConfigFault } from "./config-fault.ts";
 import { isOpenToAll } from "./named-file.ts";
@@ -23,17 +23,16 @@ export class Findings {
     this.faults.push(this.#at(path, reason));
   }
 
-  /** What was thrown, with its hint. */
+  /** Adds what was thrown, with its hint, as a fault. */
   failed(path: KeyPath, err: DomainError): void {
-    const { hint } = err.fields;
-    this.fault(path, typeof hint === "string" ? `${errorText(err)}; ${hint}` : errorText(err));
+    this.fault(path, errorTextWithHint(err));
   }
 
   warning(path: KeyPath, reason: string): void {
     this.warnings.push(this.#at(path, reason));
   }
 
-  /** What `check` returns; a domain error, with its hint, counts as a fault of `path`. */
+  /** Returns what `check` does; a domain error, with its hint, counts as a fault of `path`. */
   tried<T>(path: KeyPath, check: () => T): T | undefined {
     try {
       return check();

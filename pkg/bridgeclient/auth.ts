@@ -1,7 +1,7 @@
 import { createPrivateKey, hash, type KeyObject, sign, type X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
-import { DomainError, errorText } from "../../internal/base/errors.ts";
+import { errorText, errorTextWithHint } from "../../internal/base/errors.ts";
 import { type PemKind, readPem } from "../../internal/pki/explain-pem.ts";
 import { certificatesOf } from "../../internal/pki/pem.ts";
 import { revocationListsOf } from "../../internal/pki/revocation-list.ts";
@@ -70,8 +70,7 @@ function parsed<T>(path: string, kind: PemKind, text: string, parse: (text: stri
   try {
     return readPem(text, kind, path, parse);
   } catch (err) {
-    const { hint } = err instanceof DomainError ? err.fields : {};
-    throw invalid(typeof hint === "string" ? `${errorText(err)}; ${hint}` : errorText(err), err);
+    throw invalid(errorTextWithHint(err), err);
   }
 }
 
