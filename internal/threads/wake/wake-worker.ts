@@ -7,7 +7,9 @@ import type { WakeWorkerDeps } from "./wake-worker-deps.ts";
 const AT_ONCE = 64;
 const LOOK_MS = 250;
 const MISSING_MS = 5000;
+const MISSED = "waiting messages cannot be looked for";
 const DOUBT_MS = 5000;
+const DOUBTED = "wakes without proof cannot be looked at";
 
 /**
  * Wakes idle agents for whom messages wait. Every process has one; a wake is worked on by whoever claims it, and a
@@ -27,8 +29,8 @@ export class WakeWorker implements Task {
     using _heard = this.#deps.changes.subscribe(() => this.#poke.resolve());
     await runTasks(signal, [
       { run: (stop) => this.#claim(stop) },
-      { run: (stop) => this.#makeMissing(stop) },
-      { run: (stop) => this.#lookAgain(stop) },
+      { run: (stop) => this.#every(MISSING_MS, MISSED, () => this.#makeMissing(), stop) },
+      { run: (stop) => this.#every(DOUBT_MS, DOUBTED, () => lookAgain(this.#deps, stop), stop) },
     ]);
     await Promise.all(this.#running);
   }
@@ -59,29 +61,22 @@ export class WakeWorker implements Task {
     }
   }
 
-  async #makeMissing(signal: AbortSignal): Promise<void> {
-    const { clock, logger, wakes } = this.#deps;
-    while (!signal.aborted) {
-      await clock.sleep(MISSING_MS, signal).catch(() => {});
-      if (signal.aborted) return;
-      try {
-        const made = await wakes.makeMissing();
-        if (made > 0) logger.info({ wakes: made }, "messages waited without a wake: made them");
-      } catch (err) {
-        logger.debug({ err }, "waiting messages cannot be looked for");
-      }
-    }
+  async #makeMissing(): Promise<void> {
+    const { logger, wakes } = this.#deps;
+    const made = await wakes.makeMissing();
+    if (made > 0) logger.info({ wakes: made }, "messages waited without a wake: made them");
   }
 
-  async #lookAgain(signal: AbortSignal): Promise<void> {
+  /** A failure is logged as `failed`, and the work is tried at its next time. */
+  async #every(ms: number, failed: string, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
     while (!signal.aborted) {
-      await clock.sleep(DOUBT_MS, signal).catch(() => {});
+      await clock.sleep(ms, signal).catch(() => {});
       if (signal.aborted) return;
       try {
-        await lookAgain(this.#deps, signal);
+        await work();
       } catch (err) {
-        logger.debug({ err }, "wakes without proof cannot be looked at");
+        logger.debug({ err }, failed);
       }
     }
   }
