@@ -85,7 +85,7 @@ function credentialsOf(flags: NatsFlags["credentials"], nats: RelayValues["nats"
   };
 }
 
-/** What `check` says of files that are secrets. */
+/** The warnings of `check` about files that are secrets. */
 function checkCredentials(findings: Findings, { creds, nkey, tlsDir }: NatsCredentials): void {
   for (const [key, file] of [
     ["creds", creds],

@@ -67,7 +67,7 @@ function another(kind: PemKind, found: PemKind, path: string): PemFault {
 }
 
 /**
- * What `parse` makes of the text of a file that a person named.
+ * Parses the text of a file that a person named.
  * @throws DomainError `invalid` that names the file and says what is wrong, with a hint where a command mends it
  */
 export function readPem<T>(text: string, kind: PemKind, path: string, parse: (text: string) => T): T {

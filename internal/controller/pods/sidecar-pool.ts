@@ -25,8 +25,9 @@ interface Pooled {
 }
 
 /**
- * What answers may hold while they arrive, of all sidecars, of those of one project and of one: a sidecar may be in the
- * hands of its agent, and a project's callers may help it. Whatever one project holds, there is room for another's.
+ * The bytes that answers may hold while they arrive, of all sidecars, of those of one project and of one: a sidecar may
+ * be in the hands of its agent, and a project's callers may help it. Whatever one project holds, there is room for
+ * another's.
  */
 const ANSWERS_BYTES = 96 * 1024 * 1024;
 const ANSWERS_OF_PROJECT_BYTES = 64 * 1024 * 1024;

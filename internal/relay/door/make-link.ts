@@ -27,7 +27,7 @@ export interface LinkOptions {
   /** Where an ACP agent of a role works. */
   readonly cwdOf: (role: string) => string;
   readonly createTimeoutMs: number;
-  /** Of a frame and of an answer. */
+  /** The longest frame, and the longest answer, bytes. */
   readonly maxMessageBytes: number;
 }
 

@@ -1,7 +1,7 @@
 import type { Bus } from "./bus.ts";
 import type { Outbox } from "./outbox.ts";
 
-/** What the server has not confirmed of all that may be lost. */
+/** The most bytes that may be lost and that the server has not confirmed. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 /** Publishes what may be lost, in order and within a bound: nothing of it waits for a server that is away or hangs. */
