@@ -1,6 +1,7 @@
 import { failure } from "../acp/result-parts.ts";
 import { continuesConversation } from "../acp/user-message.ts";
 import { isRefusal, readWork, type WorkMessage } from "../acp/work-message.ts";
+import { ConsumerGone } from "../nats/lane-consumer.ts";
 import { LogLost, StoreLost } from "../nats/lane-log.ts";
 import type { WorkItem } from "../nats/work-item.ts";
 import { AgentLost } from "./agent-lost.ts";
@@ -15,6 +16,9 @@ import { askInTime } from "./timed-turn.ts";
 import { decideTurn, type TurnDecision } from "./turn-policy.ts";
 import { overdue } from "./turn-time.ts";
 
+/** At a stream whose server may just have started. */
+const MOST_LOOKS = 4;
+
 /** Does the work of a lane, one piece after the other, for as long as it is held. */
 export class HeldLane {
   readonly link: Link;
@@ -23,12 +27,15 @@ export class HeldLane {
   readonly #claim: Claim;
   readonly #journal: LaneJournal;
   #turn: OpenTurn | undefined;
+  /** The number of reconnects when no work was passed over; undefined: there may be more. */
+  #lookedAt: number | undefined;
 
   constructor(deps: LaneDeps, options: LaneOptions, claim: Claim, link: Link) {
     this.#deps = deps;
     this.#options = options;
     this.#claim = claim;
     this.link = link;
+    this.#lookedAt = deps.bus.reconnects;
     this.#journal = new LaneJournal(deps, claim, link);
   }
 
@@ -88,17 +95,8 @@ export class HeldLane {
    * @param signal what it has answered by then is still published
    */
   async #step(noMore: AbortSignal, stop: AbortSignal, signal: AbortSignal): Promise<void> {
-    const { bus, clock } = this.#deps;
-    const { consumer } = this.#claim;
-    await bus.connected(noMore);
-    const item = await consumer.pull(noMore);
-    if (item === undefined) {
-      await bus.connected(noMore);
-      const isThere = await consumer.exists().catch(() => undefined);
-      if (isThere === undefined) await clock.sleep(250, noMore);
-      if (isThere === false) throw consumer.gone();
-      return;
-    }
+    const item = await this.#next(noMore);
+    if (item === undefined) return;
     this.#deps.reached("pulled");
     try {
       await this.#work(item, stop, signal);
@@ -106,6 +104,35 @@ export class HeldLane {
       if (stop.aborted) item.nak();
       throw err;
     }
+  }
+
+  /** Undefined: none has come in the time of one pull. */
+  async #next(noMore: AbortSignal): Promise<WorkItem | undefined> {
+    const { bus } = this.#deps;
+    await bus.connected(noMore);
+    if (this.#lookedAt === bus.reconnects) {
+      const pulled = await this.#claim.consumer.pull(noMore);
+      if (pulled !== undefined) return pulled;
+    }
+    return this.#passedOver(noMore);
+  }
+
+  async #passedOver(noMore: AbortSignal): Promise<WorkItem | undefined> {
+    const { bus, clock } = this.#deps;
+    for (let looks = 0; looks < MOST_LOOKS; looks++) {
+      await bus.connected(noMore);
+      const { reconnects } = bus;
+      try {
+        const item = await this.#claim.consumer.passedOver();
+        this.#lookedAt = item === undefined ? reconnects : undefined;
+        return item;
+      } catch (err) {
+        if (err instanceof ConsumerGone) throw err;
+        await clock.sleep(250, noMore);
+      }
+    }
+    this.#lookedAt = bus.reconnects;
+    return undefined;
   }
 
   async #work(item: WorkItem, stop: AbortSignal, signal: AbortSignal): Promise<void> {

@@ -1,8 +1,16 @@
-import { AckPolicy, DeliverPolicy, JetStreamApiCodes, JetStreamApiError, ReplayPolicy } from "@nats-io/jetstream";
+import {
+  AckPolicy,
+  type ConsumerInfo,
+  DeliverPolicy,
+  JetStreamApiCodes,
+  JetStreamApiError,
+  ReplayPolicy,
+} from "@nats-io/jetstream";
 import { DomainError } from "../../base/errors.ts";
 import type { Bus } from "./bus.ts";
+import { oldestWork } from "./queued-work.ts";
 import { consumerName, consumerPrefix, type LaneName, subjects } from "./subjects.ts";
-import { type WorkItem, workItem } from "./work-item.ts";
+import { storedItem, type WorkItem, workItem } from "./work-item.ts";
 
 /** The consumer is gone: the next holder has deleted it, or the server has. */
 export class ConsumerGone extends DomainError {
@@ -82,13 +90,25 @@ export class LaneConsumer {
     }
   }
 
-  /** True while the server has it. @throws Error when the server does not answer */
-  async exists(): Promise<boolean> {
+  /**
+   * The oldest work of the lane that the consumer has passed and will not deliver. A server that was killed can lose
+   * sight of a message, or have it again after it was acknowledged.
+   * @throws ConsumerGone
+   * @throws Error when the server does not answer
+   */
+  async passedOver(): Promise<WorkItem | undefined> {
+    const { num_ack_pending: pending, delivered } = await this.#info();
+    if (pending > 0) return undefined;
+    const oldest = await oldestWork(this.#bus, this.#lane);
+    if (oldest === undefined || oldest.seq > delivered.stream_seq) return undefined;
+    return storedItem(this.#bus, oldest);
+  }
+
+  async #info(): Promise<ConsumerInfo> {
     try {
-      await this.#bus.jsm.consumers.info(this.#bus.streams.work, this.name);
-      return true;
+      return await this.#bus.jsm.consumers.info(this.#bus.streams.work, this.name);
     } catch (err) {
-      if (err instanceof JetStreamApiError && err.code === JetStreamApiCodes.ConsumerNotFound) return false;
+      if (err instanceof JetStreamApiError && err.code === JetStreamApiCodes.ConsumerNotFound) throw this.gone();
       throw err;
     }
   }

@@ -1,4 +1,4 @@
-import { JetStreamApiCodes, JetStreamApiError, type NextMsgRequest } from "@nats-io/jetstream";
+import { JetStreamApiCodes, JetStreamApiError, type NextMsgRequest, type StoredMsg } from "@nats-io/jetstream";
 import type { MsgHdrs } from "@nats-io/transport-node";
 import type { Bus } from "./bus.ts";
 import { type LaneName, laneOfSubject, subjects } from "./subjects.ts";
@@ -25,6 +25,24 @@ export function queuedWork(bus: Bus, lane: LaneName): AsyncGenerator<QueuedWork>
   return storedFrom(bus, subjects.work(lane));
 }
 
+/**
+ * The oldest work of a lane, whether the server finds it by its subject or not: one that was killed can count a message
+ * there and give it by its sequence only.
+ */
+export async function oldestWork(bus: Bus, lane: LaneName): Promise<QueuedWork | undefined> {
+  if ((await countQueued(bus, lane)) === 0) return undefined;
+  for await (const queued of queuedWork(bus, lane)) return queued;
+  const { state } = await bus.jsm.streams.info(bus.streams.work, { deleted_details: true });
+  const deleted = new Set(state.deleted);
+  const subject = subjects.work(lane);
+  for (let seq = state.first_seq; seq <= state.last_seq; seq++) {
+    if (deleted.has(seq)) continue;
+    const message = await bus.jsm.streams.getMessage(bus.streams.work, { seq });
+    if (message?.subject === subject) return queuedAs(lane, message);
+  }
+  return undefined;
+}
+
 /** All work that waits, the oldest first. What is in no lane is left out. */
 export function allQueuedWork(bus: Bus): AsyncGenerator<QueuedWork> {
   return storedFrom(bus, "sessions.*.work.*");
@@ -48,8 +66,10 @@ async function* storedFrom(bus: Bus, subject: string): AsyncGenerator<QueuedWork
     if (message === null) return;
     seq = message.seq + 1;
     const lane = laneOfSubject(message.subject);
-    if (lane === undefined) continue;
-    const { data, header, timestamp } = message;
-    yield { lane, seq: message.seq, data, headers: header, storedAt: Date.parse(timestamp) };
+    if (lane !== undefined) yield queuedAs(lane, message);
   }
+}
+
+function queuedAs(lane: LaneName, { seq, data, header, timestamp }: StoredMsg): QueuedWork {
+  return { lane, seq, data, headers: header, storedAt: Date.parse(timestamp) };
 }

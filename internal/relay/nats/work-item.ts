@@ -1,8 +1,10 @@
 import type { Msg, MsgHdrs } from "@nats-io/transport-node";
 import type { Bus } from "./bus.ts";
+import { type QueuedWork, removeWork } from "./queued-work.ts";
 import { ackFacts } from "./stream-reader.ts";
+import { subjects } from "./subjects.ts";
 
-/** Work that was delivered to the consumer of a lane and is not settled. */
+/** Work that the holder of a lane has got and that is not settled. */
 export interface WorkItem {
   readonly subject: string;
   readonly data: Uint8Array;
@@ -41,5 +43,15 @@ export function workItem(bus: Bus, msg: Msg): WorkItem | undefined {
     nak: () => bus.nc.publish(reply, "-NAK"),
     ack: () => settle("+ACK"),
     term: () => settle("+TERM"),
+  };
+}
+
+/** Work that no consumer delivers: it is settled by taking it out of the stream. */
+export function storedItem(bus: Bus, queued: QueuedWork): WorkItem {
+  const { lane, seq, data, headers, storedAt } = queued;
+  const remove = () => removeWork(bus, queued);
+  return {
+    ...{ subject: subjects.work(lane), data, headers, seq, deliveries: 1, storedAt },
+    ...{ working: () => {}, nak: () => {}, ack: remove, term: remove },
   };
 }

@@ -39,7 +39,7 @@ const KINDS = Object.entries({
   ...{ "cut an agent": 6, "dial twice": 3, "cut a relay": 2, "kill a relay": 2, "stop a relay": 1 },
   ...{ "suspend a relay": 2, "kill the server": 1, "suspend the server": 1 },
 }).flatMap(([kind, weight]) => Array<string>(weight).fill(kind));
-const PATIENCE_MS = 1_800_000;
+const PATIENCE_MS = 600_000;
 const OUTSTANDING = 3;
 const TWICE = 0.1;
 
@@ -70,6 +70,10 @@ class Replica {
     };
     if (relay.child.exitCode === null && relay.child.signalCode === null) relay.child.once("exit", onExit);
     else onExit();
+  }
+
+  get log(): string {
+    return this.#relay?.log ?? "";
   }
 
   cut(): void {
@@ -131,7 +135,8 @@ export async function soakRelay(options: RelaySoakOptions, signal: AbortSignal):
   over.abort();
   await breaking;
   const settled = async () => ((await coordinator.waiting()) === 0 ? true : undefined);
-  await raceSignal(until("all work to be settled", PATIENCE_MS, settled), ended.signal);
+  const logs = () => replicas.map(({ log }) => log.slice(-8000)).join("\n\n");
+  await raceSignal(until("all work to be settled", PATIENCE_MS, settled, logs), ended.signal);
   const results = (await coordinator.stored("RELAY_RESULTS", "sessions.*.results.coding")).map(seen);
   const truths: SessionTruth[] = agents.map(({ session, kind, published, agent }) => ({
     ...{ session, kind, published, asked: agent.asked, answered: agent.answered },
