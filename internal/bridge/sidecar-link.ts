@@ -108,7 +108,10 @@ function failure(err: unknown, signal: AbortSignal): unknown {
   const kind = networkFailureOf(err)?.kind ?? refusedHere(err);
   if (kind === undefined) return domainErrorOf(err);
   const what = kind === "unauthenticated" ? "is not trusted" : "cannot be reached";
-  return new DomainError("unavailable", `the session's sidecar ${what} now`, { cause: err });
+  return new DomainError("unavailable", `the session's sidecar ${what} now`, {
+    cause: err,
+    fields: { session: "away" },
+  });
 }
 
 /** A server whose certificate we did not take; a sidecar's own words have no such cause. */

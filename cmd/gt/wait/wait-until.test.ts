@@ -52,6 +52,23 @@ describe("waiting", () => {
     });
   });
 
+  it("gives an agent that does not answer at first, or that its control plane does not reach, 10 s", async () => {
+    let now = 0;
+    const later = async (ms: number) => {
+      now += ms;
+    };
+    const clock = { ...systemClock, monotonicMs: () => now, sleep: later };
+    const slow = { clock, timeoutMs: 120_000 };
+    const away = new DomainError("unavailable", "its sidecar cannot be reached", { fields: { session: "away" } });
+    for (const failure of [new DomainError("deadline", "no answer"), away]) {
+      const backend = backendOf(failure, failure, status("idle"));
+      expect(await waitUntil("idle", backend, slow, signal)).toMatchObject({ reached: true });
+      now = 0;
+      await expect(waitUntil("idle", backendOf(failure), slow, signal)).rejects.toBe(failure);
+      expect(now).toBe(10_000);
+    }
+  });
+
   it("takes for dead what its control plane knows to have ended, and for nothing else", async () => {
     const ended = new DomainError("precondition", 'session "a" has ended', { fields: { session: "ended" } });
     expect(await waitUntil("dead", backendOf(ended), options, signal)).toEqual({ reached: true });

@@ -27,7 +27,8 @@ const AWAY_MS = 10_000;
 /**
  * Looks at the agent until it is what is waited for, it has ended, or `timeoutMs` have passed; looks at least once. A
  * session that its control plane starts has no agent to look at yet.
- * @throws DomainError as `Backend.status`: at once when the first look fails, later when it fails for 10 s
+ * @throws DomainError as `Backend.status`: at once when nothing is there at the first look; when the agent does not
+ *   answer, or cannot be reached later, after 10 s
  */
 export async function waitUntil(
   goal: WaitGoal,
@@ -39,8 +40,7 @@ export async function waitUntil(
     return await lookUntil(goal, backend, options, signal);
   } catch (err) {
     // Its control plane knows of the end, and nobody is left to ask how it was.
-    const isDead = err instanceof DomainError && err.fields["session"] === "ended";
-    if (goal === "dead" && isDead) return { reached: true };
+    if (goal === "dead" && sessionOf(err) === "ended") return { reached: true };
     throw err;
   }
 }
@@ -82,17 +82,31 @@ async function firstStatus(
   { clock, end }: { readonly clock: Clock; readonly end: number },
   signal: AbortSignal,
 ): Promise<AgentStatus | undefined> {
+  const begun = clock.monotonicMs();
   for (;;) {
+    let failure: unknown;
     try {
       return await statusOf(backend, signal);
     } catch (err) {
-      const isStarting = err instanceof DomainError && err.fields["session"] === "starting";
-      if (!isStarting || signal.aborted) throw err;
+      failure = err;
     }
-    const leftMs = end - clock.monotonicMs();
-    if (leftMs <= 0) return undefined;
-    await clock.sleep(Math.min(LOOK_EVERY_MS, leftMs), signal);
+    const now = clock.monotonicMs();
+    const isStarting = sessionOf(failure) === "starting";
+    const mayPass = isStarting || (isSlow(failure) && now - begun < AWAY_MS && now < end);
+    if (!mayPass || signal.aborted) throw failure;
+    if (now >= end) return undefined;
+    await clock.sleep(Math.min(LOOK_EVERY_MS, end - now), signal);
   }
+}
+
+/** What a control plane says of the session that it could not ask. */
+function sessionOf(err: unknown): unknown {
+  return err instanceof DomainError ? err.fields["session"] : undefined;
+}
+
+/** It takes its time, or its control plane does not reach it: unlike an address where nothing listens. */
+function isSlow(err: unknown): boolean {
+  return sessionOf(err) === "away" || (err instanceof DomainError && err.kind === "deadline");
 }
 
 /** Undefined: it cannot be reached at the moment. */

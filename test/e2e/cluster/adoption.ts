@@ -7,6 +7,9 @@ import { until } from "../../support/sidecar/sidecar.ts";
 const LIMIT_MS = 240_000;
 const MANIFEST = new URL("../../../deploy/k8s/adopted-deployment.yaml", import.meta.url);
 
+/** A failure shows the words of stderr. */
+const DONE = { code: 0, stderr: "" };
+
 /** Who creates the pods of a Deployment. */
 export const REPLICA_SETS = "system:serviceaccount:kube-system:replicaset-controller";
 
@@ -33,8 +36,8 @@ export function adoption({ here, run, namespace, image }: Installed): void {
     const cluster = await here(context);
     await cluster.kubectl(["-n", namespace, "apply", "-f", "-"], await manifest());
     await until("the session", 60_000, async () => await sessionOf("example"));
-    expect(await run("wait", "example", "--for", "idle", "--timeout", "120s")).toMatchObject({ code: 0 });
-    expect(await run("nudge", "example", "hello")).toMatchObject({ code: 0 });
+    expect(await run("wait", "example", "--for", "idle", "--timeout", "120s")).toMatchObject(DONE);
+    expect(await run("nudge", "example", "hello")).toMatchObject(DONE);
     expect(await sessionOf("example")).toMatchObject({ agent: "example/polecats/example", provider: "demo" });
     await cluster.kubectl(["-n", namespace, "delete", "deployment", "agent-example", "--wait=true"]);
     await until("it is gone", 90_000, async () => ((await sessionOf("example")) === undefined ? true : undefined));
