@@ -140,6 +140,10 @@ it("F11: deaf to notifications, or with their connections killed, changes are fo
   await waits("after a kill", 0);
   proxy.isDeaf = true;
   await database.query(kill);
+  // A connection that breaks before it is known to be deaf, too.
+  const listening = "select from pg_stat_activity where application_name = 'threads listen'";
+  await eventually("both listen", async () => (await database.query(listening)).length === 2, WAIT_MS);
+  await database.query(kill);
   await eventually("it says so", async () => two.log.includes("notifications of the database do not come"), WAIT_MS);
   await waits("to the deaf", 1);
   const notify = async () =>

@@ -40,6 +40,8 @@ export class ChangesFeed implements Changes, Task {
   #wake = Promise.withResolvers<void>();
   #probe: string | undefined;
   #heardProbe = true;
+  /** The log says so, since a probe was heard last. */
+  #isToldDeaf = false;
   #isListening = false;
 
   constructor(deps: Deps) {
@@ -138,11 +140,12 @@ export class ChangesFeed implements Changes, Task {
       this.#tell(undefined); // what happened meanwhile was not heard
       while (!signal.aborted) {
         this.#probe = randomUUID();
-        const heardBefore = this.#heardProbe;
         this.#heardProbe = false;
         await pool.query("select pg_notify($1, $2)", [CHANNEL, `probe ${this.#probe}`]);
         await Promise.race([broken.promise, this.#probeHeard(signal)]);
-        if (heardBefore && !this.#heardProbe && !signal.aborted) {
+        if (this.#heardProbe) this.#isToldDeaf = false;
+        else if (!this.#isToldDeaf && !signal.aborted) {
+          this.#isToldDeaf = true;
           logger.warn("notifications of the database do not come through: changes are found by looking");
         }
         await Promise.race([broken.promise, clock.sleep(PROBE_EVERY_MS, signal).catch(() => {})]);
