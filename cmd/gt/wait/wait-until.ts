@@ -99,7 +99,7 @@ async function firstStatus(
   }
 }
 
-/** What a control plane says of the session that it could not ask. */
+/** The state that a control plane names when it cannot ask the session. */
 function sessionOf(err: unknown): unknown {
   return err instanceof DomainError ? err.fields["session"] : undefined;
 }

@@ -5,6 +5,7 @@ import { isRefusal, readWork, type WorkMessage } from "../acp/work-message.ts";
 import { Fenced } from "../nats/lane-log.ts";
 import { allQueuedWork, type QueuedWork, queuedWork, removeWork } from "../nats/queued-work.ts";
 import { type LaneName, laneKey } from "../nats/subjects.ts";
+import { storedItem } from "../nats/work-item.ts";
 import { rejectWork } from "./dead-letters.ts";
 import { cancelledBy } from "./held-lane.ts";
 import { claimLane } from "./lane-claim.ts";
@@ -86,8 +87,7 @@ export class UnservedLanes {
         const work = readWork(queued.data, { ...lane, maxBytes: this.#options.maxMessageBytes });
         const reason = isRefusal(work) ? work.reason : this.#expiredReason(journal, lane, work, ageMs);
         if (reason === undefined) continue;
-        const item = { ...queued, term: () => removeWork(bus, queued) };
-        await rejectWork(this.#deps, lane, item, { reason, id: work.id }, signal);
+        await rejectWork(this.#deps, lane, storedItem(bus, queued), { reason, id: work.id }, signal);
       }
     });
   }

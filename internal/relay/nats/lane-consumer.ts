@@ -62,10 +62,6 @@ export class LaneConsumer {
     }
   }
 
-  gone(): ConsumerGone {
-    return new ConsumerGone(this.name);
-  }
-
   delete(): Promise<void> {
     return this.#deleteNamed(this.name);
   }
@@ -108,7 +104,8 @@ export class LaneConsumer {
     try {
       return await this.#bus.jsm.consumers.info(this.#bus.streams.work, this.name);
     } catch (err) {
-      if (err instanceof JetStreamApiError && err.code === JetStreamApiCodes.ConsumerNotFound) throw this.gone();
+      if (err instanceof JetStreamApiError && err.code === JetStreamApiCodes.ConsumerNotFound)
+        throw new ConsumerGone(this.name);
       throw err;
     }
   }
@@ -127,7 +124,7 @@ export class LaneConsumer {
         if (item !== undefined) return resolve(item);
         const code = msg.headers?.code ?? 0;
         if (code === 503 || /deleted|not found/i.test(msg.headers?.description ?? "")) {
-          return reject(this.gone());
+          return reject(new ConsumerGone(this.name));
         }
         if (code !== 100) resolve(undefined);
       },
