@@ -27,8 +27,8 @@ const AWAY_MS = 10_000;
 /**
  * Looks at the agent until it is what is waited for, it has ended, or `timeoutMs` have passed; looks at least once. A
  * session that its control plane starts has no agent to look at yet.
- * @throws DomainError as `Backend.status`: at once when nothing is there at the first look; when the agent does not
- *   answer, or cannot be reached later, after 10 s
+ * @throws DomainError as `Backend.status`: at once when no connection can be made at the first look; after 10 s when a
+ *   call has no answer, or when the agent cannot be reached later
  */
 export async function waitUntil(
   goal: WaitGoal,
