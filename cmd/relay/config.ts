@@ -50,6 +50,7 @@ export interface ServeCommand {
   readonly pongTimeoutMs: number | undefined;
   readonly maxMessageBytes: number | undefined;
   readonly allowHosts: readonly string[];
+  readonly tlsDir: string | undefined;
   readonly insecurePlaintext: boolean;
   readonly logLevel: LogLevel | undefined;
   readonly crashAt: string | undefined;
@@ -122,6 +123,7 @@ export function readServe(call: string, given: Given<typeof SERVE_FLAGS>, env: E
     pingIntervalMs: seconds("--ping-interval", values["ping-interval"]),
     pongTimeoutMs: seconds("--pong-timeout", values["pong-timeout"]),
     ...{ maxMessageBytes, allowHosts: values["allow-host"] ?? [] },
+    tlsDir: values["tls-dir"],
     insecurePlaintext: values["insecure-plaintext"] ?? false,
     logLevel: values["log-level"] === undefined ? undefined : levelOf(values["log-level"]),
     crashAt: env["GT_RELAY_CRASH_AT"] || undefined,

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { AuditLog } from "../../internal/auth/audit-log.ts";
 import { TrustedServer } from "../../internal/auth/serving/trusted-server.ts";
 import { aborted, withTimeout } from "../../internal/base/abort.ts";
 import type { Clock } from "../../internal/base/clock.ts";
@@ -8,7 +9,10 @@ import type { Logger } from "../../internal/base/logger.ts";
 import { Slots } from "../../internal/base/slots.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
 import { DaemonFrame } from "../../internal/daemon/daemon-frame.ts";
+import { auditLines } from "../../internal/files/audit-lines.ts";
+import { readAgentClaims } from "../../internal/relay/door/agent-claims.ts";
 import { AgentDoor } from "../../internal/relay/door/agent-door.ts";
+import { agentGate, alsoShown } from "../../internal/relay/door/agent-gate.ts";
 import { answerInstanceCalls } from "../../internal/relay/lanes/instance-calls.ts";
 import { LaneControl } from "../../internal/relay/lanes/lane-control.ts";
 import type { LaneDeps, TurnPoint } from "../../internal/relay/lanes/lane-deps.ts";
@@ -123,11 +127,13 @@ export class Daemon implements Task {
     const controlHere = (lane: LaneName, text: string) => control.answerHere(lane, text, closing.signal);
     const calls = { bus, clock, logger, registry, instance: this.#instance, status, control: controlHere };
     const permissions = this.#permissions(laneDeps);
-    const doorDeps = { clock, logger, ...sending, lanes, permissions, ended: signal };
+    const audit = this.#audit();
+    const trusted = { ...(audit && { audit }), renew: (...renewed: Renewed) => server.renew(...renewed) };
+    const doorDeps = { clock, logger, ...sending, ...trusted, lanes, permissions, ended: signal };
     const door = new AgentDoor(doorDeps, this.#doorOptions());
     const roles = stdioRoles({ ...laneDeps, permissions, env: this.#deps.env }, this.#settings);
     const served = new ServedRoles(laneDeps, lanes, roles);
-    const server = this.#server(frame, door, signal);
+    const server: TrustedServer = this.#server({ frame, door, metrics, audit }, signal);
     frame.drainsWith(signal);
     const drain = async (stop: AbortSignal) => {
       await aborted(stop);
@@ -156,17 +162,29 @@ export class Daemon implements Task {
     await aborted(signal);
   }
 
+  #audit(): AuditLog | undefined {
+    const { audit } = this.#settings.trust;
+    if (audit === "none") return undefined;
+    const path = audit === "stderr" ? undefined : audit.path;
+    return new AuditLog({ clock: this.#deps.clock, write: auditLines(path, this.#deps) });
+  }
+
   /** Agents may connect until the relay is asked to stop. */
-  #server({ health, metrics }: DaemonFrame, door: AgentDoor, draining: AbortSignal): TrustedServer {
-    const { listen, allowHosts } = this.#settings;
+  #server({ frame, door, metrics: counted, audit }: ServerParts, draining: AbortSignal): TrustedServer {
+    const { listen, allowHosts, trust } = this.#settings;
+    const { health, metrics } = frame;
+    const { tls, auth } = trust;
+    const gate = agentGate({ ...this.#deps, metrics: counted });
     const isOpen = () => {
       if (draining.aborted) throw new DomainError("unavailable", "the relay is shutting down");
     };
     return new TrustedServer(
-      { ...this.#deps, health, metrics },
+      { ...this.#deps, health, metrics, ...(audit && { audit }) },
       {
-        ...{ listen, tls: undefined, tokens: undefined, services: [], hostCheck: { allowHosts }, plain: door.plain },
-        rules: () => ({ routes: () => {}, gates: [isOpen] }),
+        ...{ listen, tls, services: [], plain: door.plain },
+        tokens: auth && { ...auth, required: true, freeServices: new Set(), readClaims: readAgentClaims, alsoShown },
+        hostCheck: { allowHosts, anyHost: tls !== undefined },
+        rules: () => ({ routes: () => {}, gates: [isOpen, gate] }),
         graceMs: CLOSE_MS,
       },
     );
@@ -213,6 +231,15 @@ export class Daemon implements Task {
       if (point === crashAt) process.kill(process.pid, "SIGKILL");
     };
   }
+}
+
+type Renewed = Parameters<TrustedServer["renew"]>;
+
+interface ServerParts {
+  readonly frame: DaemonFrame;
+  readonly door: AgentDoor;
+  readonly metrics: RelayMetrics;
+  readonly audit: AuditLog | undefined;
 }
 
 function asTask(bus: Bus, logger: Logger): Task {

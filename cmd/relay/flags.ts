@@ -42,6 +42,10 @@ export const SERVE_FLAGS = {
     help: "until an agent without a pong is gone (10)",
   },
   "max-message-bytes": { type: "number", value: "N", help: "of work and of a frame (524288)" },
+  "tls-dir": {
+    ...{ type: "string", value: "DIR", complete: "file" },
+    help: "TLS: tls.crt, tls.key, ca.crt of the agents' certificates, crl.pem if there is one",
+  },
   "insecure-plaintext": { type: "boolean", help: "another address than loopback, without TLS" },
   "allow-host": { type: "list", value: "NAME", help: "a host name that may be in Host and Origin; repeatable" },
   "log-level": { type: "string", value: "LEVEL", help: `${LEVELS.join(", ")} (info)`, complete: LEVELS },

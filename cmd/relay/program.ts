@@ -14,7 +14,8 @@ const serve: Command<typeof SERVE_FLAGS> = {
   help: {
     usage: "",
     summary: "serve agents that dial in by WebSocket",
-    text: "Serves agents at ws://HOST:8080/acp/{session_id}/{role}?agent_id=… until SIGTERM.",
+    text: `Serves agents at ws://HOST:8080/acp/{session_id}/{role}?agent_id=… until SIGTERM. With --tls-dir it serves TLS 1.3,
+and an agent needs a certificate; with auth in relay.yaml a token too (relay token).`,
     notes: EXIT_CODES,
     examples: ["relay serve --nats-url nats://127.0.0.1:4222"],
   },
@@ -34,10 +35,12 @@ const check: Command<typeof SERVE_FLAGS> = {
     text: "Reports all that is wrong with flags, environment and file, by line.",
     examples: ["relay check --config relay.yaml"],
   },
-  run: async (given, { env, out, err }) => {
+  run: async (given, { clock, env, out, err }) => {
     const command = readServe("relay check", given, env);
     return await withFaultLines(err, async () => {
-      reportConfig((await import("./settings.ts")).openSettings(command).findings, out, err);
+      const { settings, findings } = (await import("./settings.ts")).openSettings(command);
+      await (await import("./check-trust.ts")).checkTrust(settings.trust, findings, clock.now());
+      reportConfig(findings, out, err);
       return 0;
     });
   },

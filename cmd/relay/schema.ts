@@ -1,5 +1,6 @@
 import { isAbsolute } from "node:path";
 import { z } from "zod";
+import { authBlockWith, crlPolicyValue } from "../../internal/auth/auth-config.ts";
 import { block, together } from "../../internal/config/block.ts";
 import {
   address,
@@ -78,6 +79,16 @@ const values = block({
   repo_path: text("an absolute path", isAbsolute).optional(),
 });
 
+const isSessionPattern = (pattern: string) => isName(pattern.replace(/\*$/, "")) || pattern === "*";
+
+const auth = (folder: string) =>
+  authBlockWith(folder, "relay", {
+    /** Of those that the issuer may sign for. Default: any. */
+    sessions: listOf(text("the name of a session, with * at its end at most", isSessionPattern), "a list of sessions")
+      .min(1, "must name a session, or be omitted")
+      .optional(),
+  });
+
 const role = together(values, ["link", "command"], ({ link, command = [] }, wrong) => {
   if (link === "stdio" && command.length === 0) wrong(["link"], "stdio needs a command");
 });
@@ -91,6 +102,9 @@ export const relayFile = (folder: string) =>
     nats: nats(folder),
     connections,
     turns,
+    tls: block({ dir: filePath(folder).optional(), crl_policy: crlPolicyValue() }),
+    auth: auth(folder).optional(),
+    audit: block({ path: filePath(folder).optional() }),
     roles: z.preprocess((value) => value ?? {}, z.record(name("a role"), role)),
     logging: block({ level: oneOf("debug", "info", "warn", "error", "silent").optional() }),
   });

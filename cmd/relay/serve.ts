@@ -1,5 +1,7 @@
 import { createLogger } from "../../internal/base/logger.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
+import { logWarnings } from "../../internal/daemon/daemon-tools.ts";
+import { checkTrust } from "./check-trust.ts";
 import type { ServeCommand } from "./config.ts";
 import { Daemon } from "./daemon.ts";
 import { openSettings } from "./settings.ts";
@@ -7,8 +9,10 @@ import { openSettings } from "./settings.ts";
 /** Serves until the signal. 0: drained; 7: turns were handed back at the drain's deadline. */
 export async function serve(command: ServeCommand, { clock, env, signal }: CommandContext): Promise<number> {
   const { settings, findings } = openSettings(command);
+  await checkTrust(settings.trust, findings, clock.now());
   findings.assertUsable();
   const logger = createLogger("relay", settings.logLevel, { component: "relay" });
+  logWarnings(findings, logger);
   const daemon = new Daemon({ clock, logger, env }, settings);
   await daemon.run(signal);
   logger.info({ action: "ended", handed_back: daemon.handedBack }, "ended");

@@ -8,6 +8,7 @@ import type { Findings } from "../../internal/config/findings.ts";
 import type { Address, NatsFlags, NatsSettings, ServeCommand } from "./config.ts";
 import { type NatsCredentials, natsAuth } from "./nats-auth.ts";
 import { type RelayValues, relayFile } from "./schema.ts";
+import { type TrustSettings, trustOf } from "./trust-settings.ts";
 
 /** What `relay serve` goes by: flags over environment over the file over defaults. Times in ms. */
 export interface Settings {
@@ -19,6 +20,7 @@ export interface Settings {
   readonly pongTimeoutMs: number;
   readonly maxMessageBytes: number;
   readonly allowHosts: readonly string[];
+  readonly trust: TrustSettings;
   readonly logLevel: LogLevel;
   readonly turns: RelayValues["turns"];
   readonly roles: RelayValues["roles"];
@@ -34,7 +36,8 @@ const LOOPBACK = "127.0.0.1";
  * @throws ConfigError for faults of the file's text; DomainError `invalid` when a named one cannot be read
  */
 export function openSettings(command: ServeCommand): { readonly settings: Settings; readonly findings: Findings } {
-  const { value, findings } = openFile(command.nats.configFile);
+  const file = openFile(command.nats.configFile);
+  const { value, findings } = file;
   const { nats, connections } = value;
   const port = command.portOfEnvironment;
   const listen = command.listen ?? (port === undefined ? value.listen : { host: LOOPBACK, port });
@@ -46,19 +49,22 @@ export function openSettings(command: ServeCommand): { readonly settings: Settin
     pingIntervalMs: command.pingIntervalMs ?? connections.ping_interval ?? 30_000,
     pongTimeoutMs: command.pongTimeoutMs ?? connections.pong_timeout ?? 10_000,
     maxMessageBytes: command.maxMessageBytes ?? connections.max_message_bytes ?? 512 * 1024,
+    trust: trustOf(command, file),
     logLevel: command.logLevel ?? value.logging.level ?? "info",
     ...{ turns: value.turns, roles: value.roles, allowHosts: command.allowHosts, crashAt: command.crashAt },
   };
   const { url, credentials } = settings.nats;
   findings.tried(["nats"], () => natsAuth(url, credentials));
   checkCredentials(findings, credentials);
-  const { host } = settings.listen;
-  if (!isLoopbackAddress(host) && host !== "localhost" && !command.insecurePlaintext) {
-    throw new DomainError("invalid", `the address ${host} is no loopback address`, {
-      fields: { hint: "--insecure-plaintext serves it without TLS" },
-    });
-  }
+  checkListen(settings, command);
   return { settings, findings };
+}
+
+function checkListen({ listen: { host }, trust }: Settings, { insecurePlaintext }: ServeCommand): void {
+  if (isLoopbackAddress(host) || host === "localhost" || trust.tls !== undefined || insecurePlaintext) return;
+  throw new DomainError("invalid", `the address ${host} is no loopback address: it is not served in plaintext`, {
+    fields: { hint: "give --tls-dir, or --insecure-plaintext if the network itself keeps strangers out" },
+  });
 }
 
 /** How a command for people reaches NATS. @throws as `openSettings` */

@@ -15,6 +15,8 @@ const MAX_NAME = 128;
 export interface AuditSubject {
   readonly project?: string;
   readonly session?: string;
+  /** Who the caller is in that session. */
+  readonly agent?: { readonly id: string; readonly role: string };
 }
 
 /**
@@ -45,8 +47,9 @@ export class AuditLog implements Decisions {
 
   /** A decision on a call whose request was read, e.g. about the session that it names. */
   policy(context: CallContext, about: AuditSubject, refusal: DomainError | undefined): void {
-    const { project, session } = about;
-    this.#record("policy", { ...factsOf(context), session: cut(session), session_project: cut(project) }, refusal);
+    const { project, session, agent } = about;
+    const names = { session: cut(session), session_project: cut(project), agent: agent?.id, agent_role: agent?.role };
+    this.#record("policy", { ...factsOf(context), ...names }, refusal);
   }
 
   #record(event: string, facts: object, refusal: DomainError | undefined): void {

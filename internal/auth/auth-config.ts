@@ -30,11 +30,17 @@ type NamedCa = { readonly sha256: string } | { readonly path: string };
  * @param audience of tokens where `jwt_audience` names no other
  */
 export function authBlock(folder: string, audience = "bridge") {
+  return authBlockWith(folder, audience, {});
+}
+
+/** The same, with `more` keys of each entry of `jwt_public_keys`; what they say is the caller's to use. */
+export function authBlockWith<M extends z.ZodRawShape>(folder: string, audience: string, more: M) {
   const key = block({
     issuer: text(),
     key_path: filePath(folder),
     ca: casValue(folder).optional(),
     projects: listOf(text(), "a list of project names").min(1, "must name a project, or be omitted").optional(),
+    ...more,
   });
   return block({
     jwt_public_keys: listOf(key, "a list of issuers' keys").min(

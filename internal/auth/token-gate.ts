@@ -32,6 +32,8 @@ export interface TokenGateOptions {
   readonly required: boolean;
   /** Services for which a certificate is enough, by type name. */
   readonly freeServices: ReadonlySet<string>;
+  /** Tokens of a call beside those of `authorization`. More than one in all are refused. Default: none. */
+  readonly alsoShown?: (context: CallContext) => readonly string[];
   /** As `TokenVerifierOptions` has it. */
   readonly clientCertificate?: "required" | "optional";
 }
@@ -43,13 +45,14 @@ type Gate = (context: CallContext) => void;
  * required. A stream that it admits ends with it: see `TokenLeases`.
  */
 export function tokenGate(deps: TokenGateDeps, options: TokenGateOptions): Gate {
-  const { required, freeServices, clientCertificate } = options;
+  const { required, freeServices, clientCertificate, alsoShown } = options;
   const owns = new OwnCas();
   return (context) => {
     const headers = context.values.get(authorizationKey);
     if (freeServices.has(context.service.typeName)) return;
-    if (headers.length === 0 && !required) return;
-    const text = bearerOf(headers);
+    const others = alsoShown?.(context) ?? [];
+    if (headers.length + others.length === 0 && !required) return;
+    const text = tokenOf(headers, others);
     const peer = context.values.get(peerKey);
     const isBare = clientCertificate === "optional" && peer.type !== "certificate";
     const token = deps.verifier.verify(text, isBare ? undefined : factsOf(peer, deps, owns));
@@ -63,6 +66,13 @@ export function tokenGate(deps: TokenGateDeps, options: TokenGateOptions): Gate 
     };
     deps.leases.hold(peer, token, endByToken, context.signal);
   };
+}
+
+function tokenOf(headers: readonly string[], others: readonly string[]): string {
+  const [other] = others;
+  if (other === undefined) return bearerOf(headers);
+  if (headers.length + others.length === 1) return other;
+  throw tokenError("header", "the call has more than one token");
 }
 
 function factsOf(peer: Peer, { tls, clock }: TokenGateDeps, owns: OwnCas): CertificateFacts {

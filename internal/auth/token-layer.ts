@@ -8,7 +8,7 @@ import { checkIssuers } from "./issuing-cas.ts";
 import { type TokenGateOptions, tokenGate } from "./token-gate.ts";
 import { type TokenKeyFile, TokenKeyFiles } from "./token-key-files.ts";
 import { TokenLeases } from "./token-leases.ts";
-import { MAX_TOKEN_TTL_MS, TokenVerifier, type TokenVerifierOptions } from "./token-verifier.ts";
+import { MAX_TOKEN_TTL_MS, TokenVerifier, type TokenVerifierOptions, type VerifiedToken } from "./token-verifier.ts";
 
 export interface TokenLayerOptions extends TokenGateOptions, Pick<TokenVerifierOptions, "readClaims" | "mostTtlMs"> {
   readonly keyFiles: readonly TokenKeyFile[];
@@ -56,6 +56,11 @@ export class TokenLayer implements Task {
     const rules = keyFiles.map(({ rule }) => rule);
     if (clientCertificate !== "optional") checkIssuers(rules, tls?.trust.cas ?? []);
     await this.#keys.load();
+  }
+
+  /** A token that counts was shown for `connection` over another one: streams that it admits live as long. */
+  renew(connection: object, token: VerifiedToken): void {
+    this.#leases.shown(connection, token);
   }
 
   async run(signal: AbortSignal): Promise<void> {

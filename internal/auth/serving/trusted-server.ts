@@ -8,6 +8,7 @@ import type { Tracer } from "../../base/tracing.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import type { CheckedTls } from "../../pki/tls-files.ts";
 import type { ListenAddress } from "../../rpc/port/listen.ts";
+import type { Peer } from "../../rpc/port/peer.ts";
 import { plainServing } from "../../rpc/routes/plain-serving.ts";
 import type { PlainOptions } from "../../rpc/routes/route.ts";
 import type { Routes } from "../../rpc/server/adapter.ts";
@@ -24,6 +25,7 @@ import { refusalOf } from "../tls/admission.ts";
 import { TlsFolder, type TlsFolderOptions } from "../tls/tls-folder.ts";
 import { TlsMetrics } from "../tls/tls-metrics.ts";
 import { TokenLayer, type TokenLayerOptions } from "../token-layer.ts";
+import type { VerifiedToken } from "../token-verifier.ts";
 
 export interface TrustedServerDeps {
   readonly clock: Clock;
@@ -126,6 +128,11 @@ export class TrustedServer implements Task {
   /** The TLS files in use; undefined: none, yet or at all. */
   get tls(): CheckedTls | undefined {
     return this.#folder?.current;
+  }
+
+  /** As `TokenLayer.renew`; without tokens nothing. */
+  renew(connection: Peer, token: VerifiedToken): void {
+    this.#tokens?.renew(connection, token);
   }
 
   /** @throws DomainError `invalid` for token keys that cannot be used at the start; as `RpcServer.run` */

@@ -1,25 +1,35 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { type WebSocket, WebSocketServer } from "ws";
+import type { AuditLog } from "../../auth/audit-log.ts";
 import { RateLimiter } from "../../auth/rate-limiter.ts";
+import { tokenKey } from "../../auth/token-gate.ts";
+import type { VerifiedToken } from "../../auth/token-verifier.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import { Slots } from "../../base/slots.ts";
+import { type Peer, peerKey } from "../../rpc/port/peer.ts";
 import type { PlainOptions, Upgrade } from "../../rpc/routes/route.ts";
+import type { CallContext } from "../../rpc/server/call-facts.ts";
 import type { LaneDeps } from "../lanes/lane-deps.ts";
 import type { Admitted, Lanes } from "../lanes/lanes.ts";
-import { LaneHeld } from "../lanes/registry.ts";
 import type { RelayEvents } from "../lanes/relay-events.ts";
 import type { ChannelEnd } from "../links/channel-end.ts";
 import type { FrameChannel } from "../links/frame-channel.ts";
 import { holdWhileFull } from "../links/hold-while-full.ts";
+import { AGENTS_SERVICE, placeOf } from "./agent-gate.ts";
 import { type LinkDeps, type LinkOptions, makeLink } from "./make-link.ts";
-import { isRefused, type Refusal, readPlace, type UpgradePlace } from "./upgrade-place.ts";
+import { type OpenCall, renewalOf } from "./token-renewal.ts";
+import { isRefused, type UpgradePlace } from "./upgrade-place.ts";
 import { WebSocketChannel, type WebSocketLimits } from "./web-socket-channel.ts";
 
 export interface AgentDoorDeps extends LinkDeps {
   readonly events: RelayEvents;
   readonly lanes: Lanes;
   readonly outbox: LaneDeps["outbox"];
+  /** Hears which agent of which session was let in or refused, by a call that had passed the gates. */
+  readonly audit?: Pick<AuditLog, "policy">;
+  /** A call lasts as long as this token too. */
+  readonly renew: (connection: Peer, token: VerifiedToken) => void;
   /** No one is admitted any more. */
   readonly ended: AbortSignal;
 }
@@ -31,7 +41,10 @@ const CLAIMS_AT_ONCE = 16;
 /** Limits how often one agent dials one lane: two that supersede each other on and on are slowed down. */
 const ARRIVALS = { what: "connections of this agent", perMinute: 120, burst: 60 };
 
-/** Where agents dial in: `/acp/{session_id}/{role}?agent_id=…`. A refusal is an HTTP answer, before the 101. */
+/**
+ * Where agents dial in: `/acp/{session_id}/{role}?agent_id=…`, behind `agentGate`. A refusal is an HTTP answer, before
+ * the 101. `POST /acp/{session_id}/{role}/token` makes the connection `Acp-Connection-Id` last as long as its token.
+ */
 export class AgentDoor {
   readonly #deps: AgentDoorDeps;
   readonly #options: AgentDoorOptions;
@@ -39,8 +52,10 @@ export class AgentDoor {
   readonly #claims = new Slots(CLAIMS_AT_ONCE);
   readonly #arrivals: RateLimiter;
   readonly #serving = new Set<Promise<void>>();
-  /** The subprotocol that the answer to an upgrade names. */
-  readonly #subprotocols = new WeakMap<IncomingMessage, string>();
+  /** By connection. */
+  readonly #open = new Map<string, OpenCall>();
+  /** What the answer to an upgrade names. */
+  readonly #answers = new WeakMap<IncomingMessage, Named>();
 
   constructor(deps: AgentDoorDeps, options: AgentDoorOptions) {
     this.#deps = deps;
@@ -51,32 +66,37 @@ export class AgentDoor {
       clientTracking: false,
       perMessageDeflate: false,
       maxPayload: options.maxMessageBytes,
-      handleProtocols: (_offered, request) => this.#subprotocols.get(request) ?? false,
+      handleProtocols: (_offered, request) => this.#answers.get(request)?.subprotocol ?? false,
+    });
+    this.#sockets.on("headers", (lines, request) => {
+      const named = this.#answers.get(request);
+      if (named !== undefined) lines.push(`${CONNECTION_ID}: ${named.connectionId}`);
     });
   }
 
   /** For a server with trust, which lets a connection in before it comes here. */
   get plain(): PlainOptions {
-    const at = { path: "/acp/**", service: "relay.agents" };
+    const at = { path: "/acp/**", service: AGENTS_SERVICE, refusalHeaders };
+    const renewal = { path: "/acp/*/*/token", service: "relay.tokens", refusalHeaders };
     return {
-      routes: [{ ...at, methods: ["GET", "POST"], handle: (request) => answerTo(placeOf(request)) }],
-      upgrades: [{ ...at, handle: (upgrade, { signal }) => this.#answer(upgrade, signal) }],
+      routes: [
+        { ...renewal, methods: ["POST"], handle: (request, call) => this.#renew(request, call) },
+        { ...at, methods: ["GET", "POST"], handle: (_request, { values }) => needsUpgrade(values) },
+      ],
+      upgrades: [{ ...at, handle: (upgrade, call) => this.#answer(upgrade, call) }],
     };
   }
 
-  /** `over` is aborted when the caller may stay no longer. */
-  async #answer({ req, take }: Upgrade, over: AbortSignal): Promise<Response | undefined> {
-    const { logger, metrics } = this.#deps;
-    const place = readPlace({ url: req.url ?? "", headers: req.headers });
-    const connectionId = randomUUID();
-    const admitted = isRefused(place) ? place : await this.#admit(place, connectionId);
-    if (isRefused(place) || "status" in admitted) {
-      const { status, reason } = isRefused(place) ? place : (admitted as Refusal);
-      metrics.connectionsTotal.inc({ outcome: String(status) });
-      logger.warn({ action: "agent_refused", status, reason }, "an agent is refused");
-      return refusal({ status, reason });
+  async #answer({ req, take }: Upgrade, call: CallContext): Promise<Response | undefined> {
+    const { metrics } = this.#deps;
+    const place = placeOf(call.values);
+    if (isRefused(place)) {
+      this.#refused(place.status, place.reason);
+      return needsUpgrade(call.values);
     }
-    if (place.subprotocol !== undefined) this.#subprotocols.set(req, place.subprotocol);
+    const connectionId = randomUUID();
+    const admitted = await this.#admit(place, connectionId, call);
+    this.#answers.set(req, { subprotocol: place.subprotocol, connectionId });
     const { socket, head } = take();
     const gone = () => void admitted.abandon().catch(() => {});
     if (socket.destroyed) return void gone();
@@ -84,7 +104,7 @@ export class AgentDoor {
     this.#sockets.handleUpgrade(req, socket, head, (webSocket) => {
       socket.off("close", gone);
       metrics.connectionsTotal.inc({ outcome: "open" });
-      const served = this.#serve({ place, connectionId, over }, admitted, webSocket);
+      const served = this.#serve({ place, connectionId, call }, admitted, webSocket);
       this.#serving.add(served);
       void served.finally(() => this.#serving.delete(served));
     });
@@ -96,23 +116,55 @@ export class AgentDoor {
     while (this.#serving.size > 0) await Promise.all(this.#serving);
   }
 
-  async #admit({ lane, agentId, dialect }: UpgradePlace, connectionId: string): Promise<Admitted | Refusal> {
+  /** @throws DomainError `already-exists`: another agent has the lane; `exhausted`; `unavailable` */
+  async #admit(place: UpgradePlace, connectionId: string, call: CallContext): Promise<Admitted> {
+    const { lane, agentId, dialect } = place;
     try {
       this.#arrivals.take(lane.sessionId, lane.role, agentId);
       const who = { lane, agentId, connectionId, dialect };
-      return await this.#claims.run(() => this.#deps.lanes.admit(who), this.#deps.ended);
+      const admitted = await this.#claims.run(() => this.#deps.lanes.admit(who), this.#deps.ended);
+      this.#deps.audit?.policy(call, subjectOf(place), undefined);
+      return admitted;
     } catch (err) {
-      if (err instanceof LaneHeld) return { status: 409, reason: err.message };
-      if (err instanceof DomainError && err.kind === "exhausted") return { status: 429, reason: err.message };
-      if (err instanceof DomainError) return { status: 503, reason: err.message };
-      this.#deps.logger.error({ action: "admission_failed", err }, "an agent could not be admitted");
-      return { status: 503, reason: "internal error" };
+      const refusal = this.#refusalOf(err);
+      this.#deps.audit?.policy(call, subjectOf(place), refusal);
+      this.#refused(STATUS[refusal.kind] ?? 503, refusal.message);
+      throw refusal;
     }
   }
 
-  async #serve({ place, connectionId, over }: Arrival, admitted: Admitted, socket: WebSocket): Promise<void> {
+  #refusalOf(err: unknown): DomainError {
+    if (err instanceof DomainError) {
+      return err.kind in STATUS ? err : new DomainError("unavailable", err.message, { cause: err });
+    }
+    this.#deps.logger.error({ action: "admission_failed", err }, "an agent could not be admitted");
+    return new DomainError("unavailable", "internal error", { cause: err });
+  }
+
+  #refused(status: number, reason: string): void {
+    this.#deps.metrics.connectionsTotal.inc({ outcome: String(status) });
+    this.#deps.logger.warn({ action: "agent_refused", status, reason }, "an agent is refused");
+  }
+
+  #renew(request: Request, call: CallContext): Response {
+    const connectionId = request.headers.get(CONNECTION_ID) ?? "";
+    const open = this.#open.get(connectionId);
+    try {
+      const { connection, token } = renewalOf(request.url, call.values.get(tokenKey), open);
+      this.#deps.renew(connection, token);
+      this.#deps.logger.info({ action: "token_renewed", connection_id: connectionId }, "a connection lasts longer");
+      return new Response(null, { status: 204 });
+    } catch (err) {
+      if (err instanceof DomainError) this.#deps.audit?.policy(call, {}, err);
+      throw err;
+    }
+  }
+
+  async #serve({ place, connectionId, call }: Arrival, admitted: Admitted, socket: WebSocket): Promise<void> {
     const { lane, agentId } = place;
+    const { signal: over, values } = call;
     const { clock, logger, metrics, events } = this.#deps;
+    this.#open.set(connectionId, { place, connection: values.get(peerKey), token: values.get(tokenKey) });
     const channel = new WebSocketChannel(this.#deps, socket);
     holdWhileFull(this.#deps.outbox, channel);
     const names = { session_id: lane.sessionId, agent_id: agentId, role: lane.role };
@@ -136,6 +188,7 @@ export class AgentDoor {
     }
     await ended(channel);
     await alive;
+    this.#open.delete(connectionId);
     const { code, why } = channel.ended.reason as ChannelEnd;
     metrics.connections.dec({ dialect: place.dialect, role: "agent" });
     metrics.disconnects.inc({ reason: reasonLabel(code) });
@@ -148,27 +201,35 @@ export class AgentDoor {
 interface Arrival {
   readonly place: UpgradePlace;
   readonly connectionId: string;
-  readonly over: AbortSignal;
+  /** Its signal is aborted when the caller may stay no longer. */
+  readonly call: CallContext;
 }
 
-function placeOf({ url, headers }: Request): UpgradePlace | Refusal {
-  const { pathname, search } = new URL(url);
-  return readPlace({ url: pathname + search, headers: Object.fromEntries(headers) });
+/** What a 101 says beside the handshake. */
+interface Named {
+  readonly subprotocol: string | undefined;
+  readonly connectionId: string;
 }
 
-/** Answers a request that is no upgrade. */
-function answerTo(place: UpgradePlace | Refusal): Response {
-  if (isRefused(place)) return refusal(place);
-  return refusal({ status: 426, reason: "connect with WebSocket: GET with Upgrade: websocket" });
+const CONNECTION_ID = "acp-connection-id";
+/** The answers to admissions that fail; all others are 503. */
+const STATUS: Readonly<Record<string, number>> = { "already-exists": 409, exhausted: 429 };
+
+function subjectOf({ lane, agentId }: UpgradePlace) {
+  return { session: lane.sessionId, agent: { id: agentId, role: lane.role } };
 }
 
-function refusal({ status, reason }: Refusal): Response {
-  const headers = {
-    "content-type": "text/plain; charset=utf-8",
-    ...(status === 426 && { upgrade: "websocket" }),
-    ...((status === 429 || status === 503) && { "retry-after": "1" }),
-  };
-  return new Response(`${reason}\n`, { status, headers });
+/** The answer to a request that is no upgrade, or for a dialect that is not known. */
+function needsUpgrade(values: CallContext["values"]): Response {
+  const place = placeOf(values);
+  const reason = isRefused(place) ? place.reason : "connect with WebSocket: GET with Upgrade: websocket";
+  const headers = { "content-type": "text/plain; charset=utf-8", upgrade: "websocket" };
+  return new Response(`${reason}\n`, { status: 426, headers });
+}
+
+function refusalHeaders({ kind }: DomainError): Readonly<Record<string, string>> {
+  if (kind === "unauthenticated") return { "www-authenticate": "Bearer" };
+  return kind === "exhausted" || kind === "unavailable" ? { "retry-after": "1" } : {};
 }
 
 /** Code and reason of a close, by why the connection may stay no longer. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readPlace } from "./upgrade-place.ts";
+import { readPlace, tokensOffered } from "./upgrade-place.ts";
 
 const GOOD = "/acp/sess_123/coding?agent_id=agent_abc";
 
@@ -22,6 +22,8 @@ it.each<[string, Readonly<Record<string, string>>, number]>([
   ["/acp/s/r?agent_id=", {}, 400],
   ["/acp/s/r?agent_id=a&agent_id=b", {}, 400],
   ["/acp/s/r?agent_id=a.b", {}, 400],
+  ["/acp/s/r?agent_id=a&token=x", {}, 400],
+  ["/acp/s/r?agent_id=a&access_token", {}, 400],
   ["/acp/%73/r?agent_id=a", {}, 400],
   ["/acp/s*/r?agent_id=a", {}, 400],
   ["/acp//r?agent_id=a", {}, 400],
@@ -33,4 +35,11 @@ it.each<[string, Readonly<Record<string, string>>, number]>([
   [GOOD, { "sec-websocket-protocol": "graphql-ws" }, 426],
 ])("refuses %s with %j: %i", (url, headers, status) => {
   expect(readPlace({ url, headers })).toMatchObject({ status });
+});
+
+it("finds the tokens among the subprotocols", () => {
+  const offered = (text: string) => tokensOffered({ "sec-websocket-protocol": text });
+  expect([offered("acp.v1, bearer.a.b.c"), offered("bearer.x,bearer.y"), offered("acp.v1"), tokensOffered({})]).toEqual(
+    [...[["a.b.c"], ["x", "y"], [], []]],
+  );
 });

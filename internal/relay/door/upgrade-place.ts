@@ -2,14 +2,17 @@ import type { IncomingHttpHeaders } from "node:http";
 import { chooseDialect, type DialectChoice, knownSubprotocols } from "../acp/dialect.ts";
 import { isName, type LaneName } from "../nats/subjects.ts";
 
-/** Where an agent wants to be, as path, query and headers agree. */
-export interface UpgradePlace extends DialectChoice {
+/** An agent of a session. */
+export interface AgentPlace {
   readonly lane: LaneName;
   readonly agentId: string;
 }
 
+/** Where an agent wants to be, as path, query and headers agree. */
+export interface UpgradePlace extends DialectChoice, AgentPlace {}
+
 export interface Refusal {
-  readonly status: 400 | 403 | 404 | 409 | 426 | 429 | 503;
+  readonly status: 400 | 404 | 426;
   readonly reason: string;
 }
 
@@ -20,6 +23,8 @@ export interface UpgradeHead {
 }
 
 const ROOT = "/acp/";
+const BEARER = "bearer.";
+const TOKEN_KEYS = ["token", "access_token", "authorization"];
 
 /** Reads `/acp/{session_id}/{role}?agent_id=…` and the four headers. Pure. */
 export function readPlace({ url, headers }: UpgradeHead): UpgradePlace | Refusal {
@@ -29,7 +34,9 @@ export function readPlace({ url, headers }: UpgradeHead): UpgradePlace | Refusal
   if (rest.length > 0) return bad(`the path is ${ROOT}{session_id}/{role}`);
   if (!isName(sessionId)) return bad("the session id is missing or malformed");
   if (!isName(role)) return bad("the role is missing or malformed");
-  const [agentId, ...others] = new URLSearchParams(query).getAll("agent_id");
+  const asked = new URLSearchParams(query);
+  if (TOKEN_KEYS.some((key) => asked.has(key))) return bad("a token may not be in the query: addresses are logged");
+  const [agentId, ...others] = asked.getAll("agent_id");
   if (agentId === undefined || others.length > 0 || !isName(agentId)) return bad("agent_id is missing or malformed");
   const claimed = { "x-session-id": sessionId, "x-agent-role": role, "x-agent-id": agentId };
   for (const [name, value] of Object.entries(claimed)) {
@@ -41,6 +48,11 @@ export function readPlace({ url, headers }: UpgradeHead): UpgradePlace | Refusal
     return { status: 426, reason: `unknown dialect; known: ${knownSubprotocols.join(", ")}, X-ACP-Version 1.0` };
   }
   return { lane: { sessionId, role }, agentId, ...choice };
+}
+
+/** The tokens among the subprotocols that an upgrade offers: pages of browsers can set no header. */
+export function tokensOffered(headers: IncomingHttpHeaders): readonly string[] {
+  return offeredBy(headers).flatMap((name) => (name.startsWith(BEARER) ? [name.slice(BEARER.length)] : []));
 }
 
 export function isRefused(place: UpgradePlace | Refusal): place is Refusal {

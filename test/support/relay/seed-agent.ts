@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import { until } from "../sidecar/sidecar.ts";
 
@@ -7,6 +8,8 @@ export interface SeedAgentOptions {
   readonly agent?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly protocols?: readonly string[];
+  /** Of the agent; `ca` is the relay's. */
+  readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };
 }
 
 /** A frame as it came, and as it reads. */
@@ -19,12 +22,17 @@ export interface Frame {
 export class SeedAgent implements Disposable {
   readonly socket: WebSocket;
   readonly frames: Frame[] = [];
+  /** The answer that opened the connection. */
+  opened: IncomingMessage | undefined;
   closed: { readonly code: number; readonly reason: string } | undefined;
   /** Answers each request at once; undefined: the test does. */
   answer: ((request: Frame["value"]) => object | undefined) | undefined;
 
   private constructor(socket: WebSocket) {
     this.socket = socket;
+    socket.on("upgrade", (response) => {
+      this.opened = response;
+    });
     socket.on("message", (data) => this.#came(data.toString()));
     socket.on("close", (code, reason) => {
       this.closed = { code, reason: reason.toString() };
@@ -43,9 +51,10 @@ export class SeedAgent implements Disposable {
     return agent;
   }
 
-  static begin(url: string, { session, role = "coding", agent = "agent_abc", headers, protocols }: SeedAgentOptions) {
+  static begin(url: string, options: SeedAgentOptions) {
+    const { session, role = "coding", agent = "agent_abc", headers, protocols, tls } = options;
     const target = `${url}/acp/${session}/${role}?agent_id=${agent}`;
-    return new SeedAgent(new WebSocket(target, [...(protocols ?? [])], { headers: { ...headers } }));
+    return new SeedAgent(new WebSocket(target, [...(protocols ?? [])], { headers: { ...headers }, ...tls }));
   }
 
   /** Requests that came, in order. */

@@ -1,0 +1,46 @@
+import { resolve } from "node:path";
+import { type AuthConfig, openAuth } from "../../internal/auth/auth-config.ts";
+import { DomainError } from "../../internal/base/errors.ts";
+import type { ConfigFile } from "../../internal/config/config-file.ts";
+import type { TrustOptions } from "../../internal/pki/trust.ts";
+import type { AgentIssuer } from "../../internal/relay/door/agent-claims.ts";
+import type { ServeCommand } from "./config.ts";
+import type { RelayValues } from "./schema.ts";
+
+/** Whom the relay lets in as an agent. */
+export interface TrustSettings {
+  /** Undefined: plaintext. */
+  readonly tls: { readonly dir: string; readonly trust: TrustOptions } | undefined;
+  /** Undefined: no token is asked for. */
+  readonly auth: AuthConfig | undefined;
+  /** Where decisions about callers are kept; `stderr` of the relay, or nowhere where everyone is let in. */
+  readonly audit: { readonly path: string } | "stderr" | "none";
+}
+
+/** What does not fit together is a fault of `file`. */
+export function trustOf({ tlsDir }: ServeCommand, { value, findings, has }: ConfigFile<RelayValues>): TrustSettings {
+  const { tls, auth, audit } = value;
+  if (tlsDir === "") throw new DomainError("invalid", "--tls-dir takes the path of a folder");
+  const dir = tlsDir === undefined ? tls.dir : resolve(tlsDir);
+  if (dir === undefined && has(["tls", "crl_policy"])) {
+    findings.fault(["tls", "crl_policy"], "needs tls.dir or --tls-dir: without certificates nothing can be revoked");
+  }
+  if (dir === undefined && auth !== undefined) {
+    findings.fault(["auth"], "needs tls.dir or --tls-dir: a token counts only with a certificate of its issuer");
+  }
+  return {
+    tls: dir === undefined ? undefined : { dir, trust: { crlPolicyOf: tls.crl_policy } },
+    auth: auth && authOf(auth, findings),
+    audit: audit.path === undefined ? (dir === undefined ? "none" : "stderr") : { path: audit.path },
+  };
+}
+
+function authOf(auth: NonNullable<RelayValues["auth"]>, findings: ConfigFile<RelayValues>["findings"]): AuthConfig {
+  const config = openAuth(auth, ["auth"], findings);
+  const keyFiles = config.keyFiles.map(({ path, rule }, i) => {
+    const { sessions } = auth.jwt_public_keys[i] ?? {};
+    const issuer: AgentIssuer = { ...rule, ...(sessions && { sessions }) };
+    return { path, rule: issuer };
+  });
+  return { ...config, keyFiles };
+}

@@ -1,0 +1,59 @@
+import type { IssuerRule } from "../../auth/issuing-cas.ts";
+import { includes } from "../../auth/roles.ts";
+import { readClaims, type TokenClaims } from "../../auth/token-claims.ts";
+import { tokenError } from "../../auth/token-error.ts";
+import type { VerifiedToken } from "../../auth/token-verifier.ts";
+import { DomainError } from "../../base/errors.ts";
+import { isName } from "../nats/subjects.ts";
+import type { AgentPlace } from "./upgrade-place.ts";
+
+/** What a token says that lets an agent dial in. */
+export interface AgentClaims extends TokenClaims {
+  readonly place: AgentPlace;
+}
+
+/** Who may sign such tokens, and for which sessions. */
+export interface AgentIssuer extends IssuerRule {
+  /** Names of sessions; a `*` at the end stands for any rest. Default: any session. */
+  readonly sessions?: readonly string[];
+}
+
+/**
+ * The claims that every token has, and `session_id`, `role`, `agent_id`.
+ * @throws DomainError `unauthenticated` for a claim that is missing or of a wrong type
+ */
+export function readAgentClaims(claims: Readonly<Record<string, unknown>>): AgentClaims {
+  const named = (claim: string) => {
+    const value = claims[claim];
+    if (typeof value === "string" && isName(value)) return value;
+    throw tokenError("claims", `the token's ${claim} is not a name of letters, digits, _ and -`);
+  };
+  const lane = { sessionId: named("session_id"), role: named("role") };
+  return { ...readClaims(claims), place: { lane, agentId: named("agent_id") } };
+}
+
+/** Why a token does not let its bearer be the agent of `place`; undefined: it does. */
+export function claimsRefusal({ claims, key }: VerifiedToken, { lane, agentId }: AgentPlace): DomainError | undefined {
+  const said = (claims as AgentClaims).place;
+  if (said.lane.sessionId !== lane.sessionId) return denied("the token is for another session");
+  if (said.lane.role !== lane.role) return denied("the token is for another role");
+  if (said.agentId !== agentId) return denied("the token is for another agent");
+  const { sessions = ["*"] } = key.rule as AgentIssuer;
+  if (!sessions.some((pattern) => isOf(pattern, lane.sessionId)))
+    return denied("the token's issuer may not sign for this session");
+  return includes(claims.role, "operate") ? undefined : denied("to be an agent takes the scope operate");
+}
+
+/** Why `next` does not go on for what `first` began; undefined: it does. */
+export function renewalRefusal(first: VerifiedToken, next: VerifiedToken): DomainError | undefined {
+  const isSame = (["issuer", "subject", "project"] as const).every((name) => first.claims[name] === next.claims[name]);
+  return isSame ? undefined : denied("the token is not of the issuer, subject and project of the one before");
+}
+
+function isOf(pattern: string, name: string): boolean {
+  return pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
+}
+
+function denied(message: string): DomainError {
+  return new DomainError("denied", message, { fields: { token: "place" } });
+}

@@ -1,0 +1,68 @@
+import { type ContextKey, type ContextValues, createContextKey } from "@connectrpc/connect";
+import { tokenKey } from "../../auth/token-gate.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Logger } from "../../base/logger.ts";
+import type { CallContext } from "../../rpc/server/call-facts.ts";
+import type { RelayMetrics } from "../lanes/relay-metrics.ts";
+import { claimsRefusal } from "./agent-claims.ts";
+import { isRefused, type Refusal, readPlace, tokensOffered, type UpgradePlace } from "./upgrade-place.ts";
+
+/** The name of the agents' path for gates and the audit log. */
+export const AGENTS_SERVICE = "relay.agents";
+
+export interface AgentGateDeps {
+  readonly logger: Logger;
+  readonly metrics: Pick<RelayMetrics, "connectionsTotal">;
+}
+
+const placeKey: ContextKey<UpgradePlace | Refusal | undefined> = createContextKey<UpgradePlace | Refusal | undefined>(
+  undefined,
+  { description: "where an agent wants to be" },
+);
+
+/**
+ * Lets an agent in whose path, query, headers and token agree; behind the gate of tokens. A dialect that is not known
+ * is left to the handler.
+ */
+export function agentGate({ logger, metrics }: AgentGateDeps) {
+  return (context: CallContext): void => {
+    if (context.service.typeName !== AGENTS_SERVICE) return;
+    const place = readPlace({ url: targetOf(context.url), headers: Object.fromEntries(context.requestHeader) });
+    const refusal = refusalOf(place, context);
+    context.values.set(placeKey, place);
+    if (refusal === undefined) return;
+    const status = STATUS[refusal.kind] ?? 403;
+    metrics.connectionsTotal.inc({ outcome: String(status) });
+    logger.warn({ action: "agent_refused", status, reason: refusal.message }, "an agent is refused");
+    throw refusal;
+  };
+}
+
+const STATUS: Readonly<Record<string, number>> = { invalid: 400, "not-found": 404 };
+
+/** Where a call that has passed wants to be. */
+export function placeOf(values: ContextValues): UpgradePlace | Refusal {
+  const place = values.get(placeKey);
+  if (place === undefined) throw new DomainError("not-found", "there is nothing here");
+  return place;
+}
+
+/** For the gate of tokens: those of browsers. */
+export function alsoShown({ service, requestHeader }: CallContext): readonly string[] {
+  if (service.typeName !== AGENTS_SERVICE) return [];
+  return tokensOffered({ "sec-websocket-protocol": requestHeader.get("sec-websocket-protocol") ?? undefined });
+}
+
+function refusalOf(place: UpgradePlace | Refusal, { values }: CallContext): DomainError | undefined {
+  if (isRefused(place)) {
+    if (place.status === 426) return undefined;
+    return new DomainError(place.status === 404 ? "not-found" : "invalid", place.reason);
+  }
+  const token = values.get(tokenKey);
+  return token && claimsRefusal(token, place);
+}
+
+/** Path and query as they came. */
+function targetOf(url: string): string {
+  return url.replace(/^https?:\/\/[^/?#]*/, "");
+}

@@ -1,0 +1,38 @@
+import type { VerifiedToken } from "../../auth/token-verifier.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Peer } from "../../rpc/port/peer.ts";
+import { type AgentClaims, claimsRefusal, renewalRefusal } from "./agent-claims.ts";
+import type { AgentPlace } from "./upgrade-place.ts";
+
+/** An agent's connection that is open. */
+export interface OpenCall {
+  readonly place: AgentPlace;
+  readonly connection: Peer;
+  /** It was admitted by; undefined: without one. */
+  readonly token: VerifiedToken | undefined;
+}
+
+/**
+ * What makes an open connection last longer: a token for the same agent. Connections of other agents look as if there
+ * were none.
+ * @param url of `POST /acp/{session_id}/{role}/token`
+ * @throws DomainError `invalid` where tokens are not asked for, `denied`, `not-found`
+ */
+export function renewalOf(
+  url: string,
+  token: VerifiedToken | undefined,
+  open: OpenCall | undefined,
+): { readonly connection: Peer; readonly token: VerifiedToken } {
+  if (token === undefined) throw new DomainError("invalid", "no token is needed here");
+  const { place } = token.claims as AgentClaims;
+  const [, , sessionId, role] = new URL(url).pathname.split("/");
+  if (sessionId !== place.lane.sessionId || role !== place.lane.role) {
+    throw new DomainError("denied", "the token is for another session or role");
+  }
+  if (open?.token === undefined || claimsRefusal(token, open.place) !== undefined) {
+    throw new DomainError("not-found", "no such connection of this agent is open here");
+  }
+  const refusal = renewalRefusal(open.token, token);
+  if (refusal !== undefined) throw refusal;
+  return { connection: open.connection, token };
+}
