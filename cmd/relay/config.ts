@@ -1,4 +1,3 @@
-import { DomainError } from "../../internal/base/errors.ts";
 import type { LogLevel } from "../../internal/base/logger.ts";
 import { noArguments, takeArguments } from "../../internal/cli/command/arguments.ts";
 import type { Given } from "../../internal/cli/command/command.ts";
@@ -14,9 +13,11 @@ import {
   type SERVE_FLAGS,
   type STATUS_FLAGS,
 } from "./flags.ts";
+import { invalid, nameOf, needed } from "./given.ts";
 import type { NatsCredentials } from "./nats-auth.ts";
 import { MOST_MESSAGE_BYTES } from "./schema.ts";
 import { secondsMs } from "./seconds.ts";
+import { readSigner, type Signer } from "./token-config.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -93,6 +94,9 @@ export interface DialCommand {
   readonly sessionId: string;
   readonly role: string;
   readonly agentId: string;
+  /** Undefined: plaintext. */
+  readonly tlsDir: string | undefined;
+  readonly token: { readonly file: string } | Signer | undefined;
   readonly command: readonly [string, ...string[]];
   /** The whole environment, for the agent. */
   readonly env: Env;
@@ -179,8 +183,14 @@ export function readDial({ values, positionals, rest = [] }: Given<typeof DIAL_F
   if (!URL.canParse(server) || !/^wss?:$/.test(new URL(server).protocol)) {
     throw invalid(`--server is a URL such as ws://127.0.0.1:8080, not ${JSON.stringify(server)}`);
   }
+  const { "tls-dir": tlsDir, "token-file": file } = values;
+  const signer = readSigner(values);
+  if ((tlsDir !== undefined) !== server.startsWith("wss:")) throw invalid("wss:// and --tls-dir go together");
+  if (file !== undefined && signer !== undefined) throw invalid("a token comes of --token-file or of --jwt-key");
+  const token = file === undefined ? signer : { file };
+  if (token !== undefined && tlsDir === undefined) throw invalid("a token is sent over wss:// only: give --tls-dir");
   return {
-    ...{ server: server.replace(/\/$/, ""), command: [program, ...args], env },
+    ...{ server: server.replace(/\/$/, ""), command: [program, ...args], env, tlsDir, token },
     sessionId: needed("--session", nameOf("--session", values.session)),
     role: needed("--role", nameOf("--role", values.role)),
     agentId: needed("--agent-id", nameOf("--agent-id", values["agent-id"])),
@@ -210,22 +220,8 @@ function addressOf(flag: string, text: string): Address {
   return address;
 }
 
-function nameOf(flag: string, name: string | undefined): string | undefined {
-  if (name === undefined || isName(name)) return name;
-  throw invalid(`${flag} has up to 64 letters, digits, _ and -, not ${JSON.stringify(name)}`);
-}
-
-function needed(flag: string, name: string | undefined): string {
-  if (name === undefined) throw invalid(`${flag} is missing`);
-  return name;
-}
-
 function levelOf(word: string): LogLevel {
   const level = LEVELS.find((known) => known === word);
   if (level !== undefined) return level;
   throw invalid(`--log-level takes ${LEVELS.join(", ")}, not ${JSON.stringify(word)}`);
-}
-
-function invalid(message: string, hint = "relay --help shows the commands and flags"): DomainError {
-  return new DomainError("invalid", message, { fields: { hint } });
 }

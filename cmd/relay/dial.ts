@@ -1,9 +1,15 @@
+import { MAX_TOKEN_TTL_MS } from "../../internal/auth/token-verifier.ts";
 import { createLogger } from "../../internal/base/logger.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
+import { readNamedFile } from "../../internal/config/named-file.ts";
 import { MarkedProcesses } from "../../internal/process/children/marked-processes.ts";
 import { OrphanGuard } from "../../internal/process/children/orphan-guard.ts";
+import type { DialCredentials } from "../../internal/relay/door/dial-credentials.ts";
 import { DialledAgent } from "../../internal/relay/door/dialled-agent.ts";
+import { clientTlsOptions } from "../../internal/rpc/common/tls.ts";
+import { clientTls, readTls } from "../../internal/terminal/trust/tls-files.ts";
 import type { DialCommand } from "./config.ts";
+import { agentToken } from "./token.ts";
 
 /** Keeps an agent connected until the signal; 0 then. */
 export async function dial(command: DialCommand, { clock, signal }: CommandContext): Promise<number> {
@@ -13,7 +19,19 @@ export async function dial(command: DialCommand, { clock, signal }: CommandConte
   const channels = { clock, guard: new OrphanGuard(), marked: new MarkedProcesses(clock) };
   const deps = { ...channels, logger, onStderr: (chunk: Buffer) => process.stderr.write(chunk) };
   const defined = Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
-  const options = { url, argv, env: Object.fromEntries(defined), cwd: process.cwd() };
+  const credentials = () => credentialsOf(command, clock.now());
+  const options = { url, argv, env: Object.fromEntries(defined), cwd: process.cwd(), credentials };
   await new DialledAgent(deps, options).run(signal);
   return 0;
+}
+
+/** What the files say now. @throws DomainError `invalid`, naming the file that cannot be used */
+async function credentialsOf(command: DialCommand, now: number): Promise<DialCredentials> {
+  const { tlsDir: dir, token: source, sessionId, role, agentId } = command;
+  const files = dir === undefined ? undefined : await readTls({ dir });
+  const tls = files && clientTlsOptions(clientTls(files));
+  if (source === undefined) return { ...(tls && { tls }) };
+  const named = { sessionId, role, agentId, subject: agentId, ttlMs: MAX_TOKEN_TTL_MS, certificatePath: undefined };
+  const token = "file" in source ? readNamedFile(source.file).trim() : agentToken({ ...source, ...named }, now);
+  return { ...(tls && { tls }), token };
 }

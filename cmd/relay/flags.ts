@@ -84,8 +84,47 @@ export const DEAD_FLAGS = {
   ...NATS_FLAGS,
 } as const satisfies CommandFlags;
 
-export const DIAL_FLAGS = {
-  server: { type: "string", value: "URL", help: "the relay, e.g. ws://127.0.0.1:8080" },
+const AGENT_FLAGS = {
   ...LANE_FLAGS,
   "agent-id": { type: "string", value: "A", help: "the agent's own name" },
+} as const satisfies CommandFlags;
+
+/** Who signs the token of an agent. */
+export const SIGN_FLAGS = {
+  "jwt-key": {
+    ...{ type: "string", value: "FILE", complete: "file" },
+    help: "the issuer's private Ed25519 key (PEM)",
+  },
+  "jwt-issuer": { type: "string", value: "NAME", help: "whose key it is: the issuer that the relay knows" },
+  project: { type: "string", value: "NAME", help: "the project that the token is for" },
+  audience: { type: "string", value: "NAME", help: "whom it is for, as the relay's jwt_audience (relay)" },
+} as const satisfies CommandFlags;
+
+export const TOKEN_FLAGS = {
+  ...AGENT_FLAGS,
+  ...SIGN_FLAGS,
+  subject: { type: "string", value: "NAME", help: "who shows it, in the audit log (the agent's name)" },
+  ttl: { type: "duration", value: "TIME", help: "how long it counts, 5m at most (5m)" },
+  cert: {
+    ...{ type: "string", value: "FILE", complete: "file" },
+    help: "bind it to this certificate: over others it does not count",
+  },
+  file: {
+    ...{ type: "string", value: "FILE", complete: "file" },
+    help: "write it there (0600), and replace it at half of its life until stopped",
+  },
+} as const satisfies CommandFlags;
+
+export const DIAL_FLAGS = {
+  server: { type: "string", value: "URL", help: "the relay, e.g. ws://127.0.0.1:8080, or wss:// with --tls-dir" },
+  ...AGENT_FLAGS,
+  "tls-dir": {
+    ...{ type: "string", value: "DIR", complete: "file" },
+    help: "TLS: the agent's tls.crt and tls.key, ca.crt of the relay, crl.pem if there is one",
+  },
+  "token-file": {
+    ...{ type: "string", value: "FILE", complete: "file" },
+    help: "the agent's token, read again for each connection and renewal",
+  },
+  ...SIGN_FLAGS,
 } as const satisfies CommandFlags;

@@ -2,7 +2,8 @@ import type { Command, CommandNode, Program } from "../../internal/cli/command/c
 import { unknownCommand } from "../../internal/cli/command/unknown-word.ts";
 import { reportConfig, withFaultLines } from "../../internal/config/report-config.ts";
 import { type DeadCommand, readDead, readDial, readResults, readSend, readServe, readStatus } from "./config.ts";
-import { DEAD_FLAGS, DIAL_FLAGS, RESULTS_FLAGS, SEND_FLAGS, SERVE_FLAGS, STATUS_FLAGS } from "./flags.ts";
+import { DEAD_FLAGS, DIAL_FLAGS, RESULTS_FLAGS, SEND_FLAGS, SERVE_FLAGS, STATUS_FLAGS, TOKEN_FLAGS } from "./flags.ts";
+import { readToken } from "./token-config.ts";
 
 const EXIT_CODES = `Exit codes: 0 done, or drained; 1 a bug, or an address in use; 2 usage or configuration; 3 no such session or
 message; 4 NATS is not reachable or refuses; 6 a stream has other settings; 7 turns were handed back at the drain's
@@ -91,6 +92,24 @@ const status: Command<typeof STATUS_FLAGS> = {
   run: async (given, context) => (await import("./status.ts")).status(readStatus(given), context),
 };
 
+const token: Command<typeof TOKEN_FLAGS> = {
+  name: "token",
+  flags: TOKEN_FLAGS,
+  help: {
+    usage: "--session S --role R --agent-id A …",
+    summary: "print a token by which an agent dials in, or keep a file with one",
+    text: `Prints a token for one agent of one session, for a relay with auth in relay.yaml. It counts over a certificate of its
+issuer only, and for 5 minutes at most. With --file it keeps a file with a valid one, for relay dial --token-file.`,
+    notes: EXIT_CODES,
+    examples: [
+      `relay token --session s --role r --agent-id a \\
+    --jwt-key town.key --jwt-issuer town --project shop --file token`,
+    ],
+  },
+  completion: [],
+  run: async (given, context) => (await import("./token.ts")).token(readToken(given), context),
+};
+
 const dial: Command<typeof DIAL_FLAGS> = {
   name: "dial",
   flags: DIAL_FLAGS,
@@ -99,7 +118,11 @@ const dial: Command<typeof DIAL_FLAGS> = {
     summary: "run an ACP agent that speaks stdio and connect it to a relay",
     text: "Runs an ACP agent that speaks stdio and connects it to a relay, again whenever that ends.",
     notes: EXIT_CODES,
-    examples: ["relay dial --server ws://relay:8080 --session s --role r --agent-id a -- agent"],
+    examples: [
+      "relay dial --server ws://relay:8080 --session s --role r --agent-id a -- agent",
+      `relay dial --server wss://relay:8080 --tls-dir tls --token-file token \\
+    --session s --role r --agent-id a -- agent`,
+    ],
   },
   completion: [],
   run: async (given, context) => (await import("./dial.ts")).dial(readDial(given, context.env), context),
@@ -160,6 +183,7 @@ export const relay: Program = {
     results: async () => results,
     status: async () => status,
     dial: async () => dial,
+    token: async () => token,
     dead: async () => dead,
   },
   run: async (given, context) => {

@@ -1,10 +1,8 @@
-import { randomUUID } from "node:crypto";
-import { renameSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
 import { printable } from "../../internal/base/printable-text.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import { runtimeFolder } from "../../internal/files/private-folder.ts";
+import { replaceSecret } from "../../internal/files/replace-secret.ts";
 import { listLocalSidecars } from "../../internal/terminal/finding/local-sidecars.ts";
 import { mintLocal } from "../../internal/threads/client/local-issuer.ts";
 import type { TokenConfig } from "./config.ts";
@@ -20,17 +18,10 @@ export async function token(command: TokenConfig, { out, clock, signal }: Comman
     return 0;
   }
   while (!signal.aborted) {
-    writeWhole(file, `${mint()}\n`);
+    replaceSecret(file, `${mint()}\n`);
     await clock.sleep(ttlMs / 2, signal).catch(() => {});
   }
   return 0;
-}
-
-/** A reader sees the old text or the new one. */
-function writeWhole(file: string, text: string): void {
-  const part = join(dirname(file), `.token.${randomUUID()}`);
-  writeFileSync(part, text, { mode: 0o600, flag: "wx" });
-  renameSync(part, file);
 }
 
 async function sessionOf({ agent, workspace, runtimeDir }: TokenConfig): Promise<string> {

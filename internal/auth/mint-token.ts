@@ -13,6 +13,8 @@ export interface TokenRequest {
   readonly ttlMs: number;
   /** The certificate that the token is bound to: over others it does not count. */
   readonly certificate?: X509Certificate;
+  /** Claims beside these. */
+  readonly more?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -20,9 +22,10 @@ export interface TokenRequest {
  * @param now wall clock, ms
  */
 export function mintToken(key: KeyObject, request: TokenRequest, now: number): string {
-  const { issuer, subject, project, audience, scope, ttlMs, certificate } = request;
+  const { issuer, subject, project, audience, scope, ttlMs, certificate, more } = request;
   const issuedAt = Math.floor(now / 1000);
   const claims = {
+    ...more,
     ...{ iss: issuer, sub: subject, project_id: project, aud: audience },
     ...{ iat: issuedAt, exp: issuedAt + Math.floor(ttlMs / 1000) },
     ...(scope && { scope }),

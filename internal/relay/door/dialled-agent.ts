@@ -1,14 +1,20 @@
 import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import { backoffMs } from "../../base/backoff.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import { quotedText } from "../../base/quoted-text.ts";
 import type { Task } from "../../base/task-group.ts";
 import type { ChannelEnd } from "../links/channel-end.ts";
 import { MAX_FRAME_BYTES, StdioChannel, type StdioChannelDeps } from "../links/stdio-channel.ts";
+import type { DialCredentials } from "./dial-credentials.ts";
+import { keepToken } from "./kept-token.ts";
 
 export interface DialledAgentOptions {
   readonly url: string;
+  /** Asked for each connection, and when a newer token is due. Default: none. */
+  readonly credentials?: () => Promise<DialCredentials>;
   /** An ACP agent that speaks stdio: one frame a line. */
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
@@ -30,6 +36,7 @@ const TOO_LARGE = 1009;
 export class DialledAgent implements Task {
   readonly #deps: DialledAgentDeps;
   readonly #options: DialledAgentOptions;
+  #wasOpen = false;
 
   constructor(deps: DialledAgentDeps, options: DialledAgentOptions) {
     this.#deps = deps;
@@ -42,6 +49,7 @@ export class DialledAgent implements Task {
       const socket = await this.#open(signal);
       if (socket !== undefined) {
         failures = 0;
+        this.#wasOpen = true;
         const code = await this.#carry(socket, signal);
         if (code === SUPERSEDED)
           throw new DomainError("already-exists", "superseded: this agent is connected elsewhere");
@@ -50,25 +58,39 @@ export class DialledAgent implements Task {
     }
   }
 
+  /** What is shown now; undefined: nothing that can be, where something was before. */
+  async #credentials(): Promise<DialCredentials | undefined> {
+    try {
+      return await (this.#options.credentials?.() ?? {});
+    } catch (err) {
+      if (!this.#wasOpen) throw err;
+      this.#deps.logger.warn({ action: "dial_failed", err: errorText(err) }, "certificate or token cannot be used");
+      return undefined;
+    }
+  }
+
   /** Undefined: not now. */
-  async #open(signal: AbortSignal): Promise<WebSocket | undefined> {
-    const socket = new WebSocket(this.#options.url, ["acp.v1"], { maxPayload: MAX_FRAME_BYTES });
-    const { promise, resolve, reject } = Promise.withResolvers<WebSocket | undefined>();
+  async #open(signal: AbortSignal): Promise<Opened | undefined> {
+    const credentials = await this.#credentials();
+    if (credentials === undefined || signal.aborted) return undefined;
+    const { tls, token } = credentials;
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const socket = new WebSocket(this.#options.url, ["acp.v1"], { maxPayload: MAX_FRAME_BYTES, headers, ...tls });
+    const { promise, resolve, reject } = Promise.withResolvers<Opened | undefined>();
+    let connectionId = "";
+    socket.once("upgrade", (response) => {
+      connectionId = String(response.headers["acp-connection-id"]);
+    });
     socket.once("open", () => {
       socket.pause(); // the relay's first frames can come with its answer, before someone listens
-      resolve(socket);
+      resolve({ socket, connectionId, token });
     });
     socket.on("error", (err) => {
       this.#deps.logger.warn({ action: "dial_failed", err: err.message }, "the relay cannot be reached");
       resolve(undefined);
     });
     socket.once("unexpected-response", (_request, response) => {
-      const { statusCode = 0 } = response;
-      response.resume();
-      this.#deps.logger.warn({ action: "dial_refused", status: statusCode }, "the relay refuses the connection");
-      const isFinal = statusCode < 500 && statusCode !== 409 && statusCode !== 429;
-      if (isFinal) reject(new DomainError("invalid", `the relay refuses the connection with ${statusCode}`));
-      else resolve(undefined);
+      void this.#refusal(response).then(resolve, reject);
     });
     const stop = () => {
       socket.terminate();
@@ -83,8 +105,25 @@ export class DialledAgent implements Task {
     }
   }
 
+  /** A token that has ended since may have a successor. @throws DomainError `invalid` for what will not change */
+  async #refusal(response: IncomingMessage): Promise<undefined> {
+    const { statusCode: status = 0 } = response;
+    const reason = reasonOf(await textOf(response));
+    this.#deps.logger.warn({ action: "dial_refused", status, reason }, "the relay refuses the connection");
+    const isForNow = status >= 500 || status === 409 || status === 429 || (status === 401 && this.#wasOpen);
+    if (isForNow) return undefined;
+    const why = reason === undefined ? "" : `: ${reason}`;
+    throw new DomainError("invalid", `the relay refuses the connection with ${status}${why}`);
+  }
+
   /** Until one of the two ends; the close code. */
-  async #carry(socket: WebSocket, signal: AbortSignal): Promise<number> {
+  async #carry({ socket, connectionId, token }: Opened, signal: AbortSignal): Promise<number> {
+    const over = new AbortController();
+    socket.once("close", () => over.abort());
+    const { url, credentials } = this.#options;
+    if (token !== undefined && credentials !== undefined) {
+      void keepToken({ ...this.#deps, credentials }, { url, connectionId, token }, over.signal);
+    }
     const closed = once(socket, "close").then(([code]) => Number(code));
     const agent = await this.#start(socket);
     if (agent === undefined) return closed;
@@ -124,5 +163,39 @@ export class DialledAgent implements Task {
       socket.close(1000, "the agent cannot be started");
       return undefined;
     }
+  }
+}
+
+/** A connection, and what it was opened with. */
+interface Opened {
+  readonly socket: WebSocket;
+  readonly connectionId: string;
+  readonly token: string | undefined;
+}
+
+const MAX_REFUSAL_BYTES = 4096;
+
+/** The beginning of a body. */
+async function textOf(response: IncomingMessage): Promise<string> {
+  let text = "";
+  try {
+    for await (const chunk of response) {
+      text += String(chunk);
+      if (text.length > MAX_REFUSAL_BYTES) break;
+    }
+  } catch {
+    // It was cut.
+  }
+  response.destroy();
+  return text;
+}
+
+/** What a refusal says, where it is the relay's. */
+function reasonOf(text: string): string | undefined {
+  try {
+    const { message } = JSON.parse(text) as { readonly message?: unknown };
+    return typeof message === "string" ? quotedText(message.slice(0, 200)) : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -1,0 +1,60 @@
+import { MAX_TOKEN_TTL_MS } from "../../internal/auth/token-verifier.ts";
+import { DomainError } from "../../internal/base/errors.ts";
+import { noArguments } from "../../internal/cli/command/arguments.ts";
+import type { Given } from "../../internal/cli/command/command.ts";
+import type { SIGN_FLAGS, TOKEN_FLAGS } from "./flags.ts";
+import { invalid, nameOf, needed } from "./given.ts";
+
+/** Who signs an agent's tokens. */
+export interface Signer {
+  /** A private Ed25519 key, PEM; read for each token. */
+  readonly keyPath: string;
+  readonly issuer: string;
+  readonly project: string;
+  readonly audience: string;
+}
+
+/** What `relay token` is asked for. */
+export interface TokenCommand extends Signer {
+  readonly sessionId: string;
+  readonly role: string;
+  readonly agentId: string;
+  readonly subject: string;
+  readonly ttlMs: number;
+  /** It is bound to this one. */
+  readonly certificatePath: string | undefined;
+  /** Undefined: it is printed. */
+  readonly file: string | undefined;
+}
+
+/** @throws DomainError `invalid`, naming the flag */
+export function readToken(given: Given<typeof TOKEN_FLAGS>): TokenCommand {
+  noArguments("relay token", given);
+  const { values } = given;
+  const { ttl: ttlMs = MAX_TOKEN_TTL_MS, cert: certificatePath, file } = values;
+  if (ttlMs < 1000 || ttlMs > MAX_TOKEN_TTL_MS) throw invalid("--ttl is between 1s and 5m");
+  const sessionId = needed("--session", nameOf("--session", values.session));
+  const role = needed("--role", nameOf("--role", values.role));
+  const agentId = needed("--agent-id", nameOf("--agent-id", values["agent-id"]));
+  const signer = readSigner(values);
+  if (signer === undefined) throw invalid("--jwt-key is missing");
+  return {
+    ...{ ...signer, sessionId, role, agentId, ttlMs, certificatePath, file },
+    subject: filled("--subject", values.subject ?? agentId),
+  };
+}
+
+/** Undefined: none of the flags is given. @throws DomainError `invalid` for some of them without the others */
+export function readSigner(values: Given<typeof SIGN_FLAGS>["values"]): Signer | undefined {
+  const { "jwt-key": keyPath, "jwt-issuer": issuer, project, audience } = values;
+  if ([keyPath, issuer, project, audience].every((value) => value === undefined)) return undefined;
+  if (!keyPath || !issuer || !project) {
+    throw invalid("a token needs all three of --jwt-key, --jwt-issuer and --project");
+  }
+  return { keyPath, issuer, project, audience: filled("--audience", audience ?? "relay") };
+}
+
+function filled(flag: string, value: string): string {
+  if (value !== "") return value;
+  throw new DomainError("invalid", `${flag} is empty`);
+}
