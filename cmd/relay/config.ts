@@ -12,8 +12,8 @@ import {
   type SEND_FLAGS,
   type SERVE_FLAGS,
   type STATUS_FLAGS,
-} from "./flags.ts";
-import { invalid, nameOf, needed } from "./given.ts";
+} from "./flags/flags.ts";
+import { invalid, nameOf, needed } from "./flags/given.ts";
 import type { NatsCredentials } from "./nats-auth.ts";
 import { MOST_MESSAGE_BYTES } from "./schema.ts";
 import { secondsMs } from "./seconds.ts";

@@ -31,7 +31,7 @@ export function natsAuth(
   }
   return {
     ...(creds !== undefined && { authenticator: usable(creds, "credentials", credsAuthenticator) }),
-    ...(nkey !== undefined && { authenticator: usable(nkey, "nkey seed", nkeyAuthenticator) }),
+    ...(nkey !== undefined && { authenticator: usable(nkey, "nkey seed", nkeyOf) }),
     ...(inboxPrefix !== undefined && { inboxPrefix }),
     ...(tlsDir !== undefined && { tls: tlsOf(url, tlsDir) }),
   };
@@ -47,6 +47,11 @@ function usable(path: string, what: string, make: (read: () => Uint8Array) => Au
     throw new DomainError("invalid", `${path} holds no ${what}`);
   }
   return authenticator;
+}
+
+/** The seed may stand on a line of its own. */
+function nkeyOf(read: () => Uint8Array): Authenticator {
+  return nkeyAuthenticator(() => new TextEncoder().encode(new TextDecoder().decode(read()).trim()));
 }
 
 function tlsOf(url: string, dir: string) {

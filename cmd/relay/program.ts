@@ -2,7 +2,18 @@ import type { Command, CommandNode, Program } from "../../internal/cli/command/c
 import { unknownCommand } from "../../internal/cli/command/unknown-word.ts";
 import { reportConfig, withFaultLines } from "../../internal/config/report-config.ts";
 import { type DeadCommand, readDead, readDial, readResults, readSend, readServe, readStatus } from "./config.ts";
-import { DEAD_FLAGS, DIAL_FLAGS, RESULTS_FLAGS, SEND_FLAGS, SERVE_FLAGS, STATUS_FLAGS, TOKEN_FLAGS } from "./flags.ts";
+import {
+  DEAD_FLAGS,
+  DIAL_FLAGS,
+  NATS_SERVER_FLAGS,
+  NATS_USER_FLAGS,
+  RESULTS_FLAGS,
+  SEND_FLAGS,
+  SERVE_FLAGS,
+  STATUS_FLAGS,
+  TOKEN_FLAGS,
+} from "./flags/flags.ts";
+import { readNatsUser, readServerConfig } from "./nats-config.ts";
 import { readToken } from "./token-config.ts";
 
 const EXIT_CODES = `Exit codes: 0 done, or drained; 1 a bug, or an address in use; 2 usage or configuration; 3 no such session or
@@ -162,6 +173,51 @@ const dead: CommandNode = {
   },
 };
 
+const natsServerConfig: Command<typeof NATS_SERVER_FLAGS> = {
+  name: "server-config",
+  flags: NATS_SERVER_FLAGS,
+  help: {
+    usage: "--nkey FILE",
+    summary: "print a first configuration of nats-server",
+    text: `Prints a first configuration of nats-server. Its one user is the relay, with an nkey, who may do what a relay and
+its commands do.`,
+    notes: EXIT_CODES,
+    examples: ["relay nats server-config --nkey relay.nk > nats.conf"],
+  },
+  completion: [],
+  run: async (given, { out }) => (await import("./nats-users.ts")).serverConfig(readServerConfig(given), out),
+};
+
+const natsUserCommand: Command<typeof NATS_USER_FLAGS> = {
+  name: "user",
+  flags: NATS_USER_FLAGS,
+  help: {
+    usage: "--session S --can LIST --nkey FILE",
+    summary: "print a user of nats-server who reaches one session",
+    text: `Prints an entry for the users of nats-server's configuration: a user with an nkey who may do these things in one
+session, and reaches nothing of another. submit: give work, and control it. read: results, progress and events. approve:
+answer permissions.`,
+    notes: EXIT_CODES,
+    examples: ["relay nats user --session sess_123 --can submit,read,approve --nkey s.nk"],
+  },
+  completion: [],
+  run: async (given, { out }) => (await import("./nats-users.ts")).natsUser(readNatsUser(given), out),
+};
+
+const nats: CommandNode = {
+  name: "nats",
+  help: {
+    usage: "COMMAND",
+    summary: "print what nats-server needs to know of a relay and of sessions",
+    text: "Prints what nats-server needs to know of a relay and of sessions: users and what they may do.",
+    examples: ["relay nats server-config --nkey relay.nk > nats.conf"],
+  },
+  commands: {
+    "server-config": async () => natsServerConfig,
+    user: async () => natsUserCommand,
+  },
+};
+
 /** `relay`, which serves, and shows and sends what goes over it. */
 export const relay: Program = {
   ...serve,
@@ -184,6 +240,7 @@ export const relay: Program = {
     status: async () => status,
     dial: async () => dial,
     token: async () => token,
+    nats: async () => nats,
     dead: async () => dead,
   },
   run: async (given, context) => {

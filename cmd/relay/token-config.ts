@@ -2,8 +2,8 @@ import { MAX_TOKEN_TTL_MS } from "../../internal/auth/token-verifier.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import { noArguments } from "../../internal/cli/command/arguments.ts";
 import type { Given } from "../../internal/cli/command/command.ts";
-import type { SIGN_FLAGS, TOKEN_FLAGS } from "./flags.ts";
-import { invalid, nameOf, needed } from "./given.ts";
+import type { SIGN_FLAGS, TOKEN_FLAGS } from "./flags/flags.ts";
+import { invalid, nameOf, needed } from "./flags/given.ts";
 
 /** Who signs an agent's tokens. */
 export interface Signer {

@@ -1,5 +1,5 @@
-import type { LogLevel } from "../../internal/base/logger.ts";
-import type { CommandFlags } from "../../internal/cli/command/command.ts";
+import type { LogLevel } from "../../../internal/base/logger.ts";
+import type { CommandFlags } from "../../../internal/cli/command/command.ts";
 
 export const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
 
@@ -87,6 +87,20 @@ export const DEAD_FLAGS = {
 const AGENT_FLAGS = {
   ...LANE_FLAGS,
   "agent-id": { type: "string", value: "A", help: "the agent's own name" },
+} as const satisfies CommandFlags;
+
+export const NATS_SERVER_FLAGS = {
+  nkey: {
+    ...{ type: "string", value: "FILE", complete: "file" },
+    help: "the seed of the user's nkey; made, with mode 0600, if it is not there",
+  },
+  "stream-prefix": NATS_FLAGS["stream-prefix"],
+} as const satisfies CommandFlags;
+
+export const NATS_USER_FLAGS = {
+  session: LANE_FLAGS.session,
+  can: { type: "string", value: "LIST", help: "what the user may do: submit, read, approve" },
+  ...NATS_SERVER_FLAGS,
 } as const satisfies CommandFlags;
 
 /** Who signs the token of an agent. */

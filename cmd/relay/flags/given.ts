@@ -1,5 +1,5 @@
-import { DomainError } from "../../internal/base/errors.ts";
-import { isName } from "../../internal/relay/nats/subjects.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
+import { isName } from "../../../internal/relay/nats/subjects.ts";
 
 /** The name of a session, role or agent, if one was given. @throws DomainError `invalid`, naming the flag */
 export function nameOf(flag: string, name: string | undefined): string | undefined {

@@ -1,0 +1,47 @@
+import { noArguments } from "../../internal/cli/command/arguments.ts";
+import type { Given } from "../../internal/cli/command/command.ts";
+import { RIGHTS, type Right } from "../../internal/relay/nats/permissions.ts";
+import { isName } from "../../internal/relay/nats/subjects.ts";
+import type { NATS_SERVER_FLAGS, NATS_USER_FLAGS } from "./flags/flags.ts";
+import { invalid, nameOf, needed } from "./flags/given.ts";
+
+/** What a configuration for nats-server is printed for. */
+export interface ServerConfigCommand {
+  /** The seed of the relay's nkey; made if it is not there. */
+  readonly nkeyFile: string;
+  readonly streamPrefix: string;
+}
+
+export interface NatsUserCommand extends ServerConfigCommand {
+  readonly sessionId: string;
+  readonly can: readonly Right[];
+}
+
+/** @throws DomainError `invalid`, naming the flag */
+export function readServerConfig(given: Given<typeof NATS_SERVER_FLAGS>): ServerConfigCommand {
+  noArguments("relay nats server-config", given);
+  return placeOf(given.values);
+}
+
+/** @throws DomainError `invalid`, naming the flag */
+export function readNatsUser(given: Given<typeof NATS_USER_FLAGS>): NatsUserCommand {
+  noArguments("relay nats user", given);
+  const { session, can } = given.values;
+  return {
+    sessionId: needed("--session", nameOf("--session", session)),
+    can: needed("--can", can).split(",").map(rightOf),
+    ...placeOf(given.values),
+  };
+}
+
+function placeOf({ nkey, "stream-prefix": streamPrefix = "RELAY" }: Given<typeof NATS_SERVER_FLAGS>["values"]) {
+  if (!isName(streamPrefix)) throw invalid("--stream-prefix has letters, digits, _ and -");
+  if (nkey === "") throw invalid("--nkey takes the path of a file");
+  return { nkeyFile: needed("--nkey", nkey), streamPrefix };
+}
+
+function rightOf(word: string): Right {
+  const right = RIGHTS.find((known) => known === word);
+  if (right !== undefined) return right;
+  throw invalid(`--can takes a list of ${RIGHTS.join(", ")}, not ${JSON.stringify(word)}`);
+}

@@ -1,0 +1,75 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { createUser, fromSeed } from "@nats-io/nkeys";
+import { DomainError, errorText } from "../../internal/base/errors.ts";
+import { printable } from "../../internal/base/printable-text.ts";
+import type { Output } from "../../internal/cli/output.ts";
+import { readNamedFile } from "../../internal/config/named-file.ts";
+import { type Permissions, relayPermissions, sessionPermissions } from "../../internal/relay/nats/permissions.ts";
+import { streamNames } from "../../internal/relay/nats/stream-specs.ts";
+import type { NatsUserCommand, ServerConfigCommand } from "./nats-config.ts";
+
+/** Prints a first configuration of nats-server, with the relay as its only user. */
+export function serverConfig({ nkeyFile, streamPrefix }: ServerConfigCommand, out: Output): number {
+  const permissions = relayPermissions(streamNames(streamPrefix));
+  const relay = { nkey: nkeyFile, inbox_prefix: permissions.inboxPrefix };
+  const lines = [
+    "# nats-server -c nats.conf",
+    `# In relay.yaml: nats: ${JSON.stringify(relay)}`,
+    'listen: "127.0.0.1:4222"',
+    "# Against loss of power, from 2.10 on: sync_interval: always",
+    'jetstream: { store_dir: "jetstream" }',
+    "authorization: {",
+    "  users: [",
+    "    # The relay. Below it the users of sessions, as relay nats user prints them.",
+    ...userEntry(publicKeyOf(nkeyFile), permissions),
+    "  ]",
+    "}",
+  ];
+  for (const line of lines) out.line(printable`${line}`);
+  return 0;
+}
+
+/** Prints the entry of a session's user for `users` of the server's configuration. */
+export function natsUser({ nkeyFile, streamPrefix, sessionId, can }: NatsUserCommand, out: Output): number {
+  const permissions = sessionPermissions(streamNames(streamPrefix), sessionId, can);
+  const about = `# The session ${sessionId}: ${can.join(", ")}. Its inboxes begin with ${permissions.inboxPrefix}`;
+  for (const line of [`    ${about}`, ...userEntry(publicKeyOf(nkeyFile), permissions)]) out.line(printable`${line}`);
+  return 0;
+}
+
+function userEntry(nkey: string, { publish, subscribe, answers }: Permissions): readonly string[] {
+  const list = (what: string, allow: readonly string[]) => {
+    // An empty list would allow everything.
+    const rule = allow.length === 0 ? { deny: [">"] } : { allow };
+    return `        ${what}: ${JSON.stringify(rule)}`;
+  };
+  return [
+    `    { nkey: ${JSON.stringify(nkey)}, permissions: {`,
+    list("publish", publish),
+    list("subscribe", subscribe),
+    ...(answers ? ['        allow_responses: { max: 1, expires: "5m" }'] : []),
+    "    } }",
+  ];
+}
+
+/** Makes the file with a new seed, mode 0600, if it is not there. @throws DomainError `invalid`, naming the file */
+function publicKeyOf(path: string): string {
+  if (!existsSync(path)) writeSeed(path);
+  const seed = readNamedFile(path).trim();
+  try {
+    const key = fromSeed(new TextEncoder().encode(seed)).getPublicKey();
+    if (key.startsWith("U")) return key;
+  } catch {
+    // Its text is in no message.
+  }
+  throw new DomainError("invalid", `${path} holds no seed of a user's nkey`);
+}
+
+function writeSeed(path: string): void {
+  const seed = new TextDecoder().decode(createUser().getSeed());
+  try {
+    writeFileSync(path, `${seed}\n`, { mode: 0o600, flag: "wx" });
+  } catch (cause) {
+    throw new DomainError("invalid", `cannot write ${path}: ${errorText(cause)}`, { cause });
+  }
+}

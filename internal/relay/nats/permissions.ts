@@ -1,0 +1,78 @@
+import type { StreamNames } from "./stream-specs.ts";
+import { subjects } from "./subjects.ts";
+
+/** What a user of NATS may do: subjects, with wildcards. */
+export interface Permissions {
+  readonly publish: readonly string[];
+  readonly subscribe: readonly string[];
+  /** It may answer whoever asks it, at the inbox that the question names. */
+  readonly answers: boolean;
+  /** The beginning of its inboxes: no one else hears what is answered to it. */
+  readonly inboxPrefix: string;
+}
+
+/** What the user of a session may do there. */
+export const RIGHTS = ["submit", "read", "approve"] as const;
+export type Right = (typeof RIGHTS)[number];
+
+const api = (call: string) => `$JS.API.${call}`;
+
+/** What a relay, and the commands of its operator, do on NATS. */
+export function relayPermissions(streams: StreamNames): Permissions {
+  const inboxPrefix = "_INBOX_relay";
+  const all = Object.values(streams);
+  const ofStream = (name: string) => [
+    ...[api(`STREAM.INFO.${name}`), api(`STREAM.CREATE.${name}`), api(`CONSUMER.CREATE.${name}`)],
+    ...[api(`CONSUMER.CREATE.${name}.>`), api(`CONSUMER.DURABLE.CREATE.${name}.*`), api(`CONSUMER.INFO.${name}.*`)],
+    ...[api(`CONSUMER.DELETE.${name}.*`), api(`CONSUMER.MSG.NEXT.${name}.*`)],
+  ];
+  const ofTaken = (name: string) => [api(`STREAM.MSG.GET.${name}`), api(`STREAM.MSG.DELETE.${name}`)];
+  return {
+    publish: [
+      ...["work", "results", "dead", "progress", "control"].map((what) => `sessions.*.${what}.*`),
+      ...["sessions.*.events", "sessions.*.approvals", "relay.lanes.*.*", subjects.status, subjects.instance("*")],
+      ...all.flatMap(ofStream),
+      ...ofTaken(streams.work),
+      ...ofTaken(streams.dead),
+      ...[api(`CONSUMER.NAMES.${streams.work}`), `$JS.ACK.${streams.work}.>`],
+    ],
+    subscribe: [
+      ...[subjects.allControl, "sessions.*.approvals", "sessions.*.work.*", subjects.status, subjects.instance("*")],
+      `${inboxPrefix}.>`,
+    ],
+    answers: true,
+    inboxPrefix,
+  };
+}
+
+/**
+ * What a user of one session may do. Its consumers have exact names, `reader-S` of results and of events and
+ * `approvals-S`: with a wildcard it could replace those of others, and without the filter in the subject read all.
+ */
+export function sessionPermissions(streams: StreamNames, sessionId: string, can: readonly Right[]): Permissions {
+  const inboxPrefix = `_INBOX_${sessionId}`;
+  const of = (what: string) => `sessions.${sessionId}.${what}`;
+  const reading = (stream: string, name: string, filter: string) => {
+    const at = `${stream}.${name}-${sessionId}`;
+    return [
+      ...[api(`CONSUMER.CREATE.${at}.${filter}`), api(`CONSUMER.INFO.${at}`), api(`CONSUMER.MSG.NEXT.${at}`)],
+      `$JS.ACK.${at}.>`,
+    ];
+  };
+  const publish: Readonly<Record<Right, readonly string[]>> = {
+    submit: [of("work.*"), of("control.*")],
+    read: [
+      ...reading(streams.results, "reader", of("results.*")),
+      ...reading(streams.events, "reader", of("events")),
+      ...reading(streams.events, "approvals", of("approvals")),
+    ],
+    approve: [of("approvals")],
+  };
+  const heard = [of("results.*"), of("progress.*"), of("events"), of("approvals")];
+  return {
+    publish: RIGHTS.filter((right) => can.includes(right)).flatMap((right) => publish[right]),
+    subscribe: [...(can.includes("read") ? heard : []), `${inboxPrefix}.>`],
+    answers: false,
+    inboxPrefix,
+  };
+}

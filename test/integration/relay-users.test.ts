@@ -1,0 +1,219 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect, type NatsConnection, nkeyAuthenticator } from "@nats-io/transport-node";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NatsServer, newestNats, oldestNats } from "../support/relay/nats-server.ts";
+import { RelayProcess, runRelay } from "../support/relay/relay-process.ts";
+import { SeedAgent, textResult } from "../support/relay/seed-agent.ts";
+import { until } from "../support/sidecar/sidecar.ts";
+
+const TIMES = { timeout: 300_000 };
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "gt-relay-users-"));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** What `relay nats …` prints, with the seed's file. */
+async function printed(name: string, ...args: string[]): Promise<{ readonly text: string; readonly nkey: string }> {
+  const nkey = join(folder, `${name}.nk`);
+  const { code, stdout, stderr } = await runRelay(["nats", ...args, "--nkey", nkey]);
+  expect([code, stderr]).toEqual([0, ""]);
+  return { text: stdout, nkey };
+}
+
+/** A server as `relay nats` describes it: a relay, and the users of the sessions `a` and `b`. */
+async function configured(name: string) {
+  const relay = await printed(`${name}-relay`, "server-config");
+  const all = ["--can", "submit,read,approve"];
+  const [a, b] = await Promise.all(["a", "b"].map((s) => printed(`${name}-${s}`, "user", "--session", s, ...all)));
+  if (a === undefined || b === undefined) throw new Error("two users");
+  const users = relay.text.replace(/^ {2}\]$/m, `${a.text}${b.text}  ]`);
+  // The store and the port are the test's own.
+  const config = users.replace(/^(listen|jetstream): .*$/gm, "");
+  return { config, whole: users, relay, a, b };
+}
+
+async function userOf(server: NatsServer, { nkey }: { readonly nkey: string }, session: string) {
+  const seed = new TextEncoder().encode((await readFile(nkey, "utf8")).trim());
+  return new User(
+    await connect({ servers: server.url, authenticator: nkeyAuthenticator(seed), inboxPrefix: `_INBOX_${session}` }),
+    session,
+  );
+}
+
+const MS = 1_000_000;
+
+/** A user of a session with nothing but its credentials. */
+class User implements AsyncDisposable {
+  readonly nc: NatsConnection;
+  readonly session: string;
+  readonly refused: string[] = [];
+
+  constructor(nc: NatsConnection, session: string) {
+    this.nc = nc;
+    this.session = session;
+    void this.#follow();
+  }
+
+  async #follow(): Promise<void> {
+    for await (const status of this.nc.status()) if (status.type === "error") this.refused.push(status.error.message);
+  }
+
+  async api(call: string, body: object = {}): Promise<Readonly<Record<string, unknown>>> {
+    const answer = await this.nc.request(`$JS.API.${call}`, JSON.stringify(body), { timeout: 30_000 });
+    return answer.json<Readonly<Record<string, unknown>>>();
+  }
+
+  /** Makes its consumer; `filter` is that of the body. */
+  reader(stream: string, filter: string, inBody = filter, more: object = {}) {
+    const name = `reader-${this.session}`;
+    const config = { name, durable_name: name, filter_subject: inBody, ack_policy: "explicit", ...more };
+    return this.api(`CONSUMER.CREATE.${stream}.${name}.${filter}`, { stream_name: stream, config });
+  }
+
+  /** The next message of its consumer. */
+  async next(stream: string): Promise<Readonly<Record<string, unknown>>> {
+    const request = JSON.stringify({ batch: 1, expires: 30_000 * MS });
+    const message = await this.nc.request(`$JS.API.CONSUMER.MSG.NEXT.${stream}.reader-${this.session}`, request, {
+      ...{ timeout: 60_000, noMux: true }, // the message keeps its own subject
+    });
+    message.respond("+ACK");
+    return message.json<Readonly<Record<string, unknown>>>();
+  }
+
+  /** The server says that it does not permit this. */
+  async isRefused(what: string, attempt: () => void): Promise<void> {
+    const before = this.refused.length;
+    attempt();
+    await this.nc.flush().catch(() => {});
+    const found = await until(`${what} to be refused`, 60_000, () => this.refused.slice(before).join() || undefined);
+    expect(found, what).toContain("Permissions Violation");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.nc.close();
+  }
+}
+
+const work = (id: string) => JSON.stringify({ id, type: "work.coding", payload: { task: "x" } });
+
+it("relay nats makes a seed once, with mode 0600, and prints a configuration; mistakes end with 2", TIMES, async () => {
+  const first = await printed("once", "server-config");
+  expect((await stat(first.nkey)).mode & 0o777).toBe(0o600);
+  expect(await printed("once", "server-config")).toEqual(first);
+  expect(first.text).not.toContain((await readFile(first.nkey, "utf8")).trim());
+  await writeFile(join(folder, "bad.nk"), "SECRET-TEXT");
+  const user = ["nats", "user", "--session", "s", "--can"];
+  for (const [args, message] of [
+    [[...user, "submit,all", "--nkey", "k"], "--can takes a list of submit, read, approve"],
+    [[...user, "read"], "--nkey is missing"],
+    [["nats", "user", "--session", "a.b", "--can", "read", "--nkey", "k"], "--session has up to 64"],
+    [["nats", "server-config", "--nkey", join(folder, "bad.nk")], "bad.nk holds no seed of a user's nkey"],
+    [["nats", "server-config", "--nkey", join(folder, "none", "k")], "cannot write"],
+  ] as const) {
+    const { code, stderr } = await runRelay(args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+    expect(stderr).not.toContain("SECRET-TEXT");
+  }
+});
+
+describe.concurrent.each([
+  ["oldest", () => oldestNats()],
+  ["newest", newestNats],
+] as const)("on the %s server, the users that relay nats prints", (name, program) => {
+  it("let a relay and its commands do all they do, and a session's user its own", TIMES, async (context) => {
+    const { config, relay: user, a } = await configured(`own-${name}`);
+    await using server = await NatsServer.start(await program(context), config);
+    const file = join(folder, `own-${name}.yaml`);
+    await writeFile(file, JSON.stringify({ nats: { nkey: user.nkey, inbox_prefix: "_INBOX_relay" } }));
+    await using relay = await RelayProcess.start(server.url, { args: ["--config", file] });
+    using agent = await SeedAgent.dial(await relay.url(), { session: "a" });
+    agent.answer = () => textResult("ok");
+    const url = ["--nats-url", server.url, "--config", file];
+    const sent = await runRelay(["send", "--session", "a", "--role", "coding", "--wait", "x", ...url]);
+    expect([sent.code, sent.stdout]).toEqual([0, expect.stringContaining('"text":"ok"')]);
+    await using own = await userOf(server, a, "a");
+    expect(await own.reader("RELAY_RESULTS", "sessions.a.results.*")).toMatchObject({ name: "reader-a" });
+    expect(await own.reader("RELAY_EVENTS", "sessions.a.events")).toMatchObject({ name: "reader-a" });
+    expect((await own.next("RELAY_RESULTS"))["payload"]).toEqual({ text: "ok" });
+    expect((await own.next("RELAY_EVENTS"))["type"]).toBe("agent.connected");
+    const stored = await own.nc.request("sessions.a.work.coding", work("w1"), { timeout: 60_000 });
+    expect(stored.json()).toMatchObject({ stream: "RELAY_WORK" });
+    expect(await own.next("RELAY_RESULTS")).toMatchObject({ id: "w1", payload: { text: "ok" } });
+    const control = await own.nc.request("sessions.a.control.coding", '{"type":"status"}', { timeout: 60_000 });
+    expect(control.json()).toMatchObject({ type: "status", session_id: "a" });
+    await own.nc.request("sessions.a.approvals", '{"type":"approval.granted"}', { timeout: 60_000 });
+    await own.nc.request("sessions.a.work.coding", "no work", { timeout: 60_000 });
+    const dead = await until("the dead letter", 60_000, async () => {
+      const { stdout } = await runRelay(["dead", "ls", ...url]);
+      return /^\s*(\d+)\s.*invalid_message/m.exec(stdout)?.[1];
+    });
+    for (const action of ["show", "requeue"]) {
+      expect(await runRelay(["dead", action, dead, ...url])).toMatchObject({ code: 0 });
+    }
+    expect(await runRelay(["status", ...url])).toMatchObject({ code: 0 });
+    expect(own.refused).toEqual([]);
+    expect(relay.lines.filter(({ action }) => ["nats_error", "nats_refuses"].includes(String(action)))).toEqual([]);
+    expect(await relay.stop()).toBe(0);
+  });
+
+  it("reach nothing of another session", TIMES, async (context) => {
+    const { config, relay: user, a, b } = await configured(`other-${name}`);
+    await using server = await NatsServer.start(await program(context), config);
+    const file = join(folder, `other-${name}.yaml`);
+    await writeFile(file, JSON.stringify({ nats: { nkey: user.nkey, inbox_prefix: "_INBOX_relay" } }));
+    await using relay = await RelayProcess.start(server.url, { args: ["--config", file] });
+    await using own = await userOf(server, b, "b");
+    await own.reader("RELAY_RESULTS", "sessions.b.results.*");
+    await using thief = await userOf(server, a, "a");
+    for (const subject of [
+      ...["sessions.b.work.coding", "sessions.b.approvals", "sessions.b.control.coding", "sessions.b.results.coding"],
+      ...["sessions.a.results.coding", "sessions.a.events", "sessions.a.dead.coding", "sessions.b.events"],
+      ...["sessions.*.work.coding", "sessions.>", "relay.ctl", "relay.lanes.a.coding", "relay.lanes.b.coding"],
+      ...["STREAM.INFO.RELAY_WORK", "STREAM.MSG.GET.RELAY_RESULTS", "STREAM.DELETE.RELAY_WORK"].map(jsApi),
+      ...["STREAM.PURGE.RELAY_RESULTS", "STREAM.UPDATE.RELAY_WORK", "STREAM.CREATE.X", "STREAM.NAMES"].map(jsApi),
+      ...["DIRECT.GET.RELAY_RESULTS", "CONSUMER.NAMES.RELAY_WORK", "CONSUMER.LIST.RELAY_RESULTS"].map(jsApi),
+      ...["CONSUMER.CREATE.RELAY_RESULTS", "CONSUMER.CREATE.RELAY_RESULTS.reader-a"].map(jsApi),
+      ...["CONSUMER.CREATE.RELAY_RESULTS.reader-b.sessions.b.results.*"].map(jsApi),
+      ...["CONSUMER.CREATE.RELAY_RESULTS.reader-b.sessions.a.results.*"].map(jsApi),
+      ...["CONSUMER.CREATE.RELAY_RESULTS.reader-a.sessions.b.results.*"].map(jsApi),
+      ...["CONSUMER.CREATE.RELAY_RESULTS.reader-a.sessions.>"].map(jsApi),
+      ...["CONSUMER.CREATE.RELAY_EVENTS.reader-a.sessions.*.*"].map(jsApi),
+      ...["CONSUMER.CREATE.RELAY_WORK.reader-a.sessions.b.work.coding"].map(jsApi),
+      ...["CONSUMER.DURABLE.CREATE.RELAY_RESULTS.reader-a", "CONSUMER.DELETE.RELAY_RESULTS.reader-b"].map(jsApi),
+      ...["CONSUMER.DELETE.RELAY_RESULTS.reader-a", "CONSUMER.INFO.RELAY_RESULTS.reader-b"].map(jsApi),
+      ...["CONSUMER.MSG.NEXT.RELAY_RESULTS.reader-b", "CONSUMER.MSG.NEXT.RELAY_EVENTS.reader-b"].map(jsApi),
+      ...["$JS.ACK.RELAY_RESULTS.reader-b.1.1.1.1.0", "_INBOX_b.x", "_INBOX_relay.x", "_INBOX.x"],
+    ]) {
+      await thief.isRefused(`publishing on ${subject}`, () => thief.nc.publish(subject, work("w")));
+    }
+    for (const subject of [
+      ...["sessions.b.results.*", "sessions.b.events", "sessions.b.approvals", "sessions.b.progress.*", "sessions.b.>"],
+      ...[
+        "sessions.*.events",
+        "sessions.>",
+        "sessions.a.work.*",
+        "relay.>",
+        "_INBOX_b.>",
+        "_INBOX_relay.>",
+        "_INBOX.>",
+      ],
+      ...["*.*.*", ">", "$JS.>", "$JS.EVENT.>", "$JS.API.>"],
+    ]) {
+      await thief.isRefused(`listening to ${subject}`, () => void thief.nc.subscribe(subject, { callback: () => {} }));
+    }
+    const lie = await thief.reader("RELAY_RESULTS", "sessions.a.results.*", "sessions.b.results.*");
+    expect(lie["error"]).toMatchObject({ err_code: 10131 });
+    expect((await own.api("CONSUMER.INFO.RELAY_RESULTS.reader-b"))["config"]).toMatchObject({
+      filter_subject: "sessions.b.results.*",
+    });
+    expect(own.refused).toEqual([]);
+    expect(await relay.stop()).toBe(0);
+  });
+});
+
+function jsApi(call: string): string {
+  return `$JS.API.${call}`;
+}
