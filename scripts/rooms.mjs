@@ -52,7 +52,7 @@ export const rooms = {
   ],
   "terminal/finding": ["beads", "process", "files"],
   beads: ["process"],
-  "terminal/trust": ["terminal/finding", "auth", "auth/tls", "pki", "rpc/*", "gen"],
+  "terminal/trust": ["terminal/finding", "files", "auth", "auth/tls", "pki", "rpc/*", "gen"],
   "terminal/places": [
     ...["terminal/trust", "terminal/finding", "terminal", "session", "agents/*", "auth", "auth/tls", "pki"],
     ...["cli", "cli/command", "kube", "kube/access", "controller/pods", "tmux/*", "rpc/*", "process", "files", "gen"],
@@ -68,7 +68,7 @@ export const rooms = {
   "providers/ledger": ["process", "bridge", "gen"],
   "providers/terminal": ["providers/ledger", "process/*", "bridge", "rpc/client", "files", "gen"],
   tracing: [],
-  "kube/access": ["pki"],
+  "kube/access": ["pki", "files"],
   "kube/queue": [],
   kube: ["kube/access"],
   "controller/pods": ["kube", "kube/queue", "bridge", "auth", "auth/tls", "pki", "rpc/client", "rpc/common", "gen"],

@@ -1,7 +1,8 @@
-import { readFileSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Environment } from "../../internal/base/environment.ts";
 import { DomainError } from "../../internal/base/errors.ts";
+import { readNamedFileSync } from "../../internal/files/named-file.ts";
 import { locateProgram } from "../../internal/process/locate-program.ts";
 
 /** The file of an agent's program; undefined for the built-in one. @throws DomainError `unavailable` */
@@ -25,13 +26,7 @@ const LINE = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)$/;
 /** Variables in a file of `KEY=VALUE` lines; `#` begins a comment. @throws DomainError `unavailable`, without values */
 export function readCredentials(path: string | undefined): Readonly<Record<string, string>> {
   if (path === undefined) return {};
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (cause) {
-    const { code = "" } = cause as NodeJS.ErrnoException;
-    throw new DomainError("unavailable", `cannot read the credentials ${path}: ${code}`, { cause });
-  }
+  const text = readNamedFileSync(path, "unavailable");
   const lines = text.split("\n").filter((line) => line.trim() !== "" && !line.trimStart().startsWith("#"));
   const entries = lines.map((line) => {
     const [, name = "", value = ""] = LINE.exec(line) ?? [];

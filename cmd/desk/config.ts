@@ -65,12 +65,12 @@ export interface ModeOptions {
 
 /** @throws DomainError `invalid` for a call that names no mode, or what does not go together */
 export function modeOptions({ values, positionals, rest }: Given<typeof MODE_FLAGS>): ModeOptions {
-  const { mode, thread = "main", to = "main", once = false, jsonl = false, json = false } = values;
+  const { thread = "main", to = "main", once = false, jsonl = false, json = false } = values;
   const extra = [...positionals, ...(rest ?? [])];
   if (extra.length > 0)
     throw usage(`unexpected argument ${JSON.stringify(extra[0])}`, "an input comes from stdin only; see desk --help");
-  if (mode === undefined) throw usage("which mode?", "desk --mode admin, or desk --mode user; see desk --help");
-  if (mode !== "admin" && mode !== "user") throw usage(`--mode takes admin or user, not ${JSON.stringify(mode)}`);
+  if (values.mode === undefined) throw usage("which mode?", "desk --mode admin, or desk --mode user; see desk --help");
+  const mode = oneOf("--mode", values.mode, ["admin", "user"], "see desk --help");
   if (once && jsonl) throw usage("--once and --jsonl exclude each other");
   if (mode === "user" && values.to !== undefined) throw usage("--to is a flag of mode admin");
   for (const [flag, name] of Object.entries({ thread, to })) {

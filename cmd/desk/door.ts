@@ -5,8 +5,8 @@ import { printable } from "../../internal/base/printable-text.ts";
 import { takeArguments } from "../../internal/cli/command/arguments.ts";
 import type { Command } from "../../internal/cli/command/command.ts";
 import { AllowedFiles } from "../../internal/files/allowed-files.ts";
+import { readNamedFileSync } from "../../internal/files/named-file.ts";
 import { pathPattern } from "../../internal/files/path-patterns.ts";
-import { readRegularFileSync } from "../../internal/files/regular-file.ts";
 
 const flags = {
   root: { type: "string", value: "/NAME=DIR", help: "the prefix of paths, and the folder that it stands for" },
@@ -60,12 +60,7 @@ export const door: Command<typeof flags> = {
 
 function tokenIn(path: string | undefined): string {
   if (path === undefined) throw usage("which --token-file?");
-  let token: string;
-  try {
-    token = readRegularFileSync(path).trim();
-  } catch (cause) {
-    throw new DomainError("invalid", `cannot read the token file ${path}`, { cause });
-  }
+  const token = readNamedFileSync(path).trim();
   if (token.length >= MIN_TOKEN && /^[\x21-\x7e]+$/.test(token)) return token;
   throw usage(`${path} has no token of at least ${MIN_TOKEN} characters`);
 }

@@ -1,8 +1,8 @@
 import { hostname } from "node:os";
-import { DomainError } from "../../internal/base/errors.ts";
 import type { LogLevel } from "../../internal/base/logger.ts";
 import { noArguments, usageError } from "../../internal/cli/command/arguments.ts";
 import type { Given } from "../../internal/cli/command/command.ts";
+import { logLevelOf } from "../../internal/cli/command/log-level.ts";
 import type { CLUSTER_FLAGS } from "./flags.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -27,8 +27,6 @@ export interface ClusterOptions {
   readonly podName: string;
 }
 
-const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
-
 /**
  * The settings from the line and the environment. `command` is the word on the line, empty for the controller itself.
  * @throws DomainError `invalid`, naming the flag
@@ -48,13 +46,7 @@ export function readConfig(command: string, line: Given<typeof CLUSTER_FLAGS>, e
     context: values.context,
     apiServer: host ? { host, port: port ?? "443" } : undefined,
     env,
-    logLevel: values["log-level"] === undefined ? undefined : levelOf(values["log-level"]),
+    logLevel: logLevelOf(values["log-level"]),
     podName: env["GT_POD_NAME"] || hostname(),
   };
-}
-
-function levelOf(word: string): LogLevel {
-  const level = LEVELS.find((known) => known === word);
-  if (level !== undefined) return level;
-  throw new DomainError("invalid", `--log-level takes ${LEVELS.join(", ")}, not ${JSON.stringify(word)}`);
 }

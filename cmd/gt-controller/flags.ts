@@ -1,4 +1,5 @@
 import type { CommandFlags } from "../../internal/cli/command/command.ts";
+import { LOG_LEVELS } from "../../internal/cli/command/log-level.ts";
 
 /** The flags of every command. */
 export const CLUSTER_FLAGS = {
@@ -28,7 +29,7 @@ export const CLUSTER_FLAGS = {
     type: "string",
     value: "LEVEL",
     help: "debug, info, warn, error or silent (info; when serving, that of FILE)",
-    complete: ["debug", "info", "warn", "error", "silent"],
+    complete: LOG_LEVELS,
   },
 } as const satisfies CommandFlags;
 

@@ -1,7 +1,7 @@
 import type { Clock } from "../../internal/base/clock.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { Logger } from "../../internal/base/logger.ts";
-import { readRegularFile, unreadableText } from "../../internal/files/regular-file.ts";
+import { readNamedFile } from "../../internal/files/named-file.ts";
 import { type Credentials, inClusterCredentials } from "../../internal/kube/access/credentials.ts";
 import { kubeconfigCredentials } from "../../internal/kube/access/kubeconfig.ts";
 import { KubeTransport } from "../../internal/kube/transport.ts";
@@ -32,13 +32,7 @@ export async function openCluster(
 
 /** @throws DomainError `not-found` for a file that cannot be read, `invalid` for what is in it */
 export async function readConfigFile(path: string): Promise<ControllerConfig> {
-  let text: string;
-  try {
-    text = await readRegularFile(path);
-  } catch (cause) {
-    throw new DomainError("not-found", unreadableText(path, cause), { cause });
-  }
-  return readControllerConfig(text, path);
+  return readControllerConfig(await readNamedFile(path, "not-found"), path);
 }
 
 /** @throws DomainError `invalid` outside a pod without a kubeconfig, and for a kubeconfig that cannot be used */

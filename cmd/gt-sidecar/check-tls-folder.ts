@@ -1,7 +1,7 @@
 import type { X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
-import { readRegularFileSync, unreadableText } from "../../internal/files/regular-file.ts";
+import { isMissing, readNamedFileSync } from "../../internal/files/named-file.ts";
 import { checkTls } from "../../internal/pki/tls-files.ts";
 import type { CrlPolicy } from "../../internal/pki/trust.ts";
 
@@ -10,13 +10,7 @@ import type { CrlPolicy } from "../../internal/pki/trust.ts";
  * @throws DomainError `invalid`, naming the folder and what is wrong with which file.
  */
 export function checkTlsFolder(dir: string, crlPolicy: CrlPolicy): X509Certificate {
-  const read = (name: string) => {
-    try {
-      return readRegularFileSync(join(dir, name));
-    } catch (err) {
-      throw new DomainError("invalid", unreadableText(join(dir, name), err), { cause: err });
-    }
-  };
+  const read = (name: string) => readNamedFileSync(join(dir, name));
   const files = { cert: read("tls.crt"), key: read("tls.key"), ca: read("ca.crt") };
   const crl = readIfThere(join(dir, "crl.pem"));
   try {
@@ -35,9 +29,9 @@ export function checkTlsFolder(dir: string, crlPolicy: CrlPolicy): X509Certifica
 
 function readIfThere(path: string): string | undefined {
   try {
-    return readRegularFileSync(path);
+    return readNamedFileSync(path);
   } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new DomainError("invalid", unreadableText(path, err), { cause: err });
+    if (isMissing(err)) return undefined;
+    throw err;
   }
 }

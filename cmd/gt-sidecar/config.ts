@@ -9,6 +9,8 @@ import { checkSession, sessionsOf } from "../../internal/auth/tls/identities.ts"
 import { DomainError, errorText } from "../../internal/base/errors.ts";
 import type { LogLevel } from "../../internal/base/logger.ts";
 import { DEFAULT_REDACT_PATTERNS, Redactor } from "../../internal/base/redact.ts";
+import { oneOf } from "../../internal/cli/command/arguments.ts";
+import { logLevelOf } from "../../internal/cli/command/log-level.ts";
 import { parseFlags } from "../../internal/cli/flags.ts";
 import { makeFolders } from "../../internal/files/make-folders.ts";
 import { ownRuntimeDir } from "../../internal/files/private-folder.ts";
@@ -58,8 +60,7 @@ type Values = ReturnType<typeof parseFlags<typeof SIDECAR_FLAGS>>["values"];
 
 /** A state folder for this run alone. */
 const OWN = "";
-const RESTARTS: readonly RestartMode[] = ["always", "on-failure", "never"];
-const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
+const RESTARTS = ["always", "on-failure", "never"] as const satisfies readonly RestartMode[];
 
 /**
  * The configuration from flags and environment; `argv` begins with the name of the half, if it is one.
@@ -97,7 +98,7 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig {
   const auditLog = readAuditFlag(values["audit-log"], place);
   const healthListen = readHealthListen(values["health-listen"] ?? "127.0.0.1:9091");
   const roleRules = values["allow-client"]?.map(parseRoleRule);
-  const logLevel = oneOf("--log-level", LEVELS, values["log-level"] ?? "info");
+  const logLevel = logLevelOf(values["log-level"]) ?? "info";
   return {
     half,
     sidecar: withStateDir(withFoundProgram(sidecar, half)),
@@ -184,7 +185,7 @@ function readSidecar(
     eventBuffer: within("--event-buffer", values["event-buffer"] ?? 10_000, 100, 1_000_000),
     eventBytes: within("--event-bytes", values["event-bytes"] ?? 16 * 1024 * 1024, 256 * 1024, 1024 * 1024 * 1024),
     redactPatterns: readPatterns(values["redact-pattern"]),
-    restart: oneOf("--restart", RESTARTS, values.restart ?? "on-failure"),
+    restart: oneOf("--restart", values.restart ?? "on-failure", RESTARTS),
     lingerMs: values.linger ?? 0,
     stallAfterMs: within("--stall-after", values["stall-after"] ?? 600_000, 1, Number.MAX_SAFE_INTEGER, "more than 0s"),
     identity: {
@@ -307,11 +308,4 @@ function readPatterns(given: readonly string[] | undefined): readonly string[] {
 function within(flag: string, value: number, least: number, most: number, range = `${least} to ${most}`): number {
   if (value < least || value > most) throw new DomainError("invalid", `${flag} takes ${range}, not ${value}`);
   return value;
-}
-
-function oneOf<T extends string>(flag: string, words: readonly T[], value: string): T {
-  const found = words.find((word) => word === value);
-  if (found === undefined)
-    throw new DomainError("invalid", `${flag} is one of ${words.join(", ")}, not ${JSON.stringify(value)}`);
-  return found;
 }

@@ -1,5 +1,6 @@
 import { profileChoice, profileNames } from "../../internal/agents/known-programs.ts";
 import type { CommandFlags, FlagSection } from "../../internal/cli/command/command.ts";
+import { LOG_LEVELS } from "../../internal/cli/command/log-level.ts";
 
 /** The agent and its terminal. */
 const AGENT_FLAGS = {
@@ -139,7 +140,7 @@ const OTHER_FLAGS = {
     type: "string",
     value: "LEVEL",
     help: "debug, info, warn, error or silent (info)",
-    complete: ["debug", "info", "warn", "error", "silent"],
+    complete: LOG_LEVELS,
   },
 } as const satisfies CommandFlags;
 

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { checkIssuers } from "../../internal/auth/issuing-cas.ts";
 import { publicKeysOf, type TokenKeyFile } from "../../internal/auth/token-key-files.ts";
 import { DomainError } from "../../internal/base/errors.ts";
-import { readRegularFileSync, unreadableText } from "../../internal/files/regular-file.ts";
+import { readNamedFileSync } from "../../internal/files/named-file.ts";
 import { readPem } from "../../internal/pki/explain-pem.ts";
 import { certificatesOf } from "../../internal/pki/pem.ts";
 
@@ -49,18 +49,10 @@ function keyFileOf(text: string): TokenKeyFile {
 
 /** What a start would fail with later. */
 function checkKeys(keyFiles: readonly TokenKeyFile[], tlsDir: string): void {
-  for (const { path } of keyFiles) publicKeysOf(read(path), path);
+  for (const { path } of keyFiles) publicKeysOf(readNamedFileSync(path), path);
   const ca = resolve(tlsDir, "ca.crt");
   checkIssuers(
     keyFiles.map(({ rule }) => rule),
-    readPem(read(ca), "certificate", ca, certificatesOf),
+    readPem(readNamedFileSync(ca), "certificate", ca, certificatesOf),
   );
-}
-
-function read(path: string): string {
-  try {
-    return readRegularFileSync(path);
-  } catch (cause) {
-    throw new DomainError("invalid", unreadableText(path, cause), { cause });
-  }
 }

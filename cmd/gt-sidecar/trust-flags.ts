@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { DomainError, errorText } from "../../internal/base/errors.ts";
+import { oneOf } from "../../internal/cli/command/arguments.ts";
 import { AuditFile } from "../../internal/files/audit-file.ts";
 import type { CrlPolicy } from "../../internal/pki/trust.ts";
 
@@ -12,10 +13,8 @@ export interface Place {
 /** Reads `--crl-policy`; default: `if-present`. @throws DomainError `invalid` */
 export function readCrlPolicyFlag(value: string | undefined, { tlsDir, half }: Place): CrlPolicy {
   if (value === undefined) return "if-present";
-  if (value !== "require" && value !== "if-present") {
-    throw new DomainError("invalid", `--crl-policy takes require or if-present, not ${JSON.stringify(value)}`);
-  }
-  if (half === "supervise" || tlsDir !== undefined) return value;
+  const policy = oneOf("--crl-policy", value, ["require", "if-present"]);
+  if (half === "supervise" || tlsDir !== undefined) return policy;
   throw new DomainError("invalid", "--crl-policy needs --tls-dir: without certificates nothing can be revoked");
 }
 

@@ -1,17 +1,17 @@
 import type { LogLevel } from "../../internal/base/logger.ts";
 import { noArguments, takeArguments } from "../../internal/cli/command/arguments.ts";
 import type { Given } from "../../internal/cli/command/command.ts";
+import { logLevelOf } from "../../internal/cli/command/log-level.ts";
 import { isName } from "../../internal/relay/nats/subjects.ts";
 import { parseListenAddress } from "../../internal/rpc/port/parse-address.ts";
-import {
-  type DEAD_FLAGS,
-  type DIAL_FLAGS,
-  LEVELS,
-  type NATS_FLAGS,
-  type RESULTS_FLAGS,
-  type SEND_FLAGS,
-  type SERVE_FLAGS,
-  type STATUS_FLAGS,
+import type {
+  DEAD_FLAGS,
+  DIAL_FLAGS,
+  NATS_FLAGS,
+  RESULTS_FLAGS,
+  SEND_FLAGS,
+  SERVE_FLAGS,
+  STATUS_FLAGS,
 } from "./flags/flags.ts";
 import { invalid, nameOf, needed } from "./flags/given.ts";
 import type { NatsCredentials } from "./nats-auth.ts";
@@ -129,7 +129,7 @@ export function readServe(call: string, given: Given<typeof SERVE_FLAGS>, env: E
     ...{ maxMessageBytes, allowHosts: values["allow-host"] ?? [] },
     tlsDir: values["tls-dir"],
     insecurePlaintext: values["insecure-plaintext"] ?? false,
-    logLevel: values["log-level"] === undefined ? undefined : levelOf(values["log-level"]),
+    logLevel: logLevelOf(values["log-level"]),
     crashAt: env["GT_RELAY_CRASH_AT"] || undefined,
   };
 }
@@ -216,12 +216,6 @@ function readNats({ values }: Pick<Given<typeof NATS_FLAGS>, "values">): NatsFla
 
 function addressOf(flag: string, text: string): Address {
   const address = parseListenAddress(text);
-  if (address === undefined) throw invalid(`${flag} must be HOST:PORT, not ${JSON.stringify(text)}`);
+  if (address === undefined) throw invalid(`${flag} takes HOST:PORT, not ${JSON.stringify(text)}`);
   return address;
-}
-
-function levelOf(word: string): LogLevel {
-  const level = LEVELS.find((known) => known === word);
-  if (level !== undefined) return level;
-  throw invalid(`--log-level takes ${LEVELS.join(", ")}, not ${JSON.stringify(word)}`);
 }

@@ -1,7 +1,7 @@
 import { MAX_TOKEN_TTL_MS } from "../../internal/auth/token-verifier.ts";
 import { createLogger } from "../../internal/base/logger.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
-import { readNamedFile } from "../../internal/config/named-file.ts";
+import { readNamedFileSync } from "../../internal/files/named-file.ts";
 import { MarkedProcesses } from "../../internal/process/children/marked-processes.ts";
 import { OrphanGuard } from "../../internal/process/children/orphan-guard.ts";
 import type { DialCredentials } from "../../internal/relay/door/dial-credentials.ts";
@@ -32,6 +32,6 @@ async function credentialsOf(command: DialCommand, now: number): Promise<DialCre
   const tls = files && clientTlsOptions(clientTls(files));
   if (source === undefined) return { ...(tls && { tls }) };
   const named = { sessionId, role, agentId, subject: agentId, ttlMs: MAX_TOKEN_TTL_MS, certificatePath: undefined };
-  const token = "file" in source ? readNamedFile(source.file).trim() : agentToken({ ...source, ...named }, now);
+  const token = "file" in source ? readNamedFileSync(source.file).trim() : agentToken({ ...source, ...named }, now);
   return { ...(tls && { tls }), token };
 }

@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { join } from "node:path";
 import { type Authenticator, credsAuthenticator, nkeyAuthenticator } from "@nats-io/transport-node";
 import { DomainError } from "../../internal/base/errors.ts";
-import { readNamedFile } from "../../internal/config/named-file.ts";
+import { readNamedFileSync } from "../../internal/files/named-file.ts";
 import type { BusOptions } from "../../internal/relay/nats/bus.ts";
 
 /** Files by which NATS knows the relay. */
@@ -39,8 +39,8 @@ export function natsAuth(
 
 /** Tries it once, so that a file that is none is said at the start. Its text is in no message. */
 function usable(path: string, what: string, make: (read: () => Uint8Array) => Authenticator): Authenticator {
-  const authenticator = make(() => new TextEncoder().encode(readNamedFile(path)));
-  readNamedFile(path);
+  const authenticator = make(() => new TextEncoder().encode(readNamedFileSync(path)));
+  readNamedFileSync(path);
   try {
     authenticator("nonce");
   } catch {
@@ -58,7 +58,7 @@ function tlsOf(url: string, dir: string) {
   const own = { certFile: join(dir, "tls.crt"), keyFile: join(dir, "tls.key") };
   const caFile = join(dir, "ca.crt");
   const hasOwn = existsSync(own.certFile) || existsSync(own.keyFile);
-  for (const file of [caFile, ...(hasOwn ? Object.values(own) : [])]) readNamedFile(file);
+  for (const file of [caFile, ...(hasOwn ? Object.values(own) : [])]) readNamedFileSync(file);
   const host = URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, "") : "";
   // The library looks for a certificate of "localhost" where the server is an address.
   return { caFile, ...(hasOwn && own), minVersion: "TLSv1.3", ...(isIP(host) > 0 && { host }) };

@@ -3,7 +3,7 @@ import { createUser, fromSeed } from "@nats-io/nkeys";
 import { DomainError, errorText } from "../../internal/base/errors.ts";
 import { printable } from "../../internal/base/printable-text.ts";
 import type { Output } from "../../internal/cli/output.ts";
-import { readNamedFile } from "../../internal/config/named-file.ts";
+import { readNamedFileSync } from "../../internal/files/named-file.ts";
 import { type Permissions, relayPermissions, sessionPermissions } from "../../internal/relay/nats/permissions.ts";
 import { streamNames } from "../../internal/relay/nats/stream-specs.ts";
 import type { NatsUserCommand, ServerConfigCommand } from "./nats-config.ts";
@@ -55,7 +55,7 @@ function userEntry(nkey: string, { publish, subscribe, answers }: Permissions): 
 /** Makes the file with a new seed, mode 0600, if it is not there. @throws DomainError `invalid`, naming the file */
 function publicKeyOf(path: string): string {
   if (!existsSync(path)) writeSeed(path);
-  const seed = readNamedFile(path).trim();
+  const seed = readNamedFileSync(path).trim();
   try {
     const key = fromSeed(new TextEncoder().encode(seed)).getPublicKey();
     if (key.startsWith("U")) return key;

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { mintToken, signingKeyOf } from "../../internal/auth/mint-token.ts";
 import { printable } from "../../internal/base/printable-text.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
-import { readNamedFile } from "../../internal/config/named-file.ts";
+import { readNamedFileSync } from "../../internal/files/named-file.ts";
 import { replaceSecret } from "../../internal/files/replace-secret.ts";
 import { readPem } from "../../internal/pki/explain-pem.ts";
 import type { TokenCommand } from "./token-config.ts";
@@ -10,11 +10,11 @@ import type { TokenCommand } from "./token-config.ts";
 /** A token for one agent of one session. @param now wall clock, ms. @throws DomainError `invalid`, naming the file */
 export function agentToken(command: Omit<TokenCommand, "file">, now: number): string {
   const { keyPath, certificatePath: path, sessionId, role, agentId, ...request } = command;
-  const key = signingKeyOf(readNamedFile(keyPath), keyPath);
+  const key = signingKeyOf(readNamedFileSync(keyPath), keyPath);
   const certificate =
     path === undefined
       ? undefined
-      : readPem(readNamedFile(path), "certificate", path, (text) => new X509Certificate(text));
+      : readPem(readNamedFileSync(path), "certificate", path, (text) => new X509Certificate(text));
   const more = { session_id: sessionId, role, agent_id: agentId };
   return mintToken(key, { ...request, more, ...(certificate && { certificate }) }, now);
 }

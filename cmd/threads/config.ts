@@ -1,12 +1,14 @@
 import { DomainError } from "../../internal/base/errors.ts";
 import type { LogLevel } from "../../internal/base/logger.ts";
 import { isLoopbackAddress } from "../../internal/base/loopback.ts";
+import { oneOf } from "../../internal/cli/command/arguments.ts";
 import type { Given } from "../../internal/cli/command/command.ts";
+import { logLevelOf } from "../../internal/cli/command/log-level.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
 import { parseAddress } from "../../internal/rpc/port/parse-address.ts";
 import { AGENT_TTL_MS, defaultStateDir, PERSON_TTL_MS } from "../../internal/threads/client/local-issuer.ts";
 import { isDatabaseUrl } from "./database-url.ts";
-import { type ARCHIVE_FLAGS, LEVELS, type PLACE_FLAGS, type SERVE_FLAGS, type TOKEN_FLAGS } from "./flags.ts";
+import type { ARCHIVE_FLAGS, PLACE_FLAGS, SERVE_FLAGS, TOKEN_FLAGS } from "./flags.ts";
 import { type FileConfig, usableConfig } from "./open-config.ts";
 
 /** What every command needs to find the database and the keys. */
@@ -58,13 +60,8 @@ export function readServe(given: Given<typeof SERVE_FLAGS>, env: Env): ServeConf
   const { values } = given;
   const place = readPlace(given, env);
   const { server, runtime: ofRuntime, logging, audit } = place.fromFile.values ?? {};
-  const runtime = values.runtime ?? ofRuntime?.kind ?? "local";
-  if (runtime !== "local" && runtime !== "none") {
-    throw new DomainError("invalid", `--runtime takes local or none, not ${JSON.stringify(runtime)}`);
-  }
-  const level = values["log-level"] ?? logging?.level ?? "info";
-  const logLevel = LEVELS.find((known) => known === level);
-  if (logLevel === undefined) throw new DomainError("invalid", `--log-level takes ${LEVELS.join(", ")}`);
+  const runtime = oneOf("--runtime", values.runtime ?? ofRuntime?.kind, ["local", "none"]);
+  const logLevel = logLevelOf(values["log-level"]) ?? logging?.level ?? "info";
   return {
     ...{ ...place, runtime, logLevel, auditLog: values["audit-log"] ?? audit?.path },
     listen: addressOf(values.listen, server?.listen, "127.0.0.1:9448", "listen"),

@@ -1,7 +1,5 @@
-import type { LogLevel } from "../../internal/base/logger.ts";
 import type { CommandFlags } from "../../internal/cli/command/command.ts";
-
-export const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
+import { LOG_LEVELS } from "../../internal/cli/command/log-level.ts";
 
 /** Flags of every command. */
 export const PLACE_FLAGS = {
@@ -50,8 +48,8 @@ export const SERVE_FLAGS = {
     help: "a line for each caller that is let in or refused; default: none",
   },
   "log-level": {
-    ...{ type: "string", value: "LEVEL", env: "GT_THREADS_LOG_LEVEL", complete: LEVELS },
-    help: `${LEVELS.join(", ")} (info)`,
+    ...{ type: "string", value: "LEVEL", env: "GT_THREADS_LOG_LEVEL", complete: LOG_LEVELS },
+    help: `${LOG_LEVELS.join(", ")} (info)`,
   },
 } as const satisfies CommandFlags;
 

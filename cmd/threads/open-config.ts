@@ -2,7 +2,7 @@ import type { TokenKeyFile } from "../../internal/auth/token-key-files.ts";
 import { publicKeysOf } from "../../internal/auth/token-key-files.ts";
 import { openConfigFile } from "../../internal/config/config-file.ts";
 import type { Findings } from "../../internal/config/findings.ts";
-import { readNamedFile } from "../../internal/config/named-file.ts";
+import { readNamedFileSync } from "../../internal/files/named-file.ts";
 import type { ThreadsIssuer } from "../../internal/threads/api/verifier.ts";
 import { AGENT_TTL_MS, AUDIENCE, PERSON_TTL_MS } from "../../internal/threads/client/local-issuer.ts";
 import { DEFAULT_POLICY, type Policy } from "../../internal/threads/domain/policy.ts";
@@ -64,7 +64,7 @@ export function usableConfig(path: string | undefined): FileConfig {
 function urlIn(path: string | undefined, key: string, findings: Findings): string | undefined {
   if (path === undefined) return undefined;
   const at = ["database", key];
-  const url = findings.tried(at, () => readNamedFile(path).trim());
+  const url = findings.tried(at, () => readNamedFileSync(path).trim());
   if (url === undefined) return undefined;
   findings.checkPrivate(at, path);
   if (isDatabaseUrl(url)) return url;
@@ -76,7 +76,7 @@ function issuersOf(keys: ThreadsValues["auth"]["jwt_public_keys"], findings: Fin
   const seen = new Map<string, string>();
   return keys?.map(({ issuer, key_path: path, kind, workspaces, roles }, at) => {
     const key = ["auth", "jwt_public_keys", at];
-    findings.tried([...key, "key_path"], () => publicKeysOf(readNamedFile(path), path));
+    findings.tried([...key, "key_path"], () => publicKeysOf(readNamedFileSync(path), path));
     const rule = { issuer, kind, workspaces, roles };
     const rights = JSON.stringify([kind, workspaces, roles]);
     if ((seen.get(issuer) ?? rights) !== rights) {

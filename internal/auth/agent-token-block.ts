@@ -2,8 +2,8 @@ import type { z } from "zod";
 import { block } from "../config/block.ts";
 import type { KeyPath } from "../config/config-document.ts";
 import type { Findings } from "../config/findings.ts";
-import { readNamedFile } from "../config/named-file.ts";
 import { duration, filePath, text } from "../config/values.ts";
+import { readNamedFileSync } from "../files/named-file.ts";
 import type { AgentTokenRules } from "./agent-token.ts";
 import { signingKeyOf } from "./mint-token.ts";
 
@@ -33,7 +33,7 @@ export function agentTokenRules(tokens: z.output<ReturnType<typeof agentTokenBlo
 export function checkAgentTokenKey({ keyPath }: AgentTokenRules, at: KeyPath, findings: Findings): void {
   const key = [...at, "key_path"];
   findings.tried(key, () => {
-    signingKeyOf(readNamedFile(keyPath), keyPath);
+    signingKeyOf(readNamedFileSync(keyPath), keyPath);
     findings.checkPrivate(key, keyPath);
   });
 }

@@ -1,7 +1,6 @@
 import { createPublicKey, hash, type KeyObject, randomUUID, verify } from "node:crypto";
 import type { Clock } from "../base/clock.ts";
-import { DomainError } from "../base/errors.ts";
-import { readRegularFileSync, unreadableText } from "../files/regular-file.ts";
+import { readNamedFileSync } from "../files/named-file.ts";
 import { signClaims, signingKeyOf } from "./mint-token.ts";
 import { decodeToken } from "./token-format.ts";
 
@@ -79,7 +78,7 @@ export class AgentTokens {
 
   #key(): KeyObject {
     const { keyPath } = this.#rules;
-    return signingKeyOf(textOf(keyPath), keyPath);
+    return signingKeyOf(readNamedFileSync(keyPath), keyPath);
   }
 }
 
@@ -88,13 +87,5 @@ function decodedOf(token: string): ReturnType<typeof decodeToken> | undefined {
     return decodeToken(token);
   } catch {
     return undefined;
-  }
-}
-
-function textOf(path: string): string {
-  try {
-    return readRegularFileSync(path);
-  } catch (cause) {
-    throw new DomainError("invalid", unreadableText(path, cause), { cause });
   }
 }

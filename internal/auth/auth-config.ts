@@ -3,8 +3,8 @@ import { z } from "zod";
 import { block } from "../config/block.ts";
 import type { KeyPath } from "../config/config-document.ts";
 import type { Findings } from "../config/findings.ts";
-import { readNamedFile } from "../config/named-file.ts";
 import { duration, filePath, listOf, oneOf, text } from "../config/values.ts";
+import { readNamedFileSync } from "../files/named-file.ts";
 import { readPem } from "../pki/explain-pem.ts";
 import { certificatesOf } from "../pki/pem.ts";
 import type { CrlPolicy } from "../pki/trust.ts";
@@ -61,7 +61,7 @@ export function authBlockWith<M extends z.ZodRawShape>(folder: string, audience:
 export function openAuth(auth: AuthBlock, at: KeyPath, findings: Findings): AuthConfig {
   const keyFiles = auth.jwt_public_keys.map(({ issuer, key_path: path, ca, projects }, i) => {
     const key = [...at, "jwt_public_keys", i];
-    findings.tried([...key, "key_path"], () => publicKeysOf(readNamedFile(path), path));
+    findings.tried([...key, "key_path"], () => publicKeysOf(readNamedFileSync(path), path));
     const cas = ca && (findings.tried([...key, "ca"], () => ca.flatMap(casOf)) ?? []);
     const rule: IssuerRule = { issuer, ...(cas && { cas }), ...(projects && { projects }) };
     return { path, rule };
@@ -71,7 +71,7 @@ export function openAuth(auth: AuthBlock, at: KeyPath, findings: Findings): Auth
 }
 
 function casOf(ca: NamedCa): readonly (string | X509Certificate)[] {
-  return "sha256" in ca ? [ca.sha256] : readPem(readNamedFile(ca.path), "certificate", ca.path, certificatesOf);
+  return "sha256" in ca ? [ca.sha256] : readPem(readNamedFileSync(ca.path), "certificate", ca.path, certificatesOf);
 }
 
 /** One CA, or a list of them. */

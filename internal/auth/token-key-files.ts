@@ -4,7 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import { DomainError, errorText } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Task } from "../base/task-group.ts";
-import { readRegularFile, unreadableText } from "../files/regular-file.ts";
+import { isMissing, readNamedFile } from "../files/named-file.ts";
 import { readPem } from "../pki/explain-pem.ts";
 import { pemBlocks } from "../pki/pem.ts";
 import type { IssuerRule } from "./issuing-cas.ts";
@@ -90,7 +90,7 @@ export class TokenKeyFiles implements Task {
       try {
         this.#loaded.set(file, await readKeys(file));
       } catch (err) {
-        if (isGone(err)) this.#loaded.set(file, GONE);
+        if (isMissing(err)) this.#loaded.set(file, GONE);
         faults.push(errorText(err));
       }
     }
@@ -127,12 +127,7 @@ export class TokenKeyFiles implements Task {
 }
 
 async function readKeys({ path, rule }: TokenKeyFile): Promise<Loaded> {
-  let text: string;
-  try {
-    text = await readRegularFile(path);
-  } catch (cause) {
-    throw new DomainError("invalid", unreadableText(path, cause), { cause });
-  }
+  const text = await readNamedFile(path);
   return { text, keys: publicKeysOf(text, path).map((key) => ({ rule, key })) };
 }
 
@@ -155,9 +150,4 @@ function publicKeysIn(text: string): readonly KeyObject[] {
   const keys = pemBlocks(text, "PUBLIC KEY").map((key) => createPublicKey({ key, format: "der", type: "spki" }));
   if (keys.length === 0) throw new DomainError("invalid", "no public key in it");
   return keys;
-}
-
-function isGone(err: unknown): boolean {
-  const cause = err instanceof DomainError ? err.cause : undefined;
-  return (cause as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
 }

@@ -1,11 +1,11 @@
 import { dirname, resolve } from "node:path";
 import { z } from "zod";
 import { DomainError } from "../base/errors.ts";
+import { readNamedFileSync } from "../files/named-file.ts";
 import { ConfigDocument, type KeyPath } from "./config-document.ts";
 import { ConfigError } from "./config-fault.ts";
 import { defaultWording } from "./default-wording.ts";
 import { Findings } from "./findings.ts";
-import { readNamedFile } from "./named-file.ts";
 import { fault, shapeFaults } from "./shape-faults.ts";
 
 /** Of the configuration itself; files that it names have limits of their own. */
@@ -36,7 +36,7 @@ export interface ConfigFile<T> {
  *       });
  *
  *     const { value, findings } = openConfigFile("threads.yaml", schema);
- *     findings.tried(["key_path"], () => signingKeyOf(readNamedFile(value.key_path), value.key_path));
+ *     findings.tried(["key_path"], () => signingKeyOf(readNamedFileSync(value.key_path), value.key_path));
  *     const auth = openAuth(value.auth, ["auth"], findings);
  *     findings.assertUsable(); // throws ConfigError, as openConfigFile does
  *
@@ -46,7 +46,7 @@ export interface ConfigFile<T> {
  * @throws ConfigError with every fault of the text, by line; DomainError `invalid` when the file cannot be read
  */
 export function openConfigFile<T>(path: string, schema: ConfigSchema<T>): ConfigFile<T> {
-  const text = readNamedFile(path);
+  const text = readNamedFileSync(path);
   if (text.length > MAX_BYTES) throw new DomainError("invalid", `${path} is larger than ${MAX_BYTES} bytes`);
   return readConfigText(text, schema, { file: path, folder: dirname(resolve(path)) });
 }

@@ -1,7 +1,7 @@
 import { DomainError, errorTextWithHint } from "../base/errors.ts";
+import { isOpenToAll } from "../files/named-file.ts";
 import type { KeyPath } from "./config-document.ts";
 import { ConfigError, type ConfigFault } from "./config-fault.ts";
-import { isOpenToAll } from "./named-file.ts";
 
 /**
  * Faults and warnings of what a configuration stands for, each at its line. With a fault the daemon does not start; a

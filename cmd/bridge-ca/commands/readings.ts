@@ -1,5 +1,5 @@
 import { DomainError } from "../../../internal/base/errors.ts";
-import { usageError } from "../../../internal/cli/command/arguments.ts";
+import { choiceOf, usageError } from "../../../internal/cli/command/arguments.ts";
 import { KEY_TYPES, type KeyType } from "../../../internal/pki/key-pair.ts";
 import { isTrustDomain } from "../../../internal/pki/trust-domain.ts";
 import type { PassphraseSource } from "../ca/passphrase.ts";
@@ -30,7 +30,7 @@ export function keyType(text: string | undefined): KeyType | undefined {
   if (text === undefined) return undefined;
   const letters = text.toLowerCase().replace(/[^a-z0-9]/g, "");
   const found = KEY_TYPES.find((type) => type.replace("-", "") === letters || type.startsWith(`${letters}-`));
-  if (found === undefined) throw new DomainError("invalid", `--key-type takes ${KEY_TYPES.join(", ")}, not ${text}`);
+  if (found === undefined) throw new DomainError("invalid", `--key-type takes ${choiceOf(KEY_TYPES)}, not ${text}`);
   return found;
 }
 

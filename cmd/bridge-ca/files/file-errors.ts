@@ -1,30 +1,15 @@
 import { lstatSync } from "node:fs";
 import { DomainError, errorText } from "../../../internal/base/errors.ts";
-
-const WORDS: Readonly<Record<string, string>> = {
-  EACCES: "permission denied",
-  EPERM: "permission denied",
-  EROFS: "the file system is read-only",
-  ENOSPC: "no space left on the device",
-  EDQUOT: "the disk quota is used up",
-  ENOENT: "there is no such file or folder",
-  ENOTDIR: "a part of the path is not a folder",
-  EISDIR: "it is a folder",
-  EEXIST: "a file is in the way",
-  ENAMETOOLONG: "the name is too long",
-  ELOOP: "too many symbolic links",
-  EMFILE: "too many open files",
-  EIO: "input/output error",
-  ENOTEMPTY: "a folder is in the way",
-  EBADF: "it is not open",
-};
+import { systemReason } from "../../../internal/files/system-reason.ts";
 
 /** What the system said, as an error for a person. Bugs and domain errors stay what they are. */
 export function fileError(action: string, path: string, err: unknown): unknown {
   const code = err instanceof Error ? (err as NodeJS.ErrnoException).code : undefined;
   if (err instanceof DomainError || code === undefined) return err;
-  const kind = code === "ENOENT" ? "not-found" : "exhausted";
-  return new DomainError(kind, `cannot ${action} ${path}: ${WORDS[code] ?? errorText(err)}`, { cause: err });
+  const isAbsent = code === "ENOENT";
+  const reason = isAbsent ? "there is no such file or folder" : (systemReason(err) ?? errorText(err));
+  const kind = isAbsent ? "not-found" : "exhausted";
+  return new DomainError(kind, `cannot ${action} ${path}: ${reason}`, { cause: err });
 }
 
 /**

@@ -5,7 +5,7 @@ import { publicKeysOf } from "../../../internal/auth/token-key-files.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
 import type { KeyPath } from "../../../internal/config/config-document.ts";
 import type { Findings } from "../../../internal/config/findings.ts";
-import { readNamedFile } from "../../../internal/config/named-file.ts";
+import { readNamedFileSync } from "../../../internal/files/named-file.ts";
 import { type CheckedTls, checkTls } from "../../../internal/pki/tls-files.ts";
 import type { BridgeConfig } from "../file/bridge-config.ts";
 
@@ -60,7 +60,7 @@ function warnOfForeignRoots({ trust, issuers }: CheckedTls, findings: Findings):
 function warnOfSharedKeys({ auth }: BridgeConfig, findings: Findings): void {
   const issuers = new Map<string, string>();
   for (const [i, { path, rule }] of auth.keyFiles.entries()) {
-    for (const key of publicKeysOf(readNamedFile(path), path)) {
+    for (const key of publicKeysOf(readNamedFileSync(path), path)) {
       const text = key.export({ type: "spki", format: "der" }).toString("base64");
       const other = issuers.get(text);
       issuers.set(text, other ?? rule.issuer);
@@ -75,7 +75,7 @@ function areReadable({ tls }: BridgeConfig, findings: Findings): boolean {
   const before = findings.faults.length;
   const paths = { cert: [tls.cert], key: [tls.key], ca: [tls.ca], crl: tls.crl };
   for (const [file, named] of Object.entries(paths)) {
-    for (const path of named) findings.tried(KEY_OF[file] ?? [], () => readNamedFile(path));
+    for (const path of named) findings.tried(KEY_OF[file] ?? [], () => readNamedFileSync(path));
   }
   return findings.faults.length === before;
 }

@@ -12,8 +12,8 @@ it("waits ten minutes unless another time is given", () => {
 
 it.each([
   [["--for", "idle"], "which agent?"],
-  [["toast"], "for what? --for is idle, done, dialog, dead"],
-  [["toast", "--for", "busy"], '--for is idle, done, dialog, dead; not "busy"'],
+  [["toast"], "for what? --for takes idle, done, dialog or dead"],
+  [["toast", "--for", "busy"], '--for takes idle, done, dialog or dead, not "busy"'],
   [["toast", "nux", "--for", "idle"], 'too many arguments: "nux"'],
   [["toast", "--for", "idle", "--timeout", "0s"], "--timeout is between 1ms and 24h"],
   [["toast", "--for", "idle", "--timeout", "25h"], "--timeout is between 1ms and 24h"],

@@ -1,7 +1,5 @@
-import type { LogLevel } from "../../../internal/base/logger.ts";
 import type { CommandFlags } from "../../../internal/cli/command/command.ts";
-
-export const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
+import { LOG_LEVELS } from "../../../internal/cli/command/log-level.ts";
 
 /** Flags of commands that speak to NATS; each takes precedence over its environment variable, that over the file. */
 export const NATS_FLAGS = {
@@ -48,7 +46,7 @@ export const SERVE_FLAGS = {
   },
   "insecure-plaintext": { type: "boolean", help: "another address than loopback, without TLS" },
   "allow-host": { type: "list", value: "NAME", help: "a host name that may be in Host and Origin; repeatable" },
-  "log-level": { type: "string", value: "LEVEL", help: `${LEVELS.join(", ")} (info)`, complete: LEVELS },
+  "log-level": { type: "string", value: "LEVEL", help: `${LOG_LEVELS.join(", ")} (info)`, complete: LOG_LEVELS },
 } as const satisfies CommandFlags;
 
 const LANE_FLAGS = {

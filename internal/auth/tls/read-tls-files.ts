@@ -1,6 +1,7 @@
 import { readlink } from "node:fs/promises";
 import { join } from "node:path";
-import { readRegularFile, unreadableText } from "../../files/regular-file.ts";
+import { isMissing, unreadableText } from "../../files/named-file.ts";
+import { readRegularFile } from "../../files/regular-file.ts";
 import { fault, faultIn, type TlsFileKind, type TlsFiles } from "../../pki/tls-files.ts";
 
 /** What a mounted Secret swaps: a link to the folder that holds one version of all files. */
@@ -43,7 +44,7 @@ async function read(folder: string, name: string, dir: string, mayLack = false):
   try {
     return await readRegularFile(join(folder, name));
   } catch (cause) {
-    if (mayLack && (cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (mayLack && isMissing(cause)) return undefined;
     throw fault("unreadable", unreadableText(join(dir, name), cause), cause);
   }
 }

@@ -31,13 +31,26 @@ export function usageError(call: string, message: string, hint = `${call} --help
   return new DomainError("invalid", message, { fields: { hint } });
 }
 
-/** One of the known words; the first when nothing was given. @throws DomainError `invalid` */
-export function oneOf<T extends string>(flag: string, value: string | undefined, known: readonly [T, ...T[]]): T {
+/**
+ * One of the known words; the first when nothing was given. `hint`: where the words are explained.
+ * @throws DomainError `invalid`: `--mode takes queue or immediate, not "now"`
+ */
+export function oneOf<T extends string>(
+  flag: string,
+  value: string | undefined,
+  known: readonly [T, ...T[]],
+  hint?: string,
+): T {
   if (value === undefined) return known[0];
   const found = known.find((one) => one === value);
-  if (found === undefined)
-    throw new DomainError("invalid", `${flag} is ${known.join(", ")}; not ${JSON.stringify(value)}`);
-  return found;
+  if (found !== undefined) return found;
+  const text = `${flag} takes ${choiceOf(known)}, not ${JSON.stringify(value)}`;
+  throw new DomainError("invalid", text, hint === undefined ? {} : { fields: { hint } });
+}
+
+/** `idle, done or dead` */
+export function choiceOf(words: readonly string[]): string {
+  return words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }
 
 /** The object without its undefined values. */

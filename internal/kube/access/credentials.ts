@@ -1,7 +1,6 @@
-import { readFile } from "node:fs/promises";
 import type { Agent } from "node:http";
 import { join } from "node:path";
-import { DomainError, errorText } from "../../base/errors.ts";
+import { readNamedFile } from "../../files/named-file.ts";
 
 /** Where the API server is, and what to show it. */
 export interface ClusterAccess {
@@ -37,16 +36,9 @@ export function inClusterCredentials(host: string, port: string, folder = SERVIC
   const server = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
   return {
     async access() {
-      const [token, ca] = await Promise.all(["token", "ca.crt"].map((name) => text(join(folder, name))));
+      const files = ["token", "ca.crt"].map((name) => readNamedFile(join(folder, name), "precondition"));
+      const [token, ca] = await Promise.all(files);
       return { server, tls: { ca: ca ?? "" }, headers: { authorization: `Bearer ${token?.trim()}` } };
     },
   };
-}
-
-async function text(path: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (err) {
-    throw new DomainError("precondition", `cannot read ${path}: ${errorText(err)}`, { cause: err });
-  }
 }

@@ -1,9 +1,9 @@
-import { readFile } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
 import { createSecureContext } from "node:tls";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { DomainError, errorText } from "../../base/errors.ts";
 import { asText, type Json, objectOf } from "../../base/json-fields.ts";
+import { readNamedFile } from "../../files/named-file.ts";
 import { readPem } from "../../pki/explain-pem.ts";
 import type { AccessHeaders, ClusterAccess, ClusterTls, Credentials } from "./credentials.ts";
 import { type ExecCredential, ExecPlugin } from "./exec-plugin.ts";
@@ -129,7 +129,8 @@ class FileCredentials implements Credentials {
 /** By plug-in, token file, token or password. */
 async function authorizationOf(user: Json, plugin: ExecCredential | undefined): Promise<string | undefined> {
   const file = asText(user["tokenFile"]);
-  const token = plugin?.token || (file === "" ? asText(user["token"]) : (await textOf(file)).trim());
+  const token =
+    plugin?.token || (file === "" ? asText(user["token"]) : (await readNamedFile(file, "precondition")).trim());
   if (token !== "") return `Bearer ${token}`;
   const name = asText(user["username"]);
   if (name === "") return undefined;
@@ -177,7 +178,7 @@ async function pemOf(from: Json, key: string, kind: "certificate" | "key"): Prom
   const path = asText(from[key]);
   if (data === "" && path === "") return undefined;
   const name = data === "" ? path : `${key}-data of the kubeconfig`;
-  const text = data === "" ? await textOf(path) : Buffer.from(data, "base64").toString();
+  const text = data === "" ? await readNamedFile(path, "precondition") : Buffer.from(data, "base64").toString();
   readPem(text, kind, name, loaded);
   return { name, text };
 
@@ -204,14 +205,6 @@ function impersonated(user: Json): AccessHeaders {
     ...(uid !== "" && { "impersonate-uid": uid }),
     ...Object.fromEntries(extra),
   };
-}
-
-async function textOf(path: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (err) {
-    throw new DomainError("precondition", `cannot read ${path}: ${errorText(err)}`, { cause: err });
-  }
 }
 
 function entryOf(config: MergedConfig, kind: "cluster" | "context" | "user", name: string): Json {

@@ -1,8 +1,8 @@
-import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 import { parse } from "yaml";
 import { DomainError, errorText } from "../../base/errors.ts";
 import { asObjects, asText, type Json, objectOf } from "../../base/json-fields.ts";
+import { isMissing, readNamedInput } from "../../files/named-file.ts";
 
 /** Merges kubeconfig files as kubectl does: of each name the first entry counts. */
 export interface MergedConfig {
@@ -61,9 +61,10 @@ function withAbsolutePaths(entry: Json, folder: string): Json {
 /** Undefined: there is no such file. */
 async function read(path: string): Promise<Json | undefined> {
   try {
-    return objectOf(parse(await readFile(path, "utf8")));
+    return objectOf(parse(await readNamedInput(path)));
   } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (isMissing(err)) return undefined;
+    if (err instanceof DomainError) throw err;
     throw new DomainError("invalid", `cannot read the kubeconfig ${path}: ${errorText(err)}`, { cause: err });
   }
 }

@@ -1,6 +1,8 @@
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
-import { DomainError, errorText } from "../../base/errors.ts";
+import { DomainError } from "../../base/errors.ts";
+import { unreadableText } from "../../files/named-file.ts";
+import { readRegularFile } from "../../files/regular-file.ts";
 
 /** A Gas Town on this machine, as far as finding its agents needs it. */
 export interface Town {
@@ -71,10 +73,9 @@ async function isFile(path: string): Promise<boolean> {
 async function readPrefixes(path: string): Promise<ReadonlyMap<string, string>> {
   if (!(await isFile(path))) return new Map();
   try {
-    if ((await stat(path)).size > MAX_RIGS_BYTES) throw new Error("larger than 4 MiB");
-    return parseRigs(await readFile(path, "utf8"));
+    return parseRigs(await readRegularFile(path, MAX_RIGS_BYTES));
   } catch (err) {
-    throw new DomainError("invalid", `cannot read ${path}: ${errorText(err)}`, { cause: err });
+    throw new DomainError("invalid", unreadableText(path, err), { cause: err });
   }
 }
 

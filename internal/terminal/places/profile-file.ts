@@ -1,8 +1,11 @@
-import { lstatSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { lstatSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DomainError, errorText } from "../../base/errors.ts";
 import { parseStrictJson } from "../../base/strict-json.ts";
 import { makeFolders } from "../../files/make-folders.ts";
+import { unreadableText } from "../../files/named-file.ts";
+import { readRegularFileSync } from "../../files/regular-file.ts";
+import { systemReason } from "../../files/system-reason.ts";
 import { isProfileKey, type Profile, profileKeys } from "./profile-keys.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -33,10 +36,10 @@ export function readProfiles(env: Env): Profiles {
   if (path === undefined) return NONE;
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readRegularFileSync(path);
   } catch (err) {
     if (["ENOENT", "ENOTDIR"].includes((err as NodeJS.ErrnoException).code ?? "")) return NONE;
-    throw new DomainError("invalid", `cannot read ${path}: ${errorText(err)}`, { cause: err });
+    throw new DomainError("invalid", unreadableText(path, err), { cause: err });
   }
   // A user who may write it could send our tokens and messages anywhere.
   if ((statSync(path).mode & 0o022) !== 0) {
@@ -58,7 +61,7 @@ export function writeProfiles(env: Env, profiles: Profiles): void {
     writeFileSync(fresh, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600, flag: "wx" });
     renameSync(fresh, path);
   } catch (err) {
-    throw new DomainError("invalid", `cannot write ${path}: ${errorText(err)}`, { cause: err });
+    throw new DomainError("invalid", `cannot write ${path}: ${systemReason(err) ?? errorText(err)}`, { cause: err });
   }
 }
 

@@ -2,10 +2,10 @@ import { ConnectError, type Interceptor } from "@connectrpc/connect";
 import { mintToken, signingKeyOf } from "../../auth/mint-token.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
+import { readNamedInput } from "../../files/named-file.ts";
 import { certificatesOf } from "../../pki/pem.ts";
 import { ServerClock } from "../../rpc/client/server-clock.ts";
 import { domainErrorOf } from "../../rpc/common/errors.ts";
-import { readText } from "./read-text.ts";
 import type { TokenSource } from "./token-source.ts";
 
 /** A new one is created when less than this is left. */
@@ -31,7 +31,7 @@ export function callerToken({ clock, certificate, subject }: CallerTokenDeps, so
     const boundTo = certificate();
     if (made.boundTo === boundTo && made.until - clock.now() > LEAST_LEFT_MS) return made.text;
     const { keyPath, issuer, project, audience } = source;
-    const key = signingKeyOf(await readText(keyPath), keyPath);
+    const key = signingKeyOf(await readNamedInput(keyPath), keyPath);
     const now = clock.now();
     const request = { issuer, subject, project, audience, ttlMs: TTL_MS, certificate: certificatesOf(boundTo)[0] };
     made = { text: mintToken(key, request, server.now()), boundTo, until: now + TTL_MS };

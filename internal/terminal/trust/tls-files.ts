@@ -1,9 +1,9 @@
 import { X509Certificate } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readTlsFiles } from "../../auth/tls/read-tls-files.ts";
 import { sessionClaim, trustDomainOf } from "../../auth/tls/session-name.ts";
-import { DomainError, errorText } from "../../base/errors.ts";
+import { DomainError } from "../../base/errors.ts";
+import { isMissing, readNamedInput } from "../../files/named-file.ts";
 import { checkOwnTls, type TlsFiles } from "../../pki/tls-files.ts";
 import { serverRevocation } from "../../pki/trust.ts";
 import type { ClientTls } from "../../rpc/common/tls.ts";
@@ -24,7 +24,7 @@ export interface TlsPaths {
 export async function readTls({ dir, ca, cert, key }: TlsPaths): Promise<TlsFiles | undefined> {
   const given = { "--cert": cert, "--key": key, "--ca": ca };
   if (Object.values(given).every((path) => path === undefined)) {
-    return dir === undefined ? undefined : checked(await readFolder(dir), (name) => join(dir, name));
+    return dir === undefined ? undefined : checked(await readTlsFiles(dir), (name) => join(dir, name));
   }
   const path = (file: string | undefined, name: string) => file ?? (dir === undefined ? undefined : join(dir, name));
   const [certText, keyText, caText] = await Promise.all([
@@ -97,34 +97,20 @@ function mismatch(text: string): Error {
   return Object.assign(new Error(text), { code: "HOSTNAME_MISMATCH" });
 }
 
-/** Of a mounted Secret, all of one version. */
-async function readFolder(dir: string): Promise<TlsFiles> {
-  try {
-    return await readTlsFiles(dir);
-  } catch (err) {
-    if (!(err instanceof DomainError) || err.cause === undefined) throw err;
-    throw new DomainError("invalid", `${err.message}: ${errorText(err.cause)}`, { cause: err });
-  }
-}
-
 async function read(flag: string, path: string | undefined): Promise<string> {
   if (path === undefined) {
     throw new DomainError("invalid", `${flag} is missing`, {
       fields: { hint: "give --ca, --cert and --key, or --tls-dir" },
     });
   }
-  try {
-    return await readFile(path, "utf8");
-  } catch (err) {
-    throw new DomainError("invalid", `cannot read ${path}: ${errorText(err)}`, { cause: err });
-  }
+  return await readNamedInput(path);
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {
   try {
-    return await readFile(path, "utf8");
+    return await readNamedInput(path);
   } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new DomainError("invalid", `cannot read ${path}: ${errorText(err)}`, { cause: err });
+    if (isMissing(err)) return undefined;
+    throw err;
   }
 }

@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { type DescMethodUnary, fromJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import type { Clock } from "../../base/clock.ts";
-import { DomainError, errorText } from "../../base/errors.ts";
+import { DomainError } from "../../base/errors.ts";
+import { readNamedFileSync } from "../../files/named-file.ts";
 import { ThreadsService } from "../../gen/threads/v1/threads_pb.ts";
 import { sidecarTransport } from "../../rpc/client/transport.ts";
 import { domainErrorOf } from "../../rpc/common/errors.ts";
@@ -100,12 +100,7 @@ export class ThreadsClient implements Disposable {
 
 /** The token in a file. @throws DomainError `unauthenticated` */
 function tokenOf(file: string): string {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8").trim();
-  } catch (err) {
-    throw new DomainError("unauthenticated", `cannot read the token file ${file}: ${errorText(err)}`);
-  }
+  const text = readNamedFileSync(file, "unauthenticated").trim();
   if (text !== "" && text.length <= MAX_TOKEN_BYTES && !/\s/.test(text)) return text;
   throw new DomainError("unauthenticated", `the file ${file} contains no token`);
 }

@@ -1,0 +1,61 @@
+import { createReadStream, statSync } from "node:fs";
+import { DomainError, type ErrorKind, errorText } from "../base/errors.ts";
+import { MAX_BYTES, readRegularFile, readRegularFileSync, tooLong } from "./regular-file.ts";
+import { systemReason } from "./system-reason.ts";
+
+/**
+ * The text of a file that a configuration names, as `readRegularFile` reads it.
+ * @throws DomainError of `kind`, naming the file and saying why it cannot be read
+ */
+export async function readNamedFile(path: string, kind: ErrorKind = "invalid"): Promise<string> {
+  try {
+    return await readRegularFile(path);
+  } catch (cause) {
+    throw unreadable(path, cause, kind);
+  }
+}
+
+/** As `readNamedFile`. */
+export function readNamedFileSync(path: string, kind: ErrorKind = "invalid"): string {
+  try {
+    return readRegularFileSync(path);
+  } catch (cause) {
+    throw unreadable(path, cause, kind);
+  }
+}
+
+/** As `readNamedFile`, of what a person names on a command line: waits for a pipe, such as the shell's `<(…)`. */
+export async function readNamedInput(path: string, kind: ErrorKind = "invalid"): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of createReadStream(path)) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > MAX_BYTES) throw tooLong(MAX_BYTES);
+    }
+  } catch (cause) {
+    throw unreadable(path, cause, kind);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** `cannot read PATH: there is no such file`, with what the system, or a reader of this room, has thrown. */
+export function unreadableText(path: string, cause: unknown): string {
+  return `cannot read ${path}: ${systemReason(cause) ?? errorText(cause)}`;
+}
+
+/** True of an error that says there is no such file, also as the cause of another. */
+export function isMissing(err: unknown): boolean {
+  if (err instanceof DomainError) return isMissing(err.cause);
+  return (err as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
+}
+
+/** True if every user of this machine can read or replace the file: a key or password in it is no secret. */
+export function isOpenToAll(path: string): boolean {
+  return (statSync(path).mode & 0o007) !== 0;
+}
+
+function unreadable(path: string, cause: unknown, kind: ErrorKind): DomainError {
+  return new DomainError(kind, unreadableText(path, cause), { cause });
+}
