@@ -28,6 +28,7 @@ import { type Created, ensureStreams } from "../../internal/relay/nats/ensure-st
 import { LossyPublisher } from "../../internal/relay/nats/lossy-publisher.ts";
 import { Outbox } from "../../internal/relay/nats/outbox.ts";
 import type { LaneName } from "../../internal/relay/nats/subjects.ts";
+import { bridgeRoles } from "./bridge-roles.ts";
 import { natsAuth } from "./nats-auth.ts";
 import { laneOptionsOf, roleOf, samplingOf } from "./role-options.ts";
 import type { Settings } from "./settings.ts";
@@ -131,15 +132,16 @@ export class Daemon implements Task {
     const trusted = { ...(audit && { audit }), renew: (...renewed: Renewed) => server.renew(...renewed) };
     const doorDeps = { clock, logger, ...sending, ...trusted, lanes, permissions, ended: signal };
     const door = new AgentDoor(doorDeps, this.#doorOptions());
+    const bridged = bridgeRoles({ ...laneDeps, permissions }, this.#settings);
     const roles = stdioRoles({ ...laneDeps, permissions, env: this.#deps.env }, this.#settings);
-    const served = new ServedRoles(laneDeps, lanes, roles);
+    const served = new ServedRoles(laneDeps, lanes, [...roles, ...bridged.roles]);
     const server: TrustedServer = this.#server({ frame, door, metrics, audit }, signal);
     frame.drainsWith(signal);
     const drain = async (stop: AbortSignal) => {
       await aborted(stop);
       await this.#drain(lanes, ended);
       await Promise.all([door.idle(), served.idle()]);
-      await this.#flush(outbox);
+      await Promise.all([this.#flush(outbox), bridged.close()]);
       closing.abort();
     };
     await runTasks(signal, [

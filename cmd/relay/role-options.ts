@@ -16,8 +16,10 @@ export function laneOptionsOf(settings: Settings): LaneOptions {
   const { max_attempts: maxAttempts, backoff: backoffMs, work_ttl: workTtlMs } = turns;
   const limitsOf = (role: string) => {
     const said = roleOf(settings, role)?.on_uncertain;
-    const resends = (dialect: Dialect) => (said === undefined ? dialect !== "acp" : said === "resend");
-    return { maxAttempts, backoffMs, workTtlMs, resends };
+    const resends = (dialect: Dialect) =>
+      said === undefined ? dialect === "seed" || dialect === "mcp" : said === "resend";
+    const resumes = (dialect: Dialect) => dialect === "bridge" && roleOf(settings, role)?.link === "bridge";
+    return { maxAttempts, backoffMs, workTtlMs, resends, resumes };
   };
   const { ack_wait: ackWaitMs, holder_timeout: holderMs, deadline: deadlineMs, idle: idleMs } = turns;
   const { cancel_grace: cancelGraceMs } = turns;

@@ -61,7 +61,7 @@ const turns = block({
 
 const values = block({
   /** Whether the role's work is done by an agent that dials in, or by one that the relay starts as its child. */
-  link: oneOf("accept", "stdio").default("accept"),
+  link: oneOf("accept", "stdio", "bridge").default("accept"),
   /** A child's program and arguments. */
   command: listOf(text(), "a list of words: the program and its arguments").optional(),
   /** A child's variables beside those that every child gets. */
@@ -75,8 +75,15 @@ const values = block({
   system: z.string("must be text").optional(),
   tools: z.array(z.record(z.string(), z.unknown()), "must be a list of tools").optional(),
   on_uncertain: oneOf("fail", "resend").optional(),
-  /** Where an ACP agent works. */
+  /** Where an ACP agent works, or a session of a bridge. */
   repo_path: text("an absolute path", isAbsolute).optional(),
+  /** Of `bridges`. */
+  bridge: name("a name").optional(),
+  /** An agent program, as the bridge names it. */
+  provider: text("the name of a provider").optional(),
+  agent_opts: z.record(text("a name"), z.string("must be text"), "must be a block of names and texts").optional(),
+  /** Each piece of work gets a session of its own. */
+  fresh: z.boolean("must be true or false").default(false),
 });
 
 const isSessionPattern = (pattern: string) => isName(pattern.replace(/\*$/, "")) || pattern === "*";
@@ -89,9 +96,27 @@ const auth = (folder: string) =>
       .optional(),
   });
 
-const role = together(values, ["link", "command"], ({ link, command = [] }, wrong) => {
+const stdioRole = together(values, ["link", "command"], ({ link, command = [] }, wrong) => {
   if (link === "stdio" && command.length === 0) wrong(["link"], "stdio needs a command");
 });
+
+const NEEDED = ["bridge", "provider", "repo_path"] as const;
+const role = together(stdioRole, ["link", ...NEEDED], (given, wrong) => {
+  const missing = given.link === "bridge" ? NEEDED.filter((key) => given[key] === undefined) : [];
+  if (missing.length > 0) wrong(["link"], `bridge needs ${missing.join(", ")}`);
+});
+
+const bridge = (folder: string) =>
+  block({
+    /** `host:port` */
+    target: text("host:port"),
+    /** With `ca.crt`, `tls.crt` and `tls.key`. */
+    tls_dir: filePath(folder),
+    jwt_key: filePath(folder),
+    jwt_issuer: text("a name"),
+    jwt_audience: text("a name").default("bridge"),
+    project: text("a name"),
+  });
 
 /** What `relay.yaml` may say. */
 export const relayFile = (folder: string) =>
@@ -106,6 +131,7 @@ export const relayFile = (folder: string) =>
     auth: auth(folder).optional(),
     audit: block({ path: filePath(folder).optional() }),
     roles: z.preprocess((value) => value ?? {}, z.record(name("a role"), role)),
+    bridges: z.preprocess((value) => value ?? {}, z.record(name("a name"), bridge(folder))),
     logging: block({ level: oneOf("debug", "info", "warn", "error", "silent").optional() }),
   });
 

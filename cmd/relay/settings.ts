@@ -5,6 +5,7 @@ import type { LogLevel } from "../../internal/base/logger.ts";
 import { isLoopbackAddress } from "../../internal/base/loopback.ts";
 import { type ConfigFile, openConfigFile, readConfigText } from "../../internal/config/config-file.ts";
 import type { Findings } from "../../internal/config/findings.ts";
+import { checkBridge } from "./bridge-options.ts";
 import type { Address, NatsFlags, NatsSettings, ServeCommand } from "./config.ts";
 import { type NatsCredentials, natsAuth } from "./nats-auth.ts";
 import { type RelayValues, relayFile } from "./schema.ts";
@@ -24,6 +25,7 @@ export interface Settings {
   readonly logLevel: LogLevel;
   readonly turns: RelayValues["turns"];
   readonly roles: RelayValues["roles"];
+  readonly bridges: RelayValues["bridges"];
   /** For tests: the point of a turn at which the process ends itself, as `kill -9` would. */
   readonly crashAt: string | undefined;
 }
@@ -51,12 +53,14 @@ export function openSettings(command: ServeCommand): { readonly settings: Settin
     maxMessageBytes: command.maxMessageBytes ?? connections.max_message_bytes ?? 512 * 1024,
     trust: trustOf(command, file),
     logLevel: command.logLevel ?? value.logging.level ?? "info",
-    ...{ turns: value.turns, roles: value.roles, allowHosts: command.allowHosts, crashAt: command.crashAt },
+    ...{ turns: value.turns, roles: value.roles, bridges: value.bridges },
+    ...{ allowHosts: command.allowHosts, crashAt: command.crashAt },
   };
   const { url, credentials } = settings.nats;
   findings.tried(["nats"], () => natsAuth(url, credentials));
   checkCredentials(findings, credentials);
   checkListen(settings, command);
+  checkBridges(findings, value);
   return { settings, findings };
 }
 
@@ -99,6 +103,14 @@ function checkCredentials(findings: Findings, { creds, nkey, tlsDir }: NatsCrede
     ["tls_dir", tlsDir && join(tlsDir, "tls.key")],
   ] as const) {
     if (file !== undefined && existsSync(file)) findings.checkPrivate(["nats", key], file);
+  }
+}
+
+function checkBridges(findings: Findings, { bridges, roles }: RelayValues): void {
+  for (const name of Object.keys(bridges)) findings.tried(["bridges", name], () => checkBridge(bridges, name));
+  for (const [role, { link, bridge = "" }] of Object.entries(roles)) {
+    const isUnknown = link === "bridge" && !Object.hasOwn(bridges, bridge);
+    if (isUnknown) findings.fault(["roles", role, "bridge"], `is none of bridges: ${JSON.stringify(bridge)}`);
   }
 }
 

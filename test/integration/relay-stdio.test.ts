@@ -181,7 +181,7 @@ it("check names what is wrong with a role's child by line", async () => {
   const { code, stdout, stderr } = await runRelay(["check", "--config", file]);
   expect(code).toBe(2);
   expect(stdout + stderr).toContain(`${file}:2: roles.a.link: stdio needs a command`);
-  expect(stdout + stderr).toContain(`${file}:3: roles.b.link: must be one of accept, stdio`);
+  expect(stdout + stderr).toContain(`${file}:3: roles.b.link: must be one of accept, stdio, bridge`);
   expect(stdout + stderr).toContain(
     `${file}:4: roles.c.command: must be a list of words: the program and its arguments`,
   );

@@ -1,8 +1,11 @@
-/** What an agent speaks on its connection. */
-export type Dialect = "seed" | "mcp" | "acp";
+/** What an agent speaks that dials in. */
+type DialledDialect = "seed" | "mcp" | "acp";
+
+/** What an agent is spoken to in; `bridge`: by way of a BridgeService. */
+export type Dialect = DialledDialect | "bridge";
 
 /** Subprotocols of an upgrade and the dialect that each stands for. */
-const SUBPROTOCOLS: ReadonlyMap<string, Dialect> = new Map([
+const SUBPROTOCOLS: ReadonlyMap<string, DialledDialect> = new Map([
   ["relay.seed", "seed"],
   ["mcp.sampling.2025-11-25", "mcp"],
   ["acp.v1", "acp"],
@@ -12,7 +15,7 @@ const SUBPROTOCOLS: ReadonlyMap<string, Dialect> = new Map([
 export const knownSubprotocols: readonly string[] = [...SUBPROTOCOLS.keys()];
 
 export interface DialectChoice {
-  readonly dialect: Dialect;
+  readonly dialect: DialledDialect;
   /** To be echoed; undefined: none was asked for. */
   readonly subprotocol: string | undefined;
 }

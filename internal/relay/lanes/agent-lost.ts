@@ -6,3 +6,10 @@ export class AgentLost extends DomainError {
     super("unavailable", `the agent is gone: ${reason}`);
   }
 }
+
+/** The agent has not got the prompt, and will not get it by this attempt: it may be given by another. */
+export class NotTaken extends DomainError {
+  constructor(reason: string) {
+    super("precondition", `the agent did not take the prompt: ${reason}`);
+  }
+}

@@ -4,16 +4,17 @@ import { isRefusal, readWork, type WorkMessage } from "../acp/work-message.ts";
 import { ConsumerGone } from "../nats/lane-consumer.ts";
 import { LogLost, StoreLost } from "../nats/lane-log.ts";
 import type { WorkItem } from "../nats/work-item.ts";
-import { AgentLost } from "./agent-lost.ts";
+import { AgentLost, NotTaken } from "./agent-lost.ts";
 import { rejectWork } from "./dead-letters.ts";
 import type { Claim } from "./lane-claim.ts";
 import type { LaneDeps, LaneOptions } from "./lane-deps.ts";
 import { LaneJournal } from "./lane-journal.ts";
+import type { Prompted } from "./lane-records.ts";
 import type { LaneState } from "./lane-state.ts";
 import type { Link, LinkAnswer, Prompt } from "./link.ts";
 import { OpenTurn } from "./open-turn.ts";
 import { askInTime } from "./timed-turn.ts";
-import { decideTurn, type TurnDecision } from "./turn-policy.ts";
+import { type Ask, decideTurn, nextAttempt, type TurnDecision } from "./turn-policy.ts";
 import { overdue } from "./turn-time.ts";
 
 /** At a stream whose server may just have started. */
@@ -150,8 +151,9 @@ export class HeldLane {
     if (isRefusal(work)) return rejectWork(this.#deps, lane, item, work, signal);
     const limits = this.#options.limitsOf(lane.role);
     const decision = decideTurn(this.state, work, limits, clock.now() - item.storedAt);
-    if (decision.type === "ask") return this.#ask(item, work, decision, stop, signal);
-    return this.#withoutAgent(item, work, decision, signal);
+    let next: TurnDecision | undefined = decision;
+    while (next?.type === "ask") next = await this.#ask(item, work, next, stop, signal);
+    if (next !== undefined) await this.#withoutAgent(item, work, next, signal);
   }
 
   async #withoutAgent(
@@ -195,33 +197,49 @@ export class HeldLane {
     return this.state.prompted?.attempt ?? 1;
   }
 
+  /** Undefined: it is settled. Else what is to be done with it now. */
   async #ask(
     item: WorkItem,
     work: WorkMessage,
-    { attempt, afterMs }: { readonly attempt: number; readonly afterMs: number },
+    ask: Ask,
     stop: AbortSignal,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<TurnDecision | undefined> {
+    const { attempt } = ask;
     const turn = new OpenTurn(work, attempt);
     this.#turn = turn;
     const observe = this.#deps.metrics.latency.startTimer({ hop: "turn" });
     try {
-      const answer = await this.#answerOf(item, turn, afterMs, stop, signal);
+      const answer = await this.#answerOf(item, turn, ask, stop, signal);
       const settled = this.#deps.metrics.latency.startTimer({ hop: "answer_to_result" });
       await this.#settle(item, work, answer ?? this.#cancelledAnswer(work), attempt, signal);
       settled();
+      return undefined;
     } catch (err) {
       if (turn.asked && (err instanceof LogLost || signal.reason instanceof StoreLost)) this.#storeLost(work);
-      const isOver = err instanceof AgentLost && !signal.aborted;
+      const isOver = (err instanceof AgentLost || err instanceof NotTaken) && !signal.aborted;
       if (isOver && this.state.cancelled.has(work.id) && this.state.answered === undefined) {
-        return await this.#settle(item, work, this.#cancelledAnswer(work), attempt, signal);
+        await this.#settle(item, work, this.#cancelledAnswer(work), attempt, signal);
+        return undefined;
       }
-      if (!isOver || !turn.asked || this.#maySendAgain(work)) throw err;
+      if (!isOver || !turn.asked) throw err;
+      if (err instanceof NotTaken) return this.#again(attempt, err);
+      if (this.#maySendAgain(work)) {
+        if (this.link.kind !== "bridge") throw err;
+        return this.#again(attempt, err);
+      }
       await this.#settleUncertain(item, work, signal);
+      return undefined;
     } finally {
       if (turn.asked) observe();
       this.#turn = undefined;
     }
+  }
+
+  #again(attempt: number, { message }: Error): TurnDecision {
+    const { sessionId: session_id, role } = this.#claim.lane;
+    this.#deps.logger.warn({ action: "asked_again", session_id, role, attempt, reason: message }, "a turn has failed");
+    return nextAttempt(attempt, this.#options.limitsOf(role));
   }
 
   /** Neither the work nor its answer has a place any more. */
@@ -236,23 +254,21 @@ export class HeldLane {
   async #answerOf(
     item: WorkItem,
     turn: OpenTurn,
-    afterMs: number,
+    { afterMs, interrupted }: Ask,
     stop: AbortSignal,
     signal: AbortSignal,
   ): Promise<LinkAnswer | undefined> {
     const { clock, reached } = this.#deps;
     const { work, attempt, cancelled } = turn;
-    const prompt = this.#promptFor(work, attempt, traceparentOf(item));
+    const prompt = this.#promptFor(work, attempt, traceparentOf(item), interrupted);
     const before = AbortSignal.any([stop, cancelled]);
     try {
       if (afterMs > 0) await this.#wait(item, afterMs, before);
       const early = await this.#whileWorking(item, this.link.prepare?.(prompt, before), signal);
       if (early !== undefined) return early;
-      if (prompt.agentSession !== undefined && prompt.agentSession !== this.link.agentSession) this.#sessionLost();
+      if (continuesConversation(work)) this.#checkSession(prompt);
       const { id, hash } = work;
-      const { dialect, agentSession } = this.link;
-      const place = agentSession !== undefined && { agent_session: agentSession };
-      const record = { t: "prompted", id, hash, work_seq: item.seq, attempt, dialect, ...place } as const;
+      const record = { t: "prompted", id, hash, work_seq: item.seq, attempt, ...placeOf(this.link) } as const;
       await this.#journal.append((state) => (state.cancelled.has(id) ? undefined : record), signal);
     } catch (err) {
       if (cancelled.aborted && !stop.aborted) return undefined;
@@ -267,14 +283,20 @@ export class HeldLane {
     return await askInTime(clock, { link: this.link, item, prompt, cancelled, onAsked }, this.#options, signal);
   }
 
-  #promptFor(work: WorkMessage, attempt: number, traceparent: string | undefined): Prompt {
-    if (!continuesConversation(work)) return { work, exchanges: [], attempt, traceparent, agentSession: undefined };
+  #promptFor(
+    work: WorkMessage,
+    attempt: number,
+    traceparent: string | undefined,
+    interrupted: Prompted | undefined,
+  ): Prompt {
     const { exchanges, agentSession } = this.state;
-    return { work, exchanges, attempt, traceparent, agentSession };
+    const said = continuesConversation(work) ? exchanges : [];
+    return { work, exchanges: said, attempt, traceparent, agentSession, interrupted };
   }
 
-  #sessionLost(): void {
+  #checkSession({ agentSession }: Prompt): void {
     const { sessionId, role } = this.#claim.lane;
+    if (agentSession === undefined || agentSession === this.link.agentSession) return;
     this.#deps.events.publish(sessionId, "transcript.truncated", { role, reason: "session_lost" });
   }
 
@@ -330,6 +352,15 @@ export class HeldLane {
 
 function traceparentOf({ headers }: WorkItem): string | undefined {
   return headers?.get("traceparent") || undefined;
+}
+
+/** How and where the agent is asked, for the log. */
+function placeOf({ dialect, agentSession, agentPlace }: Link): Pick<Prompted, "dialect"> & Partial<Prompted> {
+  return {
+    dialect,
+    ...(agentSession !== undefined && { agent_session: agentSession }),
+    ...(agentPlace !== undefined && { agent_place: agentPlace }),
+  };
 }
 
 function ownFailure(reason: Parameters<typeof failure>[0], text: string): LinkAnswer {

@@ -3,6 +3,7 @@ import type { Dialect } from "../acp/dialect.ts";
 import type { Json } from "../acp/json-text.ts";
 import type { ResultPart } from "../acp/result-parts.ts";
 import type { WorkMessage } from "../acp/work-message.ts";
+import type { Prompted } from "./lane-records.ts";
 
 /** One turn, as a link gets it. */
 export interface Prompt {
@@ -11,8 +12,10 @@ export interface Prompt {
   readonly exchanges: readonly Exchange[];
   readonly attempt: number;
   readonly traceparent: string | undefined;
-  /** The agent's own session that the work goes on with, where it goes on with one. */
+  /** The agent's own session in which the lane's work was asked last. */
   readonly agentSession: string | undefined;
+  /** The record of this very attempt, which was interrupted and is gone on with. Only links that `resumes` names. */
+  readonly interrupted: Prompted | undefined;
 }
 
 /** How a turn ended. */
@@ -32,9 +35,11 @@ export interface Link {
   readonly connectionId: string;
   readonly dialect: Dialect;
   /** How the agent is reached. */
-  readonly kind: "accept" | "stdio";
+  readonly kind: "accept" | "stdio" | "bridge";
   /** The agent's own session that is open; it is known once `prepare` has ended. */
   readonly agentSession?: string | undefined;
+  /** From where in that session the answer can be read again; for the log. */
+  readonly agentPlace?: string | undefined;
   /** Says that the lane is held and work may come. */
   established(): void;
   /**
@@ -44,7 +49,8 @@ export interface Link {
   prepare?(prompt: Prompt, signal: AbortSignal): Promise<LinkAnswer | undefined>;
   /**
    * Asks the agent; one turn at a time.
-   * @throws AgentLost when the agent went before it had answered; the signal's reason when that was aborted
+   * @throws AgentLost when the agent went before it had answered; NotTaken when it has not got the prompt, and never
+   * will by this attempt; the signal's reason when that was aborted
    */
   ask(prompt: Prompt, signal: AbortSignal): Promise<LinkAnswer>;
   /** Asks the agent to end the turn that is open; `ask` gives its answer. */

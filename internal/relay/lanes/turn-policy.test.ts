@@ -8,6 +8,7 @@ const WORK: WorkMessage = { id: "1", type: "work.coding", payload: { task: "x" }
 const LIMITS = {
   ...{ maxAttempts: 3, backoffMs: [0, 1000], workTtlMs: 60_000 },
   resends: (dialect: string) => dialect !== "acp",
+  resumes: (dialect: string) => dialect === "bridge",
 };
 const prompted = (attempt: number, dialect: Prompted["dialect"] = "seed"): Partial<LaneState> => ({
   prompted: { t: "prompted", id: "1", hash: "h", work_seq: 1, attempt, dialect },
@@ -24,6 +25,11 @@ it.each<[string, Partial<LaneState>, object]>([
   ["that was asked twice: wait, then ask again", prompted(2), { type: "ask", attempt: 3, afterMs: 1000 }],
   ["that was asked too often: give up", prompted(3), { type: "attempts" }],
   ["that an ACP agent was asked: uncertain", prompted(1, "acp"), { type: "uncertain" }],
+  [
+    "that was begun in a bridge's session: go on with the same attempt, however often it was tried",
+    prompted(3, "bridge"),
+    { type: "ask", attempt: 3, afterMs: 0, interrupted: { t: "prompted", attempt: 3 } },
+  ],
   ["that was cancelled: no one is asked", { cancelled: new Map([["1", "ann"]]) }, { type: "cancelled", by: "ann" }],
   [
     "that was cancelled while an agent had it: cancelled",

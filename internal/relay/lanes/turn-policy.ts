@@ -1,6 +1,6 @@
 import type { Dialect } from "../acp/dialect.ts";
 import type { WorkMessage } from "../acp/work-message.ts";
-import type { Answered } from "./lane-records.ts";
+import type { Answered, Prompted } from "./lane-records.ts";
 import type { LaneState } from "./lane-state.ts";
 
 /** What is to be done with work that was delivered. */
@@ -19,7 +19,15 @@ export type TurnDecision =
   | { readonly type: "expired" }
   /** It was tried as often as it may be. */
   | { readonly type: "attempts" }
-  | { readonly type: "ask"; readonly attempt: number; readonly afterMs: number };
+  | Ask;
+
+export interface Ask {
+  readonly type: "ask";
+  readonly attempt: number;
+  readonly afterMs: number;
+  /** The attempt was begun before and is gone on with. */
+  readonly interrupted?: Prompted;
+}
 
 export interface TurnLimits {
   readonly maxAttempts: number;
@@ -29,6 +37,8 @@ export interface TurnLimits {
   readonly workTtlMs: number;
   /** Ask again where it is not known whether the agent acted. */
   readonly resends: (dialect: Dialect) => boolean;
+  /** The same attempt may be asked again: the agent gets it once. */
+  readonly resumes: (dialect: Dialect) => boolean;
 }
 
 /**
@@ -47,10 +57,20 @@ export function decideTurn(state: LaneState, work: WorkMessage, limits: TurnLimi
   const by = state.cancelled.get(work.id);
   if (by !== undefined) return { type: "cancelled", by };
   if (!isPrompted) return ageMs > limits.workTtlMs ? { type: "expired" } : { type: "ask", attempt: 1, afterMs: 0 };
+  if (limits.resumes(prompted.dialect)) {
+    return { type: "ask", attempt: prompted.attempt, afterMs: 0, interrupted: prompted };
+  }
   const isIdempotent = work.payload["idempotent"] === true;
   if (!isIdempotent && !limits.resends(prompted.dialect)) return { type: "uncertain" };
-  if (prompted.attempt >= limits.maxAttempts) return { type: "attempts" };
-  const { backoffMs } = limits;
-  const afterMs = backoffMs[Math.min(prompted.attempt, backoffMs.length) - 1] ?? 0;
-  return { type: "ask", attempt: prompted.attempt + 1, afterMs };
+  return nextAttempt(prompted.attempt, limits);
+}
+
+/** What follows on an attempt that failed. Pure. */
+export function nextAttempt(
+  attempt: number,
+  { maxAttempts, backoffMs }: Pick<TurnLimits, "maxAttempts" | "backoffMs">,
+): Ask | { readonly type: "attempts" } {
+  if (attempt >= maxAttempts) return { type: "attempts" };
+  const afterMs = backoffMs[Math.min(attempt, backoffMs.length) - 1] ?? 0;
+  return { type: "ask", attempt: attempt + 1, afterMs };
 }

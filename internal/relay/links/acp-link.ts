@@ -173,8 +173,9 @@ export class AcpLink implements Link {
     const place = { cwd: this.#options.cwd, mcpServers: [] };
     const initialized = await this.#initialize();
     if (this.#session !== undefined && continuesConversation(work)) return this.#session;
-    const known = agentSession && (await this.#reopened(agentSession, waysBack(initialized), place));
-    if (known !== undefined) return known;
+    const isKnown = agentSession !== undefined && continuesConversation(work);
+    const known = isKnown && (await this.#reopened(agentSession, waysBack(initialized), place));
+    if (known) return known;
     const id = sessionIdIn(await this.#calls.call("session/new", place));
     if (id === undefined) throw new RpcFailure("session/new", { message: "the agent named no session" });
     return id;

@@ -8,6 +8,7 @@ import type { Link, LinkAnswer, Prompt, SteerOutcome } from "../lanes/link.ts";
 import type { AcpLink } from "./acp-link.ts";
 import type { ChannelEnd } from "./channel-end.ts";
 import type { FrameChannel } from "./frame-channel.ts";
+import { Resting } from "./resting.ts";
 
 /** A channel to a process. */
 export interface ChildChannel extends FrameChannel {
@@ -56,12 +57,12 @@ export class StdioLink implements Link {
   #isCrashLoop = false;
   #notBeforeMs = 0;
   #why = "";
-  #restingSinceMs: number | undefined;
-  #resting = new AbortController();
+  readonly #resting: Resting;
 
   constructor(deps: StdioLinkDeps, options: StdioLinkOptions) {
     this.#deps = deps;
     this.#options = options;
+    this.#resting = new Resting(deps.clock, options.restMs, () => this.close(1000, "no work"));
   }
 
   get agentId(): string {
@@ -86,7 +87,7 @@ export class StdioLink implements Link {
 
   /** Monotonic ms; undefined: it has work. */
   get restingSinceMs(): number | undefined {
-    return this.#restingSinceMs;
+    return this.#resting.sinceMs;
   }
 
   /** Resolves when nothing of its children is running any more. */
@@ -99,14 +100,13 @@ export class StdioLink implements Link {
   }
 
   close(code: number, reason: string): void {
-    this.#resting.abort();
+    this.#resting.end();
     this.#gone.abort(new AgentLost(reason));
     this.#child?.channel.close(code, reason);
   }
 
   async prepare(prompt: Prompt, signal: AbortSignal): Promise<LinkAnswer | undefined> {
-    this.#resting.abort();
-    this.#restingSinceMs = undefined;
+    this.#resting.end();
     let isReady = false;
     try {
       const early = await this.#prepare(prompt, AbortSignal.any([signal, this.#gone.signal]));
@@ -181,15 +181,7 @@ export class StdioLink implements Link {
   }
 
   #rest(): void {
-    const { clock } = this.#deps;
-    this.#resting.abort();
-    this.#resting = new AbortController();
-    if (this.#gone.signal.aborted) return;
-    this.#restingSinceMs = clock.monotonicMs();
-    clock.sleep(this.#options.restMs, this.#resting.signal).then(
-      () => this.close(1000, "no work"),
-      () => {},
-    );
+    if (!this.#gone.signal.aborted) this.#resting.begin();
   }
 }
 

@@ -1,0 +1,54 @@
+import { createHash } from "node:crypto";
+import type { AgentPhase } from "./bridge-sessions.ts";
+import type { EventPlace } from "./bridge-turn.ts";
+
+/** A session and a role, both names. */
+export interface WorkLane {
+  readonly sessionId: string;
+  readonly role: string;
+}
+
+/** Of the ids that relays give their sessions. */
+const NAMESPACE = Buffer.from("5b1f0a3c9d5e4b7f8c21d46a7e90b318", "hex");
+
+/** The id of a lane's session number `count`, from 1: a UUID of version 5. */
+export function sessionIdOf({ sessionId, role }: WorkLane, count: number): string {
+  const hash = createHash("sha1").update(NAMESPACE).update(`${sessionId}/${role}/${count}`).digest().subarray(0, 16);
+  hash[6] = ((hash[6] ?? 0) & 0x0f) | 0x50;
+  hash[8] = ((hash[8] ?? 0) & 0x3f) | 0x80;
+  const hex = hash.toString("hex");
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}
+
+/** The key under which a bridge takes an attempt at a piece of work: once. */
+export function inputKeyOf({ sessionId, role }: WorkLane, id: string, attempt: number): string {
+  return createHash("sha256")
+    .update(JSON.stringify([sessionId, role, id, attempt]))
+    .digest("hex");
+}
+
+/** A session of a lane, as the lane's log names it. */
+export interface LaneSession {
+  /** From 1: raised where the one before has ended. */
+  readonly count: number;
+  readonly id: string;
+}
+
+export function writeSession({ count, id }: LaneSession): string {
+  return `${count}/${id}`;
+}
+
+/** Undefined: it is not one of ours. */
+export function readSession(text: string | undefined): LaneSession | undefined {
+  const [, count = "", id = ""] = /^([1-9]\d{0,8})\/([0-9a-f-]{36})$/.exec(text ?? "") ?? [];
+  return id === "" ? undefined : { count: Number(count), id };
+}
+
+export function writePlace({ epoch, seq, phase }: EventPlace): string {
+  return `${seq}/${phase}/${epoch}`;
+}
+
+export function readPlace(text: string | undefined): EventPlace | undefined {
+  const [, seq = "", phase = "", epoch = ""] = /^(\d{1,16})\/([a-z-]+)\/(.+)$/s.exec(text ?? "") ?? [];
+  return epoch === "" ? undefined : { epoch, seq: Number(seq), phase: phase as AgentPhase };
+}

@@ -1,0 +1,181 @@
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import { failure, type ResultPart } from "../acp/result-parts.ts";
+import { type LaneSession, sessionIdOf, type WorkLane } from "./bridge-names.ts";
+import { untilAnswered } from "./bridge-patience.ts";
+import type { AgentPhase, BridgeSessions, SessionFacts, SessionParameters } from "./bridge-sessions.ts";
+import type { EventPlace } from "./bridge-turn.ts";
+
+export interface BridgeSessionDeps {
+  readonly clock: Clock;
+  readonly sessions: BridgeSessions;
+}
+
+export interface BridgeSessionOptions {
+  readonly lane: WorkLane;
+  readonly parameters: SessionParameters;
+  /** Each piece of work gets a session of its own. */
+  readonly fresh: boolean;
+  /** How long an agent may take to start. */
+  readonly createTimeoutMs: number;
+}
+
+/** A session that takes prompts, and where its log was read up to. */
+export interface OpenSession {
+  readonly session: LaneSession;
+  readonly place: EventPlace;
+}
+
+/** Ids of sessions that have ended stay taken for a while: so many are passed over. */
+const MOST_ENDED = 256;
+const LOOK_MS = 250;
+const STOP_MS = 15_000;
+/** What an agent draws as it starts is no answer: so long it is waited for. */
+const START_MS = 10_000;
+const NEW: ReadonlySet<AgentPhase> = new Set<AgentPhase>(["unspecified", "starting", "uncertain"]);
+
+/** A lane's session at a bridge: found, started where there is none, replaced where it has ended. */
+export class BridgeSession {
+  readonly #deps: BridgeSessionDeps;
+  readonly #options: BridgeSessionOptions;
+  #open: OpenSession | undefined;
+
+  constructor(deps: BridgeSessionDeps, options: BridgeSessionOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  get open(): OpenSession | undefined {
+    return this.#open;
+  }
+
+  /** Goes on from what the log of the lane, or a turn, says. */
+  goOn(open: OpenSession): void {
+    this.#open = open;
+  }
+
+  /**
+   * Has a session that takes prompts. A part: why there is none. Waits for as long as the bridge is away or full.
+   * @param known the last one that the lane's log names
+   * @param isNew the work is tried for the first time
+   * @throws the signal's reason
+   */
+  async ready(known: LaneSession | undefined, isNew: boolean, signal: AbortSignal): Promise<ResultPart | undefined> {
+    const mine = this.#open?.session;
+    const last = mine !== undefined && mine.count >= (known?.count ?? 0) ? mine : known;
+    try {
+      const kept = last && (await this.#kept(last, isNew, signal));
+      const session = kept ?? (await this.#another(last?.count ?? 0, signal));
+      return await this.#running(session, signal);
+    } catch (err) {
+      if (signal.aborted || !(err instanceof DomainError)) throw err;
+      return failure("agent_lost", `the bridge gives no session: ${err.message}`);
+    }
+  }
+
+  /** Ends the agent. It never fails. */
+  async stop(): Promise<void> {
+    const id = this.#open?.session.id;
+    const late = new AbortController();
+    const timer = this.#deps.clock.sleep(STOP_MS, late.signal).then(
+      () => late.abort(new DomainError("deadline", "the bridge did not stop the session")),
+      () => {},
+    );
+    if (id !== undefined) await this.#stop(id, late.signal).catch(() => {});
+    late.abort();
+    await timer;
+  }
+
+  /** The session of the work before, where it can go on. */
+  async #kept(last: LaneSession, isNew: boolean, signal: AbortSignal): Promise<LaneSession | undefined> {
+    const facts = await this.#get(last.id, signal);
+    if (facts === undefined || facts.status === "ended") return undefined;
+    const isDone = this.#options.fresh && isNew;
+    if (!isDone && this.#isSame(facts)) return last;
+    await this.#stop(last.id, signal);
+    return undefined;
+  }
+
+  /** The next one that has not ended: it may have been started by a relay that was killed before it could say so. */
+  async #another(before: number, signal: AbortSignal): Promise<LaneSession> {
+    const { lane, parameters } = this.#options;
+    const { clock, sessions } = this.#deps;
+    for (let count = before + 1; count <= before + MOST_ENDED; count++) {
+      const id = sessionIdOf(lane, count);
+      const facts = await this.#get(id, signal);
+      if (facts?.status === "ended") continue;
+      if (facts === undefined) await untilAnswered(clock, signal, () => sessions.start(id, parameters, signal));
+      else if (!this.#isSame(facts)) {
+        await this.#stop(id, signal);
+        continue;
+      }
+      return { count, id };
+    }
+    throw new DomainError("exhausted", `${MOST_ENDED} sessions of this lane have ended and are still kept`);
+  }
+
+  async #running(session: LaneSession, signal: AbortSignal): Promise<ResultPart | undefined> {
+    const { clock } = this.#deps;
+    const { createTimeoutMs } = this.#options;
+    const until = clock.monotonicMs() + createTimeoutMs;
+    for (;;) {
+      const facts = await this.#get(session.id, signal);
+      if (facts === undefined || facts.status === "ended") {
+        return failure("agent_lost", `the session could not be started: ${facts?.error || "it has ended"}`);
+      }
+      if (facts.status === "running" && facts.epoch !== "") {
+        this.#open = { session, place: await this.#head(session, facts, signal) };
+        return undefined;
+      }
+      if (clock.monotonicMs() >= until) {
+        await this.#stop(session.id, signal);
+        const why = facts.error === "" ? "" : `: ${facts.error}`;
+        return failure("deadline", `creating the agent's session took longer than ${createTimeoutMs} ms${why}`);
+      }
+      await clock.sleep(LOOK_MS, signal);
+    }
+  }
+
+  /** Reads the log up to its head, so that it is known what the agent does there; a new one until it has started. */
+  async #head({ id }: LaneSession, { epoch, lastSeq }: SessionFacts, signal: AbortSignal): Promise<EventPlace> {
+    const { session, place: before } = this.#open ?? {};
+    const isKnown = session?.id === id && before?.epoch === epoch;
+    if (isKnown && before.seq >= lastSeq) return before;
+    const { clock, sessions } = this.#deps;
+    const stop = new AbortController();
+    const late = clock.sleep(START_MS, stop.signal).then(
+      () => stop.abort(),
+      () => {},
+    );
+    let place: EventPlace = isKnown ? before : { epoch, seq: 0, phase: "unspecified" };
+    try {
+      for await (const event of sessions.events(id, place, AbortSignal.any([signal, stop.signal]))) {
+        const phase = event.type === "phase" ? event.phase : event.type === "gap" ? "unspecified" : place.phase;
+        place = { epoch: event.epoch, seq: event.seq, phase };
+        if (event.epoch !== epoch || (event.seq >= lastSeq && (isKnown || !NEW.has(phase)))) break;
+      }
+    } catch (err) {
+      if (signal.aborted || !stop.signal.aborted) throw err;
+    } finally {
+      stop.abort();
+      await late;
+    }
+    return place;
+  }
+
+  #get(id: string, signal: AbortSignal): Promise<SessionFacts | undefined> {
+    const { clock, sessions } = this.#deps;
+    return untilAnswered(clock, signal, () => sessions.get(id, signal));
+  }
+
+  #stop(id: string, signal: AbortSignal): Promise<void> {
+    const { clock, sessions } = this.#deps;
+    return untilAnswered(clock, signal, () => sessions.stop(id, signal));
+  }
+
+  #isSame({ provider, repoPath, agentOpts }: SessionParameters): boolean {
+    const text = (one: SessionParameters) =>
+      JSON.stringify([one.provider, one.repoPath, Object.entries(one.agentOpts).toSorted()]);
+    return text({ provider, repoPath, agentOpts }) === text(this.#options.parameters);
+  }
+}

@@ -1,0 +1,34 @@
+import { promptBlocks } from "../acp/acp-turn.ts";
+import { isObject, type Json, member } from "../acp/json-text.ts";
+import { failure, type ResultPart } from "../acp/result-parts.ts";
+import type { WorkMessage } from "../acp/work-message.ts";
+
+/** As much as a bridge takes, bytes. */
+const MAX_TEXT = 64 * 1024;
+
+/** What an agent behind a bridge is sent for a piece of work: one text. A part: why it cannot be sent. */
+export function inputText(work: WorkMessage): string | ResultPart {
+  const texts = promptBlocks(work).map(textOfBlock);
+  const isWhole = (all: readonly (string | undefined)[]): all is readonly string[] => !all.includes(undefined);
+  if (!isWhole(texts))
+    return refused("unsupported", "a bridge's session takes text, links and texts of resources only");
+  const text = texts.join("\n\n");
+  if (text.trim() === "") return refused("unsupported", "the prompt has no text");
+  if (Buffer.byteLength(text) > MAX_TEXT) return failure("too_large", `a bridge takes prompts up to ${MAX_TEXT} bytes`);
+  return text;
+}
+
+function textOfBlock(block: Json): string | undefined {
+  if (!isObject(block)) return undefined;
+  const resource = member(block, "resource");
+  const said = {
+    text: member(block, "text"),
+    resource_link: member(block, "uri"),
+    resource: isObject(resource) ? member(resource, "text") : undefined,
+  }[String(member(block, "type"))];
+  return typeof said === "string" ? said : undefined;
+}
+
+function refused(reason: string, error: string): ResultPart {
+  return { type: "result.failure", payload: { error, reason } };
+}

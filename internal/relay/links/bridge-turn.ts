@@ -1,0 +1,156 @@
+import type { AgentPhase, BridgeDialog, BridgeEvent, EventGap, InputAnswer, InputOutcome } from "./bridge-sessions.ts";
+
+/** Whose BUSY it was, after the input was received. */
+type Busy = "no" | "earlier" | "ours";
+
+/** How a turn ended. */
+export type TurnEnd =
+  | { readonly type: "over" }
+  /** Nothing was typed, and nothing will be under this key. */
+  | { readonly type: "not-taken"; readonly outcome: InputOutcome | "ended"; readonly error: string }
+  | { readonly type: "unsafe"; readonly error: string }
+  /** Somebody took the input back before it was typed. */
+  | { readonly type: "withdrawn" }
+  /** Whether the agent has it, or what it did of it, is not known. */
+  | { readonly type: "uncertain"; readonly why: string };
+
+/** A turn of an agent behind a bridge, as its events say so far. */
+export interface BridgeTurn {
+  /** Of its input. */
+  readonly key: string;
+  readonly epoch: string;
+  readonly seq: number;
+  readonly phase: AgentPhase;
+  readonly isReceived: boolean;
+  readonly isSubmitted: boolean;
+  readonly busy: Busy;
+  /** What the agent printed since the input was received, or since it was idle after the turn before. */
+  readonly text: string;
+  /** Of the text, also of what it would be beyond `maxBytes`. */
+  readonly bytes: number;
+  readonly maxBytes: number;
+  /** Events that are missing in the turn; at most `MAX_GAPS`. */
+  readonly gaps: readonly EventGap[];
+  /** Events are missing since the turn began, so what is not seen may have happened. */
+  readonly isBlind: boolean;
+  readonly dialog: BridgeDialog | undefined;
+  readonly end: TurnEnd | undefined;
+}
+
+/** Where a session's log was read up to, and what the agent did then. */
+export interface EventPlace {
+  readonly epoch: string;
+  readonly seq: number;
+  readonly phase: AgentPhase;
+}
+
+const MAX_GAPS = 16;
+
+/** States in which an agent is in the middle of a turn. */
+const OCCUPIED: ReadonlySet<AgentPhase> = new Set<AgentPhase>(["busy", "dialog", "parked", "stalled"]);
+
+/** A turn that is about to begin. `maxBytes`: the longest text. */
+export function beginTurn({ epoch, seq, phase }: EventPlace, key: string, maxBytes: number): BridgeTurn {
+  const nothing = { isReceived: false, isSubmitted: false, busy: "no", text: "", bytes: 0, gaps: [] } as const;
+  return { key, epoch, seq, phase, maxBytes, ...nothing, isBlind: false, dialog: undefined, end: undefined };
+}
+
+/**
+ * The turn after one more event. It is over when the input's receipt has come and the agent is idle after it was busy
+ * later than the input was received; an agent that was busy there is first idle after the turn before. Pure.
+ */
+export function afterEvent(turn: BridgeTurn, event: BridgeEvent): BridgeTurn {
+  if (turn.end !== undefined) return turn;
+  if (event.epoch !== turn.epoch) return ended(turn, { type: "uncertain", why: "the session's log has begun again" });
+  const next = { ...turn, seq: event.seq };
+  switch (event.type) {
+    case "input":
+      return event.key === turn.key ? received(next) : next;
+    case "receipt":
+      return event.key === turn.key ? settled(next, event) : next;
+    case "phase":
+      return entered(next, event.phase);
+    case "output":
+      return turn.isReceived ? printed(next, event.text) : next;
+    case "gap":
+      return missed(next, event.gap, event.seq);
+    case "dialog-opened":
+      return { ...next, dialog: event.dialog };
+    case "dialog-closed":
+      return { ...next, dialog: undefined };
+    case "ended":
+      return agentEnded({ ...next, dialog: undefined }, event);
+    case "other":
+      return next;
+  }
+}
+
+/** The turn after the answer to its input: it says what events said that are missing. */
+export function afterAnswer(turn: BridgeTurn, answer: InputAnswer): BridgeTurn {
+  if (turn.end !== undefined || !turn.isBlind) return turn;
+  return settled({ ...turn, isReceived: true }, answer);
+}
+
+function received(turn: BridgeTurn): BridgeTurn {
+  if (turn.isReceived) return turn;
+  const whole = { gaps: [], isBlind: false };
+  return { ...turn, ...whole, isReceived: true, busy: OCCUPIED.has(turn.phase) ? "earlier" : "no" };
+}
+
+function settled(turn: BridgeTurn, { outcome, error }: InputAnswer): BridgeTurn {
+  switch (outcome) {
+    case "queued":
+      return turn;
+    case "submitted":
+      return whenOver({ ...turn, isReceived: true, isSubmitted: true });
+    case "blocked-by-dialog":
+    case "composer-busy":
+    case "agent-dead":
+    case "expired":
+      return ended(turn, { type: "not-taken", outcome, error });
+    case "unsafe":
+      return ended(turn, { type: "unsafe", error });
+    case "cancelled":
+      return ended(turn, { type: "withdrawn" });
+    case "stranded":
+    case "unknown":
+      return ended(turn, { type: "uncertain", why: `the input is ${outcome}` });
+  }
+}
+
+function entered(turn: BridgeTurn, phase: AgentPhase): BridgeTurn {
+  const next = { ...turn, phase };
+  if (!turn.isReceived) return next;
+  if (phase === "busy" && turn.busy === "no") return { ...next, busy: "ours" };
+  const isEarlierEnd = phase === "idle" && turn.busy === "earlier" && !turn.isSubmitted;
+  return isEarlierEnd ? { ...next, busy: "no", text: "", bytes: 0 } : whenOver(next);
+}
+
+function whenOver(turn: BridgeTurn): BridgeTurn {
+  const isOver = turn.isSubmitted && turn.phase === "idle" && turn.busy !== "no";
+  return isOver ? ended(turn, { type: "over" }) : turn;
+}
+
+function printed(turn: BridgeTurn, text: string): BridgeTurn {
+  const bytes = turn.bytes + Buffer.byteLength(text);
+  return { ...turn, bytes, text: bytes > turn.maxBytes ? "" : turn.text + text };
+}
+
+/** A gap that begins with the event's own number is output that never became lines; else an event may be anything. */
+function missed(turn: BridgeTurn, gap: EventGap, seq: number): BridgeTurn {
+  const gaps = turn.gaps.length < MAX_GAPS ? [...turn.gaps, gap] : turn.gaps;
+  if (gap.first === seq) return turn.isReceived ? { ...turn, gaps } : turn;
+  const next: BridgeTurn = { ...turn, gaps, isBlind: true, phase: "unspecified", dialog: undefined };
+  return turn.isReceived && turn.busy === "no" ? { ...next, busy: "ours" } : next;
+}
+
+function agentEnded(turn: BridgeTurn, { isLast, error }: { readonly isLast: boolean; readonly error: string }) {
+  if (turn.isSubmitted || (isLast && (turn.isReceived || turn.isBlind))) {
+    return ended(turn, { type: "uncertain", why: "the agent ended" });
+  }
+  return isLast ? ended(turn, { type: "not-taken", outcome: "ended", error }) : { ...turn, phase: "starting" as const };
+}
+
+function ended(turn: BridgeTurn, end: TurnEnd): BridgeTurn {
+  return { ...turn, end };
+}

@@ -1,0 +1,135 @@
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { BridgeFolder, type RunningBridge } from "../bridge/bridge-folder.ts";
+import { freePort } from "../bridge/free-port.ts";
+import { until } from "../sidecar/sidecar.ts";
+import { NatsServer, oldestNats } from "./nats-server.ts";
+import { Coordinator, type Stored } from "./relay-bed.ts";
+import { type RelayOptions, RelayProcess } from "./relay-process.ts";
+
+const PATIENCE_MS = 300_000;
+
+/** A bridge, NATS, and what a relay between them is configured with. */
+export class BridgeBed implements AsyncDisposable {
+  readonly folder: BridgeFolder;
+  readonly nats: NatsServer;
+  readonly coordinator: Coordinator;
+  readonly #config: string;
+  readonly #port: number;
+  bridge: RunningBridge;
+  #files: Promise<string> | undefined;
+
+  private constructor(parts: Pick<BridgeBed, "folder" | "nats" | "coordinator" | "bridge">, config: string) {
+    this.folder = parts.folder;
+    this.nats = parts.nats;
+    this.coordinator = parts.coordinator;
+    this.bridge = parts.bridge;
+    this.#config = config;
+    this.#port = parts.bridge.port;
+  }
+
+  /** @param sections of bridge.yaml: its demo agents write what they take to the file `taken` */
+  static async create(sections: (folder: BridgeFolder) => object = () => ({}), program = oldestNats()) {
+    const folder = await BridgeFolder.create();
+    const nats = await NatsServer.start(await program);
+    const coordinator = await Coordinator.connect(nats);
+    const args = [
+      "--turn-ms",
+      "200",
+      "--steps",
+      "1",
+      "--log",
+      folder.path("taken"),
+      "--tool-log",
+      folder.path("tools"),
+    ];
+    const server = { listen: `127.0.0.1:${await freePort()}` };
+    const usual = { server, providers: { demo: { args } } };
+    const config = await folder.configure({ ...usual, ...sections(folder) });
+    return new BridgeBed({ folder, nats, coordinator, bridge: await folder.start(config) }, config);
+  }
+
+  /** Kills the bridge and starts it again, at the same address. */
+  async killBridge(): Promise<void> {
+    this.bridge.process.kill("SIGKILL");
+    await this.bridge.exited;
+  }
+
+  async startBridge(): Promise<void> {
+    this.bridge = await this.folder.start(this.#config);
+  }
+
+  /** A role of relay.yaml with a session of the bridge. */
+  role(more: object = {}): object {
+    return { link: "bridge", bridge: "host", provider: "demo", repo_path: this.folder.path("repos/one"), ...more };
+  }
+
+  /** Writes a relay's configuration with these roles; its path. */
+  async configure(name: string, roles: object, turns: object = {}): Promise<string> {
+    this.#files ??= this.folder.consumerFolder(this.folder.prd);
+    const dir = await this.#files;
+    const { name: issuer } = this.folder.prd;
+    const host = {
+      ...{ target: `127.0.0.1:${this.#port}`, tls_dir: dir, jwt_key: `${dir}/jwt-signing.key` },
+      ...{ jwt_issuer: issuer, project: issuer },
+    };
+    const file = this.folder.path(`relay-${name}.yaml`);
+    const times = { create_timeout: "10m", permission_timeout: "30m", ...turns };
+    await writeFile(file, JSON.stringify({ turns: times, roles, bridges: { host } }));
+    return file;
+  }
+
+  /** A relay with these roles. */
+  async relay(name: string, roles: object, turns: object = {}, options: RelayOptions = {}): Promise<RelayProcess> {
+    const config = await this.configure(name, roles, turns);
+    return RelayProcess.start(this.nats.url, { ...options, args: ["--config", config, ...(options.args ?? [])] });
+  }
+
+  /** The messages that the demo agents have taken, in order. */
+  async taken(): Promise<readonly string[]> {
+    const file = this.folder.path("taken");
+    const text = existsSync(file) ? await readFile(file, "utf8") : "";
+    const whole = text.slice(0, text.lastIndexOf("\n") + 1).split("\n");
+    return whole.filter((line) => line !== "").map((line) => (JSON.parse(line) as { readonly text: string }).text);
+  }
+
+  /** What the demo agents would have run; undefined: nothing yet. */
+  async tools(): Promise<string | undefined> {
+    const file = this.folder.path("tools");
+    return existsSync(file) ? await readFile(file, "utf8") : undefined;
+  }
+
+  async isTaken(text: string): Promise<void> {
+    await until(`the agent to take ${text}`, PATIENCE_MS, async () => (await this.taken()).includes(text) || undefined);
+  }
+
+  /** The results of a lane once there are `count`, in short. */
+  async answers(session: string, count: number, role = "coding"): Promise<readonly string[]> {
+    const stored = await until(`${count} results of ${session}`, PATIENCE_MS, async () => {
+      const found = await this.coordinator.stored("RELAY_RESULTS", `sessions.${session}.results.${role}`);
+      return found.length >= count ? found : undefined;
+    });
+    return stored.map(shortOf);
+  }
+
+  /** The ids of the bridge's sessions that run. */
+  async running(): Promise<readonly string[]> {
+    const { sessions } = await this.folder.client(this.bridge, this.folder.prd).listSessions({});
+    return sessions.filter(({ status }) => status === 2).map(({ sessionId }) => sessionId);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.coordinator[Symbol.asyncDispose]();
+    await this.nats[Symbol.asyncDispose]();
+    await this.folder[Symbol.asyncDispose]();
+  }
+}
+
+export function task(id: string, text: string, role = "coding", more: object = {}): object {
+  return { id, type: `work.${role}`, payload: { task: text, ...more } };
+}
+
+function shortOf({ body }: Stored): string {
+  const { text, reason, by } = body["payload"] as Readonly<Record<string, string | undefined>>;
+  return `${String(body["id"])} ${String(body["type"]).replace("result.", "")}: ${text ?? reason ?? by}`;
+}
