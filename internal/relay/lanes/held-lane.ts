@@ -1,8 +1,8 @@
 import { failure } from "../acp/result-parts.ts";
 import { continuesConversation } from "../acp/user-message.ts";
 import { isRefusal, readWork, type WorkMessage } from "../acp/work-message.ts";
-import { ConsumerGone } from "../nats/lane-consumer.ts";
 import { LogLost, StoreLost } from "../nats/lane-log.ts";
+import { LaneWork } from "../nats/lane-work.ts";
 import type { WorkItem } from "../nats/work-item.ts";
 import { AgentLost, NotTaken } from "./agent-lost.ts";
 import { rejectWork } from "./dead-letters.ts";
@@ -17,9 +17,6 @@ import { askInTime } from "./timed-turn.ts";
 import { type Ask, decideTurn, nextAttempt, type TurnDecision } from "./turn-policy.ts";
 import { overdue } from "./turn-time.ts";
 
-/** At a stream whose server may just have started. */
-const MOST_LOOKS = 4;
-
 /** Does the work of a lane, one piece after the other, for as long as it is held. */
 export class HeldLane {
   readonly link: Link;
@@ -27,16 +24,15 @@ export class HeldLane {
   readonly #options: LaneOptions;
   readonly #claim: Claim;
   readonly #journal: LaneJournal;
+  readonly #source: LaneWork;
   #turn: OpenTurn | undefined;
-  /** The number of reconnects when no work was passed over; undefined: there may be more. */
-  #lookedAt: number | undefined;
 
   constructor(deps: LaneDeps, options: LaneOptions, claim: Claim, link: Link) {
     this.#deps = deps;
     this.#options = options;
     this.#claim = claim;
     this.link = link;
-    this.#lookedAt = deps.bus.reconnects;
+    this.#source = new LaneWork(deps.bus, deps.clock, claim.consumer);
     this.#journal = new LaneJournal(deps, claim, link);
   }
 
@@ -96,7 +92,7 @@ export class HeldLane {
    * @param signal what it has answered by then is still published
    */
   async #step(noMore: AbortSignal, stop: AbortSignal, signal: AbortSignal): Promise<void> {
-    const item = await this.#next(noMore);
+    const item = await this.#source.next(noMore);
     if (item === undefined) return;
     this.#deps.reached("pulled");
     try {
@@ -105,35 +101,6 @@ export class HeldLane {
       if (stop.aborted) item.nak();
       throw err;
     }
-  }
-
-  /** Undefined: none has come in the time of one pull. */
-  async #next(noMore: AbortSignal): Promise<WorkItem | undefined> {
-    const { bus } = this.#deps;
-    await bus.connected(noMore);
-    if (this.#lookedAt === bus.reconnects) {
-      const pulled = await this.#claim.consumer.pull(noMore);
-      if (pulled !== undefined) return pulled;
-    }
-    return this.#passedOver(noMore);
-  }
-
-  async #passedOver(noMore: AbortSignal): Promise<WorkItem | undefined> {
-    const { bus, clock } = this.#deps;
-    for (let looks = 0; looks < MOST_LOOKS; looks++) {
-      await bus.connected(noMore);
-      const { reconnects } = bus;
-      try {
-        const item = await this.#claim.consumer.passedOver();
-        this.#lookedAt = item === undefined ? reconnects : undefined;
-        return item;
-      } catch (err) {
-        if (err instanceof ConsumerGone) throw err;
-        await clock.sleep(250, noMore);
-      }
-    }
-    this.#lookedAt = bus.reconnects;
-    return undefined;
   }
 
   async #work(item: WorkItem, stop: AbortSignal, signal: AbortSignal): Promise<void> {

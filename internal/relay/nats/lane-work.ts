@@ -1,0 +1,54 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Bus } from "./bus.ts";
+import { ConsumerGone, type LaneConsumer } from "./lane-consumer.ts";
+import type { WorkItem } from "./work-item.ts";
+
+/** At a stream whose server may just have started. */
+const MOST_LOOKS = 4;
+const BETWEEN_LOOKS_MS = 250;
+
+/** The work of a lane for its holder: what the consumer delivers, and what it has passed over. */
+export class LaneWork {
+  readonly #bus: Bus;
+  readonly #clock: Clock;
+  readonly #consumer: LaneConsumer;
+  /** The number of reconnects when no work was passed over; undefined: there may be more. */
+  #lookedAt: number | undefined;
+
+  constructor(bus: Bus, clock: Clock, consumer: LaneConsumer) {
+    this.#bus = bus;
+    this.#clock = clock;
+    this.#consumer = consumer;
+    this.#lookedAt = bus.reconnects;
+  }
+
+  /**
+   * The next piece of work; undefined: none has come in the time of one pull.
+   * @throws ConsumerGone, or the signal's reason
+   */
+  async next(signal: AbortSignal): Promise<WorkItem | undefined> {
+    await this.#bus.connected(signal);
+    if (this.#lookedAt === this.#bus.reconnects) {
+      const pulled = await this.#consumer.pull(signal);
+      if (pulled !== undefined) return pulled;
+    }
+    return this.#passedOver(signal);
+  }
+
+  async #passedOver(signal: AbortSignal): Promise<WorkItem | undefined> {
+    for (let looks = 0; looks < MOST_LOOKS; looks++) {
+      await this.#bus.connected(signal);
+      const { reconnects } = this.#bus;
+      try {
+        const item = await this.#consumer.passedOver();
+        this.#lookedAt = item === undefined ? reconnects : undefined;
+        return item;
+      } catch (err) {
+        if (err instanceof ConsumerGone) throw err;
+        await this.#clock.sleep(BETWEEN_LOOKS_MS, signal);
+      }
+    }
+    this.#lookedAt = this.#bus.reconnects;
+    return undefined;
+  }
+}
