@@ -28,7 +28,7 @@ import { type Created, ensureStreams } from "../../internal/relay/nats/ensure-st
 import { LossyPublisher } from "../../internal/relay/nats/lossy-publisher.ts";
 import { Outbox } from "../../internal/relay/nats/outbox.ts";
 import type { LaneName } from "../../internal/relay/nats/subjects.ts";
-import { bridgeRoles } from "./bridge-roles.ts";
+import { bridgeRoles } from "./bridge/bridge-roles.ts";
 import { natsAuth } from "./nats-auth.ts";
 import { laneOptionsOf, roleOf, samplingOf } from "./role-options.ts";
 import type { Settings } from "./settings.ts";

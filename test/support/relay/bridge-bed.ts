@@ -29,7 +29,10 @@ export class BridgeBed implements AsyncDisposable {
   }
 
   /** @param sections of bridge.yaml: its demo agents write what they take to the file `taken` */
-  static async create(sections: (folder: BridgeFolder) => object = () => ({}), program = oldestNats()) {
+  static async create(
+    sections: (folder: BridgeFolder) => object | Promise<object> = () => ({}),
+    program = oldestNats(),
+  ): Promise<BridgeBed> {
     const folder = await BridgeFolder.create();
     const nats = await NatsServer.start(await program);
     const coordinator = await Coordinator.connect(nats);
@@ -45,7 +48,7 @@ export class BridgeBed implements AsyncDisposable {
     ];
     const server = { listen: `127.0.0.1:${await freePort()}` };
     const usual = { server, providers: { demo: { args } } };
-    const config = await folder.configure({ ...usual, ...sections(folder) });
+    const config = await folder.configure({ ...usual, ...(await sections(folder)) });
     return new BridgeBed({ folder, nats, coordinator, bridge: await folder.start(config) }, config);
   }
 

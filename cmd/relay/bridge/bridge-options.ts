@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { DomainError } from "../../internal/base/errors.ts";
-import { readCredentials } from "../../pkg/bridgeclient/auth.ts";
-import { type ClientOptions, settingsOf } from "../../pkg/bridgeclient/options.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
+import { readCredentials } from "../../../pkg/bridgeclient/auth.ts";
+import { type ClientOptions, settingsOf } from "../../../pkg/bridgeclient/options.ts";
+import type { RelayValues } from "../schema.ts";
 import { ownError } from "./bridge-client.ts";
-import type { RelayValues } from "./schema.ts";
 
 /** How the SDK reaches a bridge of relay.yaml. @throws DomainError `invalid` when there is none of this name */
 export function clientOptionsOf(bridges: RelayValues["bridges"], name: string): ClientOptions {

@@ -1,4 +1,4 @@
-import { DomainError, type ErrorKind } from "../../internal/base/errors.ts";
+import { DomainError, type ErrorKind } from "../../../internal/base/errors.ts";
 import type {
   AgentPhase,
   BridgeDialog,
@@ -6,7 +6,7 @@ import type {
   BridgeSessions,
   InputOutcome,
   SessionFacts,
-} from "../../internal/relay/links/bridge-sessions.ts";
+} from "../../../internal/relay/links/bridge-sessions.ts";
 import {
   AgentState,
   type BridgeClient,
@@ -19,7 +19,7 @@ import {
   NudgeOutcome,
   type SessionEvent,
   SessionStatus,
-} from "../../pkg/bridgeclient/index.ts";
+} from "../../../pkg/bridgeclient/index.ts";
 
 const KINDS: ReadonlySet<string> = new Set<ErrorKind>([
   ...(["invalid", "not-found", "already-exists", "precondition", "exhausted", "unauthenticated"] as const),

@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
-import type { LaneDeps } from "../../internal/relay/lanes/lane-deps.ts";
-import type { PermissionRequest, Permissions } from "../../internal/relay/lanes/permissions.ts";
-import { Progress } from "../../internal/relay/lanes/progress.ts";
-import type { OwnLink, ServedRole } from "../../internal/relay/lanes/served-roles.ts";
-import { BridgeLink } from "../../internal/relay/links/bridge-link.ts";
-import type { BridgeSessions, SessionParameters } from "../../internal/relay/links/bridge-sessions.ts";
-import type { LaneName } from "../../internal/relay/nats/subjects.ts";
-import { type BridgeClient, createClient } from "../../pkg/bridgeclient/index.ts";
+import type { LaneDeps } from "../../../internal/relay/lanes/lane-deps.ts";
+import type { PermissionRequest, Permissions } from "../../../internal/relay/lanes/permissions.ts";
+import { Progress } from "../../../internal/relay/lanes/progress.ts";
+import type { OwnLink, ServedRole } from "../../../internal/relay/lanes/served-roles.ts";
+import { BridgeLink } from "../../../internal/relay/links/bridge-link.ts";
+import type { BridgeSessions, SessionParameters } from "../../../internal/relay/links/bridge-sessions.ts";
+import type { LaneName } from "../../../internal/relay/nats/subjects.ts";
+import { type BridgeClient, createClient } from "../../../pkg/bridgeclient/index.ts";
+import type { Settings } from "../settings.ts";
 import { bridgeSessions, ownError } from "./bridge-client.ts";
 import { clientOptionsOf } from "./bridge-options.ts";
-import type { Settings } from "./settings.ts";
 
 export interface BridgeRolesDeps extends LaneDeps {
   readonly permissions: Permissions;
