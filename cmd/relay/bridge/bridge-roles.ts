@@ -7,9 +7,8 @@ import { BridgeLink } from "../../../internal/relay/links/bridge-link.ts";
 import type { BridgeSessions, SessionParameters } from "../../../internal/relay/links/bridge-sessions.ts";
 import type { LaneName } from "../../../internal/relay/nats/subjects.ts";
 import { type BridgeClient, createClient } from "../../../pkg/bridgeclient/index.ts";
-import type { Settings } from "../settings.ts";
 import { bridgeSessions, ownError } from "./bridge-client.ts";
-import { clientOptionsOf } from "./bridge-options.ts";
+import { type BridgesBlock, clientOptionsOf } from "./bridge-options.ts";
 
 export interface BridgeRolesDeps extends LaneDeps {
   readonly permissions: Permissions;
@@ -21,11 +20,29 @@ export interface BridgeRoles {
   close(): Promise<void>;
 }
 
+/** What relay.yaml says of roles and bridges. Times in ms. */
+export interface BridgeRolesSettings {
+  readonly roles: Readonly<Record<string, RoleBlock>>;
+  readonly bridges: BridgesBlock;
+  readonly turns: { readonly create_timeout: number; readonly idle: number };
+  readonly maxMessageBytes: number;
+}
+
+interface RoleBlock {
+  readonly link: string;
+  readonly bridge?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly repo_path?: string | undefined;
+  readonly agent_opts?: Readonly<Record<string, string>> | undefined;
+  readonly fresh: boolean;
+  readonly max_agents: number;
+}
+
 interface RoleHost {
   readonly sessions: BridgeSessions;
   readonly parameters: SessionParameters;
   readonly fresh: boolean;
-  readonly turns: Settings["turns"];
+  readonly turns: BridgeRolesSettings["turns"];
   readonly maxMessageBytes: number;
 }
 
@@ -33,7 +50,7 @@ interface RoleHost {
  * The roles with `link: bridge`: their agents run in sessions of a BridgeService.
  * @throws DomainError `invalid` for files of a bridge that cannot be used
  */
-export function bridgeRoles(deps: BridgeRolesDeps, settings: Settings): BridgeRoles {
+export function bridgeRoles(deps: BridgeRolesDeps, settings: BridgeRolesSettings): BridgeRoles {
   const { turns, maxMessageBytes } = settings;
   const clients = new Map<string, { readonly client: BridgeClient; readonly sessions: BridgeSessions }>();
   const clientOf = (name: string) => {
