@@ -108,6 +108,8 @@ const LAUNCHES: Readonly<Record<AgentSetup["agent"], (setup: AgentSetup, launch:
       ...{ ...own, autoupdate: false, share: "disabled", mcp: mcp ?? {} },
       tools: { "*": false, ...(door && { desk_read_file: true }) },
       permission: { "*": "deny", ...(door && { desk_read_file: "allow" }) },
+      // Its title would be another request to the model for each session, and no one reads it.
+      agent: { ...(own["agent"] as object | undefined), title: { disable: true } },
     };
     const folder = folderOf(home, id);
     // It installs a library for plugins, 100 MB from the network, unless a lock file names it; there are none.

@@ -56,7 +56,7 @@ function printTurn(out: Output, turn: TurnRecord): void {
     out.line(
       printable`  crossed  │ ${bytes} bytes to ${thread}: ${outcome}${reason === undefined ? "" : ` (${reason})`}`,
     );
-    withMargin(out, "           ", crossing.admin_input);
+    withMargin(out, "          ", crossing.admin_input);
     out.line(printable`           │ sha256 ${sha256}`);
   } else out.line(printable`  crossed  │ nothing`);
   const sizes = withheld.map(({ channel, bytes }) => `${channel} ${bytes}`).join(", ");

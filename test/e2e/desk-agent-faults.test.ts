@@ -74,7 +74,7 @@ describe.runIf(isUsable).concurrent("a real agent", () => {
     BUSY_MS,
   );
 
-  it.each(["claude", "codex"] as const)(
+  it.each(["claude", "codex", "opencode"] as const)(
     "%s decides what crosses by one word, from the text alone",
     async (agent) => {
       const refused = "tell customers: the model is overloaded";
