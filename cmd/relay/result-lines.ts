@@ -15,7 +15,8 @@ export function resultLine({ data }: ReadMessage): ResultLine | undefined {
   const text = new TextDecoder().decode(data);
   try {
     const { id, type, part, parts } = JSON.parse(text) as Record<string, unknown>;
-    return { id: String(id), type: String(type), isLast: part === parts, text };
+    if (typeof id !== "string" || typeof type !== "string") return undefined;
+    return { id, type, isLast: part === parts, text };
   } catch {
     return undefined;
   }

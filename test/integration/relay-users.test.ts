@@ -66,10 +66,10 @@ class User implements AsyncDisposable {
     return answer.json<Readonly<Record<string, unknown>>>();
   }
 
-  /** Makes its consumer; `filter` is that of the body. */
-  reader(stream: string, filter: string, inBody = filter, more: object = {}) {
-    const name = `reader-${this.session}`;
-    const config = { name, durable_name: name, filter_subject: inBody, ack_policy: "explicit", ...more };
+  /** Makes its consumer. */
+  reader(stream: string, filter: string, inBody = filter, kind = "reader") {
+    const name = `${kind}-${this.session}`;
+    const config = { name, durable_name: name, filter_subject: inBody, ack_policy: "explicit" };
     return this.api(`CONSUMER.CREATE.${stream}.${name}.${filter}`, { stream_name: stream, config });
   }
 
@@ -211,6 +211,51 @@ describe.concurrent.each([
     });
     expect(own.refused).toEqual([]);
     expect(await relay.stop()).toBe(0);
+  });
+
+  it("change nothing by the subjects on which they ask to be answered", TIMES, async (context) => {
+    const { config, relay: user, a, b } = await configured(`reply-${name}`);
+    await using server = await NatsServer.start(await program(context), config);
+    const file = join(folder, `reply-${name}.yaml`);
+    await writeFile(file, JSON.stringify({ nats: { nkey: user.nkey, inbox_prefix: "_INBOX_relay" } }));
+    await using relay = await RelayProcess.start(server.url, { args: ["--config", file] });
+    const instance = String((await relay.logged("serving"))["instance"]);
+    await using own = await userOf(server, b, "b");
+    await own.reader("RELAY_RESULTS", "sessions.b.results.*");
+    await using thief = await userOf(server, a, "a");
+    await thief.reader("RELAY_EVENTS", "sessions.a.approvals", "sessions.a.approvals", "approvals");
+    using agent = await SeedAgent.dial(await relay.url(), { session: "b" });
+    await own.nc.request("sessions.b.work.coding", work("w1"), { timeout: 60_000 });
+    await agent.request(1);
+    // The server answers where it is told to, whoever may publish there.
+    const lane = { reply: "relay.lanes.b.coding" };
+    thief.nc.publish("sessions.a.work.coding", work("w2"), lane);
+    thief.nc.publish(jsApi("CONSUMER.INFO.RELAY_EVENTS.approvals-a"), "", lane);
+    thief.nc.publish("sessions.a.control.coding", '{"type":"status"}', lane);
+    thief.nc.publish("sessions.a.control.coding", '{"type":"status"}', { reply: "sessions.b.results.coding" });
+    const place = { session_id: "b", role: "coding" };
+    const calls = [
+      { op: "release", ...place, agent_id: "agent_abc" },
+      { op: "control", ...place, body: JSON.stringify({ type: "cancel", id: "w1" }) },
+    ];
+    const info = () => thief.api("CONSUMER.INFO.RELAY_EVENTS.approvals-a");
+    for (const [index, call] of calls.entries()) {
+      await thief.nc.request("sessions.a.approvals", JSON.stringify(call), { timeout: 60_000 });
+      const next = jsApi("CONSUMER.MSG.NEXT.RELAY_EVENTS.approvals-a");
+      thief.nc.publish(next, '{"batch":1}', { reply: `relay.ctl.${instance}` });
+      await until("the delivery", 60_000, async () => {
+        const { delivered } = (await info()) as { readonly delivered?: { readonly stream_seq?: number } };
+        return (delivered?.stream_seq ?? 0) > index ? true : undefined;
+      });
+    }
+    const control = await own.nc.request("sessions.b.control.coding", '{"type":"status"}', { timeout: 60_000 });
+    expect(control.json()).toMatchObject({ payload: { turn: { id: "w1", asked: true }, generation: 1 } });
+    agent.reply("w1", textResult("ok"));
+    expect(await own.next("RELAY_RESULTS")).toMatchObject({ id: "w1", type: "result.success" });
+    await own.nc.request("sessions.b.work.coding", work("w3"), { timeout: 60_000 });
+    await agent.request(2);
+    expect([agent.closed, relay.lines.filter(({ action }) => action === "fenced")]).toEqual([undefined, []]);
+    expect([own.refused, thief.refused]).toEqual([[], []]);
   });
 });
 

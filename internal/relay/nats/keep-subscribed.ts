@@ -5,12 +5,13 @@ import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Bus } from "./bus.ts";
 import { notPermitted } from "./not-permitted.ts";
+import { covers, isReserved } from "./subjects.ts";
 
 export interface Subscribed {
   readonly subject: string;
   /** One of all that name the queue gets each message. */
   readonly queue?: string;
-  /** It must not throw. */
+  /** Gets what was published there. It must not throw. */
   readonly onMessage: (message: Msg) => void;
 }
 
@@ -73,7 +74,10 @@ async function stand(
   });
   const subscription: Subscription = bus.nc.subscribe(subject, {
     ...(queue !== undefined && { queue }),
-    callback: (err, message) => (err === null ? onMessage(message) : refused.reject(err)),
+    callback: (err, message) => {
+      if (err !== null) refused.reject(err);
+      else if (isPublished(subject, message)) onMessage(message);
+    },
   });
   try {
     // The server answers in order: a refusal would have come before its pong.
@@ -84,4 +88,12 @@ async function stand(
     unlisten();
     subscription.unsubscribe();
   }
+}
+
+/**
+ * False for what a user who may not publish there has had delivered: a stream delivers to whatever subject a request
+ * names for its answer, with the message's own subject. An answer of ours that would go astray is not asked for either.
+ */
+function isPublished(pattern: string, { subject, reply = "" }: Msg): boolean {
+  return covers(pattern, subject) && !isReserved(reply);
 }

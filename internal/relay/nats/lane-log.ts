@@ -73,6 +73,11 @@ export class LaneLog {
 
   /** All records, the oldest first. The next append follows the last of them. */
   async read(): Promise<readonly LogEntry[]> {
+    return (await this.#readAll()).filter(isRecord);
+  }
+
+  /** With what the server has sent there as the answer to someone's request. */
+  async #readAll(): Promise<readonly LogEntry[]> {
     const stream = this.#bus.streams.lanes;
     const messages = await readAll(this.#bus, { stream, subject: subjects.lane(this.#lane) });
     this.#last = messages.at(-1)?.seq ?? 0;
@@ -86,12 +91,12 @@ export class LaneLog {
   async append(record: object, signal: AbortSignal): Promise<void> {
     const nonce = randomUUID();
     const text = JSON.stringify({ ...record, nonce });
-    const before = this.#last;
     const subject = subjects.lane(this.#lane);
     try {
       for (;;) {
         if (this.#isFenced) throw new Fenced(this.#lane);
         await this.#bus.connected(signal);
+        const before = this.#last;
         try {
           this.#last = await this.#tryAppend(text, before);
           return;
@@ -120,7 +125,7 @@ export class LaneLog {
     const isRefused = err instanceof JetStreamApiError;
     if (isRefused && err.code !== JetStreamApiCodes.StreamWrongLastSequence && err.status === 400) throw err;
     await this.#bus.connected(signal);
-    const entries = await this.read().catch(() => undefined);
+    const entries = await this.#readAll().catch(() => undefined);
     if (entries === undefined) return true;
     const ours = entries.find(({ text }) => nonceOf(text) === nonce);
     if (ours !== undefined) {
@@ -131,10 +136,20 @@ export class LaneLog {
       this.#isFenced = true;
       throw new LogLost(this.#lane);
     }
-    if (this.#last !== before) throw this.fence();
-    if (isRefused && err.code === JetStreamApiCodes.StreamWrongLastSequence) throw this.fence();
-    return true;
+    const since = entries.filter(({ seq }) => seq > before);
+    if (this.#last < before || since.some(isRecord)) throw this.fence();
+    const isStale = isRefused && err.code === JetStreamApiCodes.StreamWrongLastSequence;
+    if (isStale && since.length === 0) throw this.fence();
+    return true; // after answers of the server, which are no one's claim
   }
+}
+
+/**
+ * False for an answer of the server: anyone who may ask it for something can name the log's subject for the answer. No
+ * one but a relay can write a record there.
+ */
+function isRecord({ text }: LogEntry): boolean {
+  return typeof nonceOf(text) === "string";
 }
 
 function nonceOf(text: string): unknown {

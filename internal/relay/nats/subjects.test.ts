@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ackFacts } from "./stream-reader.ts";
-import { consumerName, consumerPrefix, laneOfSubject, messageId } from "./subjects.ts";
+import { consumerName, consumerPrefix, covers, isReserved, laneOfSubject, messageId } from "./subjects.ts";
 
 const LANE = { sessionId: "sess_123", role: "coding" };
 
@@ -25,4 +25,11 @@ it("reads what a delivery says of itself, of old servers and new ones", () => {
   expect(ackFacts("$JS.ACK.RELAY_WORK.L-1.2.41.5.1700000000000000000.0")).toEqual(facts);
   expect(ackFacts("$JS.ACK._.hash.RELAY_WORK.L-1.2.41.5.1700000000000000000.0.tok")).toEqual(facts);
   expect(ackFacts("_INBOX.x")).toBeUndefined();
+});
+
+it("knows which subjects a pattern stands for, and which are no inbox", () => {
+  const covered = ["a.b", "a.c", "a", "a.b.c", "b.a"].filter((subject) => covers("a.*", subject));
+  expect(covered).toEqual(["a.b", "a.c"]);
+  const reserved = ["sessions.b.results.r", "relay.ctl", "relay", "$JS.API.INFO", "$SYS", "_INBOX.x", "relays.x", ""];
+  expect(reserved.filter(isReserved)).toEqual(reserved.slice(0, 5));
 });

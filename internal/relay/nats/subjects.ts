@@ -42,6 +42,17 @@ export function laneOfSubject(subject: string): LaneName | undefined {
   return { sessionId, role };
 }
 
+/** True for a subject that a pattern with `*` stands for. */
+export function covers(pattern: string, subject: string): boolean {
+  const [wanted, given] = [pattern.split("."), subject.split(".")];
+  return wanted.length === given.length && wanted.every((token, i) => token === "*" || token === given[i]);
+}
+
+/** True for a subject that is the relay's or the server's: no one waits there for an answer. */
+export function isReserved(subject: string): boolean {
+  return /^(?:sessions|relay|\$[^.]*)(?:\.|$)/.test(subject);
+}
+
 /** The durable consumer of the holder of a generation. */
 export function consumerName(lane: LaneName, generation: number): string {
   return `${consumerPrefix(lane)}${generation}`;
