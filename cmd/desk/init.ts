@@ -5,6 +5,7 @@ import { printable } from "../../internal/base/printable-text.ts";
 import { takeArguments } from "../../internal/cli/command/arguments.ts";
 import type { Command } from "../../internal/cli/command/command.ts";
 import { makeFolders } from "../../internal/files/make-folders.ts";
+import { systemReason } from "../../internal/files/system-reason.ts";
 
 const CONFIG = `# The desk. Every key may be left out; desk check says what is wrong with this file, by line.
 version: 1
@@ -58,7 +59,6 @@ function write(path: string, text: string): boolean {
     writeFileSync(path, text, { flag: "wx" });
     return true;
   } catch (cause) {
-    const { code = "" } = cause as NodeJS.ErrnoException;
-    throw new DomainError("unavailable", `cannot write ${path}: ${code}`, { cause });
+    throw new DomainError("unavailable", `cannot write ${path}: ${systemReason(cause)}`, { cause });
   }
 }

@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
+import { type CutLine, LineCutter } from "../../internal/base/text/line-cutter.ts";
 
 /** One input as it came. */
 export type InputLine =
@@ -9,32 +10,18 @@ export type InputLine =
   /** Not UTF-8. */
   | { readonly type: "not text" };
 
-const LF = 0x0a;
-
 /** The lines of a stream without their line feeds; at most `maxBytes` of one are held. */
 export async function* inputLines(stdin: Readable, maxBytes: number): AsyncGenerator<InputLine, void, undefined> {
-  let held: Buffer[] = [];
-  let bytes = 0;
-  const keep = (piece: Buffer): void => {
-    if (bytes <= maxBytes) held.push(piece);
-    bytes += piece.length;
-  };
-  const take = (): InputLine => {
-    const line: InputLine = bytes > maxBytes ? { type: "too long" } : textOf(Buffer.concat(held));
-    held = [];
-    bytes = 0;
-    return line;
-  };
+  const lines = new LineCutter(maxBytes);
   for await (const chunk of stdin as AsyncIterable<Buffer | string>) {
-    let rest = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
-    for (let end = rest.indexOf(LF); end >= 0; end = rest.indexOf(LF)) {
-      keep(rest.subarray(0, end));
-      yield take();
-      rest = rest.subarray(end + 1);
-    }
-    if (rest.length > 0) keep(rest);
+    for (const line of lines.push(typeof chunk === "string" ? Buffer.from(chunk) : chunk)) yield inputOf(line);
   }
-  if (bytes > 0) yield take();
+  const last = lines.end();
+  if (last !== undefined) yield inputOf(last);
+}
+
+function inputOf({ bytes, lostBytes }: CutLine): InputLine {
+  return lostBytes > 0 ? { type: "too long" } : textOf(bytes);
 }
 
 /** All of a stream as one input; one line end at its end is taken off. */

@@ -1,5 +1,6 @@
 import { DomainError } from "../../internal/base/errors.ts";
 import type { Command, Program } from "../../internal/cli/command/command.ts";
+import { systemReason } from "../../internal/files/system-reason.ts";
 import { MODE_FLAGS, modeOptions } from "./config.ts";
 
 const modes: Command<typeof MODE_FLAGS> = {
@@ -48,7 +49,7 @@ Exit codes: 0 done; 1 bug; 2 usage or faulty file; 3 no such thread; 4 agent, fr
 function systemFailure(err: unknown): DomainError | undefined {
   const { code, syscall, path = "" } = err as NodeJS.ErrnoException;
   if (!(err instanceof Error) || code === undefined || syscall === undefined) return undefined;
-  return new DomainError("unavailable", `cannot ${syscall} ${path}: ${code}`, { cause: err });
+  return new DomainError("unavailable", `cannot ${syscall} ${path}: ${systemReason(err)}`, { cause: err });
 }
 
 export const desk: Program = modes;

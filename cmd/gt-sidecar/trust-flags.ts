@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
-import { DomainError, errorText } from "../../internal/base/errors.ts";
+import { DomainError } from "../../internal/base/errors.ts";
 import { oneOf } from "../../internal/cli/command/arguments.ts";
 import { AuditFile } from "../../internal/files/audit-file.ts";
+import { systemReason } from "../../internal/files/system-reason.ts";
 import type { CrlPolicy } from "../../internal/pki/trust.ts";
 
 /** What the flags stand for. */
@@ -41,6 +42,6 @@ function check(path: string): void {
   try {
     new AuditFile(path, () => {})[Symbol.dispose]();
   } catch (cause) {
-    throw new DomainError("invalid", `cannot write to the audit log ${path}: ${errorText(cause)}`, { cause });
+    throw new DomainError("invalid", `cannot write to the audit log ${path}: ${systemReason(cause)}`, { cause });
   }
 }

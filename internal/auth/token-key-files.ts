@@ -1,5 +1,6 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { dirname } from "node:path";
+import { within } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError, errorText } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
@@ -75,11 +76,7 @@ export class TokenKeyFiles implements Task {
       using watches = new DisposableStack();
       const changes = folders.map((folder) => watches.use(watchFolder(folder)).changed);
       await this.#look();
-      const done = new AbortController();
-      const polled = this.#deps.clock.sleep(pollMs, AbortSignal.any([signal, done.signal])).catch(() => {});
-      await Promise.race([...changes, polled]);
-      done.abort();
-      await polled;
+      await within(this.#deps.clock, pollMs, Promise.race(changes), signal);
       await this.#deps.clock.sleep(settleMs, signal).catch(() => {});
     }
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FakeClock, settle } from "../../test/support/fake-clock.ts";
-import { aborted, raceSignal, withTimeout } from "./abort.ts";
+import { aborted, firstOf, raceSignal, within, withTimeout } from "./abort.ts";
 
 const why = new Error("told to stop");
 
@@ -17,6 +17,61 @@ describe("raceSignal", () => {
     stop.abort(why);
     await expect(never).rejects.toBe(why);
     await expect(raceSignal(new Promise(() => {}), stop.signal)).rejects.toBe(why);
+  });
+});
+
+describe("firstOf", () => {
+  const sleeping = (clock: FakeClock, ms: number) => (stop: AbortSignal) => clock.sleep(ms, stop).then(() => ms);
+
+  it("settles like the first that settles, and stops the others", async () => {
+    const clock = new FakeClock();
+    const first = firstOf(undefined, sleeping(clock, 300), sleeping(clock, 100), sleeping(clock, 200));
+    await clock.advance(100);
+    expect([await first, clock.sleeping]).toEqual([100, 0]);
+    const failed = firstOf(undefined, sleeping(clock, 100), () => Promise.reject(why));
+    await expect(failed).rejects.toBe(why);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it("stops all of them with the signal", async () => {
+    const [clock, stop] = [new FakeClock(), new AbortController()];
+    const first = firstOf(stop.signal, sleeping(clock, 300), sleeping(clock, 100));
+    stop.abort(why);
+    await expect(first).rejects.toBe(why);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it("drops what a loser rejects with later", async () => {
+    const late = Promise.withResolvers<never>();
+    expect(
+      await firstOf(
+        undefined,
+        () => late.promise,
+        async () => "first",
+      ),
+    ).toBe("first");
+    late.reject(why); // an unhandled rejection would fail the run
+    await settle();
+  });
+});
+
+describe("within", () => {
+  it("settles like the promise in time, and keeps no timer", async () => {
+    const clock = new FakeClock();
+    expect(await within(clock, 100, Promise.resolve("done"))).toBe("done");
+    await expect(within(clock, 100, Promise.reject(why))).rejects.toBe(why);
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it("gives undefined after the time, and with the signal", async () => {
+    const [clock, stop] = [new FakeClock(), new AbortController()];
+    const [late, stopped] = [
+      within(clock, 100, new Promise(() => {})),
+      within(clock, 900, new Promise(() => {}), stop.signal),
+    ];
+    await clock.advance(100);
+    stop.abort(why);
+    expect([await late, await stopped, clock.sleeping]).toEqual([undefined, undefined, 0]);
   });
 });
 

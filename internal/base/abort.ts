@@ -15,20 +15,51 @@ export async function raceSignal<T>(promise: Promise<T>, signal: AbortSignal): P
 }
 
 /**
+ * Settles like the first of several waits that settles. Each is given a signal that is aborted then, and with `signal`:
+ * the others leave no timer or listener behind, and what they reject with is dropped.
+ */
+export async function firstOf<T extends readonly unknown[]>(
+  signal: AbortSignal | undefined,
+  ...waits: { readonly [K in keyof T]: (stop: AbortSignal) => Promise<T[K]> }
+): Promise<T[number]> {
+  const settled = new AbortController();
+  const stop = signal === undefined ? settled.signal : AbortSignal.any([signal, settled.signal]);
+  const started = waits.map((wait) => wait(stop));
+  try {
+    return await Promise.race(started);
+  } finally {
+    for (const one of started) one.catch(() => {});
+    settled.abort();
+  }
+}
+
+/**
+ * Settles like `promise`, or with undefined after `ms` or when the signal is aborted. The promise itself continues;
+ * what it rejects with afterwards is dropped.
+ */
+export async function within<T>(
+  clock: Clock,
+  ms: number,
+  promise: Promise<T>,
+  signal?: AbortSignal,
+): Promise<T | undefined> {
+  return await firstOf(
+    signal,
+    () => promise,
+    (stop) => clock.sleep(ms, stop).catch(() => {}) as Promise<undefined>,
+  );
+}
+
+/**
  * Settles like `promise`, or rejects with a `deadline` error naming `what` after `ms`. The promise itself continues:
  * pass a signal to whatever must stop.
  */
 export async function withTimeout<T>(clock: Clock, ms: number, what: string, promise: Promise<T>): Promise<T> {
-  const done = new AbortController();
-  const expired = clock.sleep(ms, done.signal).then(() => {
+  const expired = async (stop: AbortSignal) => {
+    await clock.sleep(ms, stop);
     throw new DomainError("deadline", `${what} took longer than ${ms} ms`, { fields: { timeout_ms: ms } });
-  });
-  try {
-    return await Promise.race([promise, expired]);
-  } finally {
-    expired.catch(() => {});
-    done.abort();
-  }
+  };
+  return await firstOf(undefined, () => promise, expired);
 }
 
 /** `withTimeout` around a call that ends when nobody waits for it any more, because of its time or of the signal. */

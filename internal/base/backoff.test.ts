@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { backoffMs } from "./backoff.ts";
+import { backoffMs, backoffStepMs } from "./backoff.ts";
 
 const options = { firstMs: 100, maxMs: 1000, factor: 2 };
 
@@ -14,4 +14,10 @@ it.each([
   { attempt: 5000, random: 0.5, ms: 1000 },
 ])("waits $ms ms before attempt $attempt when the dice say $random", ({ attempt, random, ms }) => {
   expect(backoffMs(options, attempt, () => random)).toBe(ms);
+});
+
+it("grows to its greatest without jitter", () => {
+  expect([0, 1, 2, 3, 4, 5000].map((attempt) => backoffStepMs(options, attempt))).toEqual([
+    100, 200, 400, 800, 1000, 1000,
+  ]);
 });

@@ -6,6 +6,11 @@ export interface BackoffOptions {
 
 /** Delay before attempt `attempt` (0-based): exponential with ±20 % of jitter, never over `maxMs`. */
 export function backoffMs(options: BackoffOptions, attempt: number, random: () => number): number {
-  const exact = Math.min(options.maxMs, options.firstMs * options.factor ** attempt);
-  return Math.min(options.maxMs, Math.round(exact * (0.8 + 0.4 * random())));
+  const jitter = 0.8 + 0.4 * random();
+  return Math.min(options.maxMs, Math.round(backoffStepMs(options, attempt) * jitter));
+}
+
+/** The same without jitter, for waits of one process alone and for those who spread them in a way of their own. */
+export function backoffStepMs({ firstMs, maxMs, factor }: BackoffOptions, attempt: number): number {
+  return Math.min(maxMs, firstMs * factor ** attempt);
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { DomainError, errorText } from "./errors.ts";
+import { causesOf, codeOf, DomainError, errorText } from "./errors.ts";
 
 class DialogGoneError extends DomainError {}
 
@@ -23,4 +23,19 @@ it.each([
   [{ code: 1 }, "[object Object]"],
 ])("tells the text of whatever was thrown", (thrown, text) => {
   expect(errorText(thrown)).toBe(text);
+});
+
+it("finds the causes of an error, those of an aggregated one too, and ends at a loop", () => {
+  const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
+  const both = new AggregateError([refused, "no error"], "both addresses");
+  const outer = new DomainError("unavailable", "cannot be reached", { cause: both });
+  expect(causesOf(outer).map((err) => [err.message, codeOf(err)])).toEqual([
+    ["cannot be reached", ""],
+    ["both addresses", ""],
+    ["refused", "ECONNREFUSED"],
+  ]);
+  const loop = new Error("loop");
+  loop.cause = loop;
+  expect(causesOf(loop)).toHaveLength(10);
+  expect([causesOf("text"), codeOf(undefined), codeOf({ code: 1 })]).toEqual([[], "", ""]);
 });

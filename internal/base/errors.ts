@@ -36,6 +36,26 @@ export function errorText(err: unknown): string {
   return err instanceof Error ? err.message : String(err);
 }
 
+/** An error, its causes, and what an aggregated one is made of: 10 at most, since causes may be a loop. */
+export function causesOf(err: unknown): readonly Error[] {
+  const found: Error[] = [];
+  const pending = [err];
+  while (pending.length > 0 && found.length < 10) {
+    const next = pending.shift();
+    if (!(next instanceof Error)) continue;
+    found.push(next);
+    if (next instanceof AggregateError) pending.push(...next.errors);
+    pending.push(next.cause);
+  }
+  return found;
+}
+
+/** The code that the system, Node or OpenSSL gave an error; empty: none. */
+export function codeOf(err: unknown): string {
+  const code: unknown = typeof err === "object" && err !== null && "code" in err ? err.code : undefined;
+  return typeof code === "string" ? code : "";
+}
+
 /** As `errorText`, with the hint of a DomainError behind it: for a place that has one line for both. */
 export function errorTextWithHint(err: unknown): string {
   const hint = err instanceof DomainError ? err.fields["hint"] : undefined;

@@ -1,3 +1,5 @@
+import { firstOf } from "./abort.ts";
+
 /** Tells waiting code that something changed; carries nothing, so that a slow waiter misses no more than a wake-up. */
 export class SignalBus {
   #waiters: Set<() => void> = new Set();
@@ -39,16 +41,10 @@ export class SignalBus {
     clock: { sleep(ms: number, signal?: AbortSignal): Promise<void> },
     signal: AbortSignal,
   ) {
-    const done = new AbortController();
-    const either = AbortSignal.any([signal, done.signal]);
-    const next = this.next(either);
-    const slept = clock.sleep(ms, either);
-    try {
-      await Promise.race([next, slept]);
-    } finally {
-      next.catch(() => {});
-      slept.catch(() => {});
-      done.abort();
-    }
+    await firstOf(
+      signal,
+      (stop) => this.next(stop),
+      (stop) => clock.sleep(ms, stop),
+    );
   }
 }

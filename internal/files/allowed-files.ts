@@ -4,6 +4,7 @@ import { mountOf } from "./mount-id.ts";
 import { HAS_PROC, OddFileError, placeOf } from "./open-below.ts";
 import type { PathPattern } from "./path-patterns.ts";
 import { plainParts, RootedWalk } from "./rooted-walk.ts";
+import { systemReason } from "./system-reason.ts";
 
 /** Why a file is not read. */
 type ReadRefusal = "not allowed" | "not found" | "too large" | "not text" | "internal error";
@@ -40,8 +41,8 @@ export class AllowedFiles implements Disposable {
     try {
       this.#walk = new RootedWalk(root);
     } catch (cause) {
-      const code = (cause as NodeJS.ErrnoException).code ?? "";
-      throw new DomainError("unavailable", `cannot open the folder ${root}: ${code}`, { cause });
+      const reason = systemReason(cause, "folder");
+      throw new DomainError("unavailable", `cannot open the folder ${root}: ${reason}`, { cause });
     }
     this.#mount = mountOf(this.#walk.root);
   }

@@ -1,5 +1,5 @@
 import { createReadStream, statSync } from "node:fs";
-import { DomainError, type ErrorKind, errorText } from "../base/errors.ts";
+import { codeOf, DomainError, type ErrorKind } from "../base/errors.ts";
 import { MAX_BYTES, readRegularFile, readRegularFileSync, tooLong } from "./regular-file.ts";
 import { systemReason } from "./system-reason.ts";
 
@@ -42,13 +42,13 @@ export async function readNamedInput(path: string, kind: ErrorKind = "invalid"):
 
 /** `cannot read PATH: there is no such file`, with what the system, or a reader of this room, has thrown. */
 export function unreadableText(path: string, cause: unknown): string {
-  return `cannot read ${path}: ${systemReason(cause) ?? errorText(cause)}`;
+  return `cannot read ${path}: ${systemReason(cause)}`;
 }
 
 /** True of an error that says there is no such file, also as the cause of another. */
 export function isMissing(err: unknown): boolean {
   if (err instanceof DomainError) return isMissing(err.cause);
-  return (err as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
+  return codeOf(err) === "ENOENT";
 }
 
 /** True if every user of this machine can read or replace the file: a key or password in it is no secret. */

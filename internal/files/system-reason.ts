@@ -1,10 +1,11 @@
+import { codeOf, errorText } from "../base/errors.ts";
+
 const WORDS: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
   EPERM: "permission denied",
   EROFS: "the file system is read-only",
   ENOSPC: "no space left on the device",
   EDQUOT: "the disk quota is used up",
-  ENOENT: "there is no such file",
   ENOTDIR: "a part of the path is not a folder",
   EISDIR: "it is a folder",
   EEXIST: "a file is in the way",
@@ -16,7 +17,8 @@ const WORDS: Readonly<Record<string, string>> = {
   EBADF: "it is not open",
 };
 
-/** Why the system refuses a file, in words; undefined for an error that is not the system's, or an uncommon one. */
-export function systemReason(err: unknown): string | undefined {
-  return WORDS[(err as NodeJS.ErrnoException | undefined)?.code ?? ""];
+/** Why the system refuses a file, in words; `what` is missing if nothing has its name. Of other errors, their text. */
+export function systemReason(err: unknown, what = "file"): string {
+  const code = codeOf(err);
+  return code === "ENOENT" ? `there is no such ${what}` : (WORDS[code] ?? errorText(err));
 }

@@ -1,26 +1,23 @@
 import { DomainError } from "../base/errors.ts";
-
-const NEWLINE = 0x0a;
+import { LineCutter } from "../base/text/line-cutter.ts";
 
 /**
  * Whole lines of a byte stream, parsed as JSON. What stands behind the last newline is dropped: the stream was cut.
  * @throws DomainError `exhausted` for a line of more than `maxBytes`, `unavailable` for one that is not JSON
  */
 export async function* jsonLines(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<unknown> {
-  let held: Uint8Array[] = [];
-  let heldBytes = 0;
+  const lines = new LineCutter(maxBytes);
   for await (const chunk of chunks) {
-    let start = 0;
-    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-      const line = Buffer.concat([...held, chunk.subarray(start, end)]);
-      [held, heldBytes, start] = [[], 0, end + 1];
-      if (line.length > 0) yield parsed(line);
+    for (const { bytes, lostBytes } of lines.push(chunk)) {
+      if (lostBytes > 0) throw tooLong(maxBytes);
+      if (bytes.length > 0) yield parsed(bytes);
     }
-    if (start === chunk.length) continue;
-    held.push(chunk.subarray(start));
-    heldBytes += chunk.length - start;
-    if (heldBytes > maxBytes) throw new DomainError("exhausted", `a line has more than ${maxBytes} bytes`);
+    if (lines.lostBytes > 0) throw tooLong(maxBytes);
   }
+}
+
+function tooLong(maxBytes: number): DomainError {
+  return new DomainError("exhausted", `a line has more than ${maxBytes} bytes`);
 }
 
 function parsed(line: Buffer): unknown {

@@ -1,9 +1,7 @@
+import { type BackoffOptions, backoffStepMs } from "../base/backoff.ts";
 import type { Clock } from "../base/clock.ts";
 
-export interface RetryDelayOptions {
-  readonly firstMs: number;
-  readonly maxMs: number;
-  readonly factor: number;
+export interface RetryDelayOptions extends BackoffOptions {
   /** So long without a failure and the next one counts as the first. */
   readonly resetMs: number;
 }
@@ -30,9 +28,8 @@ export class RetryDelay {
   /** Counts a failure and answers how long to wait, at most `maxMs`. */
   next(): number {
     if (this.isFresh) this.#failures = 0;
-    const { firstMs, factor, maxMs } = this.#options;
-    const step = firstMs * factor ** this.#failures++;
-    const delayMs = Math.min(maxMs, step * (1 + this.#random()));
+    const stepMs = backoffStepMs(this.#options, this.#failures++);
+    const delayMs = Math.min(this.#options.maxMs, stepMs * (1 + this.#random()));
     this.#failedAt = this.#clock.monotonicMs() + delayMs;
     return delayMs;
   }

@@ -1,3 +1,5 @@
+import { backoffStepMs } from "../base/backoff.ts";
+
 /** When an agent that ended is started again. */
 export type RestartMode = "always" | "on-failure" | "never";
 
@@ -23,8 +25,7 @@ export type RestartDecision =
 
 /** A life of this length is taken for a good start: the next end counts as the first again. */
 const STABLE_MS = 60_000;
-const FIRST_DELAY_MS = 1000;
-const MAX_DELAY_MS = 60_000;
+const DELAY = { firstMs: 1000, maxMs: 60_000, factor: 2 };
 /** From this many quick ends in a row it is called a crash loop. */
 const CRASH_LOOP_ENDS = 5;
 /** A shell's words for "no such program" and "cannot be executed": trying again does not help. */
@@ -38,7 +39,7 @@ export function decideRestart(mode: RestartMode, life: AgentLife): RestartDecisi
   if (mode === "on-failure" && exitCode === 0) return { type: "finish", exitCode };
   if (quick && life.quickEnds === 0 && CANNOT_START.has(exitCode)) return { type: "finish", exitCode };
   const quickEnds = quick ? life.quickEnds + 1 : 1;
-  const delayMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (quickEnds - 1));
+  const delayMs = backoffStepMs(DELAY, quickEnds - 1);
   return { type: "restart", delayMs, quickEnds, crashLoop: quickEnds >= CRASH_LOOP_ENDS };
 }
 

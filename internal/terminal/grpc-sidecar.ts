@@ -1,7 +1,7 @@
 import { type Client, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { backoffMs } from "../base/backoff.ts";
 import type { Clock } from "../base/clock.ts";
-import { DomainError, errorText } from "../base/errors.ts";
+import { causesOf, codeOf, DomainError, errorText } from "../base/errors.ts";
 import { SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
 import type { AgentStatus } from "../session/agent-status.ts";
 import type { AttachHello, AttachInput, AttachOutput } from "../session/attach.ts";
@@ -229,16 +229,10 @@ const NOBODY = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH"
 
 /** True when no connection was made at all. */
 function nobodyListens(err: unknown): boolean {
-  return causes(err).some((one) => "code" in one && typeof one.code === "string" && NOBODY.has(one.code));
+  return causesOf(err).some((one) => NOBODY.has(codeOf(one)));
 }
 
 /** True when the sidecar itself said no. */
 function wasAnswered(err: unknown): boolean {
-  return causes(err).some((one) => one instanceof ConnectError && one.details.length > 0);
-}
-
-function causes(err: unknown): readonly Error[] {
-  const found: Error[] = [];
-  for (let one = err; one instanceof Error && found.length < 10; one = one.cause) found.push(one);
-  return found;
+  return causesOf(err).some((one) => one instanceof ConnectError && one.details.length > 0);
 }

@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { CallOptions, Client } from "@connectrpc/connect";
+import { within } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import {
   type BridgeService,
@@ -68,7 +69,7 @@ async function* watch(
   let isChanged = false;
   while (transcript.end === undefined) {
     const got: IteratorResult<SessionEvent> | undefined = isChanged
-      ? await nextOrAfter(next, intervalMs || DEFAULT_INTERVAL_MS, clock)
+      ? await within(clock, intervalMs || DEFAULT_INTERVAL_MS, next)
       : await next;
     if (got === undefined) {
       isChanged = false;
@@ -118,19 +119,6 @@ async function catchUp(
     if (done === true) return;
     transcript.take(value);
     seq = value.seq;
-  }
-}
-
-async function nextOrAfter<T>(next: Promise<T>, ms: number, clock: Clock): Promise<T | undefined> {
-  const done = new AbortController();
-  const late = clock.sleep(ms, done.signal).then(
-    () => undefined,
-    () => undefined,
-  );
-  try {
-    return await Promise.race([next, late]);
-  } finally {
-    done.abort();
   }
 }
 

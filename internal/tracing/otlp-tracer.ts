@@ -1,5 +1,6 @@
 import type { Context, Span } from "@opentelemetry/api";
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
+import { within } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
 import {
@@ -71,7 +72,7 @@ export async function openOtlpTracer(deps: OtlpTracerDeps, options: OtlpTracerOp
   };
   return {
     begin: (name, traceparent, attributes = {}) => start(name, "server", attributes, contextOf(api, traceparent)),
-    [Symbol.asyncDispose]: () => endWithin(deps.clock, FLUSH_MS, provider.shutdown()),
+    [Symbol.asyncDispose]: () => within(deps.clock, FLUSH_MS, provider.shutdown()).catch(() => {}),
   };
 }
 
@@ -157,15 +158,4 @@ function contextOf(api: Api, traceparent: string | undefined): Context {
 
 function kindOf({ SpanKind: kinds }: Api, kind: SpanKind) {
   return { server: kinds.SERVER, client: kinds.CLIENT, internal: kinds.INTERNAL }[kind];
-}
-
-/** Resolves when `work` has ended, however, or the time is over. */
-async function endWithin(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {
-  const done = new AbortController();
-  const ended = work.then(
-    () => done.abort(),
-    () => done.abort(),
-  );
-  await Promise.race([ended, clock.sleep(ms, done.signal).catch(() => {})]);
-  done.abort();
 }

@@ -1,15 +1,13 @@
 import { lstatSync } from "node:fs";
-import { DomainError, errorText } from "../../../internal/base/errors.ts";
+import { DomainError } from "../../../internal/base/errors.ts";
 import { systemReason } from "../../../internal/files/system-reason.ts";
 
 /** What the system said, as an error for a person. Bugs and domain errors stay what they are. */
 export function fileError(action: string, path: string, err: unknown): unknown {
   const code = err instanceof Error ? (err as NodeJS.ErrnoException).code : undefined;
   if (err instanceof DomainError || code === undefined) return err;
-  const isAbsent = code === "ENOENT";
-  const reason = isAbsent ? "there is no such file or folder" : (systemReason(err) ?? errorText(err));
-  const kind = isAbsent ? "not-found" : "exhausted";
-  return new DomainError(kind, `cannot ${action} ${path}: ${reason}`, { cause: err });
+  const kind = code === "ENOENT" ? "not-found" : "exhausted";
+  return new DomainError(kind, `cannot ${action} ${path}: ${systemReason(err, "file or folder")}`, { cause: err });
 }
 
 /**

@@ -1,3 +1,4 @@
+import { firstOf } from "../../../internal/base/abort.ts";
 import type { Clock } from "../../../internal/base/clock.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
 import type { AgentStatus } from "../../../internal/session/agent-status.ts";
@@ -59,8 +60,9 @@ async function lookUntil(
   await using death = goal === "dead" ? watchEnd(backend, signal) : undefined;
   let last = { status: first, at: clock.monotonicMs() };
   while (clock.monotonicMs() < end) {
-    const pause = clock.sleep(Math.max(1, Math.min(LOOK_EVERY_MS, end - clock.monotonicMs())), signal);
-    await (death === undefined ? pause : Promise.race([pause, death.seen]));
+    const pause = (stop: AbortSignal) =>
+      clock.sleep(Math.max(1, Math.min(LOOK_EVERY_MS, end - clock.monotonicMs())), stop);
+    await (death === undefined ? pause(signal) : firstOf(signal, pause, () => death.seen));
     if (death?.hasEnded()) return { reached: true };
     const status = await look(backend, last.at, clock, signal);
     if (status === undefined) continue;

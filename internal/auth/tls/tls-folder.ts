@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { raceSignal } from "../../base/abort.ts";
+import { raceSignal, within } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -81,18 +81,9 @@ export class TlsFolder implements Task {
     while (!signal.aborted) {
       using watching = watch(); // before the look: what changes from here on is not missed
       await this.#look();
-      await this.#changeOrPoll(watching.changed, Math.min(pollMs, this.#untilEnd()), signal);
+      await within(this.#deps.clock, Math.min(pollMs, this.#untilEnd()), watching.changed, signal);
       await this.#deps.clock.sleep(settleMs, signal).catch(() => {});
     }
-  }
-
-  async #changeOrPoll(changed: Promise<void>, pollMs: number, signal: AbortSignal): Promise<void> {
-    const done = new AbortController();
-    const either = AbortSignal.any([signal, done.signal]);
-    const polled = this.#deps.clock.sleep(pollMs, either).catch(() => {});
-    await Promise.race([changed, polled]);
-    done.abort();
-    await polled;
   }
 
   async #look(): Promise<void> {

@@ -1,4 +1,4 @@
-import { aborted, raceSignal } from "../../base/abort.ts";
+import { aborted, raceSignal, within } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -326,14 +326,8 @@ export class LocalSessions implements SessionBackend, Task {
   }
 
   async #started(session: LocalSession, signal: AbortSignal): Promise<void> {
-    const done = new AbortController();
-    const either = AbortSignal.any([signal, done.signal]);
-    const late = this.#deps.clock.sleep(START_WAIT_MS, either).catch(() => {});
-    try {
-      await raceSignal(Promise.race([session.started, late]), signal);
-    } finally {
-      done.abort();
-    }
+    await within(this.#deps.clock, START_WAIT_MS, session.started, signal);
+    signal.throwIfAborted();
   }
 }
 

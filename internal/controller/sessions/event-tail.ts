@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { within } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { EventFanout } from "../../bridge/events/event-fanout.ts";
@@ -82,12 +83,8 @@ export class EventTail {
 
   /** Resolves when it knows where the events stand, or after `ms`. */
   async begun(ms: number, signal: AbortSignal): Promise<void> {
-    const { clock } = this.#deps;
-    const done = new AbortController();
-    const either = AbortSignal.any([signal, this.#life.signal, done.signal]);
-    const late = clock.sleep(ms, either).catch(() => {});
-    if (this.#isLost) await Promise.race([this.#log.grown(), late]);
-    done.abort();
+    const either = AbortSignal.any([signal, this.#life.signal]);
+    if (this.#isLost) await within(this.#deps.clock, ms, this.#log.grown(), either);
   }
 
   /**

@@ -1,6 +1,7 @@
 import { closeSync, constants, openSync } from "node:fs";
 import { DomainError } from "../../base/errors.ts";
 import { foldersOverlap } from "../../files/folder-overlap.ts";
+import { systemReason } from "../../files/system-reason.ts";
 
 /** A folder and what it is to the desk. */
 export interface NamedFolder {
@@ -34,7 +35,6 @@ function openFolder(name: string, path: string): number {
   try {
     return openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
   } catch (cause) {
-    const { code = "" } = cause as NodeJS.ErrnoException;
-    throw new DomainError("unavailable", `cannot open ${name} ${path}: ${code}`, { cause });
+    throw new DomainError("unavailable", `cannot open ${name} ${path}: ${systemReason(cause, "folder")}`, { cause });
   }
 }

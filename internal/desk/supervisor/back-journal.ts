@@ -1,5 +1,6 @@
 import { DomainError } from "../../base/errors.ts";
 import { Journal } from "../../eventlog/journal.ts";
+import { systemReason } from "../../files/system-reason.ts";
 import { type BackRecord, parseBackRecord } from "./back-records.ts";
 
 /** Beyond this the journal begins again with what is still needed. */
@@ -102,8 +103,8 @@ export class BackJournal {
 const MAX_TURNS = 500;
 
 function unwritable(cause: unknown): DomainError {
-  const code = (cause as NodeJS.ErrnoException).code ?? "";
-  return new DomainError("unavailable", `cannot write the journal of the administrator's side: ${code}`, {
+  const reason = systemReason(cause);
+  return new DomainError("unavailable", `cannot write the journal of the administrator's side: ${reason}`, {
     fields: { reason: "journal", hint: "check the volume and the folder's mode; nothing was read and nothing crossed" },
     cause,
   });

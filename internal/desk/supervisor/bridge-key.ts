@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { signingKeyOf } from "../../auth/mint-token.ts";
 import { DomainError } from "../../base/errors.ts";
 import { readPlainFileSync } from "../../files/plain-file.ts";
+import { systemReason } from "../../files/system-reason.ts";
 import { newTokenKeyPair, privateKeyPem, publicKeyPem } from "../../pki/key-pair.ts";
 
 const MAX_BYTES = 16 * 1024;
@@ -20,8 +21,7 @@ async function newKey(path: string): Promise<string> {
   try {
     writeFileSync(path, pem, { mode: 0o600, flag: "wx" });
   } catch (cause) {
-    const { code = "" } = cause as NodeJS.ErrnoException;
-    throw new DomainError("unavailable", `cannot write ${path}: ${code}`, { cause });
+    throw new DomainError("unavailable", `cannot write ${path}: ${systemReason(cause)}`, { cause });
   }
   return pem;
 }

@@ -1,3 +1,4 @@
+import { backoffStepMs } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 import { TokenBucket } from "../../base/token-bucket.ts";
 
@@ -5,7 +6,7 @@ import { TokenBucket } from "../../base/token-bucket.ts";
  * client-go's `DefaultTypedControllerRateLimiter`: 5 ms × 2ⁿ up to 1,000 s for each key, and 10 a second with a burst
  * of 100 for all; here for all of one group.
  */
-const ITEM = { firstMs: 5, maxMs: 1_000_000 };
+const ITEM = { firstMs: 5, maxMs: 1_000_000, factor: 2 };
 const BUCKET = { everyMs: 100, burst: 100 };
 
 /** When a key that failed is tried again. */
@@ -22,7 +23,7 @@ export class RetryLimits {
   delayMs(key: string, group: string): number {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
-    return Math.max(Math.min(ITEM.maxMs, ITEM.firstMs * 2 ** failures), this.#reserve(group));
+    return Math.max(backoffStepMs(ITEM, failures), this.#reserve(group));
   }
 
   /** The key is well: its next failure counts as the first. */

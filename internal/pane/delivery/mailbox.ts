@@ -1,4 +1,5 @@
-import { untilAborted } from "../../base/abort.ts";
+import { firstOf, untilAborted } from "../../base/abort.ts";
+import { backoffStepMs } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -33,7 +34,7 @@ export interface MailboxDeps {
 /** How often the queue is checked without any change: for time-outs and quiet output. */
 const LOOK_MS = 250;
 /** Between attempts that typed nothing; the first pauses are shorter. */
-const MAX_PAUSE_MS = 1000;
+const PAUSE = { firstMs: 20, maxMs: 1000, factor: 2 };
 
 /**
  * Accepts messages, keeps them in order, hands them one at a time to the delivery when the situation allows, and
@@ -237,8 +238,7 @@ export class Mailbox {
       signal,
     );
     this.#settle(tracked, result, intended);
-    if (result.type === "retry")
-      await this.#deps.clock.sleep(Math.min(MAX_PAUSE_MS, 20 * 2 ** tracked.attempts++), signal);
+    if (result.type === "retry") await this.#deps.clock.sleep(backoffStepMs(PAUSE, tracked.attempts++), signal);
   }
 
   async #recoverUnseen(signal: AbortSignal): Promise<void> {
@@ -307,15 +307,11 @@ export class Mailbox {
 
   async #pause(signal: AbortSignal): Promise<void> {
     const ms = this.depth > 0 ? LOOK_MS : 60_000;
-    const done = new AbortController();
-    const either = AbortSignal.any([signal, done.signal]);
-    const waits = [this.#woken.next(either), this.#deps.changes.nextOrAfter(ms, this.#deps.clock, either)];
-    try {
-      await Promise.race(waits);
-    } finally {
-      for (const wait of waits) wait.catch(() => {});
-      done.abort();
-    }
+    await firstOf(
+      signal,
+      (stop) => this.#woken.next(stop),
+      (stop) => this.#deps.changes.nextOrAfter(ms, this.#deps.clock, stop),
+    );
   }
 }
 

@@ -1,5 +1,5 @@
 import type { AgentProfile, ComposerView, ScreenView } from "../../agents/profile.ts";
-import { untilAborted } from "../../base/abort.ts";
+import { firstOf, untilAborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
 import type { AgentStateName, BackgroundTask, Dialog, Evidence } from "../../session/types.ts";
@@ -242,22 +242,14 @@ export class StateMonitor implements AgentSigns {
       this.#judged.verdict.reconsiderAt ?? Number.POSITIVE_INFINITY,
       clock.monotonicMs() + IDLE_LOOK_MS,
     );
-    const done = new AbortController();
-    const either = AbortSignal.any([signal, done.signal]);
-    const woken = this.#woken.next(either);
-    const changed = source.changed(Math.max(1, until - clock.monotonicMs()), either).then(async () => {
+    const changed = async (stop: AbortSignal) => {
+      await source.changed(Math.max(1, until - clock.monotonicMs()), stop);
       const settled = clock.monotonicMs() + LOOK_EVERY_MS;
       while (source.quietMs() < LOOK_QUIET_MS && clock.monotonicMs() < settled) {
-        await clock.sleep(LOOK_QUIET_MS - source.quietMs() + 1, either);
+        await clock.sleep(LOOK_QUIET_MS - source.quietMs() + 1, stop);
       }
-    });
-    try {
-      await Promise.race([woken, changed]);
-    } finally {
-      woken.catch(() => {});
-      changed.catch(() => {});
-      done.abort();
-    }
+    };
+    await firstOf(signal, (stop) => this.#woken.next(stop), changed);
   }
 
   #wake(): void {

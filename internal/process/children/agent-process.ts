@@ -2,6 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readlinkSync } from "node:fs";
 import type { Readable } from "node:stream";
+import { firstOf, within } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { idsOf, type UnixUser } from "../users/unix-user.ts";
@@ -157,11 +158,12 @@ export class AgentProcess {
 
   /** Without looking at all processes meanwhile: most agents end by themselves. */
   async #endsWithin(ms: number): Promise<void> {
-    const done = new AbortController();
-    const exited = once(this.#child, "exit", { signal: done.signal }).catch(() => {});
-    const waited = this.#clock.sleep(ms, done.signal).catch(() => {});
-    if (!this.#hasExited) await Promise.race([exited, waited]);
-    done.abort();
+    if (this.#hasExited) return;
+    await firstOf(
+      undefined,
+      (stop) => once(this.#child, "exit", { signal: stop }),
+      (stop) => this.#clock.sleep(ms, stop),
+    );
   }
 
   async #kill(): Promise<void> {
@@ -173,23 +175,12 @@ export class AgentProcess {
     const { stdout, stderr } = this.#child;
     const rest = Promise.all([untilEnd(stdout), untilEnd(stderr)]).then(() => true);
     const [code, signal] = (await once(this.#child, "exit")) as [number | null, NodeJS.Signals | null];
-    if (!(await this.#within(REST_MS, rest)) && this.#isHeld) await this.#within(HELD_REST_MS, rest);
+    if (!(await within(this.#clock, REST_MS, rest)) && this.#isHeld) await within(this.#clock, HELD_REST_MS, rest);
     if (stdout.readableLength > 0) sink.abandoned("stdout", stdout.readableLength);
     if (stderr.readableLength > 0) sink.abandoned("stderr", stderr.readableLength);
     stdout.destroy();
     stderr.destroy();
     return code === null ? { signal: signal ?? "SIGKILL" } : { code };
-  }
-
-  async #within(ms: number, happens: Promise<boolean>): Promise<boolean> {
-    const done = new AbortController();
-    const waited = this.#clock.sleep(ms, done.signal).then(
-      () => false,
-      () => false,
-    );
-    const happened = await Promise.race([happens, waited]);
-    done.abort();
-    return happened;
   }
 }
 

@@ -1,6 +1,6 @@
 import { plainText } from "../../base/sanitise.ts";
+import { LineReader, type OutputLine } from "../../base/text/line-reader.ts";
 import type { AgentEvent } from "../../bridge/provider.ts";
-import { LineReader, type OutputLine } from "../../process/children/line-reader.ts";
 
 /** A longer line of a protocol is no message that anyone could use; reading it takes tens of milliseconds. */
 const MAX_LINE_BYTES = 4 * 1024 * 1024;

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { versionIn } from "../../agents/program-version.ts";
+import { within } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Redactor } from "../../base/redact.ts";
 import type { ProviderHealth } from "../../bridge/provider.ts";
@@ -62,15 +63,9 @@ export class ProgramHealth {
   async check(): Promise<ProviderHealth> {
     const file = this.locate();
     if (file === undefined) return unavailable(`no program ${JSON.stringify(this.#options.binary)} found`);
-    const answer = this.#answer(file);
-    const done = new AbortController();
-    const late = this.#deps.clock.sleep(PATIENCE_MS, done.signal).then(
-      () => ({ available: true, error: "", version: this.#known.file === file ? this.#known.version : "" }),
-      () => unavailable("cancelled"),
-    );
-    const health = await Promise.race([answer, late]);
-    done.abort();
-    return health;
+    const health = await within(this.#deps.clock, PATIENCE_MS, this.#answer(file));
+    const version = this.#known.file === file ? this.#known.version : "";
+    return health ?? { available: true, error: "", version };
   }
 
   #answer(file: string): Promise<ProviderHealth> {

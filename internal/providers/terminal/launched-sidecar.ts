@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { within } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { errorText } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -145,15 +146,8 @@ export class LaunchedSidecar implements LaunchedTerminal {
   }
 
   async #endsWithin(ms: number): Promise<boolean> {
-    const done = new AbortController();
-    const late = this.#deps.clock.sleep(ms, done.signal).then(
-      () => false,
-      () => true,
-    );
-    const inTime = await Promise.race([this.ended.then(() => true), late]);
-    done.abort();
-    await late;
-    return inTime;
+    const ended = this.ended.then(() => true);
+    return (await within(this.#deps.clock, ms, ended)) ?? false;
   }
 
   #cleared(end: SidecarEnd): TerminalEnd {

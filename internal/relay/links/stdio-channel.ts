@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
+import { LineReader } from "../../base/text/line-reader.ts";
 import {
   type AgentCommand,
   AgentProcess,
   type OutputSink,
   type ProcessEnd,
 } from "../../process/children/agent-process.ts";
-import { LineReader } from "../../process/children/line-reader.ts";
 import { MARK_VARIABLE, type MarkedProcesses } from "../../process/children/marked-processes.ts";
 import type { OrphanGuard } from "../../process/children/orphan-guard.ts";
 import { ChannelEnd } from "./channel-end.ts";

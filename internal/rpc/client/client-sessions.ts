@@ -1,5 +1,6 @@
 import type { ClientHttp2Stream, ClientSessionRequestOptions, OutgoingHttpHeaders } from "node:http2";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { raceSignal } from "../../base/abort.ts";
 import { mapFailures } from "../common/map-failures.ts";
 import { type ConnectionSettings, type ConnectionTimes, ServerConnection } from "./server-connection.ts";
 import { keepWholeAnswers } from "./whole-answers.ts";
@@ -50,7 +51,8 @@ export class ClientSessions {
   ): Promise<ClientHttp2Stream> {
     for (let dials = 0; dials < MAX_DIALS; dials++) {
       const connection = this.#current();
-      if (!(await untilAborted(connection.ready(), signal))) continue;
+      const ready = connection.ready();
+      if (!(await (signal === undefined ? ready : raceSignal(ready, signal)))) continue;
       try {
         const stream = connection.request({ ...this.#host, ...headers, ":method": method, ":path": path }, options);
         keepWholeAnswers(stream);
@@ -128,18 +130,4 @@ export class ClientSessions {
 
 function wasCut(err: unknown, signal: AbortSignal): boolean {
   return err instanceof ConnectError && err.code === Code.Canceled && !err.isWireError && !signal.aborted;
-}
-
-/** @throws the signal's reason, at once; what `waiting` does is then ignored */
-async function untilAborted<T>(waiting: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return waiting;
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  if (signal.aborted) abort();
-  try {
-    return await Promise.race([waiting, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }

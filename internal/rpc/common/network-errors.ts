@@ -1,4 +1,4 @@
-import type { ErrorKind } from "../../base/errors.ts";
+import { causesOf, codeOf, type ErrorKind } from "../../base/errors.ts";
 
 /** Names that Node gives to failures of certificates; those of OpenSSL begin with `ERR_SSL_` or `ERR_TLS_`. */
 const CERTIFICATE_CODES =
@@ -36,9 +36,6 @@ const UNREACHABLE_CODES: ReadonlySet<string> = new Set([
   "ERR_STREAM_PREMATURE_CLOSE",
 ]);
 
-/** The nesting depth of causes that is followed; deeper ones are loops. */
-const MAX_CAUSES = 8;
-
 export interface NetworkFailure {
   readonly kind: Extract<ErrorKind, "unavailable" | "unauthenticated">;
   readonly message: string;
@@ -46,7 +43,7 @@ export interface NetworkFailure {
 
 /** What a failure of the network or of TLS means, looking through `cause` and aggregated errors; undefined: not one. */
 export function networkFailureOf(err: unknown): NetworkFailure | undefined {
-  const chain = errorChain(err);
+  const chain = causesOf(err).map((one) => ({ code: codeOf(one), message: one.message || codeOf(one) }));
   const untrusted = chain.find(({ code }) => isTrustCode(code));
   if (untrusted) return { kind: "unauthenticated", message: `not trusted: ${untrusted.message}` };
   const unreachable = chain.find(({ code }) => UNREACHABLE_CODES.has(code) || isTlsCode(code));
@@ -60,18 +57,4 @@ function isTlsCode(code: string): boolean {
 
 function isTrustCode(code: string): boolean {
   return CERTIFICATE_CODES.test(code) || (isTlsCode(code) && !NOT_TLS.test(code));
-}
-
-function errorChain(err: unknown): { readonly code: string; readonly message: string }[] {
-  const chain: { readonly code: string; readonly message: string }[] = [];
-  const pending = [err];
-  while (pending.length > 0 && chain.length < MAX_CAUSES) {
-    const next = pending.shift();
-    if (!(next instanceof Error)) continue;
-    const code = "code" in next && typeof next.code === "string" ? next.code : "";
-    chain.push({ code, message: next.message || code });
-    if (next instanceof AggregateError) pending.push(...next.errors);
-    pending.push(next.cause);
-  }
-  return chain;
 }

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { firstOf } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
@@ -25,18 +26,13 @@ export async function sniffHttpVersion(
   clock: Clock,
   timeoutMs: number,
 ): Promise<"1" | "2" | undefined> {
-  const stop = new AbortController();
-  const expired = clock.sleep(timeoutMs, stop.signal).then(
-    () => undefined,
-    () => undefined,
+  const version = await firstOf(
+    undefined,
+    (stop) => firstBytesOf(socket, stop),
+    (stop) => clock.sleep(timeoutMs, stop).then(() => undefined),
   );
-  try {
-    const version = await Promise.race([firstBytesOf(socket, stop.signal), expired]);
-    if (version === undefined) socket.destroy();
-    return version;
-  } finally {
-    stop.abort();
-  }
+  if (version === undefined) socket.destroy();
+  return version;
 }
 
 function firstBytesOf(socket: Socket, signal: AbortSignal): Promise<"1" | "2" | undefined> {

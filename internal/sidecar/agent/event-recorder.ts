@@ -1,5 +1,5 @@
 import type { AgentProfile } from "../../agents/profile.ts";
-import { untilAborted } from "../../base/abort.ts";
+import { firstOf, untilAborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
 import type { Task } from "../../base/task-group.ts";
@@ -178,17 +178,11 @@ export class EventRecorder implements Task {
     const { clock, output } = this.#deps;
     const leftMs = PAUSE_MS - output.quietMs();
     if (leftMs <= 0 && this.#toldVersion !== output.emulator.version) this.#tellScreen();
-    const done = new AbortController();
-    const either = AbortSignal.any([signal, done.signal]);
-    const paused = leftMs > 0 ? clock.sleep(leftMs, either) : output.changed(PAUSE_MS, either);
-    const woken = this.#woken.next(either);
-    try {
-      await Promise.race([woken, paused]);
-    } finally {
-      woken.catch(() => {});
-      paused.catch(() => {});
-      done.abort();
-    }
+    await firstOf(
+      signal,
+      (stop) => (leftMs > 0 ? clock.sleep(leftMs, stop) : output.changed(PAUSE_MS, stop)),
+      (stop) => this.#woken.next(stop),
+    );
   }
 
   #observe(): void {

@@ -4,6 +4,7 @@ import type { AgentProfile, HookEvent } from "../../agents/profile.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
+import { LineReader } from "../../base/text/line-reader.ts";
 import { readOpenFifo } from "../../files/fifo.ts";
 import type { PinnedFolder } from "../../files/pinned-folder.ts";
 
@@ -35,7 +36,7 @@ const LOOK_EVERY_MS = 1000;
 export class HookReader implements Task {
   readonly #deps: HookReaderDeps;
   readonly #options: HookReaderOptions;
-  #pending = "";
+  readonly #lines = new LineReader(MAX_LINE_BYTES);
 
   constructor(deps: HookReaderDeps, options: HookReaderOptions) {
     this.#deps = deps;
@@ -80,11 +81,9 @@ export class HookReader implements Task {
   }
 
   async #take(chunk: Uint8Array): Promise<void> {
-    const lines = (this.#pending + Buffer.from(chunk).toString("utf8")).split("\n");
-    this.#pending = (lines.pop() ?? "").slice(-MAX_LINE_BYTES);
-    for (const [index, line] of lines.entries()) {
+    for (const [index, { text }] of this.#lines.push(chunk).entries()) {
       if (index > 0 && index % LINES_PER_TURN === 0) await this.#deps.clock.sleep(0);
-      await this.#read(line.slice(0, MAX_LINE_BYTES));
+      await this.#read(text);
     }
   }
 

@@ -1,3 +1,4 @@
+import { firstOf } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -129,10 +130,11 @@ export class SessionMonitor implements Task {
     const since = clock.monotonicMs();
     const attached = client.attached(signal);
     for (;;) {
-      const done = new AbortController();
-      const pause = clock.sleep(LOST_LOOK_MS, AbortSignal.any([signal, done.signal])).then(() => false);
-      const isAttached = await Promise.race([attached.then(() => true), pause]);
-      done.abort();
+      const isAttached = await firstOf(
+        signal,
+        () => attached.then(() => true),
+        (stop) => clock.sleep(LOST_LOOK_MS, stop).then(() => false),
+      );
       if (isAttached) return;
       if (client.isSessionMissing) await this.#seekSession(clock.monotonicMs() - since > MAKE_MS, signal);
       else if (this.#life.alive && (await isGone(help, this.#life.pid))) await this.#ended(signal);

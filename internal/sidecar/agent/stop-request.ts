@@ -1,4 +1,5 @@
 import { constants } from "node:os";
+import { within } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
@@ -89,10 +90,7 @@ export class StopRequestHandler {
     stopping();
     if (!request.force) {
       const turn = exclusively(async () => {});
-      turn.catch(() => {}); // the sidecar ends meanwhile
-      const done = new AbortController();
-      await Promise.race([turn.catch(() => {}), clock.sleep(DELIVERY_MS, done.signal).catch(() => {})]);
-      done.abort();
+      await within(clock, DELIVERY_MS, turn).catch(() => {}); // the sidecar ends meanwhile
     }
     order(request);
   }

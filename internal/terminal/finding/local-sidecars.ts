@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { checkPrivateFolder, openPrivateFolder } from "../../files/private-folder.ts";
+import { readRegularFile } from "../../files/regular-file.ts";
 import type { Processes } from "../../process/process-alive.ts";
 import { systemProcesses } from "../../process/process-alive.ts";
 
@@ -136,9 +137,7 @@ function isRunning(read: ReadSidecar, processes: Processes): boolean {
 
 async function readSmallFile(path: string): Promise<{ readonly text: string } | undefined> {
   try {
-    const found = await stat(path);
-    if (!found.isFile() || found.size > MAX_BYTES) return undefined;
-    return { text: await readFile(path, "utf8") };
+    return { text: await readRegularFile(path, MAX_BYTES) };
   } catch {
     return undefined; // taken away meanwhile
   }

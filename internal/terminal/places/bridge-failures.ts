@@ -1,4 +1,4 @@
-import { DomainError } from "../../base/errors.ts";
+import { causesOf, codeOf, DomainError } from "../../base/errors.ts";
 
 /** What is known of a call to a control plane that failed. */
 export interface BridgeCall {
@@ -151,17 +151,11 @@ function stillStarting(err: DomainError) {
 }
 
 function hasWords(err: unknown, wanted: RegExp): boolean {
-  for (let one = err; one instanceof Error; one = one.cause) if (wanted.test(one.message)) return true;
-  return false;
+  return causesOf(err).some(({ message }) => wanted.test(message));
 }
 
 function hasCode(err: unknown, wanted: RegExp): boolean {
-  let one: unknown = err;
-  for (let depth = 0; one instanceof Error && depth < 10; depth++) {
-    if ("code" in one && typeof one.code === "string" && wanted.test(one.code)) return true;
-    one = one.cause;
-  }
-  return false;
+  return causesOf(err).some((one) => wanted.test(codeOf(one)));
 }
 
 function unreachable(err: DomainError, { server }: BridgeCall) {

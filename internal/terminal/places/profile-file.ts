@@ -61,7 +61,7 @@ export function writeProfiles(env: Env, profiles: Profiles): void {
     writeFileSync(fresh, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600, flag: "wx" });
     renameSync(fresh, path);
   } catch (err) {
-    throw new DomainError("invalid", `cannot write ${path}: ${systemReason(err) ?? errorText(err)}`, { cause: err });
+    throw new DomainError("invalid", `cannot write ${path}: ${systemReason(err)}`, { cause: err });
   }
 }
 

@@ -1,6 +1,6 @@
 import { connect as connectPlain } from "node:net";
 import { connect } from "node:tls";
-import { DomainError } from "../../base/errors.ts";
+import { causesOf, codeOf, DomainError } from "../../base/errors.ts";
 import type { Place } from "../finding/resolve-place.ts";
 
 const PROBE_MS = 2000;
@@ -17,12 +17,12 @@ export async function tlsMismatch(
   { host, port }: Place & { type: "sidecar" },
   usedTls: boolean,
 ): Promise<DomainError | undefined> {
-  if (!(err instanceof DomainError) || causes(err).some((one) => isNotThere(one))) return undefined;
+  if (!(err instanceof DomainError) || causesOf(err).some((one) => isNotThere(one))) return undefined;
   if (err.kind === "unauthenticated") return untrusted(err, host);
   if (err.kind !== "unavailable") return undefined;
   const at = `${host.includes(":") ? `[${host}]` : host}:${port}`;
   if (usedTls) {
-    if (!causes(err).some((one) => /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/.test(codeOf(one)))) return undefined;
+    if (!causesOf(err).some((one) => /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/.test(codeOf(one)))) return undefined;
     return new DomainError("unavailable", `${at} does not serve TLS`, {
       fields: {
         hint: "is it the health port, or a sidecar without --tls-dir? then omit --tls-dir and GT_TLS_DIR",
@@ -38,7 +38,7 @@ export async function tlsMismatch(
 }
 
 function untrusted(err: DomainError, host: string): DomainError | undefined {
-  const code = causes(err).map(codeOf).find(Boolean) ?? "";
+  const code = causesOf(err).map(codeOf).find(Boolean) ?? "";
   const hint = /ALTNAME_INVALID/.test(code)
     ? `its certificate names its session, not this address: name the agent by the session's id, have it issued with --san ${host}, or record the session in the agent's bead`
     : /SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)|CERT_(UNTRUSTED|SIGNATURE)/.test(code)
@@ -67,14 +67,4 @@ function servesTls(host: string, port: number): Promise<boolean> {
 
 function isNotThere(err: Error): boolean {
   return NOT_THERE.has(codeOf(err));
-}
-
-function codeOf(err: Error): string {
-  return "code" in err && typeof err.code === "string" ? err.code : "";
-}
-
-function causes(err: unknown): readonly Error[] {
-  const found: Error[] = [];
-  for (let one = err; one instanceof Error && found.length < 10; one = one.cause) found.push(one);
-  return found;
 }

@@ -1,3 +1,4 @@
+import { firstOf } from "../../../../internal/base/abort.ts";
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
 import type { WatchUpdate } from "../../../../internal/session/types.ts";
 import type { FoundAgent } from "../../../../internal/terminal/places/with-agent.ts";
@@ -57,14 +58,11 @@ async function nextOrTick<T>(
   clock: CommandContext["clock"],
   signal: AbortSignal,
 ): Promise<T | "tick"> {
-  const stop = new AbortController();
-  const tick = clock.sleep(SETTLE_MS, AbortSignal.any([signal, stop.signal])).then(() => "tick" as const);
-  tick.catch(() => {}); // stopped below, or the loop ends by the signal itself
-  try {
-    return await Promise.race([next, tick]);
-  } finally {
-    stop.abort();
-  }
+  return await firstOf<[T, "tick"]>(
+    signal,
+    () => next,
+    (stop) => clock.sleep(SETTLE_MS, stop).then(() => "tick" as const),
+  );
 }
 
 function printNew(
