@@ -6,7 +6,7 @@ import type { BeadDeps } from "../../beads/bead.ts";
 import { ANNOTATIONS, LABELS } from "../pods/names.ts";
 import { observePod } from "../pods/observed-pod.ts";
 import type { SessionPodListener } from "../pods/session-pods.ts";
-import { type SessionRecord, sessionRecord } from "../pods/session-record.ts";
+import { projectOf, type SessionRecord, sessionRecord } from "../pods/session-record.ts";
 import { BeadWriter } from "./bead-writer.ts";
 
 const BINDING = { name: "agents", project: "shop", templates: new Map(), credentials: "secret" } as const;
@@ -44,6 +44,10 @@ describe("beads of sessions in pods", () => {
   let beads: Map<string, Record<string, string>>;
   let calls: string[][];
   let isDown: boolean;
+  /** Calls of `bd` for these beads wait. */
+  let hung: RegExp | undefined;
+  let letGo: () => void;
+  let freed: Promise<void>;
   let leads: boolean;
   let pods: Map<string, SessionRecord>;
   let listeners: Set<SessionPodListener>;
@@ -53,6 +57,7 @@ describe("beads of sessions in pods", () => {
   /** As `bd show` and `bd update` do. */
   const run: BeadDeps["run"] = async (program, args) => {
     calls.push([program, ...args]);
+    if (hung?.test(args[2] ?? "")) await freed;
     if (isDown) return { type: "exit", code: 3, stdout: "", stderr: "database is locked" };
     const [, verb, id = "", ...flags] = args;
     const metadata = beads.get(id);
@@ -75,12 +80,15 @@ describe("beads of sessions in pods", () => {
     clock = new FakeClock();
     [beads, calls, isDown, leads] = [new Map([["gt-1", { team: "platform" }]]), [], false, true];
     [pods, listeners, life] = [new Map(), new Set(), new AbortController()];
+    hung = undefined;
+    ({ promise: freed, resolve: letGo } = Promise.withResolvers<void>());
     const known = {
       all: () => pods.values() as Generator<SessionRecord>,
       listen: (listener: SessionPodListener) => {
         listeners.add(listener);
         return () => listeners.delete(listener);
       },
+      sharesOf: (workers: number) => ({ of: projectOf, workersOfOne: workers / 2 }),
     };
     const bd = { run, command: ["/opt/bd", "--quiet"], env: {}, cwd: "/", timeoutMs: 1_000 };
     const assertMayWrite = () => {
@@ -91,6 +99,7 @@ describe("beads of sessions in pods", () => {
   });
   afterEach(async () => {
     life.abort();
+    letGo();
     await running.catch(() => {});
   });
 
@@ -135,6 +144,27 @@ describe("beads of sessions in pods", () => {
     expect(beads.get("gt-1")).toMatchObject({ sidecar_session: "one" });
     await tell("changed", record("next", { ip: "10.0.0.2", createdAt: "2026-01-03T00:00:00Z" }));
     expect(beads.get("gt-1")).toMatchObject({ sidecar_session: "next" });
+  });
+
+  it("of one project hold up no other's, however many it names and however long bd takes for them", async () => {
+    hung = /^shop-/;
+    for (let i = 0; i < 50; i++) await tell("changed", record(`shop-${i}`, { bead: `shop-${i}` }));
+    await tell("changed", record("theirs", { ip: "10.0.0.9", project: "desk" }));
+    expect(beads.get("gt-1")).toMatchObject({ sidecar_session: "theirs", sidecar_host: "10.0.0.9" });
+    expect(calls.filter(([, , , bead]) => bead?.startsWith("shop-"))).toHaveLength(2);
+  });
+
+  it("that two projects name are written by one call at a time, and the last word is their owner's", async () => {
+    hung = /^gt-1$/;
+    await tell("changed", record("one"));
+    await tell("changed", record("theirs", { ip: "10.0.0.9", createdAt: "2026-01-02T00:00:00Z", project: "desk" }));
+    await tell("gone", record("one"));
+    expect(calls).toHaveLength(1);
+    letGo();
+    await settle();
+    await clock.advance(1_000);
+    await settle();
+    expect(beads.get("gt-1")).toMatchObject({ sidecar_session: "theirs", sidecar_host: "10.0.0.9" });
   });
 
   it("are left alone by a leader that was suspended and wakes when another one leads", async () => {

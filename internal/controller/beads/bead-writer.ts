@@ -6,20 +6,22 @@ import { type BeadMetadata, writeBead } from "../../beads/write-bead.ts";
 import { WorkQueue } from "../../kube/queue/work-queue.ts";
 import { LABELS } from "../pods/names.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
-import { isOlder, isStopping, type SessionRecord, sidecarOf } from "../pods/session-record.ts";
+import { isOlder, isStopping, keyText, type SessionRecord, sidecarOf } from "../pods/session-record.ts";
 
 export interface BeadWriterDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly pods: Pick<SessionPods, "all" | "listen">;
+  readonly pods: Pick<SessionPods, "all" | "listen" | "sharesOf">;
   readonly bd: BeadDeps;
   /** Asked right before each write. @throws DomainError while another replica may write */
   readonly assertMayWrite: () => void;
 }
 
-/** Each runs a program. */
-const WORKERS = 2;
+/** Each runs a program; the beads of one project take half of them. */
+const WORKERS = 4;
 const STEP_MS = 60_000;
+/** While another project's turn with the same bead lasts. */
+const AGAIN_MS = 200;
 /** An id that is no flag of `bd`. */
 const BEAD_ID = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
@@ -30,15 +32,21 @@ const BEAD_ID = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
  */
 export class BeadWriter implements Task {
   readonly #deps: BeadWriterDeps;
+  /** By project and bead: others have their turns, however many beads one project names and however long `bd` takes. */
   readonly #queue: WorkQueue;
+  /** Beads that are being read or written. */
+  readonly #busy = new Set<string>();
   /** By bead, what it was made to say here. */
   readonly #written = new Map<string, { readonly session: string; readonly host: string }>();
 
   constructor(deps: BeadWriterDeps) {
     const { clock, logger } = deps;
     this.#deps = deps;
-    const reconcile = (bead: string, signal: AbortSignal) => this.#reconcile(bead, signal);
-    this.#queue = new WorkQueue({ clock, logger, reconcile }, { name: "beads", workers: WORKERS, timeoutMs: STEP_MS });
+    const reconcile = (key: string, signal: AbortSignal) => this.#turn(key, signal);
+    this.#queue = new WorkQueue(
+      { clock, logger, reconcile },
+      { name: "beads", workers: WORKERS, timeoutMs: STEP_MS, groups: deps.pods.sharesOf(WORKERS) },
+    );
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -55,15 +63,28 @@ export class BeadWriter implements Task {
 
   #look(record: SessionRecord): void {
     const bead = beadOf(record);
-    if (bead !== undefined) this.#queue.add(bead);
+    if (bead !== undefined) this.#queue.add(keyText({ project: record.key.project, id: bead }));
   }
 
-  async #reconcile(bead: string, signal: AbortSignal): Promise<void> {
+  async #turn(key: string, signal: AbortSignal): Promise<void> {
+    const [project, bead] = JSON.parse(key) as [string, string];
+    if (this.#busy.has(bead)) return this.#queue.addAfter(key, AGAIN_MS);
+    this.#busy.add(bead);
+    try {
+      await this.#reconcile(project, bead, signal);
+    } finally {
+      this.#busy.delete(bead);
+    }
+  }
+
+  async #reconcile(project: string, bead: string, signal: AbortSignal): Promise<void> {
     const records = [...this.#deps.pods.all()].filter((record) => beadOf(record) === bead);
     const all = records.filter((record) => sidecarOf(record) !== undefined && !isStopping(record));
     const first = all.reduce<SessionRecord | undefined>((a, b) => (a && !isOlder(b, a) ? a : b), undefined);
+    // It is written in its own project's turn.
+    if (first !== undefined && first.key.project !== project) return this.#look(first);
     const live = all
-      .filter(({ key }) => key.project === first?.key.project)
+      .filter(({ key }) => key.project === project)
       .reduce<SessionRecord | undefined>((best, each) => (best && !isYounger(each, best) ? best : each), undefined);
     if (live === undefined) await this.#clear(bead, records, signal);
     else await this.#write(bead, live, signal);
