@@ -5,7 +5,7 @@ import type {
   DescMethodUnary,
   MessageShape,
 } from "@bufbuild/protobuf";
-import { ConnectError, createClient } from "@connectrpc/connect";
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { DomainError } from "../base/errors.ts";
 import type { TraceSpan } from "../base/tracing.ts";
 import { type SidecarAttachInput, type SidecarAttachOutput, SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
@@ -105,7 +105,7 @@ async function* followed<T>(
  */
 function failure(err: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
-  const kind = networkFailureOf(err)?.kind ?? refusedHere(err);
+  const kind = networkFailureOf(err)?.kind ?? refused(err);
   if (kind === undefined) return domainErrorOf(err);
   const what = kind === "unauthenticated" ? "is not trusted" : "cannot be reached";
   return new DomainError("unavailable", `the session's sidecar ${what} now`, {
@@ -114,8 +114,13 @@ function failure(err: unknown, signal: AbortSignal): unknown {
   });
 }
 
-/** A server whose certificate we did not take; a sidecar's own words have no such cause. */
-function refusedHere(err: unknown): "unauthenticated" | undefined {
-  const cause = err instanceof ConnectError ? err.cause : undefined;
-  return cause instanceof DomainError && cause.kind === "unauthenticated" ? "unauthenticated" : undefined;
+/**
+ * A server whose certificate we did not take: a sidecar's own words have no such cause. Or one that did not take ours,
+ * said so, or closed the connection before its first frame, as after a handshake that took too long.
+ */
+function refused(err: unknown): "unauthenticated" | "unavailable" | undefined {
+  if (!(err instanceof ConnectError)) return undefined;
+  const { cause, code } = err;
+  if (cause instanceof DomainError && cause.kind === "unauthenticated") return "unauthenticated";
+  return code === Code.Unauthenticated ? "unavailable" : undefined;
 }

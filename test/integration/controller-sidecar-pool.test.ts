@@ -18,11 +18,11 @@ const never = new AbortController().signal;
  * A server at the address of a pod, which has the certificate of the session `named`; and what a call for `one` meets
  * there.
  */
-async function callOf(named: string, dnsOf: string, ca: TestCa, trusted = ca) {
+async function callOf(named: string, dnsOf: string, ca: TestCa, trusted = ca, trustedThere = trusted) {
   const host = `127.${[0, 0, 0].map(() => 2 + Math.floor(Math.random() * 250)).join(".")}`;
   const names = { uris: [sidecarId(TOWN, "agents", named)], dns: [sidecarDnsName(TOWN, "agents", dnsOf)] };
   const tls = ca.issue({ ...names, usages: ["server"] });
-  await using server = await startRpcServer({ host, port: SIDECAR_PORT, tls: { ...tls, ca: trusted.pem } });
+  await using server = await startRpcServer({ host, port: SIDECAR_PORT, tls: { ...tls, ca: trustedThere.pem } });
   const own = trusted.issue({ uris: [`spiffe://${TOWN}/ns/system/controller`] });
   using pool = new SidecarPool({ tls: () => own }, { trustDomain: TOWN });
   const pod = observePod({ metadata: { name: "agent", namespace: "agents", uid: "u1" }, status: { podIP: host } });
@@ -57,6 +57,13 @@ it.for([
 it("is not asked when another trust domain's CA signed its certificate", async () => {
   const { outcome, peers } = await callOf("one", "one", new TestCa("other"), new TestCa("town"));
   expect(outcome).toBe("unavailable"); // a caller's own credentials are not in question
+  expect(peers).toBe(0);
+});
+
+it("is away, for a caller whose own credentials are good, when it does not accept the controller's certificate", async () => {
+  const ca = new TestCa("town");
+  const { outcome, peers } = await callOf("one", "one", ca, ca, new TestCa("other"));
+  expect(outcome).toBe("unavailable");
   expect(peers).toBe(0);
 });
 

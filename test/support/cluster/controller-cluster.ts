@@ -65,7 +65,8 @@ export class ControllerCluster implements AsyncDisposable {
   readonly cluster: TestCluster;
   readonly #network: ClusterNetwork | undefined;
   readonly #dir: string;
-  readonly #jwt = generateKeyPairSync("ed25519");
+  /** Of the issuer `shop`'s tokens. */
+  readonly tokenKeys = generateKeyPairSync("ed25519");
   readonly #running: RunningReplica[] = [];
   readonly #reconnect: (() => void)[] = [];
   #caPem = "";
@@ -294,7 +295,7 @@ export class ControllerCluster implements AsyncDisposable {
     const authorize: Interceptor = (next) => (request) => {
       const now = Date.now();
       const isDue = now - madeAt > TOKEN_MS / 2;
-      if (isDue) [token, madeAt] = [mintToken(this.#jwt.privateKey, claims, now), now];
+      if (isDue) [token, madeAt] = [mintToken(this.tokenKeys.privateKey, claims, now), now];
       request.header.set("authorization", `Bearer ${given ?? token}`);
       return next(request);
     };
@@ -309,7 +310,7 @@ export class ControllerCluster implements AsyncDisposable {
     this.#caPem = newAuthority(keys, { name: "town", trustDomain: TOWN, days: 30, now });
     const signer = { certificate: new X509Certificate(this.#caPem), key: keys.privateKey };
     this.#client = await clientOf("shop", signer);
-    await this.#write("shop.pub", this.#jwt.publicKey.export({ type: "spki", format: "pem" }).toString());
+    await this.#write("shop.pub", this.tokenKeys.publicKey.export({ type: "spki", format: "pem" }).toString());
     const agents = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" });
     await this.#write("agents.key", agents.toString());
     const files = [
