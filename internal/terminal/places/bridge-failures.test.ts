@@ -15,8 +15,10 @@ it("names the control plane that cannot be reached", () => {
   const away = new DomainError("unavailable", "cannot be reached: connect ECONNREFUSED 127.0.0.1:9445");
   expect(explainFailure(away, call)).toMatchObject({
     message: "127.0.0.1:9445 cannot be reached: connect ECONNREFUSED 127.0.0.1:9445",
-    fields: { hint: expect.stringContaining("--server") },
+    fields: { hint: expect.stringMatching(/kubectl port-forward, which ends with its pod\? --server/) },
   });
+  const remote = explainFailure(away, { ...call, server: "bridge.example.com:9445" });
+  expect(remote).toMatchObject({ fields: { hint: expect.not.stringContaining("port-forward") } });
 });
 
 it("says how to act for a project that the token's issuer may act for", () => {

@@ -158,11 +158,16 @@ function hasCode(err: unknown, wanted: RegExp): boolean {
   return causesOf(err).some((one) => wanted.test(codeOf(one)));
 }
 
+/** Of a server as `HOST:PORT`. */
+const LOOPBACK = /^(?:127\.|localhost:|\[::1\])/;
+
 function unreachable(err: DomainError, { server }: BridgeCall) {
   if (err.kind !== "unavailable" || !err.message.startsWith("cannot be reached")) return undefined;
   return {
     message: `${server} ${err.message}`,
-    hint: "is a control plane running there? --server (GT_SERVER) gives its address",
+    hint: LOOPBACK.test(server)
+      ? "is a control plane running there, or kubectl port-forward, which ends with its pod? --server (GT_SERVER) gives its address"
+      : "is a control plane running there? --server (GT_SERVER) gives its address",
   };
 }
 
