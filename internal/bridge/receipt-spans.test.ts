@@ -16,10 +16,10 @@ function span(attributes: SpanAttributes = {}): TraceSpan {
     end: (error) => void ended.push({ ...all, ...(error !== undefined && { error }) }),
   };
 }
-const call = (spans: ReceiptSpans, requestId: string, outcome: "queued" | "submitted") =>
+const call = (spans: ReceiptSpans, requestId: string, outcome: "queued" | "submitted", session = key) =>
   spans.around(
     span(),
-    key,
+    session,
     async () => "answer",
     () => ({ requestId, outcome }),
   );
@@ -57,6 +57,19 @@ describe("the span of a receipt", () => {
     const spans = new ReceiptSpans({ follows: true });
     for (let i = 0; i <= 1000; i++) await call(spans, `q${i}`, "queued");
     expect(outcomes().slice(1)).toEqual([["q0", "queued"]]);
+  });
+
+  it("of one project outlives however many wait of another", async () => {
+    const spans = new ReceiptSpans({ follows: true });
+    const theirs = { ...key, project: "desk" };
+    await call(spans, "theirs", "queued", theirs);
+    for (let i = 0; i <= 1000; i++) await call(spans, `q${i}`, "queued");
+    for (let i = 0; i <= 1000; i++) spans.settled(key, { requestId: `early${i}`, outcome: "submitted" });
+    spans.settled(theirs, { requestId: "theirs", outcome: "submitted" });
+    expect(outcomes()).toEqual([
+      ["q0", "queued"],
+      ["theirs", "submitted"],
+    ]);
   });
 
   it("ends with the kind of a failure, which the caller gets as it is", async () => {

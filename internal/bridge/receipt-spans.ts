@@ -7,17 +7,23 @@ import type { SessionKey } from "./session-backend.ts";
 /** What a call said became of an input. */
 export type Answer = Pick<NudgeReceipt, "requestId" | "outcome">;
 
+/** Of one project. */
 const MAX_OPEN = 1000;
+
+/** One project's. */
+interface Waiting {
+  readonly open: Map<string, TraceSpan>;
+  /** Receipts that came before the answer of their call. */
+  readonly early: BoundedMap<NudgeOutcome>;
+}
 
 /**
  * The span of an input from its acceptance to its receipt, which for what was queued comes after the call's own end.
- * Bounded: of too many that wait the oldest ends as `queued`.
+ * Bounded: of too many of a project that wait the oldest ends as `queued`.
  */
 export class ReceiptSpans {
   readonly #follows: boolean;
-  readonly #open = new Map<string, TraceSpan>();
-  /** Receipts that came before the answer of their call. */
-  readonly #early = new BoundedMap<NudgeOutcome>(MAX_OPEN);
+  readonly #projects = new Map<string, Waiting>();
 
   /** `follows`: `settled` will be called; else what was queued ends as that. */
   constructor({ follows }: { readonly follows: boolean }) {
@@ -46,33 +52,41 @@ export class ReceiptSpans {
   /** What became of an input, as its session tells. */
   settled(key: SessionKey, { requestId, outcome }: Answer): void {
     if (outcome === "queued") return;
+    const { open, early } = this.#of(key);
     const id = idOf(key, requestId);
-    const receipt = this.#open.get(id);
-    this.#open.delete(id);
-    if (receipt === undefined) this.#early.set(id, outcome);
+    const receipt = open.get(id);
+    open.delete(id);
+    if (receipt === undefined) early.set(id, outcome);
     else end(receipt, outcome);
   }
 
   #answered(receipt: TraceSpan, key: SessionKey, { requestId, outcome }: Answer): void {
     receipt.set({ "gastown.request": requestId });
+    const { open, early } = this.#of(key);
     const id = idOf(key, requestId);
-    const early = this.#early.get(id);
-    if (outcome !== "queued" || early !== undefined || !this.#follows) {
-      end(receipt, early ?? outcome);
+    const known = early.get(id);
+    if (outcome !== "queued" || known !== undefined || !this.#follows) {
+      end(receipt, known ?? outcome);
       return;
     }
-    this.#open.get(id)?.end();
-    this.#open.set(id, receipt);
-    if (this.#open.size <= MAX_OPEN) return;
-    const [oldest] = this.#open;
+    open.get(id)?.end();
+    open.set(id, receipt);
+    if (open.size <= MAX_OPEN) return;
+    const [oldest] = open;
     if (oldest === undefined) return;
-    this.#open.delete(oldest[0]);
+    open.delete(oldest[0]);
     end(oldest[1], "queued");
+  }
+
+  #of({ project }: SessionKey): Waiting {
+    const waiting = this.#projects.get(project) ?? { open: new Map(), early: new BoundedMap(MAX_OPEN) };
+    this.#projects.set(project, waiting);
+    return waiting;
   }
 }
 
-function idOf({ project, id }: SessionKey, requestId: string): string {
-  return JSON.stringify([project, id, requestId]);
+function idOf({ id }: SessionKey, requestId: string): string {
+  return JSON.stringify([id, requestId]);
 }
 
 function end(receipt: TraceSpan, outcome: NudgeOutcome): void {
