@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
@@ -99,6 +99,37 @@ it("in a terminal shows the agent live with its receipts, and gives the terminal
   await nothingIsLeft();
 });
 
+it("ends in a terminal that vanishes without a signal to it, and leaves nothing", async () => {
+  const options = { cols: 100, rows: 40, cwd: root, env: { ...env, TERM: "xterm-256color" } };
+  // In a session of its own it is not told of the terminal's end.
+  const terminal = spawnPty("setsid", ["-w", process.execPath, ...launch], options);
+  let output = "";
+  terminal.onData((text) => {
+    output += text;
+  });
+  const exited = new Promise<void>((resolve) => terminal.onExit(() => resolve()));
+  await until(() => output.includes("Type a message"));
+  (terminal as unknown as { destroy(): void }).destroy();
+  await exited;
+  await until(async () => (await stillRunning()).length === 0);
+  await nothingIsLeft();
+});
+
+it("ends when its output cannot be written, or has no reader any more, and leaves nothing", async () => {
+  await using full = await open("/dev/full", "w");
+  const unread = spawn(process.execPath, launch, { env, stdio: ["ignore", "pipe", "ignore"] });
+  const unwritten = spawn(process.execPath, launch, { env, stdio: ["ignore", full.fd, "ignore"] });
+  const closed = [unread, unwritten].map((child) => once(child, "exit"));
+  unread.stdout?.once("data", () => unread.stdout?.destroy());
+  await Promise.all(closed);
+  expect([unread, unwritten].map(({ exitCode, signalCode }) => exitCode === 0 && signalCode === null)).toEqual([
+    false,
+    false,
+  ]);
+  await until(async () => (await stillRunning()).length === 0);
+  await nothingIsLeft();
+});
+
 it("says how to get tmux where there is none, and exits with 4", async () => {
   const alone = { ...env, PATH: dir };
   const failed = await run(process.execPath, [...launch, "--once"], { env: alone }).catch((err: unknown) => err);
@@ -131,9 +162,9 @@ it("shows the last screen of an agent that fails, and exits as it did", async ()
   await nothingIsLeft();
 });
 
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 30_000;
-  while (!condition()) {
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 110_000;
+  while (!(await condition())) {
     if (performance.now() > deadline) throw new Error("it never happened");
     await systemClock.sleep(20);
   }
