@@ -37,6 +37,8 @@ const START_MS = 120_000;
 const FIRST_SCREEN_MS = 5000;
 const LOOK_AGAIN_MS = 40;
 
+type Use = (agent: RunningAgent, signal: AbortSignal) => Promise<number>;
+
 /**
  * Starts a sidecar with an agent, hands it to `use`, and ends it when `use` is done, fails, or the sidecar ends.
  * Nothing is left running and no file stays.
@@ -46,7 +48,29 @@ export async function withAgent(
   options: AgentSessionOptions,
   onNews: (news: SidecarNews) => void,
   signal: AbortSignal,
-  use: (agent: RunningAgent, signal: AbortSignal) => Promise<number>,
+  use: Use,
+): Promise<number> {
+  const port = await choosePort();
+  let isUsed = false;
+  const used: Use = (agent, stop) => {
+    isUsed = true;
+    return use(agent, stop);
+  };
+  try {
+    return await withSidecar(clock, { ...options, port }, onNews, signal, used);
+  } catch (err) {
+    // Another program may have taken the port since it was free.
+    if (isUsed || port === 0 || !errorText(err).includes("EADDRINUSE")) throw err;
+    return withSidecar(clock, { ...options, port: 0 }, onNews, signal, use);
+  }
+}
+
+async function withSidecar(
+  clock: Clock,
+  options: AgentSessionOptions & { readonly port: number },
+  onNews: (news: SidecarNews) => void,
+  signal: AbortSignal,
+  use: Use,
 ): Promise<number> {
   const stateDir = await mkdtemp(join(tmpdir(), "gt-start-")).catch((cause: unknown) => {
     throw new DomainError("unavailable", `cannot make a folder in ${tmpdir()}: ${errorText(cause)}`, {
@@ -61,7 +85,7 @@ export async function withAgent(
     if (news.type === "serving") serving.resolve(news.listen);
     onNews(news);
   };
-  const argv = sidecarArgv(options, stateDir, await choosePort());
+  const argv = sidecarArgv(options, stateDir, options.port);
   const launch = { argv, env: options.env, cwd: options.workdir };
   const began = clock.monotonicMs();
   const sidecar = new SidecarProcess(clock, launch, listener).run(all);

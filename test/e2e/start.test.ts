@@ -40,8 +40,10 @@ async function nothingIsLeft(): Promise<void> {
   if (left.includes("gt-sidecars")) expect(await readdir(join(dir, "gt-sidecars"))).toEqual([]);
 }
 
-it("--once peeks, nudges, peeks, tells the status, and leaves nothing running", async () => {
-  const { stdout } = await run(process.execPath, [...launch, "--once"], { env });
+it("--once peeks, nudges, peeks, tells the status, and leaves nothing running, also when two start at once", async () => {
+  const start = () => run(process.execPath, [...launch, "--once"], { env });
+  const [{ stdout }, other] = await Promise.all([start(), start()]);
+  expect(other.stdout).toMatch(/all as expected\n$/);
   expect(stdout).toMatch(/^── peek demo .*\n│ Demo agent\n/m);
   expect(stdout).toMatch(/^── nudge demo "hello from npm start.*\n\d\d:\d\d:\d\d {2}SUBMITTED /m);
   expect(stdout).toMatch(/^│ > hello from npm start/m);
