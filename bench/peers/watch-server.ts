@@ -21,7 +21,7 @@ import { FrameSink } from "../../internal/rpc/server/frame-sink.ts";
 import { Frame } from "../../internal/rpc/server/frames.ts";
 import { Metrics } from "../../internal/rpc/server/metrics.ts";
 import { RpcServer } from "../../internal/rpc/server/server.ts";
-import { outputUpdate, watchRequestOf } from "../../internal/wire/to-proto.ts";
+import { outputUpdate, watchRequestOf } from "../../internal/wire/watch.ts";
 import { markLine } from "../marks.ts";
 import { naiveWatch } from "./naive-watch.ts";
 

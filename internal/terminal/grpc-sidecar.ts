@@ -16,8 +16,11 @@ import type {
   WatchRequest,
   WatchUpdate,
 } from "../session/types.ts";
-import { attachOutputs, attachRequests } from "../wire/attach-convert.ts";
-import * as convert from "../wire/convert.ts";
+import { attachOutputs, attachRequests } from "../wire/attach.ts";
+import { respondRequest, respondResult } from "../wire/dialog.ts";
+import { nudgeReceipt, nudgeRequest } from "../wire/nudge.ts";
+import { agentStatus } from "../wire/status.ts";
+import { peekRequest, peekResult, watchRequest, watchUpdate } from "../wire/watch.ts";
 import type { Backend, StopRequest, StopResult } from "./backend.ts";
 import { NudgeInterruptedError } from "./nudge-interrupted-error.ts";
 
@@ -78,29 +81,23 @@ export class GRPCSidecarBackend implements Backend {
   }
 
   async peek(request: PeekRequest, signal: AbortSignal): Promise<PeekResult> {
-    return this.call(async () =>
-      convert.peekResult(await this.#client.peek(convert.peekRequest(request), within(signal))),
-    );
+    return this.call(async () => peekResult(await this.#client.peek(peekRequest(request), within(signal))));
   }
 
   async status(signal: AbortSignal): Promise<AgentStatus> {
-    return this.call(async () => convert.agentStatus(await this.#client.status({}, within(signal))));
+    return this.call(async () => agentStatus(await this.#client.status({}, within(signal))));
   }
 
   async getNudge(requestId: string, signal: AbortSignal): Promise<NudgeReceipt> {
-    return this.call(async () => convert.nudgeReceipt(await this.#client.getNudge({ requestId }, within(signal)), ""));
+    return this.call(async () => nudgeReceipt(await this.#client.getNudge({ requestId }, within(signal)), ""));
   }
 
   async cancelNudge(requestId: string, signal: AbortSignal): Promise<NudgeReceipt> {
-    return this.call(async () =>
-      convert.nudgeReceipt(await this.#client.cancelNudge({ requestId }, within(signal)), ""),
-    );
+    return this.call(async () => nudgeReceipt(await this.#client.cancelNudge({ requestId }, within(signal)), ""));
   }
 
   async respond(request: RespondRequest, signal: AbortSignal): Promise<RespondResult> {
-    return this.call(async () =>
-      convert.respondResult(await this.#client.respond(convert.respondRequest(request), within(signal))),
-    );
+    return this.call(async () => respondResult(await this.#client.respond(respondRequest(request), within(signal))));
   }
 
   async sendKeys({ keys, text, requestId }: KeysRequest, signal: AbortSignal): Promise<void> {
@@ -149,8 +146,8 @@ export class GRPCSidecarBackend implements Backend {
     const stop = new AbortController();
     const options = { signal: AbortSignal.any([signal, stop.signal]), timeoutMs: 0 };
     try {
-      for await (const message of this.#client.watchOutput(convert.watchRequest(request), options)) {
-        const update = convert.watchUpdate(message);
+      for await (const message of this.#client.watchOutput(watchRequest(request), options)) {
+        const update = watchUpdate(message);
         yield update;
         if (update.kind === "end") return;
       }
@@ -189,7 +186,7 @@ export class GRPCSidecarBackend implements Backend {
   async #nudgeOnce(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt> {
     const options = { signal, timeoutMs: request.timeoutMs + NUDGE_MARGIN_MS };
     return this.call(async () =>
-      convert.nudgeReceipt(await this.#client.nudge(convert.nudgeRequest(request), options), request.sender),
+      nudgeReceipt(await this.#client.nudge(nudgeRequest(request), options), request.sender),
     );
   }
 

@@ -6,7 +6,7 @@ import {
   type SessionUpdate,
 } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
 import { type OpenBridge, openBridge } from "../../../internal/terminal/places/open-bridge.ts";
-import { agentStatus } from "../../../internal/wire/convert.ts";
+import { agentStatus } from "../../../internal/wire/status.ts";
 import { isoTime } from "../common/text/iso-time.ts";
 import { sessionJson, statusWord } from "../common/text/session-text.ts";
 import { clean, type StatusRow, statusJson } from "../common/text/status-text.ts";

@@ -2,7 +2,8 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { EvidenceConfidence } from "../../gen/gastown/v1/common_pb.ts";
 import { type SidecarStatusResponse, SidecarStatusResponseSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
-import { dialog, PHASES, STATES } from "../../wire/to-proto.ts";
+import { dialogMessage } from "../../wire/dialog.ts";
+import { PHASES, STATES } from "../../wire/status.ts";
 import type { SessionInfo } from "../session-backend.ts";
 
 /** What an overview says of an agent without a terminal; undefined: it has said nothing. `now`: wall clock, ms. */
@@ -11,9 +12,9 @@ export function activityStatus(session: SessionInfo, now: number): SidecarStatus
   if (activity === undefined) return undefined;
   return create(SidecarStatusResponseSchema, {
     ...{ sessionId: id, projectId: project, provider, agent, epoch, restarts, sessionAlive: true },
-    ...{ state: STATES[activity.state], agentPhase: PHASES[activity.state] },
+    ...{ state: STATES.values[activity.state], agentPhase: PHASES[activity.state] },
     stateSince: timestampFromMs(activity.since),
-    ...(activity.dialog && { dialog: dialog(activity.dialog) }),
+    ...(activity.dialog && { dialog: dialogMessage(activity.dialog) }),
     uptimeSeconds: BigInt(Math.round(Math.max(0, now - createdAt) / 1000)),
     evidence: [{ source: "output", value: "the agent's protocol says so", confidence: EvidenceConfidence.STRONG }],
   });

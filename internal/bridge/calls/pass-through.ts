@@ -22,7 +22,7 @@ import {
   SidecarStatusRequestSchema,
   SidecarWatchRequestSchema,
 } from "../../gen/gastown/v1/sidecar_pb.ts";
-import { nudgeReceipt } from "../../wire/convert.ts";
+import { nudgeReceipt } from "../../wire/nudge.ts";
 import type { ReceiptSpans } from "../receipt-spans.ts";
 import type { SessionBackend, SessionKey } from "../session-backend.ts";
 import { pipeMessages, SharedFrames, unreadStream } from "../unread-stream.ts";

@@ -12,7 +12,7 @@ import type {
   StopSessionRequest,
   StreamEventsRequest,
 } from "../../gen/bridge/v1/bridge_pb.ts";
-import { OUTCOMES } from "../../wire/to-proto.ts";
+import { OUTCOMES } from "../../wire/nudge.ts";
 import { sessionPage } from "../list-page.ts";
 import type { ReceiptSpans } from "../receipt-spans.ts";
 import type { InputResult, SessionBackend, SessionKey } from "../session-backend.ts";
@@ -77,7 +77,12 @@ export function sessionCalls(deps: SessionCallsDeps) {
       const send = () => backend.sendInput(key, input, caller, context.signal);
       const answerOf = ({ outcome }: InputResult) => ({ requestId: input.idempotencyKey, outcome });
       const { outcome, seq, error } = await receipts.around(caller.trace, key, send, answerOf);
-      return { accepted: outcome === "submitted" || outcome === "queued", seq, outcome: OUTCOMES[outcome], error };
+      return {
+        accepted: outcome === "submitted" || outcome === "queued",
+        seq,
+        outcome: OUTCOMES.values[outcome],
+        error,
+      };
     },
     async *streamEvents(request: StreamEventsRequest, context: HandlerContext) {
       const { sessionId, afterSeq: after, subscriberId: subscriber, epoch } = request;

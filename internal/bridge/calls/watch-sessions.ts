@@ -6,7 +6,7 @@ import { DomainError } from "../../base/errors.ts";
 import { SessionUpdateSchema, type WatchSessionsRequest } from "../../gen/bridge/v1/bridge_pb.ts";
 import { GapReason, GapSchema } from "../../gen/gastown/v1/common_pb.ts";
 import { sendHead } from "../../rpc/server/response-head.ts";
-import { receiptMessage } from "../../wire/session-event.ts";
+import { receiptMessage } from "../../wire/nudge.ts";
 import type { SessionBackend } from "../session-backend.ts";
 import type { CallAccess } from "./call-access.ts";
 import { sessionMessage } from "./session-message.ts";

@@ -15,7 +15,7 @@ import {
 import type { StreamFrame } from "../../rpc/server/frames.ts";
 import type { EventsRequest } from "../../session/events.ts";
 import { checkAcknowledgement, checkSubscriber, SUBSCRIBER_LIMITS } from "../../session/subscriber.ts";
-import { type EventSession, eventMessage } from "../../wire/session-event.ts";
+import { type EventSession, eventMessage } from "../../wire/event.ts";
 import type { Caller, EventFeed, SessionTerminal } from "../session-backend.ts";
 import { EventFanout } from "./event-fanout.ts";
 import { MirrorLog, type MirrorLogOptions } from "./mirror-log.ts";

@@ -7,7 +7,7 @@ import { SidecarEventSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { EncodedFrame, type StreamFrame } from "../../rpc/server/frames.ts";
 import type { FollowedEvent, SessionEvent } from "../../session/event-types.ts";
 import type { EventsRequest, SessionEvents } from "../../session/events.ts";
-import { type EventSession, eventMessage } from "../../wire/session-event.ts";
+import { type EventSession, eventMessage } from "../../wire/event.ts";
 import type { EventFeed } from "../session-backend.ts";
 import { EventFanout, type FrameCursor } from "./event-fanout.ts";
 

@@ -13,7 +13,7 @@ import {
   type SidecarStatusResponse,
   SidecarStatusResponseSchema,
 } from "../../gen/gastown/v1/sidecar_pb.ts";
-import type { EventSession } from "../../wire/session-event.ts";
+import type { EventSession } from "../../wire/event.ts";
 import { endedTerminal } from "../ended-terminal.ts";
 import type { Caller, SessionTerminal } from "../session-backend.ts";
 import type { RecordedReceipts } from "./recorded-receipts.ts";

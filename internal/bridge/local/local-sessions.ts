@@ -5,7 +5,7 @@ import type { Logger } from "../../base/logger.ts";
 import type { Redactor } from "../../base/redact.ts";
 import type { Task } from "../../base/task-group.ts";
 import type { NudgeReceipt } from "../../session/types.ts";
-import type { EventSession } from "../../wire/session-event.ts";
+import type { EventSession } from "../../wire/event.ts";
 import type { Provider, SessionConfig } from "../provider.ts";
 import type {
   Caller,

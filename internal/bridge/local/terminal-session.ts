@@ -28,8 +28,8 @@ import {
   WatchMode,
 } from "../../gen/gastown/v1/sidecar_pb.ts";
 import type { EventsRequest } from "../../session/events.ts";
-import { eventReceipt, nudgeReceipt } from "../../wire/convert.ts";
-import type { EventSession } from "../../wire/session-event.ts";
+import type { EventSession } from "../../wire/event.ts";
+import { eventReceipt, nudgeReceipt } from "../../wire/nudge.ts";
 import type { MirrorLogOptions } from "../events/mirror-log.ts";
 import { MirroredEvents } from "../events/mirrored-events.ts";
 import type { Caller, EncodedMessage, InputRequest, InputResult, SessionTerminal } from "../session-backend.ts";

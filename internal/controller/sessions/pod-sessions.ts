@@ -30,7 +30,7 @@ import {
   SidecarService,
 } from "../../gen/gastown/v1/sidecar_pb.ts";
 import type { NudgeReceipt } from "../../session/types.ts";
-import { nudgeReceipt } from "../../wire/convert.ts";
+import { nudgeReceipt } from "../../wire/nudge.ts";
 import { LABELS } from "../pods/names.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
 import { hasEnded, isForced, isOver, isStopping, type SessionRecord, sessionInfo } from "../pods/session-record.ts";

@@ -14,7 +14,7 @@ import {
 import type { FrameTarget, StreamFrame } from "../../rpc/server/frames.ts";
 import { type EventRecord, restoreEvents } from "../../session/event-records.ts";
 import { SessionEvents } from "../../session/events.ts";
-import { eventMessage } from "../../wire/session-event.ts";
+import { eventMessage } from "../../wire/event.ts";
 import { inputSeq } from "./input-seq.ts";
 import { SharedEvents } from "./shared-events.ts";
 import { eventPosition } from "./sidecar-position.ts";

@@ -4,7 +4,7 @@ import type { Logger } from "../../base/logger.ts";
 import { EventType } from "../../gen/gastown/v1/common_pb.ts";
 import type { SidecarEvent } from "../../gen/gastown/v1/sidecar_pb.ts";
 import type { NudgeReceipt } from "../../session/types.ts";
-import { eventReceipt } from "../../wire/convert.ts";
+import { eventReceipt } from "../../wire/nudge.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
 import type { SessionRecord } from "../pods/session-record.ts";
 import type { EventsOf, SharedEvents } from "./shared-events.ts";

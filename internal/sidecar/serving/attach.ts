@@ -6,7 +6,7 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { AttachHello, SidecarAttachInput, SidecarAttachOutputSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { attach } from "../../pane/attach/attach.ts";
-import type { AttachInput, AttachOutput } from "../../session/attach.ts";
+import { attachInputs, attachOutput } from "../../wire/attach.ts";
 import type { LiveAgent } from "../agent/live-agent.ts";
 import { callerRole } from "./access.ts";
 
@@ -46,7 +46,7 @@ export async function* attachCall(
     exitCode: () => agent.status().exitCode ?? 0,
   };
   const hello = { cols, rows, readOnly, name: nameOf(name, context) };
-  for await (const message of attach(deps, hello, inputsOf(iterator), context.signal)) yield outputOf(message);
+  for await (const message of attach(deps, hello, attachInputs(iterator), context.signal)) yield attachOutput(message);
 }
 
 function typingRefusal(context: HandlerContext, roleRules: readonly RoleRule[]): DomainError | undefined {
@@ -67,36 +67,4 @@ async function helloOf(iterator: AsyncIterator<SidecarAttachInput>, clock: Clock
 
 function noHello(cause?: unknown): DomainError {
   return new DomainError("invalid", `the first message of an attachment is hello, within ${HELLO_MS} ms`, { cause });
-}
-
-async function* inputsOf(iterator: AsyncIterator<SidecarAttachInput>): AsyncGenerator<AttachInput, void, undefined> {
-  for (;;) {
-    const { done, value } = await iterator.next();
-    if (done) return;
-    switch (value.input.case) {
-      case "data":
-        yield { type: "data", data: value.input.value };
-        break;
-      case "resize":
-        yield { type: "resize", cols: value.input.value.cols, rows: value.input.value.rows };
-        break;
-      case "hello":
-        throw new DomainError("invalid", "hello is sent only once");
-      default:
-        break; // of a newer caller
-    }
-  }
-}
-
-function outputOf(message: AttachOutput): Output {
-  switch (message.type) {
-    case "data":
-      return { output: { case: "data", value: message.data } };
-    case "resized":
-      return { output: { case: "resized", value: { cols: message.cols, rows: message.rows } } };
-    case "notice":
-      return { output: { case: "notice", value: message.text } };
-    case "end":
-      return { output: { case: "end", value: { reason: message.reason, exitCode: message.exitCode } } };
-  }
 }

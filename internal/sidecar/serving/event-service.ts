@@ -5,7 +5,7 @@ import { callerKey } from "../../rpc/port/caller.ts";
 import { sendHead } from "../../rpc/server/response-head.ts";
 import type { SessionEvents } from "../../session/events.ts";
 import type { SidecarIdentity } from "../../session/sidecar-identity.ts";
-import { eventMessage } from "../../wire/session-event.ts";
+import { eventMessage } from "../../wire/event.ts";
 
 export interface EventServiceDeps {
   readonly clock: Clock;

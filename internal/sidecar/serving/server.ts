@@ -15,16 +15,10 @@ import { Frame } from "../../rpc/server/frames.ts";
 import { STRICT_JSON } from "../../rpc/server/strict-json.ts";
 import type { SidecarIdentity } from "../../session/sidecar-identity.ts";
 import type { Asker } from "../../session/types.ts";
-import {
-  nudgeRequestOf,
-  nudgeResponse,
-  outputUpdate,
-  peekResponse,
-  respondRequestOf,
-  respondResponse,
-  statusResponse,
-  watchRequestOf,
-} from "../../wire/to-proto.ts";
+import { respondRequestOf, respondResponse } from "../../wire/dialog.ts";
+import { nudgeRequestOf, nudgeResponse } from "../../wire/nudge.ts";
+import { statusResponse } from "../../wire/status.ts";
+import { outputUpdate, peekResponse, watchRequestOf } from "../../wire/watch.ts";
 import type { LiveAgent } from "../agent/live-agent.ts";
 import type { Operator } from "../agent/operator.ts";
 import { SESSION } from "../halves/options.ts";

@@ -13,14 +13,9 @@ import {
   WatchMode,
 } from "../gen/gastown/v1/sidecar_pb.ts";
 import type * as pane from "../session/types.ts";
-import {
-  nudgeRequestOf,
-  nudgeResponse,
-  outputUpdate,
-  peekResponse,
-  statusResponse,
-  watchRequestOf,
-} from "./to-proto.ts";
+import { nudgeRequestOf, nudgeResponse } from "./nudge.ts";
+import { statusResponse } from "./status.ts";
+import { outputUpdate, peekResponse, watchRequestOf } from "./watch.ts";
 
 const receipt: pane.NudgeReceipt = {
   requestId: "r",

@@ -1,8 +1,10 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { DomainError } from "../base/errors.ts";
 import {
   type SidecarAttachInput,
   SidecarAttachInputSchema,
   type SidecarAttachOutput,
+  type SidecarAttachOutputSchema,
 } from "../gen/gastown/v1/sidecar_pb.ts";
 import type { AttachHello, AttachInput, AttachOutput } from "../session/attach.ts";
 
@@ -37,6 +39,44 @@ export async function* attachOutputs(
       default:
         break;
     }
+  }
+}
+
+/**
+ * What a caller's terminal sends after its hello; messages of a newer caller are left out.
+ * @throws DomainError `invalid` for another hello
+ */
+export async function* attachInputs(
+  iterator: AsyncIterator<SidecarAttachInput>,
+): AsyncGenerator<AttachInput, void, undefined> {
+  for (;;) {
+    const { done, value } = await iterator.next();
+    if (done) return;
+    switch (value.input.case) {
+      case "data":
+        yield { type: "data", data: value.input.value };
+        break;
+      case "resize":
+        yield { type: "resize", cols: value.input.value.cols, rows: value.input.value.rows };
+        break;
+      case "hello":
+        throw new DomainError("invalid", "hello is sent only once");
+      default:
+        break;
+    }
+  }
+}
+
+export function attachOutput(message: AttachOutput): MessageInitShape<typeof SidecarAttachOutputSchema> {
+  switch (message.type) {
+    case "data":
+      return { output: { case: "data", value: message.data } };
+    case "resized":
+      return { output: { case: "resized", value: { cols: message.cols, rows: message.rows } } };
+    case "notice":
+      return { output: { case: "notice", value: message.text } };
+    case "end":
+      return { output: { case: "end", value: { reason: message.reason, exitCode: message.exitCode } } };
   }
 }
 

@@ -1,10 +1,13 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { EventType, GapSchema, NudgeReceiptSchema } from "../gen/gastown/v1/common_pb.ts";
-import { type SidecarEventSchema, SidecarNudgeResponseSchema } from "../gen/gastown/v1/sidecar_pb.ts";
+import { EventType, GapSchema } from "../gen/gastown/v1/common_pb.ts";
+import type { SidecarEventSchema } from "../gen/gastown/v1/sidecar_pb.ts";
 import type { FollowedEvent, SessionEvent } from "../session/event-types.ts";
-import type { NudgeReceipt } from "../session/types.ts";
-import { dialog, GAPS, nudgeResponse, STATES } from "./to-proto.ts";
+import { dialogMessage } from "./dialog.ts";
+import { enumWords } from "./enum-words.ts";
+import { receiptMessage } from "./nudge.ts";
+import { STATES } from "./status.ts";
+import { GAPS } from "./watch.ts";
 
 type EventInit = MessageInitShape<typeof SidecarEventSchema>;
 
@@ -15,7 +18,7 @@ export interface EventSession {
   readonly provider: string;
 }
 
-const TYPES = {
+const TYPES = enumWords<SessionEvent["type"]>()(EventType, {
   "session-started": EventType.SESSION_STARTED,
   "session-stopped": EventType.SESSION_STOPPED,
   "session-failed": EventType.SESSION_FAILED,
@@ -27,7 +30,7 @@ const TYPES = {
   "phase-changed": EventType.PHASE_CHANGED,
   "dialog-opened": EventType.DIALOG_OPENED,
   "dialog-closed": EventType.DIALOG_CLOSED,
-} as const satisfies Record<SessionEvent["type"], EventType>;
+});
 
 /**
  * An event, or what a reader misses. `now`: wall clock, ms. Its bytes are those of `bridge.v1.SessionEvent` as well.
@@ -40,12 +43,12 @@ function ofFollowed(followed: FollowedEvent, now: number): EventInit {
   const { seq, epoch } = followed;
   if (followed.type === "missing") {
     const { reason, ...range } = followed.missing;
-    const gap = create(GapSchema, { ...range, reason: GAPS[reason] });
+    const gap = create(GapSchema, { ...range, reason: GAPS.values[reason] });
     return { seq, epoch, timestamp: timestampFromMs(now), type: EventType.BUFFER_OVERFLOW, stream: "system", gap };
   }
   const { event } = followed;
   const stream = event.type === "stdout" || event.type === "stderr" ? event.type : "system";
-  const common = { seq, epoch, timestamp: timestampFromMs(event.at), type: TYPES[event.type], stream };
+  const common = { seq, epoch, timestamp: timestampFromMs(event.at), type: TYPES.values[event.type], stream };
   return { ...common, ...contentOf(event, seq) };
 }
 
@@ -64,23 +67,16 @@ function contentOf(event: SessionEvent, seq: bigint): EventInit {
       // It stands where the lines would have stood: no other event is missing.
       return {
         error: event.error,
-        gap: create(GapSchema, { first: seq, to: seq + 1n, reason: GAPS[event.reason] }),
+        gap: create(GapSchema, { first: seq, to: seq + 1n, reason: GAPS.values[event.reason] }),
       };
     case "input-received":
       return { requestId: event.requestId, text: event.text };
     case "nudge-receipt":
       return { requestId: event.receipt.requestId, receipt: receiptMessage(event.receipt) };
     case "phase-changed":
-      return { state: STATES[event.state], text: event.text };
+      return { state: STATES.values[event.state], text: event.text };
     case "dialog-opened":
     case "dialog-closed":
-      return { dialog: dialog(event.dialog) };
+      return { dialog: dialogMessage(event.dialog) };
   }
-}
-
-/** A receipt as events carry it. */
-export function receiptMessage(receipt: NudgeReceipt) {
-  const { requestId, outcome, error, evidence, timings } = create(SidecarNudgeResponseSchema, nudgeResponse(receipt));
-  const { sender } = receipt;
-  return create(NudgeReceiptSchema, { requestId, outcome, error, evidence, ...(timings && { timings }), sender });
 }
