@@ -1,0 +1,111 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ModelServer } from "../fakes/model-server.ts";
+import { agentInHome } from "../support/agents/agent-in-home.ts";
+import type { AgentProgram } from "../support/agents/agents-install.ts";
+import type { BridgeFolder } from "../support/bridge/bridge-folder.ts";
+import { requireComponent } from "../support/cluster/components.ts";
+import { BridgeBed, task } from "../support/relay/bridge-bed.ts";
+import type { Stored } from "../support/relay/relay-bed.ts";
+import type { RelayProcess } from "../support/relay/relay-process.ts";
+import { until } from "../support/sidecar/sidecar.ts";
+
+const AGENTS = [
+  { kind: "claude", program: "claude-2.1.330", args: ["--permission-mode", "default"] },
+  { kind: "codex", program: "codex-0.169.0", args: [] },
+] as const satisfies readonly { readonly program: AgentProgram; readonly [key: string]: unknown }[];
+
+/** After which steps of a turn a relay is killed, one relay after the other. */
+const POINTS = ["pulled", "prompted", "asked", "answered", "published", "done", "acked"] as const;
+const PATIENCE_MS = 300_000;
+const TIMES = { timeout: 4 * PATIENCE_MS };
+
+let model: ModelServer;
+let bed: BridgeBed;
+const workdirs = new Map<string, string>();
+
+async function providers(folder: BridgeFolder): Promise<object> {
+  const found = AGENTS.map(async ({ kind, program, args }) => {
+    const { binary, workdir } = await agentInHome(folder.path("repos", kind), kind, program, model.url);
+    workdirs.set(kind, workdir);
+    return [kind, { binary, args }] as const;
+  });
+  return Object.fromEntries(await Promise.all(found));
+}
+
+beforeAll(async () => {
+  model = await ModelServer.listen({ wordDelayMs: 20 });
+  bed = await BridgeBed.create(async (folder) => ({ providers: await providers(folder) }));
+}, TIMES.timeout);
+afterAll(async () => {
+  await bed?.[Symbol.asyncDispose]();
+  await model?.[Symbol.asyncDispose]();
+});
+
+/** How often the model was asked for a text as a prompt, and how often the conversation has it. */
+const arrivals = (mark: string) => [
+  model.requests.filter((each) => each.withTools && !each.afterTool && each.lastUserText.includes(mark)).length,
+  model.arrivalsOfOne(mark),
+];
+
+describe.concurrent.each(AGENTS)("$program in a terminal of a bridge", ({ kind }) => {
+  const relay = (name: string, env: Readonly<Record<string, string>> = {}): Promise<RelayProcess> => {
+    const role = bed.role({ provider: kind, repo_path: workdirs.get(kind) });
+    return bed.relay(`${kind}-${name}`, { [kind]: role }, {}, { env });
+  };
+  const work = (id: string, text: string) => bed.coordinator.work("real", task(id, text, kind), { role: kind });
+  const answers = (count: number) => bed.answers("real", count, kind);
+  const isAsked = (mark: string) =>
+    until("the model to be asked", PATIENCE_MS, () => (arrivals(mark)[0] === 1 ? true : undefined));
+  const says = (id: string, text: string) => expect.stringMatching(new RegExp(`^${id} success: [\\s\\S]*${text}`));
+
+  /** The request for leave number `count` of the agent. */
+  const asked = (count: number): Promise<Stored> =>
+    until(`request ${count} for leave`, PATIENCE_MS, async () => {
+      const found = await bed.coordinator.stored("RELAY_EVENTS", "sessions.real.approvals");
+      const isOurs = ({ type, payload }: Stored["body"]) =>
+        type === "approval.requested" && (payload as { readonly role: string }).role === kind;
+      return found.filter(({ body }) => isOurs(body))[count - 1];
+    });
+  const grant = async ({ body }: Stored) => {
+    const { approval_id } = body["payload"] as { readonly approval_id: string };
+    const message = { id: `${approval_id}-a`, type: "approval.granted", payload: { approval_id } };
+    await bed.coordinator.js.publish("sessions.real.approvals", JSON.stringify(message));
+  };
+
+  it("gets each prompt once and has its dialog answered, whatever is killed meanwhile", TIMES, async (context) => {
+    await requireComponent(context, kind);
+    for (const [index, point] of POINTS.entries()) {
+      await using doomed = await relay(point, { GT_RELAY_CRASH_AT: point });
+      await work(`p${index}`, `SAY ${kind}-at-${point}`);
+      await doomed.exited();
+      expect([point, doomed.child.signalCode]).toEqual([point, "SIGKILL"]);
+    }
+    const first = await relay("first");
+    expect(await answers(POINTS.length)).toEqual(
+      POINTS.map((point, index) => says(`p${index}`, `${kind}-at-${point}`)),
+    );
+    for (const point of POINTS) expect([point, ...arrivals(`${kind}-at-${point}`)]).toEqual([point, 1, 1]);
+
+    // The dialog is open as the relay is killed: the next one asks for leave again.
+    await work("tool", `RUN-TOOL echo ${kind}-tool > made.txt`);
+    expect((await asked(1)).body["payload"]).toMatchObject({ work_id: "tool", role: kind });
+    await first[Symbol.asyncDispose]();
+    await using second = await relay("second");
+    await grant(await asked(2));
+    expect((await answers(POINTS.length + 1)).at(-1)).toEqual(says("tool", "Done with the tool\\."));
+    expect((await readFile(join(workdirs.get(kind) ?? "", "made.txt"), "utf8")).trim()).toBe(`${kind}-tool`);
+    expect(arrivals(`${kind}-tool`)).toEqual([1, 1]);
+
+    // The agent is in the middle of its answer as the relay is killed.
+    await work("talk", `${kind}-talk TALK 200`);
+    await isAsked(`${kind}-talk`);
+    await second[Symbol.asyncDispose]();
+    await using third = await relay("third");
+    expect((await answers(POINTS.length + 2)).at(-1)).toEqual(says("talk", "word200"));
+    expect(arrivals(`${kind}-talk`)).toEqual([1, 1]);
+    expect(await third.stop()).toBe(0);
+    expect((await bed.running()).length).toBeLessThanOrEqual(AGENTS.length);
+  });
+});
