@@ -106,7 +106,7 @@ async function wholeTask(at: Bed, marks: readonly [string, string]): Promise<voi
 
 /** Kills the relay while the model is working on a prompt. */
 async function killedInTurn({ coordinator }: Bed, relay: RelayProcess, mark: string): Promise<void> {
-  await coordinator.work("real", task("w3", `TALK 100000 ${mark}`, { continue: true }));
+  await coordinator.work("real", task("w3", `${mark} TALK 100000`, { continue: true }));
   await until("the model to be asked", PATIENCE_MS, () => (prompts(mark) > 0 ? true : undefined));
   relay.child.kill("SIGKILL");
   await relay.exited();
@@ -124,7 +124,7 @@ async function goesOn(at: Bed, marks: readonly [string, string]): Promise<void> 
 /** Cancels a prompt that the model is working on, and goes on with the session. */
 async function endsWhatIsCancelled(at: Bed, marks: readonly [string, string]): Promise<void> {
   const { coordinator } = at;
-  await coordinator.work("real", task("w5", `TALK 100000 ${marks[0]}`, { continue: true }));
+  await coordinator.work("real", task("w5", `${marks[0]} TALK 100000`, { continue: true }));
   await until("the model to be asked", PATIENCE_MS, () => (prompts(marks[0]) > 0 ? true : undefined));
   const { payload } = await coordinator.control("real", { id: "w5", type: "cancel", payload: { by: "test" } });
   expect(payload).toEqual({ outcome: "cancelling" });
