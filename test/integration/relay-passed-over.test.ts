@@ -53,6 +53,37 @@ describe.concurrent.each([
   });
 });
 
+describe.concurrent.each([
+  ["oldest", () => oldestNats()],
+  ["newest", newestNats],
+] as const)("the consumer of a lane, on the %s server", (_name, program) => {
+  it("gives again at once what was lost on its way, unless the lane is another's", async (context) => {
+    await using server = await NatsServer.start(await program(context));
+    const options = { url: server.url, name: "test", streamPrefix: "RELAY", firstMs: 60_000 };
+    const bus = await Bus.open(systemClock, options, NEVER);
+    try {
+      await ensureStreams(bus.jsm, bus.streams, 1);
+      for (const text of ["one", "two"]) await bus.js.publish(subjects.work(LANE), text, { timeout: 60_000 });
+      const consumer = new LaneConsumer(bus, LANE, 1);
+      expect(await consumer.create(600_000)).toBe(true);
+      expect(textOf(await consumer.pull(NEVER))).toBe("one");
+      await consumer.forgetLost();
+      const again = await consumer.pull(NEVER);
+      expect(textOf(again)).toBe("one");
+      await again?.ack();
+      await consumer.forgetLost(); // It waits for nothing.
+      expect(textOf(await consumer.pull(NEVER))).toBe("two");
+      const next = new LaneConsumer(bus, LANE, 2);
+      await next.deleteOf(1);
+      expect(await next.create(600_000)).toBe(true);
+      await expect(consumer.forgetLost()).rejects.toBeInstanceOf(ConsumerGone);
+      expect(textOf(await next.pull(NEVER))).toBe("two");
+    } finally {
+      await bus.nc.close();
+    }
+  });
+});
+
 function textOf(item: WorkItem | undefined): string {
   return new TextDecoder().decode(item?.data);
 }

@@ -33,6 +33,7 @@ export class LaneConsumer {
   readonly #bus: Bus;
   readonly #lane: LaneName;
   readonly #generation: number;
+  #ackWaitMs = 0;
 
   constructor(bus: Bus, lane: LaneName, generation: number) {
     this.#bus = bus;
@@ -43,6 +44,7 @@ export class LaneConsumer {
 
   /** Makes it. False: another consumer of the lane is there. */
   async create(ackWaitMs: number): Promise<boolean> {
+    this.#ackWaitMs = ackWaitMs;
     try {
       await this.#bus.jsm.consumers.add(this.#bus.streams.work, {
         durable_name: this.name,
@@ -98,6 +100,19 @@ export class LaneConsumer {
     const oldest = await oldestWork(this.#bus, this.#lane);
     if (oldest === undefined || oldest.seq > delivered.stream_seq) return undefined;
     return storedItem(this.#bus, oldest);
+  }
+
+  /**
+   * For a holder that has no work in hand: what was lost on its way to it is delivered at once, and not only after
+   * the time for its acknowledgement.
+   * @throws ConsumerGone
+   * @throws Error when the server does not answer
+   */
+  async forgetLost(): Promise<void> {
+    const { num_ack_pending: pending } = await this.#info();
+    if (pending === 0) return;
+    await this.delete();
+    if (!(await this.create(this.#ackWaitMs))) throw new ConsumerGone(this.name);
   }
 
   async #info(): Promise<ConsumerInfo> {

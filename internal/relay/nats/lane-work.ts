@@ -40,6 +40,7 @@ export class LaneWork {
       await this.#bus.connected(signal);
       const { reconnects } = this.#bus;
       try {
+        await this.#consumer.forgetLost();
         const item = await this.#consumer.passedOver();
         this.#lookedAt = item === undefined ? reconnects : undefined;
         return item;
