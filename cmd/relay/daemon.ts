@@ -76,9 +76,10 @@ export class Daemon implements Task {
    */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
-    const { nats, relayId } = this.#settings;
+    const { nats, relayId, signing } = this.#settings;
     const { url, streamPrefix, credentials } = nats;
-    const options = { url, name: relayId, streamPrefix, firstMs: FIRST_MS, auth: natsAuth(url, credentials) };
+    const common = { url, name: relayId, streamPrefix, firstMs: FIRST_MS, signer: signing.signer };
+    const options = { ...common, auth: natsAuth(url, credentials) };
     const bus = await Bus.open(clock, options, signal);
     try {
       const created = await ensureStreams(bus.jsm, bus.streams, nats.replicas);
@@ -103,7 +104,8 @@ export class Daemon implements Task {
     const events = new RelayEvents(outbox, randomUUID);
     const registry = new Registry();
     const [ended, closing] = [new AbortController(), new AbortController()];
-    const sending = { bus, outbox, lossy, events, metrics };
+    const { signers } = this.#settings.signing;
+    const sending = { bus, outbox, lossy, events, metrics, signers };
     const laneDeps = { clock, logger, ...sending, instance: this.#instance, reached: this.#reached() };
     const laneOptions = laneOptionsOf(this.#settings);
     const lanes = new Lanes(laneDeps, laneOptions, registry, { draining: signal, ended: ended.signal });

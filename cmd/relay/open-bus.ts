@@ -21,8 +21,8 @@ export async function withBus<T>(
   { clock, signal }: Printing,
   use: (bus: Bus) => Promise<T>,
 ): Promise<T> {
-  const { url, streamPrefix, credentials } = openNats(flags);
-  const options = { url, name: "relay-cli", streamPrefix, firstMs: FIRST_MS, auth: natsAuth(url, credentials) };
+  const { url, streamPrefix, credentials, signer } = openNats(flags);
+  const options = { url, name: "relay-cli", streamPrefix, signer, firstMs: FIRST_MS, auth: natsAuth(url, credentials) };
   const bus = await Bus.open(clock, options, signal);
   try {
     return await use(bus);

@@ -101,6 +101,19 @@ const stdioRole = together(values, ["link", "command"], ({ link, command = [] },
 });
 
 const NEEDED = ["bridge", "provider", "repo_path"] as const;
+const signing = (folder: string) =>
+  block({
+    /** As whom this relay and its commands sign. Default: `relay_id`. */
+    name: name("a name").optional(),
+    /** The nkey seed by which they do. */
+    seed_file: filePath(folder).optional(),
+    /** Public nkeys of those who may give work, decide and control, by name. */
+    signers: z
+      .record(name("a name"), text("the public nkey of a user"), "must be a block of names and public nkeys")
+      .refine((signers) => Object.keys(signers).length > 0, { error: "must name a signer, or be omitted" })
+      .optional(),
+  });
+
 const role = together(stdioRole, ["link", ...NEEDED], (given, wrong) => {
   const missing = given.link === "bridge" ? NEEDED.filter((key) => given[key] === undefined) : [];
   if (missing.length > 0) wrong(["link"], `bridge needs ${missing.join(", ")}`);
@@ -130,6 +143,7 @@ export const relayFile = (folder: string) =>
     tls: block({ dir: filePath(folder).optional(), crl_policy: crlPolicyValue() }),
     auth: auth(folder).optional(),
     audit: block({ path: filePath(folder).optional() }),
+    signing: signing(folder),
     roles: z.preprocess((value) => value ?? {}, z.record(name("a role"), role)),
     bridges: z.preprocess((value) => value ?? {}, z.record(name("a name"), bridge(folder))),
     logging: block({ level: oneOf("debug", "info", "warn", "error", "silent").optional() }),

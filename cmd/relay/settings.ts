@@ -9,7 +9,7 @@ import { checkBridge } from "./bridge/bridge-options.ts";
 import type { Address, NatsFlags, NatsSettings, ServeCommand } from "./config.ts";
 import { type NatsCredentials, natsAuth } from "./nats-auth.ts";
 import { type RelayValues, relayFile } from "./schema.ts";
-import { type TrustSettings, trustOf } from "./trust-settings.ts";
+import { type SigningSettings, signerOf, signingOf, type TrustSettings, trustOf } from "./trust-settings.ts";
 
 /** What `relay serve` goes by: flags over environment over the file over defaults. Times in ms. */
 export interface Settings {
@@ -22,6 +22,7 @@ export interface Settings {
   readonly maxMessageBytes: number;
   readonly allowHosts: readonly string[];
   readonly trust: TrustSettings;
+  readonly signing: SigningSettings;
   readonly logLevel: LogLevel;
   readonly turns: RelayValues["turns"];
   readonly roles: RelayValues["roles"];
@@ -31,6 +32,7 @@ export interface Settings {
 }
 
 const DEFAULT_FILE = "relay.yaml";
+const DEFAULT_ID = "relay_main";
 const LOOPBACK = "127.0.0.1";
 
 /**
@@ -42,16 +44,17 @@ export function openSettings(command: ServeCommand): { readonly settings: Settin
   const { value, findings } = file;
   const { nats, connections } = value;
   const port = command.portOfEnvironment;
+  const relayId = command.relayId ?? value.relay_id ?? DEFAULT_ID;
   const listen = command.listen ?? (port === undefined ? value.listen : { host: LOOPBACK, port });
   const settings: Settings = {
     nats: { ...natsOf(command.nats, value), replicas: nats.replicas, outboxBytes: nats.outbox_bytes },
     listen: listen ?? { host: LOOPBACK, port: 8080 },
     healthListen: command.healthListen ?? value.health_listen ?? { host: LOOPBACK, port: 8081 },
-    relayId: command.relayId ?? value.relay_id ?? "relay_main",
+    relayId,
     pingIntervalMs: command.pingIntervalMs ?? connections.ping_interval ?? 30_000,
     pongTimeoutMs: command.pongTimeoutMs ?? connections.pong_timeout ?? 10_000,
     maxMessageBytes: command.maxMessageBytes ?? connections.max_message_bytes ?? 512 * 1024,
-    trust: trustOf(command, file),
+    ...{ trust: trustOf(command, file), signing: signingOf(relayId, file) },
     logLevel: command.logLevel ?? value.logging.level ?? "info",
     ...{ turns: value.turns, roles: value.roles, bridges: value.bridges },
     ...{ allowHosts: command.allowHosts, crashAt: command.crashAt },
@@ -71,9 +74,10 @@ function checkListen({ listen: { host }, trust }: Settings, { insecurePlaintext 
   });
 }
 
-/** How a command for people reaches NATS. @throws as `openSettings` */
-export function openNats(flags: NatsFlags): NatsSettings {
-  return natsOf(flags, openFile(flags.configFile).value);
+/** How a command for people reaches NATS, and signs what it publishes there. @throws as `openSettings` */
+export function openNats(flags: NatsFlags): NatsSettings & Pick<SigningSettings, "signer"> {
+  const { value } = openFile(flags.configFile);
+  return { ...natsOf(flags, value), signer: signerOf(value.relay_id ?? DEFAULT_ID, value) };
 }
 
 function natsOf(flags: NatsFlags, { nats }: RelayValues): NatsSettings {

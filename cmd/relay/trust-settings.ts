@@ -1,9 +1,12 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type AuthConfig, openAuth } from "../../internal/auth/auth-config.ts";
-import { DomainError } from "../../internal/base/errors.ts";
+import { DomainError, errorText } from "../../internal/base/errors.ts";
 import type { ConfigFile } from "../../internal/config/config-file.ts";
+import { readNamedFileSync } from "../../internal/files/named-file.ts";
 import type { TrustOptions } from "../../internal/pki/trust.ts";
 import type { AgentIssuer } from "../../internal/relay/door/agent-claims.ts";
+import { MessageSigner, Signers } from "../../internal/relay/nats/signing.ts";
 import type { ServeCommand } from "./config.ts";
 import type { RelayValues } from "./schema.ts";
 
@@ -43,4 +46,32 @@ function authOf(auth: NonNullable<RelayValues["auth"]>, findings: ConfigFile<Rel
     return { path, rule: issuer };
   });
   return { ...config, keyFiles };
+}
+
+/** Who signs messages, and whose signatures are asked for; both undefined: no one. */
+export interface SigningSettings {
+  readonly signer: MessageSigner | undefined;
+  readonly signers: Signers | undefined;
+}
+
+/** What cannot be used is a fault of `file`. */
+export function signingOf(relayId: string, { value, findings }: ConfigFile<RelayValues>): SigningSettings {
+  const { seed_file: seedFile, signers } = value.signing;
+  if (seedFile !== undefined && existsSync(seedFile)) findings.checkPrivate(["signing", "seed_file"], seedFile);
+  return {
+    signer: findings.tried(["signing", "seed_file"], () => signerOf(relayId, value)),
+    signers: signers && findings.tried(["signing", "signers"], () => new Signers(signers)),
+  };
+}
+
+/** Undefined: nothing is signed. @throws DomainError `invalid`, naming the file */
+export function signerOf(relayId: string, { signing }: RelayValues): MessageSigner | undefined {
+  const { name = relayId, seed_file: path } = signing;
+  if (path === undefined) return undefined;
+  const seed = readNamedFileSync(path);
+  try {
+    return new MessageSigner(name, seed);
+  } catch (cause) {
+    throw new DomainError("invalid", `${path}: ${errorText(cause)}`, { cause });
+  }
 }

@@ -7,7 +7,7 @@ export type ControlMessage =
   | { readonly type: "status"; readonly id: string | undefined };
 
 export interface ControlRefusal {
-  readonly reason: "invalid_message" | "session_mismatch" | "unknown_type" | "too_large" | "unavailable";
+  readonly reason: "invalid_message" | "session_mismatch" | "unknown_type" | "too_large" | "unsigned" | "unavailable";
   readonly error: string;
 }
 

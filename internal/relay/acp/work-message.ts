@@ -16,7 +16,7 @@ export interface WorkRefusal {
   readonly id: string | undefined;
 }
 
-type RefusalReason = "invalid_message" | "session_mismatch" | "unknown_type" | "too_large" | "id_reused";
+type RefusalReason = "invalid_message" | "session_mismatch" | "unknown_type" | "too_large" | "id_reused" | "unsigned";
 
 export interface WorkPlace {
   readonly sessionId: string;

@@ -1,3 +1,4 @@
+import { readWork, type WorkMessage, type WorkPlace, type WorkRefusal } from "../acp/work-message.ts";
 import { headersOf, publishStored } from "../nats/publish.ts";
 import { type LaneName, messageId, subjects } from "../nats/subjects.ts";
 import type { WorkItem } from "../nats/work-item.ts";
@@ -17,6 +18,20 @@ export interface Rejection {
   readonly id: string | undefined;
 }
 
+/** Results of these ids may be of other work. */
+const OF_OTHERS: ReadonlySet<string> = new Set(["id_reused", "unsigned"]);
+
+/** Work as it lies in its lane, or why it is refused for good. */
+export function readLaneWork(
+  { signers }: Pick<LaneDeps, "signers">,
+  { data, headers }: Pick<WorkItem, "data" | "headers">,
+  place: WorkPlace,
+): WorkMessage | WorkRefusal {
+  const work = readWork(data, place);
+  const isSigned = signers?.hasSigned({ subject: subjects.work(place), data, headers }) ?? true;
+  return isSigned ? work : { reason: "unsigned", id: work.id };
+}
+
 /**
  * Takes work out of its lane for good: the message as it was goes to the dead letters with the reason, a failure to the
  * results where there is an id, and an event to the session.
@@ -33,8 +48,8 @@ export async function rejectWork(
   logger.warn({ action: "work_rejected", ...fields, ...(id !== undefined && { id }) }, "work was rejected");
   metrics.deadLetters.inc({ reason });
   metrics.translationErrors.inc({ dialect: "work", reason });
-  await publishStored(deps, letterOf(deps, lane, item, reason), signal);
-  if (id !== undefined && reason !== "id_reused") {
+  await publishStored(deps, letterOf(deps, lane, item, { reason, msgId: `dead/${item.seq}` }), signal);
+  if (id !== undefined && !OF_OTHERS.has(reason)) {
     const payload = { error: `the work was rejected: ${reason}`, reason };
     const body = JSON.stringify({ id, session_id: lane.sessionId, type: "result.failure", payload });
     const msgId = messageId(lane, `${id}/rejected`, item.seq);
@@ -44,9 +59,29 @@ export async function rejectWork(
   events.publish(lane.sessionId, "work.rejected", { role: lane.role, reason, ...(id !== undefined && { id }) });
 }
 
+/** A decision on a permission that no one whose signature counts has signed becomes a dead letter, too. */
+export async function rejectDecision(
+  deps: LaneDeps,
+  lane: LaneName,
+  { seq, data, headers }: Pick<WorkItem, "seq" | "data" | "headers">,
+  signal: AbortSignal,
+): Promise<void> {
+  const reason = "unsigned";
+  const fields = { session_id: lane.sessionId, role: lane.role, reason, event_seq: seq, bytes: data.length };
+  deps.logger.warn({ action: "decision_rejected", ...fields }, "a decision was rejected");
+  deps.metrics.deadLetters.inc({ reason });
+  const letter = letterOf(deps, lane, { data, headers }, { reason, msgId: `dead/decision/${seq}` });
+  await publishStored(deps, letter, signal);
+}
+
 /** The message as it was. One that fills all that the server takes leaves its headers, and then its end, behind. */
-function letterOf({ bus }: LaneDeps, lane: LaneName, { seq, data, headers: own }: Rejected, reason: string) {
-  const place = { subject: subjects.dead(lane), msgId: `dead/${seq}` };
+function letterOf(
+  { bus }: LaneDeps,
+  lane: LaneName,
+  { data, headers: own }: Pick<WorkItem, "data" | "headers">,
+  { reason, msgId }: { readonly reason: string; readonly msgId: string },
+) {
+  const place = { subject: subjects.dead(lane), msgId };
   const headers = headersOf({ "Relay-Reason": reason });
   const room = bus.maxPayload - HEADER_BYTES - data.length;
   const kept = [...(own ?? [])].filter(([name]) => !name.startsWith("Nats-") && !OURS.has(name));

@@ -1,11 +1,11 @@
 import { failure } from "../acp/result-parts.ts";
 import { continuesConversation } from "../acp/user-message.ts";
-import { isRefusal, readWork, type WorkMessage } from "../acp/work-message.ts";
+import { isRefusal, type WorkMessage } from "../acp/work-message.ts";
 import { LogLost, StoreLost } from "../nats/lane-log.ts";
 import { LaneWork } from "../nats/lane-work.ts";
 import type { WorkItem } from "../nats/work-item.ts";
 import { AgentLost, NotTaken } from "./agent-lost.ts";
-import { rejectWork } from "./dead-letters.ts";
+import { readLaneWork, rejectWork } from "./dead-letters.ts";
 import type { Claim } from "./lane-claim.ts";
 import type { LaneDeps, LaneOptions } from "./lane-deps.ts";
 import { LaneJournal } from "./lane-journal.ts";
@@ -107,7 +107,7 @@ export class HeldLane {
     const { logger, metrics, clock } = this.#deps;
     const { lane } = this.#claim;
     if (item.deliveries > 1) metrics.redeliveries.inc();
-    const work = readWork(item.data, { ...lane, maxBytes: this.#options.maxMessageBytes });
+    const work = readLaneWork(this.#deps, item, { ...lane, maxBytes: this.#options.maxMessageBytes });
     const fields = { session_id: lane.sessionId, role: lane.role, agent_id: this.link.agentId };
     logger.info(
       { action: "message_received", direction: "work", ...fields, id: work.id, bytes: item.data.length },

@@ -11,6 +11,7 @@ import {
 } from "../acp/control-message.ts";
 import { keepSubscribed } from "../nats/keep-subscribed.ts";
 import { Fenced, LaneLog } from "../nats/lane-log.ts";
+import { respond } from "../nats/publish.ts";
 import { countQueued } from "../nats/queued-work.ts";
 import { type LaneName, laneOfSubject, subjects } from "../nats/subjects.ts";
 import type { HeldLane } from "./held-lane.ts";
@@ -34,6 +35,7 @@ const MAX_BYTES = 64 * 1024;
 /** Relays share this name, so that one of them gets each message. */
 const QUEUE = "relay";
 const UNAVAILABLE: ControlRefusal = { reason: "unavailable", error: "the lane changes hands; ask again" };
+const UNSIGNED: ControlRefusal = { reason: "unsigned", error: "no one whose signature counts has signed the message" };
 
 /** Answers `cancel`, `steer` and `status` of any lane, whichever relay holds it. */
 export class LaneControl {
@@ -47,13 +49,12 @@ export class LaneControl {
 
   /** Answers what anyone asks until the signal. @throws DomainError `denied` when NATS refuses the subscription */
   async run(signal: AbortSignal): Promise<void> {
-    const { slots } = this.#deps;
+    const { slots, bus } = this.#deps;
     const onMessage = (message: Msg) => {
-      const { subject, data } = message;
       slots
-        .run(() => this.#answer(subject, data, signal), signal)
+        .run(() => this.#answer(message, signal), signal)
         .then(
-          (reply) => message.respond(reply),
+          (reply) => respond(bus, message, reply),
           () => {}, // it is shutting down
         );
     };
@@ -69,7 +70,8 @@ export class LaneControl {
     return this.#reply(lane, message, () => this.#ofHeld(held, lane, message, signal));
   }
 
-  async #answer(subject: string, data: Uint8Array, signal: AbortSignal): Promise<string> {
+  async #answer(asked: Msg, signal: AbortSignal): Promise<string> {
+    const { subject, data } = asked;
     const lane = laneOfSubject(subject);
     if (lane === undefined) {
       const [, sessionId = "", , role = ""] = subject.split(".");
@@ -78,6 +80,7 @@ export class LaneControl {
     if (data.length > MAX_BYTES) {
       return controlError(lane, { reason: "too_large", error: `a message is up to ${MAX_BYTES} bytes` });
     }
+    if (this.#deps.signers?.hasSigned(asked) === false) return controlError(lane, UNSIGNED);
     const text = new TextDecoder().decode(data);
     const message = readControl(text, lane.sessionId);
     if (isControlRefusal(message)) return controlError(lane, message);

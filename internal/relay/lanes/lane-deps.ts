@@ -3,6 +3,7 @@ import type { Logger } from "../../base/logger.ts";
 import type { Bus } from "../nats/bus.ts";
 import type { LossyPublisher } from "../nats/lossy-publisher.ts";
 import type { Outbox } from "../nats/outbox.ts";
+import type { Signers } from "../nats/signing.ts";
 import type { RelayEvents } from "./relay-events.ts";
 import type { RelayMetrics } from "./relay-metrics.ts";
 import type { TurnLimits } from "./turn-policy.ts";
@@ -18,6 +19,8 @@ export interface LaneDeps {
   readonly lossy: Pick<LossyPublisher, "publish">;
   readonly events: RelayEvents;
   readonly metrics: RelayMetrics;
+  /** Those who may sign work, decisions and control messages; undefined: none needs to be signed. */
+  readonly signers: Signers | undefined;
   /** Of this process. */
   readonly instance: string;
   /** Called after each step; tests end the process there. */

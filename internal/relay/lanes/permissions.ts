@@ -4,6 +4,7 @@ import { type Decision, outcomeOf, type PermissionOutcome } from "../acp/permiss
 import { followStream } from "../nats/follow-stream.ts";
 import { publishStored } from "../nats/publish.ts";
 import { type LaneName, subjects } from "../nats/subjects.ts";
+import { rejectDecision } from "./dead-letters.ts";
 import type { LaneDeps } from "./lane-deps.ts";
 import { LateAnswers } from "./late-answers.ts";
 
@@ -86,7 +87,7 @@ export class Permissions {
     approvalId: string,
     signal: AbortSignal,
   ): Promise<{ readonly decision: Decision; readonly text: string }> {
-    const { bus, clock } = this.#deps;
+    const { bus, clock, signers } = this.#deps;
     const subject = subjects.approvals(lane.sessionId);
     const payload = {
       ...{ approval_id: approvalId, work_id: request.workId, role: lane.role },
@@ -96,10 +97,12 @@ export class Permissions {
     const body = writeJson({ id: approvalId, session_id: lane.sessionId, type: "approval.requested", payload });
     const { seq } = await publishStored(this.#deps, { subject, body, msgId: approvalId }, signal);
     const place = { stream: bus.streams.events, subject, from: seq + 1 };
-    for await (const { data } of followStream(bus, place, signal)) {
-      const text = new TextDecoder().decode(data);
+    for await (const message of followStream(bus, place, signal)) {
+      const text = new TextDecoder().decode(message.data);
       const decision = decisionIn(readJson(text), approvalId);
-      if (decision !== undefined) return { decision, text };
+      if (decision === undefined) continue;
+      if (signers?.hasSigned(message) ?? true) return { decision, text };
+      await rejectDecision(this.#deps, lane, message, signal);
     }
     throw signal.reason;
   }

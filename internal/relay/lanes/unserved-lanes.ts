@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { untilAborted } from "../../base/abort.ts";
 import { errorText } from "../../base/errors.ts";
-import { isRefusal, readWork, type WorkMessage } from "../acp/work-message.ts";
+import { isRefusal, type WorkMessage } from "../acp/work-message.ts";
 import { Fenced } from "../nats/lane-log.ts";
 import { allQueuedWork, type QueuedWork, queuedWork, removeWork } from "../nats/queued-work.ts";
 import { type LaneName, laneKey } from "../nats/subjects.ts";
 import { storedItem } from "../nats/work-item.ts";
-import { rejectWork } from "./dead-letters.ts";
+import { readLaneWork, rejectWork } from "./dead-letters.ts";
 import { cancelledBy } from "./held-lane.ts";
 import { claimLane } from "./lane-claim.ts";
 import type { LaneDeps, LaneOptions } from "./lane-deps.ts";
@@ -84,7 +84,7 @@ export class UnservedLanes {
       for await (const queued of queuedWork(bus, lane)) {
         const ageMs = clock.now() - queued.storedAt;
         if (ageMs <= this.#options.workTtlMs) return;
-        const work = readWork(queued.data, { ...lane, maxBytes: this.#options.maxMessageBytes });
+        const work = readLaneWork(this.#deps, queued, { ...lane, maxBytes: this.#options.maxMessageBytes });
         const reason = isRefusal(work) ? work.reason : this.#expiredReason(journal, lane, work, ageMs);
         if (reason === undefined) continue;
         await rejectWork(this.#deps, lane, storedItem(bus, queued), { reason, id: work.id }, signal);
@@ -112,13 +112,13 @@ export class UnservedLanes {
 
 /** The first work of a lane with this id. */
 export async function findQueued(
-  { bus }: Pick<LaneDeps, "bus">,
+  deps: Pick<LaneDeps, "bus" | "signers">,
   { maxMessageBytes }: Pick<LaneOptions, "maxMessageBytes">,
   lane: LaneName,
   id: string,
 ): Promise<{ readonly queued: QueuedWork; readonly work: WorkMessage } | undefined> {
-  for await (const queued of queuedWork(bus, lane)) {
-    const work = readWork(queued.data, { ...lane, maxBytes: maxMessageBytes });
+  for await (const queued of queuedWork(deps.bus, lane)) {
+    const work = readLaneWork(deps, queued, { ...lane, maxBytes: maxMessageBytes });
     if (!isRefusal(work) && work.id === id) return { queued, work };
   }
   return undefined;

@@ -10,6 +10,7 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
+import type { MessageSigner } from "./signing.ts";
 import { type StreamNames, streamNames } from "./stream-specs.ts";
 
 export interface BusOptions {
@@ -19,6 +20,8 @@ export interface BusOptions {
   readonly streamPrefix: string;
   /** How long the first connection is tried, ms. */
   readonly firstMs: number;
+  /** Signs what is published. */
+  readonly signer?: MessageSigner | undefined;
   readonly auth?: Pick<ConnectionOptions, "authenticator" | "inboxPrefix" | "tls">;
 }
 
@@ -36,6 +39,8 @@ export class Bus {
   readonly jsm: JetStreamManager;
   readonly streams: StreamNames;
   readonly inboxPrefix: string;
+  /** Undefined: messages are not signed. */
+  readonly signer: MessageSigner | undefined;
   /** Notified whenever the connection goes or comes. */
   readonly changes = new SignalBus();
   readonly #refused = new Set<string>();
@@ -48,6 +53,7 @@ export class Bus {
     this.jsm = jsm;
     this.js = jetstream(nc, { timeout: TIMEOUT_MS });
     this.streams = streamNames(options.streamPrefix);
+    this.signer = options.signer;
     this.inboxPrefix = options.auth?.inboxPrefix ?? "_INBOX";
   }
 

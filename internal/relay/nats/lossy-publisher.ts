@@ -1,5 +1,6 @@
 import type { Bus } from "./bus.ts";
 import type { Outbox } from "./outbox.ts";
+import { publishPlain } from "./publish.ts";
 
 /** The most bytes that may be lost and that the server has not confirmed. */
 const MAX_BYTES = 8 * 1024 * 1024;
@@ -24,7 +25,7 @@ export class LossyPublisher {
     const bytes = Buffer.byteLength(body);
     if (!bus.isConnected || this.#outbox.isFull || bytes > bus.maxPayload) return false;
     if (this.#unconfirmed + bytes > this.#maxBytes) return false;
-    bus.nc.publish(subject, body);
+    publishPlain(bus, { subject, body });
     this.#unconfirmed += bytes;
     if (!this.#isConfirming) void this.#confirm();
     return true;

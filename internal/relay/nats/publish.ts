@@ -1,12 +1,13 @@
 import type { PubAck } from "@nats-io/jetstream";
 import { JetStreamApiError } from "@nats-io/jetstream";
-import { headers, InvalidArgumentError, type MsgHdrs } from "@nats-io/transport-node";
+import { headers, InvalidArgumentError, type Msg, type MsgHdrs } from "@nats-io/transport-node";
 import { backoffMs } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 import { errorText } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Bus } from "./bus.ts";
 import { notPermitted } from "./not-permitted.ts";
+import { SIGNATURE, type Signable } from "./signing.ts";
 
 export interface StoredMessage {
   readonly subject: string;
@@ -61,13 +62,35 @@ function isOfMessage(err: unknown): boolean {
 }
 
 /** One try. @throws Error when there is no acknowledgement */
-export function publishOnce(bus: Bus, { subject, body, msgId, headers: extra }: StoredMessage): Promise<PubAck> {
+export function publishOnce(bus: Bus, message: StoredMessage): Promise<PubAck> {
+  const { subject, body, msgId, headers: extra } = message;
   const block = extra === undefined ? undefined : isBlock(extra) ? extra : headersOf(extra);
+  const signed = block?.has(SIGNATURE) ? block : signedBy(bus, message, block);
   return bus.js.publish(subject, body, {
     retries: NO_RESPONDERS_RETRIES,
     ...(msgId !== undefined && { msgID: msgId }),
-    ...(block && { headers: block }),
+    ...(signed && { headers: signed }),
   });
+}
+
+/** Publishes what no stream acknowledges. */
+export function publishPlain(bus: Bus, message: Signable): void {
+  const block = signedBy(bus, message);
+  bus.nc.publish(message.subject, message.body, block && { headers: block });
+}
+
+/** Answers a request. */
+export function respond(bus: Bus, message: Msg, body: string): void {
+  const { reply } = message;
+  if (reply) publishPlain(bus, { subject: reply, body });
+}
+
+/** The header block with the signature; undefined: none, and nothing is signed. */
+function signedBy({ signer }: Bus, message: Signable, block?: MsgHdrs): MsgHdrs | undefined {
+  if (signer === undefined) return block;
+  const signed = block ?? headers();
+  for (const [name, value] of Object.entries(signer.headersFor(message))) signed.set(name, value);
+  return signed;
 }
 
 function isBlock(extra: Readonly<Record<string, string>> | MsgHdrs): extra is MsgHdrs {

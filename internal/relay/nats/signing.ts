@@ -1,0 +1,94 @@
+import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from "node:crypto";
+import { fromPublic, fromSeed } from "@nats-io/nkeys";
+import type { MsgHdrs } from "@nats-io/transport-node";
+import { DomainError } from "../../base/errors.ts";
+
+/** What a signature is over. */
+export interface Signable {
+  readonly subject: string;
+  /** `Nats-Msg-Id`; absent: it has none. */
+  readonly msgId?: string;
+  readonly body: string | Uint8Array;
+}
+
+const SIGNER = "Relay-Signer";
+export const SIGNATURE = "Relay-Signature";
+
+/** Signs messages with the nkey of a user. */
+export class MessageSigner {
+  readonly #name: string;
+  readonly #key: KeyObject;
+
+  /** @throws DomainError `invalid` when `seed` is none; its text is in no message */
+  constructor(name: string, seed: string) {
+    this.#name = name;
+    this.#key = privateKeyOf(seed);
+  }
+
+  /** The headers that say who signs this message. */
+  headersFor(message: Signable): Readonly<Record<string, string>> {
+    const signature = sign(null, signedText(message), this.#key).toString("base64url");
+    return { [SIGNER]: this.#name, [SIGNATURE]: signature };
+  }
+}
+
+/** Those whose signatures count. */
+export class Signers {
+  readonly #keys: ReadonlyMap<string, KeyObject>;
+
+  /** By name, with public nkeys of users. @throws DomainError `invalid`, naming the signer whose key is none */
+  constructor(keys: Readonly<Record<string, string>>) {
+    this.#keys = new Map(Object.entries(keys).map(([name, key]) => [name, publicKeyOf(name, key)]));
+  }
+
+  /** True for a message that one of them has signed for this subject. */
+  hasSigned({ subject, data, headers }: SignedMessage): boolean {
+    const key = this.#keys.get(headers?.get(SIGNER) ?? "");
+    if (key === undefined) return false;
+    const signature = Buffer.from(headers?.get(SIGNATURE) ?? "", "base64url");
+    const msgId = headers?.get("Nats-Msg-Id") ?? "";
+    return verify(null, signedText({ subject, msgId, body: data }), key, signature);
+  }
+}
+
+interface SignedMessage {
+  readonly subject: string;
+  readonly data: Uint8Array;
+  readonly headers?: MsgHdrs | undefined;
+}
+
+/** Subject, message id and SHA-256 of the body in hex, each on a line. */
+function signedText({ subject, msgId = "", body }: Signable): Uint8Array {
+  return Buffer.from(`${subject}\n${msgId}\n${hash("sha256", body, "hex")}`);
+}
+
+function privateKeyOf(seed: string): KeyObject {
+  const text = seed.trim();
+  try {
+    const x = rawOf(fromSeed(new TextEncoder().encode(text)).getPublicKey(), 1);
+    const d = rawOf(text, 2);
+    return createPrivateKey({ key: { kty: "OKP", crv: "Ed25519", d, x }, format: "jwk" });
+  } catch {
+    throw new DomainError("invalid", "it holds no seed of an nkey");
+  }
+}
+
+function publicKeyOf(name: string, nkey: string): KeyObject {
+  try {
+    if (!nkey.startsWith("U")) throw new Error("no user");
+    fromPublic(nkey); // checks it
+    return createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: rawOf(nkey, 1) }, format: "jwk" });
+  } catch {
+    throw new DomainError("invalid", `the key of ${JSON.stringify(name)} is no public nkey of a user`);
+  }
+}
+
+const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+const KEY_BYTES = 32;
+
+/** The key in an nkey's text, base64url: base32 of a prefix, the key and a checksum. */
+function rawOf(text: string, prefixBytes: number): string {
+  const bits = [...text].map((char) => BASE32.indexOf(char).toString(2).padStart(5, "0")).join("");
+  const bytes = (bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2));
+  return Buffer.from(bytes.slice(prefixBytes, prefixBytes + KEY_BYTES)).toString("base64url");
+}
