@@ -1,5 +1,5 @@
-import { spawn } from "node:child_process";
 import { delimiter, dirname, join } from "node:path";
+import { execa } from "execa";
 
 /** One part of the gate: a command of this repository, or the reason why there is nothing to check. */
 export type Step =
@@ -29,27 +29,28 @@ export function toolEnvironment(): NodeJS.ProcessEnv {
 export const vitestColor: readonly string[] = process.stdout.isTTY ? [] : ["--no-color"];
 
 /** Runs a step to its end. A program that cannot be started is a failed step, not an exception. */
-export function runStep(step: Step): Promise<StepResult> {
+export async function runStep(step: Step): Promise<StepResult> {
   if (step.type === "nothing") {
-    return Promise.resolve({ name: step.name, ok: true, ms: 0, output: step.reason });
+    return { name: step.name, ok: true, ms: 0, output: step.reason };
   }
   const started = performance.now();
   const [program, ...args] = step.argv;
-  const child = spawn(program, args, { cwd: root, env: toolEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
-  const chunks: Buffer[] = [];
-  child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
-  child.stderr.on("data", (chunk: Buffer) => chunks.push(chunk));
-  return new Promise((resolve) => {
-    const end = (ok: boolean, extra = ""): void =>
-      resolve({
-        name: step.name,
-        ok,
-        ms: performance.now() - started,
-        output: `${Buffer.concat(chunks).toString("utf8")}${extra}`.trimEnd(),
-      });
-    child.on("error", (err) => end(false, err.message));
-    child.on("close", (code, signal) => end(code === 0, signal === null ? "" : `ended by ${signal}`));
+  const { exitCode, signal, all, message } = await execa(program, args, {
+    cwd: root,
+    extendEnv: false,
+    env: toolEnvironment(),
+    stdin: "ignore",
+    all: true,
+    reject: false,
   });
+  const end = signal === undefined ? "" : `ended by ${signal}`;
+  const isStarted = exitCode !== undefined || signal !== undefined;
+  return {
+    name: step.name,
+    ok: exitCode === 0,
+    ms: performance.now() - started,
+    output: `${all ?? ""}${isStarted ? end : (message ?? "")}`.trimEnd(),
+  };
 }
 
 /** Runs steps in order of the list, at most `lanes` at a time, and hands over each result as it comes. */

@@ -1,13 +1,10 @@
-// Holds thousands of connections of each kind to a sidecar, and says what probes and an operator notice. `--help` says
-// more.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { Agent, get } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "@connectrpc/connect";
+import { execa } from "execa";
 import { errorText } from "../../internal/base/errors.ts";
 import { parseFlags } from "../../internal/cli/flags.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
@@ -102,16 +99,10 @@ async function flood(
 
 async function flooded(order: FloodOrder, ms: number): Promise<FloodCounts> {
   const program = join(import.meta.dirname, "flooder.ts");
-  const child = spawn(process.execPath, [program, JSON.stringify(order)], { stdio: ["pipe", "pipe", "inherit"] });
-  let words = "";
-  child.stdout.on("data", (chunk: Buffer) => {
-    words += chunk.toString();
-  });
-  const closed = once(child, "close");
-  await Promise.race([sleep(ms), closed]);
+  const child = execa(process.execPath, [program, JSON.stringify(order)], { stderr: "inherit" });
+  await Promise.race([sleep(ms), child]);
   child.stdin.end();
-  await closed;
-  return JSON.parse(words) as FloodCounts;
+  return JSON.parse((await child).stdout) as FloodCounts;
 }
 
 interface Seen {

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { gt } from "../support/bridge/gt-transcript.ts";
 import { ownProgram } from "../support/programs.ts";
+import { runToEnd } from "../support/run-to-end.ts";
 
 const run = promisify(execFile);
 let dir = "";
@@ -68,7 +69,7 @@ describe.concurrent("a person's own file that cannot be used", () => {
     const names = { cert: "tls.crt", key: "tls.key", ca: "ca.crt" };
     for (const name of ["cert", "key", "ca"] as const) await copyFile(at(files[name]), join(folder, names[name]));
     const sidecar = [ownProgram("gt-sidecar"), "--agent", "generic", "--tls-dir", folder, "--listen", "127.0.0.1:0"];
-    const refused = await run(process.execPath, [...sidecar, "--", "cat"], { env }).catch((err: unknown) => err);
+    const refused = await runToEnd(process.execPath, [...sidecar, "--", "cat"], { env });
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(why) });
     expect(refused).toMatchObject({ stderr: expect.stringContaining(names[blamed]) });
     if (hint !== undefined) expect(refused).toMatchObject({ stderr: expect.stringMatching(hint) });

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { spawn as spawnPty } from "@lydell/node-pty";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { systemClock } from "../../internal/base/clock.ts";
+import { runToEnd } from "../support/run-to-end.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
@@ -134,15 +135,13 @@ it("ends when its output cannot be written, or has no reader any more, and leave
 
 it("says how to get tmux where there is none, and exits with 4", async () => {
   const alone = { ...env, PATH: dir };
-  const failed = await run(process.execPath, [...launch, "--once"], { env: alone }).catch((err: unknown) => err);
+  const failed = await runToEnd(process.execPath, [...launch, "--once"], { env: alone });
   expect(failed).toMatchObject({ code: 4, stderr: expect.stringContaining("brew install tmux") });
 });
 
 it("never starts Claude Code that is not there, and says how to get it", async () => {
   const alone = { ...env, PATH: dir };
-  const failed = await run(process.execPath, [...launch, "--agent", "claude"], { env: alone }).catch(
-    (err: unknown) => err,
-  );
+  const failed = await runToEnd(process.execPath, [...launch, "--agent", "claude"], { env: alone });
   expect(failed).toMatchObject({
     code: 4,
     stderr: expect.stringContaining("npm install --global @anthropic-ai/claude-code"),
@@ -155,7 +154,7 @@ it("shows the last screen of an agent that fails, and exits as it did", async ()
   await writeFile(join(dir, "claude"), agent, { mode: 0o755 });
   const path = [dir, env["PATH"] ?? ""].join(delimiter);
   const options = { env: { ...env, PATH: path } };
-  const failed = await run(process.execPath, [...launch, "--agent", "claude"], options).catch((err: unknown) => err);
+  const failed = await runToEnd(process.execPath, [...launch, "--agent", "claude"], options);
   expect(failed).toMatchObject({
     code: 3,
     stdout: expect.stringMatching(/the agent ended with 3\nno network today\n$/),

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { gt } from "../support/bridge/gt-transcript.ts";
 import { ownProgram } from "../support/programs.ts";
+import { runToEnd } from "../support/run-to-end.ts";
 import { eventually } from "../support/screens/tmux-sandbox.ts";
 import { McpCaller } from "../support/threads/mcp-caller.ts";
 import { ThreadsServer } from "../support/threads/threads-server.ts";
@@ -180,16 +181,9 @@ describe.each([
 
   it("exits with 5 where another one uses the folder", async () => {
     const ports = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
-    const child = spawn(process.execPath, [ownProgram("threads"), ...ports, "--postgres", postgres], {
-      env: { ...server.env },
-      stdio: ["ignore", "ignore", "pipe"],
-    });
-    let said = "";
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      said += text;
-    });
-    const [code] = (await once(child, "close")) as [number];
-    expect([code, said]).toEqual([5, expect.stringContaining("another threads uses the folder")]);
+    const args = [ownProgram("threads"), ...ports, "--postgres", postgres];
+    const { code, stderr } = await runToEnd(process.execPath, args, { env: server.env });
+    expect([code, stderr]).toEqual([5, expect.stringContaining("another threads uses the folder")]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { chmod, mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { payloadName } from "../../internal/agents/hook-lines.ts";
 import { hookCommand, hookScript } from "../../internal/agents/hook-script.ts";
+import { runToEnd } from "../support/run-to-end.ts";
 
 const run = promisify(execFile);
 
@@ -31,19 +32,11 @@ interface Done {
   readonly ms: number;
 }
 
-function fire(event: string, spool: boolean, payload: string): Promise<Done> {
+async function fire(event: string, spool: boolean, payload: string): Promise<Done> {
   const began = performance.now();
-  const child = spawn("sh", ["-c", hookCommand(script, event, spool)], {
-    env: { PATH: "/usr/bin:/bin", GT_HOOK_FIFO: fifo, GT_HOOK_DIR: hookDir },
-  });
-  let output = "";
-  child.stdout.on("data", (data) => (output += data));
-  child.stderr.on("data", (data) => (output += data));
-  child.stdin.on("error", () => {});
-  child.stdin.end(payload);
-  return new Promise((resolve) =>
-    child.on("close", (code) => resolve({ code, output, ms: performance.now() - began })),
-  );
+  const env = { PATH: "/usr/bin:/bin", GT_HOOK_FIFO: fifo, GT_HOOK_DIR: hookDir };
+  const { code, all } = await runToEnd("sh", ["-c", hookCommand(script, event, spool)], { env, input: payload });
+  return { code, output: all, ms: performance.now() - began };
 }
 
 describe("the hook script", () => {

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EventType } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { buildSdk } from "../../scripts/build-sdk.ts";
 import { BridgeScene } from "../support/bridge/bridge-scene.ts";
+import { runToEnd } from "../support/run-to-end.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -79,7 +80,7 @@ describe("in a plain project", () => {
     };
     await writeFile(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions: options, files: ["main.ts"] }));
     const tsc = join(root, "node_modules/typescript/bin/tsc");
-    const checked = await run(process.execPath, [tsc, "-p", project]).catch((err: { stdout: string }) => err);
+    const checked = await runToEnd(process.execPath, [tsc, "-p", project]);
     expect(checked.stdout).toBe("");
   });
 

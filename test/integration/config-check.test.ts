@@ -1,9 +1,9 @@
-import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ownProgram } from "../support/programs.ts";
+import { runToEnd } from "../support/run-to-end.ts";
 
 let folder: string;
 beforeAll(async () => {
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 interface Ran {
-  readonly code: number;
+  readonly code: number | null;
   readonly out: string;
   readonly err: string;
 }
@@ -20,16 +20,10 @@ interface Ran {
 async function ran(daemon: "bridge" | "gt-controller", text: string, ...args: readonly string[]): Promise<Ran> {
   const file = join(folder, `${daemon}.yaml`);
   await writeFile(file, text);
-  return new Promise((resolve) => {
-    const argv = [ownProgram(daemon), ...args, "--config", file];
-    execFile(
-      process.execPath,
-      argv,
-      { cwd: "/", env: { PATH: process.env["PATH"], HOME: folder } },
-      (error, out, err) =>
-        resolve({ code: typeof error?.code === "number" ? error.code : 0, out, err: err.replaceAll(`${folder}/`, "") }),
-    );
-  });
+  const env = { PATH: process.env["PATH"], HOME: folder };
+  const argv = [ownProgram(daemon), ...args, "--config", file];
+  const { code, stdout, stderr } = await runToEnd(process.execPath, argv, { cwd: "/", env });
+  return { code, out: stdout, err: stderr.replaceAll(`${folder}/`, "") };
 }
 
 /** The lines of a report that name a line of a file. */

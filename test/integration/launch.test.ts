@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
+import { runToEnd } from "../support/run-to-end.ts";
 
 const scripts = join(import.meta.dirname, "..", "..", "scripts");
 const lock = (version: string) => ({ packages: { "": {}, "node_modules/a": { version, integrity: "sha512-a" } } });
@@ -37,9 +37,10 @@ async function tinyClone() {
     path,
     launch,
     async ended(...words: string[]) {
-      const child = launch(...words);
-      const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, "exit")]);
-      return { code: code as number, stderr };
+      const { code, stderr } = await runToEnd(process.execPath, [join(path, "scripts", "launch.mjs"), ...words], {
+        env,
+      });
+      return { code, stderr };
     },
     async npmRuns() {
       const runs = await readFile(join(path, "npm-runs"), "utf8").catch(() => "");

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BridgeError, createClient } from "../../pkg/bridgeclient/index.ts";
 import { ownProgram } from "../support/programs.ts";
+import { runToEnd } from "../support/run-to-end.ts";
 
 const run = promisify(execFile);
 let dir = "";
@@ -30,17 +31,9 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
-interface Ran {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function outcomeOf(program: "bridge" | "gt-controller", args: readonly string[]): Promise<Ran> {
+async function outcomeOf(program: "bridge" | "gt-controller", args: readonly string[]) {
   const env = { PATH: process.env["PATH"], HOME: dir };
-  const ran = run(process.execPath, [ownProgram(program), ...args], { cwd: dir, env });
-  const ended: Ran = await ran.then((shown) => ({ code: 0, ...shown })).catch((err: Ran) => err);
-  const { code, stdout, stderr } = ended;
+  const { code, stdout, stderr } = await runToEnd(process.execPath, [ownProgram(program), ...args], { cwd: dir, env });
   return { code, stdout, stderr: stderr.replaceAll(`${dir}/`, "") };
 }
 

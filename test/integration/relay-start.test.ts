@@ -1,5 +1,3 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NatsServer, oldestNats } from "../support/relay/nats-server.ts";
 import { RelayProcess, runRelay } from "../support/relay/relay-process.ts";
+import { runToEnd } from "../support/run-to-end.ts";
 
 let folder: string;
 let nats: NatsServer;
@@ -27,13 +26,10 @@ async function file(name: string, text: string): Promise<string> {
 
 it("npm start -- --relay --once brings a coding task through and ends with 0", async () => {
   const main = fileURLToPath(new URL("../../scripts/start/main.ts", import.meta.url));
-  const child = spawn(process.execPath, [main, "--relay", "--once"], { stdio: ["ignore", "pipe", "pipe"] });
-  let text = "";
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (part) => (text += part));
-  await once(child, "close");
-  expect(text).toContain('"type":"result.success"');
-  expect(text).toContain("all as expected");
-  expect(child.exitCode, text).toBe(0);
+  const { code, all } = await runToEnd(process.execPath, [main, "--relay", "--once"]);
+  expect(all).toContain('"type":"result.success"');
+  expect(all).toContain("all as expected");
+  expect(code, all).toBe(0);
 });
 
 describe("check", () => {

@@ -13,6 +13,7 @@ import { requireGrpcPython } from "../support/bridge/python-grpc.ts";
 import { ASK, startTlsFolderServer } from "../support/bridge/rpc-server.ts";
 import { MountedSecret, writeTls } from "../support/bridge/secret.ts";
 import { requireComponent } from "../support/cluster/components.ts";
+import { runToEnd } from "../support/run-to-end.ts";
 
 const run = promisify(execFile);
 const at = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
@@ -43,11 +44,10 @@ afterAll(async () => {
 });
 
 /** What a program says when it fails, or prints when it does not. */
-const say = (program: string, ...args: string[]) =>
-  run(program, args).then(
-    ({ stdout }) => stdout,
-    (err: { readonly stderr: string; readonly stdout: string }) => err.stderr + err.stdout,
-  );
+async function say(program: string, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runToEnd(program, args);
+  return code === 0 ? stdout : stderr + stdout;
+}
 
 it("grpc-js: is known by its certificate, and learns why when it is revoked", async () => {
   const { gastown } = loadPackageDefinition(

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -10,6 +9,7 @@ import { journalLine } from "../../internal/eventlog/journal-lines.ts";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { hashOf } from "../../internal/session/nudge-record.ts";
 import { ownProgram } from "../support/programs.ts";
+import { runToEnd } from "../support/run-to-end.ts";
 import { startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 let dir = "";
@@ -21,13 +21,9 @@ afterEach(() => rm(dir, { recursive: true, maxRetries: 5 }));
 describe("a first start that cannot succeed ends with one line and its exit code", () => {
   async function run(...flags: readonly string[]) {
     const args = ["--agent", "generic", "--state-dir", join(dir, "state")];
-    const child = spawn(process.execPath, [ownProgram("gt-sidecar"), ...args, ...flags, "--", "sleep", "1000"]);
-    let text = "";
-    child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
-      text += chunk;
-    });
-    const [code] = await once(child, "close");
-    return { code, lines: text.split("\n").filter((line) => line !== "") };
+    const all = [ownProgram("gt-sidecar"), ...args, ...flags, "--", "sleep", "1000"];
+    const { code, stderr } = await runToEnd(process.execPath, all);
+    return { code, lines: stderr.split("\n").filter((line) => line !== "") };
   }
 
   it.each([

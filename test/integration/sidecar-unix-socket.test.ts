@@ -13,6 +13,7 @@ import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import { requireComponent } from "../support/cluster/components.ts";
 import { ownProgram } from "../support/programs.ts";
+import { runToEnd } from "../support/run-to-end.ts";
 import { demoCommand, type RunningSidecar, startSidecar } from "../support/sidecar/sidecar.ts";
 
 const run = promisify(execFile);
@@ -137,7 +138,7 @@ describe("a unix socket is refused with 2 before anything is started", () => {
     const args = ["--agent", "demo", "--state-dir", join(dir, "state"), "--workdir", dir, ...flags];
     const argv = [ownProgram("gt-sidecar"), ...args, "--health-listen", "127.0.0.1:0", "--", ...demoCommand(dir)];
     const env = { PATH: process.env["PATH"], HOME: dir };
-    return await run(process.execPath, argv, { env, timeout: 20_000 }).catch((err) => err);
+    return await runToEnd(process.execPath, argv, { env, timeoutMs: 20_000 });
   }
 
   it.each([

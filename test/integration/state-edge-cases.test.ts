@@ -1,18 +1,15 @@
-import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { AgentState, DialogKind, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { calmTime } from "../support/calm-time.ts";
 import { ownProgram } from "../support/programs.ts";
+import { runToEnd } from "../support/run-to-end.ts";
 import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 import { inItsTmux } from "../support/sidecar/sidecar-hands.ts";
-
-const run = promisify(execFile);
 
 const withFlags = (...flags: string[]) => startSidecar((dir) => ({ command: demoCommand(dir, ...flags) }));
 
@@ -150,7 +147,7 @@ describe("an agent that cannot be started", () => {
       const listen = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--state-dir", join(dir, "state")];
       const args = [ownProgram("gt-sidecar"), "--agent", "generic", ...listen, "--", "no-such-agent-program"];
       const env = { PATH: process.env["PATH"], HOME: dir, LANG: "C.UTF-8", XDG_RUNTIME_DIR: dir };
-      const ended = await run(process.execPath, args, { env, timeout: 30_000 }).catch((err: unknown) => err);
+      const ended = await runToEnd(process.execPath, args, { env, timeoutMs: 30_000 });
       expect(ended).toMatchObject({ code: 127, stderr: expect.stringContaining("no-such-agent-program") });
     } finally {
       await rm(dir, { recursive: true, force: true });

@@ -1,8 +1,8 @@
-import { spawn } from "node:child_process";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ownProgram } from "../programs.ts";
+import { runToEnd } from "../run-to-end.ts";
 
 const LIMIT_MS = 180_000;
 
@@ -50,24 +50,12 @@ export class CaSandbox implements AsyncDisposable {
     script: string,
     options: { readonly folder?: string; readonly env?: Record<string, string> } = {},
   ): Promise<Ran> {
-    const child = spawn("sh", ["-ec", script], {
-      cwd: this.path(options.folder ?? "."),
-      env: { ...this.env, ...options.env },
-      stdio: ["ignore", "pipe", "pipe"],
-      timeout: LIMIT_MS,
+    const { folder = ".", env } = options;
+    return await runToEnd("sh", ["-ec", script], {
+      cwd: this.path(folder),
+      env: { ...this.env, ...env },
+      timeoutMs: LIMIT_MS,
     });
-    let [stdout, stderr] = ["", ""];
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      stdout += text;
-    });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      stderr += text;
-    });
-    const code = await new Promise<number | null>((resolve, reject) => {
-      child.on("error", reject);
-      child.on("close", (exit) => resolve(exit));
-    });
-    return { stdout, stderr, code };
   }
 
   /** As `sh`, for a script that has to succeed; answers with what it printed. */

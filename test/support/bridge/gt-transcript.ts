@@ -1,6 +1,6 @@
-import { spawn } from "node:child_process";
 import { spawn as spawnPty } from "@lydell/node-pty";
 import { ownProgram } from "../programs.ts";
+import { runToEnd } from "../run-to-end.ts";
 
 const MAIN = ownProgram("gt");
 const LIMIT_MS = 60_000;
@@ -19,27 +19,12 @@ export async function gt(
   env: Env,
   options: { readonly stdin?: string; readonly cwd?: string } = {},
 ): Promise<Transcript> {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { ...env },
-    cwd: options.cwd ?? env["HOME"],
-    stdio: ["pipe", "pipe", "pipe"],
-    timeout: LIMIT_MS,
+  const { stdin: input, cwd = env["HOME"] } = options;
+  return await runToEnd(process.execPath, [MAIN, ...args], {
+    ...{ env, timeoutMs: LIMIT_MS },
+    ...(input !== undefined && { input }),
+    ...(cwd !== undefined && { cwd }),
   });
-  let stdout = "";
-  let stderr = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    stderr += text;
-  });
-  child.stdin.on("error", () => {}); // it may end without reading
-  child.stdin.end(options.stdin ?? "");
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.on("error", reject);
-    child.on("close", (exit) => resolve(exit));
-  });
-  return { stdout, stderr, code };
 }
 
 /** `gt` in a real terminal, with a person in front of it. */

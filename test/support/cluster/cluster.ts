@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { runToEnd } from "../run-to-end.ts";
 import { component } from "./components.ts";
 
 const run = promisify(execFile);
@@ -82,20 +83,10 @@ class KubeconfigCluster implements TestCluster {
   }
 
   async kubectl(args: readonly string[], input?: string): Promise<string> {
-    const child = spawn(this.#program, [...args], {
-      env: this.#env(),
-      stdio: ["pipe", "pipe", "pipe"],
-      timeout: 3 * MINUTE,
-    });
-    const out: Buffer[] = [];
-    const err: Buffer[] = [];
-    child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
-    child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
-    child.stdin.on("error", () => {}); // it may end without reading
-    child.stdin.end(input ?? "");
-    const [code] = await once(child, "close");
-    if (code === 0) return Buffer.concat(out).toString();
-    throw new Error(`kubectl ${args.join(" ")}: ${Buffer.concat(err).toString()}`);
+    const options = { env: this.#env(), timeoutMs: 3 * MINUTE, ...(input !== undefined && { input }) };
+    const { code, stdout, stderr } = await runToEnd(this.#program, args, options);
+    if (code === 0) return stdout;
+    throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
   }
 
   async load(archive: string, image: string): Promise<string> {

@@ -10,6 +10,7 @@ import { type Client, createClient } from "@connectrpc/connect";
 import type { TestContext } from "vitest";
 import { SidecarService } from "../../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarTransport } from "../../../internal/rpc/client/transport.ts";
+import { runToEnd } from "../run-to-end.ts";
 import { until } from "../sidecar/sidecar.ts";
 import { requireComponent } from "./components.ts";
 
@@ -90,13 +91,8 @@ export class Containers {
 
   /** Runs a program of the image to its end. */
   async output(image: string, options: readonly string[], ...args: readonly string[]) {
-    const child = spawn(this.#program, ["run", "--rm", ...options, image, ...args], {
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    const chunks: Buffer[] = [];
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => chunks.push(chunk));
-    const [code] = await once(child, "close");
-    return { code: Number(code), text: Buffer.concat(chunks).toString() };
+    const { code, all } = await runToEnd(this.#program, ["run", "--rm", ...options, image, ...args]);
+    return { code: Number(code), text: all };
   }
 
   /** Runs the image's sidecar; its ports are free ones of this machine's loopback. */

@@ -1,10 +1,9 @@
-import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { runToEnd } from "../run-to-end.ts";
 
 /** The command of a clone. */
 export const DESK = fileURLToPath(new URL("../../../cmd/desk/desk", import.meta.url));
@@ -83,17 +82,11 @@ async function callDesk(
   input: string | Buffer,
   env: object,
 ): Promise<DeskCall> {
-  const child = spawn(DESK, args, {
-    cwd: folder,
+  const { code, stdout, stderr } = await runToEnd(DESK, args, {
+    ...{ cwd: folder, input },
     env: { ...PLAIN_ENVIRONMENT, ...env },
-    stdio: ["pipe", "pipe", "pipe"],
   });
-  child.stdin.on("error", () => {}).end(input);
-  const ended = new Promise<number | null>((resolve, reject) => {
-    child.once("error", reject).once("close", resolve);
-  });
-  const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-  return { code, out, err };
+  return { code, out: stdout, err: stderr };
 }
 
 /** Each line of a text as JSON. */

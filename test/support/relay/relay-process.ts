@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { ownProgram } from "../programs.ts";
+import { type Ran, runToEnd } from "../run-to-end.ts";
 import { until } from "../sidecar/sidecar.ts";
 
 export type LogLine = Readonly<Record<string, unknown>>;
@@ -92,21 +93,6 @@ export interface RelayOptions {
 }
 
 /** Runs a command of the relay to its end. */
-export async function runRelay(
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> {
-  const child = spawn(process.execPath, [ownProgram("relay"), ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, ...env },
-  });
-  let [stdout, stderr] = ["", ""];
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    stderr += text;
-  });
-  await once(child, "close");
-  return { code: child.exitCode, stdout, stderr };
+export async function runRelay(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
+  return await runToEnd(process.execPath, [ownProgram("relay"), ...args], { env: { ...process.env, ...env } });
 }

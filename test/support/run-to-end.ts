@@ -1,0 +1,34 @@
+import { execa } from "execa";
+
+export interface RunOptions {
+  /** All of it: nothing of ours is added. Default: ours. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly cwd?: string;
+  /** What it reads; default: nothing. */
+  readonly input?: string | Uint8Array;
+  /** After so long it is ended. */
+  readonly timeoutMs?: number;
+}
+
+/** How a program ended, and what it wrote. */
+export interface Ran {
+  /** null: a signal ended it. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Both, in the order in which they came. */
+  readonly all: string;
+}
+
+/** Runs a program to its end, which may be a failure. Rejects when it cannot be started. */
+export async function runToEnd(file: string, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const { env = process.env, cwd, input = "", timeoutMs } = options;
+  const result = await execa(file, args, {
+    ...{ reject: false, stripFinalNewline: false, all: true, extendEnv: false, env, input },
+    ...(cwd !== undefined && { cwd }),
+    ...(timeoutMs !== undefined && { timeout: timeoutMs }),
+  });
+  const { exitCode, signal, stdout, stderr, all } = result;
+  if (exitCode === undefined && signal === undefined) throw result;
+  return { code: exitCode ?? null, stdout, stderr, all };
+}
