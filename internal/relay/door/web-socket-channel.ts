@@ -1,4 +1,5 @@
 import type { WebSocket } from "ws";
+import { firstOf } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { RelayMetrics } from "../lanes/relay-metrics.ts";
@@ -98,11 +99,8 @@ export class WebSocketChannel implements FrameChannel {
         this.#wasHeld = false;
         const pong = new Promise<true>((resolve) => this.#socket.once("pong", () => resolve(true)));
         this.#socket.ping();
-        const silence = new AbortController();
-        const late = this.#clock.sleep(pongTimeoutMs, AbortSignal.any([signal, silence.signal])).then(() => false);
-        late.catch(() => {});
-        const isAlive = await Promise.race([pong, late]);
-        silence.abort();
+        const late = (stop: AbortSignal) => this.#clock.sleep(pongTimeoutMs, stop).then(() => false);
+        const isAlive = await firstOf(signal, () => pong, late);
         if (isAlive || this.#wasHeld) continue;
         this.#end ??= new ChannelEnd(CLOSE.noPong, "no pong");
         this.#socket.terminate();

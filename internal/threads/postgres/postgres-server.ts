@@ -12,6 +12,7 @@ import {
   statSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { aborted, within } from "../../base/abort.ts";
 import { type BackoffOptions, backoffMs } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
@@ -160,7 +161,7 @@ export class PostgresServer implements Task {
       await clock.sleep(LOOK_MS, signal).catch(() => {});
     }
     if (how === undefined && !signal.aborted) onReady();
-    if (how === undefined) await Promise.race([ended, new Promise<void>((resolve) => onAbort(signal, resolve))]);
+    if (how === undefined) await Promise.race([ended, aborted(signal)]);
     if (how === undefined && child.pid !== undefined) await this.#stop(child.pid, ended);
     else logger.error({ how, log }, "PostgreSQL ended by itself");
   }
@@ -168,15 +169,8 @@ export class PostgresServer implements Task {
   async #stop(pid: number, ended: Promise<string>): Promise<void> {
     for (const name of ["SIGINT", "SIGQUIT", "SIGKILL"] as const) {
       sendSignal(pid, name);
-      const early = new AbortController();
-      const over = this.#deps.clock.sleep(STOP_MS, early.signal).then(
-        () => false,
-        () => true,
-      );
-      const isEnded = await Promise.race([ended.then(() => true), over]);
-      early.abort();
-      await over;
-      if (isEnded) return;
+      const isEnded = ended.then(() => true);
+      if (await within(this.#deps.clock, STOP_MS, isEnded)) return;
     }
   }
 }
@@ -278,9 +272,4 @@ async function reachable(
     renameSync(part, programs);
   }
   return { ...found, home: programs, bin: join(programs, "bin") };
-}
-
-function onAbort(signal: AbortSignal, done: () => void): void {
-  if (signal.aborted) done();
-  else signal.addEventListener("abort", () => done(), { once: true });
 }

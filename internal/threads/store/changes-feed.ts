@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Client, type ClientConfig, type Pool } from "pg";
+import { aborted } from "../../base/abort.ts";
 import { backoffMs } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -82,7 +83,7 @@ export class ChangesFeed implements Changes, Task {
     const onError = (err: Error) => logger.debug({ err }, "the connection that notifies broke, and is made again");
     const pool = openPool(address, onError, { size: 1, name: "threads notify" });
     let failing = false;
-    const stopped = new Promise<void>((resolve) => onAbort(signal, resolve));
+    const stopped = aborted(signal);
     try {
       while (!signal.aborted) {
         await Promise.race([this.#wake.promise, stopped]);
@@ -205,11 +206,6 @@ export class ChangesFeed implements Changes, Task {
     }
     for (const key of this.#known.keys()) if (!seen.has(key)) this.#known.delete(key);
   }
-}
-
-function onAbort(signal: AbortSignal, done: () => void): void {
-  if (signal.aborted) done();
-  else signal.addEventListener("abort", () => done(), { once: true });
 }
 
 /** The changes that a notification names; undefined stands for any. */

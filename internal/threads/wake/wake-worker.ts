@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { within } from "../../base/abort.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
 import { lookAgain } from "./second-look.ts";
 import { WakeRun } from "./wake-run.ts";
@@ -51,12 +52,9 @@ export class WakeWorker implements Task {
         if (!failing) logger.warn({ err }, "wakes cannot be claimed");
         failing = true;
       }
-      const early = new AbortController();
-      const looked = clock.sleep(LOOK_MS, AbortSignal.any([signal, early.signal])).catch(() => {});
       // A burst of news is one look.
-      await Promise.race([looked, this.#poke.promise.then(() => clock.sleep(10, signal).catch(() => {}))]);
-      early.abort();
-      await looked;
+      const poked = this.#poke.promise.then(() => clock.sleep(10, signal).catch(() => {}));
+      await within(clock, LOOK_MS, poked, signal);
       this.#poke = Promise.withResolvers<void>();
     }
   }
