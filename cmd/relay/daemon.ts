@@ -24,6 +24,7 @@ import { RelayMetrics } from "../../internal/relay/lanes/relay-metrics.ts";
 import { ServedRoles } from "../../internal/relay/lanes/served-roles.ts";
 import { UnservedLanes } from "../../internal/relay/lanes/unserved-lanes.ts";
 import { Bus } from "../../internal/relay/nats/bus.ts";
+import { checkPublishing } from "../../internal/relay/nats/check-publishing.ts";
 import { type Created, ensureStreams } from "../../internal/relay/nats/ensure-streams.ts";
 import { LossyPublisher } from "../../internal/relay/nats/lossy-publisher.ts";
 import { Outbox } from "../../internal/relay/nats/outbox.ts";
@@ -83,6 +84,7 @@ export class Daemon implements Task {
     const bus = await Bus.open(clock, options, signal);
     try {
       const created = await ensureStreams(bus.jsm, bus.streams, nats.replicas);
+      await checkPublishing(bus);
       logger.info({ action: "nats_connected", server: bus.nc.info?.version }, "connected to NATS");
       await this.#serve(bus, created, signal);
     } finally {

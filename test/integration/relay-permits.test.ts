@@ -81,6 +81,32 @@ describe.concurrent("subscribe failed: a relay that NATS does not permit what it
     expect([code, stderr]).toEqual([4, expect.stringContaining(subject)]);
   });
 
+  it(
+    "publishes on a subject that is denied: ends with 4 and names it; what it tried is in no stream",
+    TIMES,
+    async () => {
+      const { key, flags } = await nkeyUser("no-publish");
+      await using server = await NatsServer.start(await oldestNats(), serverConfig(key));
+      await using relay = await start(server, flags);
+      await using people = await Coordinator.connect(server);
+      for (const stream of ["RESULTS", "EVENTS", "DEAD", "LANES"]) {
+        expect(await people.stored(`RELAY_${stream}`, ">")).toEqual([]);
+      }
+      expect(await relay.stop()).toBe(0);
+      for (const [denied, named] of [
+        ["sessions.*.results.*", "sessions.*.results.*"],
+        ["sessions.*.approvals", "sessions.*.approvals"],
+        ["sessions.*.progress.*", "sessions.*.progress.*"],
+        ["relay.lanes.>", "relay.lanes.*.*"],
+        ["$JS.API.CONSUMER.MSG.NEXT.>", "$JS.API.CONSUMER.MSG.NEXT.RELAY_WORK.*"],
+      ] as const) {
+        await server.configure(serverConfig(key, { publish: denied }));
+        const { code, stderr } = await fails(server, flags);
+        expect([code, stderr]).toEqual([4, expect.stringContaining(`NATS does not permit to publish ${named}`)]);
+      }
+    },
+  );
+
   it("with another's nkey, or without one where it must have one, ends with 4", TIMES, async () => {
     const { key } = await nkeyUser("known");
     const { flags } = await nkeyUser("unknown");
