@@ -163,6 +163,8 @@ export interface PaneStatus {
   readonly cols: number;
   readonly rows: number;
   readonly draft: boolean;
+  /** When a person last typed at an attached terminal; wall clock, ms. */
+  readonly personInputAt?: number;
   readonly background: readonly BackgroundTask[];
   /** Parked: when the limit ends, where the agent tells it; wall clock, ms. */
   readonly parkedUntil?: number;

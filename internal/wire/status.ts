@@ -99,6 +99,7 @@ export function agentStatus(message: pb.SidecarStatusResponse): AgentStatus {
     ...(message.dialog === undefined ? {} : { dialog: dialogOf(message.dialog) }),
     ...(message.parkedUntil === undefined ? {} : { parkedUntil: millisecondsOf(message.parkedUntil) }),
     ...(message.exitCode === undefined ? {} : { exitCode: message.exitCode }),
+    ...(message.personInputAt === undefined ? {} : { personInputAt: millisecondsOf(message.personInputAt) }),
     ...(Number.isNaN(lastOutputAt) ? {} : { lastOutputAt }),
   };
 }

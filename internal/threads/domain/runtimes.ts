@@ -11,6 +11,8 @@ export interface RuntimeStatus {
   readonly alive: boolean;
   /** `idle`, `busy`, `dialog`, `parked`, … */
   readonly state: string;
+  /** Since when it has this state, wall clock, ms. */
+  readonly stateSince: number;
   readonly epoch: string;
   readonly draft: boolean;
   readonly dialogTitle?: string;

@@ -154,6 +154,10 @@ export interface Tx extends Reads {
   wantWakes(wakes: readonly PlannedWake[], reason: string): Promise<void>;
   /** The wakes of an agent that were submitted, after a sign of life. */
   acknowledgeWakes(agentId: string): Promise<void>;
+  /** People have learnt this of a wake. */
+  wakeTold(wakeId: string, news: readonly t.WakeNews[]): Promise<void>;
+  /** Messages that an agent does not acknowledge are shown to people now. False: they have been, or are not to be. */
+  shown(threadId: string, agentId: string): Promise<boolean>;
   /** One open escalation per thread and cause: a second joins it. Answers with the one there is. */
   escalate(escalation: NewEscalation): Promise<{ readonly escalation: t.Escalation; readonly isNew: boolean }>;
   setEscalation(id: string, state: t.EscalationState): Promise<void>;
@@ -180,6 +184,10 @@ export interface Store {
   seen(caller: t.Caller): Promise<void>;
   /** Open escalations of all workspaces that were not acknowledged in time. */
   overdueEscalations(limit: number): Promise<readonly (WorkspaceThread & { readonly escalationId: string })[]>;
+  /** Wakes of all workspaces of which people are to learn something. */
+  wakesWithNews(limit: number): Promise<readonly { readonly workspace: string; readonly wakeId: string }[]>;
+  /** Agents of all workspaces that were reminded twice, and are for people to see. */
+  unshown(limit: number): Promise<readonly (WorkspaceThread & { readonly agentId: string })[]>;
   /** Closed threads of all workspaces with messages that are not erased, the oldest first. */
   closedThreads(limit: number): Promise<readonly WorkspaceThread[]>;
   /** Tokens and sessions that no longer count: `workspace kind value`. */

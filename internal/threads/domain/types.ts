@@ -67,6 +67,8 @@ export interface Participant {
   readonly offeredSeq: number;
   readonly readSeq: number;
   readonly ackedSeq: number;
+  /** It was given these and has not acknowledged them: what follows this one waits for a wake again. */
+  readonly againSeq?: number;
   /** What it had been given when it last posted. */
   readonly answeredSeq: number;
   readonly lastHop: number;
@@ -111,6 +113,9 @@ export type WakeState =
   | "CANCELLED"
   | "EXPIRED";
 
+/** What people are to learn of a wake; each once. */
+export type WakeNews = "failed" | "deferred" | "dialog";
+
 export interface Wake {
   readonly wakeId: string;
   readonly agentId: string;
@@ -121,7 +126,12 @@ export interface Wake {
   readonly attempts: number;
   readonly lastOutcome: string;
   readonly blockedBy: string;
+  /** Of the dialog that blocks it, as the terminal shows it; else empty. */
+  readonly blockedTitle: string;
+  /** Since when the same thing blocks it. */
   readonly deferredSince: number | undefined;
+  /** What no one has been told yet. */
+  readonly news: readonly WakeNews[];
   readonly createdAt: number;
 }
 

@@ -22,13 +22,13 @@ const RECHECK_MS = 5000;
 const DOUBT_MS = 60_000;
 
 /**
- * `waits`: messages still wait for the agent. `isOurs`: a cancelled one was taken back by the worker itself, since
- * nothing waited then.
+ * `waits`: messages still wait for the agent. `ours`: why the worker itself has taken a cancelled one back, nothing
+ * waited then, or a person was in the way for too long.
  */
 export function afterOutcome(
   outcome: Exclude<NudgeOutcomeWord, "queued">,
   waits: boolean,
-  isOurs = false,
+  ours?: "read" | "person",
 ): AfterOutcome {
   switch (outcome) {
     case "submitted":
@@ -47,7 +47,10 @@ export function afterOutcome(
     case "expired":
     case "cancelled":
       return waits
-        ? { state: "DEFERRED", againMs: isOurs ? 0 : RECHECK_MS, offered: false, escalate: false }
+        ? {
+            ...{ state: "DEFERRED", againMs: ours === "read" ? 0 : RECHECK_MS, offered: false, escalate: false },
+            ...(ours === "person" && { blockedBy: "person" }),
+          }
         : { state: "CANCELLED", offered: false, escalate: false };
   }
 }

@@ -1,6 +1,8 @@
+import type { ForgottenMessages } from "./reminder.ts";
 import type { WakeReceipt } from "./runtimes.ts";
 import type { DoubtfulWake } from "./second-look.ts";
-import type { Wake, WakeState } from "./types.ts";
+import type { Wake, WakeNews, WakeState } from "./types.ts";
+import type { Blocked } from "./wake-blocks.ts";
 
 /** A wake that this process has for as long as it renews its lease. */
 export interface ClaimedWake {
@@ -23,6 +25,8 @@ export interface WakeResult {
   readonly outcome: string;
   readonly againMs?: number;
   readonly blockedBy?: string;
+  /** People are to learn of it. */
+  readonly news?: WakeNews;
   /** Of the attempt that ended with it. */
   readonly attempt?: { readonly attempt: number; readonly receipt: WakeReceipt };
   /** Threads and seqs that now count as offered. */
@@ -51,10 +55,15 @@ export interface WakeStore {
   begin(claimed: ClaimedWake, by: string, intent: AttemptIntent): Promise<number | undefined>;
   /** In all workspaces. */
   counts(): Promise<{ readonly wakes: number; readonly escalations: number }>;
-  /** The sidecar holds it. */
-  queued(claimed: ClaimedWake, by: string, blockedBy: string): Promise<void>;
-  /** Ends a claim. What came while the wake was open and waits still has a new wake then. */
-  finish(claimed: ClaimedWake, by: string, result: WakeResult): Promise<void>;
+  /** The sidecar holds it; for how long the same thing has been in the way, ms. */
+  queued(claimed: ClaimedWake, by: string, blocked: Blocked): Promise<number>;
+  /** Notes, once, what people are to learn of a wake. */
+  announce(claimed: ClaimedWake, by: string, news: WakeNews): Promise<void>;
+  /**
+   * Ends a claim. What came while the wake was open and waits still has a new wake then. The wake's age, ms; undefined:
+   * another process has it.
+   */
+  finish(claimed: ClaimedWake, by: string, result: WakeResult): Promise<number | undefined>;
   /** A runtime says that the session is this agent's. */
   confirm(workspace: string, session: ConfirmedSession): Promise<void>;
   /** Makes wakes for agents for whom something waits and who have none; answers with how many. */
@@ -66,4 +75,14 @@ export interface WakeStore {
   doubtful(limit: number): Promise<readonly DoubtfulWake[]>;
   /** Has what a doubtful wake named wait again, and makes a wake for it. False: the agent has read it meanwhile. */
   tryAgain(doubtful: DoubtfulWake): Promise<boolean>;
+  /**
+   * Agents that were given messages, by a wake or a read, two minutes ago or more and have not acknowledged them, at
+   * most `limit`; each is given out every 15 s.
+   */
+  forgotten(limit: number): Promise<readonly ForgottenMessages[]>;
+  /**
+   * Has these messages wait again, with a wake for them; the third time they are for people to see instead. False: the
+   * agent has acknowledged them meanwhile.
+   */
+  remind(forgotten: ForgottenMessages): Promise<boolean>;
 }

@@ -149,9 +149,11 @@ function returned({ messages, opened }: Found, input: ReadInput): ReadonlyMap<st
   for (const { threadId, seq } of messages) upto.set(threadId, Math.max(seq, upto.get(threadId) ?? 0));
   if (opened === undefined) return upto;
   const { me } = opened;
-  const skips = (input.after_seq ?? 0) > (me?.readSeq ?? 0);
+  // What waits for a wake again is returned again.
+  const given = me?.againSeq ?? me?.readSeq ?? 0;
+  const skips = (input.after_seq ?? 0) > given;
   const [seq = 0] = upto.values();
-  if (me === undefined || skips || seq <= me.readSeq) upto.clear();
+  if (me === undefined || skips || seq <= given) upto.clear();
   return upto;
 }
 

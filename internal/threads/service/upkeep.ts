@@ -6,6 +6,7 @@ import { isOverdue, OPERATORS } from "../domain/escalation.ts";
 import { eraseBefore } from "../domain/retention.ts";
 import type { Store, WorkspaceThread } from "../domain/store.ts";
 import { say } from "./system-messages.ts";
+import { tellPeople } from "./tell-people.ts";
 
 export interface UpkeepDeps {
   readonly clock: Clock;
@@ -21,8 +22,9 @@ const AT_ONCE = 100;
 const BATCH = 500;
 
 /**
- * What happens by itself with time: escalations that no one has acknowledged go to the operators, and messages of
- * closed threads are erased when the workspace's retention has passed. Any number of processes may do this.
+ * What happens by itself with time: escalations that no one has acknowledged go to the operators, people learn of wakes
+ * that cannot be typed, and messages of closed threads are erased when the workspace's retention has passed. Any number
+ * of processes may do this.
  */
 export class Upkeep implements Task {
   readonly #deps: UpkeepDeps;
@@ -35,6 +37,7 @@ export class Upkeep implements Task {
     const { clock, logger } = this.#deps;
     for (let turn = 0; !signal.aborted; turn++) {
       try {
+        await tellPeople(this.#deps);
         await this.#raiseOverdue();
         if (turn % ERASE_EVERY === 0) await this.#eraseOld(signal);
       } catch (err) {

@@ -72,6 +72,22 @@ export class PgStore implements Store {
     }));
   }
 
+  async wakesWithNews(limit: number) {
+    const { rows } = await statements(this.#pool).query<{ workspace_id: string; wake_id: string }>(
+      "select workspace_id, wake_id from threads.wake where news <> '{}' order by created_at limit $1",
+      [limit],
+    );
+    return rows.map((row) => ({ workspace: row.workspace_id, wakeId: row.wake_id }));
+  }
+
+  async unshown(limit: number) {
+    const { rows } = await statements(this.#pool).query<{ workspace_id: string; thread_id: string; agent_id: string }>(
+      "select workspace_id, thread_id, agent_id from threads.participant where reminders = 3 limit $1",
+      [limit],
+    );
+    return rows.map((row) => ({ workspace: row.workspace_id, threadId: row.thread_id, agentId: row.agent_id }));
+  }
+
   async closedThreads(limit: number) {
     const { rows } = await statements(this.#pool).query<{ workspace_id: string; thread_id: string }>(
       `select t.workspace_id, t.thread_id from threads.thread t

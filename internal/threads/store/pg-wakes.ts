@@ -1,8 +1,10 @@
 import type { Pool, PoolClient } from "pg";
 import { newWakeId } from "../domain/ids.ts";
 import { DEFAULT_POLICY } from "../domain/policy.ts";
+import type { ForgottenMessages } from "../domain/reminder.ts";
 import { type DoubtfulWake, SECOND_LOOK } from "../domain/second-look.ts";
-import type { Wake, WakeState } from "../domain/types.ts";
+import type { Wake, WakeNews, WakeState } from "../domain/types.ts";
+import type { Blocked } from "../domain/wake-blocks.ts";
 import type {
   AttemptIntent,
   ClaimedWake,
@@ -13,6 +15,7 @@ import type {
 } from "../domain/wake-store.ts";
 import { type Queryable, statements, transaction } from "./database.ts";
 import { PgReads } from "./reads.ts";
+import { forgotten, remind, typedAgain } from "./reminders.ts";
 import * as rows from "./rows.ts";
 
 const LEASE = "interval '30 seconds'";
@@ -21,7 +24,21 @@ const ENDED_WELL: ReadonlySet<WakeState> = new Set(["SUBMITTED", "UNKNOWN", "CAN
 /** The agent has been quicker than the receipt: it has read all that the text names (`$8`). */
 const READ_ALREADY = `$8::jsonb <> '{}' and not exists (
   select from jsonb_each_text($8::jsonb) o join threads.participant p
-    on p.workspace_id = $1 and p.thread_id = o.key and p.agent_id = wake.agent_id and p.read_seq < o.value::bigint)`;
+    on p.workspace_id = $1 and p.thread_id = o.key and p.agent_id = wake.agent_id
+      and (p.read_seq < o.value::bigint or p.again_seq is not null))`;
+const CAUSE = (by: string) => `case when ${by} in ('person', 'draft') then 'person' else ${by} end`;
+
+/** Since when it has been blocked by the same, given by what (`by`) it is blocked now. */
+function blockedSince(by: string): string {
+  return `case when ${CAUSE("blocked_by")} = ${CAUSE(`${by}::text`)} then coalesce(deferred_since, clock_timestamp())
+    else clock_timestamp() end`;
+}
+
+/** Each thing that people are to learn of a wake is told once; '': nothing. */
+function withNews(news: string): string {
+  return `case when ${news}::text = '' or ${news}::text = any (news || told) then news
+    else array_append(news, ${news}::text) end`;
+}
 
 /** Wakes in PostgreSQL; see `WakeStore`. */
 export class PgWakes implements WakeStore {
@@ -83,7 +100,8 @@ export class PgWakes implements WakeStore {
   async begin({ workspace, wake }: ClaimedWake, by: string, intent: AttemptIntent): Promise<number | undefined> {
     return await transaction(this.#pool, async (client) => {
       const { rows: found } = await client.query<{ age: number }>(
-        `update threads.wake set attempts = $4, lease_until = clock_timestamp() + ${LEASE}
+        `update threads.wake set attempts = $4, lease_until = clock_timestamp() + ${LEASE}, blocked_by = '',
+           blocked_title = '', deferred_since = null
          where workspace_id = $1 and wake_id = $2 and lease_by = $3 and state = 'CLAIMED'
          returning extract(epoch from clock_timestamp() - created_at)::float8 * 1000 as age`,
         [workspace, wake.wakeId, by, intent.attempt],
@@ -110,20 +128,30 @@ export class PgWakes implements WakeStore {
     return found[0] ?? { wakes: 0, escalations: 0 };
   }
 
-  async queued({ workspace, wake }: ClaimedWake, by: string, blockedBy: string): Promise<void> {
+  async queued({ workspace, wake }: ClaimedWake, by: string, { by: blockedBy, title = "" }: Blocked): Promise<number> {
+    const { rows: found } = await this.#db.query<{ ms: number }>(
+      `update threads.wake set state = 'QUEUED', blocked_by = $4, blocked_title = $5, last_outcome = 'queued',
+         deferred_since = ${blockedSince("$4")}
+       where workspace_id = $1 and wake_id = $2 and lease_by = $3 and state in ('CLAIMED', 'QUEUED')
+       returning extract(epoch from clock_timestamp() - deferred_since)::float8 * 1000 as ms`,
+      [workspace, wake.wakeId, by, blockedBy, title],
+    );
+    return found[0]?.ms ?? 0;
+  }
+
+  async announce({ workspace, wake }: ClaimedWake, by: string, news: WakeNews): Promise<void> {
     await this.#db.query(
-      `update threads.wake set state = 'QUEUED', blocked_by = $4, last_outcome = 'queued'
-       where workspace_id = $1 and wake_id = $2 and lease_by = $3 and state in ('CLAIMED', 'QUEUED')`,
-      [workspace, wake.wakeId, by, blockedBy],
+      `update threads.wake set news = ${withNews("$4")} where workspace_id = $1 and wake_id = $2 and lease_by = $3`,
+      [workspace, wake.wakeId, by, news],
     );
   }
 
-  async finish({ workspace, wake }: ClaimedWake, by: string, result: WakeResult): Promise<void> {
-    await transaction(this.#pool, async (client) => {
+  async finish({ workspace, wake }: ClaimedWake, by: string, result: WakeResult): Promise<number | undefined> {
+    return await transaction(this.#pool, async (client) => {
       const offered = Object.entries(result.offered ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
       for (const [threadId, seq] of offered) {
         await client.query(
-          `update threads.participant set offered_seq = greatest(offered_seq, $4::bigint)
+          `update threads.participant set offered_seq = greatest(offered_seq, $4::bigint), offered_at = clock_timestamp()
            where workspace_id = $1 and thread_id = $2 and agent_id = $3`,
           [workspace, threadId, wake.agentId, seq],
         );
@@ -136,12 +164,14 @@ export class PgWakes implements WakeStore {
           [workspace, wake.wakeId, attempt, receipt.outcome, JSON.stringify(receipt.evidence)],
         );
       }
-      const { rowCount } = await client.query(
+      const { rows: ended } = await client.query<{ age: number }>(
         `update threads.wake set state = case when $4 in ('SUBMITTED', 'UNKNOWN') and ${READ_ALREADY} then 'ACKED' else $4 end,
            last_outcome = $5, blocked_by = $6, lease_by = null, lease_until = null,
            due_at = clock_timestamp() + $7 * interval '1 millisecond',
-           deferred_since = case when $4 = 'DEFERRED' then coalesce(deferred_since, clock_timestamp()) end
-         where workspace_id = $1 and wake_id = $2 and lease_by = $3`,
+           blocked_title = case when $6 = blocked_by then blocked_title else '' end,
+           deferred_since = case when $4 = 'DEFERRED' then ${blockedSince("$6")} end, news = ${withNews("$9")}
+         where workspace_id = $1 and wake_id = $2 and lease_by = $3
+         returning extract(epoch from clock_timestamp() - created_at)::float8 * 1000 as age`,
         [
           workspace,
           wake.wakeId,
@@ -151,9 +181,14 @@ export class PgWakes implements WakeStore {
           result.blockedBy ?? "",
           result.againMs ?? 0,
           JSON.stringify(result.offered ?? {}),
+          result.news ?? "",
         ],
       );
-      if (rowCount === 1 && ENDED_WELL.has(result.state)) await this.#wantNext(client, workspace, wake);
+      const [end] = ended;
+      if (end === undefined) return undefined;
+      await typedAgain(client, workspace, wake.agentId, Object.keys(result.offered ?? {}));
+      if (ENDED_WELL.has(result.state)) await this.#wantNext(client, workspace, wake);
+      return end.age;
     });
   }
 
@@ -211,6 +246,14 @@ export class PgWakes implements WakeStore {
        on conflict do nothing returning 1 as one`,
     );
     return made.length;
+  }
+
+  forgotten(limit: number): Promise<readonly ForgottenMessages[]> {
+    return forgotten(this.#db, limit);
+  }
+
+  remind(one: ForgottenMessages): Promise<boolean> {
+    return transaction(this.#pool, (client) => remind(client, one));
   }
 
   async doubtful(limit: number): Promise<readonly DoubtfulWake[]> {

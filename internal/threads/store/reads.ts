@@ -17,9 +17,9 @@ import { verifyChains } from "./verify-chains.ts";
 type Row = Record<string, unknown>;
 
 /** Addressed to the participant `p`, and not its own or the system's. */
-const FOR_ME = `m.sender <> p.agent_id and m.kind <> 'system'
+export const FOR_ME = `m.sender <> p.agent_id and m.kind <> 'system'
   and (m.recipients is null or p.agent_id = any (m.recipients))`;
-const ROLE = "coalesce(nullif(p.role, ''), a.role, '')";
+export const ROLE = "coalesce(nullif(p.role, ''), a.role, '')";
 const DAY_MS = 86_400_000;
 
 /** What is read of one workspace, by statements of their own or in a transaction. */
@@ -202,7 +202,8 @@ export class PgReads implements Reads {
        join threads.thread t on t.workspace_id = p.workspace_id and t.thread_id = p.thread_id
        cross join lateral (select count(*)::int as count, max(m.seq) as upto from threads.message m
          where m.workspace_id = p.workspace_id and m.thread_id = p.thread_id
-           and m.seq > greatest(p.read_seq, p.offered_seq) and m.urgency <> 'quiet' and m.sender <> p.agent_id
+           and m.seq > coalesce(p.again_seq, greatest(p.read_seq, p.offered_seq))
+           and m.urgency <> 'quiet' and m.sender <> p.agent_id
            and (m.kind <> 'system' or p.agent_id = any (m.recipients))
            and (m.recipients is null or p.agent_id = any (m.recipients))
            and (p.wake = 'all' or p.agent_id = any (m.to_agents) or ${ROLE} = any (m.to_roles))) w

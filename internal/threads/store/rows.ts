@@ -82,6 +82,7 @@ export function participantOf(row: Row): t.Participant {
     ackedSeq: int(row, "acked_seq"),
     answeredSeq: int(row, "answered_seq"),
     lastHop: int(row, "last_hop"),
+    ...(row["again_seq"] != null && { againSeq: int(row, "again_seq") }),
   };
 }
 
@@ -96,6 +97,8 @@ export function wakeOf(row: Row): t.Wake {
     attempts: int(row, "attempts"),
     lastOutcome: text(row, "last_outcome"),
     blockedBy: text(row, "blocked_by"),
+    blockedTitle: text(row, "blocked_title"),
+    news: row["news"] as t.WakeNews[],
     deferredSince: timeOr(row, "deferred_since"),
     createdAt: time(row, "created_at"),
   };

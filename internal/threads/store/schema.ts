@@ -201,3 +201,21 @@ create table threads.revoked (
   primary key (workspace_id, kind, value)
 );
 `;
+
+/**
+ * Messages that were given and not acknowledged wait again (`again_seq`), `reminders` counts how often: 3, they are to
+ * be shown to people, 4, they have been. A wake keeps what people are to learn of it until they have (`news`, `told`).
+ */
+export const SCHEMA_2 = `
+alter table threads.participant
+  add column offered_at timestamptz,
+  add column again_seq bigint,
+  add column reminders int not null default 0,
+  add column look_at timestamptz;
+alter table threads.wake
+  add column blocked_title text not null default '',
+  add column news text[] not null default '{}',
+  add column told text[] not null default '{}';
+create index wake_news on threads.wake (workspace_id, wake_id) where news <> '{}';
+create index participant_unshown on threads.participant (workspace_id, thread_id) where reminders = 3;
+`;

@@ -2,12 +2,14 @@ import { threadsError } from "../domain/faults.ts";
 import { auditHash, bodyHash, messageHash } from "../domain/hashes.ts";
 import { newWakeId } from "../domain/ids.ts";
 import { FRESH_GUARD } from "../domain/loop-guard.ts";
+import { REMIND_MS } from "../domain/reminder.ts";
 import type { NewEscalation, NewMessage, ThreadPatch, Tx } from "../domain/store.ts";
 import type * as t from "../domain/types.ts";
 import type { PlannedWake } from "../domain/wake-plan.ts";
 import { PgReads } from "./reads.ts";
 import * as rows from "./rows.ts";
 
+const REMIND = `interval '${REMIND_MS} milliseconds'`;
 const OPEN = "('PENDING', 'CLAIMED', 'QUEUED', 'DEFERRED')";
 
 interface Head {
@@ -143,7 +145,10 @@ export class PgTx extends PgReads implements Tx {
     await this.all(
       `update threads.participant set read_seq = greatest(read_seq, $4::bigint, $5::bigint),
          acked_seq = greatest(acked_seq, $5::bigint),
-         returned_at = case when $4::bigint > read_seq then clock_timestamp() else returned_at end
+         returned_at = case when $4::bigint > coalesce(again_seq, read_seq) then clock_timestamp() else returned_at end,
+         again_seq = case when greatest($4::bigint, $5::bigint) <= again_seq then again_seq end,
+         reminders = case when $5::bigint > acked_seq then 0 else reminders end,
+         look_at = case when $5::bigint > acked_seq then clock_timestamp() + ${REMIND} else look_at end
        where workspace_id = $1 and thread_id = $2 and agent_id = $3`,
       ...[threadId, agentId, read, acked],
     );
@@ -152,7 +157,7 @@ export class PgTx extends PgReads implements Tx {
   async answered(threadId: string, agentId: string, hop: number): Promise<void> {
     await this.all(
       `update threads.participant set acked_seq = read_seq, answered_seq = greatest(read_seq, offered_seq),
-         last_hop = $4 where workspace_id = $1 and thread_id = $2 and agent_id = $3`,
+         last_hop = $4, again_seq = null, reminders = 0, look_at = clock_timestamp() + ${REMIND} where workspace_id = $1 and thread_id = $2 and agent_id = $3`,
       ...[threadId, agentId, hop],
     );
   }
@@ -192,6 +197,24 @@ export class PgTx extends PgReads implements Tx {
          and state in ('SUBMITTED', 'UNKNOWN')`,
       agentId,
     );
+  }
+
+  async wakeTold(wakeId: string, news: readonly t.WakeNews[]): Promise<void> {
+    await this.all(
+      `update threads.wake set told = told || $3::text[],
+         news = array(select n from unnest(news) n where n <> all ($3::text[]))
+       where workspace_id = $1 and wake_id = $2`,
+      ...[wakeId, news],
+    );
+  }
+
+  async shown(threadId: string, agentId: string): Promise<boolean> {
+    const row = await this.one(
+      `update threads.participant set reminders = 4
+       where workspace_id = $1 and thread_id = $2 and agent_id = $3 and reminders = 3 returning 1 as one`,
+      ...[threadId, agentId],
+    );
+    return row !== undefined;
   }
 
   async escalate(given: NewEscalation): Promise<{ readonly escalation: t.Escalation; readonly isNew: boolean }> {

@@ -97,8 +97,12 @@ class SidecarRuntime implements Runtime {
   }
 
   async status(signal: AbortSignal): Promise<RuntimeStatus> {
-    const { alive, state, epoch, draft, dialog } = await this.#backend.status(signal);
-    return { alive, state, epoch, draft, ...(dialog && { dialogTitle: dialog.title }) };
+    const { alive, state, stateSince, epoch, draft, dialog, personInputAt } = await this.#backend.status(signal);
+    return {
+      ...{ alive, state, stateSince, epoch, draft },
+      ...(dialog && { dialogTitle: dialog.title }),
+      ...(personInputAt !== undefined && { personInputAt }),
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,6 +1,5 @@
-import { DomainError } from "../../base/errors.ts";
-import type { RuntimeStatus } from "../domain/runtimes.ts";
-import { type DoubtfulWake, mayTypeAgain } from "../domain/second-look.ts";
+import { mayTypeAgain } from "../domain/second-look.ts";
+import { agentStatus } from "./agent-status.ts";
 import type { WakeWorkerDeps } from "./wake-worker-deps.ts";
 
 const AT_ONCE = 16;
@@ -12,25 +11,10 @@ const AT_ONCE = 16;
 export async function lookAgain(deps: WakeWorkerDeps, signal: AbortSignal): Promise<void> {
   const { wakes, changes, logger } = deps;
   const looked = (await wakes.doubtful(AT_ONCE)).map(async (one) => {
-    if (!mayTypeAgain(await statusOf(deps, one, signal)) || !(await wakes.tryAgain(one))) return;
+    if (!mayTypeAgain(await agentStatus(deps, one, signal)) || !(await wakes.tryAgain(one))) return;
     const { workspace, wakeId, agentId } = one;
     logger.info({ workspace, wake: wakeId, agent: agentId }, "a wake without proof is tried again");
     changes.publish({ workspace, kind: "wake", agents: [agentId] });
   });
   await Promise.all(looked);
-}
-
-async function statusOf(
-  { runtimes, logger }: WakeWorkerDeps,
-  { workspace, agentId }: DoubtfulWake,
-  signal: AbortSignal,
-): Promise<RuntimeStatus | undefined> {
-  try {
-    await using runtime = await runtimes.find(workspace, agentId, signal);
-    return await runtime?.status(signal);
-  } catch (err) {
-    if (!(err instanceof DomainError) || signal.aborted) throw err;
-    logger.debug({ err, agent: agentId }, "the agent's runtime does not answer");
-    return undefined;
-  }
 }

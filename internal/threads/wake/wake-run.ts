@@ -1,8 +1,10 @@
 import { backoffMs } from "../../base/backoff.ts";
 import { DomainError } from "../../base/errors.ts";
 import { requestIdOf } from "../domain/ids.ts";
+import type { Policy } from "../domain/policy.ts";
 import type { Runtime, RuntimeStatus, WakeReceipt } from "../domain/runtimes.ts";
-import type { WakeAttempt } from "../domain/types.ts";
+import type { Wake, WakeAttempt } from "../domain/types.ts";
+import { blockedBy, causeOf, DIALOG_MS, isAtTheKeys, mustDefer } from "../domain/wake-blocks.ts";
 import { afterOutcome, type NudgeOutcomeWord } from "../domain/wake-outcomes.ts";
 import type { AttemptIntent, ClaimedWake, WakeResult } from "../domain/wake-store.ts";
 import { pointerText } from "../domain/wake-text.ts";
@@ -65,15 +67,18 @@ export class WakeRun {
     const open = (await reads.attempts(wake.wakeId)).findLast((one) => one.outcome === undefined);
     const waiting = await reads.waiting(wake.agentId);
     if (open === undefined && waiting.length === 0) return this.#end({ state: "CANCELLED", outcome: "" });
-    const { wakes_per_minute: perMinute, quiet } = await reads.policy();
-    const bound = open === undefined ? await wakes.bound(this.#claimed, perMinute) : undefined;
+    const policy = await reads.policy();
+    const bound = open === undefined ? await wakes.bound(this.#claimed, policy.wakes_per_minute) : undefined;
     if (bound !== undefined) return this.#defer(bound, DEFER_MS);
     await using runtime = await this.#find(signal);
     if (runtime === undefined) return this.#defer("unreachable", this.#unreachableMs(open, await reads.now()));
     const status = await runtime.status(signal);
     const { sessionId, provider, kind } = runtime;
     await wakes.confirm(workspace, { sessionId, agent: wake.agentId, runtime: kind, provider });
-    if (open !== undefined) return this.#recover(runtime, status, open, quiet, signal);
+    if (open !== undefined) return this.#recover(runtime, status, open, policy, signal);
+    if (wasTakenBack(wake) && isAtTheKeys(status, policy.quiet, this.#deps.clock.now())) {
+      return this.#defer(status.draft ? "draft" : "person", policy.recheck, "cancelled");
+    }
     const attempt = wake.attempts + 1;
     const requestId = requestIdOf(wake.wakeId, attempt);
     const upto = Object.fromEntries(waiting.map((one) => [one.threadId, one.upto]));
@@ -82,7 +87,7 @@ export class WakeRun {
     const ageMs = await wakes.begin(this.#claimed, this.#deps.by, intent);
     if (ageMs === undefined) return;
     if (attempt === 1) this.#deps.onBegun?.(ageMs);
-    await this.#follow(runtime, intent, await this.#nudge(runtime, intent, quiet, signal), signal);
+    await this.#follow(runtime, intent, await this.#nudge(runtime, intent, policy, signal), policy, signal);
   }
 
   async #find(signal: AbortSignal): Promise<Runtime | undefined> {
@@ -102,7 +107,7 @@ export class WakeRun {
     runtime: Runtime,
     status: RuntimeStatus,
     open: WakeAttempt,
-    quietMs: number,
+    policy: Policy,
     signal: AbortSignal,
   ): Promise<void> {
     const { attempt, requestId, sessionId, epoch, text, upto } = open;
@@ -110,25 +115,35 @@ export class WakeRun {
     const isOld = (await this.#deps.store.reads(this.#claimed.workspace).now()) - open.begunAt > REMEMBERED_MS;
     const isSameLife = runtime.sessionId === sessionId && status.epoch === epoch && !isOld;
     const known = await runtime.receipt(requestId, signal);
-    if (known !== undefined) return this.#follow(runtime, intent, known, signal);
+    if (known !== undefined) return this.#follow(runtime, intent, known, policy, signal);
     if (!isSameLife) return this.#settle(intent, receiptOf("unknown", "its session has another life now"));
-    await this.#follow(runtime, intent, await this.#nudge(runtime, intent, quietMs, signal), signal);
+    await this.#follow(runtime, intent, await this.#nudge(runtime, intent, policy, signal), policy, signal);
   }
 
-  async #nudge(runtime: Runtime, intent: AttemptIntent, quietMs: number, signal: AbortSignal): Promise<WakeReceipt> {
+  async #nudge(runtime: Runtime, intent: AttemptIntent, policy: Policy, signal: AbortSignal): Promise<WakeReceipt> {
     const { urgency } = this.#claimed.wake;
     const urgent = urgency !== "normal";
+    const { quiet: quietMs } = policy;
     return await runtime.nudge(
       {
         ...{ requestId: intent.requestId, text: intent.text, sender: SENDER, urgent, quietMs },
-        ...{ immediate: urgency === "interrupt", ttlMs: urgent ? URGENT_TTL_MS : TTL_MS },
+        ...{ immediate: urgency === "interrupt" && intent.attempt === 1, ttlMs: urgent ? URGENT_TTL_MS : TTL_MS },
       },
       signal,
     );
   }
 
-  /** Until the sidecar has an outcome; taken back when the agent has read everything meanwhile. */
-  async #follow(runtime: Runtime, intent: AttemptIntent, first: WakeReceipt, signal: AbortSignal): Promise<void> {
+  /**
+   * Until the sidecar has an outcome; taken back when the agent has read everything meanwhile, or a person has been at
+   * the keys for too long.
+   */
+  async #follow(
+    runtime: Runtime,
+    intent: AttemptIntent,
+    first: WakeReceipt,
+    policy: Policy,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { clock, store, wakes, changes } = this.#deps;
     const { workspace, wake } = this.#claimed;
     let news = Promise.withResolvers<void>();
@@ -136,29 +151,33 @@ export class WakeRun {
       if (change === undefined || change.agents?.includes(wake.agentId)) news.resolve();
     });
     let receipt: WakeReceipt = first;
-    let isRead = false;
+    let ours: "read" | "person" | undefined;
     for (let turn = 0; receipt.outcome === "queued"; turn++) {
-      await wakes.queued(this.#claimed, this.#deps.by, await blockedBy(runtime, signal));
+      const blocked = blockedBy(await statusOf(runtime, signal));
+      const forMs = await wakes.queued(this.#claimed, this.#deps.by, blocked);
+      if (blocked.by === "dialog" && forMs >= DIALOG_MS) await wakes.announce(this.#claimed, this.#deps.by, "dialog");
       const early = new AbortController();
       const pause = clock.sleep(backoffMs(FOLLOW, turn, Math.random), AbortSignal.any([signal, early.signal]));
       await Promise.race([pause.catch(() => {}), news.promise]);
       early.abort();
       signal.throwIfAborted();
       news = Promise.withResolvers<void>();
-      isRead = (await store.reads(workspace).waiting(wake.agentId)).length === 0;
+      const isRead = (await store.reads(workspace).waiting(wake.agentId)).length === 0;
+      ours = isRead ? "read" : mustDefer(blocked.by, forMs, policy.max_defer) ? "person" : undefined;
       const { requestId } = intent;
-      const now = isRead ? await runtime.cancel(requestId, signal) : await runtime.receipt(requestId, signal);
+      const now = ours ? await runtime.cancel(requestId, signal) : await runtime.receipt(requestId, signal);
       receipt = now ?? receiptOf("unknown", "the sidecar does not know it any more");
     }
-    await this.#settle(intent, receipt, isRead);
+    await this.#settle(intent, receipt, ours);
   }
 
-  async #settle(intent: AttemptIntent, receipt: WakeReceipt, isOurs = false): Promise<void> {
+  async #settle(intent: AttemptIntent, receipt: WakeReceipt, ours?: "read" | "person"): Promise<void> {
     if (receipt.outcome === "queued") throw new Error("a queued nudge has no outcome yet");
     const { store, logger } = this.#deps;
     const { workspace, wake } = this.#claimed;
     const waits = (await store.reads(workspace).waiting(wake.agentId)).length > 0;
-    const { state, againMs, blockedBy, offered } = afterOutcome(receipt.outcome, waits, isOurs);
+    const { state, againMs, blockedBy, offered, escalate } = afterOutcome(receipt.outcome, waits, ours);
+    const news = escalate ? "failed" : state === "DEFERRED" && ours === "person" ? "deferred" : undefined;
     const about = { wake: wake.wakeId, request: intent.requestId, agent: wake.agentId, workspace };
     logger.info({ ...about, outcome: receipt.outcome, state }, "a wake ended");
     await this.#end({
@@ -166,11 +185,12 @@ export class WakeRun {
       ...(againMs !== undefined && { againMs }),
       ...(blockedBy !== undefined && { blockedBy }),
       ...(offered && { offered: intent.upto }),
+      ...(news && { news }),
     });
   }
 
-  #defer(blockedBy: string, againMs: number): Promise<void> {
-    return this.#end({ state: "DEFERRED", outcome: "", blockedBy, againMs });
+  #defer(blockedBy: string, againMs: number, outcome = ""): Promise<void> {
+    return this.#end({ state: "DEFERRED", outcome, blockedBy, againMs });
   }
 
   async #end(result: WakeResult): Promise<void> {
@@ -193,15 +213,17 @@ function receiptOf(outcome: NudgeOutcomeWord, error: string): WakeReceipt {
   return { outcome, error, evidence: [] };
 }
 
-/** Why a queued nudge is not typed yet. */
-async function blockedBy(runtime: Runtime, signal: AbortSignal): Promise<string> {
+/** A person was in its way for so long that it was taken back: it is typed when the keys are quiet, never before. */
+function wasTakenBack({ lastOutcome, blockedBy: by }: Wake): boolean {
+  return lastOutcome === "cancelled" && causeOf(by) === "person";
+}
+
+/** Undefined: it does not answer. */
+async function statusOf(runtime: Runtime, signal: AbortSignal): Promise<RuntimeStatus | undefined> {
   try {
-    const { state, draft } = await runtime.status(signal);
-    if (state === "dialog" || state === "parked" || state === "busy") return state;
-    if (draft) return "draft";
-    return state === "idle" ? "person" : "busy";
+    return await runtime.status(signal);
   } catch (err) {
     if (signal.aborted) throw err;
-    return "unreachable";
+    return undefined;
   }
 }

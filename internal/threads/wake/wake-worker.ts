@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { within } from "../../base/abort.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
+import { remindAgents } from "./remind.ts";
 import { lookAgain } from "./second-look.ts";
 import { WakeRun } from "./wake-run.ts";
 import type { WakeWorkerDeps } from "./wake-worker-deps.ts";
@@ -11,6 +12,8 @@ const MISSING_MS = 5000;
 const MISSED = "waiting messages cannot be looked for";
 const DOUBT_MS = 5000;
 const DOUBTED = "wakes without proof cannot be looked at";
+const REMIND_MS = 5000;
+const FORGOTTEN = "what was forgotten cannot be looked for";
 
 /**
  * Wakes idle agents for whom messages wait. Every process has one; a wake is worked on by whoever claims it, and a
@@ -32,6 +35,7 @@ export class WakeWorker implements Task {
       { run: (stop) => this.#claim(stop) },
       { run: (stop) => this.#every(MISSING_MS, MISSED, () => this.#makeMissing(), stop) },
       { run: (stop) => this.#every(DOUBT_MS, DOUBTED, () => lookAgain(this.#deps, stop), stop) },
+      { run: (stop) => this.#every(REMIND_MS, FORGOTTEN, () => remindAgents(this.#deps, stop), stop) },
     ]);
     await Promise.all(this.#running);
   }

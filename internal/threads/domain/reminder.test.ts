@@ -1,0 +1,13 @@
+import { expect, it } from "vitest";
+import { hasForgotten } from "./reminder.ts";
+
+it("an agent has forgotten once it has been idle for two minutes", () => {
+  const status = { alive: true, state: "idle", stateSince: 1000 };
+  expect(hasForgotten(status, 120_999)).toBe(false);
+  expect(hasForgotten(status, 121_000)).toBe(true);
+  for (const state of ["busy", "dialog", "parked", "uncertain"]) {
+    expect(hasForgotten({ ...status, state }, 1e9)).toBe(false);
+  }
+  expect(hasForgotten({ ...status, alive: false }, 1e9)).toBe(false);
+  expect(hasForgotten(undefined, 1e9)).toBe(false);
+});

@@ -1,0 +1,121 @@
+import type { Changes } from "../domain/changes.ts";
+import { OPERATORS, ownerWake } from "../domain/escalation.ts";
+import type { Store, Tx } from "../domain/store.ts";
+import type { Caller, Participant, Thread, Wake, WakeNews } from "../domain/types.ts";
+import { escalateIn } from "./escalate.ts";
+import { say } from "./system-messages.ts";
+
+interface Deps {
+  readonly store: Store;
+  readonly changes: Changes;
+}
+
+interface Place {
+  readonly thread: Thread;
+  readonly participants: readonly Participant[];
+}
+
+const AT_ONCE = 50;
+const MAX_THREADS = 16;
+
+/**
+ * Has people learn, each thing once, of wakes that cannot be typed, and of agents that do not acknowledge what they
+ * were given. Any number of processes may do this.
+ */
+export async function tellPeople({ store, changes }: Deps): Promise<void> {
+  for (const { workspace, wakeId } of await store.wakesWithNews(AT_ONCE)) {
+    const threads = await store.write(workspace, (tx) => tellOfWake(tx, workspace, wakeId));
+    for (const threadId of threads) changes.publish({ workspace, kind: "escalation", threadId });
+  }
+  for (const { workspace, threadId, agentId } of await store.unshown(AT_ONCE)) {
+    await store.write(workspace, (tx) => showForgotten(tx, workspace, threadId, agentId));
+    changes.publish({ workspace, kind: "escalation", threadId });
+  }
+}
+
+/** In each thread that waits for the agent, at most 16; answers with these. */
+async function tellOfWake(tx: Tx, workspace: string, wakeId: string): Promise<readonly string[]> {
+  const agent = (await tx.wake(wakeId))?.agentId;
+  if (agent === undefined) return [];
+  const waiting = (await tx.waiting(agent)).map((one) => one.threadId).slice(0, MAX_THREADS);
+  const places: Place[] = [];
+  for (const threadId of waiting.sort()) {
+    const locked = await tx.lockThread(threadId);
+    if (locked) places.push({ thread: locked.thread, participants: await tx.participants(threadId) });
+  }
+  // With the threads locked: another process may have been quicker.
+  const wake = await tx.wake(wakeId);
+  if (wake === undefined || wake.news.length === 0) return [];
+  for (const place of places)
+    for (const news of wake.news) await TELL[news](tx, place, wake, system(workspace, wakeId));
+  await tx.wakeTold(wakeId, wake.news);
+  return places.map(({ thread }) => thread.threadId);
+}
+
+const TELL: Readonly<Record<WakeNews, (tx: Tx, place: Place, wake: Wake, by: Caller) => Promise<void>>> = {
+  failed: tellFailed,
+  deferred: tellDeferred,
+  dialog: tellDialog,
+};
+
+async function tellFailed(tx: Tx, place: Place, wake: Wake, by: Caller): Promise<void> {
+  const { agentId, wakeId, lastOutcome } = wake;
+  const reason = `${agentId} could not be woken: ${lastOutcome}`;
+  await say(tx, place.thread.threadId, "wake_failed", reason, factsOf(wake));
+  await escalateIn(tx, by, place, { severity: "high", cause: "wake_failed", reason });
+  await note(tx, by, place, "wake_failed", { wake_id: wakeId, agent_id: agentId, outcome: lastOutcome });
+}
+
+/** To the thread's owner and the orchestrator. */
+async function tellDeferred(tx: Tx, { thread, participants }: Place, wake: Wake, by: Caller): Promise<void> {
+  const { orchestrator } = await tx.policy();
+  const { threadId } = thread;
+  const others = participants.filter((one) => one.role === "orchestrator").map((one) => one.agentId);
+  const owners = new Set([thread.owner, ...(orchestrator === "" ? others : [orchestrator])]);
+  const facts = { by: by.agent, isBlocked: thread.status === "blocked", orchestrator, members: participants };
+  const wakes = [...owners].flatMap((owner) => (owner === wake.agentId ? [] : ownerWake(owner, facts)));
+  const whom = wakes.map((one) => one.agentId);
+  for (const agent of whom) if (agent === orchestrator) await tx.join(threadId, agent, "orchestrator");
+  const text = `a person is at the keys of ${wake.agentId}: it is woken when they are quiet`;
+  await say(tx, threadId, "wake_deferred", text, factsOf(wake), whom);
+  await tx.wantWakes(wakes, `deferred wake ${wake.wakeId}`);
+}
+
+/** To the thread's owner, and to people by the thread's mark. */
+async function tellDialog(tx: Tx, place: Place, wake: Wake, by: Caller): Promise<void> {
+  const { threadId } = place.thread;
+  const { agentId, wakeId, blockedTitle } = wake;
+  const reason = `${agentId} stands before a dialog that a person has to answer: "${blockedTitle}"`;
+  let { thread } = place;
+  if (!thread.needsHumanDecision) {
+    thread = await tx.patchThread(threadId, { needsHumanDecision: true });
+    const facts = { needs_human_decision: true, reason, version: thread.version };
+    await say(tx, threadId, "status_changed", `needs a human decision: ${reason}`, facts);
+  }
+  await escalateIn(tx, by, { ...place, thread }, { severity: "high", cause: "needs_human", reason });
+  await note(tx, by, place, "needs_human", { wake_id: wakeId, agent_id: agentId, title: blockedTitle });
+}
+
+async function showForgotten(tx: Tx, workspace: string, threadId: string, agentId: string): Promise<void> {
+  const locked = await tx.lockThread(threadId);
+  if (locked === undefined || !(await tx.shown(threadId, agentId))) return;
+  const place = { thread: locked.thread, participants: await tx.participants(threadId) };
+  const by = system(workspace, "");
+  const reason = `${agentId} was given messages, reminded of them twice, and has not acknowledged them`;
+  await escalateIn(tx, by, place, { severity: "medium", cause: "not_acknowledged", reason, owner: OPERATORS });
+  await note(tx, by, place, "not_acknowledged", { agent_id: agentId });
+}
+
+function factsOf({ wakeId, agentId, blockedBy, lastOutcome }: Wake) {
+  return { wake_id: wakeId, agent_id: agentId, blocked_by: blockedBy, outcome: lastOutcome };
+}
+
+function note(tx: Tx, by: Caller, { thread }: Place, action: string, detail: Readonly<Record<string, string>>) {
+  const { agent: actor, session: actorSession, correlationId } = by;
+  return tx.audit({ actor, actorSession, action, threadId: thread.threadId, correlationId, detail });
+}
+
+function system(workspace: string, wakeId: string): Caller {
+  const correlationId = wakeId === "" ? "" : `w-${wakeId}`;
+  return { workspace, agent: "system", role: "system", kind: "agent", session: "", expiresAt: 0, correlationId };
+}

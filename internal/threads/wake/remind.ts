@@ -1,0 +1,21 @@
+import { hasForgotten } from "../domain/reminder.ts";
+import { agentStatus } from "./agent-status.ts";
+import type { WakeWorkerDeps } from "./wake-worker-deps.ts";
+
+const AT_ONCE = 64;
+
+/**
+ * Wakes agents again that were given messages and have been idle for two minutes without acknowledging them: twice,
+ * then it is for people to see.
+ */
+export async function remindAgents(deps: WakeWorkerDeps, signal: AbortSignal): Promise<void> {
+  const { wakes, changes, logger, clock } = deps;
+  const looked = (await wakes.forgotten(AT_ONCE)).map(async (one) => {
+    if (!hasForgotten(await agentStatus(deps, one, signal), clock.now()) || !(await wakes.remind(one))) return;
+    const { workspace, agentId, threads } = one;
+    const about = { workspace, agent: agentId, threads: threads.length };
+    logger.info(about, "messages were given and not acknowledged: they wait again, or are shown to people");
+    changes.publish({ workspace, kind: "wake", agents: [agentId] });
+  });
+  await Promise.all(looked);
+}

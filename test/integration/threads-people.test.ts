@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { acknowledge, readMessages } from "../../internal/threads/service/read.ts";
+import { tellPeople } from "../../internal/threads/service/tell-people.ts";
+import { remindAgents } from "../../internal/threads/wake/remind.ts";
+import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { ThreadsGround } from "../support/threads/threads-ground.ts";
+import { WakeSeat } from "../support/threads/wake-seat.ts";
+
+const LONG = AbortSignal.timeout(900_000);
+
+vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });
+
+let ground: ThreadsGround;
+beforeAll(async () => {
+  ground = await ThreadsGround.start();
+  await ground.service.store.write("default", (tx) => tx.savePolicy({ orchestrator: "lead" }));
+});
+afterAll(async () => {
+  await ground?.[Symbol.asyncDispose]();
+});
+
+const reads = () => ground.service.store.reads("default");
+const wakeOf = async (agent: string) => (await reads().wakes({ agent, limit: 1 }))[0];
+const stateOf = async (agent: string) => (await ground.wakesOf(agent)).map(({ state }) => state);
+/** What the system has said in a thread. */
+const said = async (thread: string) =>
+  (await reads().lastMessages(thread, 50)).filter(({ kind }) => kind === "system").map((one) => one.eventType);
+const escalated = async (threadId: string) =>
+  (await reads().escalations({ limit: 500 }))
+    .filter((one) => one.threadId === threadId)
+    .map(({ cause, owner, state }) => ({ cause, owner, state }));
+
+/** A message for an agent, whose wake is due. */
+async function wanted(agent: string) {
+  const seat = new WakeSeat(ground, agent);
+  const thread = await ground.message(agent);
+  await ground.wait("1 second");
+  return { seat, thread };
+}
+
+describe("a wake that cannot be typed safely", () => {
+  it("has failed, and is escalated, once", async () => {
+    const { seat, thread } = await wanted("unsafe");
+    seat.outcome = "unsafe";
+    await seat.work();
+    expect(await stateOf("unsafe")).toEqual(["FAILED"]);
+    await Promise.all([tellPeople(ground.service), tellPeople(ground.service)]);
+    await tellPeople(ground.service);
+    expect(await escalated(thread)).toEqual([{ cause: "wake_failed", owner: "lead", state: "open" }]);
+    expect(await said(thread)).toEqual(["wake_failed", "escalated"]);
+    expect((await wakeOf("lead"))?.state).toBe("PENDING");
+  });
+});
+
+describe("what an agent was given and does not acknowledge", () => {
+  const look = async (seat: WakeSeat) => {
+    await ground.wait("121 seconds");
+    await remindAgents(seat.deps, LONG);
+  };
+  const read = (agent: string, thread_id: string) =>
+    readMessages(ground.service, ground.caller(agent), { thread_id }, LONG);
+
+  it.each([
+    ["returned", true],
+    ["named by a wake alone", false],
+  ])("waits again after two minutes, twice, and is shown to people then: %s", async (_, isRead) => {
+    const agent = `forgets-${isRead}`;
+    const { seat, thread } = await wanted(agent);
+    seat.outcome = "submitted";
+    await seat.work();
+    const state = isRead ? "ACKED" : "SUBMITTED";
+    if (isRead) await read(agent, thread);
+    await remindAgents(seat.deps, LONG);
+    expect(await stateOf(agent)).toEqual([state]);
+    for (let times = 1; times <= 2; times++) {
+      await look(seat);
+      expect((await ground.wakesOf(agent)).at(-1)).toEqual({ state: "PENDING", reason: "not acknowledged" });
+      expect(await reads().waiting(agent)).toMatchObject([{ threadId: thread, count: 1, upto: 1 }]);
+      await seat.work();
+      // It is no sign of life that it was read before.
+      expect((await stateOf(agent)).at(-1)).toBe("SUBMITTED");
+    }
+    await look(seat);
+    expect(seat.asked).toHaveLength(3);
+    await Promise.all([tellPeople(ground.service), tellPeople(ground.service)]);
+    expect(await escalated(thread)).toEqual([{ cause: "not_acknowledged", owner: "operators", state: "open" }]);
+    await look(seat);
+    await tellPeople(ground.service);
+    expect(await stateOf(agent)).toHaveLength(3);
+    expect(await said(thread)).toEqual(["escalated"]);
+  });
+
+  it.each([
+    ["at work", { state: "busy", stateSince: 0 }],
+    ["idle for less", { state: "idle", stateSince: Date.now() + 3_600_000 }],
+  ])("does not wait again while its agent is %s", async (name, status) => {
+    const agent = `busy-${name.length}`;
+    const { seat, thread } = await wanted(agent);
+    seat.outcome = "submitted";
+    await seat.work();
+    await read(agent, thread);
+    const idle = seat.status;
+    seat.status = { ...idle, ...status };
+    await look(seat);
+    expect(await stateOf(agent)).toEqual(["ACKED"]);
+    seat.status = idle;
+    await look(seat);
+    expect(await stateOf(agent)).toEqual(["ACKED", "PENDING"]);
+  });
+
+  it.each(["acknowledged", "read again"])("waits no more once it is %s", async (how) => {
+    const agent = `returns-${how.length}`;
+    const { seat, thread } = await wanted(agent);
+    seat.outcome = "submitted";
+    await seat.work();
+    await read(agent, thread);
+    await look(seat);
+    if (how === "acknowledged") await acknowledge(ground.service, ground.caller(agent), { thread_id: thread, seq: 1 });
+    else expect((await read(agent, thread)).messages).toHaveLength(1);
+    expect(await reads().waiting(agent)).toEqual([]);
+    await seat.work();
+    expect(await stateOf(agent)).toEqual(["ACKED", "CANCELLED"]);
+    await look(seat);
+    expect(await stateOf(agent)).toHaveLength(how === "acknowledged" ? 2 : 3);
+  });
+});
+
+describe("a person at the keys", () => {
+  it("has the wake taken back after a minute, is told of once, and the text comes when the keys are quiet", async () => {
+    const { seat, thread } = await wanted("typing");
+    const idle = seat.status;
+    seat.status = { ...idle, personInputAt: Date.now() + 3_600_000 };
+    const running = seat.work();
+    await eventually("the wake is queued", async () => (await wakeOf("typing"))?.blockedBy === "person");
+    await ground.wait("55 seconds");
+    seat.status = { ...seat.status, draft: true };
+    await eventually("the wake waits for a draft", async () => (await wakeOf("typing"))?.blockedBy === "draft");
+    expect((await wakeOf("typing"))?.state).toBe("QUEUED");
+    await ground.wait("6 seconds");
+    await running;
+    expect(await wakeOf("typing")).toMatchObject({ state: "DEFERRED", blockedBy: "person", news: ["deferred"] });
+    expect(seat.takenBack).toHaveLength(1);
+    await Promise.all([tellPeople(ground.service), tellPeople(ground.service)]);
+    expect(await said(thread)).toEqual(["wake_deferred"]);
+    expect((await reads().waiting("lead")).map((one) => one.threadId)).toContain(thread);
+    for (const draft of [true, false]) {
+      seat.status = { ...seat.status, draft };
+      await ground.wait("6 seconds");
+      await seat.work();
+      expect(await wakeOf("typing")).toMatchObject({ state: "DEFERRED", blockedBy: draft ? "draft" : "person" });
+    }
+    expect(seat.asked).toHaveLength(1);
+    await tellPeople(ground.service);
+    expect(await said(thread)).toHaveLength(1);
+    seat.status = idle;
+    seat.outcome = "submitted";
+    await ground.wait("6 seconds");
+    await seat.work();
+    expect(await stateOf("typing")).toEqual(["SUBMITTED"]);
+    expect(seat.asked.map((one) => one.requestId.slice(-2))).toEqual(["-1", "-2"]);
+  });
+});
+
+describe("a dialog", () => {
+  it("is for people after a minute, once, and the wake stays with the sidecar", async () => {
+    const { seat, thread } = await wanted("asked");
+    seat.status = { ...seat.status, state: "dialog", dialogTitle: "Trust\u001b[31m this\nfolder?" };
+    const running = seat.work();
+    await eventually("the wake is queued", async () => (await wakeOf("asked"))?.blockedBy === "dialog");
+    await ground.wait("61 seconds");
+    await eventually("it is to be told", async () => (await wakeOf("asked"))?.news.includes("dialog") ?? false);
+    await Promise.all([tellPeople(ground.service), tellPeople(ground.service)]);
+    await tellPeople(ground.service);
+    expect(await said(thread)).toEqual(["status_changed", "escalated"]);
+    expect(await escalated(thread)).toEqual([{ cause: "needs_human", owner: "lead", state: "open" }]);
+    expect(await reads().thread(thread)).toMatchObject({ needsHumanDecision: true });
+    const [found] = (await reads().escalations({ limit: 500 })).filter((one) => one.threadId === thread);
+    expect(found?.reason).toContain('"Trust this folder?"');
+    expect(seat.takenBack).toEqual([]);
+    seat.outcome = "submitted";
+    await running;
+    expect(await stateOf("asked")).toEqual(["SUBMITTED"]);
+  });
+});

@@ -1,0 +1,60 @@
+import { type Clock, systemClock } from "../../../internal/base/clock.ts";
+import { createLogger } from "../../../internal/base/logger.ts";
+import type { Runtime, RuntimeStatus, WakeReceipt, WakeRequest } from "../../../internal/threads/domain/runtimes.ts";
+import type { NudgeOutcomeWord } from "../../../internal/threads/domain/wake-outcomes.ts";
+import { WakeRun } from "../../../internal/threads/wake/wake-run.ts";
+import type { WakeWorkerDeps } from "../../../internal/threads/wake/wake-worker-deps.ts";
+import type { ThreadsGround } from "./threads-ground.ts";
+
+const BY = "seat";
+const LONG = AbortSignal.timeout(900_000);
+/** Waits are short: what is due goes by the database's clock. */
+const QUICK: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 20), signal) };
+
+/** An agent's sidecar as a test has it: what it shows, and what becomes of texts. */
+export class WakeSeat {
+  readonly agent: string;
+  /** Idle for long, unless the test says otherwise. */
+  status: RuntimeStatus = { alive: true, state: "idle", stateSince: 0, epoch: "e", draft: false };
+  outcome: NudgeOutcomeWord = "queued";
+  readonly asked: WakeRequest[] = [];
+  readonly takenBack: string[] = [];
+  readonly #ground: ThreadsGround;
+
+  constructor(ground: ThreadsGround, agent: string) {
+    this.#ground = ground;
+    this.agent = agent;
+  }
+
+  get deps(): WakeWorkerDeps {
+    const { store, changes } = this.#ground.service;
+    const logger = createLogger("test", "silent");
+    return { clock: QUICK, logger, store, changes, wakes: this.#ground.wakes, runtimes: this.#runtimes() };
+  }
+
+  /** Works on the agent's wake until its run has ended. */
+  async work(): Promise<void> {
+    const claimed = (await this.#ground.wakes.claim(BY, 1000)).find(({ wake }) => wake.agentId === this.agent);
+    if (claimed === undefined) throw new Error(`${this.agent} has no wake that is due`);
+    await new WakeRun({ ...this.deps, by: BY }, claimed).run(LONG);
+  }
+
+  #runtimes(): WakeWorkerDeps["runtimes"] {
+    const receipt = (outcome = this.outcome): WakeReceipt => ({ outcome, error: "", evidence: [] });
+    const runtime: Runtime = {
+      ...{ kind: "sidecar", sessionId: `session of ${this.agent}`, provider: "demo" },
+      nudge: async (request) => {
+        this.asked.push(request);
+        return receipt();
+      },
+      receipt: async () => receipt(),
+      cancel: async (requestId) => {
+        this.takenBack.push(requestId);
+        return receipt(this.outcome === "queued" ? "cancelled" : this.outcome);
+      },
+      status: async () => this.status,
+      [Symbol.asyncDispose]: async () => {},
+    };
+    return { find: async (_, agent) => (agent === this.agent ? runtime : undefined) };
+  }
+}
