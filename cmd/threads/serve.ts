@@ -23,7 +23,7 @@ import { announceServer } from "../../internal/threads/client/local-server.ts";
 import { PostLimiter } from "../../internal/threads/service/post-limiter.ts";
 import { Upkeep } from "../../internal/threads/service/upkeep.ts";
 import { ChangesFeed } from "../../internal/threads/store/changes-feed.ts";
-import type { DatabaseAddress } from "../../internal/threads/store/database.ts";
+import { type DatabaseAddress, onFailures } from "../../internal/threads/store/database.ts";
 import { DatabaseWatch } from "../../internal/threads/store/database-watch.ts";
 import { checkSchema, migrate } from "../../internal/threads/store/migrate.ts";
 import { PgStore } from "../../internal/threads/store/pg-store.ts";
@@ -114,12 +114,13 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
   const verifier = new ThreadsVerifier({ clock, keys: () => keys.current }, file.tokens);
   const holds = new TokenHolds({ clock, logger, verifier, store });
   const limiter = new PostLimiter(() => clock.monotonicMs());
-  const service = { store, changes, limiter, clock };
   const wakes = new PgWakes(pool);
   const counted = new ThreadsMetrics(frame.metrics.registry, {
     hears: () => changes.hears,
     open: () => wakes.counts(),
   });
+  onFailures(pool, (code) => counted.databaseFailed(code));
+  const service = { store, changes, limiter, clock, counts: counted };
   const calls = new Calls({ service, holds, logger, metrics: counted, monotonicMs: () => clock.monotonicMs() });
   const audit = auditLog === undefined && file.values === undefined ? undefined : tools.audit;
   const mcp = new McpEndpoint({ calls, holds, changes, logger, version });
@@ -129,7 +130,10 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
     {
       ...{ listen: command.listen, tls: undefined, tokens: undefined, services: [ThreadsService], hostCheck },
       plain: { routes: mcp.routes },
-      rules: () => ({ routes: threadsRoutes(calls), gates: [threadsGate({ verifier, holds })] }),
+      rules: () => ({
+        routes: threadsRoutes(calls),
+        gates: [threadsGate({ verifier, holds, onRefused: (code) => counted.refused(code) })],
+      }),
       graceMs: GRACE_MS,
     },
   );
@@ -152,7 +156,7 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
   const upkeep = new Upkeep({ clock, logger, store, changes });
   const worker = wakeWorker(command, {
     ...{ clock, logger, store, wakes, changes },
-    onEnded: (state) => counted.wakeEnded(state),
+    onEnded: (end) => counted.wakeEnded(end),
     onBegun: (ms) => counted.nudgeBegan(ms),
   });
   await runTasks(signal, [changes, watch, keys, holds, server, frame, ready, upkeep, ...worker]);

@@ -14,7 +14,7 @@ export interface CallDeps {
   readonly holds: TokenHolds;
   readonly logger: Logger;
   /** Counts calls; default: no one does. */
-  readonly metrics?: Pick<ThreadsMetrics, "began">;
+  readonly metrics?: Pick<ThreadsMetrics, "began" | "refused">;
   /** Monotonic, ms. */
   readonly monotonicMs: () => number;
 }
@@ -71,6 +71,7 @@ export class Calls {
   async #keep(err: unknown, tool: Tool, caller: Caller): Promise<void> {
     if (!(err instanceof DomainError)) return;
     const code = codeOf(err);
+    if (code === "UNAUTHORIZED" || AUDITED.has(code)) this.#deps.metrics?.refused(code);
     if (!AUDITED.has(code)) return;
     const key = JSON.stringify([caller.workspace, caller.agent, code]);
     const now = this.#deps.monotonicMs();

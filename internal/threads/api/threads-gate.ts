@@ -18,19 +18,24 @@ const proofKey: ContextKey<Proof | undefined> = createContextKey<Proof | undefin
  * Verifies the token of every call of ThreadsService and of MCP before its body is read. A stream ends with its token;
  * a call of MCP is told so by the operation or the stream that it is.
  */
-export function threadsGate(deps: { readonly verifier: ThreadsVerifier; readonly holds: TokenHolds }) {
+export function threadsGate(deps: {
+  readonly verifier: ThreadsVerifier;
+  readonly holds: TokenHolds;
+  /** Hears of each caller that is refused: the code. */
+  readonly onRefused?: (code: string) => void;
+}) {
   return (context: CallContext): void => {
     const { typeName } = context.service;
     if (typeName !== ThreadsService.typeName && typeName !== MCP_SERVICE) return;
-    let text: string;
+    let proof: Proof;
     try {
-      text = bearerOf(context.values.get(authorizationKey));
+      proof = deps.verifier.verify(bearerOf(context.values.get(authorizationKey)));
+      deps.holds.check(proof);
     } catch (err) {
       if (!(err instanceof DomainError)) throw err;
-      throw threadsError("UNAUTHORIZED", err.message);
+      deps.onRefused?.("UNAUTHORIZED");
+      throw err.fields["code"] === undefined ? threadsError("UNAUTHORIZED", err.message) : err;
     }
-    const proof = deps.verifier.verify(text);
-    deps.holds.check(proof);
     context.values.set(proofKey, proof);
     const end = context.values.get(endCallKey);
     if (typeName === MCP_SERVICE || context.method.methodKind === "unary" || end === undefined) return;

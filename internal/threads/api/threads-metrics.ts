@@ -5,7 +5,7 @@ export interface ThreadsGauges {
   /** Notifications of other processes come through. */
   readonly hears: () => boolean;
   /** Counts all workspaces. @throws DomainError while the database is away: the last numbers stay */
-  readonly open: () => Promise<{ readonly wakes: number; readonly escalations: number }>;
+  readonly open: () => Promise<{ readonly wakes: number; readonly escalations: number; readonly unread: number }>;
 }
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 30, 60, 600];
@@ -15,24 +15,43 @@ export class ThreadsMetrics {
   readonly #posts: Counter<"outcome">;
   readonly #postSeconds: Histogram;
   readonly #waits: Gauge;
-  readonly #wakes: Counter<"outcome">;
+  readonly #wakes: Counter<"outcome" | "kind">;
   readonly #dispatch: Histogram;
+  readonly #submitted: Histogram;
+  readonly #visible: Histogram;
+  readonly #deferred: Counter<"by">;
+  readonly #blocks: Counter<"rule">;
+  readonly #refused: Counter<"code">;
+  readonly #failures: Counter<"code">;
   readonly #verified: Gauge;
 
   constructor(registry: Registry, gauges: ThreadsGauges) {
     const registers = [registry];
     const gauge = (name: string, help: string) => new Gauge({ name: `gt_threads_${name}`, help, registers });
-    const outcome = { labelNames: ["outcome"] as const, registers };
-    this.#posts = new Counter({ name: "gt_threads_posts_total", help: "Posts, by what became of them.", ...outcome });
-    this.#postSeconds = new Histogram({
-      ...{ name: "gt_threads_post_seconds", help: "From a post to its answer.", buckets: SECONDS, registers },
-    });
+    const counter = <L extends string>(name: string, help: string, ...labelNames: readonly L[]) =>
+      new Counter({ name: `gt_threads_${name}`, help, labelNames, registers });
+    const seconds = (name: string, help: string) =>
+      new Histogram({ name: `gt_threads_${name}`, help, buckets: SECONDS, registers });
+    this.#posts = counter("posts_total", "Posts, by what became of them.", "outcome");
+    this.#postSeconds = seconds("post_seconds", "From a post to its answer.");
+    this.#visible = seconds(
+      "visible_seconds",
+      "From a message's storing to its being returned to a reader that waits.",
+    );
+    this.#blocks = counter("loop_blocks_total", "Threads that the loop guard has blocked.", "rule");
+    this.#refused = counter("auth_refused_total", "Calls that were refused for who calls.", "code");
+    this.#failures = counter("db_errors_total", "Failures of the database, by SQLSTATE or the system's code.", "code");
+    this.#deferred = counter("wake_deferred_total", "Wakes that were put off, by what is in the way.", "by");
     this.#waits = gauge("longpolls", "Readers that wait for a message.");
-    this.#wakes = new Counter({ name: "gt_threads_wakes_total", help: "Ends of work on wakes.", ...outcome });
-    this.#dispatch = new Histogram({
-      ...{ name: "gt_threads_wake_dispatch_seconds", buckets: SECONDS, registers },
-      help: "From the commit that wants a wake to the beginning of its first nudge.",
-    });
+    this.#wakes = counter("wakes_total", "Ends of work on wakes.", "outcome", "kind");
+    this.#dispatch = seconds(
+      "wake_dispatch_seconds",
+      "From the commit that wants a wake to the beginning of its first nudge.",
+    );
+    this.#submitted = seconds(
+      "wake_submitted_seconds",
+      "From the commit that wants a wake to the proof that it was taken.",
+    );
     this.#verified = gauge("audit_verify_ok", "Whether the last check of the chains found them whole.");
     this.#verified.set(1);
     new Gauge({
@@ -41,16 +60,25 @@ export class ThreadsMetrics {
         this.set(gauges.hears() ? 1 : 0);
       },
     });
-    const escalations = gauge("escalations_open", "Escalations that are not resolved.");
-    new Gauge({
-      ...{ name: "gt_threads_wakes_open", help: "Wakes that have not ended.", registers },
-      async collect() {
-        const open = await gauges.open().catch(() => undefined);
-        if (open === undefined) return;
-        this.set(open.wakes);
-        escalations.set(open.escalations);
-      },
-    });
+    let asked: ReturnType<ThreadsGauges["open"]> | undefined;
+    // Once for all that a look wants to know.
+    const ask = () => {
+      asked ??= gauges.open().finally(() => {
+        asked = undefined;
+      });
+      return asked.catch(() => undefined);
+    };
+    const counted = (name: string, help: string, of: "wakes" | "escalations" | "unread") =>
+      new Gauge({
+        ...{ name: `gt_threads_${name}`, help, registers },
+        async collect() {
+          const open = await ask();
+          if (open !== undefined) this.set(open[of]);
+        },
+      });
+    counted("wakes_open", "Wakes that have not ended.", "wakes");
+    counted("escalations_open", "Escalations that are not resolved.", "escalations");
+    counted("unread", "Messages that were not acknowledged, at most 1,000 of an agent in a thread.", "unread");
   }
 
   /** A call begins; the result is to be called with its answer, or with the code of its failure. */
@@ -68,14 +96,43 @@ export class ThreadsMetrics {
     };
   }
 
-  wakeEnded(state: string): void {
-    this.#wakes.inc({ outcome: state.toLowerCase() });
+  wakeEnded({ state, ageMs, deferredBy }: WakeEnd): void {
+    this.#wakes.inc({ outcome: state.toLowerCase(), kind: "live" });
+    if (deferredBy !== undefined) this.#deferred.inc({ by: deferredBy });
+    if (state === "SUBMITTED" && ageMs !== undefined) this.#submitted.observe(ageMs / 1000);
+  }
+
+  /** `ms`: from a message's storing to its being returned to a reader that waits. */
+  visible(ms: number): void {
+    this.#visible.observe(Math.max(0, ms) / 1000);
+  }
+
+  loopBlocked(rule: string): void {
+    this.#blocks.inc({ rule });
+  }
+
+  /** Who calls, or for whom, was refused. */
+  refused(code: string): void {
+    this.#refused.inc({ code: code.toLowerCase() });
+  }
+
+  databaseFailed(code: string): void {
+    this.#failures.inc({ code });
   }
 
   /** `ms`: from the commit to the nudge. */
   nudgeBegan(ms: number): void {
     this.#dispatch.observe(ms / 1000);
   }
+}
+
+/** How work on a wake has ended. */
+interface WakeEnd {
+  readonly state: string;
+  /** Of the wake. */
+  readonly ageMs?: number;
+  /** In its way now, and not before. */
+  readonly deferredBy?: string;
 }
 
 function outcomeOf(answer: object | string): string {

@@ -146,8 +146,12 @@ export interface Tx extends Reads {
   setWake(threadId: string, agentId: string, wake: t.WakeSetting): Promise<void>;
   /** Appends with the next seq and hash. The thread is locked. */
   append(message: NewMessage): Promise<t.Message>;
-  /** Moves `read_seq`, and `acked_seq` with `acked`; never back. */
-  mark(threadId: string, agentId: string, to: { readonly read?: number; readonly acked?: number }): Promise<void>;
+  /** Moves `read_seq`, and `acked_seq` with `acked`; never back. Answers with the database's time. */
+  mark(
+    threadId: string,
+    agentId: string,
+    to: { readonly read?: number; readonly acked?: number },
+  ): Promise<number | undefined>;
   /** The agent has posted: what it had been given is answered and acknowledged. */
   answered(threadId: string, agentId: string, hop: number): Promise<void>;
   offer(agentId: string, upto: Readonly<Record<string, number>>): Promise<void>;

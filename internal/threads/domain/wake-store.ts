@@ -54,7 +54,7 @@ export interface WakeStore {
   /** Commits what is about to be typed, before it is; the wake's age, ms. Undefined: another process has the wake. */
   begin(claimed: ClaimedWake, by: string, intent: AttemptIntent): Promise<number | undefined>;
   /** In all workspaces. */
-  counts(): Promise<{ readonly wakes: number; readonly escalations: number }>;
+  counts(): Promise<{ readonly wakes: number; readonly escalations: number; readonly unread: number }>;
   /** The sidecar holds it; for how long the same thing has been in the way, ms. */
   queued(claimed: ClaimedWake, by: string, blocked: Blocked): Promise<number>;
   /** Notes, once, what people are to learn of a wake. */

@@ -6,10 +6,18 @@ import type { Reads, Store } from "../domain/store.ts";
 import type { Caller, Participant, Thread } from "../domain/types.ts";
 import type { PostLimiter } from "./post-limiter.ts";
 
+interface ServiceCounts {
+  loopBlocked(rule: string): void;
+  /** A message was returned to a reader that waited: ms from its storing. */
+  visible(ms: number): void;
+}
+
 export interface ServiceDeps {
   readonly store: Store;
   readonly changes: Changes;
   readonly limiter: PostLimiter;
+  /** Hears what happens in operations. Default: no one does. */
+  readonly counts?: ServiceCounts;
   /** Wall clock of this process, for waiting only. */
   readonly clock: { sleep(ms: number, signal?: AbortSignal): Promise<void> };
 }

@@ -19,12 +19,12 @@ import type { PostInput, PostOutput } from "./wire.ts";
 export async function postMessage(deps: ServiceDeps, caller: Caller, input: PostInput): Promise<PostOutput> {
   const eventVersion =
     input.event_type === undefined ? undefined : checkEvent(input.event_type, input.event_version, input.metadata);
-  const { output, agents } = await deps.store.write(caller.workspace, async (tx) => {
+  const { output, agents, rule } = await deps.store.write(caller.workspace, async (tx) => {
     const locked = await tx.lockThread(input.thread_id);
     const opened = await openThread(tx, caller, locked?.thread, input.thread_id, "write");
     const hash = payloadHash({ ...input, idempotency_key: undefined, ack_seq: undefined });
     const before = await earlier(tx, caller, input, hash);
-    if (before !== undefined) return { output: answer(before.message, opened, true), agents: [] };
+    if (before !== undefined) return { output: answer(before.message, opened, true), agents: [], rule: undefined };
     checkMayPost(opened, caller, input);
     if (caller.kind === "agent") deps.limiter.take(caller.workspace, caller.agent, opened.policy.posts_per_minute);
     const stored = await store(tx, caller, input, opened, eventVersion, hash);
@@ -41,8 +41,10 @@ export async function postMessage(deps: ServiceDeps, caller: Caller, input: Post
     return {
       output: answer(stored.message, { ...opened, status: after }, false),
       agents: stored.members.map((one) => one.agentId),
+      rule,
     };
   });
+  if (rule !== undefined) deps.counts?.loopBlocked(rule);
   if (!output.duplicate) {
     deps.changes.publish({ workspace: caller.workspace, kind: "message", threadId: input.thread_id, agents });
   }

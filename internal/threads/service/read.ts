@@ -27,8 +27,12 @@ export async function readMessages(
     threadId === undefined ? readInbox(deps, caller, input) : readThread(deps, caller, threadId, input);
   const isNews = ({ messages }: Found) => messages.some((one) => one.sender !== caller.agent);
   const about = (change: Change | undefined) => concerns(change, caller, threadId);
-  const { found, timedOut } = await waitFor(deps, look, isNews, about, input.wait_ms ?? 0, signal);
-  await markReturned(deps, caller, found, input);
+  const { found, timedOut, hasWaited } = await waitFor(deps, look, isNews, about, input.wait_ms ?? 0, signal);
+  const at = await markReturned(deps, caller, found, input);
+  if (hasWaited && at !== undefined) {
+    for (const { createdAt, sender } of found.messages)
+      if (sender !== caller.agent) deps.counts?.visible(at - createdAt);
+  }
   return { ...found.answer, messages: found.messages.map(messageView), timed_out: timedOut };
 }
 
@@ -78,9 +82,9 @@ async function waitFor(
   about: (change: Change | undefined) => boolean,
   waitMs: number,
   signal: AbortSignal,
-): Promise<{ readonly found: Found; readonly timedOut: boolean }> {
+): Promise<{ readonly found: Found; readonly timedOut: boolean; readonly hasWaited: boolean }> {
   const found = waitMs > 0 ? await unlessAway(look) : await look();
-  if (found !== undefined && (waitMs <= 0 || isNews(found))) return { found, timedOut: false };
+  if (found !== undefined && (waitMs <= 0 || isNews(found))) return { found, timedOut: false, hasWaited: false };
   let news = Promise.withResolvers<void>();
   using _heard = deps.changes.subscribe((change) => about(change) && news.resolve());
   const end = new AbortController();
@@ -92,7 +96,7 @@ async function waitFor(
   try {
     for (;;) {
       const seen = await unlessAway(look);
-      if (seen !== undefined && isNews(seen)) return { found: seen, timedOut: false };
+      if (seen !== undefined && isNews(seen)) return { found: seen, timedOut: false, hasWaited: true };
       const pauseMs = seen === undefined ? LOOK_AWAY_MS : LOOK_AGAIN_MS;
       const again = new AbortController();
       const looked = deps.clock.sleep(pauseMs, AbortSignal.any([until, again.signal])).catch(() => {});
@@ -100,7 +104,7 @@ async function waitFor(
       again.abort();
       signal.throwIfAborted();
       news = Promise.withResolvers<void>();
-      if (isOver) return { found: await look(), timedOut: true };
+      if (isOver) return { found: await look(), timedOut: true, hasWaited: false };
     }
   } finally {
     end.abort();
@@ -128,18 +132,26 @@ function concerns(change: Change | undefined, caller: Caller, threadId: string |
 
 /**
  * What came back counts as returned, and any read as a sign of life. Only what leaves no gap counts: a filter or a
- * later start may pass over messages.
+ * later start may pass over messages. Answers with the database's time, undefined where nothing was new.
  */
-async function markReturned(deps: ServiceDeps, caller: Caller, found: Found, input: ReadInput): Promise<void> {
+async function markReturned(
+  deps: ServiceDeps,
+  caller: Caller,
+  found: Found,
+  input: ReadInput,
+): Promise<number | undefined> {
   const upto = returned(found, input);
-  if (upto.size === 0 && !(await deps.store.reads(caller.workspace).isAwaited(caller.agent))) return;
-  await deps.store.write(caller.workspace, async (tx) => {
+  if (upto.size === 0 && !(await deps.store.reads(caller.workspace).isAwaited(caller.agent))) return undefined;
+  const at = await deps.store.write(caller.workspace, async (tx) => {
+    let now: number | undefined;
     for (const [threadId, read] of [...upto].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      await tx.mark(threadId, caller.agent, { read });
+      now = await tx.mark(threadId, caller.agent, { read });
     }
     await tx.acknowledgeWakes(caller.agent);
+    return now;
   });
   deps.changes.publish({ workspace: caller.workspace, kind: "wake", agents: [caller.agent] });
+  return at;
 }
 
 /** By thread, the last seq that the caller has been given now and not before. */

@@ -56,6 +56,17 @@ export function openPool(
   return pool;
 }
 
+const heardOf = new WeakMap<Pool, (code: string) => void>();
+
+/** Has `heard` learn of each failure of `transaction` and `statements`: its SQLSTATE, the system's code, or `other`. */
+export function onFailures(pool: Pool, heard: (code: string) => void): void {
+  heardOf.set(pool, heard);
+}
+
+function noteFailure(pool: Pool, err: unknown): void {
+  if (!(err instanceof DomainError)) heardOf.get(pool)?.(stateOf(err) || "other");
+}
+
 /**
  * One transaction, all or nothing; tried again where another one was in the way.
  * @throws DomainError `unavailable` where the connection broke: it may or may not have been committed
@@ -65,6 +76,7 @@ export async function transaction<T>(pool: Pool, work: (client: PoolClient) => P
     try {
       return await once(pool, work);
     } catch (err) {
+      noteFailure(pool, err);
       if (attempt >= TRIES || !isConflict(err)) throw failureOf(err);
     }
   }
@@ -100,6 +112,7 @@ export function statements(pool: Pool): Queryable {
       try {
         return await pool.query<R>(text, [...values]);
       } catch (err) {
+        noteFailure(pool, err);
         throw failureOf(err);
       }
     },

@@ -14,7 +14,7 @@ import type {
   WakeStore,
 } from "../domain/wake-store.ts";
 import { type Queryable, statements, transaction } from "./database.ts";
-import { PgReads } from "./reads.ts";
+import { FOR_ME, PgReads } from "./reads.ts";
 import { forgotten, remind, typedAgain } from "./reminders.ts";
 import * as rows from "./rows.ts";
 
@@ -120,12 +120,18 @@ export class PgWakes implements WakeStore {
     });
   }
 
-  async counts(): Promise<{ readonly wakes: number; readonly escalations: number }> {
-    const { rows: found } = await this.#db.query<{ wakes: number; escalations: number }>(
+  async counts(): Promise<{ readonly wakes: number; readonly escalations: number; readonly unread: number }> {
+    const { rows: found } = await this.#db.query<{ wakes: number; escalations: number; unread: number }>(
       `select (select count(*)::int from threads.wake where state in ('PENDING', 'CLAIMED', 'QUEUED', 'DEFERRED')) as wakes,
-         (select count(*)::int from threads.escalation where state <> 'resolved') as escalations`,
+         (select count(*)::int from threads.escalation where state <> 'resolved') as escalations,
+         (select coalesce(sum(u.unread), 0)::int from threads.participant p
+           join threads.thread t using (workspace_id, thread_id)
+           cross join lateral (select count(*) as unread from (select from threads.message m
+             where m.workspace_id = p.workspace_id and m.thread_id = p.thread_id and m.seq > p.acked_seq and ${FOR_ME}
+             limit 1000) l) u
+           where p.left_at is null and p.acked_seq < t.last_seq) as unread`,
     );
-    return found[0] ?? { wakes: 0, escalations: 0 };
+    return found[0] ?? { wakes: 0, escalations: 0, unread: 0 };
   }
 
   async queued({ workspace, wake }: ClaimedWake, by: string, { by: blockedBy, title = "" }: Blocked): Promise<number> {

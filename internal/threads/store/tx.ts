@@ -141,17 +141,18 @@ export class PgTx extends PgReads implements Tx {
     threadId: string,
     agentId: string,
     { read = 0, acked = 0 }: { read?: number; acked?: number },
-  ): Promise<void> {
-    await this.all(
+  ): Promise<number | undefined> {
+    const row = await this.one(
       `update threads.participant set read_seq = greatest(read_seq, $4::bigint, $5::bigint),
          acked_seq = greatest(acked_seq, $5::bigint),
          returned_at = case when $4::bigint > coalesce(again_seq, read_seq) then clock_timestamp() else returned_at end,
          again_seq = case when greatest($4::bigint, $5::bigint) <= again_seq then again_seq end,
          reminders = case when $5::bigint > acked_seq then 0 else reminders end,
          look_at = case when $5::bigint > acked_seq then clock_timestamp() + ${REMIND} else look_at end
-       where workspace_id = $1 and thread_id = $2 and agent_id = $3`,
+       where workspace_id = $1 and thread_id = $2 and agent_id = $3 returning clock_timestamp() as now`,
       ...[threadId, agentId, read, acked],
     );
+    return row && rows.timeOf(row, "now");
   }
 
   async answered(threadId: string, agentId: string, hop: number): Promise<void> {

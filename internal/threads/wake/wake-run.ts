@@ -196,8 +196,10 @@ export class WakeRun {
   async #end(result: WakeResult): Promise<void> {
     const { wakes, changes, by, onEnded } = this.#deps;
     const { workspace, wake } = this.#claimed;
-    await wakes.finish(this.#claimed, by, result);
-    onEnded?.(result.state);
+    const ageMs = await wakes.finish(this.#claimed, by, result);
+    const { state, blockedBy: deferredBy = "" } = result;
+    const isDeferred = state === "DEFERRED" && deferredBy !== "" && deferredBy !== wake.blockedBy;
+    onEnded?.({ state, ...(ageMs !== undefined && { ageMs }), ...(isDeferred && { deferredBy }) });
     changes.publish({ workspace, kind: "wake", agents: [wake.agentId] });
   }
 

@@ -12,8 +12,8 @@ export interface WakeWorkerDeps {
   readonly wakes: WakeStore;
   readonly changes: Changes;
   readonly runtimes: Runtimes;
-  /** Hears of each end of work on a wake: its state. */
-  readonly onEnded?: (state: string) => void;
+  /** Hears of each end of work on a wake: its state and age, and what is in its way now and was not before. */
+  readonly onEnded?: (end: { readonly state: string; readonly ageMs?: number; readonly deferredBy?: string }) => void;
   /** Hears of each first nudge: ms from the commit that wanted it. */
   readonly onBegun?: (ms: number) => void;
 }
