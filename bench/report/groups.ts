@@ -120,4 +120,11 @@ export const GROUPS: readonly Group[] = [
       "Two halves by hand, with the built-in reader: links swapped under reads, halves killed while texts cross, users who ask for the administrator's files in every disguise. `npm run lab:desk`.",
     rows: ALL,
   },
+  {
+    title: "Threads",
+    files: ["threads"],
+    about:
+      "Two servers on one PostgreSQL, writers, and idle agents in sidecars, while servers, PostgreSQL and serving halves are killed at random; messages are compared with what was acknowledged, receipts with what the agents took. The bound is the rule of three. `npm run lab:threads`.",
+    rows: [/lost$/, /twice$/, /gap$/, /broken$/, /false$/, /texts that agents took$/, /bound$/, /, p95$/],
+  },
 ];
