@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { postMessage } from "../../internal/threads/service/post.ts";
 import { acknowledge, readMessages } from "../../internal/threads/service/read.ts";
 import { tellPeople } from "../../internal/threads/service/tell-people.ts";
+import { triggerParticipant } from "../../internal/threads/service/trigger.ts";
 import { remindAgents } from "../../internal/threads/wake/remind.ts";
 import { eventually } from "../support/screens/tmux-sandbox.ts";
 import { ThreadsGround } from "../support/threads/threads-ground.ts";
@@ -158,6 +160,37 @@ describe("a person at the keys", () => {
     await seat.work();
     expect(await stateOf("typing")).toEqual(["SUBMITTED"]);
     expect(seat.asked.map((one) => one.requestId.slice(-2))).toEqual(["-1", "-2"]);
+  });
+});
+
+describe("a wake that interrupts", () => {
+  it("is queued from then on when it has met a draft", async () => {
+    const { seat, thread } = await wanted("drafts");
+    const lead = ground.caller("lead", "orchestrator");
+    await postMessage(ground.service, lead, { thread_id: thread, text: "now", urgency: "interrupt" });
+    seat.outcome = "composer-busy";
+    await seat.work();
+    expect(await wakeOf("drafts")).toMatchObject({ state: "DEFERRED", blockedBy: "draft" });
+    seat.outcome = "submitted";
+    await ground.wait("6 seconds");
+    await seat.work();
+    expect(seat.asked.map((one) => one.immediate)).toEqual([true, false]);
+  });
+
+  it("does so also where a person has had it taken back", async () => {
+    const { seat, thread } = await wanted("forced");
+    seat.status = { ...seat.status, personInputAt: Date.now() + 3_600_000 };
+    const running = seat.work();
+    await eventually("the wake is queued", async () => (await wakeOf("forced"))?.blockedBy === "person");
+    await ground.wait("61 seconds");
+    await running;
+    const operator = { ...ground.caller("someone", "operator"), kind: "person" as const };
+    const forced = { thread_id: thread, agent_id: "forced", reason: "the build is red", force: true };
+    await triggerParticipant(ground.service, operator, forced);
+    seat.outcome = "submitted";
+    await ground.wait("6 seconds");
+    await seat.work();
+    expect(seat.asked.map((one) => one.immediate)).toEqual([false, true]);
   });
 });
 

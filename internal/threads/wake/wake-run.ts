@@ -121,13 +121,16 @@ export class WakeRun {
   }
 
   async #nudge(runtime: Runtime, intent: AttemptIntent, policy: Policy, signal: AbortSignal): Promise<WakeReceipt> {
-    const { urgency } = this.#claimed.wake;
+    const { urgency, lastOutcome } = this.#claimed.wake;
+    // What met a draft or a dialog waits in the queue from then on.
+    const isImmediate =
+      urgency === "interrupt" && lastOutcome !== "composer-busy" && lastOutcome !== "blocked-by-dialog";
     const urgent = urgency !== "normal";
     const { quiet: quietMs } = policy;
     return await runtime.nudge(
       {
         ...{ requestId: intent.requestId, text: intent.text, sender: SENDER, urgent, quietMs },
-        ...{ immediate: urgency === "interrupt" && intent.attempt === 1, ttlMs: urgent ? URGENT_TTL_MS : TTL_MS },
+        ...{ immediate: isImmediate, ttlMs: urgent ? URGENT_TTL_MS : TTL_MS },
       },
       signal,
     );
@@ -215,9 +218,9 @@ function receiptOf(outcome: NudgeOutcomeWord, error: string): WakeReceipt {
   return { outcome, error, evidence: [] };
 }
 
-/** A person was in its way for so long that it was taken back: it is typed when the keys are quiet, never before. */
-function wasTakenBack({ lastOutcome, blockedBy: by }: Wake): boolean {
-  return lastOutcome === "cancelled" && causeOf(by) === "person";
+/** A person was in its way for so long that it was taken back: it is typed when the keys are quiet, unless forced. */
+function wasTakenBack({ lastOutcome, blockedBy: by, urgency }: Wake): boolean {
+  return lastOutcome === "cancelled" && causeOf(by) === "person" && urgency !== "interrupt";
 }
 
 /** Undefined: it does not answer. */
