@@ -70,6 +70,7 @@ describe("F4: a worker that is killed", () => {
     agent: DemoSidecar,
     hold: (client: PoolClient) => Promise<unknown>,
     isThere: () => Promise<boolean>,
+    state: "SUBMITTED" | "ACKED" = "SUBMITTED",
   ) {
     await two.end("SIGKILL");
     const thread = await newThread("work", agent.address);
@@ -88,8 +89,12 @@ describe("F4: a worker that is killed", () => {
     }
     await one.begin();
     await two.begin();
+    if (state === "ACKED") {
+      using itself = one.client(agent.address);
+      await itself.call("post_message", { thread_id: thread, text: "done, and nothing read" }, LONG);
+    }
     await database.query("update threads.wake set lease_until = now() where lease_until is not null");
-    await eventually("the wake has ended", async () => (await stateOf(agent.address)) === "SUBMITTED", WAIT_MS);
+    await eventually("the wake has ended", async () => (await stateOf(agent.address)) === state, WAIT_MS);
     expect(agent.taken).toEqual([expect.stringContaining(`gt threads read ${thread}`)]);
   }
   const isBlocked = async () => {
@@ -110,6 +115,13 @@ describe("F4: a worker that is killed", () => {
     const lock = (client: PoolClient) =>
       client.query("select from threads.participant where agent_id = $1 for update", [agent.address]);
     await killAt(agent, lock, async () => agent.taken.length > 0 && (await isBlocked()));
+  });
+
+  it("after the call, and its agent posts before the outcome is stored: that counts as its sign of life", async () => {
+    await using agent = await DemoSidecar.start("town/posts", one, 100);
+    const lock = (client: PoolClient) =>
+      client.query("select from threads.participant where agent_id = $1 for update", [agent.address]);
+    await killAt(agent, lock, async () => agent.taken.length > 0 && (await isBlocked()), "ACKED");
   });
 });
 

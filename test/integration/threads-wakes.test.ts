@@ -33,16 +33,18 @@ async function typing(agent: string, thread: string) {
   const requestId = `w-${claimed.wake.wakeId}-1`;
   const intent = { attempt: 1, requestId, sessionId: "s", epoch: "e", text: "[threads]", upto: { [thread]: 1 } };
   await ground.wakes.begin(claimed, BY, intent);
-  const ended = (outcome: "submitted" | "unknown") =>
+  const ended = (outcome: "submitted" | "unknown", typedMs?: number) =>
     ground.wakes.finish(claimed, BY, {
       ...{ state: outcome === "submitted" ? "SUBMITTED" : "UNKNOWN", outcome, offered: intent.upto, againMs: 60_000 },
-      attempt: { attempt: 1, receipt: { outcome, error: "", evidence: [] } },
+      attempt: { attempt: 1, receipt: { outcome, error: "", evidence: [], ...(typedMs !== undefined && { typedMs }) } },
     });
-  return { thread, ended };
+  return { thread, ended, sendAgain: () => ground.wakes.sendAgain(claimed, BY, 1) };
 }
 
 const read = (agent: string, thread_id: string, more = {}) =>
   readMessages(ground.service, ground.caller(agent), { thread_id, ...more }, LONG);
+const post = (agent: string, thread_id: string) =>
+  postMessage(ground.service, ground.caller(agent), { thread_id, text: "done" });
 const stateOf = async (agent: string) => (await ground.wakesOf(agent)).map(({ state }) => state);
 
 /** Sidecars as they answer: an idle agent, or as a test has it. */
@@ -116,9 +118,54 @@ describe("an agent's sign of life", () => {
   it("may be a post by one that has read before", async () => {
     const { thread, ended } = await typed("poster");
     await read("poster", thread);
-    await postMessage(ground.service, ground.caller("poster"), { thread_id: thread, text: "done" });
+    await post("poster", thread);
     await ended("submitted");
     expect(await stateOf("poster")).toEqual(["ACKED"]);
+  });
+
+  it.each(["submitted", "unknown"] as const)(
+    "is a post without a read, before the receipt, %s, is known",
+    async (outcome) => {
+      const agent = `blind-${outcome}`;
+      const { thread, ended } = await typed(agent);
+      await post(agent, thread);
+      expect(await stateOf(agent)).toEqual(["CLAIMED"]);
+      await ended(outcome, 0);
+      expect(await stateOf(agent)).toEqual(["ACKED"]);
+    },
+  );
+
+  it("is a post that is not committed yet when the receipt comes", async () => {
+    const { ended } = await typed("late");
+    const { promise: ending, resolve } = Promise.withResolvers<unknown>();
+    await ground.service.store.write("default", async (tx) => {
+      await tx.acknowledgeWakes("late");
+      resolve(ended("submitted", 0));
+      const waits =
+        "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like 'update threads.wake%'";
+      await vi.waitUntil(async () => (await ground.database.query(waits)).length > 0, { timeout: 60_000 });
+    });
+    await ending;
+    expect(await stateOf("late")).toEqual(["ACKED"]);
+  });
+
+  it.each([
+    ["a post from before its text was typed", 3_600_000],
+    ["a post by one whose text may not have been typed", undefined],
+  ])("is not %s", async (name, typedMs) => {
+    const agent = `before-typed-${name.length}`;
+    const { thread, ended } = await typed(agent);
+    await post(agent, thread);
+    await ended("submitted", typedMs);
+    expect(await stateOf(agent)).toEqual(["SUBMITTED"]);
+  });
+
+  it("is not a post from before its text was sent again", async () => {
+    const { thread, ended, sendAgain } = await typed("twice");
+    await post("twice", thread);
+    expect(await sendAgain()).toBe(true);
+    await ended("submitted", 0);
+    expect(await stateOf("twice")).toEqual(["SUBMITTED"]);
   });
 
   it("is not there while it has read only a part of what the text names", async () => {

@@ -4,6 +4,8 @@ import type { NudgeOutcomeWord } from "./wake-outcomes.ts";
 export interface WakeReceipt {
   readonly outcome: NudgeOutcomeWord;
   readonly error: string;
+  /** When its text was before the agent, ms from the call: submitted, or else seen typed. */
+  readonly typedMs?: number;
   readonly evidence: readonly { readonly source: string; readonly value: string; readonly confidence: string }[];
 }
 

@@ -80,7 +80,7 @@ export interface Reads {
   hopGiven(agent: string): Promise<number | undefined>;
   /** What waits for a wake of the agent. */
   waiting(agent: string): Promise<readonly WaitingThread[]>;
-  /** A wake of the agent was submitted, and waits for its sign of life. */
+  /** A wake of the agent was submitted or is in work: its sign of life counts. */
   isAwaited(agent: string): Promise<boolean>;
   session(sessionId: string): Promise<t.Session | undefined>;
   sessions(): Promise<readonly t.Session[]>;
@@ -156,7 +156,7 @@ export interface Tx extends Reads {
   answered(threadId: string, agentId: string, hop: number): Promise<void>;
   offer(agentId: string, upto: Readonly<Record<string, number>>): Promise<void>;
   wantWakes(wakes: readonly PlannedWake[], reason: string): Promise<void>;
-  /** The wakes of an agent that were submitted, after a sign of life. */
+  /** After a sign of life: an agent's wakes that were submitted, and the one in work if it is typed by now. */
   acknowledgeWakes(agentId: string): Promise<void>;
   /** People have learnt this of a wake. */
   wakeTold(wakeId: string, news: readonly t.WakeNews[]): Promise<void>;

@@ -53,6 +53,8 @@ export interface WakeStore {
   bound(claimed: ClaimedWake, perMinute: number): Promise<WakeBound>;
   /** Commits what is about to be typed, before it is; the wake's age, ms. Undefined: another process has the wake. */
   begin(claimed: ClaimedWake, by: string, intent: AttemptIntent): Promise<number | undefined>;
+  /** The same text is about to be sent again: the attempt begins now. False: another process has the wake. */
+  sendAgain(claimed: ClaimedWake, by: string, attempt: number): Promise<boolean>;
   /** In all workspaces. */
   counts(): Promise<{ readonly wakes: number; readonly escalations: number; readonly unread: number }>;
   /** The sidecar holds it; for how long the same thing has been in the way, ms. */

@@ -6,7 +6,7 @@ import { type GuardRule, guard } from "../domain/loop-guard.ts";
 import { recipientsOf } from "../domain/route.ts";
 import type { StoredPost, Tx } from "../domain/store.ts";
 import type { Caller, Message, ThreadStatus } from "../domain/types.ts";
-import { planWakes } from "../domain/wake-plan.ts";
+import { type PlannedWake, planWakes } from "../domain/wake-plan.ts";
 import { type Opened, openThread, type ServiceDeps } from "./access.ts";
 import { escalateIn } from "./escalate.ts";
 import { say } from "./system-messages.ts";
@@ -35,8 +35,15 @@ export async function postMessage(deps: ServiceDeps, caller: Caller, input: Post
       { status: after, byGuard: rule !== undefined || byGuard(opened), orchestrator: opened.policy.orchestrator },
       stored.members,
     );
-    await tx.wantWakes(planned, `message ${stored.message.messageId}`);
+    const why = `message ${stored.message.messageId}`;
+    // In the order of agents, as rows of wakes are locked.
+    const goesFirst = (one: PlannedWake) => one.agentId < caller.agent;
+    await tx.wantWakes(planned.filter(goesFirst), why);
     await tx.acknowledgeWakes(caller.agent);
+    await tx.wantWakes(
+      planned.filter((one) => !goesFirst(one)),
+      why,
+    );
     if (rule !== undefined) await blockLoop(tx, caller, opened, rule);
     return {
       output: answer(stored.message, { ...opened, status: after }, false),

@@ -2,7 +2,7 @@ import { Kysely, PostgresDialect, sql } from "kysely";
 import { type Migration, type MigrationProvider, Migrator } from "kysely/migration";
 import type { Pool } from "pg";
 import { DomainError } from "../../base/errors.ts";
-import { SCHEMA_1, SCHEMA_2 } from "./schema.ts";
+import { SCHEMA_1, SCHEMA_2, SCHEMA_3 } from "./schema.ts";
 
 /** By name, oldest first. A name never changes. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -14,6 +14,11 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0002": {
     up: async (db) => {
       await sql.raw(SCHEMA_2).execute(db);
+    },
+  },
+  "0003": {
+    up: async (db) => {
+      await sql.raw(SCHEMA_3).execute(db);
     },
   },
 };

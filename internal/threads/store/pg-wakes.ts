@@ -26,6 +26,9 @@ const READ_ALREADY = `$8::jsonb <> '{}' and not exists (
   select from jsonb_each_text($8::jsonb) o join threads.participant p
     on p.workspace_id = $1 and p.thread_id = o.key and p.agent_id = wake.agent_id
       and (p.read_seq < o.value::bigint or p.again_seq is not null))`;
+/** It has acted since its wake was typed (`$11`, ms from the call). */
+const HAS_ACTED = `acted_at >= (select a.begun_at + $11::float8 * interval '1 millisecond' from threads.wake_attempt a
+  where a.workspace_id = $1 and a.wake_id = $2 and a.attempt = $10)`;
 const CAUSE = (by: string) => `case when ${by} in ('person', 'draft') then 'person' else ${by} end`;
 
 /** Since when it has been blocked by the same, given by what (`by`) it is blocked now. */
@@ -120,6 +123,17 @@ export class PgWakes implements WakeStore {
     });
   }
 
+  async sendAgain({ workspace, wake }: ClaimedWake, by: string, attempt: number): Promise<boolean> {
+    const { rows: found } = await this.#db.query(
+      `update threads.wake_attempt a set begun_at = clock_timestamp() from threads.wake w
+       where a.workspace_id = $1 and a.wake_id = $2 and a.attempt = $4 and a.outcome is null
+         and w.workspace_id = $1 and w.wake_id = $2 and w.lease_by = $3 and w.state in ('CLAIMED', 'QUEUED')
+       returning 1 as one`,
+      [workspace, wake.wakeId, by, attempt],
+    );
+    return found.length === 1;
+  }
+
   async counts(): Promise<{ readonly wakes: number; readonly escalations: number; readonly unread: number }> {
     const { rows: found } = await this.#db.query<{ wakes: number; escalations: number; unread: number }>(
       `select (select count(*)::int from threads.wake where state in ('PENDING', 'CLAIMED', 'QUEUED', 'DEFERRED')) as wakes,
@@ -171,7 +185,8 @@ export class PgWakes implements WakeStore {
         );
       }
       const { rows: ended } = await client.query<{ age: number }>(
-        `update threads.wake set state = case when $4 in ('SUBMITTED', 'UNKNOWN') and ${READ_ALREADY} then 'ACKED' else $4 end,
+        `update threads.wake set state = case when $4 in ('SUBMITTED', 'UNKNOWN') and (${READ_ALREADY} or ${HAS_ACTED}) then 'ACKED'
+             else $4 end,
            last_outcome = $5, blocked_by = $6, lease_by = null, lease_until = null,
            due_at = clock_timestamp() + $7 * interval '1 millisecond',
            blocked_title = case when $6 = blocked_by then blocked_title else '' end,
@@ -188,6 +203,8 @@ export class PgWakes implements WakeStore {
           result.againMs ?? 0,
           JSON.stringify(result.offered ?? {}),
           result.news ?? "",
+          result.attempt?.attempt ?? 0,
+          result.attempt?.receipt.typedMs ?? null,
         ],
       );
       const [end] = ended;

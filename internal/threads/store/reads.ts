@@ -230,8 +230,8 @@ export class PgReads implements Reads {
 
   async isAwaited(agent: string): Promise<boolean> {
     const row = await this.one(
-      `select 1 as one from threads.wake where workspace_id = $1 and agent_id = $2 and state in ('SUBMITTED', 'UNKNOWN')
-       limit 1`,
+      `select 1 as one from threads.wake where workspace_id = $1 and agent_id = $2
+       and state in ('SUBMITTED', 'UNKNOWN', 'CLAIMED', 'QUEUED') limit 1`,
       agent,
     );
     return row !== undefined;

@@ -219,3 +219,6 @@ alter table threads.wake
 create index wake_news on threads.wake (workspace_id, wake_id) where news <> '{}';
 create index participant_unshown on threads.participant (workspace_id, thread_id) where reminders = 3;
 `;
+
+/** When an agent last gave a sign of life while a wake of it was in work: it may be older than what is typed. */
+export const SCHEMA_3 = "alter table threads.wake add column acted_at timestamptz";

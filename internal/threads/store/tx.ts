@@ -194,8 +194,9 @@ export class PgTx extends PgReads implements Tx {
 
   async acknowledgeWakes(agentId: string): Promise<void> {
     await this.all(
-      `update threads.wake set state = 'ACKED' where workspace_id = $1 and agent_id = $2
-         and state in ('SUBMITTED', 'UNKNOWN')`,
+      `update threads.wake set acted_at = clock_timestamp(),
+         state = case when state in ('SUBMITTED', 'UNKNOWN') then 'ACKED' else state end
+       where workspace_id = $1 and agent_id = $2 and state in ('SUBMITTED', 'UNKNOWN', 'CLAIMED', 'QUEUED')`,
       agentId,
     );
   }

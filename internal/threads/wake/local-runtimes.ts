@@ -119,7 +119,8 @@ async function known(receipt: Promise<NudgeReceipt>): Promise<WakeReceipt | unde
   }
 }
 
-function receiptOf({ outcome, error, evidence }: NudgeReceipt): WakeReceipt {
+function receiptOf({ outcome, error, evidence, timings }: NudgeReceipt): WakeReceipt {
   const seen = evidence.map(({ source, value, confidence }) => ({ source, value, confidence }));
-  return { outcome, error, evidence: seen };
+  const typedMs = timings.submittedMs ?? timings.typedMs;
+  return { outcome, error, evidence: seen, ...(typedMs !== undefined && { typedMs }) };
 }

@@ -117,6 +117,7 @@ export class WakeRun {
     const known = await runtime.receipt(requestId, signal);
     if (known !== undefined) return this.#follow(runtime, intent, known, policy, signal);
     if (!isSameLife) return this.#settle(intent, receiptOf("unknown", "its session has another life now"));
+    if (!(await this.#deps.wakes.sendAgain(this.#claimed, this.#deps.by, attempt))) return;
     await this.#follow(runtime, intent, await this.#nudge(runtime, intent, policy, signal), policy, signal);
   }
 

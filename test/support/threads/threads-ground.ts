@@ -35,7 +35,7 @@ export class ThreadsGround implements AsyncDisposable {
 
   static async start(): Promise<ThreadsGround> {
     const database = await TestDatabase.start();
-    const pool = openPool({ url: await withClock(database) }, () => {});
+    const pool = openPool({ url: await withClock(database) }, () => {}, { patient: true });
     await migrate(pool);
     return new ThreadsGround(database, pool);
   }
