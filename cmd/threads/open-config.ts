@@ -3,7 +3,7 @@ import { publicKeysOf } from "../../internal/auth/token-key-files.ts";
 import { openConfigFile } from "../../internal/config/config-file.ts";
 import type { Findings } from "../../internal/config/findings.ts";
 import { readNamedFileSync } from "../../internal/files/named-file.ts";
-import type { ThreadsIssuer } from "../../internal/threads/api/verifier.ts";
+import type { ThreadsIssuer } from "../../internal/threads/api/claims.ts";
 import { AGENT_TTL_MS, AUDIENCE, PERSON_TTL_MS } from "../../internal/threads/client/local-issuer.ts";
 import { DEFAULT_POLICY, type Policy } from "../../internal/threads/domain/policy.ts";
 import { isDatabaseUrl } from "./database-url.ts";

@@ -1,6 +1,5 @@
 import type { Pool } from "pg";
-import { TrustedServer } from "../../internal/auth/serving/trusted-server.ts";
-import { TokenKeyFiles } from "../../internal/auth/token-key-files.ts";
+import { type TokenOptions, TrustedServer } from "../../internal/auth/serving/trusted-server.ts";
 import { aborted } from "../../internal/base/abort.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
@@ -12,13 +11,18 @@ import { runtimeFolder } from "../../internal/files/private-folder.ts";
 import { ThreadsService } from "../../internal/gen/threads/v1/threads_pb.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
 import { Calls } from "../../internal/threads/api/calls.ts";
+import { readThreadsClaims, type ThreadsIssuer } from "../../internal/threads/api/claims.ts";
 import { TokenHolds } from "../../internal/threads/api/holds.ts";
 import { McpEndpoint } from "../../internal/threads/api/mcp-endpoint.ts";
 import { threadsRoutes } from "../../internal/threads/api/rpc.ts";
-import { threadsGate } from "../../internal/threads/api/threads-gate.ts";
+import { OAUTH_SERVICE, SELF_ENDING, threadsGate, unauthorized } from "../../internal/threads/api/threads-gate.ts";
 import { ThreadsMetrics } from "../../internal/threads/api/threads-metrics.ts";
-import { type ThreadsIssuer, ThreadsVerifier } from "../../internal/threads/api/verifier.ts";
-import { LOCAL_ISSUERS, makeLocalKeys, publicKeyPath } from "../../internal/threads/client/local-issuer.ts";
+import {
+  AGENT_TTL_MS,
+  LOCAL_ISSUERS,
+  makeLocalKeys,
+  publicKeyPath,
+} from "../../internal/threads/client/local-issuer.ts";
 import { announceServer } from "../../internal/threads/client/local-server.ts";
 import { PostLimiter } from "../../internal/threads/service/post-limiter.ts";
 import { Upkeep } from "../../internal/threads/service/upkeep.ts";
@@ -109,10 +113,7 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
   const frame = new DaemonFrame({ clock, logger }, { healthListen: command.healthListen, hostCheck });
   const store = new PgStore(pool, file.policy, () => clock.monotonicMs());
   const changes = new ChangesFeed({ clock, logger, pool, address });
-  const keys = new TokenKeyFiles({ clock, logger }, { files: file.issuers ?? localKeyFiles(command) });
-  await keys.load();
-  const verifier = new ThreadsVerifier({ clock, keys: () => keys.current }, file.tokens);
-  const holds = new TokenHolds({ clock, logger, verifier, store });
+  const holds = new TokenHolds({ clock, logger, isKeyInUse: (token) => server.holds(token), store });
   const limiter = new PostLimiter(() => clock.monotonicMs());
   const wakes = new PgWakes(pool);
   const counted = new ThreadsMetrics(frame.metrics.registry, {
@@ -125,14 +126,18 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
   const audit = auditLog === undefined && file.values === undefined ? undefined : tools.audit;
   const mcp = new McpEndpoint({ calls, holds, changes, logger, version });
   const { health, metrics } = frame;
-  const server = new TrustedServer(
+  const onRefused = (code: string) => counted.refused(code);
+  const server: TrustedServer = new TrustedServer(
     { clock, logger, health, metrics, tracer: tools.tracer, ...(audit && { audit }) },
     {
-      ...{ listen: command.listen, tls: undefined, tokens: undefined, services: [ThreadsService], hostCheck },
+      ...{ listen: command.listen, tls: undefined, services: [ThreadsService], hostCheck },
+      clientCertificate: "optional",
+      tokens: tokenOptions(command, onRefused),
       plain: { routes: mcp.routes },
       rules: () => ({
         routes: threadsRoutes(calls),
-        gates: [threadsGate({ verifier, holds, onRefused: (code) => counted.refused(code) })],
+        gates: [threadsGate({ lives: file.tokens, holds, onRefused, ...(audit && { decisions: audit }) })],
+        isOpenToAll: (service) => service === OAUTH_SERVICE,
       }),
       graceMs: GRACE_MS,
     },
@@ -159,7 +164,7 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
     onEnded: (end) => counted.wakeEnded(end),
     onBegun: (ms) => counted.nudgeBegan(ms),
   });
-  await runTasks(signal, [changes, watch, keys, holds, server, frame, ready, upkeep, ...worker]);
+  await runTasks(signal, [changes, watch, holds, server, frame, ready, upkeep, ...worker]);
 }
 
 function wakeWorker({ runtime, runtimeDir }: ServeConfig, deps: Omit<WakeWorkerDeps, "runtimes">): readonly Task[] {
@@ -167,6 +172,20 @@ function wakeWorker({ runtime, runtimeDir }: ServeConfig, deps: Omit<WakeWorkerD
   const uid = process.getuid?.() ?? 0;
   const folder = runtimeFolder({ uid, ...(runtimeDir !== undefined && { xdgRuntimeDir: runtimeDir }) });
   return [new WakeWorker({ ...deps, runtimes: new LocalRuntimes(deps.clock, folder) })];
+}
+
+function tokenOptions(command: ServeConfig, onRefused: (code: string) => void): TokenOptions {
+  const { issuers, tokens } = command.fromFile;
+  const { audience, personTtlMs, agentTtlMs } = tokens;
+  return {
+    ...{ keyFiles: issuers ?? localKeyFiles(command), audience, readClaims: readThreadsClaims },
+    ...{ maxTtlMs: Math.max(personTtlMs, agentTtlMs), mostTtlMs: AGENT_TTL_MS },
+    ...{ required: true, freeServices: new Set([OAUTH_SERVICE]), selfEnding: SELF_ENDING },
+    refusal: (why) => {
+      onRefused("UNAUTHORIZED");
+      return unauthorized(why);
+    },
+  };
 }
 
 function localKeyFiles({ stateDir, workspace }: ServeConfig) {

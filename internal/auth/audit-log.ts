@@ -80,6 +80,6 @@ function factsOf({ values, service, method }: CallContext) {
     issuer: claims?.issuer,
     subject: claims?.subject,
     project: claims?.project,
-    scope: claims?.role,
+    ...(claims?.names ?? { scope: claims?.role }),
   };
 }

@@ -1,7 +1,7 @@
 import type { X509Certificate } from "node:crypto";
 import { type ContextKey, createContextKey } from "@connectrpc/connect";
 import type { Clock } from "../base/clock.ts";
-import type { DomainError } from "../base/errors.ts";
+import { DomainError } from "../base/errors.ts";
 import type { CheckedTls } from "../pki/tls-files.ts";
 import { type Peer, peerKey } from "../rpc/port/peer.ts";
 import { authorizationKey, type CallContext, endCallKey } from "../rpc/server/call-facts.ts";
@@ -36,6 +36,10 @@ export interface TokenGateOptions {
   readonly alsoShown?: (context: CallContext) => readonly string[];
   /** As `TokenVerifierOptions` has it. */
   readonly clientCertificate?: "required" | "optional";
+  /** Services that end their calls with the token themselves, each with its own: no lease makes them longer. */
+  readonly selfEnding?: ReadonlySet<string>;
+  /** What a caller whose token does not count is answered, given why. Default: that. */
+  readonly refusal?: (why: DomainError) => DomainError;
 }
 
 type Gate = (context: CallContext) => void;
@@ -45,18 +49,26 @@ type Gate = (context: CallContext) => void;
  * required. A stream that it admits ends with it: see `TokenLeases`.
  */
 export function tokenGate(deps: TokenGateDeps, options: TokenGateOptions): Gate {
-  const { required, freeServices, clientCertificate, alsoShown } = options;
+  const { required, freeServices, clientCertificate, alsoShown, selfEnding, refusal } = options;
   const owns = new OwnCas();
+  const verified = (headers: readonly string[], others: readonly string[], peer: Peer): VerifiedToken => {
+    try {
+      const isBare = clientCertificate === "optional" && peer.type !== "certificate";
+      return deps.verifier.verify(tokenOf(headers, others), isBare ? undefined : factsOf(peer, deps, owns));
+    } catch (err) {
+      throw err instanceof DomainError && refusal !== undefined ? refusal(err) : err;
+    }
+  };
   return (context) => {
     const headers = context.values.get(authorizationKey);
-    if (freeServices.has(context.service.typeName)) return;
+    const { typeName } = context.service;
+    if (freeServices.has(typeName)) return;
     const others = alsoShown?.(context) ?? [];
     if (headers.length + others.length === 0 && !required) return;
-    const text = tokenOf(headers, others);
     const peer = context.values.get(peerKey);
-    const isBare = clientCertificate === "optional" && peer.type !== "certificate";
-    const token = deps.verifier.verify(text, isBare ? undefined : factsOf(peer, deps, owns));
+    const token = verified(headers, others, peer);
     context.values.set(tokenKey, token);
+    if (selfEnding?.has(typeName)) return;
     deps.leases.shown(peer, token);
     const end = context.values.get(endCallKey);
     if (context.method.methodKind === "unary" || end === undefined) return;

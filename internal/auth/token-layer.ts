@@ -33,6 +33,7 @@ export class TokenLayer implements Task {
   /** For the server's `gates`. */
   readonly gate: (context: CallContext) => void;
   readonly #keys: TokenKeyFiles;
+  readonly #verifier: TokenVerifier;
   readonly #leases: TokenLeases;
   readonly #options: TokenLayerOptions;
 
@@ -42,6 +43,7 @@ export class TokenLayer implements Task {
     this.#keys = new TokenKeyFiles({ clock, logger, onChanged: () => this.#leases.reconsider() }, { files: keyFiles });
     const keys = () => this.#keys.current;
     const verifier = new TokenVerifier({ clock, keys }, { ...options, audience, maxTtlMs, clockSkewMs });
+    this.#verifier = verifier;
     this.#leases = new TokenLeases({ clock, holds: (token) => verifier.holds(token) });
     this.gate = tokenGate({ clock, verifier, leases: this.#leases, tls, ...(decisions && { decisions }) }, options);
   }
@@ -61,6 +63,11 @@ export class TokenLayer implements Task {
   /** A token that counts was shown for `connection` over another one: streams that it admits live as long. */
   renew(connection: object, token: VerifiedToken): void {
     this.#leases.shown(connection, token);
+  }
+
+  /** The key that a token was checked with is still in use. */
+  holds(token: VerifiedToken): boolean {
+    return this.#verifier.holds(token);
   }
 
   async run(signal: AbortSignal): Promise<void> {

@@ -135,6 +135,11 @@ export class TrustedServer implements Task {
     this.#tokens?.renew(connection, token);
   }
 
+  /** The key that a token was checked with is still in use: for services that end their calls themselves. */
+  holds(token: VerifiedToken): boolean {
+    return this.#tokens?.holds(token) ?? false;
+  }
+
   /** @throws DomainError `invalid` for token keys that cannot be used at the start; as `RpcServer.run` */
   async run(signal: AbortSignal): Promise<void> {
     try {

@@ -3,11 +3,11 @@ import type { Logger } from "../../base/logger.ts";
 import { codeOf, isRetryable, type ThreadsCode, threadsError } from "../domain/faults.ts";
 import type { Caller } from "../domain/types.ts";
 import type { ServiceDeps } from "../service/access.ts";
+import type { Proof } from "./claims.ts";
 import { checkFields, objectOf } from "./fields.ts";
 import type { TokenHolds } from "./holds.ts";
 import type { ThreadsMetrics } from "./threads-metrics.ts";
 import type { Tool } from "./tools.ts";
-import type { Proof } from "./verifier.ts";
 
 export interface CallDeps {
   readonly service: ServiceDeps;

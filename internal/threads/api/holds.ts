@@ -1,10 +1,11 @@
+import type { VerifiedToken } from "../../auth/token-verifier.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
 import { threadsError } from "../domain/faults.ts";
 import type { Store } from "../domain/store.ts";
-import type { Proof, ThreadsVerifier } from "./verifier.ts";
+import type { Proof } from "./claims.ts";
 
 const LOOK_MS = 1000;
 const REVOKED_EVERY = 2;
@@ -19,7 +20,8 @@ export class TokenHolds implements Task {
   readonly #deps: {
     readonly clock: Clock;
     readonly logger: Logger;
-    readonly verifier: ThreadsVerifier;
+    /** The key that a token was checked with is still in use. */
+    readonly isKeyInUse: (token: VerifiedToken) => boolean;
     readonly store: Pick<Store, "revoked">;
   };
   readonly #held = new Set<Held>();
@@ -28,7 +30,7 @@ export class TokenHolds implements Task {
   constructor(deps: {
     readonly clock: Clock;
     readonly logger: Logger;
-    readonly verifier: ThreadsVerifier;
+    readonly isKeyInUse: (token: VerifiedToken) => boolean;
     readonly store: Pick<Store, "revoked">;
   }) {
     this.#deps = deps;
@@ -69,12 +71,12 @@ export class TokenHolds implements Task {
   }
 
   #endOf(proof: Proof): DomainError | undefined {
-    const { workspace, jti, session } = proof;
+    const { workspace, jti, session, expiresAt, token } = proof;
     if (this.#revoked.has(`${workspace} jti ${jti}`) || this.#revoked.has(`${workspace} session ${session}`)) {
       return threadsError("UNAUTHORIZED", "the token has been revoked");
     }
-    if (this.#deps.verifier.holds(proof)) return undefined;
-    const isOver = proof.expiresAt <= this.#deps.clock.now();
-    return threadsError("UNAUTHORIZED", isOver ? "the token has expired" : "the token's key is not in use any more");
+    if (expiresAt <= this.#deps.clock.now()) return threadsError("UNAUTHORIZED", "the token has expired");
+    if (this.#deps.isKeyInUse(token)) return undefined;
+    return threadsError("UNAUTHORIZED", "the token's key is not in use any more");
   }
 }

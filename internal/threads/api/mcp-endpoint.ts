@@ -8,11 +8,11 @@ import type { Place, Route } from "../../rpc/routes/route.ts";
 import { authorizationKey, type CallContext } from "../../rpc/server/call-facts.ts";
 import type { Changes } from "../domain/changes.ts";
 import { type Calls, errorBody } from "./calls.ts";
+import type { Proof } from "./claims.ts";
 import { correlationIdOf } from "./correlation.ts";
 import type { TokenHolds } from "./holds.ts";
 import { mcpServer } from "./mcp-server.ts";
-import { MCP_SERVICE, proofOf } from "./threads-gate.ts";
-import type { Proof } from "./verifier.ts";
+import { MCP_SERVICE, OAUTH_SERVICE, provenOf } from "./threads-gate.ts";
 
 export interface McpDeps {
   readonly calls: Calls;
@@ -48,7 +48,7 @@ export class McpEndpoint {
 
   /** `/v1/mcp` for those whose token counts, and who may ask where to get one. */
   get routes(): readonly Route[] {
-    const told = { service: "threads.oauth", path: WELL_KNOWN, methods: ["GET"] };
+    const told = { service: OAUTH_SERVICE, path: WELL_KNOWN, methods: ["GET"] };
     return [
       { ...REFUSALS, ...told, handle: ({ url }) => json(200, resourceAt(url)) },
       {
@@ -67,7 +67,7 @@ export class McpEndpoint {
     const { url, method, signal } = request;
     const headers = new Headers(request.headers);
     headers.delete("authorization");
-    const { mcp } = this.#handlerOf(proofOf(call.values), bearerOf(call.values.get(authorizationKey)));
+    const { mcp } = this.#handlerOf(provenOf(call.values), bearerOf(call.values.get(authorizationKey)));
     if (method !== "POST") return await mcp.fetch(new Request(url, { method, headers, signal }));
     const body = await bodyOf(request);
     if (body === undefined) return json(413, { error: `the body is larger than ${MAX_BODY} bytes` });

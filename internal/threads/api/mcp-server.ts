@@ -2,8 +2,8 @@ import { ProtocolError, Server } from "@modelcontextprotocol/server";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { type Calls, errorBody } from "./calls.ts";
+import type { Proof } from "./claims.ts";
 import { LISTED_TOOLS, toolNamed } from "./tools.ts";
-import type { Proof } from "./verifier.ts";
 
 export interface McpServerDeps {
   readonly calls: Calls;

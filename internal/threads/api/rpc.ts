@@ -6,7 +6,7 @@ import type { Routes } from "../../rpc/server/adapter.ts";
 import type { Calls } from "./calls.ts";
 import { correlationIdOf } from "./correlation.ts";
 import { OPERATIONS } from "./operations.ts";
-import { proofOf } from "./threads-gate.ts";
+import { provenOf } from "./threads-gate.ts";
 import type { Tool } from "./tools.ts";
 
 /** ThreadsService: each RPC is the operation of the same name. */
@@ -30,7 +30,7 @@ async function answer(
 ): Promise<Message> {
   const input = plainJson(method.input, request);
   const id = correlationIdOf(context.requestHeader.get("traceparent"));
-  const output = await calls.run(tool, proofOf(context.values), id, input, context.signal);
+  const output = await calls.run(tool, provenOf(context.values), id, input, context.signal);
   return fromJson(method.output, output as JsonValue, { ignoreUnknownFields: true });
 }
 

@@ -1,51 +1,68 @@
 import { type ContextKey, type ContextValues, createContextKey } from "@connectrpc/connect";
-import { bearerOf } from "../../auth/bearer.ts";
+import { tokenKey } from "../../auth/token-gate.ts";
 import { DomainError } from "../../base/errors.ts";
 import { ThreadsService } from "../../gen/threads/v1/threads_pb.ts";
-import { authorizationKey, type CallContext, endCallKey } from "../../rpc/server/call-facts.ts";
+import { type CallContext, endCallKey } from "../../rpc/server/call-facts.ts";
+import type { Decisions } from "../../rpc/server/decisions.ts";
 import { threadsError } from "../domain/faults.ts";
+import { type Proof, proofOf, type TokenLives } from "./claims.ts";
 import type { TokenHolds } from "./holds.ts";
-import type { Proof, ThreadsVerifier } from "./verifier.ts";
 
 /** The name of `/v1/mcp` for gates and the audit log. */
 export const MCP_SERVICE = "threads.mcp";
+/** The name of what tells callers which tokens are wanted: for those who have none. */
+export const OAUTH_SERVICE = "threads.oauth";
+/** Their calls end with their tokens, by this gate. */
+export const SELF_ENDING: ReadonlySet<string> = new Set([MCP_SERVICE, ThreadsService.typeName]);
 
 const proofKey: ContextKey<Proof | undefined> = createContextKey<Proof | undefined>(undefined, {
   description: "what the token of a call proves",
 });
 
 /**
- * Verifies the token of every call of ThreadsService and of MCP before its body is read. A stream ends with its token;
- * a call of MCP is told so by the operation or the stream that it is.
+ * For calls of ThreadsService and of MCP whose tokens have been verified: whether their issuers may say so, and whether
+ * they are revoked. A stream ends with its token; a unary call and one of MCP are told so by the operation or the
+ * stream that they are. The end of each is recorded once.
  */
 export function threadsGate(deps: {
-  readonly verifier: ThreadsVerifier;
+  readonly lives: TokenLives;
   readonly holds: TokenHolds;
   /** Hears of each caller that is refused: the code. */
   readonly onRefused?: (code: string) => void;
+  /** Hears when a call ends with its token. */
+  readonly decisions?: Pick<Decisions, "ended">;
 }) {
   return (context: CallContext): void => {
     const { typeName } = context.service;
-    if (typeName !== ThreadsService.typeName && typeName !== MCP_SERVICE) return;
+    if (!SELF_ENDING.has(typeName)) return;
+    const token = context.values.get(tokenKey);
+    if (token === undefined) throw threadsError("UNAUTHORIZED", "the call has no token");
     let proof: Proof;
     try {
-      proof = deps.verifier.verify(bearerOf(context.values.get(authorizationKey)));
+      proof = proofOf(token, deps.lives);
       deps.holds.check(proof);
     } catch (err) {
-      if (!(err instanceof DomainError)) throw err;
-      deps.onRefused?.("UNAUTHORIZED");
-      throw err.fields["code"] === undefined ? threadsError("UNAUTHORIZED", err.message) : err;
+      if (err instanceof DomainError) deps.onRefused?.("UNAUTHORIZED");
+      throw err;
     }
     context.values.set(proofKey, proof);
-    const end = context.values.get(endCallKey);
-    if (typeName === MCP_SERVICE || context.method.methodKind === "unary" || end === undefined) return;
-    const held = deps.holds.hold(proof, end);
+    const isStream = typeName !== MCP_SERVICE && context.method.methodKind !== "unary";
+    const end = isStream ? context.values.get(endCallKey) : undefined;
+    const held = deps.holds.hold(proof, (why) => {
+      deps.decisions?.ended(context, why);
+      end?.(why);
+    });
     context.signal.addEventListener("abort", () => held[Symbol.dispose](), { once: true });
   };
 }
 
+/** How a caller is answered whose token has not been verified. */
+export function unauthorized({ message, fields }: DomainError): DomainError {
+  return threadsError("UNAUTHORIZED", message, fields);
+}
+
 /** The facts that a call's token proves. */
-export function proofOf(values: ContextValues): Proof {
+export function provenOf(values: ContextValues): Proof {
   const proof = values.get(proofKey);
   if (proof === undefined) throw threadsError("UNAUTHORIZED", "the call has no token");
   return proof;

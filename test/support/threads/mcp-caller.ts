@@ -10,8 +10,10 @@ export class McpCaller implements AsyncDisposable {
     this.client = client;
   }
 
-  static async connect(url: string, token: string): Promise<McpCaller> {
-    const client = new Client({ name: "test", version: "1" });
+  /** `pin`: the revision of the protocol; default: what clients of 2025 speak. */
+  static async connect(url: string, token: string, pin?: string): Promise<McpCaller> {
+    const era = pin === undefined ? {} : { versionNegotiation: { mode: { pin } } };
+    const client = new Client({ name: "test", version: "1" }, era);
     const requestInit = { headers: { authorization: `Bearer ${token}` } };
     await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/v1/mcp`), { requestInit }));
     return new McpCaller(client);
