@@ -96,7 +96,7 @@ export const rooms = {
   "threads/postgres": ["process", "files"],
   "threads/store": ["threads/domain"],
   "threads/wake": ["threads/domain", "terminal", "terminal/*", "session", "rpc/client", "rpc/common"],
-  "threads/client": ["process", "files", "auth", "rpc/client", "rpc/common", "gen", "cli"],
+  "threads/client": ["process", "files", "auth", "pki", "rpc/client", "rpc/common", "gen", "cli"],
   "threads/api": ["threads/domain", "threads/service", "auth/*", "rpc/*", "gen"],
   demo: [],
   "relay/nats": [],

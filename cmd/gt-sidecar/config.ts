@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import type { AgentProfile } from "../../internal/agents/profile.ts";
 import { profileNamed } from "../../internal/agents/programs/registry.ts";
 import { parseRoleRule, type RoleRule } from "../../internal/auth/roles.ts";
+import { checkTlsFolder } from "../../internal/auth/tls/check-tls-folder.ts";
 import { checkSession, sessionsOf } from "../../internal/auth/tls/identities.ts";
 import { DomainError, errorText } from "../../internal/base/errors.ts";
 import type { LogLevel } from "../../internal/base/logger.ts";
@@ -19,7 +20,6 @@ import type { RestartMode } from "../../internal/process/restart-policy.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
 import { ID } from "../../internal/session/ids.ts";
 import type { SidecarOptions } from "../../internal/sidecar/halves/options.ts";
-import { checkTlsFolder } from "./check-tls-folder.ts";
 import { ownDemoAgent } from "./demo-program.ts";
 import { findProgram } from "./find-program.ts";
 import { SIDECAR_FLAGS } from "./flags.ts";
@@ -267,7 +267,7 @@ function sessionFor(given: string | undefined, { tlsDir: dir, half }: Place, crl
     throw new DomainError("invalid", "--session-id takes 1 to 128 of A-Z a-z 0-9 . _ -");
   if (dir === undefined || half === "supervise") return given ?? randomUUID();
   try {
-    const leaf = checkTlsFolder(dir, crlPolicy);
+    const leaf = checkTlsFolder(dir, { crlPolicyOf: () => crlPolicy }, Date.now());
     if (given !== undefined) checkSession(leaf, given);
     return given ?? sessionsOf(leaf)[0] ?? randomUUID();
   } catch (err) {

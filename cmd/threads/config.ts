@@ -1,9 +1,11 @@
+import { resolve } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { LogLevel } from "../../internal/base/logger.ts";
 import { isLoopbackAddress } from "../../internal/base/loopback.ts";
 import { oneOf } from "../../internal/cli/command/arguments.ts";
 import type { Given } from "../../internal/cli/command/command.ts";
 import { logLevelOf } from "../../internal/cli/command/log-level.ts";
+import type { TrustOptions } from "../../internal/pki/trust.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
 import { parseAddress } from "../../internal/rpc/port/parse-address.ts";
 import { AGENT_TTL_MS, defaultStateDir, PERSON_TTL_MS } from "../../internal/threads/client/local-issuer.ts";
@@ -34,6 +36,8 @@ export interface ArchiveConfig extends PlaceConfig {
 export interface ServeConfig extends PlaceConfig {
   readonly listen: ListenAddress;
   readonly healthListen: ListenAddress;
+  /** Undefined: plaintext, on loopback. */
+  readonly tls: TlsFolderPlace | undefined;
   readonly runtime: "local" | "none";
   readonly logLevel: LogLevel;
   /** Undefined: decisions about callers are not kept. */
@@ -46,6 +50,12 @@ export interface TokenConfig extends PlaceConfig {
   readonly session: string | undefined;
   readonly ttlMs: number;
   readonly file: string | undefined;
+}
+
+/** A folder with TLS files, and which of its CAs must have a revocation list. */
+export interface TlsFolderPlace {
+  readonly dir: string;
+  readonly trust: TrustOptions;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -62,11 +72,19 @@ export function readServe(given: Given<typeof SERVE_FLAGS>, env: Env): ServeConf
   const { server, runtime: ofRuntime, logging, audit } = place.fromFile.values ?? {};
   const runtime = oneOf("--runtime", values.runtime ?? ofRuntime?.kind, ["local", "none"]);
   const logLevel = logLevelOf(values["log-level"]) ?? logging?.level ?? "info";
+  const tls = tlsOf(place.fromFile.values, values["tls-dir"]);
+  const isOpen = tls !== undefined;
   return {
-    ...{ ...place, runtime, logLevel, auditLog: values["audit-log"] ?? audit?.path },
-    listen: addressOf(values.listen, server?.listen, "127.0.0.1:9448", "listen"),
-    healthListen: addressOf(values["health-listen"], server?.health_listen, "127.0.0.1:9449", "health-listen"),
+    ...{ ...place, runtime, logLevel, tls, auditLog: values["audit-log"] ?? audit?.path },
+    listen: addressOf(values.listen, server?.listen, "127.0.0.1:9448", "listen", isOpen),
+    healthListen: addressOf(values["health-listen"], server?.health_listen, "127.0.0.1:9449", "health-listen", isOpen),
   };
+}
+
+/** The folder of the flag, else of the file; a revocation policy is the file's. */
+export function tlsOf(values: FileConfig["values"], flag?: string): TlsFolderPlace | undefined {
+  const dir = flag === undefined ? values?.tls.dir : resolve(flag);
+  return dir === undefined ? undefined : { dir, trust: values ? { crlPolicyOf: values.tls.crl_policy } : {} };
 }
 
 /** Reads flags and environment of `threads token`. @throws DomainError `invalid`, naming the flag */
@@ -116,19 +134,20 @@ export function readPlace({ values, positionals }: Given<typeof PLACE_FLAGS>, en
   };
 }
 
-/** The flag's, else the file's, else the default. */
+/** The flag's, else the file's, else the default; `isOpen`: it may be any, for there is TLS. */
 function addressOf(
   given: string | undefined,
   ofFile: ListenAddress | undefined,
   otherwise: string,
   flag: string,
+  isOpen: boolean,
 ): ListenAddress {
   const address = given === undefined && ofFile !== undefined ? ofFile : parseAddress(given ?? otherwise);
   if (address === undefined)
     throw new DomainError("invalid", `--${flag} takes HOST:PORT, not ${JSON.stringify(given)}`);
-  if (address.host === "localhost" || isLoopbackAddress(address.host)) return address;
+  if (isOpen || address.host === "localhost" || isLoopbackAddress(address.host)) return address;
   const what = given === undefined ? `server.${flag.replace("-", "_")}` : `--${flag}`;
   throw new DomainError("invalid", `${what}: cannot serve ${address.host || "every address"} in plaintext`, {
-    fields: { hint: "listen on a loopback address" },
+    fields: { hint: "give a folder with a certificate, --tls-dir, or listen on a loopback address" },
   });
 }

@@ -1,4 +1,5 @@
 import { Client, type ClientConfig, type Pool } from "pg";
+import { checkTlsFolder } from "../../internal/auth/tls/check-tls-folder.ts";
 import { publicKeysOf } from "../../internal/auth/token-key-files.ts";
 import type { Clock } from "../../internal/base/clock.ts";
 import { DomainError, errorText } from "../../internal/base/errors.ts";
@@ -13,7 +14,7 @@ import { localServer } from "../../internal/threads/client/local-server.ts";
 import { runningPostgres } from "../../internal/threads/postgres/places.ts";
 import type { DatabaseAddress } from "../../internal/threads/store/database.ts";
 import { schemaState } from "../../internal/threads/store/migrate.ts";
-import type { PlaceConfig } from "./config.ts";
+import { type PlaceConfig, tlsOf } from "./config.ts";
 import { openDatabase } from "./database-place.ts";
 import { withDatabase } from "./with-database.ts";
 
@@ -59,11 +60,27 @@ export async function doctor(config: PlaceConfig, { out, clock, signal }: Comman
     );
     say(fault === "", fault === "" ? `key ${path}` : `key ${path}: ${fault} (threads serve makes it)`, NO_KEY);
   }
+  const tls = tlsOf(config.fromFile.values);
+  if (tls !== undefined) {
+    const fault = faultOf(() => checkTlsFolder(tls.dir, tls.trust, clock.now()));
+    say(fault === "", fault === "" ? `certificate in ${tls.dir}` : fault, NO_KEY);
+  }
   const uid = process.getuid?.() ?? 0;
   const folder = runtimeFolder({ uid, ...(config.runtimeDir !== undefined && { xdgRuntimeDir: config.runtimeDir }) });
   const sidecars = await listLocalSidecars(folder);
   say(true, `runtime local: ${sidecars.length} sidecars in ${folder}`, 0);
   return code;
+}
+
+/** Empty: none. */
+function faultOf(check: () => unknown): string {
+  try {
+    check();
+    return "";
+  } catch (err) {
+    if (!(err instanceof DomainError)) throw err;
+    return err.message;
+  }
 }
 
 type Say = (ok: boolean, what: string, fails: number) => void;

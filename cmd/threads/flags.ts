@@ -38,6 +38,10 @@ export const SERVE_FLAGS = {
     ...{ type: "string", value: "HOST:PORT", env: "GT_THREADS_HEALTH_LISTEN" },
     help: "/livez, /readyz, /metrics (127.0.0.1:9449)",
   },
+  "tls-dir": {
+    ...{ type: "string", value: "DIR", env: "GT_THREADS_TLS_DIR", complete: "folder" },
+    help: "TLS 1.3 by tls.crt, tls.key, ca.crt and crl.pem in it; any address but loopback needs it",
+  },
   ...PLACE_FLAGS,
   runtime: {
     ...{ type: "string", value: "WHICH", env: "GT_THREADS_RUNTIME", complete: ["local", "none"] },

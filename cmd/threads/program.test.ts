@@ -43,6 +43,12 @@ describe("the command line of threads", () => {
     expect(await read(["migrate"], env)).toMatchObject({ stateDir: "/s", migrateUrl: "postgres://a/b" });
   });
 
+  it("serves any address with a certificate", async () => {
+    const argv = ["--listen", "0.0.0.0:9448", "--health-listen", "[::]:9449", "--tls-dir", "/etc/threads/tls"];
+    expect(await read(argv)).toMatchObject({ listen: { host: "0.0.0.0" }, tls: { dir: "/etc/threads/tls" } });
+    expect(await read([])).toMatchObject({ tls: undefined });
+  });
+
   it("mints for an hour at most, five minutes for a person", async () => {
     expect(await read(["token", "--agent", "a/b"])).toMatchObject({ role: "worker", ttlMs: 3_600_000 });
     expect(await read(["token", "--agent", "me", "--role", "operator"])).toMatchObject({ ttlMs: 300_000 });

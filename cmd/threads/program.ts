@@ -1,8 +1,9 @@
+import { checkTlsFolder } from "../../internal/auth/tls/check-tls-folder.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { Command, Program } from "../../internal/cli/command/command.ts";
 import { unknownCommand } from "../../internal/cli/command/unknown-word.ts";
 import { reportConfig, withFaultLines } from "../../internal/config/report-config.ts";
-import { readArchive, readPlace, readServe, readToken } from "./config.ts";
+import { readArchive, readPlace, readServe, readToken, tlsOf } from "./config.ts";
 import { ARCHIVE_FLAGS, CHECK_FLAGS, PLACE_FLAGS, SERVE_FLAGS, TOKEN_FLAGS } from "./flags.ts";
 
 const EXIT_CODES = `Exit codes: 0 done; 1 a bug; 2 usage or configuration; 3 the database cannot be reached, is older than 15 or needs
@@ -134,11 +135,14 @@ const check: Command<typeof CHECK_FLAGS> = {
     examples: ["threads check --config threads.yaml"],
   },
   completion: [],
-  run: async ({ values, positionals }, { out, err }) => {
+  run: async ({ values, positionals }, { out, err, clock }) => {
     return await withFaultLines(err, async () => {
       if (positionals[0] !== undefined) throw new DomainError("invalid", `unexpected argument "${positionals[0]}"`);
       if (values.config === undefined) throw new DomainError("invalid", "threads check needs --config");
-      reportConfig((await import("./open-config.ts")).openConfig(values.config).findings, out, err);
+      const { config, findings } = (await import("./open-config.ts")).openConfig(values.config);
+      const tls = tlsOf(config.values);
+      if (tls !== undefined) findings.tried(["tls", "dir"], () => checkTlsFolder(tls.dir, tls.trust, clock.now()));
+      reportConfig(findings, out, err);
       return 0;
     });
   },

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { crlPolicyValue } from "../../internal/auth/auth-config.ts";
 import { block, together } from "../../internal/config/block.ts";
 import {
   address,
@@ -58,6 +59,7 @@ const policy = block({
 export const threadsFile = (folder: string) =>
   block({
     server: block({ listen: address().optional(), health_listen: address().optional() }),
+    tls: block({ dir: filePath(folder).optional(), crl_policy: crlPolicyValue() }),
     audit: block({ path: filePath(folder).optional() }),
     logging: block({
       level: oneOf("debug", "info", "warn", "error").optional(),

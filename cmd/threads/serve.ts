@@ -1,6 +1,9 @@
+import { join } from "node:path";
 import type { Pool } from "pg";
 import { type TokenOptions, TrustedServer } from "../../internal/auth/serving/trusted-server.ts";
+import { checkTlsFolder } from "../../internal/auth/tls/check-tls-folder.ts";
 import { aborted } from "../../internal/base/abort.ts";
+import { DomainError } from "../../internal/base/errors.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
@@ -45,6 +48,7 @@ const GRACE_MS = 5000;
 export async function serve(command: ServeConfig, { clock, signal, env }: CommandContext): Promise<number> {
   await using tools = await toolsOf(command, { clock, env });
   const { logger } = tools;
+  checkCertificate(command, clock.now());
   makeLocalKeys(command.stateDir);
   const place = databasePlace(command, { clock, logger });
   const served = new AbortController();
@@ -70,6 +74,17 @@ export async function serve(command: ServeConfig, { clock, signal, env }: Comman
     await Promise.all([serving.run(stop), running]);
   }
   return 0;
+}
+
+/** At the start a folder that cannot be used is a mistake; later the files in use go on. */
+function checkCertificate({ tls }: ServeConfig, now: number): void {
+  if (tls === undefined) return;
+  try {
+    checkTlsFolder(tls.dir, tls.trust, now);
+  } catch (err) {
+    if (!(err instanceof DomainError)) throw err;
+    throw new DomainError(err.kind, err.message, { fields: { ...err.fields, problem: "key" }, cause: err });
+  }
 }
 
 /** As the file says; without one, and without `--audit-log`, decisions about callers are not kept. */
@@ -130,7 +145,9 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
   const server: TrustedServer = new TrustedServer(
     { clock, logger, health, metrics, tracer: tools.tracer, ...(audit && { audit }) },
     {
-      ...{ listen: command.listen, tls: undefined, services: [ThreadsService], hostCheck },
+      ...{ listen: command.listen, tls: command.tls, services: [ThreadsService] },
+      // The certificate says who is who.
+      hostCheck: command.tls === undefined ? hostCheck : { ...hostCheck, anyHost: true },
       clientCertificate: "optional",
       tokens: tokenOptions(command, onRefused),
       plain: { routes: mcp.routes },
@@ -148,7 +165,8 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
     run: async (stop) => {
       const [at] = await Promise.all([server.listening, frame.listening]);
       using _announced = announceServer(command.stateDir, {
-        ...{ url: urlOf(at), pid: process.pid, workspace: command.workspace },
+        ...{ url: urlOf(at, command.tls !== undefined), pid: process.pid, workspace: command.workspace },
+        ...(command.tls && { ca: join(command.tls.dir, "ca.crt") }),
       });
       frame.ready(ThreadsService.typeName);
       await frame.served(server, { workspace: command.workspace });
@@ -195,6 +213,7 @@ function localKeyFiles({ stateDir, workspace }: ServeConfig) {
   return (["person", "agent"] as const).map((kind) => ({ path: publicKeyPath(stateDir, kind), rule: rule(kind) }));
 }
 
-function urlOf({ host, port }: ListenAddress): string {
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+function urlOf({ host, port }: ListenAddress, isSecure: boolean): string {
+  const name = host === "::" || host === "0.0.0.0" || host === "" ? "localhost" : host;
+  return `${isSecure ? "https" : "http"}://${name.includes(":") ? `[${name}]` : name}:${port}`;
 }

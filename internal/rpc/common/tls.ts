@@ -16,8 +16,8 @@ export interface TlsMaterial {
   readonly ca: string;
 }
 
-/** What a client knows beside its own files. */
-export interface ClientTls extends TlsMaterial {
+/** The CA that a client trusts, its own certificate where it has one, and what it knows beside them. */
+export interface ClientTls extends Pick<TlsMaterial, "ca">, Partial<Pick<TlsMaterial, "cert" | "key">> {
   /**
    * Whether the server's certificate is the one that is meant: `instead` of the check that it has the name that was
    * dialled, `also` beside it, or an error. Default `also`.
@@ -31,6 +31,9 @@ type TlsOptions = Pick<
   SecureServerOptions,
   "cert" | "key" | "ca" | "minVersion" | "maxVersion" | "requestCert" | "rejectUnauthorized"
 > & { readonly allowPartialTrustChain: true };
+
+/** Certificate and key come together. */
+type OwnFiles = Pick<ClientTls, "ca" | "cert" | "key">;
 
 /**
  * Everything a server's TLS context is made of: TLS 1.3 only, client certificate required, or optional: then the
@@ -73,8 +76,8 @@ function chainOf(server: PeerCertificate): X509Certificate[] {
   return chain;
 }
 
-function commonOptions(material: TlsMaterial): TlsOptions {
-  const { cert, key, ca } = material;
+function commonOptions({ cert, key, ca }: OwnFiles): TlsOptions {
   const version = { minVersion: "TLSv1.3", maxVersion: "TLSv1.3" } as const;
-  return { cert, key, ca, ...version, rejectUnauthorized: true, allowPartialTrustChain: true };
+  const own = cert === undefined || key === undefined ? {} : { cert, key };
+  return { ...own, ca, ...version, rejectUnauthorized: true, allowPartialTrustChain: true };
 }

@@ -8,6 +8,8 @@ export interface LocalServer {
   readonly url: string;
   readonly pid: number;
   readonly workspace: string;
+  /** With TLS: the file with the CA of its certificate. */
+  readonly ca?: string;
 }
 
 const FILE = "server.json";
@@ -30,11 +32,13 @@ export function localServer(stateDir: string): LocalServer | undefined {
   const text = readText(join(stateDir, FILE));
   if (text === undefined) return undefined;
   try {
-    const { url, pid, workspace, identity } = JSON.parse(text) as LocalServer & { readonly identity?: string };
+    const { url, pid, workspace, ca, identity } = JSON.parse(text) as LocalServer & { readonly identity?: string };
     if (typeof url !== "string" || typeof pid !== "number" || typeof workspace !== "string") return undefined;
     if (!systemProcesses.exists(pid)) return undefined;
     const now = systemProcesses.identity(pid);
-    return identity === undefined || now === undefined || now === identity ? { url, pid, workspace } : undefined;
+    return identity === undefined || now === undefined || now === identity
+      ? { url, pid, workspace, ...(typeof ca === "string" && { ca }) }
+      : undefined;
   } catch {
     return undefined;
   }

@@ -1,8 +1,13 @@
+import type { OutgoingHttpHeaders } from "node:http";
+import { request } from "node:https";
+import { Readable } from "node:stream";
 import { DomainError, errorText } from "../../base/errors.ts";
 
 /** Where a request goes: a server and a token that counts now. */
 export interface McpPlace {
   readonly url: string;
+  /** As `ThreadsPlace` has it. */
+  readonly ca?: string;
   readonly token: string;
 }
 
@@ -78,12 +83,12 @@ export class McpPipe {
   #post(line: string, message: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Response> {
     if (Buffer.byteLength(line) > MAX_BYTES)
       throw new DomainError("exhausted", `the message is larger than ${MAX_BYTES} bytes`);
-    const { url, token } = this.#place();
+    const { url, ca, token } = this.#place();
     const { method, params } = message as { readonly method?: string; readonly params?: Record<string, unknown> };
     const meta = params?.["_meta"] as Readonly<Record<string, unknown>> | undefined;
     const protocol = meta?.["io.modelcontextprotocol/protocolVersion"] ?? this.#protocol;
     const named = params?.["name"] ?? params?.["uri"];
-    return fetch(`${url.replace(/\/$/, "")}/v1/mcp`, {
+    const call = {
       method: "POST",
       headers: {
         "content-type": "application/json",
@@ -95,7 +100,9 @@ export class McpPipe {
       },
       body: line,
       signal,
-    });
+    };
+    const at = `${url.replace(/\/$/, "")}/v1/mcp`;
+    return ca === undefined ? fetch(at, call) : fetchOver(ca, at, call);
   }
 
   #cancel(params: unknown): void {
@@ -107,6 +114,24 @@ export class McpPipe {
     const data = { error: { code: "UNAVAILABLE", message, retryable: true, details: {} } };
     this.#write(JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, data } }));
   }
+}
+
+/** As `fetch`, over TLS 1.3 with a server of these CAs. */
+function fetchOver(
+  ca: string,
+  url: string,
+  { body, ...options }: { readonly body: string; readonly headers: OutgoingHttpHeaders; readonly signal: AbortSignal },
+): Promise<Response> {
+  const { promise, resolve, reject } = Promise.withResolvers<Response>();
+  const call = request(url, { ...options, method: "POST", ca, minVersion: "TLSv1.3" }, (answer) => {
+    const type = answer.headers["content-type"];
+    const headers = type === undefined ? {} : { "content-type": type };
+    const status = answer.statusCode ?? 0;
+    const isBare = status === 204 || status === 304;
+    resolve(new Response(isBare ? null : (Readable.toWeb(answer) as ReadableStream), { status, headers }));
+  });
+  call.on("error", reject).end(body);
+  return promise;
 }
 
 async function passAnswer(response: Response, write: (line: string) => void): Promise<void> {

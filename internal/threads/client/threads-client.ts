@@ -5,6 +5,8 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { readNamedFileSync } from "../../files/named-file.ts";
 import { ThreadsService } from "../../gen/threads/v1/threads_pb.ts";
+import { readPem } from "../../pki/explain-pem.ts";
+import { certificatesOf } from "../../pki/pem.ts";
 import { sidecarTransport } from "../../rpc/client/transport.ts";
 import { domainErrorOf } from "../../rpc/common/errors.ts";
 import { plainJson } from "../../rpc/common/plain-json.ts";
@@ -16,6 +18,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** Where a server of threads is and how to prove who calls. */
 export interface ThreadsPlace {
   readonly url: string;
+  /** For https: the CAs that its certificate may be of, PEM; undefined: those of the system. */
+  readonly ca?: string;
   /** A fresh token for each call. @throws DomainError `unauthenticated` */
   readonly token: () => string;
 }
@@ -23,11 +27,12 @@ export interface ThreadsPlace {
 const CALL_MS = 35_000;
 const MAX_TOKEN_BYTES = 8192;
 const FILE_VARIABLE = "GT_THREADS_TOKEN_FILE";
+const CA_VARIABLE = "GT_THREADS_CA";
 
 /**
  * The server that is given, else the local one; the token of the file in GT_THREADS_TOKEN_FILE, else one of this
- * machine's person.
- * @throws DomainError `unavailable` where no server is given or running
+ * machine's person; the CAs of the file in GT_THREADS_CA, else those that a local server names.
+ * @throws DomainError `unavailable` where no server is given or running; `invalid` for a file without CAs
  */
 export function findThreads(env: Env, clock: Clock, given: { readonly url?: string | undefined }): ThreadsPlace {
   const url = given.url ?? (env["GT_THREADS"] || undefined);
@@ -41,7 +46,9 @@ export function findThreads(env: Env, clock: Clock, given: { readonly url?: stri
       fields: { hint: "start one: threads, or give --threads URL (GT_THREADS)" },
     });
   }
-  if (file !== undefined) return { url: where, token: () => tokenOf(file) };
+  const caFile = env[CA_VARIABLE] || (where === local?.server?.url ? local?.server?.ca : undefined);
+  const at = { url: where, ...(caFile !== undefined && where.startsWith("https:") && { ca: caIn(caFile) }) };
+  if (file !== undefined) return { ...at, token: () => tokenOf(file) };
   if (local?.server === undefined) {
     throw new DomainError("unauthenticated", `there is no token for ${where}`, {
       fields: { hint: `name a file with one in ${FILE_VARIABLE}; threads token makes it` },
@@ -56,7 +63,7 @@ export function findThreads(env: Env, clock: Clock, given: { readonly url?: stri
     role: "operator",
     session: `gt-${process.pid}`,
   } as const;
-  return { url: where, token: () => mintLocal(stateDir, { ...who, ttlMs: PERSON_TTL_MS }, clock.now()) };
+  return { ...at, token: () => mintLocal(stateDir, { ...who, ttlMs: PERSON_TTL_MS }, clock.now()) };
 }
 
 /** Calls of ThreadsService by the names of the operations, with the JSON of `docs/protocols/threads.md`. */
@@ -64,13 +71,17 @@ export class ThreadsClient implements Disposable {
   readonly #connection: ReturnType<typeof sidecarTransport>;
   readonly #url: string;
 
-  constructor({ url, token }: ThreadsPlace) {
+  constructor({ url, ca, token }: ThreadsPlace) {
     const showing: Interceptor = (next) => (req) => {
       req.header.set("authorization", `Bearer ${token()}`);
       return next(req);
     };
     this.#url = url;
-    this.#connection = sidecarTransport({ baseUrl: url, interceptors: [showing] });
+    this.#connection = sidecarTransport({
+      baseUrl: url,
+      interceptors: [showing],
+      ...(ca !== undefined && { tls: { ca } }),
+    });
   }
 
   /** @throws DomainError with the server's code in the field `code`; `unavailable` where it does not answer */
@@ -96,6 +107,11 @@ export class ThreadsClient implements Disposable {
   [Symbol.dispose](): void {
     this.#connection[Symbol.dispose]();
   }
+}
+
+/** The CAs in a file. @throws DomainError `invalid` */
+function caIn(file: string): string {
+  return readPem(readNamedFileSync(file), "certificate", file, (pem) => certificatesOf(pem).join(""));
 }
 
 /** The token in a file. @throws DomainError `unauthenticated` */

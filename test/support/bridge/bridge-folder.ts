@@ -168,13 +168,13 @@ export class BridgeFolder implements AsyncDisposable {
   }
 
   transport({ url }: Pick<RunningBridge, "url">, by: Consumer, options: CallerOptions = {}): Transport {
-    const { cert, key } = options.tls ?? by.tls;
+    const { ca: _theirs, ...own } = options.tls ?? by.tls;
     const authorize: Interceptor = (next) => (request) => {
       const authorization = options.authorization ?? `Bearer ${this.token(by, options.token)}`;
       if (authorization !== "") request.header.set("authorization", authorization);
       return next(request);
     };
-    const tls = { ca: this.ca.pem, cert, key };
+    const tls = { ...own, ca: this.ca.pem };
     const connection = sidecarTransport({ baseUrl: url, tls, interceptors: [authorize] });
     this.#connections.push(connection);
     return connection.transport;

@@ -81,7 +81,7 @@ export class ThreadsServer implements AsyncDisposable {
   /** While it is away, where it was last. */
   get url(): string {
     const listen = this.#listen("serving");
-    if (listen !== "") this.#url = urlOf(listen);
+    if (listen !== "") this.#url = this.#flags.includes("--tls-dir") ? `https://${listen}` : urlOf(listen);
     return this.#url;
   }
 

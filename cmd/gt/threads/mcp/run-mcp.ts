@@ -15,8 +15,8 @@ export async function runMcp(
   takeArguments("gt threads mcp", positionals, []);
   // A server that starts later is found by the request that comes then.
   const place = () => {
-    const { url, token } = findThreads(env, clock, { url: values.threads });
-    return { url, token: token() };
+    const { token, ...at } = findThreads(env, clock, { url: values.threads });
+    return { ...at, token: token() };
   };
   const pipe = new McpPipe(place, (line) => out.line(PrintableText.json(JSON.parse(line))));
   const lines = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY });

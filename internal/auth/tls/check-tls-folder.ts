@@ -1,22 +1,21 @@
 import type { X509Certificate } from "node:crypto";
 import { join } from "node:path";
-import { DomainError } from "../../internal/base/errors.ts";
-import { isMissing, readNamedFileSync } from "../../internal/files/named-file.ts";
-import { checkTls } from "../../internal/pki/tls-files.ts";
-import type { CrlPolicy } from "../../internal/pki/trust.ts";
+import { DomainError } from "../../base/errors.ts";
+import { isMissing, readNamedFileSync } from "../../files/named-file.ts";
+import { checkTls } from "../../pki/tls-files.ts";
+import type { TrustOptions } from "../../pki/trust.ts";
 
 /**
  * The certificate of a folder that a server can use as it is now.
+ * @param now wall clock, ms
  * @throws DomainError `invalid`, naming the folder and what is wrong with which file.
  */
-export function checkTlsFolder(dir: string, crlPolicy: CrlPolicy): X509Certificate {
+export function checkTlsFolder(dir: string, trust: TrustOptions, now: number): X509Certificate {
   const read = (name: string) => readNamedFileSync(join(dir, name));
   const files = { cert: read("tls.crt"), key: read("tls.key"), ca: read("ca.crt") };
   const crl = readIfThere(join(dir, "crl.pem"));
   try {
-    return checkTls(crl === undefined ? files : { ...files, crl }, "server", Date.now(), {
-      crlPolicyOf: () => crlPolicy,
-    }).leaf;
+    return checkTls(crl === undefined ? files : { ...files, crl }, "server", now, trust).leaf;
   } catch (err) {
     if (!(err instanceof DomainError)) throw err;
     const { hint } = err.fields;
