@@ -14,7 +14,8 @@ export class McpCaller implements AsyncDisposable {
   static async connect(url: string, token: string, pin?: string): Promise<McpCaller> {
     const era = pin === undefined ? {} : { versionNegotiation: { mode: { pin } } };
     const client = new Client({ name: "test", version: "1" }, era);
-    const requestInit = { headers: { authorization: `Bearer ${token}` } };
+    // A connection that the server has closed while the machine was busy is not used again.
+    const requestInit = { headers: { authorization: `Bearer ${token}`, connection: "close" } };
     await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/v1/mcp`), { requestInit }));
     return new McpCaller(client);
   }
