@@ -56,6 +56,11 @@ export function codeOf(err: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
+/** Whether no connection was made at all: connect(2) failed, for whichever reason. */
+export function isConnectFailure(err: unknown): boolean {
+  return typeof err === "object" && err !== null && "syscall" in err && err.syscall === "connect";
+}
+
 /** As `errorText`, with the hint of a DomainError behind it: for a place that has one line for both. */
 export function errorTextWithHint(err: unknown): string {
   const hint = err instanceof DomainError ? err.fields["hint"] : undefined;

@@ -1,7 +1,7 @@
 import { type Client, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { backoffMs } from "../base/backoff.ts";
 import type { Clock } from "../base/clock.ts";
-import { causesOf, codeOf, DomainError, errorText } from "../base/errors.ts";
+import { causesOf, codeOf, DomainError, errorText, isConnectFailure } from "../base/errors.ts";
 import { SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
 import type { AgentStatus } from "../session/agent-status.ts";
 import type { AttachHello, AttachInput, AttachOutput } from "../session/attach.ts";
@@ -226,7 +226,7 @@ const NOBODY = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH"
 
 /** True when no connection was made at all. */
 function nobodyListens(err: unknown): boolean {
-  return causesOf(err).some((one) => NOBODY.has(codeOf(one)));
+  return causesOf(err).some((one) => isConnectFailure(one) || NOBODY.has(codeOf(one)));
 }
 
 /** True when the sidecar itself said no. */

@@ -20,6 +20,12 @@ it.each([
   expect(networkFailureOf(failed(code))).toMatchObject({ kind, message: expect.stringContaining(code) });
 });
 
+it.each(["EACCES", "EPERM", "ENOTDIR", "EAGAIN"])("%s is unavailable where a connection is refused by it", (code) => {
+  const refused = Object.assign(failed(code), { syscall: "connect" });
+  expect(networkFailureOf(new Error("outer", { cause: refused }))).toMatchObject({ kind: "unavailable" });
+  expect(networkFailureOf(Object.assign(failed(code), { syscall: "open" }))).toBeUndefined();
+});
+
 it("looks through causes and aggregated errors", () => {
   const aggregate = new AggregateError([failed("EHOSTUNREACH")], "");
   expect(networkFailureOf(new Error("outer", { cause: failed("X", aggregate) }))).toMatchObject({

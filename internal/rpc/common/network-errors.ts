@@ -1,4 +1,4 @@
-import { causesOf, codeOf, type ErrorKind } from "../../base/errors.ts";
+import { causesOf, codeOf, type ErrorKind, isConnectFailure } from "../../base/errors.ts";
 
 /** Names that Node gives to failures of certificates; those of OpenSSL begin with `ERR_SSL_` or `ERR_TLS_`. */
 const CERTIFICATE_CODES =
@@ -43,10 +43,14 @@ export interface NetworkFailure {
 
 /** What a failure of the network or of TLS means, looking through `cause` and aggregated errors; undefined: not one. */
 export function networkFailureOf(err: unknown): NetworkFailure | undefined {
-  const chain = causesOf(err).map((one) => ({ code: codeOf(one), message: one.message || codeOf(one) }));
+  const chain = causesOf(err).map((one) => {
+    const code = codeOf(one);
+    return { code, message: one.message || code, isConnect: isConnectFailure(one) };
+  });
   const untrusted = chain.find(({ code }) => isTrustCode(code));
   if (untrusted) return { kind: "unauthenticated", message: `not trusted: ${untrusted.message}` };
-  const unreachable = chain.find(({ code }) => UNREACHABLE_CODES.has(code) || isTlsCode(code));
+  // Of connect(2) no code is a fault of ours: another user's socket, a path that is none, a firewall.
+  const unreachable = chain.find(({ code, isConnect }) => isConnect || UNREACHABLE_CODES.has(code) || isTlsCode(code));
   if (unreachable) return { kind: "unavailable", message: `cannot be reached: ${unreachable.message}` };
   return undefined;
 }
