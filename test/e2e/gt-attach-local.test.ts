@@ -1,18 +1,16 @@
-import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { execa } from "execa";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { ownProgram } from "../support/programs.ts";
 import { OWN_TERMINAL, terminalState } from "../support/sidecar/attached.ts";
 import { type PersonTerminal, personTerminal } from "../support/sidecar/person-terminal.ts";
 
 const MAIN = ownProgram("gt");
-const run = promisify(execFile);
 let dir: string;
 let socket: string;
-const tmux = async (...args: readonly string[]) => (await run("tmux", ["-S", socket, ...args])).stdout.trim();
+const tmux = async (...args: readonly string[]) => (await execa("tmux", ["-S", socket, ...args])).stdout.trim();
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), "gt-local-"));

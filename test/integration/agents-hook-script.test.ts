@@ -1,14 +1,11 @@
-import { execFile } from "node:child_process";
 import { chmod, mkdir, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { execa } from "execa";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { payloadName } from "../../internal/agents/hook-lines.ts";
 import { hookCommand, hookScript } from "../../internal/agents/hook-script.ts";
 import { runToEnd } from "../support/run-to-end.ts";
-
-const run = promisify(execFile);
 
 let dir: string;
 let fifo: string;
@@ -52,14 +49,14 @@ describe("the hook script", () => {
   });
 
   it("does not wait when the FIFO has no reader", async () => {
-    await run("mkfifo", [fifo]);
+    await execa("mkfifo", [fifo]);
     const done = await fire("turn-ended", false, "{}");
     expect(done).toMatchObject({ code: 0, output: "" });
     expect(done.ms).toBeLessThan(2000);
   });
 
   it("leaves a payload of any size in a private file and names it in a short line", async () => {
-    await run("mkfifo", [fifo]);
+    await execa("mkfifo", [fifo]);
     const reader = await open(fifo, "r+");
     const payload = JSON.stringify({ prompt: "x".repeat(1 << 20) });
     expect(await fire("prompt-submitted", true, payload)).toMatchObject({ code: 0, output: "" });
@@ -73,7 +70,7 @@ describe("the hook script", () => {
   });
 
   it("still says what happened when the payload cannot be left", async () => {
-    await run("mkfifo", [fifo]);
+    await execa("mkfifo", [fifo]);
     await chmod(hookDir, 0o500);
     await rm(hookDir, { recursive: true });
     const reader = await open(fifo, "r+");
@@ -84,7 +81,7 @@ describe("the hook script", () => {
   });
 
   it("keeps lines of many hooks at once whole", async () => {
-    await run("mkfifo", [fifo]);
+    await execa("mkfifo", [fifo]);
     const reader = await open(fifo, "r+");
     await Promise.all(Array.from({ length: 40 }, (_, i) => fire(i % 2 === 0 ? "activity" : "turn-ended", false, "{}")));
     const { buffer, bytesRead } = await reader.read(Buffer.alloc(65_536));

@@ -1,15 +1,13 @@
-import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { credentials, loadPackageDefinition, Metadata, type ServiceClientConstructor, status } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
+import { execa } from "execa";
 import { SignJWT } from "jose";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-folder.ts";
 import { requireGrpcPython } from "../support/bridge/python-grpc.ts";
 
-const run = promisify(execFile);
 const at = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
 let folder: BridgeFolder;
@@ -91,10 +89,10 @@ it("Python's gRPC with the plain .proto files and tokens of PyJWT: the same", { 
   const python = await requireGrpcPython(context, "jwt", "google.protobuf");
   const { prd } = folder;
   const descriptors = folder.path("descriptors.binpb");
-  await run(at("node_modules/.bin/buf"), ["build", at("proto"), "--as-file-descriptor-set", "-o", descriptors]);
+  await execa(at("node_modules/.bin/buf"), ["build", at("proto"), "--as-file-descriptor-set", "-o", descriptors]);
   const own = await folder.consumerFolder(prd);
   const file = (name: string) => join(own, name);
-  const { stdout } = await run(python, [
+  const { stdout } = await execa(python, [
     ...[at("test/fakes/bridge-client.py"), `127.0.0.1:${bridge.port}`],
     ...[file("ca.crt"), file("tls.crt"), file("tls.key"), descriptors],
     ...[file("jwt-signing.key"), prd.name, folder.path("repos/one")],

@@ -1,18 +1,16 @@
-import { execFile } from "node:child_process";
 import { cpSync, readdirSync } from "node:fs";
 import { lstat, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { build, stop } from "esbuild";
+import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EventType } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { buildSdk } from "../../scripts/build-sdk.ts";
 import { BridgeScene } from "../support/bridge/bridge-scene.ts";
 import { runToEnd } from "../support/run-to-end.ts";
 
-const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const NAME = "@gastown/bridgeclient";
 const NEEDED = ["@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-node"];
@@ -26,12 +24,12 @@ beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), "gt-sdk-"));
   project = join(dir, "project");
   await buildSdk();
-  const packed = await run("npm", ["pack", "--ignore-scripts", "--pack-destination", dir], {
+  const packed = await execa("npm", ["pack", "--ignore-scripts", "--pack-destination", dir], {
     cwd: join(root, "pkg/bridgeclient"),
   });
   const installed = join(project, "node_modules", NAME);
   await mkdir(installed, { recursive: true });
-  await run("tar", ["-xzf", join(dir, packed.stdout.trim()), "-C", installed, "--strip-components=1"]);
+  await execa("tar", ["-xzf", join(dir, packed.stdout.trim()), "-C", installed, "--strip-components=1"]);
   for (const name of [...NEEDED, ...TYPES])
     cpSync(join(root, "node_modules", name), join(project, "node_modules", name), { recursive: true });
   await writeFile(join(project, "package.json"), JSON.stringify({ name: "consumer", type: "module", private: true }));
@@ -93,7 +91,7 @@ describe("in a plain project", () => {
     });
     await stop();
     const args = [join(project, "main.js"), JSON.stringify(scene.options())];
-    const { stdout } = await run(process.execPath, args, { cwd: project });
+    const { stdout } = await execa(process.execPath, args, { cwd: project });
     expect(JSON.parse(stdout)).toEqual({
       ...{ accepted: true, seq: 3, code: "not_found", sessions: 1 },
       types: [EventType.SESSION_STARTED, EventType.INPUT_RECEIVED, EventType.STDOUT, EventType.SESSION_STOPPED],

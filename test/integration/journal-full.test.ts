@@ -1,12 +1,10 @@
-import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { execa } from "execa";
 import { expect, it } from "vitest";
 
-const run = promisify(execFile);
 const JOURNAL = fileURLToPath(new URL("../../internal/eventlog/journal.ts", import.meta.url));
 
 /** Writes records until the file may not grow, then makes room by a rewrite and continues. */
@@ -32,7 +30,7 @@ it("a volume that is full leaves no half record, and what was written stays", as
     // A limit for the size of files stands in for the full volume; it counts in blocks of 512 bytes.
     const script = 'ulimit -f 4; exec "$@"';
     const node = [process.execPath, "--input-type=module", "-e", WRITER, path];
-    const { stdout } = await run("sh", ["-c", script, "sh", ...node], { env: { ...process.env, NODE_OPTIONS: "" } });
+    const { stdout } = await execa("sh", ["-c", script, "sh", ...node], { env: { ...process.env, NODE_OPTIONS: "" } });
     const { written, failure, full, after } = JSON.parse(stdout);
     expect(failure).toBe("EFBIG");
     expect(written).toBeGreaterThan(5);

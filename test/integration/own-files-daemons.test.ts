@@ -1,18 +1,16 @@
 // Files that a person made with openssl in another form than is wanted, named to the daemons and to the SDK.
-import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BridgeError, createClient } from "../../pkg/bridgeclient/index.ts";
 import { ownProgram } from "../support/programs.ts";
 import { runToEnd } from "../support/run-to-end.ts";
 
-const run = promisify(execFile);
 let dir = "";
 const at = (name: string) => join(dir, name);
-const openssl = (...args: string[]) => run("openssl", args, { cwd: dir });
+const openssl = (...args: string[]) => execa("openssl", args, { cwd: dir });
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), "gt-own-files-"));

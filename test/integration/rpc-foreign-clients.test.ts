@@ -1,13 +1,11 @@
-import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { credentials, loadPackageDefinition, type ServiceClientConstructor, status } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
+import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ASK, type RpcFixture, startRpcServer } from "../support/bridge/rpc-server.ts";
 import { requireComponent } from "../support/cluster/components.ts";
 
-const run = promisify(execFile);
 const proto = fileURLToPath(new URL("../../proto/", import.meta.url));
 
 let fixture: RpcFixture;
@@ -100,7 +98,7 @@ describe("curl with Connect JSON", () => {
       const curl = await requireComponent(context, "curl");
       const call = async (body: string) => {
         const url = `${fixture.url}/gastown.v1.SidecarService/Peek`;
-        const { stdout } = await run(curl, ["-sS", version, "-H", "content-type: application/json", "-d", body, url]);
+        const { stdout } = await execa(curl, ["-sS", version, "-H", "content-type: application/json", "-d", body, url]);
         return JSON.parse(stdout);
       };
       expect(await call('{"lines": 1}')).toMatchObject({ output: "line\n", sessionAlive: true });
@@ -112,7 +110,7 @@ describe("curl with Connect JSON", () => {
 });
 
 describe("grpcurl by reflection", () => {
-  const grpcurl = async (program: string, ...args: string[]) => (await run(program, ["-plaintext", ...args])).stdout;
+  const grpcurl = async (program: string, ...args: string[]) => (await execa(program, ["-plaintext", ...args])).stdout;
 
   it("lists, describes and calls", async (context) => {
     const program = await requireComponent(context, "grpcurl");

@@ -1,4 +1,3 @@
-import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { credentials, loadPackageDefinition, type ServiceClientConstructor, status } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
+import { execa } from "execa";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
@@ -15,7 +15,6 @@ import { MountedSecret, writeTls } from "../support/bridge/secret.ts";
 import { requireComponent } from "../support/cluster/components.ts";
 import { runToEnd } from "../support/run-to-end.ts";
 
-const run = promisify(execFile);
 const at = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const PEEK = "gastown.v1.SidecarService/Peek";
 
@@ -80,7 +79,7 @@ it("Python's gRPC: calls, streams, sees failures, and nothing without certificat
 }, async (context) => {
   const python = await requireGrpcPython(context);
   const client = (who: "known" | "revoked") =>
-    run(python, [
+    execa(python, [
       at("test/fakes/grpc-client.py"),
       address,
       file(who, "ca.crt"),

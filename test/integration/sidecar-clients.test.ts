@@ -1,14 +1,13 @@
-import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { credentials, loadPackageDefinition, type ServiceClientConstructor } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
+import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { requireComponent } from "../support/cluster/components.ts";
 import { type RunningSidecar, startSidecar } from "../support/sidecar/sidecar.ts";
 
-const run = promisify(execFile);
 const proto = fileURLToPath(new URL("../../proto/", import.meta.url));
 
 /** Programs that nobody wrote for this service, each with a message of its own. */
@@ -52,7 +51,7 @@ describe("foreign clients of a running sidecar", () => {
     const call = async (method: string, body: object) => {
       const url = `${sidecar.url}/gastown.v1.${method}`;
       const args = ["-sS", version, "-H", "content-type: application/json", "-d", JSON.stringify(body), url];
-      return JSON.parse((await run(curl, args)).stdout);
+      return JSON.parse((await execa(curl, args)).stdout);
     };
     const message = `from curl ${version}`;
     expect(await call("SidecarService/Nudge", { message })).toMatchObject({ delivered: true });
@@ -65,7 +64,7 @@ describe("foreign clients of a running sidecar", () => {
   it("grpcurl by reflection", async (context) => {
     const grpcurl = await requireComponent(context, "grpcurl");
     const address = `127.0.0.1:${sidecar.port}`;
-    const call = async (...args: string[]) => (await run(grpcurl, ["-plaintext", ...args])).stdout;
+    const call = async (...args: string[]) => (await execa(grpcurl, ["-plaintext", ...args])).stdout;
     expect(await call(address, "list")).toContain("gastown.v1.SidecarService");
     const receipt = await call("-d", '{"message": "from grpcurl"}', address, "gastown.v1.SidecarService/Nudge");
     expect(JSON.parse(receipt)).toMatchObject({ delivered: true, outcome: "NUDGE_OUTCOME_SUBMITTED" });

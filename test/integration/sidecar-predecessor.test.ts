@@ -1,9 +1,8 @@
-import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { kill } from "node:process";
-import { promisify } from "node:util";
+import { execa } from "execa";
 import { describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import {
@@ -13,8 +12,6 @@ import {
   startSidecar,
   until,
 } from "../support/sidecar/sidecar.ts";
-
-const run = promisify(execFile);
 
 describe("after a supervising half was killed", () => {
   it("the next one on its folder takes its agent over and knows every receipt", async () => {
@@ -92,7 +89,7 @@ it("what the agent puts in the place of the state folder's parts is put away: th
   await sidecar.untilState(AgentState.IDLE);
   const { agentPid } = await sidecar.client.status({});
   await using elsewhere = await temporaryFolder();
-  const fifo = (path: string) => run("mkfifo", [path]);
+  const fifo = (path: string) => execa("mkfifo", [path]);
   const folder = (path: string) => mkdir(join(path, "deep"), { recursive: true });
   const file = (path: string) => writeFile(path, "a file", { flag: "wx" });
   const link = (path: string) => symlink(elsewhere.path, path);
@@ -170,7 +167,7 @@ async function temporaryFolder() {
   return {
     path,
     [Symbol.asyncDispose]: async () => {
-      await run("tmux", ["-S", join(path, "state/tmux.sock"), "kill-server"]).catch(() => {}); // of a test that failed
+      await execa("tmux", ["-S", join(path, "state/tmux.sock"), "kill-server"]).catch(() => {}); // of a test that failed
       await rm(path, { recursive: true, force: true, maxRetries: 5 });
     },
   };

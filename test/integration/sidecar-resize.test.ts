@@ -1,18 +1,15 @@
-import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { execa } from "execa";
 import { expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { attachCall } from "../support/sidecar/attach-client.ts";
 import { demoCommand, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
-const run = promisify(execFile);
-
 it("a window whose size the agent changes is reported and drawn at that size, and gets its own size back", async () => {
   await using sidecar = await startSidecar();
   await sidecar.untilState(AgentState.IDLE);
-  const tmux = (...args: readonly string[]) => run("tmux", ["-S", join(sidecar.stateDir, "tmux.sock"), ...args]);
+  const tmux = (...args: readonly string[]) => execa("tmux", ["-S", join(sidecar.stateDir, "tmux.sock"), ...args]);
   const size = async () => {
     const { cols, rows } = await sidecar.client.status({});
     return `${cols}x${rows}`;
@@ -47,7 +44,7 @@ it("a window of 10,000 columns and rows costs the serving half no memory, and ge
     Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${sidecar.servingPid()}/status`, "utf8"))?.[1]);
   const before = await memory();
   const size = ["-x", "10000", "-y", "10000"];
-  await run("tmux", ["-S", join(sidecar.stateDir, "tmux.sock"), "resize-window", "-t", "=claude:", ...size]);
+  await execa("tmux", ["-S", join(sidecar.stateDir, "tmux.sock"), "resize-window", "-t", "=claude:", ...size]);
   await until("a large window", 5000, async () => ((await sidecar.client.status({})).cols > 160 ? true : undefined));
   const { cols, rows } = await sidecar.client.status({});
   expect([cols, rows]).toEqual([500, 300]);

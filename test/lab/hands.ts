@@ -1,10 +1,8 @@
-import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
+import { execa } from "execa";
 import type { RunningSidecar } from "../support/sidecar/sidecar.ts";
 
-const run = promisify(execFile);
 const PANE = "=claude:";
 /** Agents leave on a second Ctrl-C within two seconds of the first. */
 const BETWEEN_CTRL_C_MS = 2500;
@@ -56,6 +54,6 @@ export class Hands {
 
   async #tmux(...args: string[]): Promise<void> {
     this.#signal?.throwIfAborted();
-    await run("tmux", ["-N", "-u", "-S", this.#socket, ...args]);
+    await execa("tmux", ["-N", "-u", "-S", this.#socket, ...args]);
   }
 }
