@@ -17,6 +17,7 @@ import type { ChannelEnd } from "../links/channel-end.ts";
 import type { FrameChannel } from "../links/frame-channel.ts";
 import { holdWhileFull } from "../links/hold-while-full.ts";
 import { AGENTS_SERVICE, placeOf } from "./agent-gate.ts";
+import { FrameRates } from "./frame-rates.ts";
 import { type LinkDeps, type LinkOptions, makeLink } from "./make-link.ts";
 import { type OpenCall, renewalOf } from "./token-renewal.ts";
 import { isRefused, type UpgradePlace } from "./upgrade-place.ts";
@@ -51,6 +52,7 @@ export class AgentDoor {
   readonly #sockets: WebSocketServer;
   readonly #claims = new Slots(CLAIMS_AT_ONCE);
   readonly #arrivals: RateLimiter;
+  readonly #rates: FrameRates;
   readonly #serving = new Set<Promise<void>>();
   /** By connection. */
   readonly #open = new Map<string, OpenCall>();
@@ -60,6 +62,7 @@ export class AgentDoor {
   constructor(deps: AgentDoorDeps, options: AgentDoorOptions) {
     this.#deps = deps;
     this.#arrivals = new RateLimiter(deps, ARRIVALS);
+    this.#rates = new FrameRates(deps);
     this.#options = options;
     this.#sockets = new WebSocketServer({
       noServer: true,
@@ -165,7 +168,7 @@ export class AgentDoor {
     const { signal: over, values } = call;
     const { clock, logger, metrics, events } = this.#deps;
     this.#open.set(connectionId, { place, connection: values.get(peerKey), token: values.get(tokenKey) });
-    const channel = new WebSocketChannel(this.#deps, socket);
+    const channel = new WebSocketChannel(this.#deps, socket, this.#rates.of(place));
     holdWhileFull(this.#deps.outbox, channel);
     const names = { session_id: lane.sessionId, agent_id: agentId, role: lane.role };
     const began = clock.monotonicMs();

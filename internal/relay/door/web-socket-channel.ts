@@ -5,6 +5,7 @@ import type { Logger } from "../../base/logger.ts";
 import type { RelayMetrics } from "../lanes/relay-metrics.ts";
 import { ChannelEnd } from "../links/channel-end.ts";
 import type { FrameChannel } from "../links/frame-channel.ts";
+import type { FrameRate } from "./frame-rates.ts";
 
 export interface WebSocketLimits {
   readonly pingIntervalMs: number;
@@ -23,6 +24,7 @@ const SLOW_BYTES = 4 * 1024 * 1024;
 /** Twice this long without having read: the seed's "retry once, then disconnect". */
 const WRITE_MS = 10_000;
 const LOOK_MS = 250;
+const LEAST_REST_MS = 50;
 /** For the peer's answer to a close. */
 const CLOSING_MS = 2000;
 
@@ -36,15 +38,20 @@ export class WebSocketChannel implements FrameChannel {
   readonly #ended = new AbortController();
   #end: ChannelEnd | undefined;
   /** Why the peer is not read. */
-  readonly #holds = new Set<"asked" | "slow">();
+  readonly #holds = new Set<"asked" | "slow" | "fast">();
+  readonly #rate: FrameRate;
+  #wasFast = false;
   #wasHeld = false;
 
-  constructor({ clock, logger, metrics }: WebSocketChannelDeps, socket: WebSocket) {
+  constructor({ clock, logger, metrics }: WebSocketChannelDeps, socket: WebSocket, rate: FrameRate) {
     this.#clock = clock;
     this.#logger = logger;
     this.#metrics = metrics;
     this.#socket = socket;
+    this.#rate = rate;
+    socket.on("ping", () => this.#count()); // the library has answered it
     socket.on("message", (data, isBinary) => {
+      this.#count();
       if (isBinary) return this.#cut(CLOSE.noText, "binary");
       if (this.#end === undefined) this.onFrame(data.toString());
     });
@@ -66,7 +73,34 @@ export class WebSocketChannel implements FrameChannel {
   send(text: string): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     this.#socket.send(text);
+    this.#lookSlow();
+  }
+
+  #lookSlow(): void {
     if (this.#socket.bufferedAmount > SLOW_BYTES && !this.#holds.has("slow")) void this.#watchSlow();
+  }
+
+  /** Of what comes. */
+  #count(): void {
+    this.#lookSlow();
+    this.#rate.count();
+    if (this.#rate.restMs > 0 && !this.#holds.has("fast")) void this.#rest();
+  }
+
+  /** Does not read the peer until it has been silent as long as its rate asks for. */
+  async #rest(): Promise<void> {
+    if (!this.#wasFast) this.#logger.warn({ action: "rate_limited" }, "an agent sends faster than it is read");
+    this.#wasFast = true;
+    this.#hold("fast", true);
+    try {
+      for (let ms = this.#rate.restMs; ms > 0; ms = this.#rate.restMs) {
+        await this.#clock.sleep(Math.max(ms, LEAST_REST_MS), this.#ended.signal);
+      }
+    } catch {
+      // It has ended.
+    } finally {
+      this.#hold("fast", false);
+    }
   }
 
   get isHeld(): boolean {
@@ -77,7 +111,7 @@ export class WebSocketChannel implements FrameChannel {
     this.#hold("asked", isHeld);
   }
 
-  #hold(why: "asked" | "slow", stands: boolean): void {
+  #hold(why: "asked" | "slow" | "fast", stands: boolean): void {
     if (stands && this.#end === undefined) this.#holds.add(why);
     else this.#holds.delete(why);
     if (this.isHeld) this.#socket.pause();

@@ -1,0 +1,46 @@
+import { BoundedMap } from "../../auth/bounded-map.ts";
+import type { Clock } from "../../base/clock.ts";
+import { TokenBucket } from "../../base/token-bucket.ts";
+import type { AgentPlace } from "./upgrade-place.ts";
+
+const BURST = 10_000;
+const EVERY_MS = 1;
+const MOST_AGENTS = 10_000;
+
+/** How fast each agent is read, however often it connects: 10,000 frames at once, and 1,000 a second. */
+export class FrameRates {
+  readonly #clock: Clock;
+  readonly #buckets = new BoundedMap<TokenBucket>(MOST_AGENTS);
+
+  constructor({ clock }: { readonly clock: Clock }) {
+    this.#clock = clock;
+  }
+
+  of({ lane, agentId }: AgentPlace): FrameRate {
+    const name = JSON.stringify([lane.sessionId, lane.role, agentId]);
+    const bucket = this.#buckets.get(name) ?? new TokenBucket(BURST, EVERY_MS, this.#clock.monotonicMs());
+    this.#buckets.set(name, bucket);
+    return new FrameRate(this.#clock, bucket);
+  }
+}
+
+/** That of one agent. */
+export class FrameRate {
+  readonly #clock: Clock;
+  readonly #bucket: TokenBucket;
+
+  constructor(clock: Clock, bucket: TokenBucket) {
+    this.#clock = clock;
+    this.#bucket = bucket;
+  }
+
+  /** Counts a frame that has come. */
+  count(): void {
+    this.#bucket.take();
+  }
+
+  /** How long no further frame is to be read, ms; 0: they may come. */
+  get restMs(): number {
+    return Math.max(0, -this.#bucket.fill(this.#clock.monotonicMs()) * EVERY_MS);
+  }
+}
