@@ -187,7 +187,13 @@ function readSidecar(
     redactPatterns: readPatterns(values["redact-pattern"]),
     restart: oneOf("--restart", values.restart ?? "on-failure", RESTARTS),
     lingerMs: values.linger ?? 0,
-    stallAfterMs: within("--stall-after", values["stall-after"] ?? 600_000, 1, Number.MAX_SAFE_INTEGER, "more than 0s"),
+    stallAfterMs: within(
+      "--stall-after",
+      values["stall-after"] ?? 600_000,
+      1,
+      Number.MAX_SAFE_INTEGER,
+      "takes more than 0s",
+    ),
     identity: {
       sessionId,
       project: nameOf("--project", values.project ?? "default"),
@@ -305,7 +311,13 @@ function readPatterns(given: readonly string[] | undefined): readonly string[] {
   return patterns;
 }
 
-function within(flag: string, value: number, least: number, most: number, range = `${least} to ${most}`): number {
-  if (value < least || value > most) throw new DomainError("invalid", `${flag} takes ${range}, not ${value}`);
+function within(
+  flag: string,
+  value: number,
+  least: number,
+  most: number,
+  fault = `is between ${least} and ${most}`,
+): number {
+  if (value < least || value > most) throw new DomainError("invalid", `${flag} ${fault}, not ${value}`);
   return value;
 }

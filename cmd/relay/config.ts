@@ -116,7 +116,7 @@ export function readServe(call: string, given: Given<typeof SERVE_FLAGS>, env: E
   const seconds = (flag: string, text: string | undefined) => (text === undefined ? undefined : secondsMs(flag, text));
   const maxMessageBytes = values["max-message-bytes"];
   if (maxMessageBytes !== undefined && (maxMessageBytes < 1024 || maxMessageBytes > MOST_MESSAGE_BYTES)) {
-    throw invalid(`--max-message-bytes is from 1024 to ${MOST_MESSAGE_BYTES}, not ${maxMessageBytes}`);
+    throw invalid(`--max-message-bytes is between 1024 and ${MOST_MESSAGE_BYTES}, not ${maxMessageBytes}`);
   }
   return {
     nats: readNats(given),

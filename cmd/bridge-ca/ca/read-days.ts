@@ -8,7 +8,7 @@ const MOST_DAYS = 36_500;
 export function readDays(days: number | undefined, usual: number): number {
   const value = days ?? usual;
   if (value >= 1 && value <= MOST_DAYS) return value;
-  throw new DomainError("invalid", `--days takes 1 to ${MOST_DAYS}, not ${value}`);
+  throw new DomainError("invalid", `--days is between 1 and ${MOST_DAYS}, not ${value}`);
 }
 
 /** `--within`: days (`30d`), or a shorter time as elsewhere (`12h`), in ms. @throws DomainError `invalid` */
