@@ -11,7 +11,11 @@ const FOOTER =
 const TURN_OVER = /^(?: {2}Worked for |■ | {2}└ Tip:| {2}Tip:)/;
 /** The chosen row begins with its mark in the first column; every other row of a dialog is indented by two. */
 const NUMBERS = 2;
-const MARK = /^[›>] $/;
+/** In a form all rows are indented by two, the mark too. */
+const FORM_NUMBERS = 4;
+const MARK = /[›>] $/;
+/** The head of a form says which of its fields is shown, and how many lack an answer, which changes with each key. */
+const FORM_HEAD = /^(Field \d+\/\d+).*\n/;
 const CUT = "the list is cut at the screen's end; make the terminal taller";
 
 const KINDS: readonly (readonly [DialogKind, RegExp])[] = [
@@ -35,9 +39,10 @@ export function codexDialog(screen: Screen): DialogView | undefined {
   const end = footer < 0 ? last : footer - 1;
   const list = footer < 0 ? undefined : listAbove(screen, footer);
   if (list === undefined && !asksByTitle(screen)) return undefined;
-  const text = block(screen, dialogTop(screen, list?.top ?? end + 1), end);
-  const title = firstWords(text);
-  const kind = [title, text].map(kindOf).find((one) => one !== undefined) ?? "other";
+  const text = block(screen, dialogTop(screen, list?.top ?? end + 1), end).replace(FORM_HEAD, "$1\n");
+  const body = text.replace(FORM_HEAD, "");
+  const title = firstWords(body);
+  const kind = [title, body].map(kindOf).find((one) => one !== undefined) ?? "other";
   const shown = { kind, title, text };
   if (kind === "permission" && list?.type === "list" && isCut(screen, list, footer))
     return { ...shown, choices: [], unclear: CUT };
@@ -55,18 +60,24 @@ function footerRow(screen: Screen, last: number): number {
   return -1;
 }
 
+function listAbove(screen: Screen, footer: number): ChoiceReading | undefined {
+  return listAt(screen, footer, NUMBERS) ?? listAt(screen, footer, FORM_NUMBERS);
+}
+
 /**
  * Upwards from the keys: what a choice continues with is indented further than its number, an arrow says that there is
  * more.
  */
-function listAbove(screen: Screen, footer: number): ChoiceReading | undefined {
+function listAt(screen: Screen, footer: number, column: number): ChoiceReading | undefined {
+  const isMarked = (before: string) => MARK.test(before) && before.trimStart().length === 2;
+  const isBeyond = (line: string) => /^(?:\s*|[↑↓]\s*)$/.test(line) || line.slice(0, column + 3).trim() === "";
   let anchor = footer - 1;
-  while (anchor >= 0 && /^(?: {5}.*|\s*|[↑↓]\s*)$/.test(lineAt(screen, anchor))) anchor -= 1;
+  while (anchor >= 0 && isBeyond(lineAt(screen, anchor))) anchor -= 1;
   return numberedChoices({
     text: (row) => lineAt(screen, row),
-    column: NUMBERS,
-    leads: (before) => before === "  " || MARK.test(before),
-    isSelected: (row) => MARK.test(lineAt(screen, row).slice(0, NUMBERS)),
+    column,
+    leads: (before) => before.trim() === "" || isMarked(before),
+    isSelected: (row) => isMarked(lineAt(screen, row).slice(0, column)),
     anchor,
     from: 0,
     to: footer - 1,
@@ -75,10 +86,10 @@ function listAbove(screen: Screen, footer: number): ChoiceReading | undefined {
 
 /**
  * Where rows are short, Codex drops the blank row above its keys first, and then the last choices. A command's last
- * choice is its "No".
+ * choice is its "No", a tool's "Cancel".
  */
 function isCut(screen: Screen, list: ChoiceList, footer: number): boolean {
-  return !isBlank(screen, footer - 1) && !/^No\b/.test(list.choices.at(-1)?.label ?? "");
+  return !isBlank(screen, footer - 1) && !/^(?:No|Cancel)\b/.test(list.choices.at(-1)?.label ?? "");
 }
 
 /**
