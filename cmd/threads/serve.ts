@@ -27,6 +27,7 @@ import {
   publicKeyPath,
 } from "../../internal/threads/client/local-issuer.ts";
 import { announceServer } from "../../internal/threads/client/local-server.ts";
+import { Audience } from "../../internal/threads/service/audience.ts";
 import { PostLimiter } from "../../internal/threads/service/post-limiter.ts";
 import { Upkeep } from "../../internal/threads/service/upkeep.ts";
 import { ChangesFeed } from "../../internal/threads/store/changes-feed.ts";
@@ -139,7 +140,8 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
   const service = { store, changes, limiter, clock, counts: counted };
   const calls = new Calls({ service, holds, logger, metrics: counted, monotonicMs: () => clock.monotonicMs() });
   const audit = auditLog === undefined && file.values === undefined ? undefined : tools.audit;
-  const mcp = new McpEndpoint({ calls, holds, changes, logger, version });
+  const audience = new Audience({ clock, logger, store, changes });
+  const mcp = new McpEndpoint({ calls, holds, audience, logger, version });
   const { health, metrics } = frame;
   const onRefused = (code: string) => counted.refused(code);
   const server: TrustedServer = new TrustedServer(
@@ -182,7 +184,7 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
     onEnded: (end) => counted.wakeEnded(end),
     onBegun: (ms) => counted.nudgeBegan(ms),
   });
-  await runTasks(signal, [changes, watch, holds, server, frame, ready, upkeep, ...worker]);
+  await runTasks(signal, [changes, audience, watch, holds, server, frame, ready, upkeep, ...worker]);
 }
 
 function wakeWorker({ runtime, runtimeDir }: ServeConfig, deps: Omit<WakeWorkerDeps, "runtimes">): readonly Task[] {

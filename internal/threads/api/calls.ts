@@ -3,6 +3,8 @@ import type { Logger } from "../../base/logger.ts";
 import { codeOf, isRetryable, type ThreadsCode, threadsError } from "../domain/faults.ts";
 import type { Caller } from "../domain/types.ts";
 import type { ServiceDeps } from "../service/access.ts";
+import { watchThreads } from "../service/watch.ts";
+import type { WatchInput, WatchUpdate } from "../service/wire.ts";
 import type { Proof } from "./claims.ts";
 import { checkFields, objectOf } from "./fields.ts";
 import type { TokenHolds } from "./holds.ts";
@@ -63,6 +65,25 @@ export class Calls {
     } catch (err) {
       ended?.(err instanceof DomainError ? codeOf(err) : "internal");
       await this.#keep(err, tool, caller);
+      throw err;
+    }
+  }
+
+  /** What the caller may see, and its changes, until the signal is aborted. @throws as `run` */
+  async *watch(
+    proof: Proof,
+    correlationId: string,
+    input: WatchInput,
+    signal: AbortSignal,
+  ): AsyncGenerator<WatchUpdate, void, undefined> {
+    const { holds, service, metrics } = this.#deps;
+    const caller: Caller = { ...proof, correlationId };
+    try {
+      holds.check(proof);
+      await service.store.seen(caller);
+      yield* watchThreads(service, caller, input, signal);
+    } catch (err) {
+      if (err instanceof DomainError && codeOf(err) === "UNAUTHORIZED") metrics?.refused("UNAUTHORIZED");
       throw err;
     }
   }

@@ -2,22 +2,24 @@ import { hash } from "node:crypto";
 import { createMcpHandler, InMemoryServerEventBus, type McpHttpHandler } from "@modelcontextprotocol/server";
 import { bearerOf } from "../../auth/bearer.ts";
 import { DomainError } from "../../base/errors.ts";
+import { objectOf } from "../../base/json-fields.ts";
 import type { Logger } from "../../base/logger.ts";
 import { parseStrictJson } from "../../base/strict-json.ts";
 import type { Place, Route } from "../../rpc/routes/route.ts";
 import { authorizationKey, type CallContext } from "../../rpc/server/call-facts.ts";
-import type { Changes } from "../domain/changes.ts";
+import type { Audience } from "../service/audience.ts";
 import { type Calls, errorBody } from "./calls.ts";
 import type { Proof } from "./claims.ts";
 import { correlationIdOf } from "./correlation.ts";
 import type { TokenHolds } from "./holds.ts";
-import { mcpServer } from "./mcp-server.ts";
+import { mcpServer, THREAD_URI } from "./mcp-server.ts";
 import { MCP_SERVICE, OAUTH_SERVICE, provenOf } from "./threads-gate.ts";
 
 export interface McpDeps {
   readonly calls: Calls;
   readonly holds: TokenHolds;
-  readonly changes: Changes;
+  /** Says what the caller of a stream may hear of. */
+  readonly audience: Audience;
   readonly logger: Logger;
   readonly version: string;
 }
@@ -27,11 +29,15 @@ const WELL_KNOWN = "/.well-known/oauth-protected-resource/v1/mcp";
 const MAX_BODY = 512 * 1024;
 const MAX_HANDLERS = 2000;
 const MAX_STREAMS = 16;
+/** What more of them miss is news that was lost on its way. */
+const MAX_WATCHED = 1000;
 /** The SDK's handler answers those that it does not know. */
 const METHODS = ["POST", "GET", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"];
 
 interface Handler {
   readonly mcp: McpHttpHandler;
+  /** The threads to which it has subscribed. */
+  readonly watched: Set<string>;
   readonly end: () => void;
 }
 
@@ -67,7 +73,7 @@ export class McpEndpoint {
     const { url, method, signal } = request;
     const headers = new Headers(request.headers);
     headers.delete("authorization");
-    const { mcp } = this.#handlerOf(provenOf(call.values), bearerOf(call.values.get(authorizationKey)));
+    const { mcp, watched } = this.#handlerOf(provenOf(call.values), bearerOf(call.values.get(authorizationKey)));
     if (method !== "POST") return await mcp.fetch(new Request(url, { method, headers, signal }));
     const body = await bodyOf(request);
     if (body === undefined) return json(413, { error: `the body is larger than ${MAX_BODY} bytes` });
@@ -76,6 +82,7 @@ export class McpEndpoint {
       const error = { code: -32_700, message: "the body is not JSON, or an object has a duplicate key" };
       return json(400, { jsonrpc: "2.0", id: null, error });
     }
+    for (const threadId of subscribedBy(parsed.parsedBody)) if (watched.size < MAX_WATCHED) watched.add(threadId);
     return await mcp.fetch(new Request(url, { method, headers, signal, body }), parsed);
   }
 
@@ -97,7 +104,7 @@ export class McpEndpoint {
   }
 
   #newHandler(key: string, proof: Proof): Handler {
-    const { calls, changes, holds, logger, version } = this.#deps;
+    const { calls, audience, holds, logger, version } = this.#deps;
     const bus = new InMemoryServerEventBus();
     const mcp = createMcpHandler(
       ({ requestInfo }) => {
@@ -111,11 +118,14 @@ export class McpEndpoint {
         onerror: (err) => logger.debug({ err }, "mcp"),
       },
     );
-    const heard = changes.subscribe((change) => {
-      if (change !== undefined && change.workspace !== proof.workspace) return;
-      if (change?.agents !== undefined && !change.agents.includes(proof.agent)) return;
-      bus.publish({ kind: "resource_updated", uri: "inbox://me" });
-      if (change?.threadId !== undefined) bus.publish({ kind: "resource_updated", uri: `thread://${change.threadId}` });
+    const watched = new Set<string>();
+    const heard = audience.subscribe({
+      caller: proof,
+      watched: () => watched,
+      heard: ({ threadId, inbox }) => {
+        if (inbox) bus.publish({ kind: "resource_updated", uri: "inbox://me" });
+        if (threadId !== undefined) bus.publish({ kind: "resource_updated", uri: `thread://${threadId}` });
+      },
     });
     const end = () => {
       heard[Symbol.dispose]();
@@ -124,7 +134,7 @@ export class McpEndpoint {
       mcp.close().catch((err: unknown) => logger.debug({ err }, "an MCP stream could not be ended"));
     };
     const held = holds.hold(proof, end);
-    return { mcp, end };
+    return { mcp, watched, end };
   }
 }
 
@@ -158,6 +168,15 @@ function parsedOf(body: Uint8Array<ArrayBuffer>): { readonly parsedBody: unknown
   } catch {
     return undefined;
   }
+}
+
+/** The threads that a request to listen names. */
+function subscribedBy(body: unknown): readonly string[] {
+  const { method, params } = objectOf(body);
+  if (method !== "subscriptions/listen") return [];
+  const uris = objectOf(objectOf(params)["notifications"])["resourceSubscriptions"];
+  if (!Array.isArray(uris)) return [];
+  return uris.flatMap((uri) => (typeof uri === "string" ? THREAD_URI.exec(uri)?.[1] : undefined) ?? []);
 }
 
 function json(status: number, body: object): Response {

@@ -14,7 +14,8 @@ export interface McpServerDeps {
 }
 
 const INVALID_PARAMS = -32602;
-const RESOURCE = /^thread:\/\/([A-Za-z0-9_-]{1,64})$/;
+/** A thread as a resource; the first group is its id. */
+export const THREAD_URI = /^thread:\/\/([A-Za-z0-9_-]{1,64})$/;
 const INBOX = "inbox://me";
 
 const INSTRUCTIONS =
@@ -71,7 +72,7 @@ async function resource(deps: McpServerDeps, uri: string, signal: AbortSignal): 
     if (tool === undefined) throw new Error(`no tool ${name}`);
     return deps.calls.run(tool, deps.proof, id, input, signal) as Promise<Record<string, unknown>>;
   };
-  const threadId = RESOURCE.exec(uri)?.[1];
+  const threadId = THREAD_URI.exec(uri)?.[1];
   try {
     if (uri === INBOX) return await run("list_threads", { unread_only: true });
     if (threadId === undefined)

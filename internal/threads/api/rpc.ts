@@ -1,6 +1,10 @@
 import { type DescMethod, fromJson, type JsonValue, type Message } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { ThreadsService } from "../../gen/threads/v1/threads_pb.ts";
+import {
+  ThreadsService,
+  type WatchThreadsRequest,
+  WatchThreadsResponseSchema,
+} from "../../gen/threads/v1/threads_pb.ts";
 import { plainJson } from "../../rpc/common/plain-json.ts";
 import type { Routes } from "../../rpc/server/adapter.ts";
 import type { Calls } from "./calls.ts";
@@ -9,15 +13,19 @@ import { OPERATIONS } from "./operations.ts";
 import { provenOf } from "./threads-gate.ts";
 import type { Tool } from "./tools.ts";
 
+type Handler = (request: Message, context: HandlerContext) => Promise<Message> | AsyncIterable<Message>;
+
 /** ThreadsService: each RPC is the operation of the same name. */
 export function threadsRoutes(calls: Calls): Routes {
   const byMethod = new Map(OPERATIONS.map((tool) => [camelCase(tool.name), tool]));
-  const methods: Record<string, (request: Message, context: HandlerContext) => Promise<Message>> = {};
+  const methods: Record<string, Handler> = {};
   for (const method of ThreadsService.methods) {
     const tool = byMethod.get(method.localName);
     if (tool === undefined || method.methodKind !== "unary") continue;
     methods[method.localName] = (request, context) => answer(calls, method, tool, request, context);
   }
+  const { watchThreads: method } = ThreadsService.method;
+  methods[method.localName] = (request, context) => watch(calls, request as WatchThreadsRequest, context);
   return (router) => router.service(ThreadsService, methods as Partial<ServiceImpl<typeof ThreadsService>>);
 }
 
@@ -32,6 +40,19 @@ async function answer(
   const id = correlationIdOf(context.requestHeader.get("traceparent"));
   const output = await calls.run(tool, provenOf(context.values), id, input, context.signal);
   return fromJson(method.output, output as JsonValue, { ignoreUnknownFields: true });
+}
+
+async function* watch(
+  calls: Calls,
+  { after }: WatchThreadsRequest,
+  context: HandlerContext,
+): AsyncGenerator<Message, void, undefined> {
+  const id = correlationIdOf(context.requestHeader.get("traceparent"));
+  const seqs = Object.fromEntries(Object.entries(after).map(([threadId, seq]) => [threadId, Number(seq)]));
+  const updates = calls.watch(provenOf(context.values), id, { after: seqs }, context.signal);
+  for await (const update of updates) {
+    yield fromJson(WatchThreadsResponseSchema, update as unknown as JsonValue, { ignoreUnknownFields: true });
+  }
 }
 
 function camelCase(name: string): string {

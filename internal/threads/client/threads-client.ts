@@ -1,25 +1,44 @@
+import { createPrivateKey } from "node:crypto";
 import { userInfo } from "node:os";
+import { resolve } from "node:path";
+import { rootCertificates } from "node:tls";
 import { type DescMethodUnary, fromJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
-import type { Interceptor } from "@connectrpc/connect";
+import { createClient, type Interceptor } from "@connectrpc/connect";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
+import { asObjects, asText, objectOf } from "../../base/json-fields.ts";
 import { readNamedFileSync } from "../../files/named-file.ts";
-import { ThreadsService } from "../../gen/threads/v1/threads_pb.ts";
+import { ThreadsService, WatchThreadsResponseSchema } from "../../gen/threads/v1/threads_pb.ts";
 import { readPem } from "../../pki/explain-pem.ts";
 import { certificatesOf } from "../../pki/pem.ts";
-import { sidecarTransport } from "../../rpc/client/transport.ts";
+import { abortOnExit, sidecarTransport } from "../../rpc/client/transport.ts";
 import { domainErrorOf } from "../../rpc/common/errors.ts";
 import { plainJson } from "../../rpc/common/plain-json.ts";
+import type { ClientTls } from "../../rpc/common/tls.ts";
 import { mintLocal, PERSON_TTL_MS } from "./local-issuer.ts";
 import { localServer, stateDirs } from "./local-server.ts";
+import { checkServerUrl } from "./server-url.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
+
+/** PEM. */
+export type ThreadsTls = Pick<ClientTls, "ca" | "cert" | "key">;
+
+/** What flags say of a server: files, where they name more than its URL. */
+export interface ThreadsFlags {
+  readonly threads?: string;
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
 
 /** Where a server of threads is and how to prove who calls. */
 export interface ThreadsPlace {
   readonly url: string;
-  /** For https: the CAs that its certificate may be of, PEM; undefined: those of the system. */
-  readonly ca?: string;
+  /** For https: the CAs that its certificate may be of, and a certificate of one's own. Undefined: the system's, none. */
+  readonly tls?: ThreadsTls;
+  /** Where it is read from, by the variables that name the files for other programs. */
+  readonly files?: Readonly<Record<string, string>>;
   /** A fresh token for each call. @throws DomainError `unauthenticated` */
   readonly token: () => string;
 }
@@ -27,15 +46,16 @@ export interface ThreadsPlace {
 const CALL_MS = 35_000;
 const MAX_TOKEN_BYTES = 8192;
 const FILE_VARIABLE = "GT_THREADS_TOKEN_FILE";
-const CA_VARIABLE = "GT_THREADS_CA";
 
 /**
  * The server that is given, else the local one; the token of the file in GT_THREADS_TOKEN_FILE, else one of this
- * machine's person; the CAs of the file in GT_THREADS_CA, else those that a local server names.
- * @throws DomainError `unavailable` where no server is given or running; `invalid` for a file without CAs
+ * machine's person; the CAs that are given, else those that a local server names. The environment (GT_THREADS,
+ * GT_THREADS_CA, _CERT, _KEY) says what flags leave open.
+ * @throws DomainError `unavailable` where no server is given or running; `invalid` for files that are not what they are
+ * to be, and a server in plaintext elsewhere
  */
-export function findThreads(env: Env, clock: Clock, given: { readonly url?: string | undefined }): ThreadsPlace {
-  const url = given.url ?? (env["GT_THREADS"] || undefined);
+export function findThreads(env: Env, clock: Clock, given: ThreadsFlags): ThreadsPlace {
+  const url = given.threads ?? (env["GT_THREADS"] || undefined);
   const file = env[FILE_VARIABLE] || undefined;
   const local = stateDirs(env)
     .map((stateDir) => ({ stateDir, server: localServer(stateDir) }))
@@ -46,8 +66,11 @@ export function findThreads(env: Env, clock: Clock, given: { readonly url?: stri
       fields: { hint: "start one: threads, or give --threads URL (GT_THREADS)" },
     });
   }
-  const caFile = env[CA_VARIABLE] || (where === local?.server?.url ? local?.server?.ca : undefined);
-  const at = { url: where, ...(caFile !== undefined && where.startsWith("https:") && { ca: caIn(caFile) }) };
+  checkServerUrl(where);
+  const isSecure = where.startsWith("https:");
+  const files = isSecure ? filesOf(given, env, where === local?.server?.url ? local.server : {}) : {};
+  const tls = tlsOf(files);
+  const at = { url: where, files, ...(tls && { tls }) };
   if (file !== undefined) return { ...at, token: () => tokenOf(file) };
   if (local?.server === undefined) {
     throw new DomainError("unauthenticated", `there is no token for ${where}`, {
@@ -71,7 +94,7 @@ export class ThreadsClient implements Disposable {
   readonly #connection: ReturnType<typeof sidecarTransport>;
   readonly #url: string;
 
-  constructor({ url, ca, token }: ThreadsPlace) {
+  constructor({ url, tls, token }: ThreadsPlace) {
     const showing: Interceptor = (next) => (req) => {
       req.header.set("authorization", `Bearer ${token()}`);
       return next(req);
@@ -80,7 +103,7 @@ export class ThreadsClient implements Disposable {
     this.#connection = sidecarTransport({
       baseUrl: url,
       interceptors: [showing],
-      ...(ca !== undefined && { tls: { ca } }),
+      ...(tls !== undefined && { tls }),
     });
   }
 
@@ -94,14 +117,43 @@ export class ThreadsClient implements Disposable {
       const { message } = await this.#connection.transport.unary(method, signal, CALL_MS, undefined, request);
       return plainJson(method.output, message, { defaults: true }) as JsonObject;
     } catch (err) {
-      if (signal.aborted) throw signal.reason;
-      const known = domainErrorOf(err);
-      if (!(known instanceof DomainError) || known.kind !== "unavailable" || "code" in known.fields) throw known;
-      throw new DomainError("unavailable", `${this.#url}: ${known.message}`, {
-        fields: { hint: "is threads running there? threads doctor looks at it", ...known.fields },
-        cause: err,
-      });
+      throw this.#explained(err, signal);
     }
+  }
+
+  /**
+   * What the caller may see and each change of it, as WatchThreads says it. When its token ends, the stream begins again
+   * with a fresh one. Messages follow those in `after`, by thread the last seq, which it keeps up to date.
+   * @throws as `call`
+   */
+  async *watch(after: Map<string, number>, signal: AbortSignal): AsyncGenerator<JsonObject, void, undefined> {
+    const client = createClient(ThreadsService, this.#connection.transport);
+    for (let hasBegun = false; ; hasBegun = false) {
+      const seqs = Object.fromEntries([...after].map(([threadId, seq]) => [threadId, BigInt(seq)]));
+      try {
+        const open = (left: AbortSignal) => client.watchThreads({ after: seqs }, { signal: left });
+        for await (const update of abortOnExit(open, signal)) {
+          hasBegun = true;
+          const json = plainJson(WatchThreadsResponseSchema, update, { defaults: true }) as JsonObject;
+          noteSeqs(after, json);
+          yield json;
+        }
+        return;
+      } catch (err) {
+        const why = this.#explained(err, signal);
+        if (!hasBegun || !(why instanceof DomainError) || why.fields["code"] !== "UNAUTHORIZED") throw why;
+      }
+    }
+  }
+
+  #explained(err: unknown, signal: AbortSignal): unknown {
+    if (signal.aborted) return signal.reason;
+    const known = domainErrorOf(err);
+    if (!(known instanceof DomainError) || known.kind !== "unavailable" || "code" in known.fields) return known;
+    return new DomainError("unavailable", `${this.#url}: ${known.message}`, {
+      fields: { hint: "is threads running there? threads doctor looks at it", ...known.fields },
+      cause: err,
+    });
   }
 
   [Symbol.dispose](): void {
@@ -109,8 +161,40 @@ export class ThreadsClient implements Disposable {
   }
 }
 
-/** The CAs in a file. @throws DomainError `invalid` */
-function caIn(file: string): string {
+/** Notes up to where messages have come; what was not named begins where the snapshot says. */
+function noteSeqs(after: Map<string, number>, { message, snapshot }: JsonObject): void {
+  const one = objectOf(message);
+  if (message !== undefined) after.set(asText(one["thread_id"]), Number(one["seq"]));
+  for (const thread of asObjects(objectOf(snapshot)["threads"])) {
+    const threadId = asText(thread["thread_id"]);
+    if (!after.has(threadId)) after.set(threadId, Number(thread["last_seq"]));
+  }
+}
+
+/** The files that are given, by the variables that name them for other programs. @throws DomainError `invalid` */
+function filesOf(given: ThreadsFlags, env: Env, local: { readonly ca?: string }): Readonly<Record<string, string>> {
+  const ca = given.ca ?? (env["GT_THREADS_CA"] || local.ca);
+  const cert = given.cert ?? (env["GT_THREADS_CERT"] || undefined);
+  const key = given.key ?? (env["GT_THREADS_KEY"] || undefined);
+  if ((cert === undefined) !== (key === undefined)) throw new DomainError("invalid", "--cert and --key come together");
+  const files = { GT_THREADS_CA: ca, GT_THREADS_CERT: cert, GT_THREADS_KEY: key };
+  const named = Object.entries(files).filter((one): one is [string, string] => one[1] !== undefined);
+  return Object.fromEntries(named.map(([name, path]) => [name, resolve(path)]));
+}
+
+/** @throws DomainError `invalid` */
+function tlsOf(files: Readonly<Record<string, string>>): ThreadsTls | undefined {
+  const { GT_THREADS_CA: ca, GT_THREADS_CERT: cert, GT_THREADS_KEY: key } = files;
+  if (ca === undefined && cert === undefined) return undefined;
+  const trusted = { ca: ca === undefined ? rootCertificates.join("\n") : certificatesIn(ca) };
+  if (cert === undefined || key === undefined) return trusted;
+  const own = { cert: certificatesIn(cert), key: readNamedFileSync(key) };
+  readPem(own.key, "key", key, createPrivateKey);
+  return { ...trusted, ...own };
+}
+
+/** @throws DomainError `invalid` */
+function certificatesIn(file: string): string {
   return readPem(readNamedFileSync(file), "certificate", file, (pem) => certificatesOf(pem).join(""));
 }
 

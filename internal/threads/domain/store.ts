@@ -80,6 +80,10 @@ export interface Reads {
   hopGiven(agent: string): Promise<number | undefined>;
   /** What waits for a wake of the agent. */
   waiting(agent: string): Promise<readonly WaitingThread[]>;
+  /** For whom threads wait: who has not acknowledged what is addressed to it. */
+  waitingIn(threadIds: readonly string[]): Promise<readonly t.Waiting[]>;
+  /** Both take part in a thread. */
+  shareThread(agent: string, other: string): Promise<boolean>;
   /** A wake of the agent was submitted or is in work: its sign of life counts. */
   isAwaited(agent: string): Promise<boolean>;
   session(sessionId: string): Promise<t.Session | undefined>;
@@ -90,9 +94,13 @@ export interface Reads {
     readonly limit: number;
   }): Promise<readonly t.Wake[]>;
   wake(wakeId: string): Promise<t.Wake | undefined>;
+  /** Wakes that have not ended, and these ones; of one agent or of all. At most 1,000. */
+  wakesInWork(also: readonly string[], agent?: string): Promise<readonly t.Wake[]>;
   attempts(wakeId: string): Promise<readonly t.WakeAttempt[]>;
   escalations(query: { readonly state?: t.EscalationState; readonly limit: number }): Promise<readonly t.Escalation[]>;
   escalation(id: string): Promise<t.Escalation | undefined>;
+  /** Escalations that are not resolved, and these ones. At most 1,000. */
+  escalationsInWork(also: readonly string[]): Promise<readonly t.Escalation[]>;
   /** Looks at every hash of the audit trail and of every thread; at most 100 broken ones, the first of each chain. */
   verifyChains(): Promise<ChainReport>;
   auditEntries(query: { readonly afterSeq: number; readonly limit: number }): Promise<readonly t.AuditEntry[]>;

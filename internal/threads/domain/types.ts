@@ -135,6 +135,21 @@ export interface Wake {
   readonly createdAt: number;
 }
 
+/** A participant who has not acknowledged what is addressed to it. */
+export interface Waiting {
+  readonly threadId: string;
+  readonly agentId: string;
+  /** How many messages. */
+  readonly count: number;
+  /** The sender of the newest of them. */
+  readonly from: string;
+  readonly seq: number;
+  /** When the newest was stored. */
+  readonly since: number;
+  /** It has been given all of them. */
+  readonly given: boolean;
+}
+
 export interface WakeAttempt {
   readonly wakeId: string;
   readonly attempt: number;

@@ -1,3 +1,4 @@
+import type { Clock } from "../../base/clock.ts";
 import { classOf, type RoleClass } from "../domain/authority.ts";
 import type { Changes } from "../domain/changes.ts";
 import { threadsError } from "../domain/faults.ts";
@@ -18,8 +19,8 @@ export interface ServiceDeps {
   readonly limiter: PostLimiter;
   /** Hears what happens in operations. Default: no one does. */
   readonly counts?: ServiceCounts;
-  /** Wall clock of this process, for waiting only. */
-  readonly clock: { sleep(ms: number, signal?: AbortSignal): Promise<void> };
+  /** Clock of this process, for waiting and heartbeats only. */
+  readonly clock: Pick<Clock, "now" | "monotonicMs" | "sleep">;
 }
 
 export interface Opened {
@@ -58,7 +59,7 @@ export async function openThread(
   return { thread: found, participants, me, role, policy };
 }
 
-export function roleOf(caller: Caller, policy: Policy): RoleClass {
+export function roleOf(caller: Pick<Caller, "agent" | "role">, policy: Policy): RoleClass {
   return classOf(caller.role, caller.agent, policy.orchestrator);
 }
 

@@ -2,7 +2,7 @@ import { threadsError } from "../domain/faults.ts";
 import { DEFAULT_POLICY } from "../domain/policy.ts";
 import type { Reads, Tx } from "../domain/store.ts";
 import type { Caller, Escalation, EscalationState, Metadata } from "../domain/types.ts";
-import { roleOf, type ServiceDeps, seesAll } from "./access.ts";
+import { openThread, roleOf, type ServiceDeps, seesAll } from "./access.ts";
 import { attemptView, auditView, escalationView, isoTime, sessionView, wakeView } from "./views.ts";
 
 const LIMIT = 50;
@@ -31,20 +31,30 @@ export async function listSessions(deps: ServiceDeps, caller: Caller) {
   return { sessions: (await deps.store.reads(caller.workspace).sessions()).map(sessionView) };
 }
 
+/** Of a worker the own ones, and those of agents in its threads without the texts, which name other threads too. */
 export async function listWakes(
   deps: ServiceDeps,
   caller: Caller,
   input: { readonly agent_id?: string; readonly thread_id?: string; readonly limit?: number },
 ) {
   const reads = deps.store.reads(caller.workspace);
-  const { agent_id: agent, thread_id: threadId, limit = LIMIT } = input;
+  const { agent_id: given, thread_id: threadId, limit = LIMIT } = input;
+  if (threadId !== undefined) await openThread(reads, caller, await reads.thread(threadId), threadId, "read");
+  const all = seesAll(roleOf(caller, await reads.policy()));
+  const agent = given ?? (all || threadId !== undefined ? undefined : caller.agent);
+  const isStrange = !all && threadId === undefined && agent !== undefined && agent !== caller.agent;
+  if (isStrange && !(await reads.shareThread(caller.agent, agent))) return { wakes: [] };
   const found = await reads.wakes({
     limit,
     ...(agent !== undefined && { agent }),
     ...(threadId !== undefined && { threadId }),
   });
   const wakes = await Promise.all(
-    found.map(async (wake) => ({ ...wakeView(wake), tries: (await reads.attempts(wake.wakeId)).map(attemptView) })),
+    found.map(async (wake) => {
+      const tries = (await reads.attempts(wake.wakeId)).map(attemptView);
+      const isOpen = all || wake.agentId === caller.agent;
+      return { ...wakeView(wake), tries: isOpen ? tries : tries.map((one) => ({ ...one, text: "" })) };
+    }),
   );
   return { wakes };
 }
@@ -97,7 +107,8 @@ async function setPause(deps: ServiceDeps, caller: Caller, input: PauseInput, fo
     await note(tx, caller, forMs === undefined ? "resumed" : "paused", { agent_id: agent ?? "" }, threadId);
     return end;
   });
-  deps.changes.publish({ workspace: caller.workspace, kind: "wake" });
+  const news = { workspace: caller.workspace, kind: "wake" } as const;
+  deps.changes.publish({ ...news, ...(threadId !== undefined && { threadId }) });
   return until;
 }
 

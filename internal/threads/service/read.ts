@@ -150,7 +150,9 @@ async function markReturned(
     await tx.acknowledgeWakes(caller.agent);
     return now;
   });
-  deps.changes.publish({ workspace: caller.workspace, kind: "wake", agents: [caller.agent] });
+  const news = { workspace: caller.workspace, kind: "wake", agents: [caller.agent] } as const;
+  for (const threadId of upto.keys()) deps.changes.publish({ ...news, threadId });
+  if (upto.size === 0) deps.changes.publish(news);
   return at;
 }
 
@@ -194,6 +196,6 @@ export async function acknowledge(
       unread_count: await tx.unread(threadId, caller.agent),
     };
   });
-  deps.changes.publish({ workspace: caller.workspace, kind: "wake", agents: [caller.agent] });
+  deps.changes.publish({ workspace: caller.workspace, kind: "wake", threadId, agents: [caller.agent] });
   return answer;
 }

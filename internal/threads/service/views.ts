@@ -5,10 +5,11 @@ import type {
   Participant,
   Session,
   Thread,
+  Waiting,
   Wake,
   WakeAttempt,
 } from "../domain/types.ts";
-import type { WireMessage, WireParticipant, WireThread, WireWake } from "./wire.ts";
+import type { WireMessage, WireParticipant, WireThread, WireWaiting, WireWake } from "./wire.ts";
 
 /** Of a message's own shape; raised when a reader of an older one would misread it. */
 const SCHEMA_VERSION = 1;
@@ -82,9 +83,14 @@ export function wakeView(wake: Wake): WireWake {
     attempts: wake.attempts,
     outcome: wake.lastOutcome,
     blocked_by: wake.blockedBy,
+    ...(wake.blockedTitle !== "" && { blocked_title: wake.blockedTitle }),
     created_at: isoTime(wake.createdAt),
     due_at: isoTime(wake.dueAt),
   };
+}
+
+export function waitingView({ agentId, count, from, seq, since, given }: Waiting): WireWaiting {
+  return { agent_id: agentId, count, from, seq, since: isoTime(since), given };
 }
 
 export function attemptView(one: WakeAttempt) {

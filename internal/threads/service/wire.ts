@@ -17,6 +17,18 @@ export interface WireThread {
   readonly updated_at: string;
   /** In lists: of the caller. */
   readonly unread_count?: number;
+  /** Where it is watched: for whom it waits. */
+  readonly waiting?: readonly WireWaiting[];
+  readonly paused_until?: string;
+}
+
+export interface WireWaiting {
+  readonly agent_id: string;
+  readonly count: number;
+  readonly from: string;
+  readonly seq: number;
+  readonly since: string;
+  readonly given: boolean;
 }
 
 export interface WireMessage {
@@ -178,6 +190,27 @@ export interface WireWake {
   readonly attempts: number;
   readonly outcome: string;
   readonly blocked_by: string;
+  readonly blocked_title?: string;
   readonly created_at: string;
   readonly due_at: string;
 }
+
+export interface WatchInput {
+  /** By thread, the last seq that the caller has. */
+  readonly after?: Readonly<Record<string, number>>;
+}
+
+/** One thing that a watcher is told; `next_cursor`: more of the snapshot follows. */
+export type WatchUpdate =
+  | {
+      readonly snapshot: {
+        readonly threads: readonly WireThread[];
+        readonly unread_total: number;
+        readonly next_cursor?: string;
+      };
+    }
+  | { readonly message: WireMessage }
+  | { readonly thread: WireThread }
+  | { readonly wake: WireWake }
+  | { readonly escalation: object }
+  | { readonly heartbeat: string };

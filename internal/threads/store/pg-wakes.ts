@@ -14,7 +14,8 @@ import type {
   WakeStore,
 } from "../domain/wake-store.ts";
 import { type Queryable, statements, transaction } from "./database.ts";
-import { FOR_ME, PgReads } from "./reads.ts";
+import { FOR_ME } from "./addressed.ts";
+import { PgReads } from "./reads.ts";
 import { forgotten, remind, typedAgain } from "./reminders.ts";
 import * as rows from "./rows.ts";
 

@@ -10,16 +10,14 @@ import type {
 } from "../domain/store.ts";
 import type * as t from "../domain/types.ts";
 import type { WaitingThread } from "../domain/wake-text.ts";
+import { FOR_ME, ROLE } from "./addressed.ts";
 import type { Queryable } from "./database.ts";
 import * as rows from "./rows.ts";
+import { escalationsInWork, waitingIn, wakesInWork } from "./sight.ts";
 import { verifyChains } from "./verify-chains.ts";
 
 type Row = Record<string, unknown>;
 
-/** Addressed to the participant `p`, and not its own or the system's. */
-export const FOR_ME = `m.sender <> p.agent_id and m.kind <> 'system'
-  and (m.recipients is null or p.agent_id = any (m.recipients))`;
-export const ROLE = "coalesce(nullif(p.role, ''), a.role, '')";
 const DAY_MS = 86_400_000;
 
 /** What is read of one workspace, by statements of their own or in a transaction. */
@@ -228,6 +226,19 @@ export class PgReads implements Reads {
     }));
   }
 
+  waitingIn(threadIds: readonly string[]): Promise<readonly t.Waiting[]> {
+    return waitingIn((text, ...values) => this.all(text, ...values), threadIds);
+  }
+
+  async shareThread(agent: string, other: string): Promise<boolean> {
+    const row = await this.one(
+      `select 1 as one from threads.participant p join threads.participant o using (workspace_id, thread_id)
+       where workspace_id = $1 and p.agent_id = $2 and o.agent_id = $3 and p.left_at is null and o.left_at is null limit 1`,
+      ...[agent, other],
+    );
+    return row !== undefined;
+  }
+
   async isAwaited(agent: string): Promise<boolean> {
     const row = await this.one(
       `select 1 as one from threads.wake where workspace_id = $1 and agent_id = $2
@@ -282,6 +293,10 @@ export class PgReads implements Reads {
     return row && rows.wakeOf(row);
   }
 
+  wakesInWork(also: readonly string[], agent?: string): Promise<readonly t.Wake[]> {
+    return wakesInWork((text, ...values) => this.all(text, ...values), also, agent);
+  }
+
   async attempts(wakeId: string): Promise<readonly t.WakeAttempt[]> {
     const found = await this.all(
       "select * from threads.wake_attempt where workspace_id = $1 and wake_id = $2 order by attempt",
@@ -302,6 +317,10 @@ export class PgReads implements Reads {
   async escalation(id: string): Promise<t.Escalation | undefined> {
     const row = await this.one("select * from threads.escalation where workspace_id = $1 and escalation_id = $2", id);
     return row && rows.escalationOf(row);
+  }
+
+  escalationsInWork(also: readonly string[]): Promise<readonly t.Escalation[]> {
+    return escalationsInWork((text, ...values) => this.all(text, ...values), also);
   }
 
   async auditEntries({ afterSeq, limit }: { readonly afterSeq: number; readonly limit: number }) {

@@ -2,7 +2,7 @@ import type { PoolClient } from "pg";
 import { newWakeId } from "../domain/ids.ts";
 import { type ForgottenMessages, REMIND_MS, REMINDER, REMINDERS } from "../domain/reminder.ts";
 import type { Queryable } from "./database.ts";
-import { FOR_ME, ROLE } from "./reads.ts";
+import { FOR_ME, ROLE } from "./addressed.ts";
 
 const REMIND = `interval '${REMIND_MS} milliseconds'`;
 

@@ -104,6 +104,14 @@ export function wakeOf(row: Row): t.Wake {
   };
 }
 
+export function waitingOf(row: Row): t.Waiting {
+  const seq = int(row, "seq");
+  return {
+    ...{ threadId: text(row, "thread_id"), agentId: text(row, "agent_id"), count: int(row, "count"), seq },
+    ...{ from: text(row, "sender"), since: time(row, "created_at"), given: int(row, "read_seq") >= seq },
+  };
+}
+
 export function attemptOf(row: Row): t.WakeAttempt {
   return {
     wakeId: text(row, "wake_id"),

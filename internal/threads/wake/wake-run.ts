@@ -151,14 +151,18 @@ export class WakeRun {
     const { clock, store, wakes, changes } = this.#deps;
     const { workspace, wake } = this.#claimed;
     let news = Promise.withResolvers<void>();
+    const own = { workspace, kind: "wake", agents: [wake.agentId] } as const;
     using _heard = changes.subscribe((change) => {
-      if (change === undefined || change.agents?.includes(wake.agentId)) news.resolve();
+      if (change === undefined || (change !== own && change.agents?.includes(wake.agentId))) news.resolve();
     });
     let receipt: WakeReceipt = first;
     let ours: "read" | "person" | undefined;
+    let shown: string | undefined;
     for (let turn = 0; receipt.outcome === "queued"; turn++) {
       const blocked = blockedBy(await statusOf(runtime, signal));
       const forMs = await wakes.queued(this.#claimed, this.#deps.by, blocked);
+      if (blocked.by !== shown) changes.publish(own);
+      shown = blocked.by;
       if (blocked.by === "dialog" && forMs >= DIALOG_MS) await wakes.announce(this.#claimed, this.#deps.by, "dialog");
       const early = new AbortController();
       const pause = clock.sleep(backoffMs(FOLLOW, turn, Math.random), AbortSignal.any([signal, early.signal]));

@@ -1,0 +1,237 @@
+import { within } from "../../base/abort.ts";
+import { DomainError } from "../../base/errors.ts";
+import type { Change } from "../domain/changes.ts";
+import { codeOf, threadsError } from "../domain/faults.ts";
+import { cursorOf } from "../domain/ids.ts";
+import type { Reads } from "../domain/store.ts";
+import type { Caller, Escalation, Thread, Wake, Waiting } from "../domain/types.ts";
+import { roleOf, type ServiceDeps, seesAll } from "./access.ts";
+import { Told } from "./told.ts";
+import { escalationView, isoTime, messageView, threadView, waitingView, wakeView } from "./views.ts";
+import type { WatchInput, WatchUpdate, WireThread } from "./wire.ts";
+
+const PAGE = 100;
+const MESSAGES = 200;
+/** Wakes and escalations are looked at also without news, which may be lost. */
+const LOOK_MS = 2000;
+const AWAY_MS = 500;
+const HEARTBEAT_MS = 15_000;
+/** Of an agent's wakes, those that may have begun and ended between two looks. */
+const NEWEST = 3;
+/** Wakes that a stream begins with, whatever became of them. */
+const RECENT = 50;
+
+/**
+ * What a caller may see, and then each change of it: a snapshot of its threads, wakes and escalations that have not
+ * ended, then messages by thread in order of seq. A reader that is slow is told the newest state, and every message.
+ */
+export async function* watchThreads(
+  deps: ServiceDeps,
+  caller: Caller,
+  input: WatchInput,
+  signal: AbortSignal,
+): AsyncGenerator<WatchUpdate, void, undefined> {
+  yield* new ThreadsWatch(deps, caller, afterOf(input)).updates(signal);
+}
+
+/** @throws DomainError `invalid`, code VALIDATION_ERROR */
+function afterOf({ after = {} }: WatchInput): ReadonlyMap<string, number> {
+  const entries = Object.entries(after);
+  for (const [threadId, seq] of entries) {
+    if (Number.isSafeInteger(seq) && seq >= 0) continue;
+    throw threadsError("VALIDATION_ERROR", `after[${JSON.stringify(threadId.slice(0, 64))}] is not a seq`);
+  }
+  return new Map(entries);
+}
+
+interface Page {
+  readonly threads: readonly WireThread[];
+  /** Undefined: it is the last one. */
+  readonly next: string | undefined;
+}
+
+class ThreadsWatch {
+  readonly #deps: ServiceDeps;
+  readonly #caller: Caller;
+  readonly #after: ReadonlyMap<string, number>;
+  /** By thread, the last seq that it was told. */
+  readonly #seqs = new Map<string, number>();
+  readonly #threads = new Told();
+  readonly #wakes = new Told();
+  readonly #escalations = new Told();
+  #dirty = new Set<string>();
+  #agents = new Set<string>();
+  #hasMissed = false;
+  #news = Promise.withResolvers<void>();
+
+  constructor(deps: ServiceDeps, caller: Caller, after: ReadonlyMap<string, number>) {
+    this.#deps = deps;
+    this.#caller = caller;
+    this.#after = after;
+  }
+
+  async *updates(signal: AbortSignal): AsyncGenerator<WatchUpdate, void, undefined> {
+    const { changes, clock, store } = this.#deps;
+    using _heard = changes.subscribe((change) => this.#heard(change));
+    const reads = store.reads(this.#caller.workspace);
+    yield* this.#snapshot(reads);
+    yield* this.#work(reads, await this.#recent(reads));
+    let beatAt = clock.monotonicMs() + HEARTBEAT_MS;
+    while (!signal.aborted) {
+      const isAway = yield* this.#look(reads);
+      if (clock.monotonicMs() >= beatAt) {
+        beatAt = clock.monotonicMs() + HEARTBEAT_MS;
+        this.#hasMissed = true; // news may be lost without a word
+        yield { heartbeat: isoTime(clock.now()) };
+      }
+      if (isAway) await clock.sleep(AWAY_MS, signal).catch(() => {});
+      else await within(clock, LOOK_MS, this.#news.promise, signal);
+    }
+  }
+
+  #heard(change: Change | undefined): void {
+    if (change === undefined) this.#hasMissed = true;
+    else if (change.workspace !== this.#caller.workspace) return;
+    else {
+      if (change.threadId !== undefined) this.#dirty.add(change.threadId);
+      for (const agent of change.agents ?? []) this.#agents.add(agent);
+    }
+    this.#news.resolve();
+  }
+
+  /** All threads, in parts; those that were named in the request continue after what the caller has. */
+  async *#snapshot(reads: Reads): AsyncGenerator<WatchUpdate, void, undefined> {
+    const unread_total = await reads.unreadTotal(this.#caller.agent);
+    for await (const { threads, next } of this.#pages(reads)) {
+      for (const { thread_id: threadId, last_seq: lastSeq } of threads) {
+        const seq = Math.min(this.#after.get(threadId) ?? lastSeq, lastSeq);
+        this.#seqs.set(threadId, seq);
+        if (seq < lastSeq) this.#dirty.add(threadId);
+      }
+      for (const thread of threads) this.#threads.isNews(thread.thread_id, thread);
+      yield { snapshot: { threads, unread_total, ...(next !== undefined && { next_cursor: next }) } };
+    }
+  }
+
+  async *#pages(reads: Reads): AsyncGenerator<Page, void, undefined> {
+    const { agent } = this.#caller;
+    const all = seesAll(roleOf(this.#caller, await reads.policy()));
+    let before: { readonly updatedAt: number; readonly threadId: string } | undefined;
+    do {
+      const page = await reads.threads({ limit: PAGE + 1, agent, all, ...(before && { before }) });
+      const shown = page.slice(0, PAGE);
+      const waiting = await reads.waitingIn(shown.map(({ thread }) => thread.threadId));
+      const last = shown.at(-1)?.thread;
+      before = page.length > PAGE && last ? { updatedAt: last.updatedAt, threadId: last.threadId } : undefined;
+      const threads = shown.map(({ thread, unread }) => viewOf(thread, unread, waiting));
+      yield { threads, next: before && cursorOf([before.updatedAt, before.threadId]) };
+    } while (before !== undefined);
+  }
+
+  /** Answers whether the database is away: then all of it is looked at again. */
+  async *#look(reads: Reads): AsyncGenerator<WatchUpdate, boolean, undefined> {
+    this.#news = Promise.withResolvers<void>();
+    const [dirty, agents, hasMissed] = [this.#dirty, this.#agents, this.#hasMissed];
+    this.#dirty = new Set();
+    this.#agents = new Set();
+    this.#hasMissed = false;
+    try {
+      if (hasMissed) for (const threadId of await this.#changed(reads)) dirty.add(threadId);
+      for (const threadId of dirty) yield* this.#thread(reads, threadId);
+      const whose = await this.#whose(reads);
+      const seen = [...agents].filter((one) => whose.agent === undefined || whose.agent === one);
+      const newest = await Promise.all(seen.map((agent) => reads.wakes({ agent, limit: NEWEST })));
+      yield* this.#work(reads, [...newest.flat(), ...(hasMissed ? await this.#recent(reads) : [])]);
+      return false;
+    } catch (err) {
+      if (!(err instanceof DomainError) || codeOf(err) !== "UNAVAILABLE") throw err;
+      for (const one of dirty) this.#dirty.add(one);
+      for (const one of agents) this.#agents.add(one);
+      this.#hasMissed = true;
+      return true;
+    }
+  }
+
+  /** Threads that are not as they were told. */
+  async #changed(reads: Reads): Promise<readonly string[]> {
+    const changed: string[] = [];
+    for await (const { threads } of this.#pages(reads)) {
+      for (const one of threads) if (!this.#threads.isTold(one.thread_id, one)) changed.push(one.thread_id);
+    }
+    return changed;
+  }
+
+  async *#thread(reads: Reads, threadId: string): AsyncGenerator<WatchUpdate, void, undefined> {
+    const { agent } = this.#caller;
+    const found = await reads.thread(threadId);
+    if (found === undefined) return;
+    const members = await reads.participants(threadId);
+    const isIn = members.some((one) => one.agentId === agent);
+    if (!isIn && !seesAll(roleOf(this.#caller, await reads.policy()))) return;
+    if (!this.#seqs.has(threadId)) {
+      // It is new to the caller: the thread comes before its first message.
+      this.#seqs.set(threadId, Math.min(this.#after.get(threadId) ?? 0, found.lastSeq));
+      yield* this.#threadIfNews(reads, found, isIn);
+    }
+    for (;;) {
+      const afterSeq = this.#seqs.get(threadId) ?? 0;
+      const messages = await reads.messages({ threadId, afterSeq, limit: MESSAGES });
+      for (const message of messages) {
+        this.#seqs.set(threadId, message.seq);
+        yield { message: messageView(message) };
+      }
+      if (messages.length < MESSAGES) break;
+    }
+    yield* this.#threadIfNews(reads, (await reads.thread(threadId)) ?? found, isIn);
+  }
+
+  async *#threadIfNews(reads: Reads, thread: Thread, isIn: boolean): AsyncGenerator<WatchUpdate, void, undefined> {
+    const { threadId } = thread;
+    const unread = isIn ? await reads.unread(threadId, this.#caller.agent) : 0;
+    const view = viewOf(thread, unread, await reads.waitingIn([threadId]));
+    if (this.#threads.isNews(threadId, view)) yield { thread: view };
+  }
+
+  /** Wakes and escalations that are not as they were told. */
+  async *#work(reads: Reads, also: readonly Wake[]): AsyncGenerator<WatchUpdate, void, undefined> {
+    const whose = await this.#whose(reads);
+    const open = await reads.wakesInWork(this.#wakes.open, whose.agent);
+    const wakes = new Map([...also, ...open].map((wake) => [wake.wakeId, wake]));
+    for (const wake of [...wakes.values()].sort((a, b) => a.createdAt - b.createdAt)) {
+      const view = wakeView(wake);
+      if (this.#wakes.isNews(wake.wakeId, view, isOpen(wake))) yield { wake: view };
+    }
+    for (const one of await reads.escalationsInWork(this.#escalations.open)) {
+      if (whose.agent !== undefined && one.owner !== whose.agent && !this.#escalations.has(one.escalationId)) continue;
+      const view = escalationView(one);
+      if (this.#escalations.isNews(one.escalationId, view, isUnresolved(one))) yield { escalation: view };
+    }
+  }
+
+  async #recent(reads: Reads): Promise<readonly Wake[]> {
+    return await reads.wakes({ ...(await this.#whose(reads)), limit: RECENT });
+  }
+
+  /** Whose wakes and escalations it is told: its own, or all. */
+  async #whose(reads: Reads): Promise<{ readonly agent?: string }> {
+    return seesAll(roleOf(this.#caller, await reads.policy())) ? {} : { agent: this.#caller.agent };
+  }
+}
+
+function viewOf(thread: Thread, unread: number, waiting: readonly Waiting[]): WireThread {
+  const own = waiting.filter((one) => one.threadId === thread.threadId);
+  const { pausedUntil } = thread;
+  return {
+    ...threadView(thread, unread),
+    waiting: own.map(waitingView),
+    ...(pausedUntil !== undefined && { paused_until: isoTime(pausedUntil) }),
+  };
+}
+
+function isOpen({ state }: Wake): boolean {
+  return state === "PENDING" || state === "CLAIMED" || state === "QUEUED" || state === "DEFERRED";
+}
+
+function isUnresolved({ state }: Escalation): boolean {
+  return state !== "resolved";
+}
