@@ -49,6 +49,13 @@ const THREADS_FLAGS = {
     help: "with the agent's token, read at each call; may come later (threads token --file)",
     complete: "file",
   },
+  "threads-ca": {
+    type: "string",
+    value: "FILE",
+    env: "GT_THREADS_CA",
+    help: "with the CA of the server's certificate (the system's)",
+    complete: "file",
+  },
 } as const satisfies CommandFlags;
 
 /** Who is served, and what is kept for them. */

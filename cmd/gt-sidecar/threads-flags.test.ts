@@ -26,6 +26,11 @@ describe("the tools of threads", () => {
     expect(() => read("http://threads.example:9448")).toThrow(/plaintext/);
   });
 
+  it("know the CA of the server's certificate, where it is named", () => {
+    const tools = read("https://threads.example:9448", { ...TOKEN, "threads-ca": "/keys/ca.crt" });
+    expect(tools?.env).toMatchObject({ GT_THREADS_CA: "/keys/ca.crt" });
+  });
+
   it("need a token where the flag asks for them", () => {
     expect(() => read("http://127.0.0.1:9448", {})).toThrow(/--threads-token/);
   });

@@ -3,11 +3,12 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ThreadTools } from "../../internal/agents/thread-tools.ts";
 import { DomainError } from "../../internal/base/errors.ts";
-import { isLoopbackAddress } from "../../internal/base/loopback.ts";
+import { checkServerUrl } from "../../internal/threads/client/server-url.ts";
 
 interface Values {
   readonly threads?: string;
   readonly "threads-token"?: string;
+  readonly "threads-ca"?: string;
 }
 
 /** Where `gt` lies: beside this program's sources, or beside the one file that was made of them. */
@@ -18,7 +19,7 @@ const FILES = ["../gt/main.ts", "./gt.mjs"];
  * @throws DomainError `invalid` for what is no URL, a server in plaintext elsewhere, and a flag without its other
  */
 export function readThreadsFlags(values: Values, ownFlags: readonly string[]): ThreadTools | undefined {
-  const { threads: url, "threads-token": token } = values;
+  const { threads: url, "threads-token": token, "threads-ca": ca } = values;
   const isGiven = ownFlags.some((word) => word === "--threads" || word.startsWith("--threads="));
   if (isGiven && !token) {
     throw new DomainError("invalid", "--threads needs --threads-token: every call of threads has a token", {
@@ -26,27 +27,13 @@ export function readThreadsFlags(values: Values, ownFlags: readonly string[]): T
     });
   }
   if (!url || !token) return undefined;
-  checkUrl(url);
+  checkServerUrl(url);
   const env = {
     GT_THREADS: url,
     GT_THREADS_TOKEN_FILE: resolve(token),
+    ...(ca && { GT_THREADS_CA: resolve(ca) }),
   };
   return { command: [...gtCommand(), "threads", "mcp"], env };
-}
-
-function checkUrl(text: string): void {
-  const url = URL.parse(text);
-  if (url === null || !["http:", "https:"].includes(url.protocol) || url.username !== "" || url.search !== "") {
-    throw new DomainError(
-      "invalid",
-      `--threads takes a URL such as http://127.0.0.1:9448, not ${JSON.stringify(text)}`,
-    );
-  }
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  if (url.protocol === "https:" || host === "localhost" || isLoopbackAddress(host)) return;
-  throw new DomainError("invalid", `--threads: a token does not go to ${host} in plaintext`, {
-    fields: { hint: "use https://" },
-  });
 }
 
 /** `gt` of this version; by its name where it did not come with this program. */

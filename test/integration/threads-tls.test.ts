@@ -74,11 +74,11 @@ describe("threads over TLS", () => {
 
   it("answers a caller without a certificate by its token, by MCP and RPC", async () => {
     expect([await ask(room.token()), await ask(undefined), await ask("abc")]).toEqual([200, 401, 401]);
-    using client = new ThreadsClient({ url: room.server.url, ca: ca.pem, token: () => room.token() });
+    using client = new ThreadsClient({ url: room.server.url, tls: { ca: ca.pem }, token: () => room.token() });
     expect(await client.call("whoami", {}, LONG)).toMatchObject({ agent_id: "town/fixer", workspace_id: "w" });
     using stranger = new ThreadsClient({
       url: room.server.url,
-      ca: new TestCa("other").pem,
+      tls: { ca: new TestCa("other").pem },
       token: () => room.token(),
     });
     await expect(stranger.call("whoami", {}, LONG)).rejects.toThrow("not trusted");
@@ -114,19 +114,41 @@ describe("threads over TLS", () => {
     await writeFile(file, room.token(), { mode: 0o600 });
     await writeFile(caFile, ca.pem);
     const env = { ...room.server.env, GT_THREADS_TOKEN_FILE: file };
-    const ls = async (more: Readonly<Record<string, string>>) =>
-      (await gt(["threads", "ls"], { ...env, ...more })).code;
+    const ls = async (more: Readonly<Record<string, string>>, ...flags: string[]) =>
+      (await gt(["threads", "ls", ...flags], { ...env, ...more })).code;
     expect(await ls({})).toBe(0);
     const away = { GT_THREADS: room.server.url, GT_THREADS_STATE_DIR: room.dir, HOME: room.dir };
     expect(await ls(away)).toBe(4);
     expect(await ls({ ...away, GT_THREADS_CA: caFile })).toBe(0);
+    expect(await ls(away, "--ca", caFile)).toBe(0);
     expect(await ls({ ...away, GT_THREADS_CA: join(room.dir, "threads.yaml") })).toBe(2);
+    const shown = await gt(["threads", "connect", "codex", "--ca", caFile], { ...env, ...away });
+    expect(shown.stdout).toContain(`GT_THREADS_CA = "${caFile}"`);
+  });
+
+  it("is called by gt with a certificate of its own, to which the token is bound", async () => {
+    const [file, certFile, keyFile] = ["bound.token", "bound.crt", "bound.key"].map((name) => join(room.dir, name));
+    const client = newClient();
+    await writeFile(file ?? "", boundTo(client), { mode: 0o600 });
+    await writeFile(certFile ?? "", client.cert);
+    await writeFile(keyFile ?? "", client.key, { mode: 0o600 });
+    const env = { ...room.server.env, GT_THREADS_TOKEN_FILE: file ?? "" };
+    const ls = async (...flags: string[]) => (await gt(["threads", "ls", ...flags], env)).code;
+    expect(await ls()).toBe(4);
+    expect(await ls("--cert", certFile ?? "")).toBe(2);
+    expect(await ls("--cert", certFile ?? "", "--key", certFile ?? "")).toBe(2);
+    expect(await ls("--cert", certFile ?? "", "--key", keyFile ?? "")).toBe(0);
+  });
+
+  it("gets no token of gt in plaintext from another machine", async () => {
+    const away = await gt(["threads", "ls", "--threads", "http://threads.example:9448"], room.server.env);
+    expect([away.code, away.stderr]).toEqual([2, expect.stringContaining("plaintext")]);
   });
 
   it("passes MCP on over TLS", async () => {
     const lines: string[] = [];
     const pipe = new McpPipe(
-      () => ({ url: room.server.url, ca: ca.pem, token: room.token() }),
+      () => ({ url: room.server.url, tls: { ca: ca.pem }, token: room.token() }),
       (line) => lines.push(line),
     );
     pipe.send('{"jsonrpc":"2.0","id":7,"method":"tools/list"}');

@@ -2,12 +2,13 @@ import type { OutgoingHttpHeaders } from "node:http";
 import { request } from "node:https";
 import { Readable } from "node:stream";
 import { DomainError, errorText } from "../../base/errors.ts";
+import type { ThreadsTls } from "./threads-client.ts";
 
 /** Where a request goes: a server and a token that counts now. */
 export interface McpPlace {
   readonly url: string;
   /** As `ThreadsPlace` has it. */
-  readonly ca?: string;
+  readonly tls?: ThreadsTls;
   readonly token: string;
 }
 
@@ -83,7 +84,7 @@ export class McpPipe {
   #post(line: string, message: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Response> {
     if (Buffer.byteLength(line) > MAX_BYTES)
       throw new DomainError("exhausted", `the message is larger than ${MAX_BYTES} bytes`);
-    const { url, ca, token } = this.#place();
+    const { url, tls, token } = this.#place();
     const { method, params } = message as { readonly method?: string; readonly params?: Record<string, unknown> };
     const meta = params?.["_meta"] as Readonly<Record<string, unknown>> | undefined;
     const protocol = meta?.["io.modelcontextprotocol/protocolVersion"] ?? this.#protocol;
@@ -102,7 +103,7 @@ export class McpPipe {
       signal,
     };
     const at = `${url.replace(/\/$/, "")}/v1/mcp`;
-    return ca === undefined ? fetch(at, call) : fetchOver(ca, at, call);
+    return tls === undefined ? fetch(at, call) : fetchOver(tls, at, call);
   }
 
   #cancel(params: unknown): void {
@@ -118,12 +119,12 @@ export class McpPipe {
 
 /** As `fetch`, over TLS 1.3 with a server of these CAs. */
 function fetchOver(
-  ca: string,
+  tls: ThreadsTls,
   url: string,
   { body, ...options }: { readonly body: string; readonly headers: OutgoingHttpHeaders; readonly signal: AbortSignal },
 ): Promise<Response> {
   const { promise, resolve, reject } = Promise.withResolvers<Response>();
-  const call = request(url, { ...options, method: "POST", ca, minVersion: "TLSv1.3" }, (answer) => {
+  const call = request(url, { ...options, method: "POST", ...tls, minVersion: "TLSv1.3" }, (answer) => {
     const type = answer.headers["content-type"];
     const headers = type === undefined ? {} : { "content-type": type };
     const status = answer.statusCode ?? 0;

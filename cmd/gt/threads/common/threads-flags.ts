@@ -3,6 +3,15 @@ import type { CommandFlags } from "../../../../internal/cli/command/command.ts";
 /** What every command of `gt threads` takes. */
 export const THREADS_FLAGS = {
   threads: { type: "string", env: "GT_THREADS", value: "URL", help: "the server; default: the one of this machine" },
+  ca: {
+    ...{ type: "string", env: "GT_THREADS_CA", value: "FILE", complete: "file" },
+    help: "with the CA of its certificate; default: as the server of this machine says, else the system's",
+  },
+  cert: {
+    ...{ type: "string", env: "GT_THREADS_CERT", value: "FILE", complete: "file" },
+    help: "a certificate of your own, to which a token may be bound",
+  },
+  key: { type: "string", env: "GT_THREADS_KEY", value: "FILE", help: "its key", complete: "file" },
   json: { type: "boolean", help: "print JSON" },
 } as const satisfies CommandFlags;
 

@@ -1,18 +1,18 @@
 import { DomainError } from "../../../../internal/base/errors.ts";
 import { asObjects, asText, type Json } from "../../../../internal/base/json-fields.ts";
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
-import { findThreads, ThreadsClient } from "../../../../internal/threads/client/threads-client.ts";
+import { findThreads, ThreadsClient, type ThreadsFlags } from "../../../../internal/threads/client/threads-client.ts";
 
 /** Calls operations by name; see `ThreadsClient.call`. */
 export type Call = (name: string, input: object) => Promise<Json>;
 
 /** Finds the server, hands calls to it to `use`, and closes the connection afterwards. @throws as `findThreads` */
 export async function withThreads<T>(
-  given: { readonly threads?: string },
+  given: ThreadsFlags,
   context: CommandContext,
   use: (call: Call) => Promise<T>,
 ): Promise<T> {
-  using client = new ThreadsClient(findThreads(context.env, context.clock, { url: given.threads }));
+  using client = new ThreadsClient(findThreads(context.env, context.clock, given));
   return await use((name, input) => client.call(name, input, context.signal));
 }
 

@@ -55,8 +55,8 @@ export async function runConnect(
   if (file === undefined) {
     throw usageError("gt threads connect", "--token-file is needed: every call has a token", HINT);
   }
-  const { url } = findThreads({ ...env, GT_THREADS_TOKEN_FILE: file }, clock, { url: values.threads });
-  const own = { GT_THREADS: url, GT_THREADS_TOKEN_FILE: resolve(file) };
+  const { url, files } = findThreads({ ...env, GT_THREADS_TOKEN_FILE: file }, clock, values);
+  const own = { GT_THREADS: url, GT_THREADS_TOKEN_FILE: resolve(file), ...files };
   const shown = Object.entries(PROGRAMS).filter(([name]) => agent === undefined || name === agent);
   if (shown.length === 0) {
     throw usageError("gt threads connect", `${Object.keys(PROGRAMS).join(", ")}; not ${JSON.stringify(agent)}`);

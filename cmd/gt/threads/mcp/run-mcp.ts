@@ -15,7 +15,7 @@ export async function runMcp(
   takeArguments("gt threads mcp", positionals, []);
   // A server that starts later is found by the request that comes then.
   const place = () => {
-    const { token, ...at } = findThreads(env, clock, { url: values.threads });
+    const { token, ...at } = findThreads(env, clock, values);
     return { ...at, token: token() };
   };
   const pipe = new McpPipe(place, (line) => out.line(PrintableText.json(JSON.parse(line))));

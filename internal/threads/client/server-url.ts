@@ -1,0 +1,18 @@
+import { DomainError } from "../../base/errors.ts";
+import { isLoopbackAddress } from "../../base/loopback.ts";
+
+/** @throws DomainError `invalid` for what is no URL of a server, or one where a token would leave the machine in plaintext */
+export function checkServerUrl(text: string): void {
+  const url = URL.parse(text);
+  if (url === null || !["http:", "https:"].includes(url.protocol) || url.username !== "" || url.search !== "") {
+    throw new DomainError(
+      "invalid",
+      `--threads takes a URL such as http://127.0.0.1:9448, not ${JSON.stringify(text)}`,
+    );
+  }
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  if (url.protocol === "https:" || host === "localhost" || isLoopbackAddress(host)) return;
+  throw new DomainError("invalid", `--threads: a token does not go to ${host} in plaintext`, {
+    fields: { hint: "use https://" },
+  });
+}
