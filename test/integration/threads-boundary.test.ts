@@ -52,7 +52,7 @@ afterAll(async () => {
   await room?.[Symbol.asyncDispose]();
 });
 
-/** Each operation with the ids of `w`: the code that it must have, or none where it answers with what is the caller's. */
+/** Each operation with the ids of `w`: the code that it must have, or none where it answers with the caller's own. */
 function foreign(own: string): Readonly<Record<string, readonly [input: object, code?: string]>> {
   const { thread, message, wake, escalation, cursor } = ids;
   return {
@@ -129,7 +129,10 @@ describe.each(Object.entries(STRANGERS))("F14, FR-14: nothing is read by %s, and
     const heard = { stranger: [] as string[], owner: [] as string[] };
     const listen = async (claims: Claims, into: string[]) => {
       const caller = await mcpOf(claims);
-      caller.client.setNotificationHandler("notifications/resources/updated", ({ params }) => void into.push(params.uri));
+      caller.client.setNotificationHandler(
+        "notifications/resources/updated",
+        ({ params }) => void into.push(params.uri),
+      );
       await caller.client.listen({ resourceSubscriptions: uris });
       return caller;
     };
@@ -163,7 +166,10 @@ describe("FR-6: a subscription", () => {
     for (const [agent_id, into] of Object.entries(heard)) {
       const caller = await McpCaller.connect(room.server.url, room.token({ agent_id, session_id: agent_id }), MCP_2026);
       callers.push(caller);
-      caller.client.setNotificationHandler("notifications/resources/updated", ({ params }) => void into.push(params.uri));
+      caller.client.setNotificationHandler(
+        "notifications/resources/updated",
+        ({ params }) => void into.push(params.uri),
+      );
       await caller.client.listen({ resourceSubscriptions: [uri, "inbox://me"] });
     }
     using alice = clientOf(OWN);
@@ -182,8 +188,17 @@ async function everythingIn(): Promise<readonly unknown[]> {
   using alice = clientOf(OWN);
   const { thread } = ids;
   const calls: readonly (readonly [string, object])[] = [
-    ...([["list_threads", {}], ["list_wakes", {}], ["list_escalations", {}], ["list_audit", {}]] as const),
-    ...([["get_thread", { thread_id: thread }], ["get_policy", {}], ["whoami", {}]] as const),
+    ...([
+      ["list_threads", {}],
+      ["list_wakes", {}],
+      ["list_escalations", {}],
+      ["list_audit", {}],
+    ] as const),
+    ...([
+      ["get_thread", { thread_id: thread }],
+      ["get_policy", {}],
+      ["whoami", {}],
+    ] as const),
     ["search_messages", { limit: 100 }],
   ];
   return await Promise.all(

@@ -1,7 +1,10 @@
 import { DomainError } from "../../base/errors.ts";
 import { isLoopbackAddress } from "../../base/loopback.ts";
 
-/** @throws DomainError `invalid` for what is no URL of a server, or one where a token would leave the machine in plaintext */
+/**
+ * @throws DomainError `invalid` for what is no URL of a server, or one where a token would leave the machine in
+ * plaintext
+ */
 export function checkServerUrl(text: string): void {
   const url = URL.parse(text);
   if (url === null || !["http:", "https:"].includes(url.protocol) || url.username !== "" || url.search !== "") {

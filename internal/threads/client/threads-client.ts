@@ -35,7 +35,7 @@ export interface ThreadsFlags {
 /** Where a server of threads is and how to prove who calls. */
 export interface ThreadsPlace {
   readonly url: string;
-  /** For https: the CAs that its certificate may be of, and a certificate of one's own. Undefined: the system's, none. */
+  /** For https: the CAs that its certificate may be of, and an own certificate. Undefined: the system's, none. */
   readonly tls?: ThreadsTls;
   /** Where it is read from, by the variables that name the files for other programs. */
   readonly files?: Readonly<Record<string, string>>;
@@ -122,8 +122,8 @@ export class ThreadsClient implements Disposable {
   }
 
   /**
-   * What the caller may see and each change of it, as WatchThreads says it. When its token ends, the stream begins again
-   * with a fresh one. Messages follow those in `after`, by thread the last seq, which it keeps up to date.
+   * What the caller may see and each change of it, as WatchThreads says it. When its token ends, the stream begins
+   * again with a fresh one. Messages follow those in `after`, by thread the last seq, which it keeps up to date.
    * @throws as `call`
    */
   async *watch(after: Map<string, number>, signal: AbortSignal): AsyncGenerator<JsonObject, void, undefined> {

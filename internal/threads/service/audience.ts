@@ -8,7 +8,7 @@ import type { Caller } from "../domain/types.ts";
 import { roleOf, seesAll } from "./access.ts";
 
 /** Something that a caller may read has changed. */
-export interface OwnNews {
+interface OwnNews {
   readonly threadId?: string;
   /** Its unread messages may have changed. */
   readonly inbox: boolean;
@@ -75,7 +75,10 @@ export class Audience implements Task {
   }
 
   #heard(change: Change | undefined): void {
-    if (change === undefined) return this.#missed();
+    if (change === undefined) {
+      this.#missed();
+      return;
+    }
     const { workspace, kind, threadId, agents } = change;
     const listeners = this.#listeners.get(workspace);
     if (listeners === undefined) return;

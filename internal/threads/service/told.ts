@@ -2,7 +2,9 @@ import { hash } from "node:crypto";
 
 const MOST_ENDED = 1000;
 
-/** What a caller was told of things that change, so that each state is told once. Of ended ones the last 1,000 are kept. */
+/**
+ * What a caller was told of things that change, so that each state is told once. Of ended ones the last 1,000 are kept.
+ */
 export class Told {
   readonly #open = new Map<string, string>();
   readonly #ended = new Map<string, string>();

@@ -4,7 +4,7 @@ import type { Change } from "../domain/changes.ts";
 import { codeOf, threadsError } from "../domain/faults.ts";
 import { cursorOf } from "../domain/ids.ts";
 import type { Reads } from "../domain/store.ts";
-import type { Caller, Escalation, Thread, Wake, Waiting } from "../domain/types.ts";
+import type { Caller, Escalation, Thread, Waiting, Wake } from "../domain/types.ts";
 import { roleOf, type ServiceDeps, seesAll } from "./access.ts";
 import { Told } from "./told.ts";
 import { escalationView, isoTime, messageView, threadView, waitingView, wakeView } from "./views.ts";

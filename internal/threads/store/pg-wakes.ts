@@ -13,8 +13,8 @@ import type {
   WakeResult,
   WakeStore,
 } from "../domain/wake-store.ts";
-import { type Queryable, statements, transaction } from "./database.ts";
 import { FOR_ME } from "./addressed.ts";
+import { type Queryable, statements, transaction } from "./database.ts";
 import { PgReads } from "./reads.ts";
 import { forgotten, remind, typedAgain } from "./reminders.ts";
 import * as rows from "./rows.ts";

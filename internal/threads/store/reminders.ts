@@ -1,8 +1,8 @@
 import type { PoolClient } from "pg";
 import { newWakeId } from "../domain/ids.ts";
 import { type ForgottenMessages, REMIND_MS, REMINDER, REMINDERS } from "../domain/reminder.ts";
-import type { Queryable } from "./database.ts";
 import { FOR_ME, ROLE } from "./addressed.ts";
+import type { Queryable } from "./database.ts";
 
 const REMIND = `interval '${REMIND_MS} milliseconds'`;
 
