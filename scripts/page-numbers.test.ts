@@ -181,7 +181,7 @@ const NUMBERS: Readonly<Record<string, readonly Row[]>> = {
     ["For up to {} after the last resize", "s", "internal/pane/state/resize-grace.ts", "GRACE_MS"],
     ["after the last resize, {} in all", "s", "internal/pane/state/resize-grace.ts", "GRACE_MAX_MS"],
     ["one line of at most {} characters", "", "internal/pane/state/background.ts", "MAX_TITLE"],
-    ["the first restart comes after {}.", "s", "internal/process/restart-policy.ts", "FIRST_DELAY_MS"],
+    ["the first restart comes after {}.", "s", "internal/process/restart-policy.ts", "firstMs"],
     ["gets TERM after {} and", "s", "internal/sidecar/supervisor/agent-processes.ts", "HANG_UP_MS"],
     ["within `--timeout` ({})", "minutes", "cmd/gt/wait/wait-options.ts", "DEFAULT_TIMEOUT_MS"],
     ["a loss of contact of {} while waiting", "s", "cmd/gt/wait/wait-until.ts", "AWAY_MS"],

@@ -5,7 +5,7 @@ import { execa } from "execa";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { payloadName } from "../../internal/agents/hook-lines.ts";
 import { hookCommand, hookScript } from "../../internal/agents/hook-script.ts";
-import { runToEnd } from "../support/run-to-end.ts";
+import { runMerged } from "../support/run-to-end.ts";
 
 let dir: string;
 let fifo: string;
@@ -32,8 +32,8 @@ interface Done {
 async function fire(event: string, spool: boolean, payload: string): Promise<Done> {
   const began = performance.now();
   const env = { PATH: "/usr/bin:/bin", GT_HOOK_FIFO: fifo, GT_HOOK_DIR: hookDir };
-  const { code, all } = await runToEnd("sh", ["-c", hookCommand(script, event, spool)], { env, input: payload });
-  return { code, output: all, ms: performance.now() - began };
+  const { code, output } = await runMerged("sh", ["-c", hookCommand(script, event, spool)], { env, input: payload });
+  return { code, output, ms: performance.now() - began };
 }
 
 describe("the hook script", () => {

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NatsServer, oldestNats } from "../support/relay/nats-server.ts";
 import { RelayProcess, runRelay } from "../support/relay/relay-process.ts";
-import { runToEnd } from "../support/run-to-end.ts";
+import { runMerged } from "../support/run-to-end.ts";
 
 let folder: string;
 let nats: NatsServer;
@@ -26,10 +26,10 @@ async function file(name: string, text: string): Promise<string> {
 
 it("npm start -- --relay --once brings a coding task through and ends with 0", async () => {
   const main = fileURLToPath(new URL("../../scripts/start/main.ts", import.meta.url));
-  const { code, all } = await runToEnd(process.execPath, [main, "--relay", "--once"]);
-  expect(all).toContain('"type":"result.success"');
-  expect(all).toContain("all as expected");
-  expect(code, all).toBe(0);
+  const { code, output } = await runMerged(process.execPath, [main, "--relay", "--once"]);
+  expect(output).toContain('"type":"result.success"');
+  expect(output).toContain("all as expected");
+  expect(code, output).toBe(0);
 });
 
 describe("check", () => {

@@ -16,12 +16,21 @@ export interface Ran {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** Both, in the order in which they came. */
-  readonly all: string;
 }
 
 /** Runs a program to its end, which may be a failure. Rejects when it cannot be started. */
 export async function runToEnd(file: string, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const { code, stdout, stderr } = await run(file, args, options);
+  return { code, stdout, stderr };
+}
+
+/** As `runToEnd`; `output` has standard output and errors in the order in which they came. */
+export async function runMerged(file: string, args: readonly string[], options: RunOptions = {}) {
+  const { code, all: output } = await run(file, args, options);
+  return { code, output };
+}
+
+async function run(file: string, args: readonly string[], options: RunOptions) {
   const { env = process.env, cwd, input = "", timeoutMs } = options;
   const result = await execa(file, args, {
     ...{ reject: false, stripFinalNewline: false, all: true, extendEnv: false, env, input },

@@ -51,5 +51,5 @@ it.each([
 });
 
 it("refuses an unknown scope", () => {
-  expect(() => read(...MUST, "--scope", "admin")).toThrow("--scope is");
+  expect(() => read(...MUST, "--scope", "admin")).toThrow('--scope takes operate, read or nudge, not "admin"');
 });

@@ -10,7 +10,7 @@ import { type Client, createClient } from "@connectrpc/connect";
 import type { TestContext } from "vitest";
 import { SidecarService } from "../../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarTransport } from "../../../internal/rpc/client/transport.ts";
-import { runToEnd } from "../run-to-end.ts";
+import { runMerged } from "../run-to-end.ts";
 import { until } from "../sidecar/sidecar.ts";
 import { requireComponent } from "./components.ts";
 
@@ -91,8 +91,8 @@ export class Containers {
 
   /** Runs a program of the image to its end. */
   async output(image: string, options: readonly string[], ...args: readonly string[]) {
-    const { code, all } = await runToEnd(this.#program, ["run", "--rm", ...options, image, ...args]);
-    return { code: Number(code), text: all };
+    const { code, output } = await runMerged(this.#program, ["run", "--rm", ...options, image, ...args]);
+    return { code: Number(code), text: output };
   }
 
   /** Runs the image's sidecar; its ports are free ones of this machine's loopback. */
