@@ -5,6 +5,8 @@ import { MessageSigner, Signers } from "./signing.ts";
 
 const user = createUser();
 const seed = new TextDecoder().decode(user.getSeed());
+/** A letter in its middle is another one; the last letter has bits that do not count. */
+const damaged = seed.replace(/(?<=^.{20})./, (letter) => (letter === "A" ? "B" : "A"));
 const signers = new Signers({ boss: user.getPublicKey() });
 const MESSAGE = { subject: "sessions.s.work.coding", msgId: "s/coding/w1", body: "{}" };
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -42,7 +44,7 @@ it("counts a signature for what it was made for, and by whom", () => {
 });
 
 it("takes seeds and public nkeys of users only, and shows no seed", () => {
-  for (const text of ["", "SU", user.getPublicKey(), `${seed.slice(0, -1)}A`]) {
+  for (const text of ["", "SU", user.getPublicKey(), damaged]) {
     expect(() => new MessageSigner("boss", text)).toThrow("it holds no seed of an nkey");
   }
   for (const key of ["", "U", seed, user.getPublicKey().replace(/.$/, "1")]) {
