@@ -74,8 +74,8 @@ describe.concurrent("a crossing passes", () => {
     const before = peakOf(bed);
     const stop = new AbortController();
     using connections = new DisposableStack();
-    // Each stream's window is full before its answer is taken.
-    const stalled = Array.from({ length: 400 }, async (_, i) => {
+    // Each stream's window is full before its answer is taken; 64 MiB are 256 of them.
+    const stalled = Array.from({ length: 320 }, async (_, i) => {
       const { client } = connections.use(connectTo(bed));
       const request = { thread: `t${i % 100}`, text: "read /docs/long.md" };
       const stream = client.say(request, { signal: stop.signal })[Symbol.asyncIterator]();
