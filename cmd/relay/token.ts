@@ -1,9 +1,9 @@
 import { X509Certificate } from "node:crypto";
+import { keepToken } from "../../internal/auth/keep-token.ts";
 import { mintToken, signingKeyOf } from "../../internal/auth/mint-token.ts";
 import { printable } from "../../internal/base/printable-text.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import { readNamedFileSync } from "../../internal/files/named-file.ts";
-import { replaceSecret } from "../../internal/files/replace-secret.ts";
 import { readPem } from "../../internal/pki/explain-pem.ts";
 import type { TokenCommand } from "./token-config.ts";
 
@@ -22,13 +22,11 @@ export function agentToken(command: Omit<TokenCommand, "file">, now: number): st
 /** Prints a token, or keeps a file with a valid one until the signal. */
 export async function token(command: TokenCommand, { out, clock, signal }: CommandContext): Promise<number> {
   const { file, ttlMs } = command;
+  const mint = () => agentToken(command, clock.now());
   if (file === undefined) {
-    out.line(printable`${agentToken(command, clock.now())}`);
+    out.line(printable`${mint()}`);
     return 0;
   }
-  while (!signal.aborted) {
-    replaceSecret(file, `${agentToken(command, clock.now())}\n`);
-    await clock.sleep(ttlMs / 2, signal).catch(() => {});
-  }
+  await keepToken(file, mint, ttlMs, clock, signal);
   return 0;
 }

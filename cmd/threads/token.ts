@@ -1,8 +1,8 @@
+import { keepToken } from "../../internal/auth/keep-token.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import { printable } from "../../internal/base/printable-text.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import { runtimeFolder } from "../../internal/files/private-folder.ts";
-import { replaceSecret } from "../../internal/files/replace-secret.ts";
 import { listLocalSidecars } from "../../internal/terminal/finding/local-sidecars.ts";
 import { mintLocal } from "../../internal/threads/client/local-issuer.ts";
 import type { TokenConfig } from "./config.ts";
@@ -17,10 +17,7 @@ export async function token(command: TokenConfig, { out, clock, signal }: Comman
     out.line(printable`${mint()}`);
     return 0;
   }
-  while (!signal.aborted) {
-    replaceSecret(file, `${mint()}\n`);
-    await clock.sleep(ttlMs / 2, signal).catch(() => {});
-  }
+  await keepToken(file, mint, ttlMs, clock, signal);
   return 0;
 }
 

@@ -1,0 +1,19 @@
+import type { Clock } from "../base/clock.ts";
+import { replaceSecret } from "../files/replace-secret.ts";
+
+/**
+ * Keeps a valid token in a file of mode 0600 until the signal, replacing it at half of its lifetime.
+ * @throws as `mint` and `renameSync`
+ */
+export async function keepToken(
+  file: string,
+  mint: () => string,
+  ttlMs: number,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    replaceSecret(file, `${mint()}\n`);
+    await clock.sleep(ttlMs / 2, signal).catch(() => {});
+  }
+}
