@@ -1,8 +1,7 @@
 import { resolve } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
 import { oneOf } from "../../internal/cli/command/arguments.ts";
-import { AuditFile } from "../../internal/files/audit-file.ts";
-import { systemReason } from "../../internal/files/system-reason.ts";
+import { checkAuditFile } from "../../internal/files/audit-file.ts";
 import type { CrlPolicy } from "../../internal/pki/trust.ts";
 
 /** What the flags stand for. */
@@ -33,15 +32,8 @@ export function readAuditFlag(value: string | undefined, { tlsDir, half }: Place
     );
   }
   const path = resolve(value);
-  if (half === "both") check(path);
+  if (half === "both") checkAuditFile(path);
   return path;
 }
 
 /** Only at the first start: a restarted serving half keeps trying, because the agent is running meanwhile. */
-function check(path: string): void {
-  try {
-    new AuditFile(path, () => {})[Symbol.dispose]();
-  } catch (cause) {
-    throw new DomainError("invalid", `cannot write to the audit log ${path}: ${systemReason(cause)}`, { cause });
-  }
-}

@@ -1,9 +1,10 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { createUser, fromSeed } from "@nats-io/nkeys";
-import { DomainError, errorText } from "../../internal/base/errors.ts";
+import { DomainError } from "../../internal/base/errors.ts";
 import { printable } from "../../internal/base/printable-text.ts";
 import type { Output } from "../../internal/cli/output.ts";
 import { readNamedFileSync } from "../../internal/files/named-file.ts";
+import { systemReason } from "../../internal/files/system-reason.ts";
 import { type Permissions, relayPermissions, sessionPermissions } from "../../internal/relay/nats/permissions.ts";
 import { streamNames } from "../../internal/relay/nats/stream-specs.ts";
 import type { NatsUserCommand, ServerConfigCommand } from "./nats-config.ts";
@@ -70,6 +71,6 @@ function writeSeed(path: string): void {
   try {
     writeFileSync(path, `${seed}\n`, { mode: 0o600, flag: "wx" });
   } catch (cause) {
-    throw new DomainError("invalid", `cannot write ${path}: ${errorText(cause)}`, { cause });
+    throw new DomainError("invalid", `cannot write ${path}: ${systemReason(cause, "folder")}`, { cause });
   }
 }

@@ -1,5 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, type Stats, writeSync } from "node:fs";
+import { DomainError } from "../base/errors.ts";
 import { openPlainFile } from "./plain-file.ts";
+import { systemReason } from "./system-reason.ts";
 
 const { O_APPEND, O_CREAT, O_WRONLY } = constants;
 
@@ -41,6 +43,15 @@ export class AuditFile implements Disposable {
       this.#open = openFile(this.#path);
     }
     return (this.#open as { readonly fd: number }).fd;
+  }
+}
+
+/** @throws DomainError `invalid` that names a file to which no line can be appended */
+export function checkAuditFile(path: string): void {
+  try {
+    new AuditFile(path, () => {})[Symbol.dispose]();
+  } catch (cause) {
+    throw new DomainError("invalid", `cannot write to the audit log ${path}: ${systemReason(cause)}`, { cause });
   }
 }
 

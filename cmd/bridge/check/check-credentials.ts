@@ -1,5 +1,5 @@
 import { checkAgentTokenKey } from "../../../internal/auth/agent-token-block.ts";
-import { checkIssuers, hasTrustedCa } from "../../../internal/auth/issuing-cas.ts";
+import { checkKeyIssuers, warnOfExpiry } from "../../../internal/auth/credential-findings.ts";
 import { readTlsPaths } from "../../../internal/auth/tls/read-tls-files.ts";
 import { publicKeysOf } from "../../../internal/auth/token-key-files.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
@@ -16,9 +16,6 @@ const KEY_OF: Readonly<Record<string, KeyPath>> = {
   crl: ["tls", "crl"],
 };
 
-/** If less than this share of its lifetime is left, a certificate is probably not being renewed. */
-const LAST_SHARE = 0.2;
-
 /**
  * Reads every certificate, signing key and revocation list that the configuration names, as the server will.
  * @param now wall clock, ms
@@ -28,21 +25,10 @@ export async function checkCredentials(config: BridgeConfig, findings: Findings,
   const tls = areReadable(config, findings) ? await tlsOf(config, findings, now) : undefined;
   if (tls === undefined) return;
   findings.checkPrivate(["tls", "key"], config.tls.key);
-  if (tls.notAfter - now < LAST_SHARE * (tls.notAfter - tls.leaf.validFromDate.getTime())) {
-    findings.warning(["tls", "cert"], `it, or a CA above it, expires on ${new Date(tls.notAfter).toISOString()}`);
-  }
+  warnOfExpiry(findings, ["tls", "cert"], "it", tls, now);
   warnOfForeignRoots(tls, findings);
   if (findings.faults.length === 0) warnOfSharedKeys(config, findings);
-  for (const [i, { rule }] of config.auth.keyFiles.entries()) {
-    const key = ["auth", "jwt_public_keys", i, "issuer"];
-    findings.tried(key, () => checkIssuers([rule], tls.trust.cas));
-    if (hasTrustedCa(rule, tls.trust.cas)) continue;
-    const why = `no CA in ${config.tls.ca} is named ${JSON.stringify(rule.issuer)}`;
-    findings.warning(
-      key,
-      `${why}: its tokens are accepted only with certificates that our own CA issued for a client of that name`,
-    );
-  }
+  checkKeyIssuers(findings, config.auth.keyFiles, tls.trust.cas, config.tls.ca);
 }
 
 /** A CA that trusts itself alone may sign for any name, and no list of ours can revoke it. */
