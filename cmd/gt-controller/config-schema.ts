@@ -2,6 +2,7 @@ import { z } from "zod";
 import { profileNames } from "../../internal/agents/known-programs.ts";
 import { agentTokenBlock } from "../../internal/auth/agent-token-block.ts";
 import { authBlock } from "../../internal/auth/auth-config.ts";
+import { LOG_LEVELS } from "../../internal/cli/command/log-level.ts";
 import { block, together } from "../../internal/config/block.ts";
 import type { KeyPath } from "../../internal/config/config-document.ts";
 import {
@@ -134,7 +135,7 @@ const server = block({
 });
 
 const logging = block({
-  level: oneOf("debug", "info", "warn", "error", "silent").default("info"),
+  level: oneOf(...LOG_LEVELS).default("info"),
   redact_patterns: listOf(secretPattern(), "a list of patterns").optional(),
 });
 

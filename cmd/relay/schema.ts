@@ -1,6 +1,7 @@
 import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { authBlockWith, crlPolicyValue } from "../../internal/auth/auth-config.ts";
+import { LOG_LEVELS } from "../../internal/cli/command/log-level.ts";
 import { block, together } from "../../internal/config/block.ts";
 import {
   address,
@@ -77,7 +78,7 @@ const values = block({
   on_uncertain: oneOf("fail", "resend").optional(),
   /** Where an ACP agent works, or a session of a bridge. */
   repo_path: text("an absolute path", isAbsolute).optional(),
-  /** Of `bridges`. */
+  /** A name in `bridges`. */
   bridge: name("a name").optional(),
   /** An agent program, as the bridge names it. */
   provider: text("the name of a provider").optional(),
@@ -90,7 +91,7 @@ const isSessionPattern = (pattern: string) => isName(pattern.replace(/\*$/, ""))
 
 const auth = (folder: string) =>
   authBlockWith(folder, "relay", {
-    /** Of those that the issuer may sign for. Default: any. */
+    /** Sessions that the issuer may sign for. Default: any. */
     sessions: listOf(text("the name of a session, with * at its end at most", isSessionPattern), "a list of sessions")
       .min(1, "must name a session, or be omitted")
       .optional(),
@@ -146,7 +147,7 @@ export const relayFile = (folder: string) =>
     signing: signing(folder),
     roles: z.preprocess((value) => value ?? {}, z.record(name("a role"), role)),
     bridges: z.preprocess((value) => value ?? {}, z.record(name("a name"), bridge(folder))),
-    logging: block({ level: oneOf("debug", "info", "warn", "error", "silent").optional() }),
+    logging: block({ level: oneOf(...LOG_LEVELS).optional() }),
   });
 
 export type RelayValues = z.output<ReturnType<typeof relayFile>>;
