@@ -25,7 +25,7 @@ export async function dial(command: DialCommand, { clock, signal }: CommandConte
   return 0;
 }
 
-/** What the files say now. @throws DomainError `invalid`, naming the file that cannot be used */
+/** Reads the files again. @throws DomainError `invalid`, naming the file that cannot be used */
 async function credentialsOf(command: DialCommand, now: number): Promise<DialCredentials> {
   const { tlsDir: dir, token: source, sessionId, role, agentId } = command;
   const files = dir === undefined ? undefined : await readTls({ dir });

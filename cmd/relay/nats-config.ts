@@ -5,7 +5,7 @@ import { isName } from "../../internal/relay/nats/subjects.ts";
 import type { NATS_SERVER_FLAGS, NATS_USER_FLAGS } from "./flags/flags.ts";
 import { invalid, nameOf, needed } from "./flags/given.ts";
 
-/** What a configuration for nats-server is printed for. */
+/** A call of `relay nats server-config`. */
 export interface ServerConfigCommand {
   /** The seed of the relay's nkey; made if it is not there. */
   readonly nkeyFile: string;

@@ -5,7 +5,7 @@ import type { Given } from "../../internal/cli/command/command.ts";
 import type { SIGN_FLAGS, TOKEN_FLAGS } from "./flags/flags.ts";
 import { invalid, nameOf, needed } from "./flags/given.ts";
 
-/** Who signs an agent's tokens. */
+/** An issuer of agents' tokens. */
 export interface Signer {
   /** A private Ed25519 key, PEM; read for each token. */
   readonly keyPath: string;
@@ -14,7 +14,7 @@ export interface Signer {
   readonly audience: string;
 }
 
-/** What `relay token` is asked for. */
+/** A call of `relay token`. */
 export interface TokenCommand extends Signer {
   readonly sessionId: string;
   readonly role: string;

@@ -20,7 +20,7 @@ export interface TrustSettings {
   readonly audit: { readonly path: string } | "stderr" | "none";
 }
 
-/** What does not fit together is a fault of `file`. */
+/** Settings that exclude each other are faults of `file`. */
 export function trustOf({ tlsDir }: ServeCommand, { value, findings, has }: ConfigFile<RelayValues>): TrustSettings {
   const { tls, auth, audit } = value;
   if (tlsDir === "") throw new DomainError("invalid", "--tls-dir takes the path of a folder");
@@ -48,13 +48,13 @@ function authOf(auth: NonNullable<RelayValues["auth"]>, findings: ConfigFile<Rel
   return { ...config, keyFiles };
 }
 
-/** Who signs messages, and whose signatures are asked for; both undefined: no one. */
+/** The signer of what is published, and the signers whose signatures are required; undefined: none. */
 export interface SigningSettings {
   readonly signer: MessageSigner | undefined;
   readonly signers: Signers | undefined;
 }
 
-/** What cannot be used is a fault of `file`. */
+/** Keys that cannot be used are faults of `file`. */
 export function signingOf(relayId: string, { value, findings }: ConfigFile<RelayValues>): SigningSettings {
   const { seed_file: seedFile, signers } = value.signing;
   if (seedFile !== undefined && existsSync(seedFile)) findings.checkPrivate(["signing", "seed_file"], seedFile);

@@ -59,7 +59,7 @@ export function bridgeSessions(client: BridgeClient, projectId: string): BridgeS
   };
 }
 
-/** What the SDK throws, as the relay's own. */
+/** Turns an error of the SDK into one of the relay's own. */
 export function ownError(err: unknown): unknown {
   if (!(err instanceof BridgeError)) return err;
   const { reason, message, retryAfterMs, fields } = err;

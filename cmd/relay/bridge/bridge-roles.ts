@@ -20,7 +20,7 @@ export interface BridgeRoles {
   close(): Promise<void>;
 }
 
-/** What relay.yaml says of roles and bridges. Times in ms. */
+/** Roles and bridges as relay.yaml has them. Times in ms. */
 export interface BridgeRolesSettings {
   readonly roles: Readonly<Record<string, RoleBlock>>;
   readonly bridges: BridgesBlock;

@@ -101,7 +101,7 @@ export const NATS_USER_FLAGS = {
   ...NATS_SERVER_FLAGS,
 } as const satisfies CommandFlags;
 
-/** Who signs the token of an agent. */
+/** Flags of the issuer that signs an agent's token. */
 export const SIGN_FLAGS = {
   "jwt-key": {
     ...{ type: "string", value: "FILE", complete: "file" },
