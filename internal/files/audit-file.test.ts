@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { AuditFile } from "./audit-file.ts";
+import { AuditFile, checkAuditFile } from "./audit-file.ts";
 
 let dir: string;
 let path: string;
@@ -45,4 +45,13 @@ it("never follows a link, and tells that a line is lost", () => {
   rmSync(path);
   file.write("two\n");
   expect(readFileSync(path, "utf8")).toBe("two\n");
+});
+
+it("is refused by name where no line can be appended", () => {
+  const missing = join(dir, "none", "audit.log");
+  expect(() => checkAuditFile(missing)).toThrow(`cannot write to the audit log ${missing}: there is no such folder`);
+  expect(() => checkAuditFile(dir)).toThrow(
+    `cannot write to the audit log ${dir}: ${dir} is not a file of ours: EISDIR`,
+  );
+  expect(() => checkAuditFile(path)).not.toThrow();
 });

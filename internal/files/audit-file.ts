@@ -51,7 +51,9 @@ export function checkAuditFile(path: string): void {
   try {
     new AuditFile(path, () => {})[Symbol.dispose]();
   } catch (cause) {
-    throw new DomainError("invalid", `cannot write to the audit log ${path}: ${systemReason(cause)}`, { cause });
+    throw new DomainError("invalid", `cannot write to the audit log ${path}: ${systemReason(cause, "folder")}`, {
+      cause,
+    });
   }
 }
 
