@@ -22,8 +22,8 @@ describe.each([
   async function idle(): Promise<void> {
     await eventually(
       "it is idle",
-      async () => (await place.backend.status(AbortSignal.timeout(10_000))).state === "idle",
-      20_000,
+      async () => (await place.backend.status(AbortSignal.timeout(60_000))).state === "idle",
+      60_000,
     );
   }
 
@@ -96,7 +96,7 @@ ready · demo model · ctx 12%
 
   it("ends with 6 on a person's draft, and types nothing", async () => {
     await place.keys("-l", "half a thought");
-    await eventually("the draft", async () => (await place.backend.status(AbortSignal.timeout(10_000))).draft);
+    await eventually("the draft", async () => (await place.backend.status(AbortSignal.timeout(60_000))).draft);
     const shown = await run("nudge", "hello");
     expect(shown).toMatchObject({ code: 6, stdout: "" });
     expect(shown.stderr).toMatch(
@@ -111,7 +111,7 @@ ready · demo model · ctx 12%
 
   it("ends with 6 on a dialog, and shows which", async () => {
     await run("nudge", "run: touch forbidden");
-    await eventually("the dialog", async () => (await place.backend.status(AbortSignal.timeout(10_000))).dialog);
+    await eventually("the dialog", async () => (await place.backend.status(AbortSignal.timeout(60_000))).dialog);
     const shown = await run("nudge", "yes");
     expect(shown).toMatchObject({ code: 6, stdout: "" });
     expect(shown.stderr).toMatch(
@@ -161,7 +161,7 @@ ready · demo model · ctx 12%
     const before = terminal.seen();
     expect(before.match(/─────/g)?.length).toBeLessThan(20);
     await run("nudge", "follow me");
-    await eventually("the new lines", () => terminal.seen().slice(before.length).includes("> follow me"), 20_000);
+    await eventually("the new lines", () => terminal.seen().slice(before.length).includes("> follow me"), 60_000);
     expect(terminal.seen()).not.toContain("Demo agent");
     terminal.type("\x03");
     expect(await terminal.exited).toBe(130);
@@ -207,7 +207,7 @@ ready · demo model · ctx 12%
     await place.keys("Enter");
     await eventually(
       "it is dead",
-      async () => (await place.backend.status(AbortSignal.timeout(10_000))).state === "dead",
+      async () => (await place.backend.status(AbortSignal.timeout(60_000))).state === "dead",
     );
     const shown = await run("nudge", "hello");
     expect(shown).toMatchObject({ code: 6, stdout: "" });

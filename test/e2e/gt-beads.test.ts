@@ -64,7 +64,7 @@ it.each(["peek", "nudge", "keys", "respond", "stop", "status"])(
     const words = command === "nudge" ? ["hello"] : command === "keys" ? ["Enter"] : [];
     const before = await place.backend.peek(
       { lines: 50, all: false, ansi: false, joinWrapped: false },
-      AbortSignal.timeout(10_000),
+      AbortSignal.timeout(60_000),
     );
     const shown = await gt([command, "gastown/polecats/gone", ...words], env, { cwd: town });
     expect(shown).toMatchObject({ code: 4, stdout: "" });
@@ -73,14 +73,14 @@ it.each(["peek", "nudge", "keys", "respond", "stop", "status"])(
     );
     const after = await place.backend.peek(
       { lines: 50, all: false, ansi: false, joinWrapped: false },
-      AbortSignal.timeout(10_000),
+      AbortSignal.timeout(60_000),
     );
     expect(after.output).toBe(before.output);
   },
 );
 
 it("refuses another session than the bead has, although the name is right", async () => {
-  const { sessionId } = await place.backend.status(AbortSignal.timeout(10_000));
+  const { sessionId } = await place.backend.status(AbortSignal.timeout(60_000));
   const metadata = { backend: "k8s", sidecar_host: "127.0.0.1", sidecar_port: port() };
   await bead("gt-gastown-polecat-toast", { metadata: { ...metadata, sidecar_session: "an-earlier-one" } });
   const shown = await gt(["nudge", "gastown/polecats/toast", "hello"], env, { cwd: town });

@@ -19,11 +19,11 @@ describe.each([
   }
 
   function state(): Promise<string> {
-    return place.backend.status(AbortSignal.timeout(10_000)).then((status) => status.state);
+    return place.backend.status(AbortSignal.timeout(60_000)).then((status) => status.state);
   }
 
   async function idle(): Promise<void> {
-    await eventually("it is idle", async () => (await state()) === "idle", 20_000);
+    await eventually("it is idle", async () => (await state()) === "idle", 60_000);
   }
 
   it("shows the receipt of a nudge again", async () => {
@@ -80,7 +80,7 @@ describe.each([
   if (name === "in a sidecar") {
     it("cancels a nudge that is queued", async () => {
       await run("keys", "--text", "a draft"); // it waits behind that
-      await eventually("the draft", async () => (await place.backend.status(AbortSignal.timeout(10_000))).draft);
+      await eventually("the draft", async () => (await place.backend.status(AbortSignal.timeout(60_000))).draft);
       expect(await run("nudge", "later", "--mode", "queue", "--request-id", "q-1")).toMatchObject({ code: 5 });
       expect(await run("cancel", "q-1")).toEqual({
         code: 0,

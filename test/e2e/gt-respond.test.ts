@@ -91,9 +91,9 @@ function run(place: AgentPlace, command: string, agent: string, ...args: string[
 }
 
 function idle(place: AgentPlace) {
-  return eventually("idle", async () => (await place.backend.status(AbortSignal.timeout(5000))).state === "idle");
+  return eventually("idle", async () => (await place.backend.status(AbortSignal.timeout(60_000))).state === "idle");
 }
 
 function dialogId(place: AgentPlace): Promise<string> {
-  return eventually("a dialog", async () => (await place.backend.status(AbortSignal.timeout(5000))).dialog?.id);
+  return eventually("a dialog", async () => (await place.backend.status(AbortSignal.timeout(60_000))).dialog?.id);
 }

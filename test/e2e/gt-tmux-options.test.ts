@@ -26,7 +26,7 @@ async function demoInTmux(): Promise<OptionPlace> {
   const [, socket = ""] = place.flags;
   await eventually(
     "it is idle",
-    async () => (await place.backend.status(AbortSignal.timeout(10_000))).state === "idle",
+    async () => (await place.backend.status(AbortSignal.timeout(60_000))).state === "idle",
   );
   return {
     ...place,
@@ -47,7 +47,7 @@ it.concurrent("types nothing while synchronize-panes would bring it to another p
   expect(asked).toMatchObject({ code: 0, stderr: "" });
   await eventually(
     "the dialog",
-    async () => (await place.backend.status(AbortSignal.timeout(10_000))).dialog !== undefined,
+    async () => (await place.backend.status(AbortSignal.timeout(60_000))).dialog !== undefined,
   );
   await place.tmux("set-option", "-w", "-t", "=gt-toast:", "synchronize-panes", "on");
 
@@ -65,7 +65,7 @@ it.concurrent("types nothing while synchronize-panes would bring it to another p
   expect(await place.gt("respond", "1")).toMatchObject({ code: 0 });
   await eventually(
     "it is idle again",
-    async () => (await place.backend.status(AbortSignal.timeout(10_000))).state === "idle",
+    async () => (await place.backend.status(AbortSignal.timeout(60_000))).state === "idle",
   );
 
   await place.tmux("set-option", "-w", "-t", "=gt-toast:", "synchronize-panes", "on");

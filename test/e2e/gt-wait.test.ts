@@ -42,7 +42,7 @@ describe.each([
   it("returns when it has died", async () => {
     const waiting = wait("--for", "dead", "--timeout", "60s");
     await new Promise((resolve) => setTimeout(resolve, 3000));
-    const { agentPid } = await place.backend.status(AbortSignal.timeout(10_000));
+    const { agentPid } = await place.backend.status(AbortSignal.timeout(60_000));
     process.kill(agentPid, "SIGTERM");
     const dead = await waiting;
     expect(dead).toMatchObject({ code: 0, stderr: "" });

@@ -88,7 +88,7 @@ describe("two projects with CAs of their own", () => {
     expect(new Set(await names(mine))).toEqual(new Set(["prd-manager"]));
     expect(new Set(await names(theirs))).toEqual(new Set(["ndara"]));
     const seen = new Set<string>();
-    for await (const { session, seq } of theirs.watchSessions({}, { signal: AbortSignal.timeout(20_000) })) {
+    for await (const { session, seq } of theirs.watchSessions({}, { signal: AbortSignal.timeout(60_000) })) {
       seen.add(session?.projectId ?? "");
       if (seq >= BigInt((await names(theirs)).length)) break;
     }

@@ -126,7 +126,7 @@ describe("the Secret of a session's pod, on a real API server", () => {
   const look = async (name: string, pod?: ReturnType<typeof observePod>) =>
     reconciler.reconcile(
       { sessionId: name, pod: pod ?? observePod(await get("pod", name)), secretName: `${name}-tls` },
-      AbortSignal.timeout(20_000),
+      AbortSignal.timeout(60_000),
     );
 
   const leafOf = (secret: { readonly data?: Record<string, string> }) =>
@@ -157,7 +157,7 @@ describe("the Secret of a session's pod, on a real API server", () => {
     const labels = { "gastown.io/agent": "damaged", "app.kubernetes.io/managed-by": "gastown" };
     await gatedPod("damaged", { labels, annotations: { "gastown.io/session-id": "damaged" } });
     const path = `/api/v1/namespaces/${NAMESPACE}/secrets/damaged-tls`;
-    const call = (request: Omit<KubeRequest, "path">) => api.call({ ...request, path }, AbortSignal.timeout(20_000));
+    const call = (request: Omit<KubeRequest, "path">) => api.call({ ...request, path }, AbortSignal.timeout(60_000));
     const patch = (body: unknown) => call({ method: "PATCH", contentType: "application/merge-patch+json", body });
     const base64 = (text: string) => Buffer.from(text).toString("base64");
     const foreign = await issuer("other");

@@ -20,20 +20,20 @@ it("a window whose size the agent changes is reported and drawn at that size, an
   for (const other of ["40x12", "220x70"]) {
     const [cols = "", rows = ""] = other.split("x");
     await tmux("resize-window", "-t", "=claude:", "-x", cols, "-y", rows);
-    await until(`a size of ${other}`, 5000, async () => (await size()) === other || undefined);
-    await until("its own size", 10_000, async () => (await size()) === own || undefined);
+    await until(`a size of ${other}`, 60_000, async () => (await size()) === other || undefined);
+    await until("its own size", 60_000, async () => (await size()) === own || undefined);
   }
 
   await tmux("split-window", "-h", "-d", "-t", "=claude:");
   const { stdout } = await tmux("list-panes", "-t", "=claude:", "-F", "#{pane_width}x#{pane_height}");
   const narrow = stdout.split("\n")[0] ?? "";
-  await until("the pane's size", 5000, async () => (await size()) === narrow || undefined);
+  await until("the pane's size", 60_000, async () => (await size()) === narrow || undefined);
   const receipt = await sidecar.client.nudge({ message: "beside another pane" });
   expect(receipt.outcome).toBe(NudgeOutcome.SUBMITTED);
   const asDrawn = async () => (await sidecar.client.peek({ lines: 100 })).output.trimEnd();
   const asInTmux = async () => (await tmux("capture-pane", "-p", "-S", "-100", "-t", "%0")).stdout.trimEnd();
   const plain = (text: string) => text.replace(/[ ]+$/gm, "");
-  await until("the same screen", 5000, async () => plain(await asDrawn()) === plain(await asInTmux()) || undefined);
+  await until("the same screen", 60_000, async () => plain(await asDrawn()) === plain(await asInTmux()) || undefined);
   expect(await size()).toBe(narrow);
 }, 60_000);
 
@@ -45,10 +45,10 @@ it("a window of 10,000 columns and rows costs the serving half no memory, and ge
   const before = await memory();
   const size = ["-x", "10000", "-y", "10000"];
   await execa("tmux", ["-S", join(sidecar.stateDir, "tmux.sock"), "resize-window", "-t", "=claude:", ...size]);
-  await until("a large window", 5000, async () => ((await sidecar.client.status({})).cols > 160 ? true : undefined));
+  await until("a large window", 60_000, async () => ((await sidecar.client.status({})).cols > 160 ? true : undefined));
   const { cols, rows } = await sidecar.client.status({});
   expect([cols, rows]).toEqual([500, 300]);
-  await until("its own size", 20_000, async () => (await sidecar.client.status({})).cols === 160 || undefined);
+  await until("its own size", 60_000, async () => (await sidecar.client.status({})).cols === 160 || undefined);
   expect(await memory()).toBeLessThan(before + 80 * 1024);
 });
 
@@ -95,7 +95,7 @@ it("tells one state while a person attaches, drags the window's edge and leaves 
       return status.cols === width && Date.now() > end;
     };
     const end = Date.now() + 2500;
-    await until(`a window of ${width} columns that has settled`, 15_000, async () => (await isSettled()) || undefined);
+    await until(`a window of ${width} columns that has settled`, 60_000, async () => (await isSettled()) || undefined);
   };
   {
     await using person = attachCall(sidecar.client, { cols: 90, rows: 24 });

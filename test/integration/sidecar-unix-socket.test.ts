@@ -48,7 +48,7 @@ describe("a sidecar on a unix socket", () => {
     await leaveStaleSocket(socketPath);
     sidecar = await startSidecar({ flags: ["--listen", `unix:${socketPath}`] });
     const isIdle = async () => expect((await clientOf().status({})).state).toBe(AgentState.IDLE);
-    await vi.waitFor(isIdle, { timeout: 20_000 });
+    await vi.waitFor(isIdle, { timeout: 60_000 });
   }, 60_000);
   afterAll(() => sidecar[Symbol.asyncDispose]());
 
@@ -98,7 +98,7 @@ describe("a sidecar on a unix socket", () => {
     const ann = clientOf("ann");
     await ann.nudge({ message: "hello", requestId: "of-ann", mode: NudgeMode.QUEUE, sender: "mallory" });
     expect((await ann.getNudge({ requestId: "of-ann" })).requestId).toBe("of-ann");
-    await expect.poll(() => sidecar.log(), { timeout: 20_000 }).toContain('"sender":"ann via unix"');
+    await expect.poll(() => sidecar.log(), { timeout: 60_000 }).toContain('"sender":"ann via unix"');
     const unprintable = clientOf("x".repeat(300)).status({});
     expect(await unprintable.catch(domainErrorOf)).toMatchObject({ kind: "invalid" });
   });
@@ -110,7 +110,7 @@ describe("a sidecar on a unix socket", () => {
     expect((await gt("status", "test/polecats/demo")).stdout).toMatch(/idle|busy/i);
     expect((await gt("peek", "demo", "--host", `unix:${socketPath}`, "-n", "3")).stdout).not.toBe("");
     await gt("nudge", "test/polecats/demo", "hi", "--timeout", "20s");
-    await expect.poll(() => sidecar.log(), { timeout: 20_000 }).toContain("ann@");
+    await expect.poll(() => sidecar.log(), { timeout: 60_000 }).toContain("ann@");
   });
 
   it("is the only listener there: a second one ends with 1 and leaves the first alone", async () => {

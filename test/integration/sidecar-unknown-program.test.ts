@@ -15,7 +15,7 @@ describe("a program of which nothing is known", () => {
     expect(await nudge("the first", 30_000n)).toBe(NudgeOutcome.UNKNOWN);
     expect(await nudge("the second", 5000n)).toBe(NudgeOutcome.COMPOSER_BUSY);
     process.kill(sidecar.servingPid(), "SIGKILL");
-    await expect.poll(() => client.status({}).catch(() => undefined), { timeout: 10_000 }).toBeDefined();
+    await expect.poll(() => client.status({}).catch(() => undefined), { timeout: 60_000 }).toBeDefined();
     expect(await nudge("the third", 5000n)).toBe(NudgeOutcome.COMPOSER_BUSY);
     await client.sendKeys({ keys: ["C-u"] });
     expect(await nudge("the fourth", 100n)).toBe(NudgeOutcome.QUEUED);

@@ -152,7 +152,7 @@ while read -r line; do n=$((n+1)); printf '%%begin 1 %s 1\\nok %s\\n%%end 1 %s 1
       await chmod(program, 0o755);
       await using one = clientOf({ socketPath: join(dir, "none") }, { tmuxProgram: program });
       await expect(one.client.command("list-panes")).rejects.toMatchObject({ kind: "unavailable", sent: false });
-      await one.client.attached(AbortSignal.timeout(20_000));
+      await one.client.attached(AbortSignal.timeout(60_000));
       expect(await one.client.command("list-buffers")).toEqual(["ok list-buffers"]);
       expect(await readFile(join(dir, "early"), "utf8")).toBe("");
     } finally {
@@ -173,7 +173,7 @@ describe("being attached", () => {
       await using one = clientOf(paths);
       await eventually("refused attaches", () => one.client.failures >= 2);
       done = server.run(stop.signal);
-      await one.client.attached(AbortSignal.timeout(20_000));
+      await one.client.attached(AbortSignal.timeout(60_000));
       expect(await one.client.command(print("here"))).toEqual(["here"]);
       expect(one.client.failures).toBe(0);
     } finally {
@@ -205,7 +205,7 @@ describe("being attached", () => {
     // The server holds the pipes open while it stands still: that must not be waited for.
     expect(performance.now() - startMs).toBeLessThan(5000);
     process.kill(box.server.pid ?? 0, "SIGCONT");
-    await box.client.attached(AbortSignal.timeout(20_000));
+    await box.client.attached(AbortSignal.timeout(60_000));
     expect(await box.client.command(print("again"))).toEqual(["again"]);
     await eventually("one client", async () => (await clientPids(box)).length === 1);
   });
@@ -226,7 +226,7 @@ describe("being attached", () => {
     await expect(box.client.command(print("not attached"))).rejects.toMatchObject({ kind: "unavailable", sent: false });
     await eventually("a second failure", () => box.client.failures >= 2);
     process.kill(box.server.pid ?? 0, "SIGCONT");
-    await box.client.attached(AbortSignal.timeout(20_000));
+    await box.client.attached(AbortSignal.timeout(60_000));
     expect(await box.client.command(print("again"))).toEqual(["again"]);
     expect(box.client.failures).toBe(0);
   });
@@ -251,7 +251,7 @@ describe("being attached", () => {
     await using box = await tmuxSandbox();
     await box.client.command("set-option -g update-environment GT_TEST_MARK");
     await using one = clientOf(box, { env: { ...process.env, GT_TEST_MARK: "from a client" } });
-    await one.client.attached(AbortSignal.timeout(20_000));
+    await one.client.attached(AbortSignal.timeout(60_000));
     expect((await box.client.command("show-environment -t =claude")).join("\n")).not.toContain("GT_TEST_MARK");
   });
 
@@ -288,7 +288,7 @@ describe("being attached", () => {
   it("can be stopped while the server hangs", async () => {
     await using box = await tmuxSandbox();
     const one = clientOf(box);
-    await one.client.attached(AbortSignal.timeout(20_000));
+    await one.client.attached(AbortSignal.timeout(60_000));
     process.kill(box.server.pid ?? 0, "SIGSTOP");
     // The server stands still until this has ended.
     await one[Symbol.asyncDispose]();

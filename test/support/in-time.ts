@@ -3,7 +3,7 @@ import type { FakeClock } from "./fake-clock.ts";
 
 /**
  * Resolves once `look` does not throw, and lets `stepMs` of the clock pass before each try: what works with files and
- * sockets needs real time in between. Rejects with what it threw after five real seconds.
+ * sockets needs real time in between. Rejects with what it threw after 20 real seconds.
  */
 export function inTime(clock: FakeClock, stepMs: number, look: () => void): Promise<void> {
   return vi.waitFor(
@@ -11,6 +11,6 @@ export function inTime(clock: FakeClock, stepMs: number, look: () => void): Prom
       await clock.advance(stepMs);
       look();
     },
-    { timeout: 5000, interval: 2 },
+    { timeout: 20_000, interval: 2 },
   );
 }

@@ -165,7 +165,7 @@ async function announced(folder: string, lives: () => boolean): Promise<LocalSid
       if (!lives()) throw new Error("it ended");
       return (await listLocalSidecars(folder))[0];
     },
-    20_000,
+    60_000,
   );
 }
 
@@ -174,5 +174,5 @@ async function openBackend(flags: readonly string[], env: Record<string, string>
   const deps = await agentsHere(place, { clock: systemClock, note: () => {} });
   const { host, port, localOnly } = place;
   const query = { agent: "toast", localOnly, ...(host && { host }), ...(port && { port }) };
-  return (await resolveBackend(query, deps, AbortSignal.timeout(10_000))).backend;
+  return (await resolveBackend(query, deps, AbortSignal.timeout(60_000))).backend;
 }

@@ -156,7 +156,7 @@ export class AgentSession {
   async until(
     what: string,
     wanted: (view: ScreenView, screen: Screen) => boolean,
-    timeoutMs = 20_000,
+    timeoutMs = 60_000,
   ): Promise<ScreenView> {
     const end = Date.now() + timeoutMs;
     for (;;) {
@@ -175,7 +175,7 @@ export class AgentSession {
   }
 
   /** An empty composer and no busy mark in eight looks in a row. */
-  async idle(timeoutMs = 30_000): Promise<void> {
+  async idle(timeoutMs = 60_000): Promise<void> {
     let seen = 0;
     await this.until(
       "an idle composer",

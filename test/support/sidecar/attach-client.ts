@@ -91,9 +91,9 @@ export function attachCall(client: Client<typeof SidecarService>, options: Attac
       isClosed = true;
       changed.notify();
     },
-    sees: async (what, ms = 10_000) =>
+    sees: async (what, ms = 60_000) =>
       void (await until(`${what} on the screen`, ms, () => text().includes(what) || undefined, text)),
-    hears: async (what, ms = 10_000) =>
+    hears: async (what, ms = 60_000) =>
       void (await until(
         `${what}`,
         ms,

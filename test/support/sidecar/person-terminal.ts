@@ -74,7 +74,7 @@ export function personTerminal({ command, env, cols = 100, rows = 30 }: PersonSe
       terminal.resize(width, height);
       pty.resize(width, height);
     },
-    sees: async (what, ms = 15_000) => {
+    sees: async (what, ms = 60_000) => {
       const fits = () =>
         typeof what === "function" ? what() : typeof what === "string" ? text().includes(what) : what.test(text());
       await until(
