@@ -16,7 +16,7 @@ import type { RelayEvents } from "../lanes/relay-events.ts";
 import type { ChannelEnd } from "../links/channel-end.ts";
 import type { FrameChannel } from "../links/frame-channel.ts";
 import { holdWhileFull } from "../links/hold-while-full.ts";
-import { AGENTS_SERVICE, placeOf } from "./agent-gate.ts";
+import { AGENTS_SERVICE, countRefusal, placeOf } from "./agent-gate.ts";
 import { FrameRates } from "./frame-rates.ts";
 import { type LinkDeps, type LinkOptions, makeLink } from "./make-link.ts";
 import { type OpenCall, renewalOf } from "./token-renewal.ts";
@@ -94,7 +94,7 @@ export class AgentDoor {
     const { metrics } = this.#deps;
     const place = placeOf(call.values);
     if (isRefused(place)) {
-      this.#refused(place.status, place.reason);
+      countRefusal(this.#deps, place.status, place.reason);
       return needsUpgrade(call.values);
     }
     const connectionId = randomUUID();
@@ -131,7 +131,7 @@ export class AgentDoor {
     } catch (err) {
       const refusal = this.#refusalOf(err);
       this.#deps.audit?.policy(call, subjectOf(place), refusal);
-      this.#refused(STATUS[refusal.kind] ?? 503, refusal.message);
+      countRefusal(this.#deps, STATUS[refusal.kind] ?? 503, refusal.message);
       throw refusal;
     }
   }
@@ -142,11 +142,6 @@ export class AgentDoor {
     }
     this.#deps.logger.error({ action: "admission_failed", err }, "an agent could not be admitted");
     return new DomainError("unavailable", "internal error", { cause: err });
-  }
-
-  #refused(status: number, reason: string): void {
-    this.#deps.metrics.connectionsTotal.inc({ outcome: String(status) });
-    this.#deps.logger.warn({ action: "agent_refused", status, reason }, "an agent is refused");
   }
 
   #renew(request: Request, call: CallContext): Response {

@@ -24,21 +24,23 @@ const placeKey: ContextKey<UpgradePlace | Refusal | undefined> = createContextKe
  * Lets an agent in whose path, query, headers and token agree; behind the gate of tokens. A dialect that is not known
  * is left to the handler.
  */
-export function agentGate({ logger, metrics }: AgentGateDeps) {
+export function agentGate(deps: AgentGateDeps) {
   return (context: CallContext): void => {
     if (context.service.typeName !== AGENTS_SERVICE) return;
     const place = readPlace({ url: targetOf(context.url), headers: Object.fromEntries(context.requestHeader) });
     const refusal = refusalOf(place, context);
     context.values.set(placeKey, place);
     if (refusal === undefined) return;
-    const status = STATUS[refusal.kind] ?? 403;
-    metrics.connectionsTotal.inc({ outcome: String(status) });
-    logger.warn({ action: "agent_refused", status, reason: refusal.message }, "an agent is refused");
+    countRefusal(deps, isRefused(place) ? place.status : 403, refusal.message);
     throw refusal;
   };
 }
 
-const STATUS: Readonly<Record<string, number>> = { invalid: 400, "not-found": 404 };
+/** Counts and logs an agent that is refused with an HTTP status. */
+export function countRefusal({ logger, metrics }: AgentGateDeps, status: number, reason: string): void {
+  metrics.connectionsTotal.inc({ outcome: String(status) });
+  logger.warn({ action: "agent_refused", status, reason }, "an agent is refused");
+}
 
 /** Where a call that has passed wants to be. */
 export function placeOf(values: ContextValues): UpgradePlace | Refusal {
