@@ -5,6 +5,7 @@ import type { AuditLog } from "../../auth/audit-log.ts";
 import { RateLimiter } from "../../auth/rate-limiter.ts";
 import { tokenKey } from "../../auth/token-gate.ts";
 import type { VerifiedToken } from "../../auth/token-verifier.ts";
+import { aborted } from "../../base/abort.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import { Slots } from "../../base/slots.ts";
 import { type Peer, peerKey } from "../../rpc/port/peer.ts";
@@ -14,7 +15,6 @@ import type { LaneDeps } from "../lanes/lane-deps.ts";
 import type { Admitted, Lanes } from "../lanes/lanes.ts";
 import type { RelayEvents } from "../lanes/relay-events.ts";
 import type { ChannelEnd } from "../links/channel-end.ts";
-import type { FrameChannel } from "../links/frame-channel.ts";
 import { holdWhileFull } from "../links/hold-while-full.ts";
 import { AGENTS_SERVICE, countRefusal, placeOf } from "./agent-gate.ts";
 import { FrameRates } from "./frame-rates.ts";
@@ -184,7 +184,7 @@ export class AgentDoor {
       logger.error({ action: "serving_failed", ...names, err }, "a connection failed");
       channel.close(1011, "internal error");
     }
-    await ended(channel);
+    await aborted(channel.ended);
     await alive;
     this.#open.delete(connectionId);
     const { code, why } = channel.ended.reason as ChannelEnd;
@@ -235,13 +235,6 @@ function farewell(why: DomainError): [number, string] {
   const { kind } = why;
   if (kind === "unauthenticated") return [4401, errorText(why).slice(0, 100)];
   return kind === "denied" ? [4403, errorText(why).slice(0, 100)] : [1001, "the relay is shutting down"];
-}
-
-function ended({ ended: signal }: FrameChannel): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
 
 const REASONS: ReadonlyMap<number, string> = new Map([
