@@ -1,3 +1,4 @@
+import { firstOf } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { failure, type ResultPart } from "../acp/result-parts.ts";
@@ -76,14 +77,10 @@ export class BridgeSession {
   /** Ends the agent. It never fails. */
   async stop(): Promise<void> {
     const id = this.#open?.session.id;
-    const late = new AbortController();
-    const timer = this.#deps.clock.sleep(STOP_MS, late.signal).then(
-      () => late.abort(new DomainError("deadline", "the bridge did not stop the session")),
-      () => {},
-    );
-    if (id !== undefined) await this.#stop(id, late.signal).catch(() => {});
-    late.abort();
-    await timer;
+    if (id === undefined) return;
+    const stopped = (stop: AbortSignal) => this.#stop(id, stop);
+    const late = (stop: AbortSignal) => this.#deps.clock.sleep(STOP_MS, stop);
+    await firstOf(undefined, stopped, late).catch(() => {});
   }
 
   /** The session of the work before, where it can go on. */
@@ -142,24 +139,15 @@ export class BridgeSession {
     const isKnown = session?.id === id && before?.epoch === epoch;
     if (isKnown && before.seq >= lastSeq) return before;
     const { clock, sessions } = this.#deps;
-    const stop = new AbortController();
-    const late = clock.sleep(START_MS, stop.signal).then(
-      () => stop.abort(),
-      () => {},
-    );
     let place: EventPlace = isKnown ? before : { epoch, seq: 0, phase: "unspecified" };
-    try {
-      for await (const event of sessions.events(id, place, AbortSignal.any([signal, stop.signal]))) {
+    const read = async (stop: AbortSignal) => {
+      for await (const event of sessions.events(id, place, stop)) {
         const phase = event.type === "phase" ? event.phase : event.type === "gap" ? "unspecified" : place.phase;
         place = { epoch: event.epoch, seq: event.seq, phase };
-        if (event.epoch !== epoch || (event.seq >= lastSeq && (isKnown || !NEW.has(phase)))) break;
+        if (event.epoch !== epoch || (event.seq >= lastSeq && (isKnown || !NEW.has(phase)))) return;
       }
-    } catch (err) {
-      if (signal.aborted || !stop.signal.aborted) throw err;
-    } finally {
-      stop.abort();
-      await late;
-    }
+    };
+    await firstOf(signal, read, (stop) => clock.sleep(START_MS, stop));
     return place;
   }
 
