@@ -1,5 +1,5 @@
 import { isList, isObject, type Json, type JsonObject, member, writeJson } from "./json-text.ts";
-import { failure, type ResultPart } from "./result-parts.ts";
+import { cancellation, failure, type ResultPart } from "./result-parts.ts";
 import { taskText } from "./user-message.ts";
 import type { WorkMessage } from "./work-message.ts";
 
@@ -36,7 +36,7 @@ export function answerOfPrompt(response: Json, text: string): readonly ResultPar
   }
   const usage = member(response, "usage");
   const more = { stop_reason: stop, ...(usage !== undefined && usage !== null && { usage }) };
-  if (stop === "cancelled") return [{ type: "result.cancelled", payload: { by: "agent" } }];
+  if (stop === "cancelled") return [cancellation("agent")];
   if (stop === "end_turn") return [{ type: "result.success", payload: { text, ...more } }];
   const partial: readonly ResultPart[] = text === "" ? [] : [{ type: "result.partial", payload: { text } }];
   return [...partial, { type: "result.failure", payload: { error: `the agent stopped: ${stop}`, reason: stop } }];

@@ -24,6 +24,11 @@ export function failure(reason: FailureReason, error: string): ResultPart {
   return { type: "result.failure", payload: { error, code: CODES[reason], reason } };
 }
 
+/** A `result.cancelled`. `by`: the name of a person or program, `agent` or `bridge`. */
+export function cancellation(by: string): ResultPart {
+  return { type: "result.cancelled", payload: { by } };
+}
+
 /** Stands for an answer that is longer than the relay, or the server, takes. */
 export const ANSWER_TOO_LARGE: ResultPart = failure("too_large", "the agent's answer is too large");
 

@@ -1,4 +1,4 @@
-import { failure } from "../acp/result-parts.ts";
+import { cancellation, failure } from "../acp/result-parts.ts";
 import { continuesConversation } from "../acp/user-message.ts";
 import { isRefusal, type WorkMessage } from "../acp/work-message.ts";
 import { LogLost, StoreLost } from "../nats/lane-log.ts";
@@ -336,5 +336,5 @@ function ownFailure(reason: Parameters<typeof failure>[0], text: string): LinkAn
 
 /** @internal */
 export function cancelledBy(by: string): LinkAnswer {
-  return { parts: [{ type: "result.cancelled", payload: { by } }], exchange: undefined };
+  return { parts: [cancellation(by)], exchange: undefined };
 }

@@ -1,6 +1,6 @@
 import { raceSignal } from "../../base/abort.ts";
 import { DomainError } from "../../base/errors.ts";
-import { ANSWER_TOO_LARGE, failure, type ResultPart } from "../acp/result-parts.ts";
+import { ANSWER_TOO_LARGE, cancellation, failure, type ResultPart } from "../acp/result-parts.ts";
 import { AgentLost, NotTaken } from "../lanes/agent-lost.ts";
 import type { Progress } from "../lanes/progress.ts";
 import { BridgeDialogs, type BridgeDialogsDeps } from "./bridge-dialogs.ts";
@@ -169,9 +169,9 @@ export class BridgePrompt {
     if (end === undefined) throw new AgentLost("the session's events have ended");
     switch (end.type) {
       case "over":
-        return [this.#isCancelled ? cancelled("agent") : this.#success()];
+        return [this.#isCancelled ? cancellation("agent") : this.#success()];
       case "withdrawn":
-        return [cancelled(this.#isCancelled ? "agent" : "bridge")];
+        return [cancellation(this.#isCancelled ? "agent" : "bridge")];
       case "unsafe":
         return [{ type: "result.failure", payload: { error: end.error || "the text is unsafe", reason: "unsafe" } }];
       case "uncertain":
@@ -179,7 +179,7 @@ export class BridgePrompt {
       case "not-taken": {
         const { outcome, error } = end;
         if (outcome === "agent-dead" && !this.#options.isTerminal) throw new AgentLost(error);
-        if (this.#isCancelled) return [cancelled("agent")];
+        if (this.#isCancelled) return [cancellation("agent")];
         if (outcome === "blocked-by-dialog") await this.#untilNoDialog();
         throw new NotTaken(error || outcome);
       }
@@ -220,8 +220,4 @@ export class BridgePrompt {
       await clock.sleep(ESCAPE_MS, signal);
     }
   }
-}
-
-function cancelled(by: string): ResultPart {
-  return { type: "result.cancelled", payload: { by } };
 }
