@@ -9,11 +9,9 @@ const MAX_TEXT = 64 * 1024;
 /** What an agent behind a bridge is sent for a piece of work: one text. A part: why it cannot be sent. */
 export function inputText(work: WorkMessage): string | ResultPart {
   const texts = promptBlocks(work).map(textOfBlock);
-  const isWhole = (all: readonly (string | undefined)[]): all is readonly string[] => !all.includes(undefined);
-  if (!isWhole(texts))
-    return refused("unsupported", "a bridge's session takes text, links and texts of resources only");
+  if (texts.includes(undefined)) return unsupported("a bridge's session takes text, links and texts of resources only");
   const text = texts.join("\n\n");
-  if (text.trim() === "") return refused("unsupported", "the prompt has no text");
+  if (text.trim() === "") return unsupported("the prompt has no text");
   if (Buffer.byteLength(text) > MAX_TEXT) return failure("too_large", `a bridge takes prompts up to ${MAX_TEXT} bytes`);
   return text;
 }
@@ -29,6 +27,6 @@ function textOfBlock(block: Json): string | undefined {
   return typeof said === "string" ? said : undefined;
 }
 
-function refused(reason: string, error: string): ResultPart {
-  return { type: "result.failure", payload: { error, reason } };
+function unsupported(error: string): ResultPart {
+  return { type: "result.failure", payload: { error, reason: "unsupported" } };
 }

@@ -172,9 +172,8 @@ async function firstConnection(clock: Clock, options: BusOptions, signal: AbortS
 
 function refusal(url: string, err: unknown): DomainError {
   const place = safeUrl(url);
-  const isLate = err instanceof Error && /timeout/i.test(err.message);
   // "Authentication Timeout": one of the two was too busy for the credentials to arrive in time.
-  if (err instanceof Error && err.name === "AuthorizationError" && !isLate) {
+  if (err instanceof Error && err.name === "AuthorizationError" && !/timeout/i.test(err.message)) {
     return new DomainError("denied", `NATS at ${place} refuses the credentials: ${err.message}`, { cause: err });
   }
   return new DomainError("unavailable", `cannot reach NATS at ${place}: ${errorText(err)}`, {
