@@ -47,7 +47,7 @@ export class TokenLeases implements Task {
 
   /** A call came with `token` over `connection`. */
   shown(connection: object, token: VerifiedToken): void {
-    const lease = this.#leases.get(connection)?.get(nameOf(token));
+    const lease = this.#leases.get(connection)?.get(leaseName(token));
     if (lease !== undefined) keep(lease, token);
   }
 
@@ -56,7 +56,7 @@ export class TokenLeases implements Task {
     if (closed.aborted) return;
     const leases = this.#leases.get(connection) ?? new Map<string, Lease>();
     this.#leases.set(connection, leases);
-    const name = nameOf(token);
+    const name = leaseName(token);
     const lease: Lease = leases.get(name) ?? { tokens: new Map(), streams: 0 };
     leases.set(name, lease);
     lease.streams++;
@@ -116,6 +116,7 @@ function keep({ tokens }: Lease, token: VerifiedToken): void {
   if (before === undefined || before.claims.expiresAt <= expiresAt) tokens.set(role, token);
 }
 
-function nameOf({ claims: { issuer, subject, project } }: VerifiedToken): string {
+/** The same for tokens that may follow each other on a connection: those of one issuer, subject and project. */
+export function leaseName({ claims: { issuer, subject, project } }: VerifiedToken): string {
   return JSON.stringify([issuer, subject, project]);
 }

@@ -2,6 +2,7 @@ import type { IssuerRule } from "../../auth/issuing-cas.ts";
 import { includes } from "../../auth/roles.ts";
 import { readClaims, type TokenClaims } from "../../auth/token-claims.ts";
 import { tokenError } from "../../auth/token-error.ts";
+import { leaseName } from "../../auth/token-leases.ts";
 import type { VerifiedToken } from "../../auth/token-verifier.ts";
 import { DomainError } from "../../base/errors.ts";
 import { isName } from "../nats/subjects.ts";
@@ -46,8 +47,9 @@ export function claimsRefusal({ claims, key }: VerifiedToken, { lane, agentId }:
 
 /** Why `next` does not go on for what `first` began; undefined: it does. */
 export function renewalRefusal(first: VerifiedToken, next: VerifiedToken): DomainError | undefined {
-  const isSame = (["issuer", "subject", "project"] as const).every((name) => first.claims[name] === next.claims[name]);
-  return isSame ? undefined : denied("the token is not of the issuer, subject and project of the one before");
+  return leaseName(first) === leaseName(next)
+    ? undefined
+    : denied("the token is not of the issuer, subject and project of the one before");
 }
 
 function isOf(pattern: string, name: string): boolean {
