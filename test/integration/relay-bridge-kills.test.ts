@@ -2,10 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Slots } from "../../internal/base/slots.ts";
 import { BridgeBed, task } from "../support/relay/bridge-bed.ts";
 import { RelayProcess } from "../support/relay/relay-process.ts";
-import { until } from "../support/sidecar/sidecar.ts";
 
 const TIMES = { timeout: 600_000 };
-const PATIENCE_MS = 300_000;
 
 /** After which step of a turn the relay is killed. */
 const POINTS = ["claimed", "pulled", "prompted", "asked", "answered", "published", "done", "acked"] as const;
@@ -21,15 +19,9 @@ afterAll(() => bed?.[Symbol.asyncDispose]());
 const success = (id: string) => expect.stringMatching(new RegExp(`^${id} success: [\\s\\S]*● `));
 const count = (texts: readonly string[], text: string) => texts.filter((each) => each === text).length;
 
-/** Grants the newest approval that a session was asked for, once there are `number` of them. */
-async function grant({ coordinator }: BridgeBed, session: string, number: number): Promise<void> {
-  const asked = await until(`approval ${number} of ${session}`, PATIENCE_MS, async () => {
-    const found = await coordinator.stored("RELAY_EVENTS", `sessions.${session}.approvals`);
-    return found.filter(({ body }) => body["type"] === "approval.requested")[number - 1];
-  });
-  const { approval_id } = asked.body["payload"] as { readonly approval_id: string };
-  const answer = { id: `${approval_id}-a`, type: "approval.granted", payload: { approval_id } };
-  await coordinator.js.publish(`sessions.${session}.approvals`, JSON.stringify(answer));
+/** Grants request number `count` for leave of a session, once it is there. */
+async function grant(session: string, count: number): Promise<void> {
+  await bed.decide(session, await bed.approval(session, count), "granted");
 }
 
 async function killedAt(point: string): Promise<void> {
@@ -58,13 +50,11 @@ describe("a terminal behind a bridge gets each prompt exactly once", () => {
     await using doomed = await bed.relay("leave-1", { leave: bed.role() });
     await bed.coordinator.work("leave", task("w1", "run: make", "leave"), { role: "leave" });
     await bed.isTaken("run: make");
-    await until("the request", PATIENCE_MS, async () => {
-      return (await bed.coordinator.stored("RELAY_EVENTS", "sessions.leave.approvals")).length > 0 || undefined;
-    });
+    await bed.approval("leave", 1);
     doomed.child.kill("SIGKILL");
     await doomed.exited();
     await using survivor = await bed.relay("leave-2", { leave: bed.role() });
-    await grant(bed, "leave", 2);
+    await grant("leave", 2);
     expect(await bed.answers("leave", 1, "leave")).toEqual([success("w1")]);
     expect(count(await bed.taken(), "run: make")).toBe(1);
     expect(await survivor.stop()).toBe(0);
@@ -77,7 +67,7 @@ describe("a terminal behind a bridge gets each prompt exactly once", () => {
     expect(await first.stop()).toBe(7);
     const asked = await bed.coordinator.stored("RELAY_EVENTS", "sessions.drain.approvals");
     await using second = await bed.relay("drain-2", { drain: bed.role() });
-    await grant(bed, "drain", asked.length + 1);
+    await grant("drain", asked.length + 1);
     expect(await bed.answers("drain", 1, "drain")).toEqual([success("w1")]);
     expect(count(await bed.taken(), "run: drain")).toBe(1);
     expect(await second.stop()).toBe(0);
@@ -89,7 +79,7 @@ describe("a terminal behind a bridge gets each prompt exactly once", () => {
     await bed.isTaken("run: bridge");
     await bed.killBridge();
     await bed.startBridge();
-    await grant(bed, "bridge", 1);
+    await grant("bridge", 1);
     await bed.coordinator.work("bridge", task("w2", "after it", "bridge"), { role: "bridge" });
     expect(await bed.answers("bridge", 2, "bridge")).toEqual([success("w1"), success("w2")]);
     expect(count(await bed.taken(), "run: bridge")).toBe(1);

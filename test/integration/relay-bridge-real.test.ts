@@ -60,19 +60,8 @@ describe.concurrent.each(AGENTS)("$program in a terminal of a bridge", ({ kind }
     until("the model to be asked", PATIENCE_MS, () => (arrivals(mark)[0] === 1 ? true : undefined));
   const says = (id: string, text: string) => expect.stringMatching(new RegExp(`^${id} success: [\\s\\S]*${text}`));
 
-  /** The request for leave number `count` of the agent. */
-  const asked = (count: number): Promise<Stored> =>
-    until(`request ${count} for leave`, PATIENCE_MS, async () => {
-      const found = await bed.coordinator.stored("RELAY_EVENTS", "sessions.real.approvals");
-      const isOurs = ({ type, payload }: Stored["body"]) =>
-        type === "approval.requested" && (payload as { readonly role: string }).role === kind;
-      return found.filter(({ body }) => isOurs(body))[count - 1];
-    });
-  const grant = async ({ body }: Stored) => {
-    const { approval_id } = body["payload"] as { readonly approval_id: string };
-    const message = { id: `${approval_id}-a`, type: "approval.granted", payload: { approval_id } };
-    await bed.coordinator.js.publish("sessions.real.approvals", JSON.stringify(message));
-  };
+  const asked = (count: number) => bed.approval("real", count, kind);
+  const grant = (request: Stored) => bed.decide("real", request, "granted");
 
   it("gets each prompt once and has its dialog answered, whatever is killed meanwhile", TIMES, async (context) => {
     await requireComponent(context, kind);

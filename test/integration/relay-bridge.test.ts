@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { BridgeBed, task } from "../support/relay/bridge-bed.ts";
-import type { Stored } from "../support/relay/relay-bed.ts";
 import { type RelayProcess, runRelay } from "../support/relay/relay-process.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
@@ -35,20 +34,6 @@ async function sessionsOf(session: string, role = "coding"): Promise<readonly st
   return payloads.flatMap(({ role: of, session: id }) => (of === role && id !== undefined ? [id] : []));
 }
 
-/** The session's approval number `count`, once it is asked for. */
-function approval(session: string, count = 1): Promise<Stored> {
-  return until(`approval ${count} of ${session}`, 120_000, async () => {
-    const found = await bed.coordinator.stored("RELAY_EVENTS", `sessions.${session}.approvals`);
-    return found.filter(({ body }) => body["type"] === "approval.requested")[count - 1];
-  });
-}
-
-async function answer(session: string, { body }: Stored, type: string, more: object = {}): Promise<void> {
-  const { approval_id } = body["payload"] as { readonly approval_id: string };
-  const message = { id: `${approval_id}-a`, type: `approval.${type}`, payload: { approval_id, ...more } };
-  await bed.coordinator.js.publish(`sessions.${session}.approvals`, JSON.stringify(message));
-}
-
 const readText = /success: [\s\S]*● Read your message \(2 words\)/;
 
 describe.concurrent("an agent in a terminal of a bridge", () => {
@@ -73,15 +58,15 @@ describe.concurrent("an agent in a terminal of a bridge", () => {
 
   it("has its dialogs granted and refused on the session's approvals", TIMES, async () => {
     await bed.coordinator.work("asks", task("a1", "run: make build"));
-    const asked = await approval("asks");
+    const asked = await bed.approval("asks", 1);
     const { work_id, role, tool_call, options } = asked.body["payload"] as Record<string, unknown>;
     expect({ work_id, role }).toEqual({ work_id: "a1", role: "coding" });
     expect(JSON.stringify(tool_call)).toContain("make build");
     expect(options).toContainEqual(expect.objectContaining({ kind: "allow_once" }));
-    await answer("asks", asked, "granted");
+    await bed.decide("asks", asked, "granted");
     expect(await bed.answers("asks", 1)).toEqual([expect.stringMatching(/^a1 success: /)]);
     await bed.coordinator.work("asks", task("a2", "run: make clean"));
-    await answer("asks", await approval("asks", 2), "rejected");
+    await bed.decide("asks", await bed.approval("asks", 2), "rejected");
     expect(await bed.answers("asks", 2)).toEqual([expect.anything(), expect.stringMatching(/^a2 success: /)]);
     const tools = await until("the tool", 60_000, () => bed.tools());
     expect(tools).toContain("make build");
@@ -111,7 +96,7 @@ describe.concurrent("an agent in a terminal of a bridge", () => {
 
   it("is interrupted where the work is cancelled, and does the next in the same session", TIMES, async () => {
     await bed.coordinator.work("stops", task("s1", "run: sleep"));
-    await approval("stops");
+    await bed.approval("stops", 1);
     const { payload } = await bed.coordinator.control("stops", { id: "s1", type: "cancel", payload: { by: "ann" } });
     expect(payload).toEqual({ outcome: "cancelling" });
     await bed.coordinator.work("stops", task("s2", "three four"));

@@ -36,16 +36,8 @@ export class BridgeBed implements AsyncDisposable {
     const folder = await BridgeFolder.create();
     const nats = await NatsServer.start(await program);
     const coordinator = await Coordinator.connect(nats);
-    const args = [
-      "--turn-ms",
-      "200",
-      "--steps",
-      "1",
-      "--log",
-      folder.path("taken"),
-      "--tool-log",
-      folder.path("tools"),
-    ];
+    const logs = ["--log", folder.path("taken"), "--tool-log", folder.path("tools")];
+    const args = ["--turn-ms", "200", "--steps", "1", ...logs];
     const server = { listen: `127.0.0.1:${await freePort()}` };
     const usual = { server, providers: { demo: { args } } };
     const config = await folder.configure({ ...usual, ...(await sections(folder)) });
@@ -115,6 +107,22 @@ export class BridgeBed implements AsyncDisposable {
     return stored.map(shortOf);
   }
 
+  /** Request number `count` for leave of a session, or of one role in it, once it is there. */
+  async approval(session: string, count: number, role?: string): Promise<Stored> {
+    return await until(`approval ${count} of ${session}`, PATIENCE_MS, async () => {
+      const found = await this.coordinator.stored("RELAY_EVENTS", `sessions.${session}.approvals`);
+      const requests = found.filter(({ body }) => body["type"] === "approval.requested");
+      return requests.filter((each) => role === undefined || payloadOf(each)["role"] === role)[count - 1];
+    });
+  }
+
+  /** Answers a request for leave: `granted` or `rejected`. */
+  async decide(session: string, request: Stored, decision: string): Promise<void> {
+    const { approval_id } = payloadOf(request);
+    const answer = { id: `${approval_id}-a`, type: `approval.${decision}`, payload: { approval_id } };
+    await this.coordinator.js.publish(`sessions.${session}.approvals`, JSON.stringify(answer));
+  }
+
   /** The ids of the bridge's sessions that run. */
   async running(): Promise<readonly string[]> {
     const { sessions } = await this.folder.client(this.bridge, this.folder.prd).listSessions({});
@@ -132,7 +140,12 @@ export function task(id: string, text: string, role = "coding", more: object = {
   return { id, type: `work.${role}`, payload: { task: text, ...more } };
 }
 
-function shortOf({ body }: Stored): string {
-  const { text, reason, by } = body["payload"] as Readonly<Record<string, string | undefined>>;
+function payloadOf({ body }: Stored): Readonly<Record<string, string | undefined>> {
+  return body["payload"] as Readonly<Record<string, string | undefined>>;
+}
+
+function shortOf(stored: Stored): string {
+  const { body } = stored;
+  const { text, reason, by } = payloadOf(stored);
   return `${String(body["id"])} ${String(body["type"]).replace("result.", "")}: ${text ?? reason ?? by}`;
 }
