@@ -23,7 +23,7 @@ async function printed(name: string, ...args: string[]): Promise<{ readonly text
   return { text: stdout, nkey };
 }
 
-/** A server as `relay nats` describes it: a relay, and the users of the sessions `a` and `b`. */
+/** A server as `relay nats` describes it, for a relay with the configuration `file` and the users of two sessions. */
 async function configured(name: string) {
   const relay = await printed(`${name}-relay`, "server-config");
   const all = ["--can", "submit,read,approve"];
@@ -32,7 +32,9 @@ async function configured(name: string) {
   const users = relay.text.replace(/^ {2}\]$/m, `${a.text}${b.text}  ]`);
   // The store and the port are the test's own.
   const config = users.replace(/^(listen|jetstream): .*$/gm, "");
-  return { config, whole: users, relay, a, b };
+  const file = join(folder, `${name}.yaml`);
+  await writeFile(file, JSON.stringify({ nats: { nkey: relay.nkey, inbox_prefix: "_INBOX_relay" } }));
+  return { config, file, a, b };
 }
 
 async function userOf(server: NatsServer, { nkey }: { readonly nkey: string }, session: string) {
@@ -124,10 +126,8 @@ describe.concurrent.each([
   ["newest", newestNats],
 ] as const)("on the %s server, the users that relay nats prints", (name, program) => {
   it("let a relay and its commands do all they do, and a session's user its own", TIMES, async (context) => {
-    const { config, relay: user, a } = await configured(`own-${name}`);
+    const { config, file, a } = await configured(`own-${name}`);
     await using server = await NatsServer.start(await program(context), config);
-    const file = join(folder, `own-${name}.yaml`);
-    await writeFile(file, JSON.stringify({ nats: { nkey: user.nkey, inbox_prefix: "_INBOX_relay" } }));
     await using relay = await RelayProcess.start(server.url, { args: ["--config", file] });
     using agent = await SeedAgent.dial(await relay.url(), { session: "a" });
     agent.answer = () => textResult("ok");
@@ -160,10 +160,8 @@ describe.concurrent.each([
   });
 
   it("reach nothing of another session", TIMES, async (context) => {
-    const { config, relay: user, a, b } = await configured(`other-${name}`);
+    const { config, file, a, b } = await configured(`other-${name}`);
     await using server = await NatsServer.start(await program(context), config);
-    const file = join(folder, `other-${name}.yaml`);
-    await writeFile(file, JSON.stringify({ nats: { nkey: user.nkey, inbox_prefix: "_INBOX_relay" } }));
     await using relay = await RelayProcess.start(server.url, { args: ["--config", file] });
     await using own = await userOf(server, b, "b");
     await own.reader("RELAY_RESULTS", "sessions.b.results.*");
@@ -214,10 +212,8 @@ describe.concurrent.each([
   });
 
   it("change nothing by the subjects on which they ask to be answered", TIMES, async (context) => {
-    const { config, relay: user, a, b } = await configured(`reply-${name}`);
+    const { config, file, a, b } = await configured(`reply-${name}`);
     await using server = await NatsServer.start(await program(context), config);
-    const file = join(folder, `reply-${name}.yaml`);
-    await writeFile(file, JSON.stringify({ nats: { nkey: user.nkey, inbox_prefix: "_INBOX_relay" } }));
     await using relay = await RelayProcess.start(server.url, { args: ["--config", file] });
     const instance = String((await relay.logged("serving"))["instance"]);
     await using own = await userOf(server, b, "b");
