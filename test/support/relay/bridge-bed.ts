@@ -5,7 +5,7 @@ import { freePort } from "../bridge/free-port.ts";
 import { until } from "../sidecar/sidecar.ts";
 import { NatsServer, oldestNats } from "./nats-server.ts";
 import { Coordinator, type Stored } from "./relay-bed.ts";
-import { type RelayOptions, RelayProcess } from "./relay-process.ts";
+import { type RelayOptions, RelayProcess, wholeLines } from "./relay-process.ts";
 
 const PATIENCE_MS = 300_000;
 
@@ -84,8 +84,7 @@ export class BridgeBed implements AsyncDisposable {
   async taken(): Promise<readonly string[]> {
     const file = this.folder.path("taken");
     const text = existsSync(file) ? await readFile(file, "utf8") : "";
-    const whole = text.slice(0, text.lastIndexOf("\n") + 1).split("\n");
-    return whole.filter((line) => line !== "").map((line) => (JSON.parse(line) as { readonly text: string }).text);
+    return wholeLines(text).map((line) => (JSON.parse(line) as { readonly text: string }).text);
   }
 
   /** What the demo agents would have run; undefined: nothing yet. */

@@ -44,9 +44,7 @@ export class RelayProcess implements AsyncDisposable {
   }
 
   get lines(): readonly LogLine[] {
-    const whole = this.#log.slice(0, this.#log.lastIndexOf("\n") + 1);
-    return whole
-      .split("\n")
+    return wholeLines(this.#log)
       .filter((line) => line.startsWith("{"))
       .map((line) => JSON.parse(line) as LogLine);
   }
@@ -90,6 +88,12 @@ export class RelayProcess implements AsyncDisposable {
 export interface RelayOptions {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+}
+
+/** The lines of a log that are written to their ends, without empty ones. */
+export function wholeLines(log: string): readonly string[] {
+  const whole = log.slice(0, log.lastIndexOf("\n") + 1);
+  return whole.split("\n").filter((line) => line !== "");
 }
 
 /** Runs a command of the relay to its end. */

@@ -8,7 +8,7 @@ import type { TlsMaterial } from "../../../internal/rpc/common/tls.ts";
 import { TestCa } from "../bridge/certificates.ts";
 import { MountedSecret } from "../bridge/secret.ts";
 import { NatsServer, oldestNats } from "./nats-server.ts";
-import { RelayProcess } from "./relay-process.ts";
+import { RelayProcess, wholeLines } from "./relay-process.ts";
 
 export type Claims = Readonly<Record<string, unknown>>;
 type Client = Pick<TlsMaterial, "cert" | "key">;
@@ -95,7 +95,10 @@ export async function openTrustedRelay(): Promise<TrustedRelay> {
   const port = Number(new URL(await relay.url()).port);
   const client = ca.issue(NAMES);
   const token = (more: Claims = {}, key = keys.town.privateKey) => signClaims(key, claimsOf(more));
-  const audited = async () => linesOf(await readFile(join(folder, "audit.log"), "utf8"));
+  const audited = async () => {
+    const lines = wholeLines(await readFile(join(folder, "audit.log"), "utf8"));
+    return lines.map((line) => JSON.parse(line) as Claims);
+  };
   const revoked: Client[] = [];
   return {
     ...{ nats, relay, port, ca, village, client, folder, keyFile, keys, token, audited, putKey },
@@ -119,14 +122,6 @@ export async function openTrustedRelay(): Promise<TrustedRelay> {
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-function linesOf(text: string): readonly Claims[] {
-  return text
-    .slice(0, text.lastIndexOf("\n") + 1)
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as Claims);
 }
 
 const UPGRADE = {
