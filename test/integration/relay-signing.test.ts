@@ -62,7 +62,7 @@ function publish(subject: string, body: string, block: MsgHdrs | undefined) {
   return coordinator.js.publish(subject, body, { ...(block && { headers: block }), timeout: 60_000 });
 }
 
-/** Of what a stream holds of a subject, that the relay has signed. */
+/** For each message of a subject in a stream, whether the relay has signed it. */
 async function bySigner(stream: string, subject: string): Promise<readonly boolean[]> {
   const ours = new Signers({ relay_main: own.key });
   return (await coordinator.stored(stream, subject)).map(({ text, header, subject: at }) => {

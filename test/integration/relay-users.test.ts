@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** What `relay nats …` prints, with the seed's file. */
+/** The output of `relay nats …`, and the file of the seed. */
 async function printed(name: string, ...args: string[]): Promise<{ readonly text: string; readonly nkey: string }> {
   const nkey = join(folder, `${name}.nk`);
   const { code, stdout, stderr } = await runRelay(["nats", ...args, "--nkey", nkey]);
@@ -223,7 +223,7 @@ describe.concurrent.each([
     using agent = await SeedAgent.dial(await relay.url(), { session: "b" });
     await own.nc.request("sessions.b.work.coding", work("w1"), { timeout: 60_000 });
     await agent.request(1);
-    // The server answers where it is told to, whoever may publish there.
+    // The server answers at the reply subject of a request, also where its sender may not publish.
     const lane = { reply: "relay.lanes.b.coding" };
     thief.nc.publish("sessions.a.work.coding", work("w2"), lane);
     thief.nc.publish(jsApi("CONSUMER.INFO.RELAY_EVENTS.approvals-a"), "", lane);

@@ -1,7 +1,7 @@
-/** What an agent speaks that dials in. */
+/** A dialect of agents that dial in. */
 type DialledDialect = "seed" | "mcp" | "acp";
 
-/** What an agent is spoken to in; `bridge`: by way of a BridgeService. */
+/** A dialect of any agent; `bridge`: the relay reaches it through a BridgeService. */
 export type Dialect = DialledDialect | "bridge";
 
 /** Subprotocols of an upgrade and the dialect that each stands for. */

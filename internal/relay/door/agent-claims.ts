@@ -8,14 +8,14 @@ import { DomainError } from "../../base/errors.ts";
 import { isName } from "../nats/subjects.ts";
 import type { AgentPlace } from "./upgrade-place.ts";
 
-/** What a token says that lets an agent dial in. */
+/** The claims of a token with which an agent dials in. */
 export interface AgentClaims extends TokenClaims {
   readonly place: AgentPlace;
 }
 
-/** Who may sign such tokens, and for which sessions. */
+/** An issuer of agents' tokens, and the sessions that it may sign for. */
 export interface AgentIssuer extends IssuerRule {
-  /** Names of sessions; a `*` at the end stands for any rest. Default: any session. */
+  /** Names of sessions; a name that ends with `*` is a prefix. Default: any session. */
   readonly sessions?: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export function readAgentClaims(claims: Readonly<Record<string, unknown>>): Agen
   return { ...readClaims(claims), place: { lane, agentId: named("agent_id") } };
 }
 
-/** Why a token does not let its bearer be the agent of `place`; undefined: it does. */
+/** The reason why a token does not admit its bearer as the agent of `place`; undefined: it does. */
 export function claimsRefusal({ claims, key }: VerifiedToken, { lane, agentId }: AgentPlace): DomainError | undefined {
   const said = (claims as AgentClaims).place;
   if (said.lane.sessionId !== lane.sessionId) return denied("the token is for another session");
@@ -45,7 +45,7 @@ export function claimsRefusal({ claims, key }: VerifiedToken, { lane, agentId }:
   return includes(claims.role, "operate") ? undefined : denied("to be an agent takes the scope operate");
 }
 
-/** Why `next` does not go on for what `first` began; undefined: it does. */
+/** The reason why `next` may not extend a connection that `first` opened; undefined: it may. */
 export function renewalRefusal(first: VerifiedToken, next: VerifiedToken): DomainError | undefined {
   return leaseName(first) === leaseName(next)
     ? undefined

@@ -27,9 +27,9 @@ export interface AgentDoorDeps extends LinkDeps {
   readonly events: RelayEvents;
   readonly lanes: Lanes;
   readonly outbox: LaneDeps["outbox"];
-  /** Hears which agent of which session was let in or refused, by a call that had passed the gates. */
+  /** Records each agent that is admitted or refused after its call has passed the gates. */
   readonly audit?: Pick<AuditLog, "policy">;
-  /** A call lasts as long as this token too. */
+  /** Lets the calls of a connection last until this token ends, if that is later. */
   readonly renew: (connection: Peer, token: VerifiedToken) => void;
   /** No one is admitted any more. */
   readonly ended: AbortSignal;
@@ -43,8 +43,9 @@ const CLAIMS_AT_ONCE = 16;
 const ARRIVALS = { what: "connections of this agent", perMinute: 120, burst: 60 };
 
 /**
- * Where agents dial in: `/acp/{session_id}/{role}?agent_id=…`, behind `agentGate`. A refusal is an HTTP answer, before
- * the 101. `POST /acp/{session_id}/{role}/token` makes the connection `Acp-Connection-Id` last as long as its token.
+ * Takes agents' connections at `/acp/{session_id}/{role}?agent_id=…`, behind `agentGate`. It refuses one by an HTTP
+ * answer, before the 101. `POST /acp/{session_id}/{role}/token` makes the connection `Acp-Connection-Id` last as long
+ * as its token.
  */
 export class AgentDoor {
   readonly #deps: AgentDoorDeps;
@@ -54,9 +55,9 @@ export class AgentDoor {
   readonly #arrivals: RateLimiter;
   readonly #rates: FrameRates;
   readonly #serving = new Set<Promise<void>>();
-  /** By connection. */
+  /** By connection id. */
   readonly #open = new Map<string, OpenCall>();
-  /** What the answer to an upgrade names. */
+  /** Values for the answer to an upgrade. */
   readonly #answers = new WeakMap<IncomingMessage, Named>();
 
   constructor(deps: AgentDoorDeps, options: AgentDoorOptions) {
@@ -199,11 +200,11 @@ export class AgentDoor {
 interface Arrival {
   readonly place: UpgradePlace;
   readonly connectionId: string;
-  /** Its signal is aborted when the caller may stay no longer. */
+  /** Its signal is aborted when the caller must leave. */
   readonly call: CallContext;
 }
 
-/** What a 101 says beside the handshake. */
+/** Values that a 101 has beside those of the handshake. */
 interface Named {
   readonly subprotocol: string | undefined;
   readonly connectionId: string;
@@ -217,7 +218,7 @@ function subjectOf({ lane, agentId }: UpgradePlace) {
   return { session: lane.sessionId, agent: { id: agentId, role: lane.role } };
 }
 
-/** The answer to a request that is no upgrade, or for a dialect that is not known. */
+/** The answer to a request that is not an upgrade, or that asks for an unknown dialect. */
 function needsUpgrade(values: CallContext["values"]): Response {
   const place = placeOf(values);
   const reason = isRefused(place) ? place.reason : "connect with WebSocket: GET with Upgrade: websocket";

@@ -21,8 +21,8 @@ const placeKey: ContextKey<UpgradePlace | Refusal | undefined> = createContextKe
 );
 
 /**
- * Lets an agent in whose path, query, headers and token agree; behind the gate of tokens. A dialect that is not known
- * is left to the handler.
+ * Admits an agent whose path, query, headers and token agree. It stands behind the gate of tokens, and leaves unknown
+ * dialects to the handler.
  */
 export function agentGate(deps: AgentGateDeps) {
   return (context: CallContext): void => {
@@ -42,14 +42,14 @@ export function countRefusal({ logger, metrics }: AgentGateDeps, status: number,
   logger.warn({ action: "agent_refused", status, reason }, "an agent is refused");
 }
 
-/** Where a call that has passed wants to be. */
+/** The place that a call asks for which has passed the gate. */
 export function placeOf(values: ContextValues): UpgradePlace | Refusal {
   const place = values.get(placeKey);
   if (place === undefined) throw new DomainError("not-found", "there is nothing here");
   return place;
 }
 
-/** For the gate of tokens: those of browsers. */
+/** Tokens that browsers send as subprotocols, for the gate of tokens. */
 export function alsoShown({ service, requestHeader }: CallContext): readonly string[] {
   if (service.typeName !== AGENTS_SERVICE) return [];
   return tokensOffered({ "sec-websocket-protocol": requestHeader.get("sec-websocket-protocol") ?? undefined });

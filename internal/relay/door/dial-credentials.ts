@@ -1,8 +1,8 @@
 import type { ConnectionOptions } from "node:tls";
 
-/** What the relay is shown. */
+/** Credentials that an agent presents to the relay. */
 export interface DialCredentials {
-  /** The agent's certificate, and the CAs of the relay's; undefined: plaintext. */
+  /** The agent's certificate, and the CAs that it trusts; undefined: plaintext. */
   readonly tls?: ConnectionOptions;
   readonly token?: string;
 }

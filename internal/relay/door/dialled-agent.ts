@@ -13,7 +13,7 @@ import { keepToken } from "./kept-token.ts";
 
 export interface DialledAgentOptions {
   readonly url: string;
-  /** Asked for each connection, and when a newer token is due. Default: none. */
+  /** Called for each connection, and when a newer token is due. Default: no credentials. */
   readonly credentials?: () => Promise<DialCredentials>;
   /** An ACP agent that speaks stdio: one frame a line. */
   readonly argv: readonly [string, ...string[]];
@@ -58,7 +58,7 @@ export class DialledAgent implements Task {
     }
   }
 
-  /** What is shown now; undefined: nothing that can be, where something was before. */
+  /** The credentials of now; undefined: they cannot be read, but could be before. */
   async #credentials(): Promise<DialCredentials | undefined> {
     try {
       return await (this.#options.credentials?.() ?? {});
@@ -105,7 +105,7 @@ export class DialledAgent implements Task {
     }
   }
 
-  /** A token that has ended since may have a successor. @throws DomainError `invalid` for what will not change */
+  /** An expired token may have a successor. @throws DomainError `invalid` for a refusal that will not change */
   async #refusal(response: IncomingMessage): Promise<undefined> {
     const { statusCode: status = 0 } = response;
     const reason = reasonOf(await textOf(response));
@@ -166,7 +166,7 @@ export class DialledAgent implements Task {
   }
 }
 
-/** A connection, and what it was opened with. */
+/** A connection, and the token that opened it. */
 interface Opened {
   readonly socket: WebSocket;
   readonly connectionId: string;
@@ -190,7 +190,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return text;
 }
 
-/** What a refusal says, where it is the relay's. */
+/** The message of a refusal; undefined: the relay did not write it. */
 function reasonOf(text: string): string | undefined {
   try {
     const { message } = JSON.parse(text) as { readonly message?: unknown };

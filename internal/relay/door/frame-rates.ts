@@ -7,7 +7,7 @@ const BURST = 10_000;
 const EVERY_MS = 1;
 const MOST_AGENTS = 10_000;
 
-/** How fast each agent is read, however often it connects: 10,000 frames at once, and 1,000 a second. */
+/** Limits how fast each agent is read, over all its connections: 10,000 frames at once, and 1,000 a second. */
 export class FrameRates {
   readonly #clock: Clock;
   readonly #buckets = new BoundedMap<TokenBucket>(MOST_AGENTS);
@@ -24,7 +24,7 @@ export class FrameRates {
   }
 }
 
-/** That of one agent. */
+/** The rate of one agent. */
 export class FrameRate {
   readonly #clock: Clock;
   readonly #bucket: TokenBucket;
@@ -39,7 +39,7 @@ export class FrameRate {
     this.#bucket.take();
   }
 
-  /** How long no further frame is to be read, ms; 0: they may come. */
+  /** Time until the next frame may be read, ms; 0: now. */
   get restMs(): number {
     return Math.max(0, -this.#bucket.fill(this.#clock.monotonicMs()) * EVERY_MS);
   }

@@ -7,24 +7,24 @@ import type { DialCredentials } from "./dial-credentials.ts";
 
 /** An open connection whose token is to be renewed. */
 export interface KeptConnection {
-  /** Of its upgrade. */
+  /** The URL of its upgrade. */
   readonly url: string;
   readonly connectionId: string;
-  /** It was opened with. */
+  /** The token that opened it. */
   readonly token: string;
 }
 
 export interface KeepTokenDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Those of now. */
+  /** Reads the current credentials. */
   readonly credentials: () => Promise<DialCredentials>;
 }
 
 const LEAST_WAIT_MS = 1000;
 const ANSWER_MS = 10_000;
 
-/** Shows the relay a newer token at half of the life of the one before, until the signal or until there is none. */
+/** Sends the relay a newer token when half the time of the current one has passed, until the signal or its end. */
 export async function keepToken(
   { clock, logger, credentials }: KeepTokenDeps,
   { url, connectionId, token }: KeptConnection,
@@ -67,7 +67,7 @@ function show(
   });
 }
 
-/** Wall clock, ms; a text that is no token has ended. */
+/** Wall clock, ms; 0 for a text that is not a token. */
 function endOf(token: string): number {
   try {
     const { exp } = decodeToken(token).claims;

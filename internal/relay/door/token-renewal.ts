@@ -8,13 +8,13 @@ import type { AgentPlace } from "./upgrade-place.ts";
 export interface OpenCall {
   readonly place: AgentPlace;
   readonly connection: Peer;
-  /** It was admitted by; undefined: without one. */
+  /** The token that admitted it; undefined: none was needed. */
   readonly token: VerifiedToken | undefined;
 }
 
 /**
- * What makes an open connection last longer: a token for the same agent. Connections of other agents look as if there
- * were none.
+ * Checks that a token may extend an open connection: it is for the same agent. A connection of another agent is
+ * refused like one that does not exist.
  * @param url of `POST /acp/{session_id}/{role}/token`
  * @throws DomainError `invalid` where tokens are not asked for, `denied`, `not-found`
  */

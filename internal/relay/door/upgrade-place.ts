@@ -8,7 +8,7 @@ export interface AgentPlace {
   readonly agentId: string;
 }
 
-/** Where an agent wants to be, as path, query and headers agree. */
+/** The place that an upgrade asks for: its path, query and headers agree. */
 export interface UpgradePlace extends DialectChoice, AgentPlace {}
 
 export interface Refusal {
@@ -50,7 +50,7 @@ export function readPlace({ url, headers }: UpgradeHead): UpgradePlace | Refusal
   return { lane: { sessionId, role }, agentId, ...choice };
 }
 
-/** The tokens among the subprotocols that an upgrade offers: pages of browsers can set no header. */
+/** The tokens among the subprotocols that an upgrade offers: a page in a browser cannot set headers. */
 export function tokensOffered(headers: IncomingHttpHeaders): readonly string[] {
   return offeredBy(headers).flatMap((name) => (name.startsWith(BEARER) ? [name.slice(BEARER.length)] : []));
 }

@@ -80,7 +80,7 @@ export class WebSocketChannel implements FrameChannel {
     if (this.#socket.bufferedAmount > SLOW_BYTES && !this.#holds.has("slow")) void this.#watchSlow();
   }
 
-  /** Of what comes. */
+  /** Counts a frame or a ping that has come. */
   #count(): void {
     this.#lookSlow();
     this.#rate.count();

@@ -7,7 +7,7 @@ export class AgentLost extends DomainError {
   }
 }
 
-/** The agent has not got the prompt, and will not get it by this attempt: it may be given by another. */
+/** The agent did not get the prompt, and will not by this attempt: another attempt is safe. */
 export class NotTaken extends DomainError {
   constructor(reason: string) {
     super("precondition", `the agent did not take the prompt: ${reason}`);

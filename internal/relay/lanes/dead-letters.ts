@@ -59,7 +59,7 @@ export async function rejectWork(
   events.publish(lane.sessionId, "work.rejected", { role: lane.role, reason, ...(id !== undefined && { id }) });
 }
 
-/** A decision on a permission that no one whose signature counts has signed becomes a dead letter, too. */
+/** Makes a dead letter of a decision on a permission without the signature of a known signer. */
 export async function rejectDecision(
   deps: LaneDeps,
   lane: LaneName,

@@ -164,7 +164,7 @@ export class HeldLane {
     return this.state.prompted?.attempt ?? 1;
   }
 
-  /** Undefined: it is settled. Else what is to be done with it now. */
+  /** Asks the agent, and settles the work. Returns what to do next where it is not settled. */
   async #ask(
     item: WorkItem,
     work: WorkMessage,

@@ -19,7 +19,7 @@ export interface LaneDeps {
   readonly lossy: Pick<LossyPublisher, "publish">;
   readonly events: RelayEvents;
   readonly metrics: RelayMetrics;
-  /** Those who may sign work, decisions and control messages; undefined: none needs to be signed. */
+  /** Signers of work, decisions and control messages; undefined: messages need no signature. */
   readonly signers: Signers | undefined;
   /** Of this process. */
   readonly instance: string;

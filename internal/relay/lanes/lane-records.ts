@@ -42,7 +42,7 @@ export interface Prompted extends TurnWork {
   readonly dialect: Dialect;
   /** The agent's own session that the prompt goes to; absent: it has none. */
   readonly agent_session?: string;
-  /** From where in it the answer can be read again. */
+  /** The place in that session from which its answer can be read again. */
   readonly agent_place?: string;
 }
 

@@ -12,9 +12,9 @@ export interface Prompt {
   readonly exchanges: readonly Exchange[];
   readonly attempt: number;
   readonly traceparent: string | undefined;
-  /** The agent's own session in which the lane's work was asked last. */
+  /** The agent's own session that got the lane's last prompt. */
   readonly agentSession: string | undefined;
-  /** The record of this very attempt, which was interrupted and is gone on with. Only links that `resumes` names. */
+  /** The record of this attempt, which was interrupted and is continued. Only for dialects that `resumes` names. */
   readonly interrupted: Prompted | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface Link {
   readonly kind: "accept" | "stdio" | "bridge";
   /** The agent's own session that is open; it is known once `prepare` has ended. */
   readonly agentSession?: string | undefined;
-  /** From where in that session the answer can be read again; for the log. */
+  /** The place in that session from which the answer can be read again; for the log. */
   readonly agentPlace?: string | undefined;
   /** Says that the lane is held and work may come. */
   established(): void;
@@ -49,8 +49,8 @@ export interface Link {
   prepare?(prompt: Prompt, signal: AbortSignal): Promise<LinkAnswer | undefined>;
   /**
    * Asks the agent; one turn at a time.
-   * @throws AgentLost when the agent went before it had answered; NotTaken when it has not got the prompt, and never
-   * will by this attempt; the signal's reason when that was aborted
+   * @throws AgentLost when the agent went before it had answered; NotTaken when it did not get the prompt, and will not
+   * by this attempt; the signal's reason when that was aborted
    */
   ask(prompt: Prompt, signal: AbortSignal): Promise<LinkAnswer>;
   /** Asks the agent to end the turn that is open; `ask` gives its answer. */

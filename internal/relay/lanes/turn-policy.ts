@@ -25,7 +25,7 @@ export interface Ask {
   readonly type: "ask";
   readonly attempt: number;
   readonly afterMs: number;
-  /** The attempt was begun before and is gone on with. */
+  /** The record of this attempt, which was begun before and is continued. */
   readonly interrupted?: Prompted;
 }
 
@@ -65,7 +65,7 @@ export function decideTurn(state: LaneState, work: WorkMessage, limits: TurnLimi
   return nextAttempt(prompted.attempt, limits);
 }
 
-/** What follows on an attempt that failed. Pure. */
+/** Decides what follows a failed attempt. Pure. */
 export function nextAttempt(
   attempt: number,
   { maxAttempts, backoffMs }: Pick<TurnLimits, "maxAttempts" | "backoffMs">,

@@ -18,14 +18,14 @@ interface DialogsOf {
   /** The bridge's session. */
   readonly id: string;
   readonly workId: string;
-  /** Of the input. */
+  /** The key of the turn's input. */
   readonly key: string;
 }
 
-/** Agents draw a dialog in steps: one that stays for this long is asked about. */
+/** Agents draw a dialog in steps: one is complete when it has stayed this long. */
 const SETTLED_MS = 500;
 
-/** Asks for leave for what an agent's dialogs want, one at a time, and answers them on the agent's screen. */
+/** Asks for permission for an agent's dialogs, one at a time, and answers them on its screen. */
 export class BridgeDialogs {
   readonly #deps: BridgeDialogsDeps;
   readonly #of: DialogsOf;
@@ -39,7 +39,7 @@ export class BridgeDialogs {
     this.#signal = signal;
   }
 
-  /** The dialog that is open now. Leave for another is not waited for any more. */
+  /** Makes this the open dialog: it drops the request for the one before. */
   show(dialog: BridgeDialog | undefined): void {
     if (this.#asking?.dialog.id === dialog?.id || this.#isOver) return;
     this.#asking?.closed.abort(new Error("the dialog has closed"));
@@ -57,7 +57,7 @@ export class BridgeDialogs {
     });
   }
 
-  /** Asks for nothing any more. */
+  /** Drops the open request; later dialogs are ignored. */
   close(): void {
     this.show(undefined);
     this.#isOver = true;
@@ -71,7 +71,7 @@ export class BridgeDialogs {
     await this.#answer(dialog, outcome, signal);
   }
 
-  /** The bridge looks at the dialog again before it presses a key: what answers one that has closed is refused. */
+  /** The bridge checks the dialog again before it presses a key, and refuses an answer to one that has closed. */
   async #answer({ id: dialogId }: BridgeDialog, outcome: PermissionOutcome, signal: AbortSignal): Promise<void> {
     const { clock, sessions } = this.#deps;
     const { id, key } = this.#of;

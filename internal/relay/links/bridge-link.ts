@@ -11,7 +11,7 @@ import { Resting } from "./resting.ts";
 
 export interface BridgeLinkDeps extends Omit<BridgePromptDeps, "onEvent"> {
   readonly clock: Clock;
-  /** It works with another session than before. */
+  /** Called when the link works with another session than before. */
   readonly onSession: (id: string) => void;
   readonly onClosed: (reason: string) => void;
 }
@@ -19,7 +19,7 @@ export interface BridgeLinkDeps extends Omit<BridgePromptDeps, "onEvent"> {
 export interface BridgeLinkOptions extends BridgeSessionOptions {
   readonly agentId: string;
   readonly connectionId: string;
-  /** Without work for this long the lane is given up; the session stays. */
+  /** The link gives up the lane after this long without work; the session stays. */
   readonly restMs: number;
   /** The longest answer, bytes. */
   readonly maxMessageBytes: number;
@@ -30,7 +30,7 @@ const NOT_ENDED = 1008;
 
 /**
  * An agent in a session of a bridge: in a terminal, in a pod, or over stdio. All work of the lane goes to one session;
- * what was interrupted is gone on with under the same key, and so reaches the agent once.
+ * an interrupted turn is continued under the same key, so its prompt reaches the agent once.
  */
 export class BridgeLink implements OwnLink {
   readonly dialect = "bridge";
@@ -81,7 +81,7 @@ export class BridgeLink implements OwnLink {
     return this.#resting.sinceMs;
   }
 
-  /** Resolves when a session that had to be ended is ended. */
+  /** Resolves when the session has stopped, if it had to be. */
   async ended(): Promise<void> {
     await this.#stopping;
   }

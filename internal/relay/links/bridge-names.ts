@@ -8,7 +8,7 @@ export interface WorkLane {
   readonly role: string;
 }
 
-/** Of the ids that relays give their sessions. */
+/** The namespace of the UUIDs that relays give their sessions. */
 const NAMESPACE = Buffer.from("5b1f0a3c9d5e4b7f8c21d46a7e90b318", "hex");
 
 /** The id of a lane's session number `count`, from 1: a UUID of version 5. */
@@ -20,16 +20,16 @@ export function sessionIdOf({ sessionId, role }: WorkLane, count: number): strin
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
-/** The key under which a bridge takes an attempt at a piece of work: once. */
+/** The idempotency key of an attempt at a piece of work: a bridge takes it once. */
 export function inputKeyOf({ sessionId, role }: WorkLane, id: string, attempt: number): string {
   return createHash("sha256")
     .update(JSON.stringify([sessionId, role, id, attempt]))
     .digest("hex");
 }
 
-/** A session of a lane, as the lane's log names it. */
+/** A lane's session at a bridge, as the lane's log names it. */
 export interface LaneSession {
-  /** From 1: raised where the one before has ended. */
+  /** Counts the lane's sessions, from 1. */
   readonly count: number;
   readonly id: string;
 }
@@ -38,7 +38,7 @@ export function writeSession({ count, id }: LaneSession): string {
   return `${count}/${id}`;
 }
 
-/** Undefined: it is not one of ours. */
+/** Undefined: the text is not one that `writeSession` writes. */
 export function readSession(text: string | undefined): LaneSession | undefined {
   const [, count = "", id = ""] = /^([1-9]\d{0,8})\/([0-9a-f-]{36})$/.exec(text ?? "") ?? [];
   return id === "" ? undefined : { count: Number(count), id };

@@ -7,8 +7,8 @@ const FULL_MS = 1000;
 const LONGEST_MS = 60_000;
 
 /**
- * Calls a bridge until it answers, and until it has room: for calls that may be repeated.
- * @throws what the bridge refuses for good with; the signal's reason
+ * Repeats a call while the bridge is away or full. The call must be safe to repeat.
+ * @throws the error of a call that would fail again; the signal's reason
  */
 export async function untilAnswered<T>(clock: Clock, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
   for (let failures = 0; ; failures++) {

@@ -23,9 +23,9 @@ export interface BridgePromptOptions {
   readonly text: string;
   /** The longest answer, bytes. */
   readonly maxBytes: number;
-  /** It may have been sent before. */
+  /** The input may have been sent before. */
   readonly isAgain: boolean;
-  /** Over stdio an agent that is dead may have read the text. */
+  /** The agent is in a terminal. One over stdio that has died may have read the text. */
   readonly isTerminal: boolean;
 }
 
@@ -39,12 +39,12 @@ export class BridgePrompt {
   readonly #deps: BridgePromptDeps;
   readonly #options: BridgePromptOptions;
   readonly #over = new AbortController();
-  /** Someone waits for the answer. */
+  /** Aborted when the caller no longer waits for the answer. */
   readonly #asked: AbortSignal;
   readonly #signal: AbortSignal;
   readonly #dialogs: BridgeDialogs;
   #turn: BridgeTurn;
-  /** Events up to this one happened before anyone could ask. */
+  /** Dialogs before this event are not asked about: they may have closed since. */
   #head: number;
   #refusal: ResultPart | undefined;
   #isCancelled = false;
@@ -59,7 +59,7 @@ export class BridgePrompt {
     this.#head = options.place.seq;
   }
 
-  /** Where the session's log was read up to. */
+  /** The place up to which the session's log was read. */
   get place(): EventPlace {
     return this.#turn;
   }
@@ -88,10 +88,10 @@ export class BridgePrompt {
     if (this.#isCancelled) return;
     this.#isCancelled = true;
     this.#dialogs.close();
-    this.#interrupt().catch(() => {}); // what cannot be interrupted is ended after the grace
+    this.#interrupt().catch(() => {}); // the caller ends a turn that it cannot interrupt, after a grace period
   }
 
-  /** The session that got the input before must be the same, log and all. */
+  /** Checks that the session and its log are the ones that may have got the input before. */
   async #check(): Promise<void> {
     const { clock, sessions } = this.#deps;
     const { id, place } = this.#options;
@@ -116,7 +116,7 @@ export class BridgePrompt {
         if (this.#turn.end !== undefined) return;
         if (this.#signal.aborted || !(err instanceof DomainError)) throw err;
         if (err.kind === "invalid") return this.#refuse(failure("too_large", err.message));
-        // It starts, or has ended: then its log says so, and whether it got the input before.
+        // The agent is starting or has ended. The log says which, and whether it got the input before.
         if (err.kind !== "precondition") throw new AgentLost(err.message);
       }
       await clock.sleep(NOT_RUNNING_MS, this.#signal).catch(() => {});
@@ -193,7 +193,7 @@ export class BridgePrompt {
     return { type: "result.success", payload: { text: text.trimEnd(), stop_reason: "end_turn", ...missing } };
   }
 
-  /** A dialog that was open before the prompt came is decided first. */
+  /** Waits until a dialog that was open before the prompt is decided. */
   async #untilNoDialog(): Promise<void> {
     const { clock, sessions, onEvent } = this.#deps;
     const { id } = this.#options;

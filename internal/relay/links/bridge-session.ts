@@ -21,17 +21,17 @@ export interface BridgeSessionOptions {
   readonly createTimeoutMs: number;
 }
 
-/** A session that takes prompts, and where its log was read up to. */
+/** A session that takes prompts, and the place up to which its log was read. */
 export interface OpenSession {
   readonly session: LaneSession;
   readonly place: EventPlace;
 }
 
-/** Ids of sessions that have ended stay taken for a while: so many are passed over. */
+/** A bridge keeps the ids of ended sessions for a while: at most so many are skipped. */
 const MOST_ENDED = 256;
 const LOOK_MS = 250;
 const STOP_MS = 15_000;
-/** What an agent draws as it starts is no answer: so long it is waited for. */
+/** The longest wait for an agent to start: output before that is not part of an answer. */
 const START_MS = 10_000;
 const NEW: ReadonlySet<AgentPhase> = new Set<AgentPhase>(["unspecified", "starting", "uncertain"]);
 
@@ -50,13 +50,13 @@ export class BridgeSession {
     return this.#open;
   }
 
-  /** Goes on from what the log of the lane, or a turn, says. */
+  /** Continues at a place that the lane's log, or a turn, names. */
   goOn(open: OpenSession): void {
     this.#open = open;
   }
 
   /**
-   * Has a session that takes prompts. A part: why there is none. Waits for as long as the bridge is away or full.
+   * Opens a session that takes prompts, or returns a failure. Waits while the bridge is away or full.
    * @param known the last one that the lane's log names
    * @param isNew the work is tried for the first time
    * @throws the signal's reason
@@ -74,7 +74,7 @@ export class BridgeSession {
     }
   }
 
-  /** Ends the agent. It never fails. */
+  /** Ends the agent, within 15 s. It never fails. */
   async stop(): Promise<void> {
     const id = this.#open?.session.id;
     if (id === undefined) return;
@@ -83,7 +83,7 @@ export class BridgeSession {
     await firstOf(undefined, stopped, late).catch(() => {});
   }
 
-  /** The session of the work before, where it can go on. */
+  /** The session of the work before, if it can be used again. */
   async #kept(last: LaneSession, isNew: boolean, signal: AbortSignal): Promise<LaneSession | undefined> {
     const facts = await this.#get(last.id, signal);
     if (facts === undefined || facts.status === "ended") return undefined;
@@ -93,7 +93,7 @@ export class BridgeSession {
     return undefined;
   }
 
-  /** The next one that has not ended: it may have been started by a relay that was killed before it could say so. */
+  /** The next session that has not ended. A relay that was killed before it could log it may have started it. */
   async #another(before: number, signal: AbortSignal): Promise<LaneSession> {
     const { lane, parameters } = this.#options;
     const { clock, sessions } = this.#deps;
@@ -133,7 +133,7 @@ export class BridgeSession {
     }
   }
 
-  /** Reads the log up to its head, so that it is known what the agent does there; a new one until it has started. */
+  /** Reads a session's log up to its head, for the agent's phase there; a new session's until the agent has started. */
   async #head({ id }: LaneSession, { epoch, lastSeq }: SessionFacts, signal: AbortSignal): Promise<EventPlace> {
     const { session, place: before } = this.#open ?? {};
     const isKnown = session?.id === id && before?.epoch === epoch;

@@ -1,4 +1,4 @@
-/** What became of an input, as a bridge names it in lower case. */
+/** The outcome of an input: the bridge's names in lower case. */
 export type InputOutcome =
   | "submitted"
   | "queued"
@@ -11,7 +11,7 @@ export type InputOutcome =
   | "unsafe"
   | "cancelled";
 
-/** What an agent does, as a bridge names it in lower case; `unspecified`: not known. */
+/** The state of an agent: the bridge's names in lower case. `unspecified`: not known. */
 export type AgentPhase =
   | "unspecified"
   | "starting"
@@ -43,7 +43,7 @@ export interface EventGap {
   readonly reason: string;
 }
 
-/** An event of a session, as far as a turn depends on it. */
+/** An event of a session, reduced to what turns depend on. */
 export type BridgeEvent = { readonly seq: number; readonly epoch: string } & (
   | { readonly type: "input"; readonly key: string }
   | { readonly type: "receipt"; readonly key: string; readonly outcome: InputOutcome; readonly error: string }
@@ -52,15 +52,15 @@ export type BridgeEvent = { readonly seq: number; readonly epoch: string } & (
   | { readonly type: "gap"; readonly gap: EventGap }
   | { readonly type: "dialog-opened"; readonly dialog: BridgeDialog }
   | { readonly type: "dialog-closed" }
-  /** The agent has ended; `isLast`: and is not started again. */
+  /** The agent has ended. `isLast`: it is not started again. */
   | { readonly type: "ended"; readonly isLast: boolean; readonly error: string }
   | { readonly type: "other" }
 );
 
-/** Where a session stands. */
+/** The state of a session. */
 export interface SessionFacts {
   readonly status: "starting" | "running" | "ended";
-  /** Why it failed, or why it cannot be reached; empty: no reason. */
+  /** The reason why it failed or cannot be reached; empty: none. */
   readonly error: string;
   readonly epoch: string;
   /** The last event's; 0 before the first. */
@@ -70,7 +70,7 @@ export interface SessionFacts {
   readonly agentOpts: Readonly<Record<string, string>>;
 }
 
-/** Which agent a session runs, and where. */
+/** The agent of a session, and its folder and options. */
 export type SessionParameters = Pick<SessionFacts, "provider" | "repoPath" | "agentOpts">;
 
 export interface InputAnswer {
@@ -79,26 +79,26 @@ export interface InputAnswer {
 }
 
 /**
- * The sessions of one bridge. Every call throws a DomainError of the kind that the bridge answers with, `unavailable`
- * where it does not, and the signal's reason. `retry_after_ms` is among the fields of `exhausted` where the bridge says
- * so.
+ * The sessions of one bridge. Every call throws a DomainError: of the kind that the bridge answers with, `unavailable`
+ * when there is no answer; or the signal's reason. The fields of an `exhausted` one have the bridge's `retry_after_ms`,
+ * if it sent one.
  */
 export interface BridgeSessions {
-  /** The same id and parameters again start nothing. */
+  /** Starts a session. A repeated call with the same id and parameters starts nothing. */
   start(id: string, parameters: SessionParameters, signal: AbortSignal): Promise<void>;
-  /** Undefined: there is none. */
+  /** Undefined: there is no such session. */
   get(id: string, signal: AbortSignal): Promise<SessionFacts | undefined>;
-  /** Ends the agent; a session that is not there is ended. */
+  /** Ends the agent. Succeeds where there is no such session. */
   stop(id: string, signal: AbortSignal): Promise<void>;
-  /** The same key again gives the agent nothing, and returns what became of the first. */
+  /** Sends an input. A repeated call with the same key sends nothing, and returns the outcome of the first. */
   send(id: string, text: string, key: string, signal: AbortSignal): Promise<InputAnswer>;
-  /** Events after one of an epoch, then live ones, across lost connections; ends behind the session's last. */
+  /** Streams the events after `after`, then live ones, across lost connections. Ends after the session's last. */
   events(id: string, after: { readonly epoch: string; readonly seq: number }, signal: AbortSignal): Events;
-  /** The dialog that is open now. `unimplemented` for a session without a terminal, as are the rest. */
+  /** The dialog that is open now. This and the calls below throw `unimplemented` for a session without a terminal. */
   dialog(id: string, signal: AbortSignal): Promise<BridgeDialog | undefined>;
   respond(id: string, answer: DialogAnswer, signal: AbortSignal): Promise<void>;
   press(id: string, keys: readonly string[], requestId: string, signal: AbortSignal): Promise<void>;
-  /** Takes an input back that is not typed yet. */
+  /** Withdraws an input that is not typed yet. */
   takeBack(id: string, key: string, signal: AbortSignal): Promise<void>;
 }
 

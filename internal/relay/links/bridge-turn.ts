@@ -1,22 +1,22 @@
 import type { AgentPhase, BridgeDialog, BridgeEvent, EventGap, InputAnswer, InputOutcome } from "./bridge-sessions.ts";
 
-/** Whose BUSY it was, after the input was received. */
+/** The turn during which the agent was busy, after the input was received. */
 type Busy = "no" | "earlier" | "ours";
 
-/** How a turn ended. */
+/** The end of a turn. */
 export type TurnEnd =
   | { readonly type: "over" }
   /** Nothing was typed, and nothing will be under this key. */
   | { readonly type: "not-taken"; readonly outcome: InputOutcome | "ended"; readonly error: string }
   | { readonly type: "unsafe"; readonly error: string }
-  /** Somebody took the input back before it was typed. */
+  /** The input was withdrawn before it was typed. */
   | { readonly type: "withdrawn" }
-  /** Whether the agent has it, or what it did of it, is not known. */
+  /** It is not known whether the agent got the input, or what it did with it. */
   | { readonly type: "uncertain"; readonly why: string };
 
 /** A turn of an agent behind a bridge, as its events say so far. */
 export interface BridgeTurn {
-  /** Of its input. */
+  /** The key of its input. */
   readonly key: string;
   readonly epoch: string;
   readonly seq: number;
@@ -24,20 +24,20 @@ export interface BridgeTurn {
   readonly isReceived: boolean;
   readonly isSubmitted: boolean;
   readonly busy: Busy;
-  /** What the agent printed since the input was received, or since it was idle after the turn before. */
+  /** The agent's output since the input was received, or since the turn before ended if that is later. */
   readonly text: string;
-  /** Of the text, also of what it would be beyond `maxBytes`. */
+  /** The length of the whole text; beyond `maxBytes`, `text` is empty. */
   readonly bytes: number;
   readonly maxBytes: number;
   /** Events that are missing in the turn; at most `MAX_GAPS`. */
   readonly gaps: readonly EventGap[];
-  /** Events are missing since the turn began, so what is not seen may have happened. */
+  /** Events of the turn are missing: an event that was not seen may have happened. */
   readonly isBlind: boolean;
   readonly dialog: BridgeDialog | undefined;
   readonly end: TurnEnd | undefined;
 }
 
-/** Where a session's log was read up to, and what the agent did then. */
+/** The last event that was read of a session's log, and the agent's state there. */
 export interface EventPlace {
   readonly epoch: string;
   readonly seq: number;
@@ -85,7 +85,7 @@ export function afterEvent(turn: BridgeTurn, event: BridgeEvent): BridgeTurn {
   }
 }
 
-/** The turn after the answer to its input: it says what events said that are missing. */
+/** The turn after the answer to its input, which counts when events are missing: the receipt may be one of them. */
 export function afterAnswer(turn: BridgeTurn, answer: InputAnswer): BridgeTurn {
   if (turn.end !== undefined || !turn.isBlind) return turn;
   return settled({ ...turn, isReceived: true }, answer);
@@ -136,7 +136,7 @@ function printed(turn: BridgeTurn, text: string): BridgeTurn {
   return { ...turn, bytes, text: bytes > turn.maxBytes ? "" : turn.text + text };
 }
 
-/** A gap that begins with the event's own number is output that never became lines; else an event may be anything. */
+/** A gap that begins at the event's own number is lost output; any other may hide events of every kind. */
 function missed(turn: BridgeTurn, gap: EventGap, seq: number): BridgeTurn {
   const gaps = turn.gaps.length < MAX_GAPS ? [...turn.gaps, gap] : turn.gaps;
   if (gap.first === seq) return turn.isReceived ? { ...turn, gaps } : turn;

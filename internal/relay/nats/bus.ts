@@ -20,7 +20,7 @@ export interface BusOptions {
   readonly streamPrefix: string;
   /** How long the first connection is tried, ms. */
   readonly firstMs: number;
-  /** Signs what is published. */
+  /** Signs messages. Default: they are not signed. */
   readonly signer?: MessageSigner | undefined;
   readonly auth?: Pick<ConnectionOptions, "authenticator" | "inboxPrefix" | "tls">;
 }

@@ -9,7 +9,7 @@ const NO_STREAM = "none";
 const TIMEOUT_MS = 5000;
 
 /**
- * Tries each kind of subject that the relay publishes on, by messages that no stream takes and that ask for nothing.
+ * Publishes on each kind of subject that the relay uses, messages that no stream takes and that request nothing.
  * @throws DomainError `denied`, with the subject, for the first that NATS does not permit
  */
 export async function checkPublishing(bus: Bus): Promise<void> {
@@ -32,7 +32,7 @@ async function refusalOf({ nc }: Bus, pattern: string): Promise<DomainError | un
     await nc.request(pattern.replaceAll("*", NO_ONE), "", { timeout: TIMEOUT_MS, headers: block });
     return undefined;
   } catch (err) {
-    if (notPermitted(err) === undefined) return undefined; // there is no one to answer
+    if (notPermitted(err) === undefined) return undefined; // permitted; no one answers
     return new DomainError("denied", `NATS does not permit to publish ${pattern}`, {
       fields: { hint: "give the relay's user this permission; relay nats server-config prints all it needs" },
       cause: err,

@@ -11,7 +11,7 @@ export interface Subscribed {
   readonly subject: string;
   /** One of all that name the queue gets each message. */
   readonly queue?: string;
-  /** Gets what was published there. It must not throw. */
+  /** Called with each message that was published there. It must not throw. */
   readonly onMessage: (message: Msg) => void;
 }
 
@@ -91,8 +91,9 @@ async function stand(
 }
 
 /**
- * False for what a user who may not publish there has had delivered: a stream delivers to whatever subject a request
- * names for its answer, with the message's own subject. An answer of ours that would go astray is not asked for either.
+ * False for a message that a stream has delivered here. A user without permission to publish here can cause that: a
+ * stream delivers to the reply subject of a request, under the message's own subject. False, too, for a message whose
+ * reply subject is reserved: the answer would arrive there as a message of the relay.
  */
 function isPublished(pattern: string, { subject, reply = "" }: Msg): boolean {
   return covers(pattern, subject) && !isReserved(reply);

@@ -103,8 +103,8 @@ export class LaneConsumer {
   }
 
   /**
-   * For a holder that has no work in hand: what was lost on its way to it is delivered at once, and not only after
-   * the time for its acknowledgement.
+   * Has the server deliver lost messages again at once, instead of after the time for their acknowledgement. The holder
+   * must have no work in hand.
    * @throws ConsumerGone
    * @throws Error when the server does not answer
    */

@@ -76,7 +76,7 @@ export class LaneLog {
     return (await this.#readAll()).filter(isRecord);
   }
 
-  /** With what the server has sent there as the answer to someone's request. */
+  /** All messages of the log's subject: records, and answers that the server has sent there. */
   async #readAll(): Promise<readonly LogEntry[]> {
     const stream = this.#bus.streams.lanes;
     const messages = await readAll(this.#bus, { stream, subject: subjects.lane(this.#lane) });
@@ -140,13 +140,13 @@ export class LaneLog {
     if (this.#last < before || since.some(isRecord)) throw this.fence();
     const isStale = isRefused && err.code === JetStreamApiCodes.StreamWrongLastSequence;
     if (isStale && since.length === 0) throw this.fence();
-    return true; // after answers of the server, which are no one's claim
+    return true; // only answers of the server came between; they claim nothing
   }
 }
 
 /**
- * False for an answer of the server: anyone who may ask it for something can name the log's subject for the answer. No
- * one but a relay can write a record there.
+ * False for an answer of the server: any user can name the log's subject as the reply subject of a request. Only relays
+ * can write records there.
  */
 function isRecord({ text }: LogEntry): boolean {
   return typeof nonceOf(text) === "string";

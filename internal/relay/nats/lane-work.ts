@@ -3,16 +3,16 @@ import type { Bus } from "./bus.ts";
 import { ConsumerGone, type LaneConsumer } from "./lane-consumer.ts";
 import type { WorkItem } from "./work-item.ts";
 
-/** At a stream whose server may just have started. */
+/** Tries to read a stream whose server may have just started. */
 const MOST_LOOKS = 4;
 const BETWEEN_LOOKS_MS = 250;
 
-/** The work of a lane for its holder: what the consumer delivers, and what it has passed over. */
+/** The work of a lane for its holder: work that the consumer delivers, and work that it has passed over. */
 export class LaneWork {
   readonly #bus: Bus;
   readonly #clock: Clock;
   readonly #consumer: LaneConsumer;
-  /** The number of reconnects when no work was passed over; undefined: there may be more. */
+  /** The number of reconnects when no passed-over work was left; undefined: there may be some. */
   #lookedAt: number | undefined;
 
   constructor(bus: Bus, clock: Clock, consumer: LaneConsumer) {

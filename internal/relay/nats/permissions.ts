@@ -1,23 +1,23 @@
 import type { StreamNames } from "./stream-specs.ts";
 import { subjects } from "./subjects.ts";
 
-/** What a user of NATS may do: subjects, with wildcards. */
+/** The permissions of a user of NATS: subjects, with wildcards. */
 export interface Permissions {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
-  /** It may answer whoever asks it, at the inbox that the question names. */
+  /** It may answer a request at the inbox that the request names. */
   readonly answers: boolean;
-  /** The beginning of its inboxes: no one else hears what is answered to it. */
+  /** The prefix of its inboxes: no other user can subscribe to them. */
   readonly inboxPrefix: string;
 }
 
-/** What the user of a session may do there. */
+/** Rights that the user of a session can have. */
 export const RIGHTS = ["submit", "read", "approve"] as const;
 export type Right = (typeof RIGHTS)[number];
 
 const api = (call: string) => `$JS.API.${call}`;
 
-/** What a relay, and the commands of its operator, do on NATS. */
+/** The permissions that a relay, and its operator's commands, need on NATS. */
 export function relayPermissions(streams: StreamNames): Permissions {
   const inboxPrefix = "_INBOX_relay";
   const all = Object.values(streams);
@@ -46,8 +46,9 @@ export function relayPermissions(streams: StreamNames): Permissions {
 }
 
 /**
- * What a user of one session may do. Its consumers have exact names, `reader-S` of results and of events and
- * `approvals-S`: with a wildcard it could replace those of others, and without the filter in the subject read all.
+ * The permissions of a user of one session. Its consumers have exact names, `reader-S` of results and of events and
+ * `approvals-S`: with a wildcard it could replace consumers of other users, and without the filter in the subject it
+ * could read all sessions.
  */
 export function sessionPermissions(streams: StreamNames, sessionId: string, can: readonly Right[]): Permissions {
   const inboxPrefix = `_INBOX_${sessionId}`;

@@ -73,19 +73,19 @@ export function publishOnce(bus: Bus, message: StoredMessage): Promise<PubAck> {
   });
 }
 
-/** Publishes what no stream acknowledges. */
+/** Publishes a message, signed if the bus has a signer, without an acknowledgement. */
 export function publishPlain(bus: Bus, message: Signable): void {
   const block = signedBy(bus, message);
   bus.nc.publish(message.subject, message.body, block && { headers: block });
 }
 
-/** Answers a request. */
+/** Answers a request, as `publishPlain` publishes. */
 export function respond(bus: Bus, message: Msg, body: string): void {
   const { reply } = message;
   if (reply) publishPlain(bus, { subject: reply, body });
 }
 
-/** The header block with the signature; undefined: none, and nothing is signed. */
+/** The header block with the signature, where the bus has a signer. */
 function signedBy({ signer }: Bus, message: Signable, block?: MsgHdrs): MsgHdrs | undefined {
   if (signer === undefined) return block;
   const signed = block ?? headers();

@@ -3,10 +3,10 @@ import { fromPublic, fromSeed } from "@nats-io/nkeys";
 import type { MsgHdrs } from "@nats-io/transport-node";
 import { DomainError } from "../../base/errors.ts";
 
-/** What a signature is over. */
+/** The parts of a message that a signature covers. */
 export interface Signable {
   readonly subject: string;
-  /** `Nats-Msg-Id`; absent: it has none. */
+  /** Its `Nats-Msg-Id`; absent: it has none. */
   readonly msgId?: string;
   readonly body: string | Uint8Array;
 }
@@ -19,29 +19,29 @@ export class MessageSigner {
   readonly #name: string;
   readonly #key: KeyObject;
 
-  /** @throws DomainError `invalid` when `seed` is none; its text is in no message */
+  /** @throws DomainError `invalid` when `seed` is not a seed; the message does not quote it */
   constructor(name: string, seed: string) {
     this.#name = name;
     this.#key = privateKeyOf(seed);
   }
 
-  /** The headers that say who signs this message. */
+  /** The headers with the signer's name and the signature. */
   headersFor(message: Signable): Readonly<Record<string, string>> {
     const signature = sign(null, signedText(message), this.#key).toString("base64url");
     return { [SIGNER]: this.#name, [SIGNATURE]: signature };
   }
 }
 
-/** Those whose signatures count. */
+/** The signers whose messages are accepted. */
 export class Signers {
   readonly #keys: ReadonlyMap<string, KeyObject>;
 
-  /** By name, with public nkeys of users. @throws DomainError `invalid`, naming the signer whose key is none */
+  /** @param keys public nkeys of users, by signer. @throws DomainError `invalid` with the signer of any other key */
   constructor(keys: Readonly<Record<string, string>>) {
     this.#keys = new Map(Object.entries(keys).map(([name, key]) => [name, publicKeyOf(name, key)]));
   }
 
-  /** True for a message that one of them has signed for this subject. */
+  /** True for a message that one of them has signed, for this subject. */
   hasSigned({ subject, data, headers }: SignedMessage): boolean {
     const key = this.#keys.get(headers?.get(SIGNER) ?? "");
     if (key === undefined) return false;

@@ -42,13 +42,13 @@ export function laneOfSubject(subject: string): LaneName | undefined {
   return { sessionId, role };
 }
 
-/** True for a subject that a pattern with `*` stands for. */
+/** True for a subject that matches a pattern, in which `*` stands for one token. */
 export function covers(pattern: string, subject: string): boolean {
   const [wanted, given] = [pattern.split("."), subject.split(".")];
   return wanted.length === given.length && wanted.every((token, i) => token === "*" || token === given[i]);
 }
 
-/** True for a subject that is the relay's or the server's: no one waits there for an answer. */
+/** True for a subject of the relay or the server, which cannot be the inbox of a request. */
 export function isReserved(subject: string): boolean {
   return /^(?:sessions|relay|\$[^.]*)(?:\.|$)/.test(subject);
 }

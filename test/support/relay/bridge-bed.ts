@@ -9,7 +9,7 @@ import { type RelayOptions, RelayProcess, wholeLines } from "./relay-process.ts"
 
 const PATIENCE_MS = 300_000;
 
-/** A bridge, NATS, and what a relay between them is configured with. */
+/** A bridge, NATS, and the configuration of a relay between them. */
 export class BridgeBed implements AsyncDisposable {
   readonly folder: BridgeFolder;
   readonly nats: NatsServer;
@@ -44,12 +44,13 @@ export class BridgeBed implements AsyncDisposable {
     return new BridgeBed({ folder, nats, coordinator, bridge: await folder.start(config) }, config);
   }
 
-  /** Kills the bridge and starts it again, at the same address. */
+  /** Kills the bridge. */
   async killBridge(): Promise<void> {
     this.bridge.process.kill("SIGKILL");
     await this.bridge.exited;
   }
 
+  /** Starts the bridge again, at the same address. */
   async startBridge(): Promise<void> {
     this.bridge = await this.folder.start(this.#config);
   }
@@ -87,7 +88,7 @@ export class BridgeBed implements AsyncDisposable {
     return wholeLines(text).map((line) => (JSON.parse(line) as { readonly text: string }).text);
   }
 
-  /** What the demo agents would have run; undefined: nothing yet. */
+  /** The commands that the demo agents would have run; undefined: none yet. */
   async tools(): Promise<string | undefined> {
     const file = this.folder.path("tools");
     return existsSync(file) ? await readFile(file, "utf8") : undefined;

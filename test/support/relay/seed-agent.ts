@@ -8,7 +8,7 @@ export interface SeedAgentOptions {
   readonly agent?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly protocols?: readonly string[];
-  /** Of the agent; `ca` is the relay's. */
+  /** The agent's certificate and key, and the relay's CA. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };
 }
 

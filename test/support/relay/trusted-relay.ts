@@ -15,7 +15,7 @@ type Client = Pick<TlsMaterial, "cert" | "key">;
 
 /** A request of the relay. */
 export interface Asked {
-  /** Default: where the tokens' agent dials in. */
+  /** Default: the path of the tokens' agent. */
   readonly path?: string;
   /** Default: an upgrade. */
   readonly method?: "POST";
@@ -31,7 +31,7 @@ interface Answered {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly text: string;
-  /** Of the audit log. */
+  /** The lines of the audit log about this request. */
   readonly audited: readonly Claims[];
 }
 
@@ -39,7 +39,7 @@ export interface TrustedRelay extends AsyncDisposable {
   readonly nats: NatsServer;
   readonly relay: RelayProcess;
   readonly port: number;
-  /** Of the relay, and of its issuer `town`. `village` is another issuer. */
+  /** The CA of the relay and of its issuer `town`. `village` is another issuer. */
   readonly ca: TestCa;
   readonly village: TestCa;
   /** The TLS files of `town`'s client, and `relay.yaml`. */
@@ -48,12 +48,12 @@ export interface TrustedRelay extends AsyncDisposable {
   readonly keyFile: string;
   readonly keys: { readonly town: KeyPair; readonly village: KeyPair };
   newClient(): TlsMaterial;
-  /** Of `town`, for its agent. */
+  /** A token that `town` signs for its agent. */
   token(more?: Claims, key?: KeyObject): string;
   ask(asked?: Asked): Promise<Answered>;
   audited(): Promise<readonly Claims[]>;
   revoke(client: Client): Promise<void>;
-  /** From now on `town`'s public key is this one. */
+  /** Makes this `town`'s public key. */
   putKey(key: KeyObject): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ const NAMES = { uris: ["spiffe://town.example/client/agent"] };
 const pem = (key: KeyObject) => key.export({ type: "spki", format: "pem" });
 const seconds = () => Math.floor(Date.now() / 1000);
 
-/** What a token of `town` says. */
+/** The claims of a token of `town`. */
 export const claimsOf = (more: Claims = {}): Claims => ({
   ...{ iss: "town", sub: "agent_abc", aud: "relay", project_id: "p", iat: seconds(), exp: seconds() + 120 },
   ...{ session_id: "sess_123", role: "coding", agent_id: "agent_abc", ...more },
