@@ -512,7 +512,7 @@ export type SidecarStatusResponse = Message<"gastown.v1.SidecarStatusResponse"> 
   draft: boolean;
 
   /**
-   * When the state began. A serving half that is started again counts from its own first look.
+   * When the state began. A serving half that starts again takes the time of its first observation.
    *
    * @generated from field: google.protobuf.Timestamp state_since = 22;
    */

@@ -98,14 +98,14 @@ export type Thread = Message$1<"threads.v1.Thread"> & {
   unreadCount?: number | undefined;
 
   /**
-   * In WatchThreads: for whom it waits.
+   * In WatchThreads: the participants that it waits for.
    *
    * @generated from field: repeated threads.v1.Waiting waiting = 14;
    */
   waiting: Waiting[];
 
   /**
-   * In WatchThreads: until when no one is woken for it; absent: its wakes are not paused.
+   * In WatchThreads: the end of the pause of its wakes; absent: they are not paused.
    *
    * @generated from field: google.protobuf.Timestamp paused_until = 15;
    */
@@ -120,7 +120,7 @@ export const ThreadSchema: GenMessage<Thread> = /*@__PURE__*/
   messageDesc(file_threads_v1_threads, 0);
 
 /**
- * A participant who has not acknowledged what is addressed to it.
+ * A participant with messages that it has not acknowledged.
  *
  * @generated from message threads.v1.Waiting
  */
@@ -131,14 +131,14 @@ export type Waiting = Message$1<"threads.v1.Waiting"> & {
   agentId: string;
 
   /**
-   * How many messages.
+   * The number of these messages.
    *
    * @generated from field: int32 count = 2;
    */
   count: number;
 
   /**
-   * Who sent the newest of them, its seq and its time.
+   * The sender of the newest of them, its seq and its time.
    *
    * @generated from field: string from = 3;
    */
@@ -155,7 +155,7 @@ export type Waiting = Message$1<"threads.v1.Waiting"> & {
   since?: Timestamp | undefined;
 
   /**
-   * It has been given all of them.
+   * It has read all of them.
    *
    * @generated from field: bool given = 6;
    */
@@ -1316,8 +1316,8 @@ export const WhoamiResponseSchema: GenMessage<WhoamiResponse> = /*@__PURE__*/
  */
 export type WatchThreadsRequest = Message$1<"threads.v1.WatchThreadsRequest"> & {
   /**
-   * The last seq that the caller has of each thread, 0 or more; threads that are not named begin at their last message,
-   * and one that is new to the caller later, at its first.
+   * The last seq that the caller has of each thread, 0 or more. Other threads begin at their last message; a thread that
+   * the caller can read only later, at its first.
    *
    * @generated from field: map<string, int64> after = 1;
    */
@@ -1340,7 +1340,7 @@ export type WatchThreadsResponse = Message$1<"threads.v1.WatchThreadsResponse"> 
    */
   update: {
     /**
-     * At first, all threads that the caller reads, the last changed first, in parts of at most 100; all parts but the
+     * Sent first: all threads that the caller reads, the last changed first, in parts of at most 100. All parts but the
      * last have a next_cursor.
      *
      * @generated from field: threads.v1.ListThreadsResponse snapshot = 1;
@@ -1593,7 +1593,7 @@ export type Wake = Message$1<"threads.v1.Wake"> & {
   tries: WakeAttempt[];
 
   /**
-   * Of the dialog that it is blocked by, as the terminal shows it: to be shown as plain text.
+   * The title of the dialog that blocks it, as the terminal shows it. Show it as plain text.
    *
    * @generated from field: string blocked_title = 12;
    */
@@ -2349,9 +2349,9 @@ export const ThreadsService: GenService<{
     output: typeof WhoamiResponseSchema;
   },
   /**
-   * WatchThreads streams a snapshot, the wakes that are open and the escalations that are not resolved, then messages
-   * in order of each thread, and changes; a heartbeat every 15 s. A caller without a role that reads everywhere is told
-   * of its own threads, its own wakes and the escalations that it owns.
+   * WatchThreads streams a snapshot, the open wakes and the unresolved escalations, then messages, in order within each
+   * thread, and changes; a heartbeat every 15 s. A caller whose role does not read everywhere gets its own threads, its
+   * own wakes and the escalations that it owns.
    *
    * @generated from rpc threads.v1.ThreadsService.WatchThreads
    */
