@@ -1,4 +1,4 @@
-import { type DescMethod, fromJson, type JsonValue, type Message } from "@bufbuild/protobuf";
+import { type DescMessage, type DescMethod, fromJson, type JsonValue, type Message } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   ThreadsService,
@@ -39,7 +39,7 @@ async function answer(
   const input = plainJson(method.input, request);
   const id = correlationIdOf(context.requestHeader.get("traceparent"));
   const output = await calls.run(tool, provenOf(context.values), id, input, context.signal);
-  return fromJson(method.output, output as JsonValue, { ignoreUnknownFields: true });
+  return messageOf(method.output, output);
 }
 
 async function* watch(
@@ -50,9 +50,15 @@ async function* watch(
   const id = correlationIdOf(context.requestHeader.get("traceparent"));
   const seqs = Object.fromEntries(Object.entries(after).map(([threadId, seq]) => [threadId, Number(seq)]));
   const updates = calls.watch(provenOf(context.values), id, { after: seqs }, context.signal);
-  for await (const update of updates) {
-    yield fromJson(WatchThreadsResponseSchema, update as unknown as JsonValue, { ignoreUnknownFields: true });
-  }
+  for await (const update of updates) yield messageOf(WatchThreadsResponseSchema, update);
+}
+
+/**
+ * A view is JSON with the names of its message's fields. One that the message does not have is left out: tools of MCP,
+ * which show the same views, may have more.
+ */
+function messageOf(schema: DescMessage, view: object): Message {
+  return fromJson(schema, view as JsonValue, { ignoreUnknownFields: true });
 }
 
 function camelCase(name: string): string {
