@@ -50,6 +50,11 @@ interface Page {
   readonly next: string | undefined;
 }
 
+/** The agent whose wakes and escalations a caller gets, itself; without one, those of all. */
+interface Whose {
+  readonly agent?: string;
+}
+
 class ThreadsWatch {
   readonly #deps: ServiceDeps;
   readonly #caller: Caller;
@@ -75,7 +80,8 @@ class ThreadsWatch {
     using _heard = changes.subscribe((change) => this.#heard(change));
     const reads = store.reads(this.#caller.workspace);
     yield* this.#snapshot(reads);
-    yield* this.#work(reads, await this.#recent(reads));
+    const whose = await this.#whose(reads);
+    yield* this.#work(reads, whose, await reads.wakes({ ...whose, limit: RECENT }));
     let beatAt = clock.monotonicMs() + HEARTBEAT_MS;
     while (!signal.aborted) {
       const isAway = yield* this.#look(reads);
@@ -141,7 +147,8 @@ class ThreadsWatch {
       const whose = await this.#whose(reads);
       const seen = [...agents].filter((one) => whose.agent === undefined || whose.agent === one);
       const newest = await Promise.all(seen.map((agent) => reads.wakes({ agent, limit: NEWEST })));
-      yield* this.#work(reads, [...newest.flat(), ...(hasMissed ? await this.#recent(reads) : [])]);
+      const recent = hasMissed ? await reads.wakes({ ...whose, limit: RECENT }) : [];
+      yield* this.#work(reads, whose, [...newest.flat(), ...recent]);
       return false;
     } catch (err) {
       if (!(err instanceof DomainError) || codeOf(err) !== "UNAVAILABLE") throw err;
@@ -193,8 +200,7 @@ class ThreadsWatch {
   }
 
   /** Wakes and escalations that are not as they were told. */
-  async *#work(reads: Reads, also: readonly Wake[]): AsyncGenerator<WatchUpdate, void, undefined> {
-    const whose = await this.#whose(reads);
+  async *#work(reads: Reads, whose: Whose, also: readonly Wake[]): AsyncGenerator<WatchUpdate, void, undefined> {
     const open = await reads.wakesInWork(this.#wakes.open, whose.agent);
     const wakes = new Map([...also, ...open].map((wake) => [wake.wakeId, wake]));
     for (const wake of [...wakes.values()].sort((a, b) => a.createdAt - b.createdAt)) {
@@ -208,12 +214,7 @@ class ThreadsWatch {
     }
   }
 
-  async #recent(reads: Reads): Promise<readonly Wake[]> {
-    return await reads.wakes({ ...(await this.#whose(reads)), limit: RECENT });
-  }
-
-  /** Whose wakes and escalations it is told: its own, or all. */
-  async #whose(reads: Reads): Promise<{ readonly agent?: string }> {
+  async #whose(reads: Reads): Promise<Whose> {
     return seesAll(roleOf(this.#caller, await reads.policy())) ? {} : { agent: this.#caller.agent };
   }
 }
