@@ -1,8 +1,9 @@
 import { threadsError } from "../domain/faults.ts";
 import { DEFAULT_POLICY } from "../domain/policy.ts";
-import type { Reads, Tx } from "../domain/store.ts";
+import type { Reads } from "../domain/store.ts";
 import type { Caller, Escalation, EscalationState, Metadata } from "../domain/types.ts";
 import { openThread, roleOf, type ServiceDeps, seesAll } from "./access.ts";
+import { note } from "./note.ts";
 import { attemptView, auditView, escalationView, isoTime, sessionView, wakeView } from "./views.ts";
 
 const LIMIT = 50;
@@ -20,11 +21,6 @@ async function need(reads: Reads, caller: Caller, what: Need): Promise<void> {
   ];
   if (allowed.includes(role)) return;
   throw threadsError("INSUFFICIENT_AUTHORITY", `this is for the roles ${allowed.join(" and ")}`, { role: caller.role });
-}
-
-function note(tx: Tx, caller: Caller, action: string, detail: Metadata, threadId?: string): Promise<void> {
-  const { agent: actor, session: actorSession, correlationId } = caller;
-  return tx.audit({ actor, actorSession, action, correlationId, detail, ...(threadId !== undefined && { threadId }) });
 }
 
 export async function listSessions(deps: ServiceDeps, caller: Caller) {

@@ -4,6 +4,7 @@ import { newId } from "../domain/ids.ts";
 import type { Tx } from "../domain/store.ts";
 import type { Caller, Metadata, Participant, Severity, Thread } from "../domain/types.ts";
 import { openThread, type ServiceDeps } from "./access.ts";
+import { note } from "./note.ts";
 import { say } from "./system-messages.ts";
 import { isoTime } from "./views.ts";
 import type { EscalateInput } from "./wire.ts";
@@ -23,8 +24,7 @@ export async function escalateThread(deps: ServiceDeps, caller: Caller, input: E
     const request = { severity, cause: "requested", reason, ...(owner !== undefined && { owner }) };
     const made = await escalateIn(tx, caller, opened, request);
     const detail = { escalation_id: made.escalationId, severity, owner: made.owner };
-    const { agent: actor, session: actorSession, correlationId } = caller;
-    await tx.audit({ actor, actorSession, action: "escalated", threadId, correlationId, detail });
+    await note(tx, caller, "escalated", detail, threadId);
     return made;
   });
   deps.changes.publish({ workspace: caller.workspace, kind: "escalation", threadId });

@@ -9,6 +9,7 @@ import type { Caller, Message, ThreadStatus } from "../domain/types.ts";
 import { type PlannedWake, planWakes } from "../domain/wake-plan.ts";
 import { type Opened, openThread, type ServiceDeps } from "./access.ts";
 import { escalateIn } from "./escalate.ts";
+import { note } from "./note.ts";
 import { say } from "./system-messages.ts";
 import type { PostInput, PostOutput } from "./wire.ts";
 
@@ -175,9 +176,7 @@ async function blockLoop(tx: Tx, caller: Caller, { thread, participants }: Opene
     reason: `the loop guard has blocked the thread: ${rule}`,
   } as const;
   await escalateIn(tx, caller, { thread: blocked, participants }, request);
-  const detail = { rule };
-  const { agent: actor, session: actorSession, correlationId } = caller;
-  await tx.audit({ actor, actorSession, action: "loop_blocked", threadId, correlationId, detail });
+  await note(tx, caller, "loop_blocked", { rule }, threadId);
 }
 
 function byGuard({ thread }: Opened): boolean {

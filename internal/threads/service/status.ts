@@ -4,6 +4,7 @@ import { resetGuard } from "../domain/loop-guard.ts";
 import type { ThreadPatch } from "../domain/store.ts";
 import type { Caller, Metadata, Participant, Thread } from "../domain/types.ts";
 import { type Opened, openThread, type ServiceDeps } from "./access.ts";
+import { note } from "./note.ts";
 import { say } from "./system-messages.ts";
 import { threadView } from "./views.ts";
 import type { StatusInput, WireThread } from "./wire.ts";
@@ -30,8 +31,7 @@ export async function updateThreadStatus(
       await say(tx, threadId, "override", `${caller.agent} has decided over a dispute or a block`, facts, whom);
       await tx.wantWakes(wakes, "override");
     }
-    const { agent: actor, session: actorSession, correlationId } = caller;
-    await tx.audit({ actor, actorSession, action: actionOf(patch, overrides), threadId, correlationId, detail: facts });
+    await note(tx, caller, actionOf(patch, overrides), facts, threadId);
     return (await tx.thread(threadId)) ?? changed;
   });
   deps.changes.publish({ workspace: caller.workspace, kind: "thread", threadId });

@@ -3,6 +3,7 @@ import { OPERATORS, ownerWake } from "../domain/escalation.ts";
 import type { Store, Tx } from "../domain/store.ts";
 import type { Caller, Participant, Thread, Wake, WakeNews } from "../domain/types.ts";
 import { escalateIn } from "./escalate.ts";
+import { note } from "./note.ts";
 import { say } from "./system-messages.ts";
 
 interface Deps {
@@ -59,11 +60,12 @@ const TELL: Readonly<Record<WakeNews, (tx: Tx, place: Place, wake: Wake, by: Cal
 };
 
 async function tellFailed(tx: Tx, place: Place, wake: Wake, by: Caller): Promise<void> {
+  const { threadId } = place.thread;
   const { agentId, wakeId, lastOutcome } = wake;
   const reason = `${agentId} could not be woken: ${lastOutcome}`;
-  await say(tx, place.thread.threadId, "wake_failed", reason, factsOf(wake));
+  await say(tx, threadId, "wake_failed", reason, factsOf(wake));
   await escalateIn(tx, by, place, { severity: "high", cause: "wake_failed", reason });
-  await note(tx, by, place, "wake_failed", { wake_id: wakeId, agent_id: agentId, outcome: lastOutcome });
+  await note(tx, by, "wake_failed", { wake_id: wakeId, agent_id: agentId, outcome: lastOutcome }, threadId);
 }
 
 /** To the thread's owner and the orchestrator. */
@@ -93,7 +95,7 @@ async function tellDialog(tx: Tx, place: Place, wake: Wake, by: Caller): Promise
     await say(tx, threadId, "status_changed", `needs a human decision: ${reason}`, facts);
   }
   await escalateIn(tx, by, { ...place, thread }, { severity: "high", cause: "needs_human", reason });
-  await note(tx, by, place, "needs_human", { wake_id: wakeId, agent_id: agentId, title: blockedTitle });
+  await note(tx, by, "needs_human", { wake_id: wakeId, agent_id: agentId, title: blockedTitle }, threadId);
 }
 
 async function showForgotten(tx: Tx, workspace: string, threadId: string, agentId: string): Promise<void> {
@@ -103,16 +105,11 @@ async function showForgotten(tx: Tx, workspace: string, threadId: string, agentI
   const by = system(workspace, "");
   const reason = `${agentId} was given messages, reminded of them twice, and has not acknowledged them`;
   await escalateIn(tx, by, place, { severity: "medium", cause: "not_acknowledged", reason, owner: OPERATORS });
-  await note(tx, by, place, "not_acknowledged", { agent_id: agentId });
+  await note(tx, by, "not_acknowledged", { agent_id: agentId }, threadId);
 }
 
 function factsOf({ wakeId, agentId, blockedBy, lastOutcome }: Wake) {
   return { wake_id: wakeId, agent_id: agentId, blocked_by: blockedBy, outcome: lastOutcome };
-}
-
-function note(tx: Tx, by: Caller, { thread }: Place, action: string, detail: Readonly<Record<string, string>>) {
-  const { agent: actor, session: actorSession, correlationId } = by;
-  return tx.audit({ actor, actorSession, action, threadId: thread.threadId, correlationId, detail });
 }
 
 function system(workspace: string, wakeId: string): Caller {

@@ -3,6 +3,7 @@ import { payloadHash } from "../domain/hashes.ts";
 import { cursorOf, newId, positionOf } from "../domain/ids.ts";
 import type { Caller } from "../domain/types.ts";
 import { openThread, roleOf, type ServiceDeps, seesAll } from "./access.ts";
+import { note } from "./note.ts";
 import { say } from "./system-messages.ts";
 import { participantView, threadView } from "./views.ts";
 import type { CreateThreadInput, ListThreadsInput, ManageInput, WireParticipant, WireThread } from "./wire.ts";
@@ -32,9 +33,8 @@ export async function createThread(
     const own = participants.find((one) => one.agent_id === caller.agent);
     await tx.join(threadId, caller.agent, own?.role ?? "");
     for (const one of participants) if (one !== own) await tx.join(threadId, one.agent_id, one.role ?? "");
-    const { agent: actor, session: actorSession, correlationId } = caller;
     const detail = { participants: participants.map((one) => one.agent_id), owner };
-    await tx.audit({ actor, actorSession, action: "thread_created", threadId, correlationId, detail });
+    await note(tx, caller, "thread_created", detail, threadId);
     return await tx.thread(threadId);
   });
   if (thread === undefined) throw new Error("a thread is not there after it was stored");
@@ -117,10 +117,7 @@ export async function manageParticipants(
       await say(tx, threadId, "participant_left", `${agent} left`, { agent_id: agent, by: caller.agent });
     }
     const detail = { added: add.map((one) => one.agent_id), removed: remove };
-    const { agent: actor, session: actorSession, correlationId } = caller;
-    if (add.length + remove.length > 0) {
-      await tx.audit({ actor, actorSession, action: "participants", threadId, correlationId, detail });
-    }
+    if (add.length + remove.length > 0) await note(tx, caller, "participants", detail, threadId);
     return await tx.participants(threadId);
   });
   deps.changes.publish({ workspace: caller.workspace, kind: "thread", threadId });

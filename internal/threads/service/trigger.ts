@@ -1,6 +1,7 @@
 import { threadsError } from "../domain/faults.ts";
 import type { Caller } from "../domain/types.ts";
 import { openThread, type ServiceDeps } from "./access.ts";
+import { note } from "./note.ts";
 import type { TriggerInput } from "./wire.ts";
 
 /**
@@ -20,9 +21,7 @@ export async function triggerParticipant(deps: ServiceDeps, caller: Caller, inpu
       throw threadsError("INSUFFICIENT_AUTHORITY", "force is for operators");
     }
     await tx.wantWakes([{ agentId: agent, urgency: force ? "interrupt" : "urgent", delayMs: 0 }], reason);
-    const action = force ? "forced_wake" : "trigger";
-    const { agent: actor, session: actorSession, correlationId } = caller;
-    await tx.audit({ actor, actorSession, action, threadId, correlationId, detail: { agent_id: agent, reason } });
+    await note(tx, caller, force ? "forced_wake" : "trigger", { agent_id: agent, reason }, threadId);
     return (await tx.wakes({ agent, limit: 1 }))[0];
   });
   if (wake === undefined) throw new Error("a wake is not there after it was stored");

@@ -1,0 +1,8 @@
+import type { Tx } from "../domain/store.ts";
+import type { Caller, Metadata } from "../domain/types.ts";
+
+/** Appends what the caller has done to the audit trail, as part of the transaction. */
+export function note(tx: Tx, caller: Caller, action: string, detail: Metadata, threadId?: string): Promise<void> {
+  const { agent: actor, session: actorSession, correlationId } = caller;
+  return tx.audit({ actor, actorSession, action, correlationId, detail, ...(threadId !== undefined && { threadId }) });
+}
