@@ -113,6 +113,9 @@ export type WakeState =
   | "CANCELLED"
   | "EXPIRED";
 
+/** A wake in one of these has not ended. */
+export const OPEN_STATES: readonly WakeState[] = ["PENDING", "CLAIMED", "QUEUED", "DEFERRED"];
+
 /** What people are to learn of a wake; each once. */
 export type WakeNews = "failed" | "deferred" | "dialog";
 

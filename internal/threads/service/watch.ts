@@ -4,7 +4,7 @@ import type { Change } from "../domain/changes.ts";
 import { codeOf, threadsError } from "../domain/faults.ts";
 import { cursorOf } from "../domain/ids.ts";
 import type { Reads } from "../domain/store.ts";
-import type { Caller, Escalation, Thread, Waiting, Wake } from "../domain/types.ts";
+import { type Caller, type Escalation, OPEN_STATES, type Thread, type Waiting, type Wake } from "../domain/types.ts";
 import { roleOf, type ServiceDeps, seesAll } from "./access.ts";
 import { Told } from "./told.ts";
 import { escalationView, isoTime, messageView, threadView, waitingView, wakeView } from "./views.ts";
@@ -205,7 +205,7 @@ class ThreadsWatch {
     const wakes = new Map([...also, ...open].map((wake) => [wake.wakeId, wake]));
     for (const wake of [...wakes.values()].sort((a, b) => a.createdAt - b.createdAt)) {
       const view = wakeView(wake);
-      if (this.#wakes.isNews(wake.wakeId, view, isOpen(wake))) yield { wake: view };
+      if (this.#wakes.isNews(wake.wakeId, view, OPEN_STATES.includes(wake.state))) yield { wake: view };
     }
     for (const one of await reads.escalationsInWork(this.#escalations.open)) {
       if (whose.agent !== undefined && one.owner !== whose.agent && !this.#escalations.has(one.escalationId)) continue;
@@ -227,10 +227,6 @@ function viewOf(thread: Thread, unread: number, waiting: readonly Waiting[]): Wi
     waiting: own.map(waitingView),
     ...(pausedUntil !== undefined && { paused_until: isoTime(pausedUntil) }),
   };
-}
-
-function isOpen({ state }: Wake): boolean {
-  return state === "PENDING" || state === "CLAIMED" || state === "QUEUED" || state === "DEFERRED";
 }
 
 function isUnresolved({ state }: Escalation): boolean {

@@ -15,6 +15,7 @@ import type {
 } from "../domain/wake-store.ts";
 import { FOR_ME } from "./addressed.ts";
 import { type Queryable, statements, transaction } from "./database.ts";
+import { OPEN } from "./open-wakes.ts";
 import { PgReads } from "./reads.ts";
 import { forgotten, remind, typedAgain } from "./reminders.ts";
 import * as rows from "./rows.ts";
@@ -137,7 +138,7 @@ export class PgWakes implements WakeStore {
 
   async counts(): Promise<{ readonly wakes: number; readonly escalations: number; readonly unread: number }> {
     const { rows: found } = await this.#db.query<{ wakes: number; escalations: number; unread: number }>(
-      `select (select count(*)::int from threads.wake where state in ('PENDING', 'CLAIMED', 'QUEUED', 'DEFERRED')) as wakes,
+      `select (select count(*)::int from threads.wake where state in ${OPEN}) as wakes,
          (select count(*)::int from threads.escalation where state <> 'resolved') as escalations,
          (select coalesce(sum(u.unread), 0)::int from threads.participant p
            join threads.thread t using (workspace_id, thread_id)
@@ -265,7 +266,7 @@ export class PgWakes implements WakeStore {
          and (m.recipients is null or p.agent_id = any (m.recipients))
          and m.created_at < clock_timestamp() - interval '2 seconds'
          and not exists (select from threads.wake w where w.workspace_id = p.workspace_id and w.agent_id = p.agent_id
-           and (w.state in ('PENDING', 'CLAIMED', 'QUEUED', 'DEFERRED')
+           and (w.state in ${OPEN}
              or (w.state in ('FAILED', 'UNKNOWN') and w.created_at > m.created_at)))
        on conflict do nothing returning 1 as one`,
     );
@@ -311,7 +312,7 @@ export class PgWakes implements WakeStore {
       await client.query(
         `insert into threads.wake (workspace_id, wake_id, agent_id, state, reason, due_at)
          values ($1, $2, $3, 'PENDING', $4, clock_timestamp())
-         on conflict (workspace_id, agent_id) where state in ('PENDING', 'CLAIMED', 'QUEUED', 'DEFERRED')
+         on conflict (workspace_id, agent_id) where state in ${OPEN}
          do update set reason = excluded.reason`,
         [workspace, newWakeId(), agentId, SECOND_LOOK],
       );

@@ -3,8 +3,10 @@ import { newWakeId } from "../domain/ids.ts";
 import { type ForgottenMessages, REMIND_MS, REMINDER, REMINDERS } from "../domain/reminder.ts";
 import { FOR_ME, ROLE } from "./addressed.ts";
 import type { Queryable } from "./database.ts";
+import { OPEN } from "./open-wakes.ts";
 
-const REMIND = `interval '${REMIND_MS} milliseconds'`;
+/** An agent's time to acknowledge what it was given, as SQL. */
+export const REMIND = `interval '${REMIND_MS} milliseconds'`;
 
 /** See `WakeStore.forgotten`. An agent with a wake that has not ended, or without proof, is left to that one. */
 export async function forgotten(db: Queryable, limit: number): Promise<readonly ForgottenMessages[]> {
@@ -24,7 +26,7 @@ export async function forgotten(db: Queryable, limit: number): Promise<readonly 
            and ${FOR_ME} and m.urgency <> 'quiet'
            and (p.wake = 'all' or p.agent_id = any (m.to_agents) or ${ROLE} = any (m.to_roles)))
          and not exists (select from threads.wake w where w.workspace_id = p.workspace_id and w.agent_id = p.agent_id
-           and (w.state in ('PENDING', 'CLAIMED', 'QUEUED', 'DEFERRED', 'UNKNOWN')
+           and (w.state in ${OPEN} or w.state = 'UNKNOWN'
              or (w.state = 'FAILED' and w.created_at > greatest(p.returned_at, p.offered_at))))
        order by p.workspace_id, p.thread_id, p.agent_id for update of p skip locked limit $1) d
      where g.workspace_id = d.workspace_id and g.thread_id = d.thread_id and g.agent_id = d.agent_id

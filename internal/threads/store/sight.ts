@@ -1,5 +1,6 @@
 import type * as t from "../domain/types.ts";
 import { FOR_ME } from "./addressed.ts";
+import { OPEN } from "./open-wakes.ts";
 import * as rows from "./rows.ts";
 
 /** A statement of one workspace, which is its `$1`. */
@@ -25,7 +26,7 @@ export async function waitingIn(query: Query, threadIds: readonly string[]): Pro
 export async function wakesInWork(query: Query, also: readonly string[], agent?: string): Promise<readonly t.Wake[]> {
   const found = await query(
     `select * from threads.wake where workspace_id = $1 and ($2::text is null or agent_id = $2)
-       and (state in ('PENDING', 'CLAIMED', 'QUEUED', 'DEFERRED') or wake_id = any ($3))
+       and (state in ${OPEN} or wake_id = any ($3))
      order by created_at limit ${LIMIT}`,
     ...[agent ?? null, also],
   );

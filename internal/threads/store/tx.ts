@@ -2,15 +2,13 @@ import { threadsError } from "../domain/faults.ts";
 import { auditHash, bodyHash, messageHash } from "../domain/hashes.ts";
 import { newWakeId } from "../domain/ids.ts";
 import { FRESH_GUARD } from "../domain/loop-guard.ts";
-import { REMIND_MS } from "../domain/reminder.ts";
 import type { NewEscalation, NewMessage, ThreadPatch, Tx } from "../domain/store.ts";
 import type * as t from "../domain/types.ts";
 import type { PlannedWake } from "../domain/wake-plan.ts";
+import { OPEN } from "./open-wakes.ts";
 import { PgReads } from "./reads.ts";
+import { REMIND } from "./reminders.ts";
 import * as rows from "./rows.ts";
-
-const REMIND = `interval '${REMIND_MS} milliseconds'`;
-const OPEN = "('PENDING', 'CLAIMED', 'QUEUED', 'DEFERRED')";
 
 interface Head {
   seq: number;
