@@ -1,3 +1,4 @@
+import { within } from "../../base/abort.ts";
 import { backoffMs } from "../../base/backoff.ts";
 import { DomainError } from "../../base/errors.ts";
 import { requestIdOf } from "../domain/ids.ts";
@@ -158,16 +159,17 @@ export class WakeRun {
     let receipt: WakeReceipt = first;
     let ours: "read" | "person" | undefined;
     let shown: string | undefined;
+    let isAnnounced = false;
     for (let turn = 0; receipt.outcome === "queued"; turn++) {
       const blocked = blockedBy(await statusOf(runtime, signal));
       const forMs = await wakes.queued(this.#claimed, this.#deps.by, blocked);
       if (blocked.by !== shown) changes.publish(own);
       shown = blocked.by;
-      if (blocked.by === "dialog" && forMs >= DIALOG_MS) await wakes.announce(this.#claimed, this.#deps.by, "dialog");
-      const early = new AbortController();
-      const pause = clock.sleep(backoffMs(FOLLOW, turn, Math.random), AbortSignal.any([signal, early.signal]));
-      await Promise.race([pause.catch(() => {}), news.promise]);
-      early.abort();
+      if (!isAnnounced && blocked.by === "dialog" && forMs >= DIALOG_MS) {
+        await wakes.announce(this.#claimed, this.#deps.by, "dialog");
+        isAnnounced = true;
+      }
+      await within(clock, backoffMs(FOLLOW, turn, Math.random), news.promise, signal);
       signal.throwIfAborted();
       news = Promise.withResolvers<void>();
       const isRead = (await store.reads(workspace).waiting(wake.agentId)).length === 0;
