@@ -16,6 +16,12 @@ interface Request {
   readonly owner?: string;
 }
 
+/** A thread that the transaction holds, with everybody in it. */
+export interface Place {
+  readonly thread: Thread;
+  readonly participants: readonly Participant[];
+}
+
 export async function escalateThread(deps: ServiceDeps, caller: Caller, input: EscalateInput) {
   const { thread_id: threadId, reason, severity, owner } = input;
   const escalation = await deps.store.write(caller.workspace, async (tx) => {
@@ -35,7 +41,7 @@ export async function escalateThread(deps: ServiceDeps, caller: Caller, input: E
 export async function escalateIn(
   tx: Tx,
   caller: Caller,
-  { thread, participants }: { readonly thread: Thread; readonly participants: readonly Participant[] },
+  { thread, participants }: Place,
   { severity, cause, reason, owner }: Request,
 ) {
   const { orchestrator, escalation_sla: dueInMs } = await tx.policy();
@@ -49,14 +55,36 @@ export async function escalateIn(
   });
   if (isNew) {
     const facts = { escalation_id: escalation.escalationId, severity, cause, owner: whose };
-    const isBlocked = thread.status === "blocked";
-    const wakes = ownerWake(whose, { by: caller.agent, isBlocked, orchestrator, members: participants });
-    const whom = wakes.map((one) => one.agentId);
-    for (const agent of whom) if (agent === orchestrator) await tx.join(thread.threadId, agent, "orchestrator");
-    await say(tx, thread.threadId, "escalated", `escalated to ${whose}: ${reason}`, facts, whom);
-    await tx.wantWakes(wakes, `escalation ${escalation.escalationId}`);
+    const news = { eventType: "escalated", text: `escalated to ${whose}: ${reason}`, facts };
+    const wakeReason = `escalation ${escalation.escalationId}`;
+    await sayToOwners(tx, caller, { thread, participants }, [whose], { ...news, orchestrator, wakeReason });
   }
   return escalation;
+}
+
+interface OwnersNews {
+  readonly eventType: string;
+  readonly text: string;
+  readonly facts: Metadata;
+  /** The policy's. */
+  readonly orchestrator: string;
+  readonly wakeReason: string;
+}
+
+/** Says something in the thread, and wakes these owners for it; the policy's orchestrator joins first. */
+export async function sayToOwners(
+  tx: Tx,
+  caller: Caller,
+  { thread, participants }: Place,
+  owners: readonly string[],
+  { eventType, text, facts, orchestrator, wakeReason }: OwnersNews,
+): Promise<void> {
+  const about = { by: caller.agent, isBlocked: thread.status === "blocked", orchestrator, members: participants };
+  const wakes = owners.flatMap((owner) => ownerWake(owner, about));
+  const whom = wakes.map((one) => one.agentId);
+  for (const agent of whom) if (agent === orchestrator) await tx.join(thread.threadId, agent, "orchestrator");
+  await say(tx, thread.threadId, eventType, text, facts, whom);
+  await tx.wantWakes(wakes, wakeReason);
 }
 
 /** At most 8 KiB: enough to decide without reading the thread. */

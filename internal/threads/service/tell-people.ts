@@ -1,19 +1,14 @@
 import type { Changes } from "../domain/changes.ts";
-import { OPERATORS, ownerWake } from "../domain/escalation.ts";
+import { OPERATORS } from "../domain/escalation.ts";
 import type { Store, Tx } from "../domain/store.ts";
-import type { Caller, Participant, Thread, Wake, WakeNews } from "../domain/types.ts";
-import { escalateIn } from "./escalate.ts";
+import type { Caller, Wake, WakeNews } from "../domain/types.ts";
+import { escalateIn, type Place, sayToOwners } from "./escalate.ts";
 import { note } from "./note.ts";
 import { say } from "./system-messages.ts";
 
 interface Deps {
   readonly store: Store;
   readonly changes: Changes;
-}
-
-interface Place {
-  readonly thread: Thread;
-  readonly participants: readonly Participant[];
 }
 
 const AT_ONCE = 50;
@@ -69,18 +64,15 @@ async function tellFailed(tx: Tx, place: Place, wake: Wake, by: Caller): Promise
 }
 
 /** To the thread's owner and the orchestrator. */
-async function tellDeferred(tx: Tx, { thread, participants }: Place, wake: Wake, by: Caller): Promise<void> {
+async function tellDeferred(tx: Tx, place: Place, wake: Wake, by: Caller): Promise<void> {
   const { orchestrator } = await tx.policy();
-  const { threadId } = thread;
+  const { thread, participants } = place;
   const others = participants.filter((one) => one.role === "orchestrator").map((one) => one.agentId);
   const owners = new Set([thread.owner, ...(orchestrator === "" ? others : [orchestrator])]);
-  const facts = { by: by.agent, isBlocked: thread.status === "blocked", orchestrator, members: participants };
-  const wakes = [...owners].flatMap((owner) => (owner === wake.agentId ? [] : ownerWake(owner, facts)));
-  const whom = wakes.map((one) => one.agentId);
-  for (const agent of whom) if (agent === orchestrator) await tx.join(threadId, agent, "orchestrator");
+  owners.delete(wake.agentId);
   const text = `a person is at the keys of ${wake.agentId}: it is woken when they are quiet`;
-  await say(tx, threadId, "wake_deferred", text, factsOf(wake), whom);
-  await tx.wantWakes(wakes, `deferred wake ${wake.wakeId}`);
+  const news = { eventType: "wake_deferred", text, facts: factsOf(wake), orchestrator };
+  await sayToOwners(tx, by, place, [...owners], { ...news, wakeReason: `deferred wake ${wake.wakeId}` });
 }
 
 /** To the thread's owner, and to people by the thread's mark. */
