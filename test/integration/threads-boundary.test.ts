@@ -1,4 +1,3 @@
-import type { Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { DomainError } from "../../internal/base/errors.ts";
@@ -217,9 +216,5 @@ function shows(what: string, answer: unknown, said: object): void {
 }
 
 function transportOf(claims: Claims) {
-  const authorize: Interceptor = (next) => (req) => {
-    req.header.set("authorization", `Bearer ${tokenOf(claims)}`);
-    return next(req);
-  };
-  return createConnectTransport({ baseUrl: room.server.url, httpVersion: "2", interceptors: [authorize] });
+  return createConnectTransport({ ...room.transportOptions(claims, "person"), httpVersion: "2" });
 }

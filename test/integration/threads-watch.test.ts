@@ -1,4 +1,4 @@
-import type { Interceptor, Transport } from "@connectrpc/connect";
+import type { Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { ThreadsClient } from "../../internal/threads/client/threads-client.ts";
@@ -23,13 +23,7 @@ const as = (agent: string): Who => [{ agent_id: agent, session_id: `s-${agent}` 
 const alice: Who = [{}, "person"];
 const person = (n: number): Who => [{ agent_id: `person-${n}`, session_id: `s-${n}` }, "person"];
 
-function options(who: Who) {
-  const authorize: Interceptor = (next) => (req) => {
-    req.header.set("authorization", `Bearer ${room.token(...who)}`);
-    return next(req);
-  };
-  return { baseUrl: room.server.url, interceptors: [authorize] };
-}
+const options = (who: Who) => room.transportOptions(...who);
 
 const TRANSPORTS: Readonly<Record<string, (who: Who) => Transport>> = {
   "Connect, HTTP/2": (who) => createConnectTransport({ ...options(who), httpVersion: "2" }),

@@ -2,6 +2,7 @@ import { generateKeyPairSync, type KeyObject, randomUUID, sign } from "node:cryp
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Interceptor } from "@connectrpc/connect";
 import { signClaims } from "../../../internal/auth/mint-token.ts";
 import { ThreadsServer } from "./threads-server.ts";
 
@@ -58,6 +59,15 @@ audit: { path: audit.log }
   /** A token that counts but for what `more` says. */
   token(more: Claims = {}, kind: Kind = "agent"): string {
     return signClaims(this.keys[kind], { ...this.claims(kind), ...more });
+  }
+
+  /** Options of a transport that shows such a token, made for each call. */
+  transportOptions(more: Claims = {}, kind: Kind = "agent") {
+    const authorize: Interceptor = (next) => (req) => {
+      req.header.set("authorization", `Bearer ${this.token(more, kind)}`);
+      return next(req);
+    };
+    return { baseUrl: this.server.url, interceptors: [authorize] };
   }
 
   /** The audit log's lines. */
