@@ -14,7 +14,7 @@ const MCP_2026 = "2026-07-28";
 
 vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });
 
-/** People and agents by the same names in two workspaces: `w`, and `v`, whose are the strangers. */
+/** People and agents by the same names in two workspaces: `w`, and `v`, that of the strangers. */
 const OWN: Claims = { workspace_id: "w", agent_id: "alice", session_id: "s-alice" };
 const STRANGERS = {
   "an operator of another workspace": { workspace_id: "v", agent_id: "alice", session_id: "s-alice" },
@@ -22,7 +22,7 @@ const STRANGERS = {
 } as const;
 
 let room: TokenRoom;
-/** What is in `w`. */
+/** The ids of things in `w`. */
 let ids: Readonly<Record<"thread" | "message" | "wake" | "escalation" | "cursor", string>>;
 
 const tokenOf = (claims: Claims) => room.token(claims, "person");
@@ -86,7 +86,7 @@ function foreign(own: string): Readonly<Record<string, readonly [input: object, 
 }
 
 const TOOLS_OF_AGENTS = 14;
-/** What operations of operators are to a worker, before they look at anything. */
+/** A worker gets these for operations of operators, before anything is looked at. */
 const NOT_FOR_WORKERS = new Set(["INSUFFICIENT_AUTHORITY"]);
 
 describe.each(Object.entries(STRANGERS))("F14, FR-14: nothing is read by %s, and nothing told", (_, stranger) => {
@@ -147,7 +147,7 @@ describe.each(Object.entries(STRANGERS))("F14, FR-14: nothing is read by %s, and
     await alice.call("post_message", { thread_id: ids.thread, text: "secret too" }, LONG);
     await own.until("the message", () => own.texts(ids.thread).includes("secret too"));
     await own.until("the owner hears of it", () => heard.owner.includes(`thread://${ids.thread}`));
-    // What is the stranger's own comes after it.
+    // The stranger's own thread comes after it.
     using other = clientOf(stranger);
     const mine = await createThread(other, "mine", [], LONG);
     await watcher.until("its own", () => watcher.told("thread").some((one) => one.threadId === mine));
@@ -208,7 +208,7 @@ async function everythingIn(): Promise<readonly unknown[]> {
   );
 }
 
-/** What is of `w` may be in an answer only where the caller itself has said it. */
+/** An answer may show something of `w` only where the caller itself has said it. */
 function shows(what: string, answer: unknown, said: object): void {
   const text = answer instanceof Error ? `${answer.message} ${JSON.stringify(answer)}` : JSON.stringify(answer);
   const words = ["secret", ...Object.values(ids)].filter((one) => !JSON.stringify(said).includes(one));

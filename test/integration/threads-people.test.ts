@@ -24,7 +24,7 @@ afterAll(async () => {
 const reads = () => ground.service.store.reads("default");
 const wakeOf = async (agent: string) => (await reads().wakes({ agent, limit: 1 }))[0];
 const stateOf = async (agent: string) => (await ground.wakesOf(agent)).map(({ state }) => state);
-/** What the system has said in a thread. */
+/** The events that the system has said in a thread. */
 const said = async (thread: string) =>
   (await reads().lastMessages(thread, 50)).filter(({ kind }) => kind === "system").map((one) => one.eventType);
 const escalated = async (threadId: string) =>

@@ -42,7 +42,7 @@ it("a database of the version before is refused until it is migrated, and keeps 
     const [participant] = await store.reads("w").participants("t-1");
     expect(participant).toMatchObject({ agentId: "a", readSeq: 1 });
     expect(participant?.againSeq).toBeUndefined();
-    // What had ended before is no news.
+    // A wake that had ended before is no news.
     expect(await store.reads("w").wake("x")).toMatchObject({ state: "FAILED", news: [] });
     expect(await store.wakesWithNews(10)).toEqual([]);
   } finally {

@@ -69,7 +69,7 @@ export class Calls {
     }
   }
 
-  /** What the caller may see, and its changes, until the signal is aborted. @throws as `run` */
+  /** Yields all that the caller may see, then each change of it, until the signal is aborted. @throws as `run` */
   async *watch(
     proof: Proof,
     correlationId: string,

@@ -5,7 +5,7 @@ import type { VerifiedToken } from "../../auth/token-verifier.ts";
 import { threadsError } from "../domain/faults.ts";
 import type { MemberKind } from "../domain/types.ts";
 
-/** Who may sign tokens, and for whom. */
+/** An issuer of tokens, and for whom it may sign them. */
 export interface ThreadsIssuer extends IssuerRule {
   readonly kind: MemberKind;
   /** `*`: all. */
@@ -18,7 +18,7 @@ interface ThreadsClaims extends TokenClaims {
   readonly says: Readonly<Record<keyof typeof PATTERNS, string>>;
 }
 
-/** What a token proves. */
+/** The facts that a verified token proves. */
 export interface Proof {
   readonly workspace: string;
   readonly agent: string;
@@ -61,7 +61,7 @@ export function readThreadsClaims(claims: Readonly<Record<string, unknown>>): Th
 }
 
 /**
- * What a token that has been verified proves: its issuer may say so.
+ * Returns what a verified token proves, if its issuer may say so.
  * @throws DomainError `unauthenticated`, code UNAUTHORIZED, where it may not
  */
 export function proofOf(token: VerifiedToken, { personTtlMs, agentTtlMs }: TokenLives): Proof {

@@ -18,7 +18,7 @@ import { MCP_SERVICE, OAUTH_SERVICE, provenOf } from "./threads-gate.ts";
 export interface McpDeps {
   readonly calls: Calls;
   readonly holds: TokenHolds;
-  /** Says what the caller of a stream may hear of. */
+  /** Passes on the changes that the caller of a stream may know. */
   readonly audience: Audience;
   readonly logger: Logger;
   readonly version: string;
@@ -29,7 +29,7 @@ const WELL_KNOWN = "/.well-known/oauth-protected-resource/v1/mcp";
 const MAX_BODY = 512 * 1024;
 const MAX_HANDLERS = 2000;
 const MAX_STREAMS = 16;
-/** What more of them miss is news that was lost on its way. */
+/** A caller that watches more threads hears of the others only while no news is lost on its way. */
 const MAX_WATCHED = 1000;
 /** The SDK's handler answers those that it does not know. */
 const METHODS = ["POST", "GET", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"];
@@ -54,9 +54,9 @@ export class McpEndpoint {
 
   /** `/v1/mcp` for those whose token counts, and who may ask where to get one. */
   get routes(): readonly Route[] {
-    const told = { service: OAUTH_SERVICE, path: WELL_KNOWN, methods: ["GET"] };
+    const wellKnown = { service: OAUTH_SERVICE, path: WELL_KNOWN, methods: ["GET"] };
     return [
-      { ...REFUSALS, ...told, handle: ({ url }) => json(200, resourceAt(url)) },
+      { ...REFUSALS, ...wellKnown, handle: ({ url }) => json(200, resourceAt(url)) },
       {
         ...{ ...REFUSALS, service: MCP_SERVICE, path: PATH, methods: METHODS, maxBodyBytes: MAX_BODY },
         handle: (request, call) => this.#answer(request, call),

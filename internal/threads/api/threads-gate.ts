@@ -10,7 +10,7 @@ import type { TokenHolds } from "./holds.ts";
 
 /** The name of `/v1/mcp` for gates and the audit log. */
 export const MCP_SERVICE = "threads.mcp";
-/** The name of what tells callers which tokens are wanted: for those who have none. */
+/** The name of the page that says which tokens are wanted, for callers without one. */
 export const OAUTH_SERVICE = "threads.oauth";
 /** Their calls end with their tokens, by this gate. */
 export const SELF_ENDING: ReadonlySet<string> = new Set([MCP_SERVICE, ThreadsService.typeName]);
@@ -21,8 +21,8 @@ const proofKey: ContextKey<Proof | undefined> = createContextKey<Proof | undefin
 
 /**
  * For calls of ThreadsService and of MCP whose tokens have been verified: whether their issuers may say so, and whether
- * they are revoked. A stream ends with its token; a unary call and one of MCP are told so by the operation or the
- * stream that they are. The end of each is recorded once.
+ * they are revoked. A streaming RPC ends with its token; a unary one or a call of MCP fails in the operation or stream
+ * that it runs. The end of each is recorded once.
  */
 export function threadsGate(deps: {
   readonly lives: TokenLives;

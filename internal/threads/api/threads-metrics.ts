@@ -111,7 +111,7 @@ export class ThreadsMetrics {
     this.#blocks.inc({ rule });
   }
 
-  /** Who calls, or for whom, was refused. */
+  /** A call was refused for who calls, or for whom. */
   refused(code: string): void {
     this.#refused.inc({ code: code.toLowerCase() });
   }
@@ -129,9 +129,9 @@ export class ThreadsMetrics {
 /** How work on a wake has ended. */
 interface WakeEnd {
   readonly state: string;
-  /** Of the wake. */
+  /** Since the wake was made. */
   readonly ageMs?: number;
-  /** In its way now, and not before. */
+  /** The obstacle, if it is another than before. */
   readonly deferredBy?: string;
 }
 

@@ -24,7 +24,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** PEM. */
 export type ThreadsTls = Pick<ClientTls, "ca" | "cert" | "key">;
 
-/** What flags say of a server: files, where they name more than its URL. */
+/** Flags that name a server, and files with its CA and an own certificate. */
 export interface ThreadsFlags {
   readonly threads?: string;
   readonly ca?: string;
@@ -122,8 +122,8 @@ export class ThreadsClient implements Disposable {
   }
 
   /**
-   * What the caller may see and each change of it, as WatchThreads says it. When its token ends, the stream begins
-   * again with a fresh one. Messages follow those in `after`, by thread the last seq, which it keeps up to date.
+   * Yields all that the caller may see, then each change of it, as WatchThreads does. When the token ends, the stream
+   * begins again with a fresh one. Messages follow those in `after`, by thread the last seq, which it keeps up to date.
    * @throws as `call`
    */
   async *watch(after: Map<string, number>, signal: AbortSignal): AsyncGenerator<JsonObject, void, undefined> {

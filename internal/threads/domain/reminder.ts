@@ -4,13 +4,13 @@ import type { RuntimeStatus } from "./runtimes.ts";
 export interface ForgottenMessages {
   readonly workspace: string;
   readonly agentId: string;
-  /** With how often each was brought back to mind. */
+  /** `reminders`: how often the agent was reminded of this thread. */
   readonly threads: readonly { readonly threadId: string; readonly reminders: number }[];
 }
 
-/** Of the wake that brings messages back to mind. */
+/** The reason of a wake that reminds. */
 export const REMINDER = "not acknowledged";
-/** So often messages wait again; then they are for people to see. */
+/** An agent is reminded so often; then people are shown the messages. */
 export const REMINDERS = 2;
 /** An agent has this long to acknowledge what it was given, ms. */
 export const REMIND_MS = 120_000;

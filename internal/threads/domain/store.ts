@@ -166,7 +166,7 @@ export interface Tx extends Reads {
   wantWakes(wakes: readonly PlannedWake[], reason: string): Promise<void>;
   /** After a sign of life: an agent's wakes that were submitted, and the one in work if it is typed by now. */
   acknowledgeWakes(agentId: string): Promise<void>;
-  /** People have learnt this of a wake. */
+  /** Notes that people have been informed of these events of a wake. */
   wakeTold(wakeId: string, news: readonly t.WakeNews[]): Promise<void>;
   /** Messages that an agent does not acknowledge are shown to people now. False: they have been, or are not to be. */
   shown(threadId: string, agentId: string): Promise<boolean>;
@@ -196,9 +196,9 @@ export interface Store {
   seen(caller: t.Caller): Promise<void>;
   /** Open escalations of all workspaces that were not acknowledged in time. */
   overdueEscalations(limit: number): Promise<readonly (WorkspaceThread & { readonly escalationId: string })[]>;
-  /** Wakes of all workspaces of which people are to learn something. */
+  /** Wakes of all workspaces with events that people are to be informed of. */
   wakesWithNews(limit: number): Promise<readonly { readonly workspace: string; readonly wakeId: string }[]>;
-  /** Agents of all workspaces that were reminded twice, and are for people to see. */
+  /** Agents of all workspaces that were reminded twice, which people have not been shown yet. */
   unshown(limit: number): Promise<readonly (WorkspaceThread & { readonly agentId: string })[]>;
   /** Closed threads of all workspaces with messages that are not erased, the oldest first. */
   closedThreads(limit: number): Promise<readonly WorkspaceThread[]>;

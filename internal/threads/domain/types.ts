@@ -116,7 +116,7 @@ export type WakeState =
 /** A wake in one of these has not ended. */
 export const OPEN_STATES: readonly WakeState[] = ["PENDING", "CLAIMED", "QUEUED", "DEFERRED"];
 
-/** What people are to learn of a wake; each once. */
+/** An event of a wake that people are informed of, once. */
 export type WakeNews = "failed" | "deferred" | "dialog";
 
 export interface Wake {
@@ -129,11 +129,11 @@ export interface Wake {
   readonly attempts: number;
   readonly lastOutcome: string;
   readonly blockedBy: string;
-  /** Of the dialog that blocks it, as the terminal shows it; else empty. */
+  /** The title of the dialog that blocks it, as the terminal shows it; else empty. */
   readonly blockedTitle: string;
   /** Since when the same thing blocks it. */
   readonly deferredSince: number | undefined;
-  /** What no one has been told yet. */
+  /** The events of which no one has been informed yet. */
   readonly news: readonly WakeNews[];
   readonly createdAt: number;
 }

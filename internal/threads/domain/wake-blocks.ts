@@ -4,7 +4,7 @@ import type { RuntimeStatus } from "./runtimes.ts";
 /** Why a queued wake is not typed yet. */
 export interface Blocked {
   readonly by: "busy" | "dialog" | "draft" | "person" | "parked" | "unreachable";
-  /** Of the dialog: one plain line, at most 120 characters. */
+  /** The dialog's: one plain line, at most 120 characters. */
   readonly title?: string;
 }
 

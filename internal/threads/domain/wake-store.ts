@@ -25,7 +25,7 @@ export interface WakeResult {
   readonly outcome: string;
   readonly againMs?: number;
   readonly blockedBy?: string;
-  /** People are to learn of it. */
+  /** An event that people are to be informed of. */
   readonly news?: WakeNews;
   /** Of the attempt that ended with it. */
   readonly attempt?: { readonly attempt: number; readonly receipt: WakeReceipt };
@@ -59,7 +59,7 @@ export interface WakeStore {
   counts(): Promise<{ readonly wakes: number; readonly escalations: number; readonly unread: number }>;
   /** The sidecar holds it; for how long the same thing has been in the way, ms. */
   queued(claimed: ClaimedWake, by: string, blocked: Blocked): Promise<number>;
-  /** Notes, once, what people are to learn of a wake. */
+  /** Notes an event that people are to be informed of; a second time changes nothing. */
   announce(claimed: ClaimedWake, by: string, news: WakeNews): Promise<void>;
   /**
    * Ends a claim. What came while the wake was open and waits still has a new wake then. The wake's age, ms; undefined:
@@ -83,7 +83,7 @@ export interface WakeStore {
    */
   forgotten(limit: number): Promise<readonly ForgottenMessages[]>;
   /**
-   * Has these messages wait again, with a wake for them; the third time they are for people to see instead. False: the
+   * Has these messages wait again, with a wake for them; the third time people are to be shown them instead. False: the
    * agent has acknowledged them meanwhile.
    */
   remind(forgotten: ForgottenMessages): Promise<boolean>;

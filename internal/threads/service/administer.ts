@@ -27,7 +27,7 @@ export async function listSessions(deps: ServiceDeps, caller: Caller) {
   return { sessions: (await deps.store.reads(caller.workspace).sessions()).map(sessionView) };
 }
 
-/** Of a worker the own ones, and those of agents in its threads without the texts, which name other threads too. */
+/** A worker gets its own wakes, and those of agents in its threads without texts, which may name other threads. */
 export async function listWakes(
   deps: ServiceDeps,
   caller: Caller,

@@ -16,7 +16,7 @@ interface OwnNews {
 
 interface Listener {
   readonly caller: Pick<Caller, "workspace" | "agent" | "role">;
-  /** The threads of which it wants to hear when news may have been lost. */
+  /** The threads that it is interested in when news may have been lost. */
   readonly watched: () => Iterable<string>;
   readonly heard: (news: OwnNews) => void;
 }
@@ -31,15 +31,15 @@ interface Deps {
 interface Pending {
   readonly workspace: string;
   readonly threadId: string;
-  /** Whose inboxes; undefined: of all who take part. */
+  /** Agents whose inboxes have changed; undefined: those of all who take part. */
   agents: ReadonlySet<string> | undefined;
 }
 
 const AGAIN_MS = 500;
 
 /**
- * Tells each listener of changes in threads that it may read, and of nothing else. Who takes part is looked up once for
- * all listeners, after the change.
+ * Passes each change of a thread to the listeners that may read it. The participants are looked up once for all
+ * listeners, after the change.
  */
 export class Audience implements Task {
   readonly #deps: Deps;
@@ -70,7 +70,7 @@ export class Audience implements Task {
       this.#news = Promise.withResolvers<void>();
       const pending = [...this.#pending.values()];
       this.#pending = new Map();
-      for (const one of pending) await this.#tell(one, signal);
+      for (const one of pending) await this.#deliver(one, signal);
     }
   }
 
@@ -104,7 +104,7 @@ export class Audience implements Task {
     this.#news.resolve();
   }
 
-  async #tell(one: Pending, signal: AbortSignal): Promise<void> {
+  async #deliver(one: Pending, signal: AbortSignal): Promise<void> {
     const { workspace, threadId, agents } = one;
     if (!this.#listeners.has(workspace)) return;
     try {

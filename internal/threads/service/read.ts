@@ -163,7 +163,7 @@ function returned({ messages, opened }: Found, input: ReadInput): ReadonlyMap<st
   for (const { threadId, seq } of messages) upto.set(threadId, Math.max(seq, upto.get(threadId) ?? 0));
   if (opened === undefined) return upto;
   const { me } = opened;
-  // What waits for a wake again is returned again.
+  // Messages that wait for a wake again are returned again.
   const given = me?.againSeq ?? me?.readSeq ?? 0;
   const skips = (input.after_seq ?? 0) > given;
   const [seq = 0] = upto.values();

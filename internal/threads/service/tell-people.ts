@@ -15,8 +15,8 @@ const AT_ONCE = 50;
 const MAX_THREADS = 16;
 
 /**
- * Has people learn, each thing once, of wakes that cannot be typed, and of agents that do not acknowledge what they
- * were given. Any number of processes may do this.
+ * Informs people, once each, of wakes that cannot be typed, and of agents that do not acknowledge what they were given.
+ * Any number of processes may do this.
  */
 export async function tellPeople({ store, changes }: Deps): Promise<void> {
   for (const { workspace, wakeId } of await store.wakesWithNews(AT_ONCE)) {

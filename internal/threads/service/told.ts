@@ -3,13 +3,14 @@ import { hash } from "node:crypto";
 const MOST_ENDED = 1000;
 
 /**
- * What a caller was told of things that change, so that each state is told once. Of ended ones the last 1,000 are kept.
+ * Remembers which state of each thing a caller has got, so that none is sent twice in a row. The last 1,000 that have
+ * ended are kept.
  */
 export class Told {
   readonly #open = new Map<string, string>();
   readonly #ended = new Map<string, string>();
 
-  /** Those that had not ended when they were told. */
+  /** The ids of those that had not ended in the state that was sent last. */
   get open(): readonly string[] {
     return [...this.#open.keys()];
   }
@@ -18,12 +19,12 @@ export class Told {
     return this.#open.has(id) || this.#ended.has(id);
   }
 
-  /** This state was told last. */
+  /** Whether `state` was sent last. */
   isTold(id: string, state: object): boolean {
     return (this.#open.get(id) ?? this.#ended.get(id)) === hashOf(state);
   }
 
-  /** Whether `state` is not what was told before; it counts as told from now on. */
+  /** Whether `state` differs from the one that was sent last; it counts as sent from now on. */
   isNews(id: string, state: object, isOpen = true): boolean {
     if (this.isTold(id, state)) return false;
     this.#open.delete(id);

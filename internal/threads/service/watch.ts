@@ -16,14 +16,14 @@ const MESSAGES = 200;
 const LOOK_MS = 2000;
 const AWAY_MS = 500;
 const HEARTBEAT_MS = 15_000;
-/** Of an agent's wakes, those that may have begun and ended between two looks. */
+/** At most so many of an agent's wakes are expected to begin and end between two looks. */
 const NEWEST = 3;
 /** Wakes that a stream begins with, whatever became of them. */
 const RECENT = 50;
 
 /**
- * What a caller may see, and then each change of it: a snapshot of its threads, wakes and escalations that have not
- * ended, then messages by thread in order of seq. A reader that is slow is told the newest state, and every message.
+ * Yields all that a caller may see, then each change of it: a snapshot of its threads, wakes and escalations that have
+ * not ended, then messages by thread in order of seq. A slow reader gets every message, and of the rest the newest state.
  */
 export async function* watchThreads(
   deps: ServiceDeps,
@@ -50,7 +50,7 @@ interface Page {
   readonly next: string | undefined;
 }
 
-/** The agent whose wakes and escalations a caller gets, itself; without one, those of all. */
+/** `agent`: the caller, which gets its own wakes and escalations; without it, those of all. */
 interface Whose {
   readonly agent?: string;
 }
@@ -59,7 +59,7 @@ class ThreadsWatch {
   readonly #deps: ServiceDeps;
   readonly #caller: Caller;
   readonly #after: ReadonlyMap<string, number>;
-  /** By thread, the last seq that it was told. */
+  /** By thread, the last seq that was sent. */
   readonly #seqs = new Map<string, number>();
   readonly #threads = new Told();
   readonly #wakes = new Told();
@@ -134,7 +134,7 @@ class ThreadsWatch {
     } while (before !== undefined);
   }
 
-  /** Answers whether the database is away: then all of it is looked at again. */
+  /** Returns whether the database is away: then everything is looked at again. */
   async *#look(reads: Reads): AsyncGenerator<WatchUpdate, boolean, undefined> {
     this.#news = Promise.withResolvers<void>();
     const [dirty, agents, hasMissed] = [this.#dirty, this.#agents, this.#hasMissed];
@@ -159,7 +159,7 @@ class ThreadsWatch {
     }
   }
 
-  /** Threads that are not as they were told. */
+  /** Threads whose state is not the one that was sent. */
   async #changed(reads: Reads): Promise<readonly string[]> {
     const changed: string[] = [];
     for await (const { threads } of this.#pages(reads)) {
@@ -199,7 +199,7 @@ class ThreadsWatch {
     if (this.#threads.isNews(threadId, view)) yield { thread: view };
   }
 
-  /** Wakes and escalations that are not as they were told. */
+  /** Wakes and escalations whose state is not the one that was sent. */
   async *#work(reads: Reads, whose: Whose, also: readonly Wake[]): AsyncGenerator<WatchUpdate, void, undefined> {
     const open = await reads.wakesInWork(this.#wakes.open, whose.agent);
     const wakes = new Map([...also, ...open].map((wake) => [wake.wakeId, wake]));

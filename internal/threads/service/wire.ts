@@ -200,7 +200,7 @@ export interface WatchInput {
   readonly after?: Readonly<Record<string, number>>;
 }
 
-/** One thing that a watcher is told; `next_cursor`: more of the snapshot follows. */
+/** One update for a watcher; `next_cursor`: more of the snapshot follows. */
 export type WatchUpdate =
   | {
       readonly snapshot: {

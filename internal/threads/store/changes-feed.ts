@@ -41,8 +41,8 @@ export class ChangesFeed implements Changes, Task {
   #wake = Promise.withResolvers<void>();
   #probe: string | undefined;
   #heardProbe = true;
-  /** The log says so, since a probe was heard last. */
-  #isToldDeaf = false;
+  /** The log has said that probes are not heard, since one was heard last. */
+  #isLoggedDeaf = false;
   #isListening = false;
 
   constructor(deps: Deps) {
@@ -144,9 +144,9 @@ export class ChangesFeed implements Changes, Task {
         this.#heardProbe = false;
         await pool.query("select pg_notify($1, $2)", [CHANNEL, `probe ${this.#probe}`]);
         await Promise.race([broken.promise, this.#probeHeard(signal)]);
-        if (this.#heardProbe) this.#isToldDeaf = false;
-        else if (!this.#isToldDeaf && !signal.aborted) {
-          this.#isToldDeaf = true;
+        if (this.#heardProbe) this.#isLoggedDeaf = false;
+        else if (!this.#isLoggedDeaf && !signal.aborted) {
+          this.#isLoggedDeaf = true;
           logger.warn("notifications of the database do not come through: changes are found by looking");
         }
         await Promise.race([broken.promise, clock.sleep(PROBE_EVERY_MS, signal).catch(() => {})]);

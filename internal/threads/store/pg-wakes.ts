@@ -33,13 +33,13 @@ const HAS_ACTED = `acted_at >= (select a.begun_at + $11::float8 * interval '1 mi
   where a.workspace_id = $1 and a.wake_id = $2 and a.attempt = $10)`;
 const CAUSE = (by: string) => `case when ${by} in ('person', 'draft') then 'person' else ${by} end`;
 
-/** Since when it has been blocked by the same, given by what (`by`) it is blocked now. */
+/** When the wake's present block began, if `by` is in its way now: it goes on for as long as the cause is the same. */
 function blockedSince(by: string): string {
   return `case when ${CAUSE("blocked_by")} = ${CAUSE(`${by}::text`)} then coalesce(deferred_since, clock_timestamp())
     else clock_timestamp() end`;
 }
 
-/** Each thing that people are to learn of a wake is told once; '': nothing. */
+/** The wake's `news` with one more event, unless people are or have been informed of it; '': none. */
 function withNews(news: string): string {
   return `case when ${news}::text = '' or ${news}::text = any (news || told) then news
     else array_append(news, ${news}::text) end`;

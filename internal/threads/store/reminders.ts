@@ -66,7 +66,7 @@ export async function remind(client: PoolClient, { workspace, agentId, threads }
   return isChanged;
 }
 
-/** What waited again has been typed again. */
+/** Notes that messages which waited again have been typed again. */
 export async function typedAgain(
   client: PoolClient,
   workspace: string,

@@ -124,7 +124,7 @@ export class WakeRun {
 
   async #nudge(runtime: Runtime, intent: AttemptIntent, policy: Policy, signal: AbortSignal): Promise<WakeReceipt> {
     const { urgency, lastOutcome } = this.#claimed.wake;
-    // What met a draft or a dialog waits in the queue from then on.
+    // A wake that has met a draft or a dialog waits in the queue from then on.
     const isImmediate =
       urgency === "interrupt" && lastOutcome !== "composer-busy" && lastOutcome !== "blocked-by-dialog";
     const urgent = urgency !== "normal";
@@ -139,8 +139,8 @@ export class WakeRun {
   }
 
   /**
-   * Until the sidecar has an outcome; taken back when the agent has read everything meanwhile, or a person has been at
-   * the keys for too long.
+   * Waits until the sidecar has an outcome. It takes the text back when the agent has read everything meanwhile, or a
+   * person has been at the keys for too long.
    */
   async #follow(
     runtime: Runtime,

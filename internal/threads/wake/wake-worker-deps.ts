@@ -12,7 +12,7 @@ export interface WakeWorkerDeps {
   readonly wakes: WakeStore;
   readonly changes: Changes;
   readonly runtimes: Runtimes;
-  /** Hears of each end of work on a wake: its state and age, and what is in its way now and was not before. */
+  /** Called at each end of work on a wake, with its state and age, and the obstacle if it is another than before. */
   readonly onEnded?: (end: { readonly state: string; readonly ageMs?: number; readonly deferredBy?: string }) => void;
   /** Hears of each first nudge: ms from the commit that wanted it. */
   readonly onBegun?: (ms: number) => void;

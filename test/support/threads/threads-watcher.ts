@@ -10,7 +10,7 @@ type ValueOf<C extends Case> = Extract<Update, { case: C }>["value"];
 
 const WAIT_MS = 60_000;
 
-/** A caller of WatchThreads, and all that it was told. */
+/** A caller of WatchThreads, and all updates that it got. */
 export class ThreadsWatcher implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #told: Update[] = [];
@@ -43,7 +43,7 @@ export class ThreadsWatcher implements AsyncDisposable {
       .map(({ text }) => text);
   }
 
-  /** Everything that it was told, as one text to look for words in. */
+  /** All updates, as one text to look for words in. */
   get all(): string {
     return JSON.stringify(this.#told, (_, value) => (typeof value === "bigint" ? String(value) : value));
   }
