@@ -1,6 +1,6 @@
+import { spawn } from "node:child_process";
 import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import { execa } from "execa";
 
 /**
  * Ends with the program's exit code and all it printed. Never rejects: a program that cannot be started is code 127.
@@ -56,14 +56,13 @@ export async function findProgram(name: string, env: NodeJS.ProcessEnv): Promise
   return undefined;
 }
 
-export const runProgram: RunProgram = async ([program, ...args], env) => {
-  const { exitCode, signal, all, message } = await execa(program, args, {
-    extendEnv: false,
-    env,
-    stdin: "ignore",
-    all: true,
-    reject: false,
+/** Without execa, whose import takes longer than what `npm start` asks for: a version. */
+export const runProgram: RunProgram = ([program, ...args], env) =>
+  new Promise((resolve) => {
+    const child = spawn(program, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (output += text));
+    child.on("error", (err) => resolve({ code: 127, output: err.message }));
+    child.on("close", (code) => resolve({ code: code ?? 1, output }));
   });
-  if (exitCode === undefined && signal === undefined) return { code: 127, output: message ?? "" };
-  return { code: exitCode ?? 1, output: all ?? "" };
-};

@@ -5,7 +5,6 @@ import { type MainContext, runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
 import { agentCommand } from "./agent-command.ts";
 import { type RunningAgent, withAgent } from "./agent-session.ts";
-import { startBridge } from "./bridge/bridge.ts";
 import { help, readConfig } from "./config.ts";
 import { freeAddress } from "./free-address.ts";
 import { gtCommands, shellPath } from "./gt-commands.ts";
@@ -13,9 +12,7 @@ import { followInLines } from "./lines.ts";
 import { Live } from "./live.ts";
 import { runOnce } from "./once.ts";
 import { plainEnvironment } from "./plain-environment.ts";
-import { startRelay } from "./relay/relay.ts";
 import type { SidecarNews } from "./sidecar-log.ts";
-import { startThreads } from "./threads/threads.ts";
 import { pathWithTmux } from "./tmux.ts";
 import { screenSize } from "./view.ts";
 import { Window } from "./window.ts";
@@ -31,12 +28,22 @@ await runMain({ name: "start", exitCodes: { unavailable: 4 } }, async (context) 
     return 0;
   }
   const plain = plainEnvironment(env, root);
-  if (config.bridge) return startBridge(context, { root, env: plain, once: config.once });
-  if (config.relay) return startRelay(context, { root, env: plain, once: config.once });
+  // A tour is loaded when it is asked for: what it needs would take longer than all of the rest.
+  if (config.bridge) {
+    const { startBridge } = await import("./bridge/bridge.ts");
+    return startBridge(context, { root, env: plain, once: config.once });
+  }
+  if (config.relay) {
+    const { startRelay } = await import("./relay/relay.ts");
+    return startRelay(context, { root, env: plain, once: config.once });
+  }
   const command = agentCommand(config.agent, root, plain["PATH"] ?? "");
   const path = await pathWithTmux(root, plain);
   if (typeof path === "number") return path;
-  if (config.threads) return startThreads(context, { root, env: { ...plain, PATH: path }, once: config.once });
+  if (config.threads) {
+    const { startThreads } = await import("./threads/threads.ts");
+    return startThreads(context, { root, env: { ...plain, PATH: path }, once: config.once });
+  }
   const live = !config.once && stdout.isTTY === true && context.stdin.isTTY === true;
   const size = live ? screenSize(stdout.columns, stdout.rows) : { cols: 100, rows: 30 };
   const address = await freeAddress(config.agent, env["XDG_RUNTIME_DIR"]);
