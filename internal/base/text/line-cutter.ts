@@ -1,5 +1,6 @@
 /** One line of a byte stream, without its line feed. */
 export interface CutLine {
+  /** May be a part of the chunk that it came in. */
   readonly bytes: Buffer;
   /** Bytes at its end that were dropped because it is too long; 0: it is whole. */
   readonly lostBytes: number;
@@ -52,10 +53,17 @@ export class LineCutter {
   }
 
   #take(): CutLine {
-    const line = { bytes: Buffer.concat(this.#pieces), lostBytes: this.#lost };
+    const line = { bytes: joined(this.#pieces), lostBytes: this.#lost };
     this.#pieces = [];
     this.#kept = 0;
     this.#lost = 0;
     return line;
   }
+}
+
+/** One piece is not copied: most lines lie in one chunk. */
+function joined(pieces: readonly Uint8Array[]): Buffer {
+  const [first] = pieces;
+  if (first === undefined || pieces.length > 1) return Buffer.concat(pieces);
+  return Buffer.from(first.buffer, first.byteOffset, first.byteLength);
 }
