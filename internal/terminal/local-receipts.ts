@@ -1,9 +1,11 @@
-import { createHash, randomUUID } from "node:crypto";
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { MachineTime, Moment } from "../base/machine-time.ts";
+import { isMissing } from "../files/named-file.ts";
+import { replaceSecret } from "../files/replace-secret.ts";
 import { endOf, type NudgeRecord, type RestoredNudge, withoutText } from "../session/nudge-record.ts";
 
 const KEEP_MS = 24 * 3_600_000;
@@ -82,10 +84,7 @@ export class LocalReceipts {
   #write(nudge: RestoredNudge): void {
     const { time } = this.#deps;
     const entry: Entry = { ...nudge, moment: time.momentOf(time.nowMs()) };
-    const file = this.#file(entry.nudge.requestId);
-    const part = join(this.#folder, `.${randomUUID()}.tmp`);
-    writeFileSync(part, JSON.stringify(entry), { mode: 0o600, flag: "wx" });
-    renameSync(part, file);
+    replaceSecret(this.#file(entry.nudge.requestId), JSON.stringify(entry));
   }
 
   /** Removes what is too old, and of the rest all but the newest. The wall clock only says where to look. */
@@ -116,7 +115,7 @@ function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (isMissing(err)) return undefined;
     throw err;
   }
 }

@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { closeSync, constants, fstatSync, ftruncateSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, ftruncateSync } from "node:fs";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { openPlainFile, readPlainFileSync } from "../../files/plain-file.ts";
+import { replaceSecret } from "../../files/replace-secret.ts";
 import type { InnerCommand } from "./front-command.ts";
 import type { FrontPlace } from "./front-place.ts";
 import { attend } from "./presence.ts";
@@ -105,14 +106,7 @@ export class FrontLauncher implements Disposable {
 /** Writes a file whole or not at all, for its owner alone. Two modes that start at once may write the same one. */
 export function replaceFile(path: string, text: string): void {
   if (readPlainFileSync(path, MAX_LOG_BYTES) === text) return;
-  const next = `${path}.${randomUUID()}.next`;
-  try {
-    writeFileSync(next, text, { mode: 0o600, flag: "wx" });
-    renameSync(next, path);
-  } catch (err) {
-    rmSync(next, { force: true });
-    throw err;
-  }
+  replaceSecret(path, text);
 }
 
 function openLog(path: string): number {
