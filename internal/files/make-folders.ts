@@ -1,5 +1,6 @@
 import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { isMissing } from "./named-file.ts";
 
 /**
  * Makes a folder and those above it that are missing, for their owner alone; one that exists stays as it is.
@@ -11,7 +12,7 @@ export function makeFolders(path: string): void {
     makeFolder(path);
   } catch (err) {
     const above = dirname(path);
-    if ((err as NodeJS.ErrnoException).code !== "ENOENT" || above === path) throw err;
+    if (!isMissing(err) || above === path) throw err;
     makeFolders(above);
     makeFolder(path);
   }

@@ -4,6 +4,7 @@ import { userInfo } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { DomainError, errorText } from "../base/errors.ts";
 import { makeFolders } from "./make-folders.ts";
+import { isMissing } from "./named-file.ts";
 
 export interface RuntimeWhere {
   readonly xdgRuntimeDir?: string;
@@ -73,7 +74,7 @@ function canMake(path: string): boolean {
     if (statSync(above).isDirectory()) return canWrite(above);
     return false;
   } catch (err) {
-    return (err as NodeJS.ErrnoException).code === "ENOENT" && canMake(above);
+    return isMissing(err) && canMake(above);
   }
 }
 

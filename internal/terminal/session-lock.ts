@@ -3,6 +3,7 @@ import { link, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
+import { isMissing } from "../files/named-file.ts";
 import { openPrivateFolder } from "../files/private-folder.ts";
 import type { Processes } from "../process/process-alive.ts";
 
@@ -120,7 +121,7 @@ export class SessionLock {
       if (typeof token !== "string" || typeof pid !== "number") return { token: "", pid: 0, identity: undefined };
       return { token, pid, identity };
     } catch (err) {
-      if ((err as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      if (isMissing(err)) return undefined;
       return { token: "", pid: 0, identity: undefined }; // not one of ours: nobody holds it
     }
   }

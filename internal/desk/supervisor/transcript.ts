@@ -1,5 +1,6 @@
 import { closeSync, constants } from "node:fs";
 import { readJournalLines } from "../../eventlog/journal-lines.ts";
+import { isMissing } from "../../files/named-file.ts";
 import { openPlainFile } from "../../files/plain-file.ts";
 import { type BackRecord, parseBackRecord } from "./back-records.ts";
 
@@ -35,7 +36,7 @@ export function readTranscript(path: string): readonly TurnRecord[] {
   try {
     fd = openPlainFile(path, constants.O_RDONLY);
   } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === "ENOENT") return [];
+    if (isMissing(err)) return [];
     throw err;
   }
   try {
