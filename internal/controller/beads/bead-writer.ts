@@ -6,7 +6,7 @@ import { type BeadMetadata, writeBead } from "../../beads/write-bead.ts";
 import { WorkQueue } from "../../kube/queue/work-queue.ts";
 import { LABELS } from "../pods/names.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
-import { isOlder, isStopping, keyText, type SessionRecord, sidecarOf } from "../pods/session-record.ts";
+import { isOlder, isStopping, keyIn, keyText, type SessionRecord, sidecarOf } from "../pods/session-record.ts";
 
 export interface BeadWriterDeps {
   readonly clock: Clock;
@@ -67,7 +67,7 @@ export class BeadWriter implements Task {
   }
 
   async #turn(key: string, signal: AbortSignal): Promise<void> {
-    const [project, bead] = JSON.parse(key) as [string, string];
+    const { project, id: bead } = keyIn(key);
     if (this.#busy.has(bead)) return this.#queue.addAfter(key, AGAIN_MS);
     this.#busy.add(bead);
     try {

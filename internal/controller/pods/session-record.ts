@@ -32,10 +32,15 @@ export function keyText({ project, id }: SessionKey): string {
   return JSON.stringify([project, id]);
 }
 
+/** The key in a `keyText`. */
+export function keyIn(text: string): SessionKey {
+  const [project, id] = JSON.parse(text) as [string, string];
+  return { project, id };
+}
+
 /** The project in a `keyText`. */
-export function projectOf(key: string): string {
-  const [project] = JSON.parse(key) as [string, string];
-  return project;
+export function projectOf(text: string): string {
+  return keyIn(text).project;
 }
 
 /**
