@@ -17,6 +17,7 @@ it("takes what is not specified as asked, and refuses a newer value", () => {
 });
 
 it("does not compile where a word has no value, or a value no word", () => {
+  // The compiler is the one that fails this test: an `@ts-expect-error` without an error is one.
   // @ts-expect-error: no value for raw
   enumWords<"screen" | "raw">()(WatchMode, { screen: WatchMode.SCREEN });
   // @ts-expect-error: no word for RAW

@@ -25,8 +25,11 @@ const TOKEN_MS = 290_000;
 describe("a controller, its sidecars, and a SIGSTOP", () => {
   let town: ControllerCluster | undefined;
   let cluster: TestCluster | undefined;
-  let [first, second] = [] as unknown as [RunningReplica, RunningReplica];
-  let [one, shaky, two] = [] as unknown as [ProcessPod, ProcessPod, ProcessPod];
+  let first: RunningReplica;
+  let second: RunningReplica;
+  let one: ProcessPod;
+  let shaky: ProcessPod;
+  let two: ProcessPod;
   let relay: WatchedRelay;
   const callers: SidecarConnection[] = [];
 
