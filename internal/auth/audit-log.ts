@@ -15,7 +15,7 @@ const MAX_NAME = 128;
 export interface AuditSubject {
   readonly project?: string;
   readonly session?: string;
-  /** Who the caller is in that session. */
+  /** The caller is this agent of that session. */
   readonly agent?: { readonly id: string; readonly role: string };
 }
 

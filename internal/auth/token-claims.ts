@@ -14,7 +14,7 @@ export interface TokenClaims {
   readonly role: Role;
   /** The certificate that it is bound to (RFC 8705): base64url of its SHA-256. */
   readonly boundTo?: string;
-  /** Who its bearer is where a role here says nothing of it: named in the audit log in place of that. */
+  /** The audit log names its bearer by these in place of `role`. */
   readonly names?: Readonly<Record<string, string>>;
 }
 

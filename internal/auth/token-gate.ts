@@ -32,13 +32,13 @@ export interface TokenGateOptions {
   readonly required: boolean;
   /** Services for which a certificate is enough, by type name. */
   readonly freeServices: ReadonlySet<string>;
-  /** Tokens of a call beside those of `authorization`. More than one in all are refused. Default: none. */
+  /** Tokens of a call beside those of `authorization`; a call with more than one in all is refused. Default: none. */
   readonly alsoShown?: (context: CallContext) => readonly string[];
   /** As `TokenVerifierOptions` has it. */
   readonly clientCertificate?: "required" | "optional";
-  /** Services that end their calls with the token themselves, each with its own: no lease makes them longer. */
+  /** Services that end a call themselves when its own token ends: no later token makes the call last longer. */
   readonly selfEnding?: ReadonlySet<string>;
-  /** What a caller whose token does not count is answered, given why. Default: that. */
+  /** A caller whose token is refused gets this error instead of `why`. */
   readonly refusal?: (why: DomainError) => DomainError;
 }
 

@@ -60,7 +60,7 @@ export class TokenLayer implements Task {
     await this.#keys.load();
   }
 
-  /** A token that counts was shown for `connection` over another one: streams that it admits live as long. */
+  /** A valid token was shown for `connection` over another one: the streams there that it admits live as long as it. */
   renew(connection: object, token: VerifiedToken): void {
     this.#leases.shown(connection, token);
   }

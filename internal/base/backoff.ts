@@ -10,7 +10,7 @@ export function backoffMs(options: BackoffOptions, attempt: number, random: () =
   return Math.min(options.maxMs, Math.round(backoffStepMs(options, attempt) * jitter));
 }
 
-/** The same without jitter, for waits of one process alone and for those who spread them in a way of their own. */
+/** The same without jitter: for one process alone, and for callers that spread their waits themselves. */
 export function backoffStepMs({ firstMs, maxMs, factor }: BackoffOptions, attempt: number): number {
   return Math.min(maxMs, firstMs * factor ** attempt);
 }

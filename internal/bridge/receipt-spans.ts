@@ -7,10 +7,10 @@ import type { SessionKey } from "./session-backend.ts";
 /** What a call said became of an input. */
 export type Answer = Pick<NudgeReceipt, "requestId" | "outcome">;
 
-/** Of one project. */
+/** Open spans, and receipts before their answers, that one project may have. */
 const MAX_OPEN = 1000;
 
-/** One project's. */
+/** Inputs of one project. */
 interface Waiting {
   readonly open: Map<string, TraceSpan>;
   /** Receipts that came before the answer of their call. */

@@ -115,8 +115,8 @@ function failure(err: unknown, signal: AbortSignal): unknown {
 }
 
 /**
- * A server whose certificate we did not take: a sidecar's own words have no such cause. Or one that did not take ours,
- * said so, or closed the connection before its first frame, as after a handshake that took too long.
+ * `unauthenticated`: we did not take the server's certificate; a sidecar's own refusal has no such cause. `unavailable`:
+ * the server did not take ours, or closed the connection before its first frame, as after a slow handshake.
  */
 function refused(err: unknown): "unauthenticated" | "unavailable" | undefined {
   if (!(err instanceof ConnectError)) return undefined;

@@ -45,7 +45,7 @@ export function unreadableText(path: string, cause: unknown): string {
   return `cannot read ${path}: ${systemReason(cause)}`;
 }
 
-/** True of an error that says there is no such file, also as the cause of another. */
+/** True if the error, or the cause of a DomainError, says that there is no such file. */
 export function isMissing(err: unknown): boolean {
   if (err instanceof DomainError) return isMissing(err.cause);
   return codeOf(err) === "ENOENT";

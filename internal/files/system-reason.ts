@@ -17,7 +17,10 @@ const WORDS: Readonly<Record<string, string>> = {
   EBADF: "it is not open",
 };
 
-/** Why the system refuses a file, in words; `what` is missing if nothing has its name. Of other errors, their text. */
+/**
+ * Why the system refuses a file, in words: `there is no such WHAT`, `permission denied`. An error that the system did not
+ * make keeps its own text.
+ */
 export function systemReason(err: unknown, what = "file"): string {
   const code = codeOf(err);
   return code === "ENOENT" ? `there is no such ${what}` : (WORDS[code] ?? errorText(err));

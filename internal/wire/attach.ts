@@ -43,7 +43,7 @@ export async function* attachOutputs(
 }
 
 /**
- * What a caller's terminal sends after its hello; messages of a newer caller are left out.
+ * Reads what a caller's terminal sends after its hello; messages of a newer caller are left out.
  * @throws DomainError `invalid` for another hello
  */
 export async function* attachInputs(

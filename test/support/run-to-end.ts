@@ -1,10 +1,10 @@
 import { execa } from "execa";
 
 export interface RunOptions {
-  /** All of it: nothing of ours is added. Default: ours. */
+  /** The whole environment: nothing of ours is added. Default: ours. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
-  /** What it reads; default: nothing. */
+  /** The program reads it from standard input; default: nothing. */
   readonly input?: string | Uint8Array;
   /** After so long it is ended. */
   readonly timeoutMs?: number;

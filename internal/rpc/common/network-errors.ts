@@ -49,7 +49,7 @@ export function networkFailureOf(err: unknown): NetworkFailure | undefined {
   });
   const untrusted = chain.find(({ code }) => isTrustCode(code));
   if (untrusted) return { kind: "unauthenticated", message: `not trusted: ${untrusted.message}` };
-  // Of connect(2) no code is a fault of ours: another user's socket, a path that is none, a firewall.
+  // No code of connect(2) is a fault of ours: it may be another user's socket, a path that is none, a firewall.
   const unreachable = chain.find(({ code, isConnect }) => isConnect || UNREACHABLE_CODES.has(code) || isTlsCode(code));
   if (unreachable) return { kind: "unavailable", message: `cannot be reached: ${unreachable.message}` };
   return undefined;

@@ -158,7 +158,7 @@ function hasCode(err: unknown, wanted: RegExp): boolean {
   return causesOf(err).some((one) => wanted.test(codeOf(one)));
 }
 
-/** Of a server as `HOST:PORT`. */
+/** Matches a server, as `HOST:PORT`, on this machine. */
 const LOOPBACK = /^(?:127\.|localhost:|\[::1\])/;
 
 function unreachable(err: DomainError, { server }: BridgeCall) {

@@ -65,7 +65,7 @@ export class ControllerCluster implements AsyncDisposable {
   readonly cluster: TestCluster;
   readonly #network: ClusterNetwork | undefined;
   readonly #dir: string;
-  /** Of the issuer `shop`'s tokens. */
+  /** The issuer `shop` signs its tokens with them. */
   readonly tokenKeys = generateKeyPairSync("ed25519");
   readonly #running: RunningReplica[] = [];
   readonly #reconnect: (() => void)[] = [];

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { type RunningSidecar, startSidecar, until } from "../sidecar/sidecar.ts";
 import type { TestCluster } from "./cluster.ts";
 
-/** Of a pod: its sidecar listens there. */
+/** A pod's sidecar listens there. */
 const SIDECAR_PORT = 9090;
 const WAIT_MS = 60_000;
 
 /** A session's pod, which is a sidecar's processes on this machine. */
 export interface ProcessPod extends AsyncDisposable {
-  /** Of loopback; this pod's alone. */
+  /** A loopback address that is this pod's alone. */
   readonly ip: string;
   readonly sidecar: RunningSidecar;
 }
