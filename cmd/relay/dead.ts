@@ -34,6 +34,8 @@ export function dead(command: DeadCommand, printing: Printing): Promise<number> 
     if (action === "requeue") {
       const lane = laneOfSubject(letter.subject);
       if (lane === undefined) throw new DomainError("invalid", `${letter.subject} is no lane`);
+      if (letter.from !== "")
+        throw new DomainError("invalid", `${seq} was no work: it was published on ${letter.from}`);
       const headers = headersOf({ "Relay-Requeued": String(seq) });
       await publishOnce(bus, { subject: subjects.work(lane), body: letter.data, headers });
     }
@@ -46,5 +48,6 @@ export function dead(command: DeadCommand, printing: Printing): Promise<number> 
 async function letterOf(bus: Bus, seq: number) {
   const found = await bus.jsm.streams.getMessage(bus.streams.dead, { seq }).catch(() => null);
   if (found === null) throw new DomainError("not-found", `there is no dead letter ${seq}`);
-  return { subject: found.subject, data: found.data, reason: found.header?.get("Relay-Reason") ?? "" };
+  const [reason, from] = ["Relay-Reason", "Relay-Subject"].map((name) => found.header?.get(name) ?? "");
+  return { subject: found.subject, data: found.data, reason: reason ?? "", from: from ?? "" };
 }

@@ -141,6 +141,8 @@ it("a decision without one is a dead letter, and the next one counts", async () 
   expect(dead.map(({ header, text }) => [header("Relay-Reason"), text])).toEqual([
     ["unsigned", decision("approval.granted")],
   ]);
+  const requeued = await runRelay(["dead", "requeue", String(dead[0]?.seq), "--nats-url", nats.url]);
+  expect([requeued.code, requeued.stderr]).toEqual([2, expect.stringContaining(`published on ${subject}`)]);
   expect((await bySigner("RELAY_EVENTS", subject))[0]).toBe(true);
 });
 

@@ -7,7 +7,7 @@ import type { LaneDeps } from "./lane-deps.ts";
 /** Work that is to leave its lane. */
 type Rejected = Pick<WorkItem, "seq" | "data" | "headers" | "term">;
 
-const OURS: ReadonlySet<string> = new Set(["Relay-Reason", "Relay-Truncated"]);
+const OURS: ReadonlySet<string> = new Set(["Relay-Reason", "Relay-Truncated", "Relay-Subject"]);
 /** For the headers of a dead letter, and what the server adds. */
 const HEADER_BYTES = 4096;
 
@@ -71,6 +71,7 @@ export async function rejectDecision(
   deps.logger.warn({ action: "decision_rejected", ...fields }, "a decision was rejected");
   deps.metrics.deadLetters.inc({ reason });
   const letter = letterOf(deps, lane, { data, headers }, { reason, msgId: `dead/decision/${seq}` });
+  letter.headers.set("Relay-Subject", subjects.approvals(lane.sessionId)); // it was no work
   await publishStored(deps, letter, signal);
 }
 
