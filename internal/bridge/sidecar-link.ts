@@ -115,8 +115,9 @@ function failure(err: unknown, signal: AbortSignal): unknown {
 }
 
 /**
- * `unauthenticated`: we did not take the server's certificate; a sidecar's own refusal has no such cause. `unavailable`:
- * the server did not take ours, or closed the connection before its first frame, as after a slow handshake.
+ * `unauthenticated`: we did not take the server's certificate; a sidecar's own refusal has no such cause.
+ * `unavailable`: the server did not take ours, or closed the connection before its first frame, as after a slow
+ * handshake.
  */
 function refused(err: unknown): "unauthenticated" | "unavailable" | undefined {
   if (!(err instanceof ConnectError)) return undefined;

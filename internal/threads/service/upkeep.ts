@@ -22,8 +22,8 @@ const AT_ONCE = 100;
 const BATCH = 500;
 
 /**
- * Does what time brings: escalations that no one has acknowledged go to the operators, people are informed of wakes that
- * cannot be typed, and messages of closed threads are erased when the workspace's retention has passed. Any number
+ * Does what time brings: escalations that no one has acknowledged go to the operators, people are informed of wakes
+ * that cannot be typed, and messages of closed threads are erased when the workspace's retention has passed. Any number
  * of processes may do this.
  */
 export class Upkeep implements Task {

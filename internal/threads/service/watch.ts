@@ -23,7 +23,8 @@ const RECENT = 50;
 
 /**
  * Yields all that a caller may see, then each change of it: a snapshot of its threads, wakes and escalations that have
- * not ended, then messages by thread in order of seq. A slow reader gets every message, and of the rest the newest state.
+ * not ended, then messages by thread in order of seq. A slow reader gets every message, and of the rest the newest
+ * state.
  */
 export async function* watchThreads(
   deps: ServiceDeps,

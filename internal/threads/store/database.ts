@@ -58,7 +58,7 @@ export function openPool(
 
 const heardOf = new WeakMap<Pool, (code: string) => void>();
 
-/** Calls `heard` for each failure of `transaction` and `statements` with its SQLSTATE, the system's code, or `other`. */
+/** Calls `heard` for each failure of `transaction` and `statements`: with its SQLSTATE, a system's code or `other`. */
 export function onFailures(pool: Pool, heard: (code: string) => void): void {
   heardOf.set(pool, heard);
 }

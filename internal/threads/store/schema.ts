@@ -203,8 +203,8 @@ create table threads.revoked (
 `;
 
 /**
- * Messages that were given and not acknowledged wait again (`again_seq`). `reminders` counts how often; 3: people are to
- * be shown them, 4: people have been. A wake keeps events in `news` until people are informed, and in `told` then.
+ * Messages that were given and not acknowledged wait again (`again_seq`). `reminders` counts how often; 3: people are
+ * to be shown them, 4: people have been. A wake keeps events in `news` until people are informed, and in `told` then.
  */
 export const SCHEMA_2 = `
 alter table threads.participant
