@@ -20,6 +20,7 @@ receipt says whether it was. A thread is named by its id or the beginning of it.
     read: async () => (await import("./read/read.ts")).read,
     post: async () => (await import("./post/post.ts")).post,
     ack: async () => (await import("./ack/ack.ts")).ack,
+    watch: async () => (await import("./watch/watch.ts")).watch,
     status: async () => (await import("./status/status.ts")).status,
     inbox: async () => (await import("./inbox/inbox.ts")).inbox,
     wakes: async () => (await import("./wakes/wakes.ts")).wakes,

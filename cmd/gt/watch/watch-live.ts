@@ -4,8 +4,8 @@ import type { CommandContext } from "../../../internal/cli/command/command-conte
 import type { AgentStatus } from "../../../internal/session/agent-status.ts";
 import type { WatchUpdate } from "../../../internal/session/types.ts";
 import type { FoundAgent } from "../../../internal/terminal/places/with-agent.ts";
+import { LiveScreen } from "../common/text/live-screen.ts";
 import { watchAgain } from "../common/text/watch-again.ts";
-import { LiveScreen } from "./live-screen.ts";
 import type { WatchOptions } from "./watch-options.ts";
 import { watchPicture } from "./watch-picture.ts";
 

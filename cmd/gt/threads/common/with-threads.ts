@@ -10,10 +10,10 @@ export type Call = (name: string, input: object) => Promise<Json>;
 export async function withThreads<T>(
   given: ThreadsFlags,
   context: CommandContext,
-  use: (call: Call) => Promise<T>,
+  use: (call: Call, client: ThreadsClient) => Promise<T>,
 ): Promise<T> {
   using client = new ThreadsClient(findThreads(context.env, context.clock, given));
-  return await use((name, input) => client.call(name, input, context.signal));
+  return await use((name, input) => client.call(name, input, context.signal), client);
 }
 
 const WHOLE = 18;

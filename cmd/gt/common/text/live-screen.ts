@@ -1,4 +1,4 @@
-import type { PrintableText } from "../../../internal/base/printable-text.ts";
+import type { PrintableText } from "../../../../internal/base/printable-text.ts";
 
 /** The part of a terminal that drawing needs; `process.stdout` fits. */
 export interface Terminal {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { printable } from "../../../internal/base/printable-text.ts";
+import { printable } from "../../../../internal/base/printable-text.ts";
 import { LiveScreen } from "./live-screen.ts";
 
 function terminal(columns = 40, rows = 10) {

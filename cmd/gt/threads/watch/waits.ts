@@ -1,0 +1,72 @@
+import type { ThreadRow, WatchView } from "./watch-view.ts";
+import { type Concern, whyWaits } from "./why-waits.ts";
+
+/** Somebody waits for somebody. */
+export interface Wait {
+  readonly thread: string;
+  readonly title: string;
+  readonly from: string;
+  /** For whom. */
+  readonly agent: string;
+  /** How many messages. */
+  readonly count: number;
+  /** In how many threads; `thread` and `title` are of the one that waits longest. */
+  readonly threads: number;
+  /** Wall clock, ms. */
+  readonly since: number;
+  readonly why: string;
+  readonly concern: Concern;
+}
+
+const ORDER: readonly Concern[] = ["person", "wrong", "waits", "given"];
+
+/**
+ * Who waits for whom, and why: what is for people first, then what is wrong, then the oldest. The same of several
+ * threads is one. `me`: the caller.
+ */
+export function waitsOf(view: WatchView, me: string, now: number): readonly Wait[] {
+  const escalated = view.escalations.map((one): Wait => {
+    const { reason, severity, owner, thread } = one;
+    const title = view.thread(thread)?.title ?? "";
+    const isTaken = one.state === "acknowledged";
+    return {
+      ...{ thread, title, from: `! ${severity}`, agent: owner, count: 1, threads: 1, since: one.createdAt },
+      ...{
+        why: `${isTaken ? "escalated, looked after" : "escalated"}: ${reason}`,
+        concern: isTaken ? "given" : "person",
+      },
+    };
+  });
+  const waits = view.threads
+    .filter(({ status }) => status !== "closed")
+    .flatMap((thread) => ofThread(thread, view, me, now));
+  return [...escalated, ...joined(waits)].sort(
+    (a, b) => ORDER.indexOf(a.concern) - ORDER.indexOf(b.concern) || a.since - b.since || (a.agent < b.agent ? -1 : 1),
+  );
+}
+
+function joined(waits: readonly Wait[]): readonly Wait[] {
+  const all = new Map<string, Wait>();
+  for (const wait of waits) {
+    const key = JSON.stringify([wait.from, wait.agent, wait.why]);
+    const there = all.get(key);
+    if (there === undefined) all.set(key, wait);
+    else {
+      const oldest = wait.since < there.since ? wait : there;
+      all.set(key, { ...oldest, count: there.count + wait.count, threads: there.threads + wait.threads });
+    }
+  }
+  return [...all.values()];
+}
+
+function ofThread(thread: ThreadRow, view: WatchView, me: string, now: number): readonly Wait[] {
+  const { id, title } = thread;
+  return thread.waiting.map((waiter) => {
+    const { agent, from, count, since } = waiter;
+    const reason =
+      agent === me
+        ? ({ why: "for you to read", concern: "person" } as const)
+        : whyWaits(thread, waiter, view.wakeOf(agent), now);
+    return { thread: id, title, from, agent, count, threads: 1, since, ...reason };
+  });
+}

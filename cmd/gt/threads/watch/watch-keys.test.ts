@@ -1,0 +1,29 @@
+import { expect, it } from "vitest";
+import { type Key, KeyReader } from "./watch-keys.ts";
+
+const shown = (key: Key) => ("text" in key ? `${key.type} ${key.text}` : key.type);
+const read = (...parts: readonly string[]) => {
+  const reader = new KeyReader();
+  return parts.flatMap((part) => reader.read(part)).map(shown);
+};
+
+it.each([
+  ["\x1b[A", ["up"]],
+  ["\x1bOB", ["down"]],
+  ["\x1b[B\x1b[B\x1b[B", ["down", "down", "down"]],
+  ["\x1b[5~", ["pageUp"]],
+  ["\x1b[F", ["end"]],
+  ["\x1b", ["escape"]],
+  ["\x7f\x7f", ["erase", "erase"]],
+  ["\x03", ["quit"]],
+  ["ü", ["text ü"]],
+  ["enough\r", ["text enough", "enter"]],
+  ["abc\x03", ["text abc", "quit"]],
+  ["\x1b[1;5C\x1b[", []],
+  ["\x00\x9b", []],
+] as const)("reads %j as %j", (input, expected) => expect(read(input)).toEqual(expected));
+
+it("takes a text that was pasted for one text, with its line ends, and without what a terminal would obey", () => {
+  expect(read("p\x1b[200~q\rp\r\nsend\x1b[31m it\x07\x1b[201~\r")).toEqual(["text p", "paste q\np\nsend it", "enter"]);
+  expect(read("\x1b[200~one ", "two\r", "three\x1b[201~x")).toEqual(["paste one two\nthree", "text x"]);
+});

@@ -1,0 +1,60 @@
+type Named = "up" | "down" | "pageUp" | "pageDown" | "home" | "end" | "enter" | "escape" | "erase" | "quit";
+
+/** What a person did at the keys, as far as it means something here. */
+export type Key =
+  /** Typed: one or more characters. */
+  | { readonly type: "text"; readonly text: string }
+  /** Pasted: line ends in it are part of it. */
+  | { readonly type: "paste"; readonly text: string }
+  | { readonly type: Named };
+
+/** Has the terminal say what is pasted, and no longer. */
+export const PASTES = { say: "\x1b[?2004h", silent: "\x1b[?2004l" } as const;
+
+const BEGIN = "\x1b[200~";
+const END = "\x1b[201~";
+const SEQUENCES: Readonly<Record<string, Named>> = {
+  ...{ "\x1b[A": "up", "\x1bOA": "up", "\x1b[B": "down", "\x1bOB": "down", "\x1b[5~": "pageUp", "\x1b[6~": "pageDown" },
+  ...{ "\x1b[H": "home", "\x1b[1~": "home", "\x1b[F": "end", "\x1b[4~": "end" },
+  ...{ "\r": "enter", "\n": "enter", "\x1b": "escape", "\x7f": "erase", "\b": "erase", "\x03": "quit", "\x04": "quit" },
+};
+/** An escape sequence, whole or cut at the end; a control character; or a run of text. */
+const TOKEN = /\x1b(?:\[[0-?]*[ -/]*[@-~]?|O.?)?|[\x00-\x1f\x7f-\x9f]|[^\x00-\x1f\x7f-\x9f]+/g;
+
+/** Keys of what is read from a terminal, in parts as they come. */
+export class KeyReader {
+  /** What has come of a paste that has not ended. */
+  #pasted: string | undefined;
+
+  read(input: string): readonly Key[] {
+    const keys: Key[] = [];
+    for (let rest = input; rest !== ""; ) {
+      if (this.#pasted !== undefined) {
+        const end = rest.indexOf(END);
+        this.#pasted += end < 0 ? rest : rest.slice(0, end);
+        if (end < 0) return keys;
+        keys.push({ type: "paste", text: clean(this.#pasted) });
+        this.#pasted = undefined;
+        rest = rest.slice(end + END.length);
+        continue;
+      }
+      const begin = rest.indexOf(BEGIN);
+      for (const [token] of (begin < 0 ? rest : rest.slice(0, begin)).matchAll(TOKEN)) {
+        const type = SEQUENCES[token];
+        if (type !== undefined) keys.push({ type });
+        else if (!/^[\x00-\x1f\x7f-\x9f]/.test(token)) keys.push({ type: "text", text: token });
+      }
+      if (begin < 0) return keys;
+      this.#pasted = "";
+      rest = rest.slice(begin + BEGIN.length);
+    }
+    return keys;
+  }
+}
+
+function clean(text: string): string {
+  return text
+    .replace(/\r\n?/g, "\n")
+    .replace(/\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?/g, "")
+    .replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, "");
+}

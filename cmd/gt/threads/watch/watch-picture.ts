@@ -1,0 +1,239 @@
+import { asText, type Json, objectOf } from "../../../../internal/base/json-fields.ts";
+import { type PrintableText, printable } from "../../../../internal/base/printable-text.ts";
+import { foldedLine, plainText } from "../../../../internal/base/sanitise.ts";
+import { clipText, textWidth } from "../../../../internal/base/text-width.ts";
+import type { Paint } from "../../common/text/status-text.ts";
+import { type Wait, waitsOf } from "./waits.ts";
+import type { ThreadRow, WatchView } from "./watch-view.ts";
+import type { Concern } from "./why-waits.ts";
+import { tailText, wrapText } from "./wrap-text.ts";
+
+export interface PictureOptions {
+  readonly columns: number;
+  /** How many lines the picture has. */
+  readonly rows: number;
+  readonly paint: Paint;
+  /** Wall clock, ms. */
+  readonly now: number;
+}
+
+/** What a person sees beside what the server has told. */
+export interface Shown {
+  readonly workspace: string;
+  readonly me: string;
+  /** The thread that is chosen. */
+  readonly chosen: string | undefined;
+  /** Its messages have been asked for and have not come. */
+  readonly isLoading: boolean;
+  /** The connection broke: the words for it; empty while it stands. */
+  readonly lost: string;
+  /** What the person types now: the question and the answer so far. */
+  readonly prompt: { readonly question: string; readonly text: string } | undefined;
+  /** What became of the last command. */
+  readonly note: { readonly text: string; readonly isBad: boolean } | undefined;
+}
+
+type Style = Parameters<Paint>[0];
+
+const KEYS = "↑↓ thread · p post · o override · w wake · z pause · a acknowledge · q quit";
+/** Lines that are no list: header, three titles, footer. */
+const FIXED = 5;
+const STATUS_STYLES: Readonly<Record<string, Style>> = { active: "green", blocked: "red" };
+const CONCERN_STYLES: Readonly<Record<Concern, Style>> = {
+  person: "yellow",
+  wrong: "red",
+  waits: "cyan",
+  given: "dim",
+};
+
+/** The whole screen: who waits for whom and why, the threads, the messages of the chosen one. Each line fits. */
+export function watchPicture(view: WatchView, shown: Shown, options: PictureOptions): readonly PrintableText[] {
+  const { paint, rows } = options;
+  const waits = waitsOf(view, shown.me, options.now);
+  const threads = view.threads;
+  const room = Math.max(3, rows - FIXED);
+  const share = Math.max(1, Math.floor(room * 0.3));
+  const forWaits = Math.min(Math.max(1, waits.length), share);
+  const forThreads = Math.min(Math.max(1, threads.length), share);
+  const forMessages = Math.max(1, room - forWaits - forThreads);
+  const lines = [
+    headerLine(view, waits, shown, options),
+    titleLine("WHO WAITS FOR WHOM", hiddenText(waits.length, forWaits), options),
+    ...waitLines(waits.slice(0, forWaits), options),
+    titleLine("THREADS", hiddenText(threads.length, forThreads), options),
+    ...threadLines(around(threads, shown.chosen, forThreads), shown, options),
+    chosenLine(view.thread(shown.chosen), options),
+    ...messageLines(view.messages, shown.isLoading ? "…" : "none yet", forMessages, options),
+  ];
+  const empty = Array.from({ length: Math.max(0, rows - 1 - lines.length) }, () => paint("dim", ""));
+  return [...lines.slice(0, rows - 1), ...empty, footerLine(shown, options)];
+}
+
+function headerLine(view: WatchView, waits: readonly Wait[], shown: Shown, options: PictureOptions): PrintableText {
+  const { columns, paint } = options;
+  const name = clipText(foldedLine(`threads of ${shown.workspace}`), columns);
+  const room = columns - textWidth(name) - 3;
+  if (room < 1) return paint("bold", name);
+  if (shown.lost !== "")
+    return printable`${paint("bold", name)} · ${paint("yellow", clipText(foldedLine(shown.lost), room))}`;
+  const count = (what: number, one: string, many: string) => (what === 0 ? [] : [`${what} ${what === 1 ? one : many}`]);
+  const { threads } = view;
+  const people = waits.filter(({ concern }) => concern === "person").length;
+  const facts = [
+    `${threads.length} ${threads.length === 1 ? "thread" : "threads"}`,
+    ...count(threads.filter(({ status }) => status === "blocked").length, "blocked", "blocked"),
+    ...count(waits.length, "waits", "wait"),
+    ...count(people, "for a person", "for people"),
+    ...count(view.openWakes, "wake", "wakes"),
+  ];
+  return printable`${paint("bold", name)} · ${clipText(facts.join(" · "), room)}`;
+}
+
+function titleLine(title: string, more: string, { columns, paint }: PictureOptions): PrintableText {
+  const rest = clipText(more, Math.max(0, columns - title.length - 2));
+  return printable`${paint("bold", clipText(title, columns))}${rest === "" ? "" : paint("dim", `  ${rest}`)}`;
+}
+
+function hiddenText(all: number, shown: number): string {
+  if (all === 0) return "none";
+  return all > shown ? `${shown} of ${all}` : "";
+}
+
+function waitLines(waits: readonly Wait[], options: PictureOptions): readonly PrintableText[] {
+  const { columns, paint, now } = options;
+  const most = Math.floor(columns / 5);
+  const widest = (texts: readonly string[]) =>
+    Math.min(most, Math.max(1, ...texts.map((one) => textWidth(foldedLine(one)))));
+  const from = widest(waits.map((one) => one.from));
+  const agent = widest(waits.map((one) => one.agent));
+  return padded(
+    waits.map((wait) => {
+      const who = `${filled(wait.from, from)} → ${filled(wait.agent, agent)}`;
+      const age = ageText(now - wait.since).padStart(7);
+      const room = Math.max(0, columns - textWidth(who) - age.length - 4);
+      const why = clipText(foldedLine(wait.why), room);
+      const left = room - textWidth(why) - 2;
+      const title = left < 6 ? "" : `  ${clipText(foldedLine(whatWaits(wait)), left)}`;
+      const style = CONCERN_STYLES[wait.concern];
+      return printable`${who}${paint("dim", age)}  ${paint(style, why)}${title === "" ? "" : paint("dim", title)}`;
+    }),
+    "no one waits",
+    options,
+  );
+}
+
+function whatWaits({ count, threads, title }: Wait): string {
+  if (threads > 1) return `${count} messages in ${threads} threads`;
+  return count > 1 ? `${count} messages in ${title}` : title;
+}
+
+function threadLines(threads: readonly ThreadRow[], shown: Shown, options: PictureOptions): readonly PrintableText[] {
+  const { columns, paint, now } = options;
+  const widest = Math.max(0, ...threads.map(({ title }) => textWidth(foldedLine(title))));
+  return padded(
+    threads.map((thread) => {
+      const { id, status, title, unread, pausedUntil, owner, lastSeq } = thread;
+      const isPaused = pausedUntil !== undefined && pausedUntil > now;
+      const facts = [
+        ...thread.marks,
+        ...(isPaused ? ["paused"] : []),
+        ...(unread > 0 ? [`${unread} unread`] : []),
+        ...(owner === "" ? [] : [`owner ${owner}`]),
+        `#${lastSeq}`,
+      ];
+      const head = `${id === shown.chosen ? "›" : " "} ${filled(id, columns < 40 ? 4 : 10)}  `;
+      const room = Math.max(0, columns - textWidth(head) - 12);
+      const more = clipText(foldedLine(facts.join(", ")), Math.max(0, Math.floor(room / 2)));
+      const name = filled(title, Math.max(0, Math.min(widest, room - textWidth(more))));
+      const state = paint(STATUS_STYLES[status] ?? "dim", filled(status, 8));
+      const shownName = id === shown.chosen ? paint("bold", name) : printable`${name}`;
+      return printable`${head}${state}  ${shownName}  ${paint("dim", more)}`;
+    }),
+    "no threads: gt threads new TITLE --with AGENT",
+    options,
+  );
+}
+
+function chosenLine(thread: ThreadRow | undefined, options: PictureOptions): PrintableText {
+  if (thread === undefined) return titleLine("MESSAGES", "", options);
+  const { id, title, status, reason } = thread;
+  return titleLine("MESSAGES", foldedLine(`${id}  ${title}  ${status}${reason === "" ? "" : `: ${reason}`}`), options);
+}
+
+/** The last messages, the newest at the bottom; a long one is cut. */
+function messageLines(
+  messages: readonly Json[],
+  none: string,
+  room: number,
+  options: PictureOptions,
+): readonly PrintableText[] {
+  const { columns, paint } = options;
+  const most = Math.max(2, Math.floor(room / 3));
+  const lines: PrintableText[] = [];
+  for (const message of messages.toReversed()) {
+    if (lines.length >= room) break;
+    const text = message["erased"] === true ? "(erased)" : asText(message["text"]);
+    const body = wrapText(text, columns - 2, most).map((line) => printable`  ${line}`);
+    lines.unshift(paint("cyan", clipText(foldedLine(messageHead(message)), columns)), ...body);
+  }
+  return padded(lines.slice(-room), none, options);
+}
+
+function messageHead(message: Json): string {
+  const metadata = objectOf(message["metadata"]);
+  const place = ["path", "line", "commit", "ref"].map((name) => metadata[name]).filter((one) => one !== undefined);
+  const to = [...textsOf(message["to"]), ...textsOf(message["to_role"]).map((one) => `role ${one}`)].join(", ");
+  const parts = [
+    `#${Number(message["seq"])} ${asText(message["created_at"]).slice(11, 19)}`,
+    asText(objectOf(message["sender"])["agent_id"]),
+    ...(to === "" ? [] : [`→ ${to}`]),
+    asText(message["event_type"]),
+    place.map(String).join(":"),
+  ];
+  return parts.filter((one) => one !== "").join(" ");
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
+}
+
+function footerLine({ prompt, note }: Shown, { columns, paint }: PictureOptions): PrintableText {
+  if (prompt !== undefined) {
+    const question = clipText(foldedLine(prompt.question), Math.floor(columns / 2));
+    const text = tailText(
+      plainText(prompt.text).replaceAll("\n", "⏎").replaceAll("\t", " "),
+      columns - textWidth(question) - 2,
+    );
+    return printable`${paint("bold", question)} ${text}▏`;
+  }
+  if (note !== undefined) return paint(note.isBad ? "red" : "green", clipText(foldedLine(note.text), columns));
+  return paint("dim", clipText(KEYS, columns));
+}
+
+/** Rows around the chosen one. */
+function around(threads: readonly ThreadRow[], chosen: string | undefined, room: number): readonly ThreadRow[] {
+  const at = Math.max(
+    0,
+    threads.findIndex(({ id }) => id === chosen),
+  );
+  const first = Math.min(Math.max(0, at - Math.floor(room / 2)), Math.max(0, threads.length - room));
+  return threads.slice(first, first + room);
+}
+
+function padded(lines: readonly PrintableText[], none: string, { columns, paint }: PictureOptions) {
+  return lines.length > 0 ? lines : [paint("dim", clipText(none, columns))];
+}
+
+/** Exactly so many columns. */
+function filled(text: string, columns: number): string {
+  const clipped = clipText(foldedLine(text), columns);
+  return clipped + " ".repeat(Math.max(0, columns - textWidth(clipped)));
+}
+
+/** In one unit. */
+function ageText(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  return seconds < 86_400 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} d`;
+}

@@ -1,0 +1,49 @@
+import { isOpen, type ThreadRow, type Waiter, type WakeRow } from "./watch-view.ts";
+
+/** How much a person should look at it: `person` is for people, `wrong` does not get on by itself. */
+export type Concern = "person" | "wrong" | "waits" | "given";
+
+const BLOCKED: Readonly<Record<string, string>> = {
+  busy: "the agent is busy",
+  dialog: "a dialog stands",
+  draft: "a draft stands in its composer",
+  person: "a person is at its keys",
+  parked: "the agent's limit is used up",
+  unreachable: "no runtime of it answers",
+  paused: "wakes are paused",
+  rate: "it is woken too often",
+};
+
+/** Why a thread waits for one who takes part in it. */
+export function whyWaits(
+  { status, reason, pausedUntil }: Pick<ThreadRow, "status" | "reason" | "pausedUntil">,
+  { given, since }: Pick<Waiter, "given" | "since">,
+  wake: WakeRow | undefined,
+  now: number,
+): { readonly why: string; readonly concern: Concern } {
+  if (wake !== undefined && isOpen(wake.state)) return ofOpen(wake);
+  if (given) return { why: "has it, and has not acknowledged it", concern: "given" };
+  if (status === "blocked") return { why: `the thread is blocked: ${reason}`, concern: "wrong" };
+  if (pausedUntil !== undefined && pausedUntil > now) return { why: "the thread's wakes are paused", concern: "wrong" };
+  // A wake that ended before the message came says nothing about it.
+  if (wake === undefined || (wake.createdAt < since && ["ACKED", "CANCELLED", "EXPIRED"].includes(wake.state))) {
+    return { why: "has not read it", concern: "waits" };
+  }
+  return ofEnded(wake);
+}
+
+function ofOpen({ state, blockedBy, blockedTitle }: WakeRow): { readonly why: string; readonly concern: Concern } {
+  if (state === "PENDING" && blockedBy === "") return { why: "is about to be woken", concern: "waits" };
+  if (state === "CLAIMED" && blockedBy === "") return { why: "is being woken", concern: "waits" };
+  const by = BLOCKED[blockedBy] ?? (blockedBy === "" ? "its turn comes" : blockedBy);
+  const title = blockedBy === "dialog" && blockedTitle !== "" ? `: ${blockedTitle}` : "";
+  const concern = blockedBy === "dialog" ? "person" : blockedBy === "unreachable" ? "wrong" : "waits";
+  return { why: `wake ${state === "DEFERRED" ? "put off" : "queued"}, ${by}${title}`, concern };
+}
+
+function ofEnded({ state, outcome }: WakeRow): { readonly why: string; readonly concern: Concern } {
+  if (state === "SUBMITTED") return { why: "was woken, has not read it yet", concern: "waits" };
+  if (state === "UNKNOWN") return { why: "was typed without proof: look at its terminal", concern: "wrong" };
+  if (state === "FAILED") return { why: `could not be woken: ${outcome}`, concern: "wrong" };
+  return { why: "has not read it", concern: "waits" };
+}
