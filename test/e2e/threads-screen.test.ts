@@ -64,9 +64,9 @@ it("gt threads watch shows who waits for whom and why, hostile titles as text, a
   expect(closed).toMatchObject({ status: "closed", status_reason: "enough" });
 });
 
-it.each([["--json"], []])(
-  "gt threads watch %s prints a line for each thing that happens, without a terminal",
-  async (...flags) => {
+it.each([[["--json"]], [[]]])(
+  "gt threads watch %j prints a line for each thing that happens, without a terminal",
+  async (flags: readonly string[]) => {
     using tester = server.client("tester", "operator");
     const thread = await createThread(tester, "lines", ["town/other"], LONG);
     const child = spawn(process.execPath, [ownProgram("gt"), "threads", "watch", ...flags], {

@@ -9,6 +9,7 @@ class House {
   size = { cols: 160, rows: 50 };
   isAway = false;
   resizes = 0;
+  typedInTmux = (): Promise<number | undefined> => Promise.resolve(undefined);
   readonly people: People;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
@@ -23,7 +24,10 @@ class House {
     };
     const { clock } = this;
     this.people = new People(
-      { clock, size: () => this.size, resize: async (wanted) => resize(wanted) },
+      {
+        ...{ clock, size: () => this.size, resize: async (wanted) => resize(wanted) },
+        typedInTmux: () => this.typedInTmux(),
+      },
       { own: { cols: 160, rows: 50 } },
     );
     this.#running = this.people.run(this.#stop.signal);
@@ -158,6 +162,37 @@ describe("typing", () => {
     expect(house.people.isTyping).toBe(true);
     person[Symbol.dispose]();
     expect(house.people.isTyping).toBe(false);
+  });
+});
+
+describe("keys in a terminal of tmux's own", () => {
+  const typedAt = async (wallMs: number | undefined) => {
+    house.typedInTmux = () => Promise.resolve(wallMs);
+    await house.clock.advance(1100);
+    return house.people.inputAt;
+  };
+
+  it("count within a second, from when they were pressed", async () => {
+    expect(await typedAt(undefined)).toBeUndefined();
+    const at = house.clock.now() - 5000;
+    const { wallMs, monotonicMs } = (await typedAt(at)) ?? {};
+    expect([wallMs, monotonicMs]).toEqual([at, house.clock.monotonicMs() - (house.clock.now() - at)]);
+  });
+
+  it("count from now when tmux says that they are still to come, and not when a newer key is known", async () => {
+    house.people.typed(house.people.enter(ann));
+    const { inputAt } = house.people;
+    expect(await typedAt(house.clock.now() - 5000)).toBe(inputAt);
+    await typedAt(house.clock.now() + 3_600_000);
+    expect(house.people.inputAt?.wallMs).toBeLessThanOrEqual(house.clock.now());
+    expect(house.people.inputAt?.wallMs).toBeGreaterThan(inputAt?.wallMs ?? 0);
+  });
+
+  it("are looked for again when tmux was away", async () => {
+    house.typedInTmux = () => Promise.reject(new DomainError("unavailable", "tmux is away"));
+    await house.clock.advance(5000);
+    expect(house.people.inputAt).toBeUndefined();
+    expect(await typedAt(house.clock.now())).toBeDefined();
   });
 });
 

@@ -17,6 +17,11 @@ export interface PeopleDeps {
   readonly size: () => Size;
   /** Makes the window that size. @throws DomainError `unavailable` while tmux is away */
   readonly resize: (size: Size, signal: AbortSignal) => Promise<void>;
+  /**
+   * When a person last pressed a key in a terminal of tmux's own on this pane; wall clock, ms. Undefined: no one has.
+   * @throws DomainError `unavailable` while tmux is away
+   */
+  readonly typedInTmux?: () => Promise<number | undefined>;
 }
 
 export interface PeopleOptions {
@@ -101,6 +106,21 @@ export class People implements Task {
     return this.#present.size;
   }
 
+  /** Looks for keys that were pressed in tmux itself; `inputAt` has them from then on. */
+  async look(): Promise<void> {
+    const { clock, typedInTmux } = this.#deps;
+    try {
+      const at = await typedInTmux?.();
+      if (at === undefined) return;
+      const now = clock.now();
+      const wallMs = Math.min(at, now);
+      if (wallMs <= (this.#inputAt?.wallMs ?? Number.NEGATIVE_INFINITY)) return;
+      this.#inputAt = { monotonicMs: clock.monotonicMs() - (now - wallMs), wallMs };
+    } catch (err) {
+      if (!(err instanceof DomainError)) throw err;
+    }
+  }
+
   /** Whether a person is typing, or their keys wait for a delivery to end. */
   get isTyping(): boolean {
     const since = this.#deps.clock.monotonicMs() - TYPING_MS;
@@ -142,9 +162,10 @@ export class People implements Task {
     for (const person of this.#present) person.tell(notice);
   }
 
-  /** Keeps the window at its intended size, even when the window is recreated. */
+  /** Keeps the window at its intended size, even when the window is recreated, and looks who types each second. */
   run(signal: AbortSignal): Promise<void> {
     return untilAborted(signal, async () => {
+      await this.look();
       const before = this.#changes;
       const failed = await this.#apply(signal);
       if (this.#changes !== before) return;

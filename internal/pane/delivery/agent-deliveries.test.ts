@@ -13,12 +13,14 @@ let clock: FakeClock;
 let pane: FakePane;
 let deliveries: AgentDeliveries;
 let standing: UnsubmittedTexts;
+let people: { isTyping: boolean; inputAt: { monotonicMs: number } | undefined; look: () => Promise<void> };
 let isHeld: boolean;
 beforeEach(() => {
   clock = new FakeClock();
   pane = new FakePane(clock);
   standing = new UnsubmittedTexts();
   isHeld = false;
+  people = { isTyping: false, inputAt: undefined, look: () => Promise.resolve() };
   const look = async () =>
     ({
       state: "idle",
@@ -41,7 +43,7 @@ beforeEach(() => {
       pane: () => Object.assign(pane, { facts: () => Promise.resolve({ dead: false }) }),
       output: pane,
       monitor: { ...signs, look, typing: () => {}, submitted: () => {}, signs: { typedInto: () => {} } },
-      people: { isTyping: false, inputAt: undefined },
+      people,
       standing,
       restartDue: () => false,
     },
@@ -82,6 +84,21 @@ it("does not type on the word of a state from before a resize", async () => {
   expect((await deliveries.situation(signal)).state).toBe("idle");
   isHeld = true;
   expect((await deliveries.situation(signal)).state).toBe("uncertain");
+});
+
+it("looks for a person's keys once more before it types, and leaves the time that was asked for", async () => {
+  people.look = () => {
+    people.inputAt = { monotonicMs: clock.monotonicMs() - 15_000 };
+    return Promise.resolve();
+  };
+  const deliver = (quietMs: number) =>
+    clock.until(
+      deliveries.deliver({ nudge: { requestId: "a", text: TEXT, quietMs } } as TrackedNudge, () => {}, signal),
+      60_000,
+    );
+  expect(await deliver(20_000)).toEqual({ type: "retry", reason: "a person is typing" });
+  pane.onEnter = () => pane.hook(TEXT);
+  expect(await deliver(15_000)).toMatchObject({ outcome: "submitted" });
 });
 
 describe("an agent that hangs", () => {

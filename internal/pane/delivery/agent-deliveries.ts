@@ -9,7 +9,7 @@ import { clearOwnText } from "./clear-composer.ts";
 import type { Courier } from "./courier.ts";
 import { deliver, recoverDelivery } from "./delivery.ts";
 import { type DeliveryDeps, type DeliveryResult, MIXED, type PaneWriter } from "./delivery-attempt.ts";
-import type { Situation } from "./delivery-policy.ts";
+import { isAtTheKeys, type Situation } from "./delivery-policy.ts";
 import { ComposerProbe } from "./probe.ts";
 import type { TrackedNudge } from "./tracked-nudge.ts";
 import { type LeftText, UnconfirmedText } from "./unconfirmed-text.ts";
@@ -27,6 +27,8 @@ interface TypingPeople {
   readonly isTyping: boolean;
   /** When one of them typed last; undefined: never. */
   readonly inputAt: { readonly monotonicMs: number } | undefined;
+  /** Brings `inputAt` up to date, where keys are looked for now and then only. */
+  look?(): Promise<void>;
 }
 
 export interface AgentDeliveriesDeps {
@@ -95,7 +97,7 @@ export class AgentDeliveries implements Courier {
   }
 
   async situation(signal: AbortSignal): Promise<Situation> {
-    const { clock, monitor, output, people, profile, restartDue } = this.#deps;
+    const { clock, monitor, output, profile, restartDue } = this.#deps;
     const undrawn = await this.#isUndrawn();
     const { state: judged, isHeld, composerSeen, draft } = await monitor.look(signal);
     // A state from before a resize is good enough for a reader, not for typing onto a screen that is being repainted.
@@ -109,8 +111,7 @@ export class AgentDeliveries implements Courier {
       restartDue: restartDue(),
       composerSeen,
       draft: draft || isOld,
-      typing: people.isTyping,
-      ...(people.inputAt === undefined ? {} : { personQuietMs: clock.monotonicMs() - people.inputAt.monotonicMs }),
+      ...this.#atTheKeys(),
       idleIsUnprovable: profile.idleProof === "silence",
       quietMs,
       justSubmitted: sinceMs < OLD_DRAWING_MS || isOld,
@@ -125,7 +126,8 @@ export class AgentDeliveries implements Courier {
     const deps = this.#deliveryDeps();
     if (deps === undefined) return { type: "retry", reason: "tmux is away" };
     // A key that was written a moment ago may not be on the screen yet.
-    if (people.isTyping) return { type: "retry", reason: "a person is typing" };
+    await people.look?.();
+    if (isAtTheKeys(tracked.nudge, this.#atTheKeys())) return { type: "retry", reason: "a person is typing" };
     monitor.typing(true);
     try {
       if (!(await this.#makeRoom(deps, signal)))
@@ -155,6 +157,12 @@ export class AgentDeliveries implements Courier {
     } finally {
       monitor.typing(false);
     }
+  }
+
+  #atTheKeys(): Pick<Situation, "typing" | "personQuietMs"> {
+    const { clock, people } = this.#deps;
+    const { inputAt, isTyping: typing } = people;
+    return { typing, ...(inputAt !== undefined && { personQuietMs: clock.monotonicMs() - inputAt.monotonicMs }) };
   }
 
   /** Judges what an earlier process began. */

@@ -67,7 +67,7 @@ const CHECKS: readonly Check[] = [
 
   // A dialog or a person comes first: a caller gets an answer, a held message waits.
   (c, s) => (s.state === "dialog" ? (c.parked ? WAIT : end("blocked-by-dialog", "a dialog is open")) : undefined),
-  (c, s) => (isTyping(c, s) ? (c.parked ? WAIT : end("composer-busy", "a person is typing")) : undefined),
+  (c, s) => (isAtTheKeys(c, s) ? (c.parked ? WAIT : end("composer-busy", "a person is typing")) : undefined),
   // Behind a text that an agent has still to draw nothing more is typed: both would be in its composer as one.
   (c, s) => {
     if (s.undrawn !== true) return undefined;
@@ -90,7 +90,10 @@ const CHECKS: readonly Check[] = [
 ];
 
 /** Beyond the usual time any key counts, Enter too. */
-function isTyping({ quietMs = QUIET_DEFAULT_MS }: Candidate, { typing, personQuietMs }: Situation): boolean {
+export function isAtTheKeys(
+  { quietMs = QUIET_DEFAULT_MS }: Pick<Candidate, "quietMs">,
+  { typing, personQuietMs }: Pick<Situation, "typing" | "personQuietMs">,
+): boolean {
   return typing === true || (quietMs > QUIET_DEFAULT_MS && personQuietMs !== undefined && personQuietMs < quietMs);
 }
 

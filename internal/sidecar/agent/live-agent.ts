@@ -118,7 +118,10 @@ export class LiveAgent {
     const panes = { pane: () => life.pane, paneForPeek: pane.forPeek };
     this.peeker = new Peeker({ clock, output: this.output, ...panes, alive: () => life.alive });
     this.people = new People(
-      { clock, size: () => this.output.emulator, resize: (size) => this.#resize(size) },
+      {
+        ...{ clock, size: () => this.output.emulator, resize: (size) => this.#resize(size) },
+        typedInTmux: async () => await life.pane?.personTypedAt(),
+      },
       { own: { cols: options.cols, rows: options.rows } },
     );
     const { output, monitor, people } = this;

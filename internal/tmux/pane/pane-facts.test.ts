@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { factsCommand, parseFacts, parseModes } from "./pane-facts.ts";
+import { factsCommand, lastTyped, parseFacts, parseModes } from "./pane-facts.ts";
 
 const SEPARATOR = "gt0123456789abcdef";
 const facts = (numbers: string, ...names: string[]) =>
@@ -85,4 +85,22 @@ describe("factsCommand", () => {
 it("takes a mode that is no number for one that is not set", () => {
   const modes = parseModes("x,,1e9,-1,NaN");
   for (const value of Object.values(modes)) expect([false, 0, "none"]).toContain(value);
+});
+
+describe("lastTyped", () => {
+  const PERSON = "0,0,%3,1700000005";
+
+  it("is the newest key of the writing terminals on the pane, at the end of its second", () => {
+    expect(lastTyped(["0,0,%3,1700000001", PERSON, "0,0,%3,1700000002"], "%3")).toBe(1_700_000_005_999);
+  });
+
+  it.each([
+    ["there is no client", []],
+    ["a program controls tmux", ["1,0,%3,1700000005"]],
+    ["someone only looks", ["0,1,%3,1700000005"]],
+    ["someone is at another pane", ["0,0,%31,1700000005"]],
+    ["the answer is none of tmux's", ["", "0,0,%3,", "0,0,%3,17e9", "0,0,%3,99999999999"]],
+  ])("is unknown where %s", (_, clients) => {
+    expect(lastTyped(clients, "%3")).toBeUndefined();
+  });
 });

@@ -180,3 +180,17 @@ export function parseModes(line: string): PaneModes {
     savedY: number("alternate_saved_y"),
   };
 }
+
+/** Every client of the server: whether it only looks or is a program's, the pane that it shows, its last key. */
+export const CLIENTS = 'list-clients -F "#{client_control_mode},#{client_readonly},#{pane_id},#{client_activity}"';
+
+/** When a writing terminal on this pane had its last key, wall clock, ms, of `CLIENTS`; undefined: there is none. */
+export function lastTyped(clients: readonly string[], paneId: string): number | undefined {
+  const seconds = clients.flatMap((line) => {
+    const [control, readonly, pane, activity = ""] = line.split(",");
+    return control === "0" && readonly === "0" && pane === paneId && /^\d{1,10}$/.test(activity)
+      ? [Number(activity)]
+      : [];
+  });
+  return seconds.length === 0 ? undefined : Math.max(...seconds) * 1000 + 999;
+}

@@ -24,7 +24,16 @@ import {
   textAtLine,
   textLine,
 } from "./pane-commands.ts";
-import { factsCommand, modesCommand, type PaneFacts, type PaneModes, parseFacts, parseModes } from "./pane-facts.ts";
+import {
+  CLIENTS,
+  factsCommand,
+  lastTyped,
+  modesCommand,
+  type PaneFacts,
+  type PaneModes,
+  parseFacts,
+  parseModes,
+} from "./pane-facts.ts";
 import { quoteArgument } from "./quote.ts";
 import { RAW_KEYS_MAX_BYTES } from "./raw-keys.ts";
 import { WINDOW_NAME } from "./server-config.ts";
@@ -98,6 +107,14 @@ export class TmuxPane {
   async facts(): Promise<PaneFacts> {
     const separator = `gt${randomBytes(8).toString("hex")}`;
     return parseFacts(await this.#client.command(factsCommand(this.id, separator)), separator);
+  }
+
+  /**
+   * When a person last pressed a key, or came, in a writing terminal of this server that shows the pane: wall clock,
+   * ms, the end of tmux's whole second. Undefined: there is no such terminal. Control clients count for nothing.
+   */
+  async personTypedAt(): Promise<number | undefined> {
+    return lastTyped(await this.#client.command(CLIENTS), this.id);
   }
 
   /**
