@@ -4,6 +4,10 @@ import { expect, it } from "vitest";
 import { HalfOpen } from "./half-open.ts";
 
 function socket(remotePort: number, remoteAddress = "10.0.0.1") {
+  return fakeSocket({ remoteAddress, remotePort });
+}
+
+function fakeSocket(ends: { readonly remoteAddress?: string; readonly remotePort?: number }) {
   const emitter = new EventEmitter();
   const cut = { value: false };
   const destroy = () => {
@@ -11,7 +15,7 @@ function socket(remotePort: number, remoteAddress = "10.0.0.1") {
     emitter.emit("close");
   };
   return {
-    socket: Object.assign(emitter, { remoteAddress, remotePort, destroy }) as unknown as Socket,
+    socket: Object.assign(emitter, { ...ends, destroy }) as unknown as Socket,
     cut,
   };
 }
@@ -47,4 +51,15 @@ it("counts neither those that are done nor those that have gone, and tells of th
     each.emit("close");
   }
   expect([halfOpen.size, told.length, new Set(told)]).toEqual([0, 50, new Set(["gone"])]);
+});
+
+it("tells connections at a unix socket apart, which have neither address nor port", () => {
+  const halfOpen = new HalfOpen(2, () => {});
+  for (let i = 0; i < 100; i++) {
+    const two = [fakeSocket({}), fakeSocket({})];
+    for (const each of two) halfOpen.add(each.socket);
+    for (const each of two) halfOpen.done(each.socket);
+    expect(two.map(({ cut }) => cut.value)).toEqual([false, false]);
+  }
+  expect(halfOpen.size).toBe(0);
 });

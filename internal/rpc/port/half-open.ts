@@ -8,8 +8,8 @@ import type { Socket } from "node:net";
 export class HalfOpen {
   readonly #max: number;
   readonly #tell: (what: "cut" | "gone") => void;
-  /** By address and port, oldest first. */
-  readonly #sockets = new Map<string, Map<number, Socket>>();
+  /** By address and what tells its connections apart, oldest first. */
+  readonly #sockets = new Map<string, Map<number | Socket, Socket>>();
   #size = 0;
 
   /** `tell`: one was closed for a newer one, or ended (or was refused) before it was complete. */
@@ -24,7 +24,7 @@ export class HalfOpen {
 
   add(socket: Socket): void {
     const [address, port] = placeOf(socket);
-    const there = this.#sockets.get(address) ?? new Map<number, Socket>();
+    const there = this.#sockets.get(address) ?? new Map<number | Socket, Socket>();
     this.#sockets.set(address, there.set(port, socket));
     this.#size++;
     socket.once("close", () => {
@@ -38,7 +38,7 @@ export class HalfOpen {
     this.#remove(...placeOf(socket));
   }
 
-  #remove(address: string, port: number): boolean {
+  #remove(address: string, port: number | Socket): boolean {
     const there = this.#sockets.get(address);
     if (there?.delete(port) !== true) return false;
     if (there.size === 0) this.#sockets.delete(address);
@@ -57,7 +57,8 @@ export class HalfOpen {
   }
 }
 
-/** Of all connections to one port no two have the same. */
-function placeOf({ remoteAddress = "", remotePort = 0 }: Socket): [address: string, port: number] {
+/** Of all connections to one port no two have the same. Those at a unix socket have neither address nor port. */
+function placeOf(socket: Socket): [address: string, port: number | Socket] {
+  const { remoteAddress = "", remotePort = socket } = socket;
   return [remoteAddress, remotePort];
 }
