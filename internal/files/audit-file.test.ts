@@ -1,4 +1,14 @@
-import { appendFileSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
+
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -47,11 +57,17 @@ it("never follows a link, and tells that a line is lost", () => {
   expect(readFileSync(path, "utf8")).toBe("two\n");
 });
 
-it("is refused by name where no line can be appended", () => {
+it("is refused by name where no line can be appended, and made by no check", () => {
+  const refusal = (at: string, reason: string) => `cannot write to the audit log ${at}: ${reason}`;
   const missing = join(dir, "none", "audit.log");
-  expect(() => checkAuditFile(missing)).toThrow(`cannot write to the audit log ${missing}: there is no such folder`);
-  expect(() => checkAuditFile(dir)).toThrow(
-    `cannot write to the audit log ${dir}: ${dir} is not a file of ours: EISDIR`,
-  );
-  expect(() => checkAuditFile(path)).not.toThrow();
+  expect(() => checkAuditFile(missing)).toThrow(refusal(missing, "there is no such folder"));
+  expect(() => checkAuditFile(dir)).toThrow(refusal(dir, "it is a folder"));
+  symlinkSync("elsewhere", path);
+  expect(() => checkAuditFile(path)).toThrow(refusal(path, "it is a link"));
+  rmSync(path);
+  checkAuditFile(path);
+  expect(existsSync(path)).toBe(false);
+  appendFileSync(path, "one\n");
+  checkAuditFile(path);
+  expect(() => checkAuditFile(join(path, "audit.log"))).toThrow("cannot write to");
 });

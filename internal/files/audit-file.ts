@@ -1,9 +1,10 @@
-import { closeSync, constants, fstatSync, lstatSync, type Stats, writeSync } from "node:fs";
+import { accessSync, closeSync, constants, fstatSync, lstatSync, type Stats, writeSync } from "node:fs";
+import { dirname } from "node:path";
 import { DomainError } from "../base/errors.ts";
 import { openPlainFile } from "./plain-file.ts";
 import { systemReason } from "./system-reason.ts";
 
-const { O_APPEND, O_CREAT, O_WRONLY } = constants;
+const { O_APPEND, O_CREAT, O_WRONLY, W_OK, X_OK } = constants;
 
 /**
  * A file that lines are appended to, made with mode 0600. One that was renamed or removed, as by logrotate, is opened
@@ -46,14 +47,22 @@ export class AuditFile implements Disposable {
   }
 }
 
-/** @throws DomainError `invalid` that names a file to which no line can be appended */
+/**
+ * Checks that an `AuditFile` can append to `path`, or be made there. Makes nothing.
+ * @throws DomainError `invalid` with the path and the reason
+ */
 export function checkAuditFile(path: string): void {
   try {
-    new AuditFile(path, () => {})[Symbol.dispose]();
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found === undefined) accessSync(dirname(path), W_OK | X_OK);
+    else if (found.isFile()) accessSync(path, W_OK);
+    else
+      throw new Error(
+        `it is ${found.isSymbolicLink() ? "a link" : found.isDirectory() ? "a folder" : "no plain file"}`,
+      );
   } catch (cause) {
-    throw new DomainError("invalid", `cannot write to the audit log ${path}: ${systemReason(cause, "folder")}`, {
-      cause,
-    });
+    const reason = systemReason(cause, "folder");
+    throw new DomainError("invalid", `cannot write to the audit log ${path}: ${reason}`, { cause });
   }
 }
 

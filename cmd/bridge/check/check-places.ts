@@ -1,6 +1,6 @@
-import { accessSync, constants, existsSync, lstatSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { statSync } from "node:fs";
 import type { Findings } from "../../../internal/config/findings.ts";
+import { checkAuditFile } from "../../../internal/files/audit-file.ts";
 import type { ListenAddress } from "../../../internal/rpc/port/listen.ts";
 import type { BridgeConfig } from "../file/bridge-config.ts";
 
@@ -21,16 +21,7 @@ export function checkPlaces(config: BridgeConfig, findings: Findings): void {
     if (statSync(fixed, { throwIfNoEntry: false })?.isDirectory() === true) return;
     findings.warning(["allowed_paths", i], `there is no folder ${fixed}: sessions cannot be started there`);
   });
-  if (auditPath !== undefined) checkAudit(auditPath, findings);
-}
-
-/** As the start will open it. */
-function checkAudit(path: string, findings: Findings): void {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found !== undefined && !found.isFile()) {
-    const kind = found.isSymbolicLink() ? "a link" : found.isDirectory() ? "a folder" : "no plain file";
-    findings.fault(["audit", "path"], `${path} is ${kind}: the audit log is a plain file`);
-  } else if (!canWrite(path)) findings.fault(["audit", "path"], `cannot write to ${path}`);
+  if (auditPath !== undefined) findings.tried(["audit", "path"], () => checkAuditFile(auditPath));
 }
 
 /** Two listeners at one port: the second would fail at the start. */
@@ -50,13 +41,4 @@ function meet(one: ListenAddress, other: ListenAddress): boolean {
   const isAny = (host: string | undefined) => host === undefined || ["", "0.0.0.0", "::"].includes(host);
   const sameHost = one.host === other.host || isAny(one.host) || isAny(other.host);
   return one.port === other.port && one.port !== 0 && sameHost;
-}
-
-function canWrite(path: string): boolean {
-  try {
-    accessSync(existsSync(path) ? path : dirname(path), constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
