@@ -8,7 +8,7 @@ import {
 } from "../gen/gastown/v1/sidecar_pb.ts";
 import type { AttachHello, AttachInput, AttachOutput } from "../session/attach.ts";
 
-/** What goes over the wire: the hello first. */
+/** Yields the messages of an attach call: the hello first. */
 export async function* attachRequests(
   hello: AttachHello,
   inputs: AsyncIterable<AttachInput>,
@@ -18,7 +18,7 @@ export async function* attachRequests(
   for await (const input of inputs) yield requestOf(input);
 }
 
-/** What came over the wire; messages of a newer sidecar are left out. */
+/** Yields the outputs of an attach call; unknown kinds, which a newer sidecar may send, are left out. */
 export async function* attachOutputs(
   messages: AsyncIterable<SidecarAttachOutput>,
 ): AsyncGenerator<AttachOutput, void, undefined> {
@@ -43,7 +43,7 @@ export async function* attachOutputs(
 }
 
 /**
- * Reads what a caller's terminal sends after its hello; messages of a newer caller are left out.
+ * Reads a caller's inputs after its hello; unknown kinds, which a newer caller may send, are left out.
  * @throws DomainError `invalid` for another hello
  */
 export async function* attachInputs(

@@ -1,15 +1,17 @@
 import { DomainError } from "../base/errors.ts";
 
-/** The values of an enum that say something: 0 is "not specified". */
+/** The values of an enum other than 0, which means "not specified". */
 type Said<E> = Exclude<E[keyof E], 0>;
 
-/** An enum of the wire in words of ours. */
+/** Maps the values of an enum of the wire to words and back. */
 export interface EnumWords<W extends string, N extends number> {
   /** The value of each word. */
   readonly values: Readonly<Record<W, N>>;
-  /** The word of a value; undefined for 0 and for what a newer program sends. */
+  /** The word of a value; undefined for 0 and for a value that a newer program sends. */
   word(value: number): W | undefined;
-  /** As `word`, in a request: 0 is `otherwise`. @throws DomainError `invalid`, naming the field, for a newer value */
+  /**
+   * Like `word`, for a request: 0 gives `otherwise`. @throws DomainError `invalid`, naming the field, for a newer value
+   */
   asked(field: string, value: number, otherwise: W): W;
 }
 

@@ -4,7 +4,7 @@ import { EventTypeSchema, SessionEventSchema } from "../gen/bridge/v1/bridge_pb.
 import { EventTypeSchema as SidecarEventTypeSchema } from "../gen/gastown/v1/common_pb.ts";
 import { SidecarEventSchema } from "../gen/gastown/v1/sidecar_pb.ts";
 
-/** What the bytes of a field depend on; the two enums of event types are compared by value. */
+/** The properties of a field that determine its bytes; the two enums of event types are compared by value. */
 function wireOf(field: DescField) {
   const { number, name, fieldKind, presence } = field;
   const type = field.message?.typeName ?? (name === "type" ? "an event's type" : field.enum?.typeName) ?? field.scalar;

@@ -11,7 +11,7 @@ import { GAPS } from "./watch.ts";
 
 type EventInit = MessageInitShape<typeof SidecarEventSchema>;
 
-/** Whose event it is. */
+/** The session that an event belongs to. */
 export interface EventSession {
   readonly sessionId: string;
   readonly projectId: string;
@@ -33,7 +33,8 @@ const TYPES = enumWords<SessionEvent["type"]>()(EventType, {
 });
 
 /**
- * An event, or what a reader misses. `now`: wall clock, ms. Its bytes are those of `bridge.v1.SessionEvent` as well.
+ * The message for an event, or for the gap that a reader has. `now`: wall clock, ms. Its bytes are also those of
+ * `bridge.v1.SessionEvent`.
  */
 export function eventMessage(followed: FollowedEvent, session: EventSession, now: number): EventInit {
   return { ...ofFollowed(followed, now), ...session };
@@ -64,7 +65,7 @@ function contentOf(event: SessionEvent, seq: bigint): EventInit {
     case "stderr":
       return { text: event.text };
     case "output-lost":
-      // It stands where the lines would have stood: no other event is missing.
+      // The event is in place of the lost lines: no other event is missing.
       return {
         error: event.error,
         gap: create(GapSchema, { first: seq, to: seq + 1n, reason: GAPS.values[event.reason] }),

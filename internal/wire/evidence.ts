@@ -22,7 +22,7 @@ export function evidenceMessage({ ageMs, confidence, ...rest }: pane.Evidence): 
   return create(EvidenceSchema, { ...rest, ageMs: BigInt(ageMs), confidence: CONFIDENCES.values[confidence] });
 }
 
-/** A source that a newer sidecar sends and we do not know is `output`, such a confidence `weak`. */
+/** An unknown source, which a newer sidecar may send, becomes `output`; an unknown confidence becomes `weak`. */
 export function evidenceOf(message: Evidence): pane.Evidence {
   return {
     source: SOURCES.has(message.source) ? (message.source as pane.EvidenceSource) : "output",

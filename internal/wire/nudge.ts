@@ -41,7 +41,7 @@ export function nudgeRequest(request: pane.NudgeRequest): MessageInitShape<typeo
   };
 }
 
-/** `who`: who the server knows the caller to be. @throws DomainError `invalid` for an unknown value of an enum */
+/** `who`: the caller, as the server identified it. @throws DomainError `invalid` for an unknown value of an enum */
 export function nudgeRequestOf(
   request: pb.SidecarNudgeRequest,
   who: Pick<pane.NudgeRequest, "sender" | "owner">,
@@ -76,7 +76,7 @@ export function nudgeResponse(receipt: pane.NudgeReceipt): MessageInitShape<type
   };
 }
 
-/** An outcome that a newer sidecar sends and we do not know is `unknown`. */
+/** An unknown outcome, which a newer sidecar may send, becomes `unknown`. */
 export function nudgeReceipt(message: pb.SidecarNudgeResponse, sender: string): pane.NudgeReceipt {
   const receipt = {
     requestId: message.requestId,
@@ -101,19 +101,19 @@ export function receiptMessage(receipt: pane.NudgeReceipt): common.NudgeReceipt 
   });
 }
 
-/** As `receiptMessage`, back. */
+/** The inverse of `receiptMessage`. */
 export function eventReceipt(receipt: common.NudgeReceipt): pane.NudgeReceipt {
   const { requestId, outcome, error, evidence, timings, sender } = receipt;
   const response = { requestId, outcome, error, evidence, ...(timings && { timings }) };
   return nudgeReceipt(create(pb.SidecarNudgeResponseSchema, response), sender);
 }
 
-/** 0 on the wire says that a step was not reached. */
+/** On the wire 0 means that a step was not reached. */
 function reached(ms: number | undefined): bigint {
   return ms === undefined ? 0n : BigInt(Math.max(1, ms));
 }
 
-/** As `reached`, back. */
+/** The inverse of `reached`. */
 function timingsOf(message: common.NudgeTimings | undefined): pane.NudgeTimings {
   const read = (value: bigint | undefined) => (value === undefined || value === 0n ? undefined : Number(value));
   const steps = {

@@ -23,7 +23,7 @@ export const STATES = enumWords<pane.AgentStateName>()(AgentState, {
   uncertain: AgentState.UNCERTAIN,
 });
 
-/** The four words of the requirement. */
+/** The phase of each state: one of the four words of the requirement. */
 export const PHASES = {
   starting: "starting",
   idle: "idle",
@@ -37,7 +37,7 @@ export const PHASES = {
   stalled: "stuck",
 } as const satisfies Record<pane.AgentStateName, string>;
 
-/** Words on the wire, too: a newer kind is `other`. */
+/** The words of the wire too; an unknown kind, which a newer sidecar may send, becomes `other`. */
 const BACKGROUND_KINDS = ["subagent", "shell", "workflow"] as const;
 
 export function statusResponse(
@@ -73,7 +73,7 @@ export function statusResponse(
   };
 }
 
-/** A state that a newer sidecar sends and we do not know is `uncertain`. */
+/** An unknown state, which a newer sidecar may send, becomes `uncertain`. */
 export function agentStatus(message: pb.SidecarStatusResponse): AgentStatus {
   const lastOutputAt = Date.parse(message.lastOutputAt);
   return {

@@ -54,7 +54,7 @@ export function outputUpdate(update: pane.WatchUpdate): MessageInitShape<typeof 
   };
 }
 
-/** A kind that a newer sidecar sends and we do not know is `change`, such a gap `truncated`. */
+/** An unknown kind, which a newer sidecar may send, becomes `change`; an unknown gap becomes `truncated`. */
 export function watchUpdate(message: pb.SidecarOutputUpdate): pane.WatchUpdate {
   const { $typeName: _, $unknown: __, sessionAlive, kind, timestamp, gap, ...same } = message;
   const update = {
