@@ -27,7 +27,7 @@ describe("the frame of a daemon", () => {
     return new DaemonFrame({ clock: systemClock, logger }, frame);
   }
 
-  /** Runs it; the URL of its health port. */
+  /** Runs the frame; returns the URL of its health port. */
   async function start(frame: DaemonFrame): Promise<string> {
     running.push(frame.run(stop.signal));
     const { host, port } = await frame.listening;

@@ -14,24 +14,24 @@ export interface DaemonFrameOptions {
   readonly healthListen: ListenAddress;
   readonly hostCheck: HostCheck;
   /**
-   * The address is the usual one: where another process has it, the daemon runs without a health port, and this log
-   * line says how to set another. Default: `run` fails then.
+   * Set if the address is the default one: where another process has it, the daemon runs without a health port and logs
+   * this line, which says how to set another address. Default: `run` fails then.
    */
   readonly withoutHealth?: string;
-  /** The log says that health is served once this is so too. Default: at once. */
+  /** Delays the log line about the health port until this promise resolves. Default: no delay. */
   readonly toldAfter?: Promise<unknown>;
   /** More fields of that log line. */
   readonly toldWith?: object;
 }
 
-/** Whatever listens. */
+/** A server, or a port of the daemon. */
 interface Listening {
   readonly listening: Promise<ListenAddress>;
 }
 
 /**
- * What is around a daemon's own work: its health and metrics, the port for both, the line "serving" when it can be
- * called, and the beginning of its drain.
+ * The frame around a daemon's own work: health and metrics, the port for both, the log line "serving" once the daemon
+ * can be called, and the start of its drain.
  *
  *     const frame = new DaemonFrame({ clock, logger }, { healthListen, hostCheck: { allowHosts: [] } });
  *     const server = new TrustedServer({ clock, logger, ...frame, audit }, options);
@@ -44,7 +44,7 @@ interface Listening {
  *       { run: () => runTasks(ended.signal, [server, frame]) }, // calls see the work to its end
  *     ]);
  *
- * `run` is the health port: `/livez`, `/readyz`, `/metrics` and `grpc.health.v1` in plaintext.
+ * `run` serves the health port: `/livez`, `/readyz`, `/metrics` and `grpc.health.v1` in plaintext.
  */
 export class DaemonFrame implements Task {
   readonly health = new HealthState();
@@ -62,32 +62,34 @@ export class DaemonFrame implements Task {
     this.#server = createHealthServer(deps, { ...healthListen, hostCheck });
   }
 
-  /** Where the health port listens; rejects when it never will. */
+  /** The address of the health port; rejects if it cannot be listened on. */
   get listening(): Promise<ListenAddress> {
     return this.#server.listening;
   }
 
-  /** Health says that these services can be called, and that the daemon is ready. */
+  /** Reports these services, and the daemon itself, as ready. */
   ready(...services: readonly string[]): void {
     for (const service of ["", ...services]) this.health.set(service, true);
   }
 
-  /** From the signal on nothing is ready, whatever is said later. */
+  /** From the abort of `signal` on, health reports nothing as ready, even after a later call of `ready`. */
   drainsWith(signal: AbortSignal): void {
     signal.addEventListener("abort", () => this.health.shutDown(), { once: true });
   }
 
-  /** Logs that `server` serves, once it listens, with its address, `pid` and `fields`; undefined: it never will. */
+  /**
+   * Logs "serving" with the address, `pid` and `fields` once `server` listens. Returns undefined if it never listens.
+   */
   async served(server: Listening, fields: object = {}): Promise<ListenAddress | undefined> {
     return await this.#announced(server, "serving", { pid: process.pid, ...fields });
   }
 
-  /** The same for another port of the daemon, with what it serves. */
+  /** Logs `WHAT served` for another port of the daemon once it listens. */
   async alsoServed(server: Listening, what: string, fields: object = {}): Promise<void> {
     await this.#announced(server, `${what} served`, fields);
   }
 
-  /** @throws DomainError `unavailable` when the health port is needed and cannot be listened on */
+  /** @throws DomainError `unavailable` if the health port is required and its address cannot be listened on */
   async run(signal: AbortSignal): Promise<void> {
     const { withoutHealth, toldAfter, toldWith } = this.#options;
     const listening = Promise.all([this.#server.listening, toldAfter]).then(([address]) => address);

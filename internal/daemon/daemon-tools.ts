@@ -11,7 +11,7 @@ import type { Findings } from "../config/findings.ts";
 import { auditLines } from "../files/audit-lines.ts";
 import { openTracer } from "../tracing/open-tracer.ts";
 
-/** What a daemon writes to while it runs; disposing of it sends the spans that are left. */
+/** A daemon's clock, logs and tracer; disposing of them sends the remaining spans. */
 export interface DaemonTools extends AsyncDisposable {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -21,12 +21,12 @@ export interface DaemonTools extends AsyncDisposable {
 }
 
 export interface DaemonToolsOptions {
-  /** Of the program, in each log line and span. */
+  /** The program's name, in each log line and span. */
   readonly name: string;
   readonly level: LogLevel;
   /** Default: json. */
   readonly format?: "json" | "text";
-  /** Beside the built-in ones. */
+  /** In addition to the built-in patterns. */
   readonly redactPatterns: readonly string[];
   /** Undefined: stderr. */
   readonly auditPath: string | undefined;
@@ -37,7 +37,7 @@ export interface DaemonToolsOptions {
 
 const STDERR = 2;
 
-/** Takes secrets out of events, logs and errors: the built-in patterns, and these. @throws as `Redactor.check` */
+/** The redactor of events, logs and errors: the built-in patterns, and these. @throws as `Redactor.check` */
 export function redactorWith(patterns: readonly string[]): Redactor {
   return new Redactor([...DEFAULT_REDACT_PATTERNS, ...patterns]).check();
 }
@@ -53,7 +53,7 @@ export async function openDaemonTools(clock: Clock, options: DaemonToolsOptions)
   return { clock, logger, redactor, audit, tracer, [Symbol.asyncDispose]: () => tracer[Symbol.asyncDispose]() };
 }
 
-/** Logs what a configuration that is used has warnings of. */
+/** Logs the warnings about a configuration that is in use. */
 export function logWarnings({ file, warnings }: Findings, logger: Logger): void {
   for (const warning of warnings) logger.warn({ at: faultText(file, warning) }, "the configuration has a warning");
 }
