@@ -4,8 +4,8 @@ import type { KeyPath } from "./config-document.ts";
 export const KEY_SEPARATOR = " ";
 
 /**
- * A block of keys: each that is not named here is a fault, whose message lists the known ones. Nothing behind the
- * colon, and a block that is not there, count as an empty one.
+ * A block of keys. A key that is not in `shape` is a fault whose message lists the known keys. An empty value and a
+ * missing block count as an empty block.
  */
 export function block<S extends z.ZodRawShape>(shape: S) {
   const known = Object.keys(shape).join(KEY_SEPARATOR);
@@ -15,8 +15,8 @@ export function block<S extends z.ZodRawShape>(shape: S) {
 }
 
 /**
- * The schema of a block with a check of `keys` together. It runs when each of them is right in itself, whatever else is
- * wrong, so that all faults are reported at once. The path of a fault is relative to the block.
+ * Adds to the schema of a block a check of several `keys` together. The check runs if each of them is valid by itself,
+ * even if other keys are not, so that all faults are reported at once. The path of a fault is relative to the block.
  *
  *     together(block({ least: wholeNumber(1, 9), most: wholeNumber(1, 9) }), ["least", "most"], (values, wrong) => {
  *       if (values.least > values.most) wrong(["least"], "exceeds most");

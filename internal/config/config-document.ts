@@ -2,17 +2,17 @@ import { isMap, isNode, isScalar, LineCounter, type Node, parseDocument, type YA
 import { errorText } from "../base/errors.ts";
 import type { ConfigFault } from "./config-fault.ts";
 
-/** Aliases that are resolved, so that a short text cannot become a huge one. */
+/** The limit of resolved aliases, so that a short text cannot expand to a huge one. */
 const MAX_ALIASES = 100;
 
-/** Where a value stands: keys of blocks, positions in lists. */
+/** The position of a value: keys of blocks, indices of lists. */
 export type KeyPath = readonly (string | number)[];
 
 /** A YAML text as a value, with the line of each of its keys. */
 export class ConfigDocument {
-  /** Plain objects, lists and scalars; what the text says where it has faults is not to be used. */
+  /** Plain objects, lists and scalars. Do not use it if the text has faults. */
   readonly value: unknown;
-  /** What is no YAML: syntax, a key twice, a tag that is not known, more than one document. */
+  /** Violations of YAML: wrong syntax, duplicate keys, unknown tags, more than one document. */
   readonly faults: readonly ConfigFault[];
   readonly #root: Node | null;
   readonly #lines: LineCounter;
@@ -34,7 +34,7 @@ export class ConfigDocument {
     return { line: this.#lines.linePos(at).line, key: "", reason: `is not YAML that can be read: ${message}` };
   }
 
-  /** True if the text says this key. */
+  /** True if the text sets this key. */
   has(path: KeyPath): boolean {
     let node: unknown = this.#root;
     for (const part of path) {

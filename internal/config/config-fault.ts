@@ -14,7 +14,7 @@ export function faultText(file: string, { line, key, reason }: ConfigFault, labe
   return [`${file}:${line}`, label, key, reason].filter((part) => part !== undefined && part !== "").join(": ");
 }
 
-/** A configuration that cannot be used, with everything that is wrong with it. */
+/** A configuration that cannot be used, with all its faults. */
 export class ConfigError extends DomainError {
   readonly lines: readonly string[];
 

@@ -8,18 +8,20 @@ import { defaultWording } from "./default-wording.ts";
 import { Findings } from "./findings.ts";
 import { fault, shapeFaults } from "./shape-faults.ts";
 
-/** Of the configuration itself; files that it names have limits of their own. */
+/** The limit of the configuration itself; files that it names have limits of their own. */
 const MAX_BYTES = 1024 * 1024;
 
-/** What a file may say. Relative paths in it are relative to `folder`, an absolute path. */
+/** The schema of a file. Relative paths in it are relative to `folder`, an absolute path. */
 export type ConfigSchema<T> = (folder: string) => z.ZodType<T>;
 
 /** A configuration whose text has no fault. */
 export interface ConfigFile<T> {
   readonly value: T;
-  /** For faults and warnings of what `value` stands for: files that cannot be read, values that do not fit. */
+  /**
+   * Takes faults and warnings about the things that `value` names: unreadable files, values that do not fit each other.
+   */
   readonly findings: Findings;
-  /** True if the text itself says this key: its value is not a default. */
+  /** True if the text itself sets this key; false if its value is a default. */
   readonly has: (path: KeyPath) => boolean;
 }
 

@@ -4,8 +4,8 @@ import type { KeyPath } from "./config-document.ts";
 import { ConfigError, type ConfigFault } from "./config-fault.ts";
 
 /**
- * Faults and warnings of what a configuration stands for, each at its line. With a fault the daemon does not start; a
- * warning is shown and logged.
+ * Faults and warnings about the things that a configuration names, each at its line. A fault keeps the daemon from
+ * starting; a warning is shown and logged.
  */
 export class Findings {
   /** The configuration file, as the person wrote it. */
@@ -23,7 +23,7 @@ export class Findings {
     this.faults.push(this.#at(path, reason));
   }
 
-  /** Adds what was thrown, with its hint, as a fault. */
+  /** Adds an error, with its hint, as a fault. */
   failed(path: KeyPath, err: DomainError): void {
     this.fault(path, errorTextWithHint(err));
   }
@@ -32,7 +32,10 @@ export class Findings {
     this.warnings.push(this.#at(path, reason));
   }
 
-  /** Returns what `check` does; a domain error, with its hint, counts as a fault of `path`. */
+  /**
+   * Returns the result of `check`. A DomainError, with its hint, becomes a fault of `path`, and the result is
+   * undefined.
+   */
   tried<T>(path: KeyPath, check: () => T): T | undefined {
     try {
       return check();
@@ -43,7 +46,7 @@ export class Findings {
     }
   }
 
-  /** Warns if every user of this machine can use the secret in a file, which can be read. */
+  /** Warns if every user of this machine can use the secret in `file`, which must exist. */
   checkPrivate(path: KeyPath, file: string): void {
     if (!isOpenToAll(file)) return;
     this.warning(path, `every user of this machine can use ${file}: chmod 600 it, and replace the key`);

@@ -4,7 +4,7 @@ import { ConfigError, faultText } from "./config-fault.ts";
 import type { Findings } from "./findings.ts";
 
 /**
- * The end of a command `check`: prints the warnings on `err`, by line, and `FILE: ok` on `out`.
+ * Ends a command `check`: prints the warnings on `err`, by line, and `FILE: ok` on `out`.
  * @throws ConfigError with every fault
  */
 export function reportConfig({ file, faults, warnings }: Findings, out: Output, err: Output): void {
@@ -14,7 +14,7 @@ export function reportConfig({ file, faults, warnings }: Findings, out: Output, 
   out.line(printable`${file}: ok`);
 }
 
-/** What `run` returns; before a ConfigError leaves it, each of its faults is printed on `err`, one a line. */
+/** Returns the result of `run`. Prints the faults of a ConfigError on `err`, one a line, before it is thrown on. */
 export async function withFaultLines(err: Output, run: () => Promise<number>): Promise<number> {
   try {
     return await run();

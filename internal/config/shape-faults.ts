@@ -6,7 +6,7 @@ import type { ConfigFault } from "./config-fault.ts";
 
 type Issue = z.core.$ZodIssue;
 
-/** What the schema says of a document, as faults of its lines. */
+/** The schema's issues as faults at the document's lines. */
 export function shapeFaults(document: ConfigDocument, issues: readonly Issue[]): readonly ConfigFault[] {
   return issues.flatMap((issue) => faultsOf(document, issue, issue.path as KeyPath));
 }
@@ -29,7 +29,7 @@ function faultsOf(document: ConfigDocument, issue: Issue, path: KeyPath): readon
   }
 }
 
-/** Of several forms that a value may have, the faults of the one that was probably meant. */
+/** The faults of the form that was probably meant, where a value may have several forms. */
 function closestOf(forms: readonly (readonly Issue[])[]): readonly Issue[] {
   const distance = (issues: readonly Issue[]) => issues.length + (issues.some(isOtherType) ? 1000 : 0);
   return forms.toSorted((one, other) => distance(one) - distance(other))[0] ?? [];

@@ -4,7 +4,7 @@ import { parseDurationMs } from "../base/duration.ts";
 import { Redactor } from "../base/redact.ts";
 import { parseListenAddress } from "../rpc/port/parse-address.ts";
 
-/** What is said of a value of the wrong type. */
+/** The error of a value that is missing or has the wrong type. */
 function wanted(what: string) {
   return {
     error: ({ input }: { readonly input?: unknown }) => (input === undefined ? "is required" : `must be ${what}`),
@@ -25,7 +25,7 @@ export function listOf<V extends z.ZodType>(value: V, what: string) {
   return z.array(value, wanted(what));
 }
 
-/** One line without control characters. `isGood` looks closer at it. */
+/** One line without control characters. `isGood` adds a condition. */
 export function text(what = "a non-empty string", isGood: (value: string) => boolean = () => true) {
   const isText = (value: string) => value !== "" && !/\p{Cc}/u.test(value) && isGood(value);
   return z.string(wanted(what)).refine(isText, { error: `must be ${what}` });
@@ -92,7 +92,7 @@ export function pathPattern() {
   );
 }
 
-/** A pattern of what is taken out of logs and errors. */
+/** A pattern of secrets, which are removed from logs and errors. */
 export function secretPattern() {
   return text("a pattern in RE2 syntax").superRefine((value, context) => {
     try {
@@ -103,7 +103,7 @@ export function secretPattern() {
   });
 }
 
-/** A URL with a path that lies on a server of plain HTTP. */
+/** The URL, with a path, of a plain HTTP server. */
 export function httpUrl() {
   return text(
     "a URL that begins with http:// and has a path",
