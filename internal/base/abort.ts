@@ -15,8 +15,8 @@ export async function raceSignal<T>(promise: Promise<T>, signal: AbortSignal): P
 }
 
 /**
- * Settles like the first of several waits that settles. Each is given a signal that is aborted then, and with `signal`:
- * the others leave no timer or listener behind, and what they reject with is dropped.
+ * Settles like the first of several waits to settle. Each wait gets a signal that is aborted at that moment, and with
+ * `signal`, so that the others leave no timer or listener behind. Their rejections are dropped.
  */
 export async function firstOf<T extends readonly unknown[]>(
   signal: AbortSignal | undefined,
@@ -34,8 +34,8 @@ export async function firstOf<T extends readonly unknown[]>(
 }
 
 /**
- * Settles like `promise`, or with undefined after `ms` or when the signal is aborted. The promise itself continues;
- * what it rejects with afterwards is dropped.
+ * Settles like `promise`, or with undefined after `ms` or when the signal is aborted. The promise itself continues; a
+ * later rejection is dropped.
  */
 export async function within<T>(
   clock: Clock,
@@ -62,7 +62,7 @@ export async function withTimeout<T>(clock: Clock, ms: number, what: string, pro
   return await firstOf(undefined, () => promise, expired);
 }
 
-/** `withTimeout` around a call that ends when nobody waits for it any more, because of its time or of the signal. */
+/** `withTimeout` around a call whose signal is aborted at the time-out, and with `signal`. */
 export async function timedCall<T>(
   clock: Clock,
   limit: { readonly ms: number; readonly what: string },
@@ -85,10 +85,7 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/**
- * One step after the other until the signal is aborted. A step's failure is thrown, unless it is the abort that made it
- * fail.
- */
+/** Runs `step` again and again until the signal is aborted. Throws a step's failure, unless the abort caused it. */
 export async function untilAborted(signal: AbortSignal, step: () => Promise<void>): Promise<void> {
   while (!signal.aborted) {
     try {

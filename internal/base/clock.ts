@@ -17,7 +17,7 @@ export const systemClock: Clock = {
 /** The system's time, with waits that do not keep a program running. */
 export const backgroundClock: Clock = { ...systemClock, sleep: sleeper({ keepsRunning: false }) };
 
-/** Timers take no more than some 24 days; a longer wait would end at once. */
+/** Node's timers take at most 2³¹ ms, some 24 days; a longer one would fire at once. */
 const LONGEST_MS = 2e9;
 
 function sleeper({ keepsRunning }: { readonly keepsRunning: boolean }): Clock["sleep"] {

@@ -1,4 +1,4 @@
-/** What kind of failure it is; each maps to one RPC code (`internal/rpc/common/errors.ts`) and back. */
+/** The kind of a failure; each maps to one RPC code (`internal/rpc/common/errors.ts`) and back. */
 export type ErrorKind =
   | "invalid" // the request itself is wrong and will be wrong again
   | "not-found"
@@ -36,7 +36,7 @@ export function errorText(err: unknown): string {
   return err instanceof Error ? err.message : String(err);
 }
 
-/** An error, its causes, and what an aggregated one is made of: 10 at most, since causes may be a loop. */
+/** An error, its causes, and the members of an aggregated one: at most 10, since causes may form a loop. */
 export function causesOf(err: unknown): readonly Error[] {
   const found: Error[] = [];
   const pending = [err];
@@ -56,12 +56,12 @@ export function codeOf(err: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
-/** Whether no connection was made at all: connect(2) failed, for whichever reason. */
+/** True if connect(2) failed, for any reason: no connection was made. */
 export function isConnectFailure(err: unknown): boolean {
   return typeof err === "object" && err !== null && "syscall" in err && err.syscall === "connect";
 }
 
-/** As `errorText`, with the hint of a DomainError behind it: for a place that has one line for both. */
+/** `errorText`, followed by the hint of a DomainError: for output that has one line for both. */
 export function errorTextWithHint(err: unknown): string {
   const hint = err instanceof DomainError ? err.fields["hint"] : undefined;
   return typeof hint === "string" ? `${errorText(err)}; ${hint}` : errorText(err);

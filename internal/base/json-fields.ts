@@ -1,4 +1,4 @@
-/** A JSON object whose fields are not known to be anything. */
+/** A JSON object whose fields have unknown types. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /** The object that a line holds; undefined for a line that holds none. */
@@ -15,7 +15,7 @@ function asObject(value: unknown): Json | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
 }
 
-/** The object that a value is; an empty one for anything else. */
+/** The value if it is an object; an empty one otherwise. */
 export function objectOf(value: unknown): Json {
   return asObject(value) ?? {};
 }
@@ -27,12 +27,12 @@ export function objectAt(from: Json | undefined, ...path: readonly string[]): Js
   return at ?? {};
 }
 
-/** Empty for anything but a text. */
+/** The value if it is a string; empty otherwise. */
 export function asText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Those of the values that are objects; none for anything but a list. */
+/** The objects in a list; none if the value is no list. */
 export function asObjects(value: unknown): readonly Json[] {
   return Array.isArray(value) ? value.map(asObject).filter((item) => item !== undefined) : [];
 }

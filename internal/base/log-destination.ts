@@ -4,10 +4,10 @@ const WAITING_MAX_BYTES = 64 * 1024;
 const RETRY_MS = 50;
 
 /**
- * Where log lines go: a descriptor, usually stderr. A reader that has stopped reading never stops the program: up to 64
- * KiB wait for it, further lines are dropped and counted, and a line tells how many once it reads again. What still
- * waits when the process ends is lost. Not bounded where the descriptor is a socket, or has no name under /proc
- * (macOS): there a write waits.
+ * A destination of log lines: a descriptor, usually stderr. A reader that stops reading never stops the program: up to
+ * 64 KiB are buffered, further lines are dropped and counted, and a line reports how many once the reader continues.
+ * Lines still buffered when the process ends are lost. If the descriptor is a socket, or has no name under /proc
+ * (macOS), a write blocks instead.
  */
 export class LogDestination {
   readonly #fd: number;
@@ -17,13 +17,13 @@ export class LogDestination {
   #dropped = 0;
   #retry: NodeJS.Timeout | undefined;
 
-  /** `droppedLine` words the line about lines that were dropped, line feed included. */
+  /** `droppedLine` returns the line about dropped lines, with its line feed. */
   constructor(fd: number, droppedLine: (lines: number) => string) {
     this.#fd = fd;
     this.#droppedLine = droppedLine;
   }
 
-  /** A destination that does not wait for the reader of `fd`; `fd` itself, which others may share, stays as it is. */
+  /** A destination that does not wait for the reader of `fd`; `fd` itself, which others may share, is not changed. */
   static open(fd: number, droppedLine: (lines: number) => string): LogDestination {
     return new LogDestination(withoutWaiting(fd) ?? fd, droppedLine);
   }
@@ -77,7 +77,7 @@ export class LogDestination {
     this.#take(Buffer.from(this.#droppedLine(lines)));
   }
 
-  /** What could not be written now. A reader that is gone takes everything. */
+  /** Writes as much as it can; returns the rest. If the reader is gone, the line is dropped. */
   #writeSome(line: Buffer): Buffer {
     try {
       return line.subarray(writeSync(this.#fd, line));
@@ -87,7 +87,7 @@ export class LogDestination {
   }
 }
 
-/** The same pipe or terminal, opened once more so that writing does not wait; undefined where that cannot be had. */
+/** Opens the same pipe or terminal a second time, without blocking; undefined where that is impossible. */
 function withoutWaiting(fd: number): number | undefined {
   try {
     const found = fstatSync(fd);

@@ -9,15 +9,17 @@ export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 export interface LoggerOptions {
   /** Default: stderr. */
   readonly destination?: DestinationStream;
-  /** Takes secrets out of every text in a field, errors included. */
+  /** Removes secrets from every text in a field, errors included. */
   readonly redact?: (text: string) => string;
-  /** With it, lines have `timestamp`, the level as a word and this `component` instead of `time`, a number, `name`. */
+  /**
+   * If set, lines have `timestamp`, the level as a word and this `component` in place of `time`, a number and `name`.
+   */
   readonly component?: string;
 }
 
 /**
- * JSON lines on stderr that a terminal only shows. A constant message plus fields; never what was typed or printed in a
- * terminal. Errors go under `err`. Give `name` the binary's name.
+ * Logs JSON lines, harmless to a terminal, on stderr. A line is a constant message plus fields, without any text that
+ * was typed or printed in a terminal. Errors go under `err`. Give `name` the binary's name.
  */
 export function createLogger(
   name: string,
@@ -43,7 +45,7 @@ function droppedLine(name: string, lines: number): string {
   return `${JSON.stringify({ level: WARN, time: new Date().toISOString(), name, lines, msg })}\n`;
 }
 
-/** Below this, fields are left as they are. */
+/** Values nested deeper than this are not redacted. */
 const MAX_DEPTH = 5;
 
 function redacted(value: unknown, redact: (text: string) => string, depth: number): unknown {

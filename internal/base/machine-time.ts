@@ -1,13 +1,13 @@
 import type { Clock } from "./clock.ts";
 
-/** A boot of the machine, and how long ago it was. */
+/** A boot of the machine, and the time since then. */
 export interface Boot {
-  /** Tells it from other boots; empty where the system has no name for it. */
+  /** Distinguishes boots; empty where the system has no id for them. */
   readonly id: string;
   readonly upMs: number;
 }
 
-/** A moment that changes of the wall clock do not move; also for another process, and across a boot. */
+/** A moment that is independent of the wall clock and has a meaning for other processes and after a reboot. */
 export interface Moment {
   readonly boot: string;
   /** Milliseconds after that boot. */
@@ -15,15 +15,15 @@ export interface Moment {
 }
 
 /**
- * Time since the machine's boot, for ages that must not follow a wall clock which is set forward or back. What was
- * noted before this boot counts from the boot on: its age is then too low, never too high.
+ * Time since the machine's boot, for ages that must not follow changes of the wall clock. A moment of an earlier boot
+ * counts as the present boot: its age is too low then, never too high.
  */
 export class MachineTime {
   readonly #clock: Clock;
   readonly #boot: Boot;
   readonly #startMs: number;
 
-  /** `boot` as of now. */
+  /** `boot`: as of now. */
   constructor(clock: Clock, boot: Boot) {
     this.#clock = clock;
     this.#boot = boot;
@@ -35,14 +35,14 @@ export class MachineTime {
     return Math.round(this.#startMs + this.#clock.monotonicMs());
   }
 
-  /** `atMs` as something that another process understands. */
+  /** `atMs` in a form that another process can read. */
   momentOf(atMs: number): Moment {
     return { boot: this.#boot.id, upMs: atMs };
   }
 
   /**
-   * A moment in milliseconds since this boot: 0 when it was before. Absent, as in what older versions kept: now; ahead,
-   * since two processes do not read the same time to the millisecond: now, too.
+   * A moment in milliseconds since this boot; 0 if it is of an earlier boot. An absent moment, as in files of older
+   * versions, counts as now, and so does one in the future: two processes do not read exactly the same time.
    */
   atMs(moment: Moment | undefined): number {
     const now = this.nowMs();

@@ -4,7 +4,7 @@ import type { Boot } from "./machine-time.ts";
 
 const BOOT_ID = "/proc/sys/kernel/random/boot_id";
 
-/** The machine's present boot. Its id is empty where there is none, as on macOS. */
+/** The machine's present boot. Its id is empty where the system has none, as on macOS. */
 export function presentBoot(): Boot {
   return { id: readBootId(), upMs: Math.round(uptime() * 1000) };
 }

@@ -2,8 +2,9 @@ import { inertJson } from "./quoted-text.ts";
 import { plainText, styledText } from "./sanitise.ts";
 
 /**
- * Text that a terminal only shows: no control characters but TAB and LF, no escape sequences but styling (SGR) of ours
- * or of `styled`. Only this module makes it, so a string from outside that was not cleaned does not compile as one.
+ * Text that is safe to print on a terminal: its only control characters are TAB and LF, its only escape sequences
+ * styling (SGR) of ours or of `styled`. Only this module creates it, so a string that was not cleaned does not compile
+ * as one.
  */
 export class PrintableText {
   readonly #text: string;
@@ -21,7 +22,7 @@ export class PrintableText {
     return new PrintableText(plainText(text));
   }
 
-  /** Like `plain`, but styling (SGR) stays; it ends with the text. */
+  /** Like `plain`, but keeps styling (SGR), which ends with the text. */
   static styled(text: string): PrintableText {
     return new PrintableText(styledText(text));
   }
@@ -36,15 +37,15 @@ export class PrintableText {
   }
 
   /**
-   * JSON on one line. What a terminal would obey is written as `\uXXXX`, so nothing is lost. Big integers become
-   * numbers.
+   * JSON on one line. Characters that a terminal would obey are written as `\uXXXX`, so nothing is lost. Big integers
+   * become numbers.
    */
   static json(value: unknown): PrintableText {
     const text = JSON.stringify(value, (_, part) => (typeof part === "bigint" ? Number(part) : part));
     return new PrintableText(inertJson(text));
   }
 
-  /** A template: its own parts stay as they are, strings put into it are cleaned and stay on one line. */
+  /** A template: its own parts are kept; strings put into it are cleaned and stay on one line. */
   static template(parts: TemplateStringsArray, values: readonly (string | number | PrintableText)[]): PrintableText {
     return new PrintableText(parts.reduce((text, part, i) => text + onOneLine(values[i - 1] ?? "") + part));
   }

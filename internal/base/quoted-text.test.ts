@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { inertJson, quotedText, shownText } from "./quoted-text.ts";
 
-/** What a terminal or an editor may obey. */
+/** The characters that a terminal or an editor may obey. */
 const OBEYED = /[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/;
 
 const HOSTILE = ["a\nb", "a\x1b[31mred", "a\x9d0;title", "a\x9b2J", "a\u202eb", "a\u2028b", "a\x7fb", "\ud800"];

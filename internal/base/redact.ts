@@ -1,22 +1,22 @@
 import { RE2JS } from "re2js";
 import { DomainError } from "./errors.ts";
 
-/** What stands where a secret stood. */
+/** Replaces each secret. */
 const REDACTED = "[redacted]";
-/** More patterns, or longer ones, are refused: each costs a pass over every text. */
+/** The limits of patterns: each costs a pass over every text. */
 const MAX_PATTERNS = 32;
 const MAX_PATTERN_CHARS = 1000;
 
 /** A value in quotes, or up to the next blank. */
 const VALUE = `(?:\\\\?"[^"\\n]*"|'[^'\\n]*'|[^\\s"']\\S*)`;
-/** A quota says `count/secrets=1`: a number of them is no secret. */
+/** A quota says `count/secrets=1`: a number is no secret there. */
 const SECRETS_NOT_COUNTED = `secrets\\\\?["']?\\s*[:=]\\s*(?:\\\\?"[^"\\n]*"|'[^'\\n]*'|[0-9]*[^\\s"'0-9,]\\S*)`;
 const NAMES = "(api[_-]?key|access[_-]?key|private[_-]?key|token|password|passwd|passphrase)[\\w-]*";
 const SECRET = "secret(s[\\w-]+|[a-rt-z0-9_-][\\w-]*)?";
 const NAME = "(api[_-]?key|access[_-]?key|private[_-]?key|token|secret|password|passwd|passphrase)";
 
 /**
- * Secrets that are looked for unless others are given: `name = value` and `"name": "value"` whose name says so, options
+ * The patterns used unless others are given: `name = value` and `"name": "value"` with the name of a secret, options
  * such as `--password x`, `Authorization` and `Bearer` credentials, the password in a URL, AWS and other well-known
  * keys.
  */
@@ -50,8 +50,8 @@ export class Redactor {
   }
 
   /**
-   * Compiles the patterns now, which else happens when they are needed. @throws DomainError `invalid`, naming what is
-   * wrong.
+   * Compiles the patterns now rather than on first use.
+   * @throws DomainError `invalid`, naming the faulty pattern or limit.
    */
   check(): this {
     const { length } = this.#sources;
@@ -67,9 +67,9 @@ export class Redactor {
     return withoutSpans(text, this.find(text));
   }
 
-  /** Where secrets stand, in order, none touching the next. */
+  /** The secrets' positions, in order; no two touch. */
   find(text: string): readonly Span[] {
-    // Finding costs thirty times what asking does, and most texts hold nothing.
+    // A search costs thirty times as much as a test, and most texts hold no secret.
     const hits = (this.#patterns ?? this.check().#patterns ?? []).filter((pattern) => pattern.test(text));
     return hits.length === 0 ? [] : merged(hits.flatMap((pattern) => spansOf(pattern, text)));
   }
@@ -116,20 +116,20 @@ function withoutSpans(text: string, spans: readonly Span[]): string {
 }
 
 /**
- * Text before a possible secret is held back until it is certain; so much of it that a secret of this length is found.
+ * Text before a possible secret is held back until it is certain, up to this length: a secret of this length is found.
  */
 const HOLD_CHARS = 4096;
-/** Of a secret that goes on and on, its beginning is remembered, so that the rest is known for what it is. */
+/** The beginning of a longer secret is remembered, so that the rest is recognised. */
 const HEAD_CHARS = 512;
 
 /**
- * Redacts a text that comes in pieces: a secret of at most 4,096 characters is found wherever the pieces are cut. One
- * that is longer is found by its beginning. What `flush` has given out cannot be taken back, but is still looked at as
- * the beginning of a secret that continues.
+ * Redacts a text that comes in pieces. A secret of at most 4,096 characters is found wherever the pieces are cut, a
+ * longer one by its beginning. Text that `flush` has emitted cannot be taken back, but is still searched as the
+ * beginning of a secret that continues.
  */
 export class RedactStream {
   readonly #redactor: Redactor;
-  /** Given out already, as it was before. */
+  /** Text that was already emitted, in its original form. */
   #before = "";
   /** `#before` ends within a secret whose mark has already been emitted. */
   #within = false;
@@ -139,13 +139,13 @@ export class RedactStream {
     this.#redactor = redactor;
   }
 
-  /** The next piece; returns what is certain by now. */
+  /** Adds a piece; returns the text that is certain by now. */
   push(text: string): string {
     this.#held += text;
     return this.#held.length <= HOLD_CHARS ? "" : this.#give(false);
   }
 
-  /** Everything that was held back: nothing may come for a while. */
+  /** Returns all text held back; call it when no piece may come for a while. */
   flush(): string {
     return this.#held === "" ? "" : this.#give(true);
   }
@@ -172,7 +172,7 @@ export class RedactStream {
   }
 }
 
-/** As far as the text is certain: not in the middle of a secret that may be held back, nor of a character. */
+/** The end of the text that is certain: never inside a secret that may be held back, nor inside a character. */
 function safeCut(window: string, from: number, spans: readonly Span[]): number {
   let cut = Math.max(from, window.length - HOLD_CHARS);
   const open = spans.find(({ start, end }) => start < cut && end > cut);
@@ -181,7 +181,7 @@ function safeCut(window: string, from: number, spans: readonly Span[]): number {
   return code >= 0xdc00 && code <= 0xdfff ? Math.max(from, cut - 1) : cut;
 }
 
-/** A secret that may still grow is held whole, as long as that is bearable. */
+/** A secret that may still grow is held back as a whole, up to twice HOLD_CHARS. */
 function heldFrom(open: Span, window: string, cut: number): number {
   return window.length - open.start <= 2 * HOLD_CHARS ? open.start : cut;
 }

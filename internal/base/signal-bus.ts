@@ -1,6 +1,8 @@
 import { firstOf } from "./abort.ts";
 
-/** Tells waiting code that something changed; carries nothing, so that a slow waiter misses no more than a wake-up. */
+/**
+ * Wakes waiting code when something has changed. It carries no data, so a slow waiter misses no more than a wake-up.
+ */
 export class SignalBus {
   #waiters: Set<() => void> = new Set();
   readonly #listeners = new Set<() => void>();

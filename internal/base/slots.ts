@@ -1,16 +1,16 @@
 import { raceSignal } from "./abort.ts";
 
-/** Runs async functions, at most so many at a time, in the order of the calls. */
+/** Runs async functions in the order of the calls, at most `count` at a time. */
 export class Slots {
   #free: number;
-  /** What to call when a slot is free, the first first. */
+  /** Called when a slot is free, in order. */
   readonly #waiting = new Set<() => void>();
 
   constructor(count: number) {
     this.#free = count;
   }
 
-  /** `signal` ends only the wait for a slot: `work` has to follow it itself. */
+  /** `signal` ends only the wait for a slot; `work` must observe it itself. */
   async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await this.#turn(signal);

@@ -4,8 +4,8 @@ import { DomainError } from "./errors.ts";
 const TOKEN = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}[\]]/g;
 
 /**
- * The value of a JSON text in which no object names a key twice: readers differ in which of the two they take.
- * @throws DomainError `invalid` without any of the text
+ * Parses a JSON text in which no object has a duplicate key: parsers differ in which of the two they use.
+ * @throws DomainError `invalid`, which quotes nothing of the text
  */
 export function parseStrictJson(text: string): unknown {
   let value: unknown;
@@ -18,7 +18,7 @@ export function parseStrictJson(text: string): unknown {
   return value;
 }
 
-/** `text` is JSON. */
+/** `text` must be JSON. */
 function hasDuplicateKey(text: string): boolean {
   const open: Set<string>[] = [];
   for (const [token, colon] of text.matchAll(TOKEN)) {

@@ -6,7 +6,7 @@ interface Lines {
 }
 
 const LEVELS: Readonly<Record<number, string>> = { 20: "DEBUG", 30: "INFO", 40: "WARN", 50: "ERROR", 60: "FATAL" };
-/** They stand at the line's beginning, or say nothing to a person. */
+/** Fields that are at the beginning of a line, or of no use to a person. */
 const HEAD = new Set(["level", "time", "name", "msg"]);
 
 /**

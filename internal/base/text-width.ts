@@ -110,8 +110,8 @@ function codePointWidth(character: string): 0 | 1 | 2 {
 }
 
 /**
- * Columns that plain text takes in a terminal, as tmux counts them: code point by code point, where what follows a
- * zero-width joiner adds nothing. The text has no escape sequences (see `sanitise.ts`).
+ * Columns that plain text takes in a terminal, as tmux counts them: code point by code point; one after a zero-width
+ * joiner adds nothing. The text has no escape sequences (see `sanitise.ts`).
  */
 export function textWidth(text: string): number {
   let width = 0;
@@ -123,7 +123,7 @@ export function textWidth(text: string): number {
   return width;
 }
 
-/** The longest beginning of `text` that fits `columns`; where something is cut it ends with `…` in the last column. */
+/** The longest beginning of `text` that fits `columns`; if something is cut, it ends with `…` in the last column. */
 export function clipText(text: string, columns: number): string {
   if (textWidth(text) <= columns) return text;
   if (columns <= 0) return "";

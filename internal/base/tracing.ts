@@ -3,22 +3,22 @@ export type SpanKind = "server" | "client" | "internal";
 /** Ids, states, outcomes and durations; never what was typed or printed. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
-/** One step of a call that is followed through several programs. */
+/** One step of a call that passes through several programs. */
 export interface TraceSpan {
   /** The value for the next program, in W3C Trace Context format. */
   readonly traceparent: string;
-  /** False: nothing is kept of it, the caller's `traceparent` is only passed on. */
+  /** False: the span is not kept; the caller's `traceparent` is only passed on. */
   readonly isRecording: boolean;
   child(name: string, kind: SpanKind, attributes?: SpanAttributes): TraceSpan;
   set(attributes: SpanAttributes): void;
-  /** To be called once. `error`: the kind of failure it ended with. */
+  /** Call it once. `error`: the kind of failure that ended the step. */
   end(error?: string): void;
 }
 
 export interface Tracer {
   /**
-   * The span of a call that came in. `traceparent` is the caller's header; one that is not well formed counts as none,
-   * and a new trace begins. Undefined: nothing is to be kept or passed on.
+   * The span of an incoming call. `traceparent` is the caller's header; without one, or with a malformed one, a new
+   * trace begins. Undefined: nothing is to be kept or passed on.
    */
   begin(name: string, traceparent: string | undefined, attributes?: SpanAttributes): TraceSpan | undefined;
 }
@@ -32,7 +32,7 @@ export interface TraceParent {
 
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** A `traceparent` of version 00; undefined: it is none. */
+/** Parses a `traceparent` of version 00; undefined for any other text. */
 export function parseTraceparent(text: string | undefined): TraceParent | undefined {
   const [, traceId, spanId, flags] = TRACEPARENT.exec(text ?? "") ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
@@ -43,7 +43,7 @@ export function formatTraceparent({ traceId, spanId, flags }: TraceParent): stri
   return `00-${traceId}-${spanId}-${flags.toString(16).padStart(2, "0")}`;
 }
 
-/** Keeps nothing: what the caller said is passed on as it is. */
+/** Keeps nothing and passes the caller's `traceparent` on. */
 export const passingTracer: Tracer = {
   begin: (_name, traceparent) =>
     traceparent === undefined || parseTraceparent(traceparent) === undefined ? undefined : passedOn(traceparent),

@@ -2,7 +2,7 @@ const NAME =
   /^(?=.{1,253}$)(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)(?:\.[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)*\.?$/;
 const IPV6 = /^[0-9A-Fa-f:.]{2,45}$/;
 
-/** True for a host name, an IPv4 or an IPv6 address without brackets; nothing else, a port neither. */
+/** True for a host name, an IPv4 address and an IPv6 address without brackets; false with a port. */
 export function isHostName(text: string): boolean {
   return NAME.test(text) || (IPV6.test(text) && text.split(":").length > 2);
 }

@@ -1,8 +1,8 @@
 /** One line of a byte stream, without its line feed. */
 export interface CutLine {
-  /** May be a part of the chunk that it came in. */
+  /** May share the memory of the chunk. */
   readonly bytes: Buffer;
-  /** Bytes at its end that were dropped because it is too long; 0: it is whole. */
+  /** Bytes dropped at the end because the line is too long; 0: the line is whole. */
   readonly lostBytes: number;
 }
 
@@ -22,12 +22,12 @@ export class LineCutter {
     this.#maxBytes = maxBytes;
   }
 
-  /** Bytes that were dropped of the line that has not ended yet. */
+  /** Bytes dropped so far of the line that has not ended yet. */
   get lostBytes(): number {
     return this.#lost;
   }
 
-  /** The lines that this chunk completes. The chunk may be kept. */
+  /** Returns the lines that this chunk completes. May keep a reference to the chunk. */
   push(chunk: Uint8Array): CutLine[] {
     const lines: CutLine[] = [];
     let start = 0;
@@ -61,7 +61,7 @@ export class LineCutter {
   }
 }
 
-/** One piece is not copied: most lines lie in one chunk. */
+/** A single piece is not copied: most lines lie in one chunk. */
 function joined(pieces: readonly Uint8Array[]): Buffer {
   const [first] = pieces;
   if (first === undefined || pieces.length > 1) return Buffer.concat(pieces);

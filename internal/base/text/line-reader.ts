@@ -3,15 +3,15 @@ import { type CutLine, LineCutter } from "./line-cutter.ts";
 /** One line of a program's output, without its end. */
 export interface OutputLine {
   readonly text: string;
-  /** Bytes at its end that were dropped because it is too long; 0: it is whole. */
+  /** Bytes dropped at the end because the line is too long; 0: the line is whole. */
   readonly lostBytes: number;
 }
 
 const CR = 0x0d;
 
 /**
- * Cuts a byte stream into lines of text, as `LineCutter`. Bytes that are no UTF-8 become U+FFFD; a character is never
- * cut. Empty lines are left out, and so is a carriage return at the end of a line.
+ * Cuts a byte stream into lines of text, like `LineCutter`. Bytes that are not UTF-8 become U+FFFD; a character is
+ * never cut. Empty lines are left out, and so is a carriage return at the end of a line.
  */
 export class LineReader {
   readonly #lines: LineCutter;
@@ -20,7 +20,7 @@ export class LineReader {
     this.#lines = new LineCutter(maxBytes);
   }
 
-  /** The lines that this chunk completes. The chunk may be kept. */
+  /** Returns the lines that this chunk completes. May keep a reference to the chunk. */
   push(chunk: Uint8Array): OutputLine[] {
     return this.#lines.push(chunk).flatMap((line) => textOf(line) ?? []);
   }
