@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { DomainError } from "../base/errors.ts";
 
-/** What Node puts in the place of bytes that are no UTF-8. */
+/** The character that Node puts in place of bytes that are not UTF-8. */
 const REPLACED = "\ufffd";
 
 /**
- * Refuses arguments that are not UTF-8: Node replaces their bytes, and the program would work with another text than
- * the one that was given. Where the system does not tell the bytes, all pass.
+ * Refuses arguments that are not UTF-8: Node replaces their bytes, so the program would work with a different text.
+ * Where the system does not reveal the bytes, all arguments pass.
  * @throws DomainError `invalid`
  */
 export function checkArgumentBytes(argv: readonly string[], readBytes: () => Buffer = ownCommandLine): void {

@@ -24,7 +24,7 @@ interface ValueOf {
   readonly list: readonly string[];
 }
 
-/** What was given; absent flags are absent keys, so the caller's defaults are written as `values.lines ?? 100`. */
+/** The given values. An absent flag is an absent key, so callers write defaults as `values.lines ?? 100`. */
 export type FlagValues<S extends FlagSpecs> = { readonly [K in keyof S]?: ValueOf[S[K]["type"]] };
 
 export interface ParsedFlags<S extends FlagSpecs> {
@@ -62,12 +62,12 @@ export function parseFlags<S extends FlagSpecs>(specs: S, argv: readonly string[
   return { values: values as FlagValues<S>, positionals, ...rest };
 }
 
-/** The index of the first argument that is no flag of the commands and no value of one. */
+/** The index of the first argument that is neither a flag of the commands nor a flag's value. */
 export function firstWord(commands: readonly FlagSpecs[], argv: readonly string[]): number | undefined {
   return tokensOf(commands, argv).find((token) => token.kind === "positional")?.index;
 }
 
-/** The first flag that none of the commands takes, as the error about it. */
+/** The error for the first flag that none of the commands takes. */
 export function unknownFlagIn(commands: readonly FlagSpecs[], argv: readonly string[]): DomainError | undefined {
   const known = Object.keys(Object.assign({}, ...commands));
   for (const token of tokensOf(commands, argv)) {

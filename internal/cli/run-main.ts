@@ -4,7 +4,7 @@ import { oneLine, plainText } from "../base/sanitise.ts";
 import { checkArgumentBytes } from "./argument-bytes.ts";
 
 /**
- * Why a program was asked to stop. `SIGPIPE` stands for a reader of stdout that has closed.
+ * The reason for which a program was asked to stop. `SIGPIPE` stands for a reader of stdout that has closed.
  * @internal
  */
 export class StopRequest extends Error {
@@ -35,7 +35,7 @@ const SIGNAL_NUMBERS: Readonly<Record<StopSignal, number>> = {
   SIGTERM: 15,
 };
 
-/** Signals that stop a program, and those that do nothing where Node or the system would. */
+/** Signals that stop a program, and signals that are ignored although Node or the system would act on them. */
 export interface Signals {
   readonly stop: readonly StopSignal[];
   readonly ignore: readonly NodeJS.Signals[];
@@ -53,15 +53,15 @@ export interface MainContext {
   readonly clock: Clock;
 }
 
-/** What gives the exit code; returned numbers are used as they are. */
+/** Returns the exit code. */
 export type Main = (context: MainContext) => Promise<number>;
 
 export interface RunMainOptions {
-  /** Stands before every error line. */
+  /** The beginning of every error line. */
   readonly name: string;
   /** Exit codes of domain errors; without an entry `invalid` is 2 and everything else 1. */
   readonly exitCodes?: Partial<Readonly<Record<ErrorKind, number>>>;
-  /** Asked before `exitCodes`; undefined: as they say. */
+  /** Takes precedence over `exitCodes`; undefined: `exitCodes` applies. */
   readonly exitCodeOf?: (err: DomainError) => number | undefined;
   /** Default: SIGINT, SIGTERM and SIGHUP stop it, nothing is ignored. */
   readonly signals?: Signals;
@@ -80,10 +80,10 @@ export interface Host {
 }
 
 /**
- * Runs a program to its end and leaves with its exit code: the one place that knows signals and exit codes.
- * The first signal to stop aborts `context.signal`; a second SIGINT leaves at once with 130. A DomainError
- * becomes one `NAME: error: …` line (and a `NAME: hint: …` line when it has a `hint` field); anything else that is
- * thrown is a bug, shown with its stack, exit code 1.
+ * Runs a program to its end and exits with its exit code: the one place that handles signals and exit codes. The first
+ * signal to stop aborts `context.signal`; a second SIGINT exits at once with 130. A DomainError becomes one `NAME:
+ * error: …` line (and a `NAME: hint: …` line when it has a `hint` field); anything else that is thrown is a bug, shown
+ * with its stack, exit code 1.
  */
 export async function runMain(options: RunMainOptions, main: Main, host: Host = process as Host): Promise<void> {
   const stop = new AbortController();
@@ -98,7 +98,7 @@ export async function runMain(options: RunMainOptions, main: Main, host: Host = 
     if (!host.stdout.destroyed) host.stdout.destroy();
     if (stop.signal.reason instanceof OutputFailure) return;
     host.stderr.write(`${options.name}: error: cannot write to stdout: ${oneLine(err.message)}\n`);
-    // What it has started has to be ended.
+    // Abort first: the program must end what it has started.
     stop.abort(new OutputFailure("stdout cannot be written"));
     void systemClock.sleep(UNWIND_MS, ended.signal).then(
       () => host.exit(1),
@@ -119,7 +119,7 @@ export async function runMain(options: RunMainOptions, main: Main, host: Host = 
   const { argv, env, stdout, stderr } = host;
   const context = {
     ...{ argv: argv.slice(2), env, stdout, stderr, signal: stop.signal, clock: systemClock },
-    // Made when it is first asked for: most programs never read it, and making it takes as long as they run.
+    // Created on first use: most programs never read it, and creating it takes as long as they run.
     get stdin() {
       return host.stdin;
     },
@@ -154,7 +154,7 @@ function report(options: RunMainOptions, err: unknown, signal: AbortSignal, stde
     const ours = err === signal.reason || (err instanceof DomainError && err.kind === "cancelled");
     if (ours || (err instanceof Error && err.name === "AbortError")) return exitCodeOfStop(signal.reason);
   }
-  if (signal.reason instanceof OutputFailure) return 1; // it has been said
+  if (signal.reason instanceof OutputFailure) return 1; // already reported
   if (!(err instanceof DomainError)) {
     stderr.write(describeBug(options.name, err));
     return 1;

@@ -25,8 +25,8 @@ export function clipStyled(text: string, columns: number): string {
 }
 
 /**
- * `clipStyled`, filled up with blanks to exactly that width; styling ends with the text. The text comes from
- * `styledText`: it has no other escape sequences.
+ * `clipStyled`, padded with blanks to exactly `columns`; styling ends with the text. The text comes from `styledText`:
+ * it has no other escape sequences.
  */
 export function fitStyled(text: string, columns: number): string {
   const clipped = clipStyled(text, columns);

@@ -1,7 +1,8 @@
 import { DomainError } from "../../base/errors.ts";
 
 /**
- * The positional arguments, when there are as many as there must and may be. `call` is the command, as in `gt cancel`.
+ * Checks that all arguments of `must` are given, and no more than those of `may` beside them. `call` is the command, as
+ * in `gt cancel`.
  * @throws DomainError `invalid`
  */
 export function takeArguments(
@@ -26,13 +27,13 @@ export function noArguments(
   if (stray !== undefined) throw usageError(call, `unexpected argument ${JSON.stringify(stray)}`);
 }
 
-/** A call that the command does not take, with where to read how it is called. */
+/** The error for a call that the command does not take; its hint says where the usage is. */
 export function usageError(call: string, message: string, hint = `${call} --help shows its usage`): DomainError {
   return new DomainError("invalid", message, { fields: { hint } });
 }
 
 /**
- * One of the known words; the first when nothing was given. `hint`: where the words are explained.
+ * One of the known words; the first if `value` is undefined. `hint` says where the words are explained.
  * @throws DomainError `invalid`: `--mode takes queue or immediate, not "now"`
  */
 export function oneOf<T extends string>(

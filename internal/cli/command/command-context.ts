@@ -3,11 +3,11 @@ import { plainText } from "../../base/sanitise.ts";
 import { Output } from "../output.ts";
 import type { MainContext } from "../run-main.ts";
 
-/** What every command works with. */
+/** The streams, arguments and environment that every command gets. */
 export interface CommandContext {
   readonly out: Output;
   readonly err: Output;
-  /** What follows the command's name, unread. */
+  /** The arguments after the command's name, not parsed yet. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;

@@ -3,7 +3,7 @@ import type { CommandContext } from "./command-context.ts";
 
 /** One flag of a command: how it is read, what help says about it, and how a shell completes its value. */
 export interface CommandFlag extends FlagSpec {
-  /** What stands for the value in help, e.g. `N`. Absent for a boolean. */
+  /** The placeholder of the value in help, e.g. `N`. Absent for a boolean. */
   readonly value?: string;
   /** Its meaning. Help adds the environment variable. */
   readonly help: string;
@@ -19,7 +19,7 @@ export interface FlagSection {
 }
 
 /**
- * What help says; `helpText` puts it together with flags and commands. Texts are paragraphs, wrapped to the terminal;
+ * The help of a command; `helpText` combines it with flags and commands. Texts are paragraphs, wrapped to the terminal;
  * an indented paragraph stays as it is.
  */
 interface CommandHelp {
@@ -27,7 +27,7 @@ interface CommandHelp {
   readonly usage: string;
   /** One line for the list of commands. */
   readonly summary: string;
-  /** What the command does. */
+  /** The command's effect. */
   readonly text: string;
   /** Paragraphs below the flags, e.g. exit codes. */
   readonly notes?: string;
@@ -51,7 +51,7 @@ export interface Command<F extends CommandFlags = CommandFlags> {
   readonly flags: F;
   readonly help: CommandHelp;
   /**
-   * What a shell completes as the first argument: these words, `file`, `folder`, `command`, or one of the program's
+   * Completion of the first argument in a shell: these words, `file`, `folder`, `command`, or one of the program's
    * `lists`.
    */
   readonly completion: string | readonly string[];
@@ -61,7 +61,7 @@ export interface Command<F extends CommandFlags = CommandFlags> {
   run(given: Given<F>, context: CommandContext): Promise<number>;
 }
 
-/** Commands under a common word; it does nothing by itself but show its help. */
+/** Commands under a common word. The word alone only shows its help. */
 interface CommandGroup {
   readonly name: string;
   readonly help: Omit<CommandHelp, "usage">;
@@ -70,7 +70,7 @@ interface CommandGroup {
 
 export type CommandNode = Command | CommandGroup;
 
-/** A binary: its name, and what it does or which commands it has. `completion` and `help` come by themselves. */
+/** A binary: its name, and its effect or commands. `completion` and `help` are added to them. */
 export type Program = CommandNode & {
   /** Command lines by the word in `completion` that stands for them; each prints the words to choose from. */
   readonly lists?: Readonly<Record<string, string>>;
@@ -78,13 +78,13 @@ export type Program = CommandNode & {
 
 /** A command or group in its place. */
 export interface Named {
-  /** What is typed to call it, e.g. `gt threads post`. */
+  /** The words that call it, e.g. `gt threads post`. */
   readonly call: string;
   readonly node: CommandNode;
   readonly below: CommandTable;
 }
 
-/** Whether it does something by itself. */
+/** True if the node can run; false for a group of commands. */
 export function isCommand(node: CommandNode): node is Command {
   return "run" in node;
 }

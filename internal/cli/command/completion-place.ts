@@ -8,17 +8,17 @@ export interface PlaceFlag extends Pick<CommandFlag, "short" | "complete"> {
   readonly takesValue: boolean;
 }
 
-/** What a shell completes at one place of the line. */
+/** The completions at one place of a command line. */
 export interface Place {
   /** The words before it, without the program: empty for the program itself. */
   readonly path: string;
   readonly summary: string;
   readonly flags: readonly PlaceFlag[];
-  /** Words for the first argument, or what gives them: `file`, `folder`, the name of a list. */
+  /** Words for the first argument, or their source: `file`, `folder`, the name of a list. */
   readonly argument: string | readonly string[];
 }
 
-/** `commands`: those of the program, which `help` takes. */
+/** `commands`: the program's commands, which `help` takes. */
 export function placeOf(program: string, { call, node, below }: Named, commands: readonly string[]): Place {
   const path = call.slice(program.length + 1);
   const own = Object.entries(isCommand(node) ? node.flags : {}).map(([name, { type, short, complete }]) => ({

@@ -6,7 +6,7 @@ import { fishScript } from "./fish-script.ts";
 import { zshScript } from "./zsh-script.ts";
 
 /**
- * The completion script for a shell. It calls the command lines in `lists` for words that only they know.
+ * The completion script for a shell. It runs the command lines in `lists` for words that only they can list.
  * @throws DomainError `invalid`
  */
 export function completionScript(shell: string, program: string, all: readonly Named[], lists: Lists): string {

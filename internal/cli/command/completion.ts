@@ -1,6 +1,6 @@
 import type { Command, Named, Program } from "./command.ts";
 
-/** `PROGRAM completion`. `all` gives what the script completes. */
+/** `PROGRAM completion`. `all` returns the commands to complete. */
 export function completion({ name, lists = {} }: Program, all: () => Promise<readonly Named[]>): Command {
   return {
     name: "completion",

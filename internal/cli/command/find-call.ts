@@ -3,7 +3,7 @@ import { type Command, type CommandFlags, type Given, isCommand, type Named, typ
 import { loaded, namedBelow } from "./named-commands.ts";
 import { namedProgram } from "./named-program.ts";
 
-/** What a line asks for. */
+/** The request of a command line. */
 export type Call =
   | { readonly type: "version" }
   | { readonly type: "help"; readonly of: Named }
@@ -11,15 +11,15 @@ export type Call =
       readonly type: "run";
       readonly command: Command;
       readonly given: Given<CommandFlags>;
-      /** What follows the command's name. */
+      /** The arguments after the command's name. */
       readonly argv: readonly string[];
     };
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads a line: the command in it, then that command's flags and arguments. The commands of a program that does
- * something by itself are found behind flags, too.
+ * Parses a line: the command in it, then that command's flags and arguments. If the program itself can run, its
+ * commands are also found after flags.
  * @throws DomainError `invalid` for an unknown flag, then for an unknown command, and as `parseFlags`
  */
 export async function findCall(program: Program, argv: readonly string[], env: Env): Promise<Call> {

@@ -21,7 +21,7 @@ ${lines.join("\n")}
 
 interface Script {
   readonly program: string;
-  /** The function that tells where one is. */
+  /** The shell function that tests whether the words so far are a given command. */
   readonly at: string;
   readonly known: readonly string[];
   readonly lists: Lists;

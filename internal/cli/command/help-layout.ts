@@ -4,7 +4,7 @@ export interface Row {
   readonly right: string;
 }
 
-/** The left column takes up to this part of the width; what is longer has its right side on the next line. */
+/** The left column takes up to this share of the width; the right side of a longer left one is on the next line. */
 const LEFT_PART = 0.45;
 
 /** Rows with their right sides one below the other, wrapped. */
@@ -21,7 +21,7 @@ function rowLines({ left, right }: Row, column: number, width: number, gap: numb
   return lines.map((line, i) => `${i === 0 ? left.padEnd(column) : indent}${line}`.trimEnd()).join("\n");
 }
 
-/** Paragraphs, each broken into lines again; an indented one stays as it is. */
+/** Wraps each paragraph; an indented one stays as it is. */
 export function paragraphs(text: string, width: number): string {
   return text
     .split("\n\n")

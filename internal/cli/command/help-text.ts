@@ -9,7 +9,7 @@ import {
 import { inColumns, paragraphs, type Row } from "./help-layout.ts";
 import { loaded } from "./named-commands.ts";
 
-/** `--help`, put together from the command alone, in lines of up to `columns` characters, 110 at most. */
+/** The text of `--help`, derived from the command, in lines of up to `columns` characters, at most 110. */
 export async function helpText(of: Named, columns = 80): Promise<string> {
   const { node } = of;
   const width = Math.min(columns, 110);
@@ -64,7 +64,7 @@ function meaningOf({ help, env }: CommandFlag): string {
   return env === undefined ? help : `${help} [${env}]`;
 }
 
-/** As they are: a person copies them. A comment that does not fit stands above its line. */
+/** Lines stay whole, for people to copy. A comment that does not fit is above its line. */
 function exampleLines(examples: readonly string[], width: number): string {
   const lines = examples.flatMap((example) => {
     const [command = "", comment] = example.split(/\s{2,}(?=# )/);

@@ -1,6 +1,6 @@
 import type { Command, Named } from "./command.ts";
 
-/** `PROGRAM help`. `all` gives what it explains. */
+/** `PROGRAM help`. `all` returns the commands to explain. */
 export function help(program: string, all: () => Promise<readonly Named[]>): Command {
   return {
     name: "help",

@@ -46,7 +46,7 @@ const tool: Program = {
   },
 };
 
-/** It does something by itself, and has commands beside that. */
+/** A program that can run and has commands as well. */
 const daemon: Program = {
   ...command("daemon", CONFIG_FLAG),
   help: { usage: "--config FILE", summary: "serve", text: "Serves.", examples: ["daemon -c x"] },

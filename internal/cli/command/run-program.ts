@@ -4,12 +4,12 @@ import type { Program } from "./command.ts";
 import { commandContext } from "./command-context.ts";
 import { type Call, findCall } from "./find-call.ts";
 
-/** Does what the line asks for; the exit code. @throws as `findCall` and the command */
+/** Runs the command that the line names; returns the exit code. @throws as `findCall` and the command */
 export async function runProgram(program: Program, main: MainContext): Promise<number> {
   return await runCall(program.name, await findCall(program, main.argv, main.env), main);
 }
 
-/** Does what was asked for; the exit code. @throws as the command */
+/** Returns the exit code. @throws as the command */
 async function runCall(program: string, call: Call, main: MainContext): Promise<number> {
   switch (call.type) {
     case "version":

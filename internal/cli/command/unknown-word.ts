@@ -3,7 +3,7 @@ import { firstWord, unknownFlagIn } from "../flags.ts";
 import { nearestName } from "../nearest-name.ts";
 import { type CommandNode, isCommand } from "./command.ts";
 
-/** There is no command of that name in `call`; the hint is the one that was probably meant. */
+/** The error for a command that `call` does not have; its hint is the name that was probably meant. */
 export function unknownCommand(call: string, name: string, known: readonly string[]): DomainError {
   const nearest = nearestName(name, known);
   const [program, ...path] = call.split(" ");
@@ -12,12 +12,12 @@ export function unknownCommand(call: string, name: string, known: readonly strin
   return new DomainError("invalid", `unknown command ${JSON.stringify(name)}`, { fields: { hint } });
 }
 
-/** Whether a word that a command cannot take was probably one of these names. */
+/** True if a word that a command cannot take was probably meant as one of these names. */
 export function isNearly(word: string, names: readonly string[]): boolean {
   return nearestName(word, names) !== undefined;
 }
 
-/** The fault in a line that names none of the commands: a flag that none of them takes, else its word. */
+/** The error for a line that names none of the commands: a flag that none of them takes, otherwise its first word. */
 export function unknownWord(call: string, argv: readonly string[], below: readonly CommandNode[]): DomainError {
   const flags = below.map((node) => (isCommand(node) ? node.flags : {}));
   const flag = unknownFlagIn(flags, argv);
