@@ -3,7 +3,7 @@ import type { Logger } from "../base/logger.ts";
 import { linuxChildren } from "./linux-children.ts";
 import { Reaper } from "./reaper.ts";
 
-/** Runs `work` with what a container's first process owes to the others beside it. */
+/** Runs `work` and meanwhile reaps orphans, as the first process of a container must. */
 export async function asFirstProcess(
   deps: { readonly clock: Clock; readonly logger: Logger },
   work: () => Promise<void>,

@@ -5,8 +5,8 @@ import { foldedLine } from "../base/sanitise.ts";
 const MAX_CHARS = 300;
 
 /**
- * What a program said last, as the end of a sentence about how it ended: `: no licence found`. One bounded line of
- * plain text without secrets; empty when it said nothing.
+ * The last output of a program, as the end of a sentence about how it ended: `: no licence found`. One bounded line of
+ * plain text without secrets; empty if there was no output.
  */
 export function lastWords(text: string, redactor: Redactor): string {
   const said = redactor.redact(foldedLine(text));

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { listPids, parseStat, pidsOf, readOrEmpty, statFields } from "./proc-files.ts";
 import type { Children } from "./reaper.ts";
 
-/** Do not block; answer 0 when it has not ended. */
+/** Do not block; return 0 if the child has not ended. */
 const WNOHANG = 1;
 
 /** Children of this process by /proc and waitpid. The native part is loaded only here. */
@@ -13,7 +13,7 @@ export async function linuxChildren(): Promise<Children> {
     list: listChildren,
     state: (pid) => parseStat(readOrEmpty(`/proc/${pid}/stat`)),
     wait: (pid) => {
-      // 0 and below mean groups of children or any child: those of others too.
+      // 0 and negative numbers mean a group of children or any child, other code's children included.
       if (pid > 0) waitpid(pid, null, WNOHANG);
     },
     onEnd: (callback) => {
@@ -24,9 +24,9 @@ export async function linuxChildren(): Promise<Children> {
 }
 
 /**
- * Those of the main thread: the kernel gives orphans to it, while what a worker started stays with the worker, which
- * may be too busy to wait for it in any time. A kernel without this file (CONFIG_PROC_CHILDREN) needs a look at all
- * processes and does not tell threads apart.
+ * The children of the main thread, to which the kernel also gives orphans. Children of a worker belong to the worker's
+ * thread, which may be too busy to wait for them. A kernel without this file (CONFIG_PROC_CHILDREN) needs a scan of all
+ * processes, which does not distinguish threads.
  */
 function listChildren(): readonly number[] {
   try {

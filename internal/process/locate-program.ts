@@ -3,7 +3,7 @@ import { delimiter, isAbsolute, join, resolve } from "node:path";
 
 /**
  * The program's file, found as a shell would: by its path from `workdir`, or by its name on `path`, whose relative
- * entries do not count. Undefined when there is none that may be executed.
+ * entries do not count. Undefined if there is no executable file.
  */
 export function locateProgram(program: string, path: string, workdir: string): string | undefined {
   const places = program.includes("/")

@@ -1,8 +1,9 @@
 import { listPids, parseStat, readOrEmpty } from "./proc-files.ts";
 
 /**
- * The processes of this user whose environment holds `NAME=VALUE`: a program and all that it has started, also what has
- * left its group or become a daemon, unless it has cleared its environment. Linux only; elsewhere none are found.
+ * The processes of this user whose environment holds `NAME=VALUE`: a program and all processes that it has started,
+ * even those that have left its group or become daemons, unless they have cleared their environment. Linux only;
+ * elsewhere none are found.
  * @internal
  */
 export function markedProcesses(name: string, value: string): readonly number[] {
@@ -15,7 +16,8 @@ export function markedProcesses(name: string, value: string): readonly number[] 
 }
 
 /**
- * Sends KILL to them until none is left, at most `rounds` times: what one has started meanwhile is found the next time.
+ * Sends KILL to them until none is left, at most `rounds` times: a later round finds processes that were started
+ * meanwhile.
  */
 export function killMarked(name: string, value: string, rounds = 5): void {
   for (let i = 0; i < rounds; i++) {

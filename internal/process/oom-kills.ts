@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Where the kernel tells of control groups. */
+/** The paths at which the kernel describes control groups. */
 export interface CgroupPlaces {
   /** The group of this process, in each hierarchy. */
   readonly own: string;
@@ -11,8 +11,8 @@ export interface CgroupPlaces {
 const PLACES: CgroupPlaces = { own: "/proc/self/cgroup", mounted: "/sys/fs/cgroup" };
 
 /**
- * How many processes of this one's control group, in a cluster its container, the kernel has killed for lack of memory;
- * undefined: it does not tell.
+ * The number of processes in this process's control group (in a cluster, its container) that the kernel has killed for
+ * lack of memory; undefined if the system does not reveal it.
  */
 export function oomKills({ own, mounted }: CgroupPlaces = PLACES): number | undefined {
   const groups = textOf(own) ?? "";
@@ -34,6 +34,6 @@ function textOf(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8");
   } catch {
-    return undefined; // another kernel, or none of Linux
+    return undefined; // another kernel, or no control groups
   }
 }

@@ -9,23 +9,29 @@ export function readOrEmpty(path: string): string {
   }
 }
 
-/** All that can be seen from here. @throws where there is no /proc */
+/** All pids visible to this process. @throws where there is no /proc */
 export function listPids(): readonly number[] {
   return pidsOf(readdirSync("/proc"));
 }
 
-/** Those of the words that are pids. */
+/** The words that are pids, as numbers. */
 export function pidsOf(words: readonly string[]): readonly number[] {
   return words.filter((word) => /^[1-9]\d*$/.test(word)).map(Number);
 }
 
-/** Of /proc/PID/stat, from the state on: the name before it may hold blanks and brackets. Empty for what is not one. */
+/**
+ * The fields of /proc/PID/stat from the state on; the name before it may hold blanks and brackets. Empty for another
+ * text.
+ */
 export function statFields(text: string): readonly string[] {
   const end = text.lastIndexOf(")");
   return end < 0 ? [] : text.slice(end + 2).split(" ");
 }
 
-/** When a process began, in the kernel's ticks, and whether it has ended; undefined for what is no /proc/PID/stat. */
+/**
+ * The start of a process, in the kernel's ticks, and whether it has ended; undefined for a text that is no
+ * /proc/PID/stat.
+ */
 export function parseStat(text: string): { readonly startedAt: string; readonly isZombie: boolean } | undefined {
   const fields = statFields(text);
   const startedAt = fields[19];

@@ -1,12 +1,12 @@
 import { parseStat, readOrEmpty } from "./proc-files.ts";
 
-/** What is known of processes; injected so that tests need none. */
+/** Facts about processes; injected so that tests need no real ones. */
 export interface Processes {
   /** True while a process with this pid exists, ours or not. */
   exists(pid: number): boolean;
   /**
-   * Something that differs between two processes which have had the same pid one after the other; undefined where the
-   * system does not tell.
+   * A value that differs between two processes with the same pid, one after the other; undefined where the system does
+   * not reveal it.
    */
   identity(pid: number): string | undefined;
 }
@@ -23,12 +23,12 @@ export const systemProcesses: Processes = {
   identity: (pid) => parseStat(readOrEmpty(`/proc/${pid}/stat`))?.startedAt,
 };
 
-/** Wall clock, ms, when a process began; undefined where the system does not tell. */
+/** The start of a process, wall clock, ms; undefined where the system does not reveal it. */
 export function processStartedAt(pid: number): number | undefined {
   const [boot] = /(?<=^btime )\d+/m.exec(readOrEmpty("/proc/stat")) ?? [];
   const ticks = Number(systemProcesses.identity(pid));
   return ticks > 0 && boot !== undefined ? Number(boot) * 1000 + ticks * MS_PER_TICK : undefined;
 }
 
-/** What Linux counts start times in, whatever its own timer does. */
+/** The unit of start times on Linux, whatever the frequency of the kernel's own timer. */
 const MS_PER_TICK = 10;

@@ -1,14 +1,14 @@
-/** What a program and everything it started have done so far. */
+/** The work that a program and everything it started have done so far. */
 export interface WorkSample {
-  /** Processor time in milliseconds, that of children which have ended included. */
+  /** Processor time in milliseconds, including that of children that have ended. */
   readonly cpuMs: number;
   /** Bytes written to files, pipes and terminals. */
   readonly writtenBytes: number;
 }
 
-/** What the supervising half knows of a process; what it cannot see is missing. */
+/** Facts about a process from the supervising half; unknown ones are absent. */
 export interface ProcessFacts {
-  /** When it began, in the kernel's ticks since the start of the machine: tells it from a later one with its pid. */
+  /** Its start, in the kernel's ticks since the machine's start: distinguishes it from a later process with its pid. */
   readonly startTicks?: number;
   readonly work?: WorkSample;
 }

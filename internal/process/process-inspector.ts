@@ -8,7 +8,7 @@ import { sampleWork } from "./process-work.ts";
  */
 const SAMPLE_EVERY_MS = 100;
 
-/** What this process can see of others, by /proc. */
+/** Reads facts about other processes from /proc. */
 export class ProcessInspector {
   readonly #clock: Clock;
   #sampledAt = Number.NEGATIVE_INFINITY;
@@ -18,8 +18,8 @@ export class ProcessInspector {
   }
 
   /**
-   * Without `work` when that was asked for a moment ago, and without anything when there is no such process, or it has
-   * ended.
+   * The result has no `work` if that was sampled less than SAMPLE_EVERY_MS ago, and no `startTicks` if the process does
+   * not exist or has ended.
    */
   facts(pid: number, work: boolean): ProcessFacts {
     const stat = parseStat(readOrEmpty(`/proc/${pid}/stat`));

@@ -1,6 +1,6 @@
 import { parseStat, readOrEmpty } from "./proc-files.ts";
 
-/** False for one that has ended, even before it is reaped. The pid may belong to another process by now. */
+/** False for a process that has ended, even before it is reaped. The pid may belong to another process by now. */
 export function processLives(pid: number): boolean {
   if (process.platform === "linux") return parseStat(readOrEmpty(`/proc/${pid}/stat`))?.isZombie === false;
   try {

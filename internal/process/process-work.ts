@@ -3,9 +3,9 @@ import type { WorkSample } from "./process-facts.ts";
 
 /** Length of the kernel's tick in /proc, the same on every Linux. */
 const TICK_MS = 10;
-/** A program that waits wakes up now and then; one that works takes more than this share of one core. */
+/** A waiting program wakes up now and then; a working one uses more than this share of one core. */
 const WORKING_SHARE = 0.02;
-/** A line of a transcript is longer; what wakes up a waiting program's own loop is a few bytes. */
+/** A line of a transcript is longer; the wake-ups of a waiting program's own loop write a few bytes. */
 const WORKING_BYTES = 1024;
 
 /** Whether two samples, `ms` apart, show work: computing, or a transcript that grows. Pure. */
@@ -17,7 +17,7 @@ export function didWork(before: WorkSample, after: WorkSample, ms: number): bool
 }
 
 /**
- * Of a process and its descendants, by /proc; undefined when there is no such process to be seen from here. Takes some
+ * Samples a process and its descendants from /proc; undefined if the process is not visible from here. Takes some
  * milliseconds on a machine with hundreds of processes.
  */
 export function sampleWork(pid: number): WorkSample | undefined {
@@ -54,7 +54,7 @@ function listProcesses(): ReadonlyMap<number, Process> {
   return found;
 }
 
-/** None where there is no /proc. */
+/** Empty where there is no /proc. */
 function pids(): readonly number[] {
   try {
     return listPids();
@@ -63,7 +63,7 @@ function pids(): readonly number[] {
   }
 }
 
-/** 0 where the system does not tell. */
+/** 0 where the system does not reveal it. */
 function writtenBy(pid: number): number {
   return Number(/^wchar: (\d+)$/m.exec(readOrEmpty(`/proc/${pid}/io`))?.[1] ?? 0);
 }

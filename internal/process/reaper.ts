@@ -2,11 +2,11 @@ import type { Clock } from "../base/clock.ts";
 import type { Task } from "../base/task-group.ts";
 
 /**
- * What a child looks like from here.
+ * The state of a child process.
  * @internal
  */
 export interface ChildState {
-  /** The same pid with another start is another process. */
+  /** A process with the same pid and another start is another process. */
   readonly startedAt: string;
   /** Whether it has ended and has not been reaped yet. */
   readonly isZombie: boolean;
@@ -18,32 +18,32 @@ export interface Children {
   list(): readonly number[];
   /** Undefined when there is no such process any more. */
   state(pid: number): ChildState | undefined;
-  /** Waits for one child without blocking; whatever comes of it is no error. */
+  /** Reaps one child without blocking; a failure is ignored. */
   wait(pid: number): void;
-  /** Calls back whenever a child may have ended; answers with how to stop that. */
+  /** Calls back whenever a child may have ended; returns a function that stops that. */
   onEnd(callback: () => void): () => void;
 }
 
 /**
- * Between two looks everyone else had time to look, too: how long it is since the first says nothing after a pause of
- * all.
+ * The pause between two looks, in which the child's own parent code gets a turn. Looks are counted because time says
+ * nothing if the whole process was paused.
  */
 const LOOK_EVERY_MS = 150;
-/** By then the parent code has reaped its own child; an unreaped child is an orphan. */
+/** After this many looks the parent code has reaped its own child; an unreaped one is an orphan. */
 const LOOKS = 3;
-/** Without any sign: signals of several ends may come as one, between two looks. */
+/** The time to the next look without a signal: the signals of several ends may be merged into one. */
 const LOOK_ANYWAY_MS = 5000;
 
 /**
- * Waits for processes whose parents have gone and which the kernel has given to this one, as a container's first
- * process must: else each of them takes a pid forever. Node waits for what it started itself, and a pty's thread does;
- * taking an exit code away from those would leave them waiting. So a child is waited for only after it has been a
- * zombie at three looks, 300 ms in all, with a turn of the loop between them. What workers started is not looked at.
+ * Reaps processes whose parents have ended and which the kernel has given to this one, as a container's first process
+ * must: otherwise each of them keeps a pid forever. Node reaps its own children, and a pty's thread does too; if their
+ * exit codes were taken away, both would wait forever. So a child is reaped only after it has been a zombie at three
+ * looks, 300 ms in all, with a turn of the loop between them. Children of workers are ignored.
  */
 export class Reaper implements Task {
   readonly #clock: Clock;
   readonly #children: Children;
-  /** At how many looks each has been one. */
+  /** At how many looks each pid was a zombie. */
   #zombies = new Map<string, number>();
   #reaped = 0;
 
@@ -52,14 +52,14 @@ export class Reaper implements Task {
     this.#children = children;
   }
 
-  /** How many it has waited for. */
+  /** The number of processes that it has reaped. */
   get reaped(): number {
     return this.#reaped;
   }
 
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      // Node waits for its own between the timers and the immediates: after a stall of the loop it goes first.
+      // Node reaps its own children between the timers and the immediates: after a stall of the loop it goes first.
       await new Promise((resolve) => setImmediate(resolve));
       const isWaiting = this.look();
       if (!isWaiting) await this.#untilEndOf(signal);
@@ -67,7 +67,7 @@ export class Reaper implements Task {
     }
   }
 
-  /** One check of all children; true if some are zombies that are not old enough yet. */
+  /** Looks at all children once; true if some are zombies that are not old enough yet. */
   look(): boolean {
     const young = new Map<string, number>();
     for (const pid of this.#children.list()) {

@@ -23,15 +23,15 @@ export type RestartDecision =
   | { readonly type: "restart"; readonly delayMs: number; readonly quickEnds: number; readonly crashLoop: boolean }
   | { readonly type: "finish"; readonly exitCode: number };
 
-/** A life of this length is taken for a good start: the next end counts as the first again. */
+/** A life of this length counts as a good start: a later quick end is the first of its row. */
 const STABLE_MS = 60_000;
 const DELAY = { firstMs: 1000, maxMs: 60_000, factor: 2 };
-/** From this many quick ends in a row it is called a crash loop. */
+/** This many quick ends in a row are called a crash loop. */
 const CRASH_LOOP_ENDS = 5;
-/** A shell's words for "no such program" and "cannot be executed": trying again does not help. */
+/** A shell's exit codes for "no such program" and "cannot be executed": another attempt does not help. */
 const CANNOT_START = new Set([126, 127]);
 
-/** Pure; `exitCodeOf` tells the exit code of a finished agent. */
+/** Pure. The exit code of a finished agent is that of `exitCodeOf`. */
 export function decideRestart(mode: RestartMode, life: AgentLife): RestartDecision {
   const exitCode = exitCodeOf(life.exit);
   const quick = life.livedMs < STABLE_MS;
@@ -43,7 +43,7 @@ export function decideRestart(mode: RestartMode, life: AgentLife): RestartDecisi
   return { type: "restart", delayMs, quickEnds, crashLoop: quickEnds >= CRASH_LOOP_ENDS };
 }
 
-/** As a shell tells it: 128+n for a signal. */
+/** The exit code as a shell reports it: 128+n for signal n. */
 export function exitCodeOf(exit: AgentExit): number {
   return exit.signal === undefined ? (exit.code ?? 1) : 128 + exit.signal;
 }

@@ -5,11 +5,11 @@ import { DomainError } from "../base/errors.ts";
 interface CommandOptions {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The program is killed with all that it started when it takes longer. */
+  /** If the program takes longer, it is killed with everything that it started. */
   readonly timeoutMs: number;
   /** Bytes of stdout and of stderr that are kept; a program that writes more is killed. */
   readonly maxBytes: number;
-  /** As whom it runs. Default: this process's user. */
+  /** The user to run it as. Default: this process's user. */
   readonly user?: { readonly uid: number; readonly gid: number };
   /** Called with the program's process group; the function that it returns is called when the program has ended. */
   readonly watch?: (group: number) => () => void;
@@ -80,7 +80,7 @@ function ending(child: ReturnType<typeof spawn>): Promise<Ending> {
 function collect(stream: NodeJS.ReadableStream | null, maxBytes: number, tooMuch: () => void): () => string {
   const chunks: Buffer[] = [];
   let size = 0;
-  stream?.on("error", () => {}); // its exit tells
+  stream?.on("error", () => {}); // its exit reports the failure
   stream?.on("data", (chunk: Buffer) => {
     size += chunk.length;
     if (size > maxBytes) tooMuch();

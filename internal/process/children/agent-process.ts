@@ -13,11 +13,11 @@ export interface AgentCommand {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** As whom it runs. Default: this process's user. */
+  /** The user to run it as. Default: this process's user. */
   readonly user?: UnixUser;
 }
 
-/** How it ended: one of the two is set. */
+/** The end of a process: one of the two is set. */
 export interface ProcessEnd {
   readonly code?: number;
   readonly signal?: NodeJS.Signals;
@@ -26,24 +26,22 @@ export interface ProcessEnd {
 export interface OutputSink {
   stdout(chunk: Buffer): void;
   stderr(chunk: Buffer): void;
-  /** The process has ended, and the rest of its output was not read in time. */
+  /** The process has ended, and the rest of its output, `bytes` long, was not read in time. */
   abandoned(stream: "stdout" | "stderr", bytes: number): void;
-  /** It has closed its standard output and still lives some seconds later: nothing can come of it any more. */
+  /** It has closed its standard output and still runs some seconds later: no output can follow. */
   muted(): void;
 }
 
-/**
- * After the process has ended, what is still in its pipes comes within this time, unless a grandchild holds them open.
- */
+/** After the process has ended, the rest in its pipes arrives within this time, unless a grandchild holds them open. */
 const REST_MS = 500;
-/** How long a process may live after it has closed its output: one that is ending may do so first. */
+/** How long a process may run after it has closed its output: one that is ending may close it first. */
 const MUTED_MS = 5_000;
-/** How long a reader that is slow has for the rest. */
+/** How long a slow reader has for the rest. */
 const HELD_REST_MS = 10_000;
 /** Shares of the grace period: first the agent may end by itself, then it gets TERM, then KILL. */
 const ASK_SHARE = 0.4;
 const TERM_SHARE = 0.5;
-/** More text than this waits for no agent: it does not read. */
+/** The limit of text that waits for an agent: one with more waiting does not read. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 /** KILL needs no permission; only a process in uninterruptible sleep takes longer. */
 const KILL_MS = 5_000;
@@ -62,7 +60,7 @@ export class AgentProcess {
     this.#clock = clock;
     this.#child = child;
     this.#group = new ProcessGroup(clock, pid);
-    // A pipe that the agent has closed: a write reports it.
+    // The agent may have closed the pipe: a write reports it.
     child.stdin.on("error", () => {});
     child.stdout.on("data", (chunk: Buffer) => sink.stdout(chunk));
     child.stderr.on("data", (chunk: Buffer) => sink.stderr(chunk));
@@ -93,7 +91,7 @@ export class AgentProcess {
     return this.#child.pid ?? 0;
   }
 
-  /** The folder that it runs in, by its own name; undefined where the system does not tell. */
+  /** The path of its working folder; undefined where the system does not reveal it. */
   cwd(): string | undefined {
     try {
       return readlinkSync(`/proc/${this.pid}/cwd`);
@@ -103,8 +101,8 @@ export class AgentProcess {
   }
 
   /**
-   * Resolves when the pipe has taken all of it: an agent that does not read holds the writer back. Rejects when it
-   * cannot.
+   * Resolves when the pipe has taken all of it: an agent that does not read holds back the writer. Rejects if the agent
+   * has closed its input or leaves more than 1 MiB unread.
    */
   write(text: string): Promise<void> {
     const { stdin } = this.#child;
@@ -121,7 +119,7 @@ export class AgentProcess {
     this.#child.stdin.end();
   }
 
-  /** Holds its output back, or lets it come again. */
+  /** Pauses its output, or resumes it. */
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
@@ -131,8 +129,9 @@ export class AgentProcess {
   }
 
   /**
-   * Waits for the agent to end by itself, then TERM, then KILL to its group, all within `graceMs`; 0: KILL at once.
-   * Resolves when no member of the group lives. A second call with a shorter grace period hurries the first one.
+   * Waits for the agent to end by itself, then sends TERM, then KILL to its group, all within `graceMs`; 0: KILL at
+   * once. Resolves when no member of the group is running. A second call with a shorter grace period hurries the first
+   * one.
    */
   stop(graceMs: number): Promise<void> {
     if (graceMs <= 0) this.#group.signal("SIGKILL");
@@ -156,7 +155,7 @@ export class AgentProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** Without looking at all processes meanwhile: most agents end by themselves. */
+  /** Does not scan all processes meanwhile: most agents end by themselves. */
   async #endsWithin(ms: number): Promise<void> {
     if (this.#hasExited) return;
     await firstOf(

@@ -2,13 +2,13 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "../../base/clock.ts";
 import { listPids, parseStat, readOrEmpty } from "../proc-files.ts";
 
-/** The variable that an agent hands on to everything that it starts, wherever that goes. */
+/** The variable that every process started by an agent inherits, wherever it goes. */
 export const MARK_VARIABLE = "GT_AGENT_SESSION";
 
 const PATTERN = new RegExp(`(?:^|\\0)${MARK_VARIABLE}=([0-9a-f-]{36})(?=\\0|$)`);
 /** Sessions that end at the same moment share one scan of all processes. */
 const GATHER_MS = 10;
-/** After this many processes other work gets its turn. */
+/** After this many processes, other work gets its turn. */
 const BATCH = 64;
 const LOOK_EVERY_MS = 100;
 /** KILL needs no permission; only a process in uninterruptible sleep takes longer. */
@@ -17,8 +17,8 @@ const KILL_MS = 5_000;
 type Marked = ReadonlyMap<string, readonly number[]>;
 
 /**
- * Finds and ends what agents have left behind outside their process groups, by the mark in its environment. Linux
- * only.
+ * Finds and ends processes that agents have left behind outside their process groups, by the mark in their environment.
+ * Linux only.
  */
 export class MarkedProcesses {
   readonly #clock: Clock;
@@ -29,8 +29,8 @@ export class MarkedProcesses {
   }
 
   /**
-   * TERM, and after `graceMs` KILL, to everything with this mark; 0: KILL at once. Resolves when nothing of it lives,
-   * or KILL does not help.
+   * Sends TERM, and after `graceMs` KILL, to every process with this mark; 0: KILL at once. Resolves when none is
+   * running, or when KILL has not helped.
    */
   async end(mark: string, graceMs: number): Promise<void> {
     if (graceMs > 0) {
@@ -40,7 +40,7 @@ export class MarkedProcesses {
     await this.#signal(mark, "SIGKILL", this.#clock.monotonicMs() + KILL_MS);
   }
 
-  /** Sent once to each running one. True: none is running any more. */
+  /** Sends the signal once to each running process. True: none is running any more. */
   async #signal(mark: string, name: "SIGTERM" | "SIGKILL", end: number): Promise<boolean> {
     const signalled = new Set<number>();
     for (;;) {
@@ -62,7 +62,7 @@ export class MarkedProcesses {
 
   async #lookSoon(): Promise<Marked> {
     await this.#clock.sleep(GATHER_MS);
-    // Who asks from here on gets the next one: this one may have passed its processes by.
+    // Later callers get the next scan: this one may have passed their processes already.
     this.#look = undefined;
     const found = new Map<string, number[]>();
     for (const [index, pid] of pidsHere().entries()) {
@@ -77,7 +77,7 @@ export class MarkedProcesses {
   }
 }
 
-/** None where there is no /proc. */
+/** Empty where there is no /proc. */
 function pidsHere(): readonly number[] {
   try {
     return listPids();

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { MARK_VARIABLE } from "./marked-processes.ts";
 
 /**
- * Reads `+ GROUP MARK` and `- GROUP MARK` until its input ends, and then ends the groups that are left, and what
- * carries their marks. Its input ends when the process that holds the other end does, however that happens.
+ * Reads `+ GROUP MARK` and `- GROUP MARK` until its input ends, then ends the remaining groups and the processes with
+ * their marks. Its input ends when the process at the other end does, however that happens.
  */
 const SCRIPT = `
 trap '' HUP INT TERM
@@ -31,15 +31,15 @@ end KILL
 `;
 
 /**
- * Ends the processes of agents when this process ends without having done that, by `kill -9` too. A shell watches
- * while there is an agent to watch; where there is no shell, nothing is guarded.
+ * Ends agents' processes if this process ends without having done so, even by `kill -9`. A shell watches while there is
+ * an agent; where there is no shell, nothing is guarded.
  */
 export class OrphanGuard {
   /** `GROUP MARK` of each. */
   readonly #agents = new Set<string>();
   #shell: ChildProcess | undefined;
 
-  /** Watches the group with this id and what carries this mark. Returns what ends that. */
+  /** Watches the group with this id and the processes with this mark. Returns a function that ends the watch. */
   watch(group: number, mark: string): () => void {
     const agent = `${group} ${mark}`;
     this.#agents.add(agent);
@@ -55,14 +55,14 @@ export class OrphanGuard {
     const shell: ChildProcess = spawn("/bin/sh", ["-c", SCRIPT, "gt-agent-guard"], {
       env: { PATH: "/usr/bin:/bin" },
       stdio: ["pipe", "ignore", "ignore"],
-      detached: true, // a signal to this process's group is not for it
+      detached: true, // a signal to this process's group must not reach it
     });
     const forget = () => {
       if (this.#shell === shell) this.#shell = undefined;
     };
     shell.on("error", forget);
     shell.once("exit", forget);
-    shell.stdin?.on("error", forget); // there is none where the process has no descriptor left
+    shell.stdin?.on("error", forget); // there is no pipe if the process has no descriptor left
     this.#shell = shell;
     for (const agent of this.#agents) this.#tell(`+ ${agent}`);
   }

@@ -1,6 +1,6 @@
 import type { Environment } from "../../base/environment.ts";
 
-/** What a program needs to find its files, speak to its network and to the person's tools. */
+/** Variables by which a program finds its files, its network and the user's tools. */
 const NAMES = new Set([
   ...["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM"],
   ...["SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "GNUPGHOME", "NIX_PATH"],
@@ -9,17 +9,18 @@ const NAMES = new Set([
 ]);
 const PREFIXES = ["LC_", "XDG_", "GIT_AUTHOR_", "GIT_COMMITTER_"];
 
-/** What a program reads beside what every program gets. */
+/** The variables that one program reads in addition to those of every program. */
 export interface WantedVariables {
   readonly names?: readonly string[];
   readonly prefixes?: readonly string[];
-  /** Left out although one of the lists has it. */
+  /** Left out even if one of the lists has it. */
   readonly unset?: readonly string[] | undefined;
 }
 
 /**
- * What a child process gets of this process's environment: what is on the list, and what is wanted. Everything else
- * stays behind, the daemon's own secrets and a surrounding terminal's variables with it. Pure.
+ * Selects the variables of this process's environment that a child process gets: those on the list, and the wanted
+ * ones. Everything else is left out, such as the daemon's own secrets and the variables of a surrounding terminal.
+ * Pure.
  */
 export function passedEnvironment(own: Environment, wanted: WantedVariables): Record<string, string> {
   const { names = [], prefixes = [], unset = [] } = wanted;

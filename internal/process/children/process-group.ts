@@ -9,7 +9,7 @@ const SLOWEST_LOOK_MS = 200;
 export class ProcessGroup {
   readonly #clock: Clock;
   readonly #id: number;
-  /** Its id may be another's by now. */
+  /** Once true, the id may belong to another group. */
   #isGone = false;
 
   constructor(clock: Clock, id: number) {
@@ -17,7 +17,7 @@ export class ProcessGroup {
     this.#id = id;
   }
 
-  /** Sends it to all members; a group that no longer exists is not an error. */
+  /** Sends the signal to all members; a group that no longer exists is not an error. */
   signal(name: "SIGTERM" | "SIGKILL"): void {
     if (this.#isGone) return;
     try {
@@ -27,7 +27,7 @@ export class ProcessGroup {
     }
   }
 
-  /** Whether a member is running. Zombies do not count. */
+  /** True while a member is running. Zombies do not count. */
   lives(): boolean {
     this.#isGone ||= !this.#hasLivingMember();
     return !this.#isGone;
@@ -52,7 +52,7 @@ export class ProcessGroup {
     } catch (err) {
       if ((err as NodeJS.ErrnoException).code !== "EPERM") return false;
     }
-    // The leader first: looking at all processes takes milliseconds.
+    // The leader first: a scan of all processes takes milliseconds.
     return process.platform !== "linux" || processLives(this.#id) || hasLivingMember(String(this.#id));
   }
 }

@@ -4,8 +4,8 @@ import { readOrEmpty } from "../proc-files.ts";
 const O_CLOEXEC = 0o2000000;
 
 /**
- * Closes what this process has inherited beside its standard streams, so that no program that it starts has it. Node
- * opens all of its own for itself alone; the channel to a parent that is Node stays. Linux only.
+ * Closes the descriptors that this process has inherited beside its standard streams, so that the programs it starts do
+ * not get them. Node opens its own ones close-on-exec; the channel to a parent that is Node stays. Linux only.
  */
 export function closeInherited(channel: string | undefined): void {
   if (process.platform !== "linux") return;

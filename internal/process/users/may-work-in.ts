@@ -4,7 +4,7 @@ import type { UnixUser } from "./unix-user.ts";
 
 /**
  * Asks the kernel, as that user, whether a folder may be read and entered.
- * @param named what the error calls the folder
+ * @param named the folder's name in the error
  * @throws DomainError `denied` when it may not
  */
 export async function checkMayWorkIn(user: UnixUser, cwd: string, named: string, signal: AbortSignal): Promise<void> {

@@ -6,14 +6,14 @@ import { DomainError } from "../../base/errors.ts";
 export interface UnixUser {
   readonly name: string;
   readonly uid: number;
-  /** Of its primary group, the only one that its programs are in. */
+  /** The primary group, the only one that the user's programs are in. */
   readonly gid: number;
   readonly home: string;
   readonly shell: string;
 }
 
 /**
- * Looks a user up by name or number, where the system does (NSS), or in `/etc/passwd`.
+ * Looks a user up by name or number, as the system does (NSS), or without `getent` in `/etc/passwd`.
  * @throws DomainError `invalid` when there is none
  */
 export function unixUser(name: string): UnixUser {
@@ -34,7 +34,7 @@ function userIn(line: string): UnixUser | undefined {
   return { name, uid: Number(uid), gid: Number(gid), home: home || "/", shell: shell || "/bin/sh" };
 }
 
-/** As `spawn` takes them. */
+/** The ids in the form that `spawn` takes. */
 export function idsOf(user: UnixUser | undefined): { readonly uid?: number; readonly gid?: number } {
   return user === undefined ? {} : { uid: user.uid, gid: user.gid };
 }

@@ -3,8 +3,8 @@ import type { UnixUser } from "./unix-user.ts";
 const NAMES: ReadonlySet<string> = new Set(["PATH", "LANG", "LANGUAGE", "TZ", "TERM"]);
 
 /**
- * The environment of another user's program: where programs are and the language, as here, and otherwise that user's
- * own. Nothing that may hold a secret or name a place of this user is handed on. Pure.
+ * The environment of another user's program: the search path and language as here, and otherwise that user's own.
+ * Nothing that may hold a secret or name a path of this user is passed on. Pure.
  */
 export function userEnvironment(
   { name, home, shell }: UnixUser,

@@ -1,12 +1,15 @@
 import { DomainError } from "../../base/errors.ts";
 import type { UnixUser } from "./unix-user.ts";
 
-/** As whom a project's agents run; undefined: as this process's user. @throws DomainError `denied`: as no one */
+/**
+ * The user that a project's agents run as; undefined: this process's user.
+ * @throws DomainError `denied` if there is none
+ */
 export type UserOf = (project: string) => UnixUser | undefined;
 
 /**
- * Once one project has a user of its own, each needs one: agents that ran as the bridge's user could read what keeps
- * the others apart.
+ * Once one project has a user of its own, each needs one: agents that ran as the bridge's user could read the secrets
+ * that keep the others apart.
  */
 export function usersOf(users: ReadonlyMap<string, UnixUser>): UserOf {
   return (project) => {
