@@ -11,7 +11,7 @@ import { inspect } from "./commands/run-inspect.ts";
 import { revoke } from "./commands/run-revoke.ts";
 import { verify } from "./commands/run-verify.ts";
 
-/** What a terminal or an editor may obey; the commands' own line feeds apart. */
+/** Characters that a terminal or an editor may obey, without the line feeds that the commands print. */
 const OBEYED = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/;
 const HOSTILE: readonly (readonly [what: string, name: string])[] = [
   ["a line feed", "a\n  names       dns:forged.example"],
@@ -33,7 +33,7 @@ function printing() {
   return { context, printed: () => printed };
 }
 
-/** The files of a CA with that name, of a leaf of its with the same names, and of another CA. */
+/** The files of a CA with that name, of one of its leaves with the same names, and of another CA. */
 function filesOf(name: string) {
   const ca = new TestCa(name);
   const leaf = ca.issue({ cn: name, dns: [name, "last.example"], uris: [name] });

@@ -4,7 +4,7 @@ import { runMain } from "../../internal/cli/run-main.ts";
 import { systemFileOps } from "../../internal/files/file-ops.ts";
 import { bridgeCa } from "./program.ts";
 
-/** As `--help` lists them. */
+/** The exit codes that `--help` lists. */
 const exitCodes: Readonly<Record<ErrorKind, number>> = {
   invalid: 2,
   unimplemented: 2,

@@ -9,7 +9,7 @@ const EXIT_CODES = `Exit codes: 0 done; 2 wrong usage, or a file with the wrong 
 cannot be read or written; 4 refused or not trusted; 5 the CA's key cannot be used: wrong passphrase, or readable by others;
 6 another process is writing to the folder, try again; 1 a bug.`;
 
-/** `bridge-ca`, which changes files by `ops`. */
+/** The program `bridge-ca`; it changes files through `ops`. */
 export const bridgeCa = (ops: FileOps): Program => ({
   name: "bridge-ca",
   help: {

@@ -1,4 +1,4 @@
-/** From nothing to the first call, as commands that can be copied. */
+/** The commands from an empty folder to the first call, ready to copy. */
 export const STEPS = `The steps for a bridge and a consumer, each with its own folder and CA. Both begin with a CA and certificates:
 
   cd ai-agent-bridge/

@@ -22,7 +22,7 @@ beforeAll(async () => {
   crossSigned = readFileSync(join(folder, "new.crt"), "utf8");
 });
 
-/** A folder with a CA, another CA's certificate and one that was signed across. */
+/** A folder with a CA, another CA's certificate and a cross-signed one. */
 function fresh(): string {
   const folder = mkdtempSync(join(dir, "case-"));
   const files = {
@@ -40,7 +40,7 @@ function fresh(): string {
 const PEM = { type: "pkcs8", format: "pem" } as const;
 const SPKI = { type: "spki", format: "pem" } as const;
 
-/** `words` of a command line, in which `@` stands for the folder. */
+/** Runs the command line `words`, in which `@` stands for the folder. */
 async function run(folder: string, words: string, ops: FileOps = systemFileOps): Promise<number> {
   const main = {
     argv: words.replaceAll("@", folder).split(" "),
@@ -64,7 +64,7 @@ const COMMANDS: readonly (readonly [name: string, words: string])[] = [
   ["crl", `crl --out @/list.pem ${SIGNER}`],
 ];
 
-/** The disk is full from the change number `at` on; what is there can still be removed. */
+/** File operations on a disk that is full from change number `at` on; files can still be removed. */
 function fullFrom(at: number): FileOps {
   let left = at;
   const unlessFull = <A extends readonly unknown[], R>(change: (...args: A) => R) => {
@@ -84,7 +84,7 @@ function fullFrom(at: number): FileOps {
   };
 }
 
-/** Every file that a command could have made is whole. */
+/** Checks that every file that a command may have made is whole. */
 function checkFiles(folder: string): void {
   for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
     expect(name).not.toContain(".bridge-ca-");

@@ -13,13 +13,13 @@ import { readFile } from "../files/read-files.ts";
 import { type Place, placeOf, privateFile, writeFiles } from "../files/write-files.ts";
 import type { CommandContext } from "./context.ts";
 
-/** What a CA remembers lies beside its key: `ca.key` has `ca.state.json`. */
+/** The place of a CA's state file, beside its key: `ca.key` has `ca.state.json`. */
 export function statePlace(caKey: string): Place {
   const { folder, name } = placeOf(caKey);
   return { folder, name: `${name.replace(/\.(?:key|pem)$/, "")}.state.json` };
 }
 
-/** The state of a CA; a CA that has none yet has signed nothing. The folder must be taken. */
+/** The state of a CA; empty for a CA without a state file, which has signed nothing yet. The folder must be taken. */
 export function readState(caKey: string): CaState {
   const { folder, name } = statePlace(caKey);
   const path = join(folder, name);
@@ -34,7 +34,9 @@ export function writeState(context: CommandContext, caKey: string, state: CaStat
   writeFiles(context, folder, [privateFile(name, text)], "replace");
 }
 
-/** Adds a certificate to what the CA has issued, before it is handed out. The folder must be taken. */
+/**
+ * Records a certificate as issued by the CA. Call it before the certificate is handed out; the folder must be taken.
+ */
 export function recordIssued(
   context: CommandContext,
   caKey: string,

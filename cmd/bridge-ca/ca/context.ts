@@ -1,5 +1,5 @@
 import type { CommandContext as AnyCommandContext } from "../../../internal/cli/command/command-context.ts";
 import type { FileContext } from "../files/write-files.ts";
 
-/** What a command works with. */
+/** The context that every `bridge-ca` command gets. */
 export type CommandContext = FileContext & Pick<AnyCommandContext, "out" | "err" | "stdin" | "stderr">;

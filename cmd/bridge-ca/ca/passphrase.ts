@@ -62,7 +62,7 @@ function readFrom(path: string): string {
   }
 }
 
-/** To its end: a pipe gives its text in pieces. */
+/** Reads to the end: a pipe delivers its text in pieces. */
 function readDescriptor(fd: number, name: string): string {
   try {
     fstatSync(fd);

@@ -5,7 +5,7 @@ import { statePlace } from "./ca-record.ts";
 import type { CaFiles } from "./open-ca.ts";
 
 /**
- * Checks that what a command writes is none of the files that the CA works with: not even --force replaces those.
+ * Checks that no output file of a command is one of the CA's own files, which even --force does not replace.
  * @throws DomainError `already-exists`
  */
 export function checkSparesCa({ ca, caKey }: CaFiles, written: readonly string[]): void {
@@ -18,7 +18,7 @@ export function checkSparesCa({ ca, caKey }: CaFiles, written: readonly string[]
   });
 }
 
-/** The same for all names of one file; none where there is no file. */
+/** The same identity for all names of one file; empty if the file does not exist. */
 function identityOf(path: string): string[] {
   try {
     const { dev, ino } = statSync(path, { bigint: true });

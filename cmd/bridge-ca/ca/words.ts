@@ -18,7 +18,7 @@ export function endText(certificate: X509Certificate, now: number): string {
   return `until ${dayText(end)} (in ${left} days)`;
 }
 
-/** A certificate as a sentence names it: its common name in quotes. */
+/** The certificate's common name in quotes, for use in a sentence. */
 export function quotedName(certificate: X509Certificate): string {
   return quotedText(factsOf(certificate).commonName ?? "(no common name)");
 }

@@ -4,13 +4,13 @@ import { KEY_TYPES, type KeyType } from "../../../internal/pki/key-pair.ts";
 import { isTrustDomain } from "../../../internal/pki/trust-domain.ts";
 import type { PassphraseSource } from "../ca/passphrase.ts";
 
-/** A flag that a command cannot do without. @throws DomainError `invalid` */
+/** The value of a required flag. @throws DomainError `invalid` if it is missing or empty */
 export function needed(command: string, flag: string, value: string | undefined): string {
   if (value === undefined || value === "") throw usageError(`bridge-ca ${command}`, `${command} needs ${flag}`);
   return value;
 }
 
-/** The usual CA, and the key beside its certificate. */
+/** The CA's certificate, `certs/ca.crt` by default, and its key, by default beside the certificate. */
 export function caFiles(values: { readonly ca?: string; readonly "ca-key"?: string }) {
   const ca = values.ca ?? "certs/ca.crt";
   return { ca, caKey: values["ca-key"] ?? keyBeside(ca) };
@@ -20,12 +20,12 @@ export function keyBeside(certificate: string): string {
   return `${certificate.replace(/\.(?:crt|cert|pem|cer)$/, "")}.key`;
 }
 
-/** Names without blanks or commas: `a,b` is two of them. */
+/** Splits at blanks and commas: `a,b` gives two names. */
 export function split(values: readonly string[] | undefined): readonly string[] {
   return (values ?? []).flatMap((value) => value.split(",")).flatMap((part) => part.trim() || []);
 }
 
-/** `--key-type`, in any spelling that is clear. @throws DomainError `invalid` */
+/** `--key-type`, in any unambiguous spelling. @throws DomainError `invalid` */
 export function keyType(text: string | undefined): KeyType | undefined {
   if (text === undefined) return undefined;
   const letters = text.toLowerCase().replace(/[^a-z0-9]/g, "");
@@ -47,7 +47,7 @@ export function crlUrl(text: string | undefined): string | undefined {
   throw new DomainError("invalid", `--crl-url takes a URL of http or https, not ${JSON.stringify(text)}`);
 }
 
-/** Where the passphrase comes from; never the command line, which every user of the machine can read. */
+/** The source of the passphrase; never the command line, which every user of the machine can read. */
 export function passphrase(
   values: { readonly "passphrase-file"?: string; readonly "passphrase-fd"?: number },
   env: Readonly<Record<string, string | undefined>>,

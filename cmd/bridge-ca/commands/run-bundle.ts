@@ -16,7 +16,7 @@ export interface BundleOptions extends CaFiles {
   readonly force: boolean;
 }
 
-/** Writes the CAs that certificates may lead to: the own one, and those that it cross-signed. */
+/** Writes the bundle of trusted CAs: the own CA and the CAs that it has cross-signed. */
 export async function bundle(context: CommandContext, options: BundleOptions): Promise<number> {
   const { out, clock } = context;
   const { folder, name } = placeOf(options.out);

@@ -26,7 +26,7 @@ export interface CrlOptions extends CaWithKey {
 
 const DAY_MS = 86_400_000;
 
-/** Writes the revocation list of a CA. One that it wrote before is replaced. */
+/** Writes the CA's revocation list. A list that the CA wrote before is replaced. */
 export async function crl(context: CommandContext, options: CrlOptions): Promise<number> {
   const { clock, out } = context;
   const { folder, name } = placeOf(options.out);
@@ -55,7 +55,7 @@ export async function crl(context: CommandContext, options: CrlOptions): Promise
   return 0;
 }
 
-/** What stands in the place: a list of this CA is replaced, anything else only when that is said. */
+/** The CA's list at the output path, which may be replaced. Any other file there is replaced only with `force`. */
 function earlierList({ out, force, ca }: CrlOptions, authority: X509Certificate): RevocationList | undefined {
   if (!pathExists(out)) return undefined;
   try {
@@ -70,7 +70,7 @@ function earlierList({ out, force, ca }: CrlOptions, authority: X509Certificate)
   });
 }
 
-/** Without its memory the CA would write an empty list, and what it revoked would be good again. */
+/** Without its state file the CA would write an empty list, and revoked certificates would be valid again. */
 function checkNotForgotten({ caKey, out }: CrlOptions, earlier: RevocationList | undefined): void {
   const { folder, name } = statePlace(caKey);
   const path = join(folder, name);

@@ -27,7 +27,7 @@ export interface InitOptions {
 const NAMES = { cert: "ca.crt", key: "ca.key", state: "ca.state.json" } as const;
 const MAX_NAME = 64;
 
-/** Makes a CA: its certificate, its key under a passphrase, and what it has to remember. */
+/** Makes a CA: its certificate, its key encrypted with a passphrase, and its state file. */
 export async function init(context: CommandContext, options: InitOptions): Promise<number> {
   const { name, out, keyType, days } = options;
   const { clock } = context;

@@ -18,7 +18,8 @@ export interface InspectOptions {
 }
 
 /**
- * Says what files hold: certificates, revocation lists, keys. Secrets are not shown. 2 when one holds nothing of that.
+ * Prints the contents of files (certificates, revocation lists, keys) without secrets. Returns 2 if a file holds none
+ * of these.
  */
 export async function inspect(
   { out, clock }: Pick<CommandContext, "out" | "clock">,

@@ -28,7 +28,7 @@ interface LeafFiles {
   readonly folder: string;
   readonly cert: string;
   readonly key: string;
-  /** The CA's certificate goes with it. */
+  /** The path for a copy of the CA's certificate. */
   readonly ca?: string;
 }
 
@@ -61,7 +61,7 @@ export async function issue(context: CommandContext, options: IssueOptions): Pro
   return 0;
 }
 
-/** A folder, as `--tls-dir` of gt and gt-sidecar wants it, or a prefix. */
+/** The file names for `out`: a folder with the names that `--tls-dir` of gt and gt-sidecar expects, or a prefix. */
 function leafFiles(out: string): LeafFiles {
   if (out.endsWith("/")) return { folder: out, cert: "tls.crt", key: "tls.key", ca: "ca.crt" };
   const { folder, name } = placeOf(out);

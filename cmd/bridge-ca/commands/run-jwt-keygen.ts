@@ -9,7 +9,7 @@ export interface JwtKeygenOptions {
   readonly out: string;
 }
 
-/** Makes an Ed25519 key pair that signs tokens. */
+/** Makes an Ed25519 key pair for signing tokens. */
 export async function jwtKeygen(context: CommandContext, options: JwtKeygenOptions): Promise<number> {
   const { folder, name } = placeOf(options.out);
   const [key, pub] = [`${name}.key`, `${name}.pub`];

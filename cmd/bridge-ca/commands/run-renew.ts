@@ -22,16 +22,19 @@ export interface RenewOptions extends CaWithKey {
   readonly cert: string;
   readonly key: string;
   readonly keepKey: boolean;
-  /** Undefined: as before. */
+  /** Undefined: the type of the old key. */
   readonly keyType: KeyType | undefined;
-  /** Undefined: now, due or not. */
+  /** Undefined: renew now, due or not. */
   readonly withinMs: number | undefined;
   readonly days: number | undefined;
-  /** The CA that issued the certificate, where that is not the one that renews it. */
+  /** The CA that issued the certificate, if it is not the CA that renews it. */
   readonly fromCa: string | undefined;
 }
 
-/** Replaces a certificate by one with the same names and a later end, and its key by a new one unless it is kept. */
+/**
+ * Replaces a certificate by one with the same names and a later end, and its key by a new key unless the old one is
+ * kept.
+ */
 export async function renew(context: CommandContext, options: RenewOptions): Promise<number> {
   const { clock, out } = context;
   const folders = [placeOf(options.cert).folder, placeOf(options.key).folder];
@@ -70,7 +73,7 @@ export async function renew(context: CommandContext, options: RenewOptions): Pro
   return 0;
 }
 
-/** A certificate of a stranger must not become one of this CA. */
+/** A certificate from another CA must not become one of this CA. */
 function checkOrigin(old: X509Certificate, { cert, ca, fromCa }: RenewOptions): void {
   const renewing = readCertificate(ca);
   const from = fromCa === undefined ? renewing : readCertificate(fromCa);
@@ -84,7 +87,9 @@ function checkOrigin(old: X509Certificate, { cert, ca, fromCa }: RenewOptions): 
   }
 }
 
-/** A key that is not the certificate's is the trace of a renewal that came to nothing: then it is due. */
+/**
+ * A key that does not belong to the certificate is left by a renewal that was interrupted; such a certificate is due.
+ */
 function isDue(old: X509Certificate, { withinMs, key }: RenewOptions, now: number): boolean {
   if (withinMs === undefined || old.validToDate.getTime() - now <= withinMs) return true;
   try {
@@ -107,7 +112,9 @@ async function keysFor(old: X509Certificate, options: RenewOptions): Promise<Key
   return { publicKey: old.publicKey, privateKey };
 }
 
-/** The key first: a reader that looks in between sees that the two differ, and keeps what it has. */
+/**
+ * Writes the key first: a reader that reads in between sees that key and certificate differ, and keeps its old pair.
+ */
 function replace(context: CommandContext, options: RenewOptions, cert: string, key: string | undefined): void {
   const certPlace = placeOf(options.cert);
   const certFile = likeBefore(publicFile(certPlace.name, cert), options.cert);
@@ -118,7 +125,9 @@ function replace(context: CommandContext, options: RenewOptions, cert: string, k
   writeFiles(context, certPlace.folder, [...(isOneFolder ? keyFiles : []), certFile], "replace");
 }
 
-/** With the mode of the file that it replaces, and as root its owner; a key that others can use becomes 0600. */
+/**
+ * The file with the mode of the file that it replaces and, as root, its owner; a key that others can use becomes 0600.
+ */
 function likeBefore(file: NewFile, path: string): NewFile {
   try {
     const { mode, uid, gid } = readFile(path);

@@ -14,7 +14,7 @@ export interface RevokeOptions extends CaFiles {
   readonly reason: RevocationReason;
 }
 
-/** Adds a certificate to those that the CA's next revocation list names. */
+/** Records a certificate as revoked; the CA's next revocation list names it. */
 export async function revoke(context: CommandContext, options: RevokeOptions): Promise<number> {
   const { cert, ca, caKey, reason } = options;
   const { out, clock } = context;

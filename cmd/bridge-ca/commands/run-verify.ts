@@ -17,7 +17,7 @@ export interface VerifyOptions {
   readonly usage: Usage | undefined;
 }
 
-/** Says whether a certificate leads to a CA of a bundle, and if not, which link fails and why. */
+/** Prints whether a certificate chains to a CA of a bundle, and if not, which link fails and why. */
 export async function verify({ out, clock }: CommandContext, options: VerifyOptions): Promise<number> {
   const now = clock.now();
   const [leaf, ...others] = readCertificates(options.cert);

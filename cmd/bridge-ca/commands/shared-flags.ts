@@ -1,6 +1,6 @@
 import type { CommandFlags, FlagSection } from "../../../internal/cli/command/command.ts";
 
-/** Where the passphrase of a CA's key comes from. */
+/** The source of the passphrase of a CA's key. */
 export const PASSPHRASE_FLAGS = {
   "passphrase-file": { type: "string", value: "FILE", help: "the first line of a file", complete: "file" },
   "passphrase-fd": { type: "number", value: "N", help: "the first line of an open descriptor" },
@@ -21,7 +21,7 @@ export const FORCE_FLAG = {
   force: { type: "boolean", help: "replace existing files" },
 } as const satisfies CommandFlags;
 
-/** The type of a new key, for all but renewed ones. */
+/** The type of a new key; `renew` keeps the old type by default. */
 export const KEY_TYPE_FLAG = {
   "key-type": {
     type: "string",
@@ -31,7 +31,7 @@ export const KEY_TYPE_FLAG = {
   },
 } as const satisfies CommandFlags;
 
-/** Where callers find the revocation list of the CA. */
+/** The URL of the CA's revocation list, for its certificates. */
 export const CRL_URL_FLAG = {
   "crl-url": { type: "string", value: "URL", help: "where the CA's revocation list is served" },
 } as const satisfies CommandFlags;

@@ -4,8 +4,7 @@ import { pathExists } from "./file-errors.ts";
 import { type FileContext, recoverFolder, takeFolders } from "./write-files.ts";
 
 /**
- * Checks that nothing stands where files are to be made. What a run that was killed left half made there is removed
- * first.
+ * Checks that none of the files to be made exists. The remains of an interrupted run are removed first.
  * @throws DomainError `already-exists`; `force`: the command has that flag
  */
 export async function checkAbsent(

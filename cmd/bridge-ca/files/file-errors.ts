@@ -2,7 +2,9 @@ import { lstatSync } from "node:fs";
 import { DomainError } from "../../../internal/base/errors.ts";
 import { systemReason } from "../../../internal/files/system-reason.ts";
 
-/** What the system said, as an error for a person. Bugs and domain errors stay what they are. */
+/**
+ * A system error as a DomainError that names the file and the action. Domain errors and bugs are returned unchanged.
+ */
 export function fileError(action: string, path: string, err: unknown): unknown {
   const code = err instanceof Error ? (err as NodeJS.ErrnoException).code : undefined;
   if (err instanceof DomainError || code === undefined) return err;
@@ -11,8 +13,8 @@ export function fileError(action: string, path: string, err: unknown): unknown {
 }
 
 /**
- * Whether anything is there, be it a link to nothing.
- * @throws DomainError when the system does not tell
+ * Whether the path exists, even as a dangling link.
+ * @throws DomainError if the system cannot say
  */
 export function pathExists(path: string): boolean {
   try {

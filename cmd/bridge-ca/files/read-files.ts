@@ -8,7 +8,7 @@ import { fileError } from "./file-errors.ts";
 
 const MAX_BYTES = 64 * 1024 * 1024;
 const CHUNK_BYTES = 64 * 1024;
-/** A pipe whose writer writes nothing. */
+/** The limit for a pipe whose writer writes nothing. */
 const PATIENCE_MS = 10_000;
 const LOOK_EVERY_MS = 20;
 
@@ -21,7 +21,7 @@ export interface ReadFile {
 }
 
 /**
- * Reads a file or a pipe to its end; never waits for a FIFO without a writer.
+ * Reads a file or a pipe to its end; does not wait for a writer of a FIFO.
  * @throws DomainError `not-found`, or `exhausted` when it cannot be read; `invalid` when it is too large
  */
 export function readFile(path: string): ReadFile {
@@ -60,7 +60,7 @@ function readToEnd(fd: number, path: string): string {
   }
 }
 
-/** Undefined: a pipe is empty, and its writer is still there. */
+/** Undefined: the pipe is empty, and its writer still has it open. */
 function readNow(fd: number, into: Buffer): number | undefined {
   try {
     return readSync(fd, into, 0, into.length, null);

@@ -8,14 +8,14 @@ import { fileError } from "./file-errors.ts";
 
 const LOCK_WAIT_MS = 30_000;
 
-/** What of a command's context writing files takes. */
+/** The part of a command's context that writing files needs. */
 export interface FileContext {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly ops: FileOps;
 }
 
-/** Where to write one file: its folder and its name there. */
+/** The place of one file: its folder and its name there. */
 export interface Place {
   readonly folder: string;
   readonly name: string;
@@ -26,8 +26,8 @@ export function placeOf(path: string): Place {
 }
 
 /**
- * Makes folders that are missing (mode 0700) and takes them all for this process.
- * @throws DomainError `unavailable` when another process has one for 30 s; `exhausted` when one cannot be made
+ * Makes missing folders (mode 0700) and locks all of them for this process.
+ * @throws DomainError `unavailable` when another process holds one for 30 s; `exhausted` when one cannot be made
  */
 export async function takeFolders(context: FileContext, folders: readonly string[]): Promise<AsyncDisposable> {
   for (const folder of folders) {
@@ -40,7 +40,7 @@ export async function takeFolders(context: FileContext, folders: readonly string
   return await lockFolders(context.clock, folders, { waitMs: LOCK_WAIT_MS, signal: context.signal });
 }
 
-/** Writes files that belong together into a folder that is taken, as `writeFileSet`. */
+/** Writes files that belong together into a folder that is taken, as `writeFileSet` does. */
 export function writeFiles(
   { ops }: Pick<FileContext, "ops">,
   folder: string,
@@ -54,7 +54,7 @@ export function writeFiles(
   }
 }
 
-/** Ends what a run that was killed in this folder began. The folder must be taken. */
+/** Completes or undoes the writes of a run that was killed in this folder. The folder must be taken. */
 export function recoverFolder({ ops }: Pick<FileContext, "ops">, folder: string): void {
   try {
     recoverFileSets(ops, folder);
