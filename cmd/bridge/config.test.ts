@@ -6,7 +6,7 @@ import { bridge } from "./program.ts";
 
 type Env = Readonly<Record<string, string>>;
 
-/** The command that a line names, with its options. */
+/** The command of a command line, with its options. */
 async function read(argv: readonly string[], env: Env): Promise<{ type: string } & Partial<BridgeOptions>> {
   const call = await findCall(bridge, argv, env);
   if (call.type !== "run") return { type: call.type };

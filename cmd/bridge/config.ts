@@ -1,14 +1,14 @@
 import { noArguments, usageError } from "../../internal/cli/command/arguments.ts";
 
-/** What `bridge` and `bridge check` are told. */
+/** The options of `bridge` and `bridge check`. */
 export interface BridgeOptions {
-  /** As it was given. */
+  /** The path as it was given. */
   readonly configPath: string;
   readonly stateDir: string | undefined;
   readonly place: Place;
 }
 
-/** What the environment says of this machine and person. */
+/** The folders of this machine and person that the environment names. */
 export interface Place {
   readonly home: string | undefined;
   readonly stateHome: string | undefined;
@@ -24,7 +24,7 @@ interface Line {
 }
 
 /**
- * What to do, from flags and environment. `call` is the command.
+ * The options from flags and environment. `call` is the command.
  * @throws DomainError `invalid`, naming the flag
  */
 export function readConfig(call: string, line: Line, env: Place["env"]): BridgeOptions {

@@ -25,20 +25,20 @@ import { openTerminalsFolder } from "./terminals-folder.ts";
 
 export interface DaemonOptions {
   readonly config: BridgeConfig;
-  /** The state folder, taken for this process. */
+  /** The state folder, locked for this process. */
   readonly folder: string;
   readonly place: Place;
 }
 
-/** What the events of one session may hold in memory. */
+/** The limit for the events of one session in memory, bytes. */
 const EVENT_BYTES = 16 * 1024 * 1024;
-/** How long calls continue after the sessions have ended, so that streams come to their end. */
+/** The time that calls have to finish their streams after the sessions have ended. */
 const CALL_GRACE_MS = 2000;
 
 /**
- * The bridge: sessions on this host behind both layers, probes and metrics, revocation lists. Asked to stop, it
- * accepts no more starts, stops the sessions within their grace period while their events are still served, and ends
- * then.
+ * The bridge: sessions on this host behind both layers, probes and metrics, revocation lists. When it is asked to stop,
+ * it rejects new starts, stops the sessions within their grace period while it still serves their events, and then
+ * exits.
  */
 export class Daemon implements Task {
   readonly #deps: DaemonTools;
@@ -51,7 +51,7 @@ export class Daemon implements Task {
   }
 
   /**
-   * @throws DomainError `unavailable` when an address cannot be listened on; `invalid` for files that cannot be used
+   * @throws DomainError `unavailable` when it cannot listen on an address; `invalid` for files that cannot be used
    */
   async run(signal: AbortSignal): Promise<void> {
     const frame = this.#frame();
@@ -65,7 +65,7 @@ export class Daemon implements Task {
     ]);
   }
 
-  /** Once an address is had: sessions of an earlier daemon are not to be touched by one that cannot serve them. */
+  /** Runs once the server listens: a daemon that cannot serve must not touch the sessions of an earlier one. */
   async #runSessions(
     sessions: LocalSessions,
     serving: TrustedServer,
@@ -79,7 +79,9 @@ export class Daemon implements Task {
     await sessions.run(signal);
   }
 
-  /** A slow program's version is known then before the first caller asks; one that cannot be used is in the log. */
+  /**
+   * Asks each provider for its version before the first caller does, because a program may be slow; logs unusable ones.
+   */
   async #askProviders(sessions: LocalSessions): Promise<void> {
     for (const { provider, available, error } of await sessions.providers())
       if (!available) this.#deps.logger.warn({ provider, err: error }, "a provider cannot be used now");
@@ -162,7 +164,7 @@ export class Daemon implements Task {
   }
 }
 
-/** The same launcher, which also names the sessions that a killed bridge has taken with it. */
+/** The same launcher, which also names the sessions that ended when a bridge was killed. */
 function withLost(terminals: TerminalLauncher | undefined, ledger: SessionLedger): TerminalLauncher {
   return {
     checkOptions: (provider, options) => terminals?.checkOptions(provider, options),

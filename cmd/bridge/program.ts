@@ -94,5 +94,5 @@ the configuration is wrong.`,
   },
 };
 
-/** `bridge`, which serves, and checks configurations. */
+/** The program `bridge`, which serves, and checks configurations. */
 export const bridge: Program = serve;

@@ -21,17 +21,17 @@ import type { ApartProjects } from "./place/projects-apart.ts";
 export interface ProvidersDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Takes secrets out of errors that quote a program. */
+  /** Removes secrets from errors that quote a program's output. */
   readonly redactor: Redactor;
-  /** What agents may inherit from. */
+  /** The environment that agents may inherit variables from. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Undefined: agents get no tokens. */
   readonly tokens: SessionTokens | undefined;
-  /** As whom the agents of projects run; undefined: as this process's user. */
+  /** The users that projects' agents run as; undefined: all run as this process's user. */
   readonly apart: ApartProjects | undefined;
 }
 
-/** The providers of a configuration; their sessions stand in the ledger while they run. */
+/** The providers of a configuration; the ledger lists their sessions while they run. */
 export function providersOf(
   config: BridgeConfig,
   ledger: SessionLedger,
@@ -48,7 +48,6 @@ export function providersOf(
   );
 }
 
-/** The providers of a configuration. */
 export function stdioProviders(
   { providers }: BridgeConfig,
   deps: Pick<StdioDeps, "clock" | "redactor" | "env" | "environmentOf" | "userOf" | "asking">,
@@ -60,8 +59,8 @@ export function stdioProviders(
 }
 
 /**
- * What starts their agents in terminals, each in a folder below `folder`; undefined when no gt-sidecar came with this
- * program.
+ * The launcher of agents in terminals, each in a folder below `folder`; undefined if gt-sidecar is not shipped with
+ * this program.
  */
 export function terminalsOf(config: BridgeConfig, folder: string, deps: ProvidersDeps): SidecarLauncher | undefined {
   const { clock, logger, redactor, env, tokens, apart } = deps;
@@ -74,7 +73,7 @@ export function terminalsOf(config: BridgeConfig, folder: string, deps: Provider
   const flags = [
     ...["--grace", `${Math.max(1, graceMs)}ms`, "--event-buffer", String(Math.max(100, eventBuffer))],
     ...["--log-level", "warn"],
-    // The flag replaces the built-in set; the configuration adds to it.
+    // The flag replaces the built-in patterns, the configuration adds to them: pass both.
     ...(redactPatterns.length === 0 ? [] : [...DEFAULT_REDACT_PATTERNS, ...redactPatterns].flatMap(redactFlag)),
   ];
   return new SidecarLauncher(
@@ -98,7 +97,7 @@ function inTerminal(config: ProviderConfig, env: ProvidersDeps["env"]) {
   return terminalProgram({ provider, ...binaryOf(config), args, env: envOf, startupTimeoutMs });
 }
 
-/** The demo agent comes with this program. */
+/** The demo agent is shipped with this program. */
 function binaryOf({ name, binary }: ProviderConfig): { readonly binary: string; readonly leading: readonly string[] } {
   const own = name === "demo" && binary === undefined ? ownProgram("demo-agent") : undefined;
   if (own === undefined) return { binary: binary ?? (name === "demo" ? "demo-agent" : name), leading: [] };

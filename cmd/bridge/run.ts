@@ -7,8 +7,8 @@ import { openBridgeFile } from "./file/read-bridge-file.ts";
 import { stateFolderOf, takeStateFolder } from "./state-folder.ts";
 
 /**
- * Serves what a configuration says until the signal; 0 then.
- * @throws ConfigError with everything that is wrong with the configuration and with what it names
+ * Serves a configuration until the signal; returns 0 then.
+ * @throws ConfigError with every fault of the configuration and of the files that it names
  */
 export async function run(command: BridgeOptions, { clock, signal }: CommandContext): Promise<number> {
   const { configPath, stateDir, place } = command;

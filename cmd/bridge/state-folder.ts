@@ -8,9 +8,9 @@ import { lockFolders } from "../../internal/files/folder-lock.ts";
 import { openPrivateFolder } from "../../internal/files/private-folder.ts";
 
 export interface StatePlace {
-  /** By flag or environment; relative to the current folder. */
+  /** From the flag or the environment; relative to the current folder. */
   readonly given: string | undefined;
-  /** By the configuration; absolute. */
+  /** From the configuration; absolute. */
   readonly configured: string | undefined;
   readonly configPath: string;
   readonly stateHome: string | undefined;
@@ -20,8 +20,8 @@ export interface StatePlace {
 const LOCK_WAIT_MS = 2000;
 
 /**
- * The folder for what survives the daemon. Where none is said each configuration file has its own, so that two bridges
- * of one user do not meet.
+ * The folder for the state that outlives the daemon. By default each configuration file has its own, so that two
+ * bridges of one user do not collide.
  */
 export function stateFolderOf({ given, configured, configPath, stateHome, home }: StatePlace): string {
   return given !== undefined ? resolve(given) : (configured ?? usualFolder(configPath, stateHome, home));
@@ -37,7 +37,7 @@ function hash(path: string): string {
 }
 
 /**
- * Makes the folder, mode 0700, and takes it for this process until it is disposed of.
+ * Makes the folder, mode 0700, and locks it for this process until it is disposed of.
  * @throws DomainError `unavailable` when another bridge has it; `denied` when others may use it; else as `mkdir`
  */
 export async function takeStateFolder(clock: Clock, folder: string, signal: AbortSignal): Promise<AsyncDisposable> {

@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { dirname, isAbsolute, join } from "node:path";
 import { openPrivateFolder } from "../../internal/files/private-folder.ts";
 
-/** The kernel limits a socket's path to 107 bytes; this much is left for the folder of the sessions. */
+/** The kernel limits a socket's path to 107 bytes; this is the share of the sessions' folder. */
 const MAX_PATH_BYTES = 80;
 
 /**
- * Makes the folder that the folders of terminal sessions lie in.
+ * Makes the parent folder of terminal sessions' folders.
  * @throws DomainError `denied` when others may use it
  */
 export async function openTerminalsFolder(
@@ -15,15 +15,15 @@ export async function openTerminalsFolder(
   uid: number,
 ): Promise<string> {
   const folder = terminalsFolderOf(stateFolder, runtimeDir, uid);
-  // In /tmp anyone may have made the one above.
+  // In /tmp another user may have made the parent folder.
   if (dirname(folder) !== stateFolder) await openPrivateFolder(dirname(folder), uid);
   await openPrivateFolder(folder, uid);
   return folder;
 }
 
 /**
- * Where the folders of terminal sessions lie, each with its sockets: in the state folder, or in a short one of its own
- * where the state folder's path is too long for a socket.
+ * The parent of terminal sessions' folders, which hold their sockets: inside the state folder, or a short folder of its
+ * own if the state folder's path is too long for a socket.
  */
 function terminalsFolderOf(stateFolder: string, runtimeDir: string | undefined, uid: number): string {
   const inside = join(stateFolder, "t");

@@ -17,7 +17,8 @@ const KEY_OF: Readonly<Record<string, KeyPath>> = {
 };
 
 /**
- * Reads every certificate, signing key and revocation list that the configuration names, as the server will.
+ * Reads every certificate, signing key and revocation list that the configuration names, as the server does at its
+ * start.
  * @param now wall clock, ms
  */
 export async function checkCredentials(config: BridgeConfig, findings: Findings, now: number): Promise<void> {
@@ -31,7 +32,7 @@ export async function checkCredentials(config: BridgeConfig, findings: Findings,
   checkKeyIssuers(findings, config.auth.keyFiles, tls.trust.cas, config.tls.ca);
 }
 
-/** A CA that trusts itself alone may sign for any name, and no list of ours can revoke it. */
+/** A foreign self-signed CA may sign for any name, and none of our revocation lists covers it. */
 function warnOfForeignRoots({ trust, issuers }: CheckedTls, findings: Findings): void {
   const own = new Set(issuers.map(({ fingerprint256 }) => fingerprint256));
   for (const ca of trust.cas) {
@@ -42,7 +43,7 @@ function warnOfForeignRoots({ trust, issuers }: CheckedTls, findings: Findings):
   }
 }
 
-/** Whoever has the key can then speak for both. */
+/** Warns of a key that two issuers share: its holder can speak for both. */
 function warnOfSharedKeys({ auth }: BridgeConfig, findings: Findings): void {
   const issuers = new Map<string, string>();
   for (const [i, { path, rule }] of auth.keyFiles.entries()) {

@@ -4,7 +4,7 @@ import { checkAuditFile } from "../../../internal/files/audit-file.ts";
 import type { ListenAddress } from "../../../internal/rpc/port/listen.ts";
 import type { BridgeConfig } from "../file/bridge-config.ts";
 
-/** Looks at the places and ports that the configuration names, and at its own file; makes nothing. */
+/** Checks the paths and ports that the configuration names, and the mode of its own file; creates nothing. */
 export function checkPlaces(config: BridgeConfig, findings: Findings): void {
   const { allowedPaths, auditPath } = config;
   if ((statSync(findings.file).mode & 0o022) !== 0) {
@@ -16,7 +16,7 @@ export function checkPlaces(config: BridgeConfig, findings: Findings): void {
       const reason = "allows every folder of this machine, the bridge's own among them";
       findings.warning(["allowed_paths", i], reason);
     }
-    // What a `*` stands for comes and goes; what is above it should be there.
+    // The folders that a `*` matches come and go; only the folder above them must exist.
     const fixed = pattern.split("/*", 1)[0] || "/";
     if (statSync(fixed, { throwIfNoEntry: false })?.isDirectory() === true) return;
     findings.warning(["allowed_paths", i], `there is no folder ${fixed}: sessions cannot be started there`);
@@ -24,7 +24,7 @@ export function checkPlaces(config: BridgeConfig, findings: Findings): void {
   if (auditPath !== undefined) findings.tried(["audit", "path"], () => checkAuditFile(auditPath));
 }
 
-/** Two listeners at one port: the second would fail at the start. */
+/** Two listeners with the same port: the second one would fail at the start. */
 function checkPorts({ listen, healthListen, isHealthOptional, crlServer }: BridgeConfig, findings: Findings): void {
   const all = [
     { key: ["server", "listen"], at: listen },

@@ -1,7 +1,7 @@
 import type { Provider } from "../../../internal/bridge/provider.ts";
 import type { Findings } from "../../../internal/config/findings.ts";
 
-/** Asks each provider whether it can be used now. One that cannot is a warning: the bridge serves the others. */
+/** Asks each provider whether it is usable now. An unusable one is a warning: the bridge serves the others. */
 export async function checkProviders(
   providers: readonly Pick<Provider, "id" | "health">[],
   findings: Findings,

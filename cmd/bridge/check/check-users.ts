@@ -5,7 +5,7 @@ import { ONE_USER } from "../place/projects-apart.ts";
 
 const HINT = "projects.NAME.run_as gives a project's agents a user of their own";
 
-/** Looks at the users that projects' agents run as, and at what they could read. Warns where there are none. */
+/** Checks the users that projects' agents run as, and which secret files they could read. Warns if there are none. */
 export function checkUsers({ config, findings }: BridgeFile): void {
   const { runAs, tls, sessionTokens } = config;
   if (runAs.size === 0) {
@@ -38,7 +38,7 @@ export function checkUsers({ config, findings }: BridgeFile): void {
   }
 }
 
-/** By the file's own mode: what leads there may be closed now and open tomorrow. */
+/** Judges by the file's own mode: the folders above it may be closed now and open tomorrow. */
 function canRead(user: UnixUser, path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) return false;

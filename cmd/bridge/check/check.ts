@@ -4,7 +4,7 @@ import { checkPlaces } from "./check-places.ts";
 import { checkUsers } from "./check-users.ts";
 
 /**
- * Looks at everything that a configuration names and that a start would fail with.
+ * Checks everything that a configuration names and that a start needs.
  * @param now wall clock, ms
  */
 export async function checkNamed(file: BridgeFile, now: number): Promise<void> {

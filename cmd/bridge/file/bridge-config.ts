@@ -9,22 +9,22 @@ export interface ProviderConfig {
   readonly name: ProviderName;
   /** A name found on PATH, or an absolute path. Undefined: the provider's default. */
   readonly binary: string | undefined;
-  /** As they were written; not all of them suit each mode. */
+  /** As they are written in the file; not every argument suits each mode. */
   readonly args: readonly string[];
   readonly startupTimeoutMs: number;
-  /** The `agent_opts` that a caller may choose; undefined: all that the provider knows. */
+  /** The `agent_opts` that a caller may set; undefined: all that the provider supports. */
   readonly allow: readonly string[] | undefined;
 }
 
-/** What `bridge.yaml` says. All paths are absolute, all times milliseconds. */
+/** The contents of `bridge.yaml`. All paths are absolute, all times milliseconds. */
 export interface BridgeConfig {
   readonly listen: ListenAddress;
   readonly healthListen: ListenAddress;
-  /** The address is the usual one: where another process has it, the bridge serves all the same. */
+  /** The address is the default: if another process uses it, the bridge serves without it. */
   readonly isHealthOptional: boolean;
   /** Undefined: connections have no maximum age. */
   readonly maxConnectionAgeMs: number | undefined;
-  /** Undefined: not said. */
+  /** Undefined: not set. */
   readonly stateDir: string | undefined;
   readonly tls: TlsPaths;
   readonly trust: TrustOptions;
@@ -32,7 +32,7 @@ export interface BridgeConfig {
   readonly sessions: {
     readonly maxPerProject: number;
     readonly maxGlobal: number;
-    /** Undefined: a session may be idle for any time. */
+    /** Undefined: a session may be idle without limit. */
     readonly idleTimeoutMs: number | undefined;
     readonly graceMs: number;
     readonly eventBuffer: number;
@@ -42,7 +42,7 @@ export interface BridgeConfig {
   readonly sessionTokens: AgentTokenRules | undefined;
   /** The name of the user that each project's agents run as. Empty: they run as the bridge's user. */
   readonly runAs: ReadonlyMap<string, string>;
-  /** Where the folders of such users' sessions lie. */
+  /** The folder for the session folders of such users. */
   readonly projectsDir: string;
   readonly inputMaxBytes: number;
   readonly providers: readonly ProviderConfig[];
@@ -50,12 +50,12 @@ export interface BridgeConfig {
   readonly logging: {
     readonly level: "debug" | "info" | "warn" | "error";
     readonly format: "json" | "text";
-    /** Beside the built-in ones. */
+    /** Patterns beside the built-in ones. */
     readonly redactPatterns: readonly string[];
   };
-  /** Where revocation lists are served over HTTP, and at which path. */
+  /** The address and path at which revocation lists are served over HTTP. */
   readonly crlServer: { readonly listen: ListenAddress; readonly path: string } | undefined;
-  /** Where the certificates say that the list is. */
+  /** The URL of the revocation list in the certificates. */
   readonly crlUrl: string | undefined;
   readonly limits: { readonly startsPerMinute: number; readonly inputsPerMinute: number };
   /** Base URL of a span collector; undefined: the one in the environment; without either, no spans are created. */

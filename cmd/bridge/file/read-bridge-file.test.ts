@@ -4,10 +4,10 @@ import { describe, expect, it } from "vitest";
 import { ConfigError } from "../../../internal/config/config-fault.ts";
 import { readBridgeFile } from "./read-bridge-file.ts";
 
-/** As the requirement has it, word for word. */
+/** The example of the requirement, word for word. */
 const REQUIREMENT = readFileSync(join(import.meta.dirname, "../../../test/testdata/bridge/requirement.yaml"), "utf8");
 
-/** The least that a bridge starts with. */
+/** The smallest configuration that a bridge starts with. */
 const LEAST = `tls: { ca_bundle: a, cert: b, key: c }
 auth: { jwt_public_keys: [{ issuer: prd, key_path: d }] }
 providers: { demo: {} }

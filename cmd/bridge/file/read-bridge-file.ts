@@ -14,7 +14,7 @@ export interface BridgeFile {
 
 const HEALTH_LISTEN = { host: "127.0.0.1", port: 9446 };
 
-/** The path at which the list is served where no `crl.url` names another. */
+/** The path of the served list if no `crl.url` names another. */
 const CRL_PATH = "/ca.crl";
 
 /** Opens a `bridge.yaml`. @throws as `openConfigFile` */
@@ -23,7 +23,7 @@ export function openBridgeFile(path: string): BridgeFile {
 }
 
 /**
- * As `openBridgeFile`, for a text.
+ * Like `openBridgeFile`, for a text.
  * @internal
  */
 export function readBridgeFile(text: string, place: { readonly file: string; readonly folder: string }): BridgeFile {

@@ -47,14 +47,14 @@ const tls = (folder: string) =>
 const sessions = block({
   max_per_project: wholeNumber(1, 10_000).default(5),
   max_global: wholeNumber(1, 10_000).default(20),
-  /** 0: none. */
+  /** 0: no timeout. */
   idle_timeout: duration("0s", "8760h").default(1_800_000),
   stop_grace_period: duration("0s", "10m").default(10_000),
   event_buffer_size: wholeNumber(1, 1_000_000).default(10_000),
   retention: duration("0s", "168h").default(600_000),
 });
 
-/** A name is looked up on PATH; with a slash it is a path. */
+/** A name without a slash is looked up on PATH; anything else is a path. */
 const program = (folder: string) =>
   text("the name or path of a program").transform((name) => (name.includes("/") ? filePath(folder).parse(name) : name));
 
@@ -63,7 +63,7 @@ const provider = (folder: string) =>
     binary: program(folder).optional(),
     args: listOf(z.string("must be text"), "a list of strings").default([]),
     startup_timeout: duration("1s", "10m").default(30_000),
-    /** What a caller may choose by `agent_opts`. Default: all that the provider knows. */
+    /** The `agent_opts` that a caller may set. Default: all that the provider supports. */
     allow: listOf(text("the name of an agent_opts"), "a list of names of agent_opts").optional(),
   }).optional();
 

@@ -9,15 +9,15 @@ import type { BridgeConfig } from "../file/bridge-config.ts";
 /** Projects whose agents run as users of their own. */
 export interface ApartProjects {
   readonly userOf: UserOf;
-  /** Programs are asked for their versions as this one of them: never as the bridge's user. */
+  /** The user that runs programs to ask for their versions: one of the projects' users, never the bridge's. */
   readonly asking: UnixUser | undefined;
-  /** The folder in which those of their sessions lie. */
+  /** The folder for these users' session folders. */
   readonly places: string;
 }
 
 /**
- * Prepares to start agents as other users; undefined when the configuration names none. From then on no descriptor that
- * this process has inherited is handed on.
+ * Prepares to start agents as other users; undefined when the configuration names none. From then on, child processes
+ * inherit none of the descriptors that this process has inherited.
  * @throws DomainError `invalid` for a user that does not exist; as `openSharedFolder`
  */
 export function keepProjectsApart(
@@ -34,13 +34,13 @@ export function keepProjectsApart(
   return { userOf: usersOf(users), asking, places };
 }
 
-/** One line of the log, at the start. */
+/** The log line at the start that says which users agents run as. */
 export function whoAgentsAre(apart: ApartProjects | undefined): [object, string] {
   const uid = process.getuid?.();
   if (apart !== undefined) return [{ uid }, "agents run as the users of their projects"];
   return [{ uid }, ONE_USER];
 }
 
-/** What follows where no project has a user of its own. */
+/** The consequence if no project has a user of its own. */
 export const ONE_USER =
   "all projects' agents run as the bridge's user: each can read and drive the sessions of the others, and read the bridge's keys";
