@@ -10,9 +10,9 @@ import type { FLAGS } from "./flags.ts";
 export interface DemoConfig {
   readonly options: DemoOptions;
   readonly paths: OutsidePaths;
-  /** The part to play in threads. */
+  /** Its part in threads. */
   readonly threads: Part | undefined;
-  /** Speak JSON lines instead of drawing. */
+  /** Speak JSON lines instead of drawing a screen. */
   readonly stdio: boolean;
 }
 

@@ -29,5 +29,5 @@ GT_THREADS_TOKEN_FILE (the server of threads, and the file with its token).`,
   },
 };
 
-/** `demo-agent`, which is an agent's process. */
+/** The program `demo-agent`, which behaves like an agent. */
 export const demoAgent: Program = command;

@@ -9,7 +9,9 @@ import { TornTerminal } from "../../internal/demo/torn-terminal.ts";
 import type { DemoConfig } from "./config.ts";
 import { ThreadWork } from "./thread-work.ts";
 
-/** Is an agent until it is told to end; the exit code. @throws DomainError `precondition` without a terminal */
+/**
+ * Runs the agent until it is asked to end; returns the exit code. @throws DomainError `precondition` without a terminal
+ */
 export async function run(config: DemoConfig, context: CommandContext): Promise<number> {
   const { env, stdin, stdout, signal, clock } = context;
   const files = new FileOutside(config.paths, String(process.pid));
@@ -34,7 +36,7 @@ function terminalOf({ stdin, stdout }: CommandContext, { seed, faults }: DemoCon
   return tornDrawingMs === 0 ? whole : new TornTerminal(whole, seed, () => block(tornDrawingMs));
 }
 
-/** The whole process stands still. */
+/** Blocks the whole process. */
 function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

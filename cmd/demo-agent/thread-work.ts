@@ -40,7 +40,7 @@ export class ThreadWork implements Outside {
     this.#outside.hook(line);
   }
 
-  /** A server that is away for a moment is asked again: every answer has a key, so nothing is said twice. */
+  /** Retries a server that is unavailable for a moment: every answer has a key, so none is posted twice. */
   async #answerAll(): Promise<void> {
     for (let attempt = 0; attempt < TRIES && !this.#signal.aborted; attempt++) {
       try {
