@@ -26,7 +26,7 @@ import {
 import { isHostName } from "../../internal/pki/der/general-names.ts";
 import { isTrustDomain } from "../../internal/pki/trust-domain.ts";
 
-/** A DNS label: what Kubernetes takes as the name of a namespace. */
+/** A DNS label: the form that Kubernetes requires of a namespace's name. */
 const namespaceName = () => matching("the name of a namespace", /^(?!-)[a-z0-9-]{1,63}(?<!-)$/);
 const objectName = () => matching("the name of a Kubernetes object", /^(?=.{1,253}$)[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
 const projectName = () => matching("1 to 128 letters, digits, dots, dashes", /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/);
@@ -37,7 +37,7 @@ const quantity = () =>
     matching("a quantity such as 500m, 2Gi", /^\d+(\.\d+)?([eE]\d+|m|k|[KMGTPE]i?)?$/),
   );
 const quantities = () => z.record(text(), quantity());
-/** Up to ten years. */
+/** A duration of at most ten years. */
 const time = (least = "0s") => duration(least, "87600h");
 const count = () => wholeNumber(1, 100_000);
 const flag = () => z.boolean();
@@ -46,7 +46,7 @@ function matching(what: string, pattern: RegExp) {
   return text(what, (value) => pattern.test(value));
 }
 
-/** The sidecar's own settings start with these; the agent's pod sets them itself. */
+/** The names of the sidecar's own settings start with these prefixes; the agent's pod sets them itself. */
 const variableName = () =>
   matching("the name of an environment variable", /^[A-Za-z_][A-Za-z0-9_]*$/).refine(
     (name) => !/^(?:GT_|TMUX)/.test(name) && name !== "NODE_OPTIONS",

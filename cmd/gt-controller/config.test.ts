@@ -4,7 +4,7 @@ import { describeHelp } from "../../test/support/help-of.ts";
 import { readConfig } from "./config.ts";
 import { gtController } from "./program.ts";
 
-/** The command that a line names, its flags and its settings. */
+/** The command of a command line, with its flags and settings. */
 async function read(argv: readonly string[], env: Readonly<Record<string, string>>) {
   const call = await findCall(gtController, argv, env);
   if (call.type !== "run") return { type: call.type };

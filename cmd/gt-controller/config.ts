@@ -7,12 +7,12 @@ import type { CLUSTER_FLAGS } from "./flags.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** The settings that every command takes. */
+/** The settings of every command. */
 export interface ClusterOptions {
   readonly configFile: string;
-  /** Of the controllers. */
+  /** The controllers' namespace. */
   readonly namespace: string;
-  /** What the chart's objects are named after. */
+  /** The Helm release; the chart's objects are named after it. */
   readonly release: string;
   /** Undefined: the pod's own cluster. */
   readonly kubeconfig: string | undefined;
@@ -23,7 +23,7 @@ export interface ClusterOptions {
   readonly env: Env;
   /** Undefined: the flag is not given. */
   readonly logLevel: LogLevel | undefined;
-  /** Of this replica. */
+  /** The name of this replica's pod. */
   readonly podName: string;
 }
 

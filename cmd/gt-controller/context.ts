@@ -2,7 +2,7 @@ import type { Clock } from "../../internal/base/clock.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import type { Output } from "../../internal/cli/output.ts";
 
-/** What a command works with. */
+/** The context that every `gt-controller` command gets. */
 export interface CommandContext {
   readonly out: Output;
   readonly clock: Clock;

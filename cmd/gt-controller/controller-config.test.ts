@@ -16,7 +16,7 @@ providers:
 
 const read = (text: string) => readControllerConfig(text, "controller.yaml");
 
-/** The lines of what is wrong with a text. */
+/** The faults of a text, one a line. */
 function faultsOf(text: string): string {
   try {
     read(text);

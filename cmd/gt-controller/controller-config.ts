@@ -11,7 +11,7 @@ import { type ControllerValues, controllerFile, type ProviderBlock } from "./con
 export interface ControllerConfig {
   readonly settings: ControllerSettings;
   readonly server: ControllerValues["server"];
-  /** For `openAuth`; undefined: no caller can show a token that counts. */
+  /** For `openAuth`; undefined: every token is rejected. */
   readonly auth: AuthBlock | undefined;
   /** Base URL of a span collector; undefined: the one in the environment; without either, no spans are created. */
   readonly otlpEndpoint: string | undefined;
@@ -21,7 +21,7 @@ export interface ControllerConfig {
 }
 
 /**
- * Reads the text of the configuration file, and no file that it names. There is no key that turns a check off.
+ * Reads the text of the configuration file, but none of the files that it names. No key turns a check off.
  * @param path of the file, for faults and for relative paths
  * @throws as `readConfigText`
  */
@@ -29,7 +29,7 @@ export function readControllerConfig(text: string, path: string): ControllerConf
   return configOf(readConfigText(text, controllerFile, { file: path, folder: dirname(resolve(path)) }).value);
 }
 
-/** What the values of the file stand for. */
+/** The configuration that the values of the file describe. */
 export function configOf(file: ControllerValues): ControllerConfig {
   const { trust_domain, ca, namespaces, sessions, limits, input, clients, session_tokens, bd } = file;
   const templates = new Map(Object.entries(file.providers).map(([id, block]) => [id, templateOf(id, block)]));
@@ -80,7 +80,7 @@ function bindingOf(
   };
 }
 
-/** A provider of the name of a profile runs that profile, unless it names another. */
+/** A provider with the name of a profile runs that profile, unless it names another. */
 function templateOf(id: string, block: ProviderBlock): AgentTemplate {
   const agent = block.agent ?? programNames.find((name) => name === id);
   return {

@@ -64,7 +64,7 @@ it("reads a session's Secret two or three times while it starts, not at each cha
     await clock.advance(500);
   }
   const reads = kube.requests.filter(({ method, path }) => method === "GET" && /\/agents\/secrets\/./.test(path));
-  // Who starts it, and who leads.
+  // Reads by the replica that starts the session, and by the leader.
   expect(reads.length).toBeLessThanOrEqual(3);
   stop.abort(new Error("test ends"));
   await Promise.allSettled(running);

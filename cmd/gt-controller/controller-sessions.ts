@@ -35,16 +35,16 @@ import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
 
 export interface ControllerSessionsDeps {
   readonly api: KubeApi;
-  /** For the leader's writes. */
+  /** The API for the leader's writes; it fails while this replica does not lead. */
   readonly writes: KubeApi;
-  /** For its writes elsewhere. @throws DomainError while this replica does not lead */
+  /** Guards the leader's writes by other means. @throws DomainError while this replica does not lead */
   readonly assertLeads: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly ca: CaCache;
   readonly tls: () => TlsMaterial | undefined;
   readonly metrics: ControllerMetrics;
-  /** For `bd`. */
+  /** The environment of `bd`. */
   readonly env: BeadDeps["env"];
 }
 
@@ -53,9 +53,7 @@ export interface ControllerSessionsOptions {
   readonly allowClients: ClientRules;
 }
 
-/**
- * The parts that make pods into sessions, put together: once with the writes of any replica, once with the leader's.
- */
+/** Builds the parts that make pods into sessions: one set with the writes of any replica, one with the leader's. */
 export class ControllerSessions {
   readonly backend: PodSessions;
   readonly #pods: SessionPods;
@@ -126,7 +124,7 @@ export class ControllerSessions {
     return this.#pods.isSynced;
   }
 
-  /** The sidecar of each running session was asked. Until then its session is reported as starting. */
+  /** The sidecar of each running session was asked. Before that its session is reported as starting. */
   get isCaughtUp(): boolean {
     return this.backend.isCaughtUp;
   }
@@ -141,7 +139,7 @@ export class ControllerSessions {
     this.#rotator.look();
   }
 
-  /** For the numbers of this replica. */
+  /** The state of this replica, for its metrics. */
   facts(leads: () => boolean): ControllerFacts {
     return {
       leads,

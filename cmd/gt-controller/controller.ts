@@ -24,29 +24,29 @@ import type { ServerTlsFolder } from "./server-tls-folder.ts";
 export interface ControllerDeps extends Omit<DaemonTools, keyof AsyncDisposable> {
   readonly credentials: Credentials;
   readonly folder: ServerTlsFolder;
-  /** For the program that writes beads. */
+  /** The environment of the program that writes beads. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 export interface ControllerOptions {
   readonly config: OpenedConfig;
-  /** Of the controllers: of the Lease, and in our certificate's name. */
+  /** The controllers' namespace: of the Lease, and in our certificate's name. */
   readonly namespace: string;
-  /** Of this replica, another one at each start. */
+  /** The identity of this replica, new at each start. */
   readonly identity: string;
 }
 
-/** The replica's frame with the process's registry, the controller's numbers in it, and the cluster's time. */
+/** The replica's frame with the process's registry and the controller's metrics in it, and the cluster's time. */
 interface Instruments {
   readonly frame: DaemonFrame;
   readonly numbers: ControllerMetrics;
   readonly time: ClusterClock;
 }
 
-/** How long calls may continue after shutdown begins. */
+/** The time that calls may continue after shutdown begins. */
 const CALL_GRACE_MS = 2_000;
 const READY_LOOK_MS = 100;
-/** For sidecars that answer. Those that hang hold up no replica. */
+/** The time for sidecars to answer at the start; a hung one does not hold up the replica. */
 const CATCH_UP_MS = 2_000;
 const OURS = { [LABELS.managedBy]: MANAGED_BY };
 
@@ -61,9 +61,8 @@ export class Controller implements Task {
   }
 
   /**
-   * Asked to stop, it accepts no more calls, ends its writers, releases the Lease, and ends its connections last.
-   * @throws DomainError `unavailable` when an address cannot be listened on; `invalid` for token keys that cannot be
-   * used
+   * Asked to stop, it rejects new calls, ends its writers, releases the Lease, and closes its connections last.
+   * @throws DomainError `unavailable` when it cannot listen on an address; `invalid` for token keys that cannot be used
    */
   async run(signal: AbortSignal): Promise<void> {
     const { health_listen: healthListen } = this.#options.config.server;
@@ -138,7 +137,7 @@ export class Controller implements Task {
     frame.drainsWith(signal);
     const ended = new AbortController();
     const ready = { run: (stop: AbortSignal) => this.#untilReady(sessions, certificates[0], { serving, frame }, stop) };
-    // Streams come to their end over sessions that still run.
+    // Stopped last: open streams end while their sessions still run.
     const last = () => runTasks(ended.signal, [sessions.backend, ...certificates, frame, ready]);
     await runTasks(signal, [
       elector,
@@ -157,8 +156,8 @@ export class Controller implements Task {
   }
 
   /**
-   * Ready once the cluster was read, the CA is there, and the sidecars had two seconds to answer; a replica that does
-   * not lead is ready too.
+   * Ready once the cluster has been read, the CA is present, and the sidecars have had two seconds to answer; a replica
+   * that does not lead becomes ready too.
    */
   async #untilReady(
     sessions: ControllerSessions,

@@ -33,7 +33,7 @@ export const CLUSTER_FLAGS = {
   },
 } as const satisfies CommandFlags;
 
-/** The first client. */
+/** The name of the first client. */
 export const CLIENT_FLAG = {
   client: {
     type: "string",

@@ -9,7 +9,7 @@ import type { CommandContext } from "./context.ts";
 import { chartNames } from "./names.ts";
 import { openCluster, readConfigFile } from "./open-cluster.ts";
 
-/** Of tokens, where neither the configuration nor gt names another. */
+/** The audience of tokens, if neither the configuration nor gt names another. */
 const DEFAULT_AUDIENCE = "bridge";
 
 /** `project`: undefined: the project of the first namespace. */
@@ -18,7 +18,7 @@ interface InitOptions extends ClusterOptions {
   readonly project: string | undefined;
 }
 
-/** Makes what the cluster is missing before its first caller can do anything, and prints what to do next. */
+/** Creates what the cluster needs before its first caller, and prints the next steps. */
 export async function initCa(context: CommandContext, command: InitOptions): Promise<number> {
   const { clock, logger, signal, out } = context;
   const { settings, auth } = await readConfigFile(command.configFile);
@@ -40,8 +40,8 @@ export async function initCa(context: CommandContext, command: InitOptions): Pro
 }
 
 /**
- * The chart's ConfigMap of the client's name, which Helm deletes when the client has another name; undefined: there is
- * none, because the chart is not used.
+ * The chart's ConfigMap with the client's name, which Helm deletes when the client is renamed; undefined if it does not
+ * exist, because the chart is not used.
  */
 async function ownerIn(api: KubeApi, namespace: string, name: string, signal: AbortSignal) {
   try {

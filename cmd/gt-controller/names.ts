@@ -1,4 +1,4 @@
-/** What the chart names after its release, as its templates do. */
+/** The names that the chart's templates derive from the release. */
 export function chartNames(release: string, client: string) {
   return { clientSecret: `${release}-client-${client}`, issuersSecret: `${release}-issuers` };
 }

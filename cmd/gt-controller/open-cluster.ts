@@ -30,7 +30,9 @@ export async function openCluster(
   };
 }
 
-/** @throws DomainError `not-found` for a file that cannot be read, `invalid` for what is in it */
+/**
+ * @throws DomainError `not-found` for a file that cannot be read, `invalid` for faults in it
+ */
 export async function readConfigFile(path: string): Promise<ControllerConfig> {
   return readControllerConfig(await readNamedFile(path, "not-found"), path);
 }

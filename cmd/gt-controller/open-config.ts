@@ -5,7 +5,7 @@ import type { Findings } from "../../internal/config/findings.ts";
 import { controllerFile } from "./config-schema.ts";
 import { type ControllerConfig, configOf } from "./controller-config.ts";
 
-/** The configuration with what it names. */
+/** The configuration together with the token keys that it names. */
 export interface OpenedConfig extends ControllerConfig {
   readonly tokens: AuthConfig;
 }
@@ -14,7 +14,7 @@ export interface OpenedConfig extends ControllerConfig {
 const NO_TOKENS: AuthConfig = { keyFiles: [], audience: "bridge", maxTtlMs: 300_000, clockSkewMs: 30_000 };
 
 /**
- * Opens the configuration file and the files that it names. With a fault in `findings`, the configuration is not to be
+ * Opens the configuration file and the files that it names. If `findings` has a fault, the configuration must not be
  * used.
  * @throws as `openConfigFile`
  */

@@ -134,7 +134,7 @@ Exit codes: 0 done, or stopped; 2 bad flags or an invalid file; 3 not found; 4 t
   },
 };
 
-/** `gt-controller`, which serves, and sets a cluster up and clears it. */
+/** The program `gt-controller`: serves, sets a cluster up, and clears it. */
 export const gtController: Program = serve;
 
 function logged({ out, clock, signal }: CommandContext, { logLevel }: ClusterOptions) {

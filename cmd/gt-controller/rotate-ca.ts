@@ -10,8 +10,8 @@ import type { CommandContext } from "./context.ts";
 import { openCluster, readConfigFile } from "./open-cluster.ts";
 
 /**
- * Begins the replacement of the CA by one write, unless one is under way or only a report is wanted; the replica that
- * leads does the rest. Prints where it is.
+ * Begins to replace the CA with one write, unless a rotation is under way or only a report is requested; the leading
+ * replica completes the rotation. Prints its progress.
  */
 export async function rotateCa(
   { clock, logger, signal, out }: CommandContext,

@@ -7,7 +7,7 @@ import { credentialsOf } from "./open-cluster.ts";
 import { openConfig } from "./open-config.ts";
 import { ServerTlsFolder } from "./server-tls-folder.ts";
 
-/** Serves what a configuration says until the signal; 0 then. */
+/** Serves a configuration until the signal; returns 0 then. */
 export async function run(
   command: ClusterOptions,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },

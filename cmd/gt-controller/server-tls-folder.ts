@@ -3,9 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TlsFiles } from "../../internal/pki/tls-files.ts";
 
-/**
- * A private folder in which the certificate of our own port lies, as the server wants to find it. Removed at the end.
- */
+/** A private folder with the certificate of our own port, in the layout that the server expects. Removed at the end. */
 export class ServerTlsFolder implements AsyncDisposable {
   readonly path: string;
 
@@ -17,7 +15,7 @@ export class ServerTlsFolder implements AsyncDisposable {
     return new ServerTlsFolder(await mkdtemp(join(tmpdir(), "gt-controller-"))); // mode 0700
   }
 
-  /** Replaces file by file; a reader in between finds a set that does not match and reads again. */
+  /** Replaces one file after another; a reader in between finds a set that does not match and reads again. */
   async write({ cert, key, ca, crl }: TlsFiles): Promise<void> {
     const files = { "tls.key": key, "tls.crt": cert, "ca.crt": ca, ...(crl !== undefined && { "crl.pem": crl }) };
     for (const [name, text] of Object.entries(files)) {

@@ -8,8 +8,8 @@ import { chartNames } from "./names.ts";
 import { openCluster, readConfigFile } from "./open-cluster.ts";
 
 /**
- * Stops the controllers and deletes the pods and Secrets that they made, before the chart's own objects go. The CA
- * stays: callers' certificates are of it. As Helm's hook it does so for a release of Helm's only.
+ * Stops the controllers and deletes the pods and Secrets that they made, before the chart's own objects are deleted.
+ * Keeps the CA, which has issued callers' certificates. As a Helm hook it only acts on Helm's release.
  */
 export async function uninstall(
   context: CommandContext,
