@@ -36,15 +36,15 @@ export interface SidecarConfig {
   readonly listen: ListenAddress;
   readonly healthListen: ListenAddress;
   readonly tlsDir?: string;
-  /** Undefined: not said. */
+  /** Undefined: not set. */
   readonly roleRules?: readonly RoleRule[];
-  /** Tokens that give roles; undefined: none. */
+  /** The tokens that give roles; undefined: none. */
   readonly tokens?: TokenFlags;
   readonly crlPolicy: CrlPolicy;
-  /** Undefined: stderr where tokens count, else nowhere. */
+  /** Undefined: stderr if tokens give roles, else no log. */
   readonly auditLog?: string;
   readonly allowHosts: readonly string[];
-  /** Users of this machine that a plaintext port on loopback serves beside our own and root; undefined: any. */
+  /** The local users that a plaintext port on loopback serves beside our own and root; undefined: any. */
   readonly localUsers?: readonly number[];
   readonly graceMs: number;
   readonly logLevel: LogLevel;
@@ -58,12 +58,12 @@ export interface SidecarConfig {
 type Env = Readonly<Record<string, string | undefined>>;
 type Values = ReturnType<typeof parseFlags<typeof SIDECAR_FLAGS>>["values"];
 
-/** A state folder for this run alone. */
+/** Stands for a state folder for this run only. */
 const OWN = "";
 const RESTARTS = ["always", "on-failure", "never"] as const satisfies readonly RestartMode[];
 
 /**
- * The configuration from flags and environment; `argv` begins with the name of the half, if it is one.
+ * The configuration from flags and environment; `argv` may begin with the name of a half.
  * @throws DomainError `invalid`, naming the flag; `not-found` when the agent's program is missing.
  */
 export function readConfig(argv: readonly string[], env: Env): SidecarConfig {
@@ -119,7 +119,7 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig {
   };
 }
 
-/** Arguments that give a serving half the same configuration, with what was left open filled in. */
+/** The arguments that give a serving half the same configuration, with all defaults resolved. */
 export async function serveArgs({
   sidecar,
   listen,
@@ -136,7 +136,7 @@ export async function serveArgs({
   return ["serve", ...ownFlags, ...Object.entries(filledIn).flat(), "--", ...sidecar.command];
 }
 
-/** Where the machine does not tell who connects to a port, the default is a socket in the private state folder. */
+/** If the machine cannot report who connects to a port, the default is a socket in the private state folder. */
 function isSocketUsual({ listen, "tls-dir": tlsDir, "allow-local-user": users }: Values): boolean {
   return (listen ?? tlsDir) === undefined && !users?.includes("any") && !tellsUsers();
 }
@@ -146,7 +146,7 @@ function socketIn(stateDir: string): ListenAddress {
   return parseListen(`unix:${join(stateDir, "rpc.sock")}`, "--listen", { unix: true });
 }
 
-/** Without terminal content: any address will do. */
+/** The health port serves no terminal content: any address is allowed. */
 function readHealthListen(text: string): ListenAddress {
   const listen = parseListen(text, "--health-listen", { unix: true });
   if (listen.path !== undefined) checkSocketFolder(listen.path);
@@ -204,8 +204,8 @@ function readSidecar(
 }
 
 /**
- * With the path of its program. Asked for when all flags are right: they are wrong on each machine, a program is
- * missing on one. The serving half gets what the supervising one has looked up already, maybe in another container.
+ * The options with the path of the agent's program. Call it last: wrong flags are wrong on every machine, a program is
+ * missing on one. The serving half receives the supervising half's result, which may run in another container.
  */
 function withFoundProgram(options: SidecarOptions, half: SidecarConfig["half"]): SidecarOptions {
   if (half === "serve") return options;
@@ -213,7 +213,7 @@ function withFoundProgram(options: SidecarOptions, half: SidecarConfig["half"]):
   return { ...options, command: [findProgram(program, options.env["PATH"] ?? "", options.workdir), ...args] };
 }
 
-/** The demo agent comes with this program; it is in PATH in an image only. */
+/** The demo agent is shipped with this program; only an image has it in PATH. */
 function usualCommand(profile: AgentProfile, env: Env, workdir: string): readonly string[] {
   if (profile.name !== "demo") return profile.command;
   try {
@@ -224,7 +224,7 @@ function usualCommand(profile: AgentProfile, env: Env, workdir: string): readonl
   }
 }
 
-/** Who this is: one line that is not empty. */
+/** The name that a flag gives: one line that is not empty. */
 function nameOf(flag: string, text: string): string {
   if (text.trim() !== "" && text.length <= 512 && !/\p{Cc}/u.test(text)) return text;
   const why =
@@ -242,7 +242,7 @@ function readStateDir(given: string | undefined, env: Env, half: SidecarConfig["
   throw new DomainError("invalid", `gt-sidecar ${half} needs --state-dir: the two halves share it`);
 }
 
-/** A folder for this run alone is made when all else is right: a start that is refused leaves nothing behind. */
+/** Makes the folder for this run. Call it last: a refused start leaves nothing behind. */
 function withStateDir(options: SidecarOptions): SidecarOptions {
   return options.stateDir === OWN ? { ...options, stateDir: makeOwnFolder() } : options;
 }
@@ -258,15 +258,15 @@ function makeOwnFolder(): string {
   }
 }
 
-/** An empty or relative one counts as none, and so does another user's, as su may leave it. */
+/** An empty or relative path counts as unset; so does another user's folder, which su may leave in the environment. */
 function runtimeDirOf(env: Env): string | undefined {
   return ownRuntimeDir(env["XDG_RUNTIME_DIR"], process.getuid?.() ?? 0);
 }
 
 /**
- * The session that was given, else the one that the certificate names, else a new one. A first start fails here when
- * the folder cannot be used or is another session's; a serving half begins all the same and waits until it can: it may
- * be the one that comes back while files are replaced.
+ * The given session, else the session that the certificate names, else a new one. A first start fails here when the
+ * folder cannot be used or is another session's; a serving half starts and waits until it can, because it may restart
+ * while files are being replaced.
  */
 function sessionFor(given: string | undefined, { tlsDir: dir, half }: Place, crlPolicy: CrlPolicy): string {
   if (given !== undefined && !ID.test(given))
@@ -282,7 +282,7 @@ function sessionFor(given: string | undefined, { tlsDir: dir, half }: Place, crl
   }
 }
 
-/** Checked only at the first start: a restarted agent fails by itself. */
+/** Checked only at the first start: later a missing folder makes the agent's own restart fail. */
 function checkWorkdir(workdir: string): void {
   let problem = "there is no such folder";
   try {
@@ -296,14 +296,14 @@ function checkWorkdir(workdir: string): void {
   throw new DomainError("invalid", `cannot work in ${workdir}: ${problem}`);
 }
 
-/** Words as a person writes them in an environment variable: split at blanks; quotes keep a word together. */
+/** Splits words as a person writes them in an environment variable: at blanks; quotes keep a word together. */
 function splitWords(text: string): readonly string[] {
   return [...text.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
     ([, double, single, bare]) => double ?? single ?? bare ?? "",
   );
 }
 
-/** An empty pattern is none: `--redact-pattern ""` alone turns redaction off. */
+/** An empty pattern counts as none: `--redact-pattern ""` alone turns redaction off. */
 function readPatterns(given: readonly string[] | undefined): readonly string[] {
   if (given === undefined) return DEFAULT_REDACT_PATTERNS;
   const patterns = given.filter((pattern) => pattern !== "");

@@ -2,8 +2,8 @@ import { DomainError } from "../../internal/base/errors.ts";
 import { locateProgram } from "../../internal/process/locate-program.ts";
 
 /**
- * The program's file, found as a shell would. Looked up before anything is started, so that a missing agent is one
- * line.
+ * The program's file, found as a shell would. Looked up before anything is started, so that a missing agent gives one
+ * clear error.
  * @throws DomainError `not-found`
  */
 export function findProgram(program: string, path: string, workdir: string): string {

@@ -58,7 +58,7 @@ const THREADS_FLAGS = {
   },
 } as const satisfies CommandFlags;
 
-/** Who is served, and what is kept for them. */
+/** The listeners, the callers that they serve, and the limits of what is kept for them. */
 const SERVING_FLAGS = {
   listen: {
     type: "string",
@@ -133,7 +133,7 @@ const SERVING_FLAGS = {
   },
 } as const satisfies CommandFlags;
 
-/** The sidecar itself. */
+/** The sidecar's own flags. */
 const OTHER_FLAGS = {
   "state-dir": {
     type: "string",

@@ -22,7 +22,8 @@ export function parseListen(text: string, flag: string, { unix = false } = {}): 
 }
 
 /**
- * Refuses what would serve a terminal to a network in plaintext by accident, or to other users of this machine.
+ * Rejects a listener that would by accident serve a terminal in plaintext to a network or to other users of this
+ * machine.
  * @throws DomainError `invalid`
  */
 export function checkListen(listen: ListenAddress, trust: { readonly tls: boolean; readonly insecure: boolean }): void {
@@ -43,14 +44,16 @@ export function checkListen(listen: ListenAddress, trust: { readonly tls: boolea
   });
 }
 
-/** Below the ports that systems give to outgoing connections, which could take a free one before it is listened on. */
+/**
+ * Below the ports that systems give to outgoing connections: such a connection could take a free port before we listen.
+ */
 const FIRST_PORT = 20_000;
 const PORTS = 10_000;
 const TRIES = 100;
 
 /**
- * Port 0 made a port that is free now, and not `taken`: each serving half must listen on the same one as the one
- * before. `pick` gives a random number below its argument.
+ * Replaces port 0 by a port that is free now and is not `taken`: each serving half must listen on the same port as the
+ * one before. `pick` gives a random number below its argument.
  */
 export async function withFixedPort(
   listen: ListenAddress,

@@ -7,15 +7,15 @@ import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
 const ANY = "any";
 const MAX_UID = 2 ** 32 - 2;
 
-/** Whether this machine tells which user connects to a port on loopback. */
+/** Whether this machine reports which user connects to a port on loopback. */
 export function tellsUsers(): boolean {
   return existsSync("/proc/net/tcp");
 }
 
 /**
- * Reads `--allow-local-user`: whom beside its own user and root a plaintext port on loopback serves, by uid. Undefined:
- * whoever connects, because of `any`, or because the listener is not such a port.
- * @throws DomainError `invalid` for a user that does not exist, or where this machine does not tell who connects
+ * Reads `--allow-local-user`: the uids that a plaintext port on loopback serves beside its own user and root.
+ * Undefined: any user, because of `any`, or because the listener is not such a port.
+ * @throws DomainError `invalid` for a user that does not exist, or where this machine does not report who connects
  */
 export function readLocalUsers(
   given: readonly string[] | undefined,

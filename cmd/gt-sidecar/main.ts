@@ -14,10 +14,10 @@ import { tellTermination } from "./termination-message.ts";
 const isFirst = process.pid === 1;
 const isStandby = process.argv[2] === STANDBY;
 const signals = signalsFor({ isFirst, hasTerminal: process.stdin.isTTY === true, isStandby });
-/** A serving half that is kept says by its exit code whether starting it again can help. */
+/** The exit code of a kept serving half says whether a restart can help. */
 const exits = { exitCodes: { "not-found": 127 }, ...(isStandby ? { exitCodeOf: startRefusal } : {}) };
 
-// Each half loads its own code only: they start one after the other.
+// Each half loads only its own code: they start one after the other.
 await runMain({ name: "gt-sidecar", ...exits, signals }, async (context) => {
   if (!isStandby) return await runProgram(gtSidecar(start), context);
   await import("./serve.ts"); // what takes time is done before it is needed

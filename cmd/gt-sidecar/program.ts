@@ -7,10 +7,10 @@ const NOTES = `The agent's program stands behind --, and is run without a shell;
 Times: 300ms, 1.5s, 10m. Exit code: the agent's (128+n for a signal); 2 for bad flags, 1 when a port or the state folder
 cannot be used, 127 when the agent's program is missing.`;
 
-/** Runs with what follows on the line, the name of the half before it. */
+/** Runs with the rest of the line, preceded by the name of the half. */
 type Start = (argv: readonly string[], context: CommandContext) => Promise<number>;
 
-/** `gt-sidecar`, both halves or one of them. */
+/** The program `gt-sidecar`, both halves or one of them. */
 export function gtSidecar(start: Start): Program {
   const halves: Command<typeof SIDECAR_FLAGS> = {
     name: "gt-sidecar",

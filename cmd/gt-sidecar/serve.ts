@@ -19,19 +19,20 @@ interface ServeContext {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** The other half runs in a container of its own. */
+  /** The supervising half runs in another container. */
   readonly isApart: boolean;
 }
 
 const LOCK_WAIT_MS = 10_000;
 
-/** Runs the serving half until it is asked to stop; resolves to 0 then. */
+/** Runs the serving half until it is asked to stop; then resolves to 0. */
 export async function serve(config: SidecarConfig, { logger, clock, signal, isApart }: ServeContext): Promise<number> {
   const { sidecar, listen, healthListen, tlsDir, roleRules, tokens, crlPolicy, auditLog, allowHosts, localUsers } =
     config;
   const paths = statePaths(sidecar.stateDir);
   await untilThere(paths.dir, clock, signal);
-  // One that loses its supervising half needs a moment to end; two at a time would write over each other.
+  // A serving half that loses its supervising half needs a moment to end; two at a time would overwrite each other's
+  // files.
   using folder = PinnedFolder.at(paths.dir, { strict: isApart });
   const held = {
     ...paths,
@@ -75,7 +76,7 @@ export async function serve(config: SidecarConfig, { logger, clock, signal, isAp
   return 0;
 }
 
-/** In a container of its own this half may be first: the other one makes the folder. */
+/** In a container of its own this half may start first: the supervising half makes the folder. */
 async function untilThere(path: string, clock: Clock, signal: AbortSignal): Promise<void> {
   while (!existsSync(path)) await clock.sleep(100, signal);
 }

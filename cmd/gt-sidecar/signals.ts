@@ -1,17 +1,18 @@
 import type { Signals } from "../../internal/cli/run-main.ts";
 
 export interface Place {
-  /** It is the first process of its container (pid 1). */
+  /** This process is the first one of its container (pid 1). */
   readonly isFirst: boolean;
   readonly hasTerminal: boolean;
-  /** It serves for another process, which says when it ends. */
+  /** This process serves for another process, which tells it when to end. */
   readonly isStandby: boolean;
 }
 
 /**
- * What signals do. The kernel gives a first process only those that it asked for. From a terminal's keys, SIGINT and
- * SIGQUIT go to every process there: they are meant for what runs in the foreground, which a container's first process
- * is not, and neither is the serving half. SIGUSR1 would open Node's inspector to every process in the container.
+ * How this process handles signals. The kernel delivers to a first process only the signals that it handles. A
+ * terminal's keys send SIGINT and SIGQUIT to every process in the foreground group, but they are meant for the agent,
+ * not for a container's first process or the serving half. SIGUSR1 would open Node's inspector to every process in the
+ * container.
  */
 export function signalsFor({ isFirst, hasTerminal, isStandby }: Place): Signals {
   if (isStandby) return { stop: ["SIGTERM", "SIGHUP"], ignore: ["SIGINT", "SIGUSR1", "SIGUSR2"] };

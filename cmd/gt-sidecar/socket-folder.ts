@@ -2,7 +2,7 @@ import { lstatSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
 
-/** What the kernel takes, without the zero byte at the end. */
+/** The kernel's limit for a socket's path, without the final zero byte. */
 const MAX_PATH_BYTES = 107;
 
 /** The path of a unix socket, absolute. @throws DomainError `invalid`, naming the flag: empty or too long */
@@ -15,7 +15,7 @@ export function readSocketPath(given: string, flag: string): string {
 }
 
 /**
- * The folder decides who reaches a socket: it must exist, be ours, and be closed to others.
+ * The folder controls who reaches a socket: it must exist, be ours, and be closed to others.
  * @throws DomainError `invalid`, saying what is wrong with the folder
  */
 export function checkSocketFolder(path: string, uid = process.getuid?.() ?? 0): void {

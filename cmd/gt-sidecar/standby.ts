@@ -1,17 +1,17 @@
 import { once } from "node:events";
 import { GO } from "../../internal/sidecar/supervisor/serving-processes.ts";
 
-/** First argument of a process that loads its code and waits for the word to begin. */
+/** First argument of a process that loads its code and then waits for `GO`. */
 export const STANDBY = "--standby";
 
-/** True when it may begin; false when the supervising half has ended. */
+/** True when it may begin; false if the supervising half has ended. */
 export async function waitForGo(stdin: NodeJS.ReadStream): Promise<boolean> {
   stdin.setEncoding("utf8");
   for await (const chunk of stdin.iterator({ destroyOnReturn: false })) if (String(chunk) === GO) return true;
   return false;
 }
 
-/** Aborted like `signal`, and when stdin ends: without the supervising half there is nothing to serve for. */
+/** A signal that aborts like `signal`, and when stdin ends: then the supervising half is gone. */
 export function endsWith(stdin: NodeJS.ReadStream, signal: AbortSignal): AbortSignal {
   const orphaned = new AbortController();
   void once(stdin, "end", { signal }).then(

@@ -1,11 +1,11 @@
 import { writeFile } from "node:fs/promises";
 
-/** Where the kubelet reads why a container ended; it makes the file. */
+/** The file in which the kubelet looks for the reason of a container's end; the kubelet creates it. */
 const FILE = "/dev/termination-log";
 
 /**
- * Tells the cluster that the container was ended from outside. An agent that exits with 0 on request would look as
- * if it had come to its own end: a pod that its node evicts keeps no other trace then.
+ * Tells the cluster that the container was ended from outside. Without this an agent that exits with 0 on request looks
+ * as if it had finished: an evicted pod keeps no other trace.
  */
 export async function tellTermination(signal: AbortSignal, file = FILE): Promise<void> {
   if (!signal.aborted) return;

@@ -11,12 +11,13 @@ interface Values {
   readonly "threads-ca"?: string;
 }
 
-/** Where `gt` lies: beside this program's sources, or beside the one file that was made of them. */
+/** The file of `gt`: beside this program's sources, or beside its bundle. */
 const FILES = ["../gt/main.ts", "./gt.mjs"];
 
 /**
- * The agent's tools, where both a server and a token are named; the environment may name one of them for others.
- * @throws DomainError `invalid` for what is no URL, a server in plaintext elsewhere, and a flag without its other
+ * The agent's thread tools, if both a server and a token are set; undefined otherwise, because the environment may set
+ * one of them for other programs.
+ * @throws DomainError `invalid` for a bad URL, a server in plaintext elsewhere, and a flag without its counterpart
  */
 export function readThreadsFlags(values: Values, ownFlags: readonly string[]): ThreadTools | undefined {
   const { threads: url, "threads-token": token, "threads-ca": ca } = values;
@@ -36,7 +37,7 @@ export function readThreadsFlags(values: Values, ownFlags: readonly string[]): T
   return { command: [...gtCommand(), "threads", "mcp"], env };
 }
 
-/** `gt` of this version; by its name where it did not come with this program. */
+/** `gt` of this version; by its name if it is not shipped with this program. */
 function gtCommand(): readonly [string, ...string[]] {
   const file = FILES.map((path) => fileURLToPath(new URL(path, import.meta.url))).find((path) => existsSync(path));
   return file === undefined ? ["gt"] : [process.execPath, "--disable-warning=ExperimentalWarning", file];

@@ -47,7 +47,7 @@ function keyFileOf(text: string): TokenKeyFile {
   return { path: resolve(path), rule: { issuer } };
 }
 
-/** What a start would fail with later. */
+/** Checks now what would fail later in the start. */
 function checkKeys(keyFiles: readonly TokenKeyFile[], tlsDir: string): void {
   for (const { path } of keyFiles) publicKeysOf(readNamedFileSync(path), path);
   const ca = resolve(tlsDir, "ca.crt");

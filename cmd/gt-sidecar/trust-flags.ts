@@ -4,7 +4,7 @@ import { oneOf } from "../../internal/cli/command/arguments.ts";
 import { checkAuditFile } from "../../internal/files/audit-file.ts";
 import type { CrlPolicy } from "../../internal/pki/trust.ts";
 
-/** What the flags stand for. */
+/** The settings that the trust flags depend on. */
 export interface Place {
   readonly tlsDir: string | undefined;
   readonly half: "both" | "supervise" | "serve";
@@ -19,7 +19,7 @@ export function readCrlPolicyFlag(value: string | undefined, { tlsDir, half }: P
 }
 
 /**
- * Reads `--audit-log`: a file that is there already, or can be made.
+ * Reads `--audit-log`: a file that exists already or can be made.
  * @throws DomainError `invalid`
  */
 export function readAuditFlag(value: string | undefined, { tlsDir, half }: Place): string | undefined {
@@ -36,4 +36,4 @@ export function readAuditFlag(value: string | undefined, { tlsDir, half }: Place
   return path;
 }
 
-/** Only at the first start: a restarted serving half keeps trying, because the agent is running meanwhile. */
+/** Checked only at the first start: a restarted serving half keeps trying, because the agent is running meanwhile. */
