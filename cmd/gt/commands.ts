@@ -6,7 +6,7 @@ name alone where that is enough.`;
 const EXIT_CODES = `Exit codes: 0 done, 2 usage, 3 no such agent, 4 unreachable or not trusted, 5 queued and not yet delivered,
 or not reached in time, 6 refused, 7 delivered without proof, 1 a bug or an output that cannot be written.`;
 
-/** `gt`: every command in the order in which help lists them. */
+/** The program `gt`: every command in the order of its help. */
 export const gt: Program = {
   name: "gt",
   help: {

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 const IMPORT = /^(?:import|export)\s(?!type\b)(?:[^;]*?\sfrom\s)?"([^"]+)"/gms;
 
 /**
- * Packages and Node's own slow modules that a file loads before it runs: through imports, without those of types and
+ * The packages and Node's own slow modules that a file loads before it runs: through imports, except type imports and
  * `import()`.
  */
 function loadedBy(file: string): readonly string[] {
@@ -22,9 +22,9 @@ function loadedBy(file: string): readonly string[] {
   return [...seen].filter((name) => !name.startsWith("/") && !QUICK.test(name)).sort();
 }
 
-/** What Node has at hand, or loads in a few milliseconds. */
+/** Modules that Node has loaded already, or loads in a few milliseconds. */
 const QUICK = /^node:(?:events|fs|fs\/promises|net|os|path|stream|url|util)$/;
-/** To run tmux, and to name what is asked of it. */
+/** Modules for running tmux, and for naming the requests to it. */
 const FOR_TMUX = ["node:child_process", "node:crypto"];
 
 it.each([

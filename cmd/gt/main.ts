@@ -3,7 +3,7 @@ import { runProgram } from "../../internal/cli/command/run-program.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
 import { gt } from "./commands.ts";
 
-/** Usage 2, no such agent 3, unreachable or not trusted 4, refused 6; what is not here is 1. */
+/** Usage 2, no such agent 3, unreachable or not trusted 4, refused 6; anything else is 1. */
 const exitCodes: Readonly<Record<ErrorKind, number>> = {
   invalid: 2,
   "already-exists": 2,
@@ -18,7 +18,7 @@ const exitCodes: Readonly<Record<ErrorKind, number>> = {
   cancelled: 6,
 };
 
-/** Codes of threads that say more than their kind; see docs/protocols/threads.md. */
+/** The codes of threads that are more specific than their kind; see docs/protocols/threads.md. */
 const threadsCodes: Readonly<Record<string, number>> = {
   ...{ NOT_FOUND: 3, UNAUTHORIZED: 4, UNAVAILABLE: 4, WAKE_FAILED: 7 },
   ...{ FORBIDDEN: 6, CLAIM_MISMATCH: 6, OUT_OF_SCOPE_WORKSPACE: 6, CONFLICT: 6, IDEMPOTENCY_CONFLICT: 6 },

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 
 const GT = import.meta.dirname;
-/** It writes modes of the terminal. */
+/** Files that write terminal modes. */
 const WRITERS = ["attach/attach-terminal.ts"];
 
 it("lets commands print through Output and notes alone, which clean what they print", () => {

@@ -2,7 +2,7 @@ import type { Command } from "../../../internal/cli/command/command.ts";
 import { SERVER_SECTION } from "../../../internal/terminal/places/place-flags.ts";
 import { AGENTS_FLAGS, type AgentsFlags } from "./agents-flags.ts";
 
-/** `gt agents`: what is found from here without saying where. */
+/** `gt agents`: lists the agents that are found without an address. */
 export const agents: Command<AgentsFlags> = {
   name: "agents",
   flags: AGENTS_FLAGS,

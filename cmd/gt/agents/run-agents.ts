@@ -37,7 +37,7 @@ function nothing(cluster: ClusterConfig | undefined, otherSessions: readonly str
   return `no agent is running here; gt looks for local tmux sessions and sidecars on this machine${also}`;
 }
 
-/** How an agent is, is known of pods without asking them. */
+/** Only a pod's state is known without asking the agent. */
 function table(known: readonly KnownAgent[]): readonly string[] {
   if (!known.some(({ type }) => type === "pod")) {
     return alignedTable([["AGENT", "PROVIDER", "WHERE"], ...known.map(agentCells)]);

@@ -1,10 +1,10 @@
 import { SignalBus } from "../../../internal/base/signal-bus.ts";
 import type { AttachInput } from "../../../internal/session/attach.ts";
 
-/** What may wait to be sent, bytes: what is more is not taken. */
+/** The limit of unsent input, bytes; more is rejected. */
 const WAITING_MAX_BYTES = 1024 * 1024;
 
-/** What a person does, on its way to the agent. Read by one reader; ends with `end` or when its signal is aborted. */
+/** A person's input on its way to the agent. Supports one reader; ends with `end` or when its signal is aborted. */
 export class AttachInputs implements AsyncIterable<AttachInput> {
   readonly #signal: AbortSignal;
   readonly #changed = new SignalBus();
@@ -16,7 +16,7 @@ export class AttachInputs implements AsyncIterable<AttachInput> {
     this.#signal = signal;
   }
 
-  /** False when there is no room: it is not taken. */
+  /** False if there is no room: the input is dropped. */
   push(input: AttachInput): boolean {
     if (input.type === "data") {
       if (this.#bytes + input.data.length > WAITING_MAX_BYTES) return false;

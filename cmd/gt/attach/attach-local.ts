@@ -16,9 +16,9 @@ export interface TmuxAttachOptions {
 }
 
 /**
- * How tmux attaches a person's terminal to a local session. From inside the same server the terminal that is there
- * switches over, for tmux within itself shows itself; looking only always opens a client of its own, which moves no
- * size.
+ * The command that attaches a person's terminal to a local session. From inside the same server the present client
+ * switches over, because tmux within itself shows itself; a read-only attachment always opens its own client, which
+ * does not affect the size.
  */
 export function tmuxAttachCommand({ socketPath, session, readOnly, inside, env }: TmuxAttachOptions): TmuxAttach {
   const target = ["-t", `=${session}`];

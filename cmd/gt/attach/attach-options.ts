@@ -10,9 +10,9 @@ export interface AttachOptions {
   readonly agent: string;
   readonly readOnly: boolean;
   readonly detachKeys: DetachKeys;
-  /** `--detach-keys` was given: it must mean something. */
+  /** `--detach-keys` was given: it must have an effect. */
   readonly ownDetachKeys: boolean;
-  /** Who the caller claims to be. */
+  /** The name that the caller claims. */
   readonly name: string;
 }
 

@@ -4,7 +4,7 @@ import { fc } from "../../../test/support/property.ts";
 import { AttachPainter, ENTER, LEAVE } from "./attach-painter.ts";
 import { AttachScreen } from "./attach-screen.ts";
 
-/** A person's terminal that shows what it is sent, and notes it. */
+/** A person's terminal that shows and records its input. */
 class Shown {
   readonly terminal: InstanceType<typeof xterm.Terminal>;
   written = "";
@@ -209,7 +209,7 @@ describe("what a program asks of the terminal", () => {
   });
 });
 
-/** Everything that may ever be written to a person's terminal beside text. */
+/** Every sequence beside text that may be written to a person's terminal. */
 const ALLOWED =
   /\x1b\[\d+;\d+H|\x1b\[\d+G|\x1b\[[\d;]*m|\x1b\[2?K|\x1b\[H|\x1b\[2J|\x1b\[\?(?:1|25|1000|1002|1003|1006|2026)[hl]|\x1b[=>]|\x1b\[[0-6] q|\x1b\]2;[^\x00-\x1f\x7f-\x9f]*\x1b\\|\x07/g;
 

@@ -9,19 +9,18 @@ export interface PersonTerminal {
   write(text: string): unknown;
 }
 
-/** Which part of the window is on the person's terminal: its first column and row. */
+/** The part of the window that the person's terminal shows, by its first column and row. */
 export interface Viewport {
   readonly x: number;
   readonly y: number;
 }
 
 /**
- * To a screen of its own, so that what the person had before comes back whole afterwards. Their title is kept, too.
- * Wrapping is off: what a terminal takes for too wide must not scroll. Pastes are always bracketed: the sidecar undoes
- * that.
+ * Switches to the alternate screen, so that the person's screen and title come back afterwards. Wrapping is off:
+ * characters that a terminal considers too wide must not scroll. Paste bracketing is always on: the sidecar undoes it.
  */
 export const ENTER = "\x1b[22;0t\x1b[?1049h\x1b[?7l\x1b[?2004h\x1b[m\x1b[H\x1b[2J";
-/** Undoes everything that the painter may have set, from any state; harmless when nothing was. */
+/** Resets every mode that the painter may have set, from any state; harmless if none was. */
 export const LEAVE =
   "\x1b[?2026l\x1b[?9l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1l\x1b>\x1b[?2004l\x1b[0 q\x1b[?7h\x1b[m\x1b[?25h\x1b[?1049l\x1b[23;0t";
 
@@ -36,9 +35,8 @@ const MOUSE: Readonly<Record<WantedModes["mouse"], string>> = {
 const MOUSE_OFF = "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l";
 
 /**
- * Draws a window on a person's terminal, only what changed. A window that is larger is shown in part, so that its
- * cursor is seen; a smaller one gets an edge. Writes cells, styling, the cursor and the modes of `WantedModes`, and
- * nothing else.
+ * Draws a window on a person's terminal, only what has changed. Of a larger window it shows the part with the cursor; a
+ * smaller one gets an edge. Writes cells, styling, the cursor and the modes of `WantedModes`, and nothing else.
  */
 export class AttachPainter {
   readonly #terminal: PersonTerminal;
@@ -63,14 +61,14 @@ export class AttachPainter {
     return this.#viewport;
   }
 
-  /** What is on the terminal is not known any more: the next picture is drawn whole. */
+  /** The terminal's contents are unknown from now on: the next picture is drawn whole. */
   forget(): void {
     this.#rows = [];
     this.#size = "";
     this.#modes = {};
   }
 
-  /** `bar`: a line of ours in place of the last row, or of the first while the cursor is on the last. */
+  /** `bar`: our own line in place of the last row, or of the first while the cursor is on the last. */
   paint(screen: AttachScreen, bar?: string): void {
     const { columns, lines } = this;
     const size = `${columns}x${lines}`;
@@ -92,7 +90,7 @@ export class AttachPainter {
     const set = this.#modeChanges(modes);
     const cursor = this.#cursor(screen);
     const bell = screen.takeBells() > 0 ? "\x07" : "";
-    // Without rows to draw the cursor need not go away, and moves at once.
+    // Without rows to draw there is no need to hide the cursor: it moves at once.
     this.#terminal.write(out === "" ? set + cursor + bell : FRAME_BEGIN + out + set + cursor + FRAME_END + bell);
   }
 

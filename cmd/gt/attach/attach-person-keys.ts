@@ -1,6 +1,6 @@
 import type { DetachKeys } from "./detach-keys.ts";
 
-/** Where the window's part on the person's terminal begins, how large the window is, and how it wants the mouse. */
+/** The offset of the window on the person's terminal, its size, and its mouse mode. */
 export interface KeyView {
   readonly x: number;
   readonly y: number;
@@ -12,33 +12,32 @@ export interface KeyView {
 const PASTE_BEGIN = "\x1b[200~";
 const PASTE_END = "\x1b[201~";
 /**
- * What a person's terminal writes that is more than the bytes of a key. Paste brackets; mouse reports; Home and End as
- * terminals write them that are no tmux; focus reports, and answers to questions that nobody here asked: of attributes,
- * modes, colours, strings.
+ * Sequences that a person's terminal writes beside plain keys: paste brackets; mouse reports; Home and End as terminals
+ * other than tmux write them; focus reports; and unsolicited replies about attributes, modes, colours and strings.
  */
 const TOKENS =
   /\x1b\[20[01]~|\x1b\[<(\d{1,5});(\d{1,5});(\d{1,5})([Mm])|\x1b[[O]([HF])|\x1b\[[IO]|\x1b\[[?>=][\d;]*(?:\$y|[cnuS])|\x1b[\]P_^X][^\x07\x1b]*(?:\x07|\x1b\\)/g;
-/** Of a token at the end of what was read. A lone ESC is a key. */
+/** The beginning of such a sequence at the end of the input. A lone ESC is a key. */
 const BEGINNING = /\x1b(?:\[(?:[<?>=]?[\d;]*\$?)?|O|[\]P_^X][^\x07\x1b]{0,4096}\x1b?)$/;
 const PASTE_BEGINNING = /\x1b(?:\[(?:2(?:0(?:1)?)?)?)?$/;
 
 /**
- * Takes apart what a person's terminal writes, wherever it was cut: what goes to the agent, and whether the person
- * wants to leave. Mouse reports are moved to the place in the window, written as its program wants them, and dropped
+ * Parses the input from a person's terminal, however it is split, into the bytes for the agent and the wish to leave.
+ * Mouse reports are translated to the window's coordinates and to the encoding that its program wants, and dropped
  * outside it.
  */
 export class PersonKeys {
   readonly #detach: Buffer;
   #rest = "";
   #isPasting = false;
-  /** How many of the keys that leave have been pressed. */
+  /** The number of detach keys pressed so far. */
   #pressed = 0;
 
   constructor(detach: DetachKeys) {
     this.#detach = detach.bytes;
   }
 
-  /** Something was held back until more comes: call `flush` in a moment. */
+  /** Input is held back until more arrives: call `flush` in a moment. */
   get isHolding(): boolean {
     return this.#rest !== "";
   }
@@ -84,7 +83,7 @@ export class PersonKeys {
   }
 
   /**
-   * Plain keys, among which those that leave are looked for. All but the last of those go to the agent when it does not
+   * Looks for the detach keys among plain keys. All but the last of them go to the agent if the last one does not
    * follow.
    */
   #keys(text: string): { readonly text: string; readonly detach: boolean } {
@@ -109,7 +108,7 @@ export class PersonKeys {
   }
 }
 
-/** Columns and rows from 1. */
+/** Columns and rows count from 1. */
 function mouseReport(button: number, x: number, y: number, isRelease: boolean, view: KeyView): string {
   if (x > view.cols || y > view.rows) return "";
   if (view.sgrMouse) return `\x1b[<${button};${x};${y}${isRelease ? "m" : "M"}`;

@@ -10,30 +10,30 @@ import { AttachTerminal } from "./attach-terminal.ts";
 import { AttachView } from "./attach-view.ts";
 
 const RETRY = { firstMs: 100, maxMs: 2000, factor: 1.6 };
-/** How long a sequence of keys that was cut waits for its rest. */
+/** The time that an incomplete key sequence waits for its rest. */
 const CUT_MS = 20;
-/** What leaving may take before the connection is cut. */
+/** The time for a clean end before the connection is cut. */
 const LEAVE_MS = 1000;
 
 const STDOUT_FD = 1;
 
-/** Why an attachment is over. */
+/** The reason why an attachment is over. */
 type Ending =
   | { readonly type: "left" }
   | { readonly type: "ended"; readonly reason: string; readonly exitCode: number };
 
 /**
- * A person on an agent behind a sidecar. The first connection must be made; one that breaks later is made again until
- * the person leaves, and what they type meanwhile goes nowhere.
+ * A person's attachment to an agent behind a sidecar. The first connection must succeed; a later one that breaks is
+ * opened again until the person leaves, and keys typed meanwhile are dropped.
  */
 export class AttachRemote {
   readonly #found: FoundAgent;
   readonly #command: AttachOptions;
   readonly #context: CommandContext;
   readonly #keys: PersonKeys;
-  /** The person has pressed the keys that leave. */
+  /** Aborted when the person has pressed the detach keys. */
   readonly #left = new AbortController();
-  /** Nothing of this continues any more. */
+  /** Aborted when all parts of the attachment must end. */
   readonly #over = new AbortController();
   readonly #view: AttachView;
   #terminal: AttachTerminal | undefined;
@@ -47,7 +47,9 @@ export class AttachRemote {
     this.#view = new AttachView(context.clock, context.stdout, this.#over.signal);
   }
 
-  /** @throws DomainError what the first connection or the sidecar's refusal is */
+  /**
+   * @throws DomainError if the first connection fails or the sidecar refuses
+   */
   async run(): Promise<number> {
     const { stdin, stdout, note } = this.#context;
     const onData = (data: Buffer) => this.#typed(data);
@@ -114,7 +116,7 @@ export class AttachRemote {
     throw new DomainError("unavailable", "the stream ended without a reason");
   }
 
-  /** The connection is there: the person's terminal is taken, or told that all is well again. */
+  /** Connected: takes the person's terminal, or tells the person that the connection is back. */
   #enter(): void {
     this.#view.hold(undefined);
     if (this.#terminal !== undefined) {
@@ -176,7 +178,7 @@ function within(value: number, { min, max }: { readonly min: number; readonly ma
   return Math.min(Math.max(value, min), max);
 }
 
-/** The sidecar, or the way to it, may be back in a moment. */
+/** The sidecar, or the connection to it, may be back in a moment. */
 function isPassing(err: unknown): boolean {
   return (
     err instanceof DomainError && (err.kind === "unavailable" || err.kind === "deadline" || err.kind === "cancelled")

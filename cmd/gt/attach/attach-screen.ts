@@ -3,15 +3,15 @@ import { plainText } from "../../../internal/base/sanitise.ts";
 import { TerminalModes } from "../../../internal/pane/screen/terminal-modes.ts";
 import { type TmuxTerminal, tmuxTerminal } from "../../../internal/pane/screen/tmux-terminal.ts";
 
-/** What a program wants of the terminal in front of a person, as far as it is passed on. */
+/** The terminal modes that a program wants, as far as they are passed on to the person's terminal. */
 export interface WantedModes {
   readonly mouse: "none" | "press" | "drag" | "any";
-  /** Mouse reports are written as SGR; else in the old way, for places up to 223. */
+  /** Mouse reports are encoded as SGR; otherwise in the old form, for positions up to 223. */
   readonly sgrMouse: boolean;
   readonly applicationCursor: boolean;
   readonly applicationKeypad: boolean;
   readonly cursorHidden: boolean;
-  /** As DECSCUSR; 0 is the terminal's own. */
+  /** As in DECSCUSR; 0 is the terminal's default. */
   readonly cursorStyle: number;
   /** One line without control characters. */
   readonly title: string;
@@ -19,9 +19,9 @@ export interface WantedModes {
 
 export interface PaintedRow {
   readonly text: string;
-  /** How wide that is. */
+  /** The width of the row in cells. */
   readonly cells: number;
-  /** Every terminal takes it to be that wide; otherwise some leave cells of it as they were. */
+  /** Every terminal agrees on that width; otherwise some leave cells of the row unchanged. */
   readonly isSure: boolean;
 }
 
@@ -29,8 +29,8 @@ const MOUSE = { none: "none", x10: "press", vt200: "press", drag: "drag", any: "
 const TITLE_MAX = 200;
 
 /**
- * The agent's window as an attached terminal keeps it, fed with what Attach sends. What a person sees is drawn from its
- * cells: no byte of the agent reaches a person's terminal.
+ * The agent's window as an attached terminal keeps it, fed with the output of Attach. The person's picture is drawn
+ * from its cells: no byte of the agent reaches a person's terminal.
  */
 export class AttachScreen {
   readonly #terminal: TmuxTerminal;
@@ -75,19 +75,19 @@ export class AttachScreen {
     };
   }
 
-  /** How often the bell has rung since this was asked last. */
+  /** The number of bells since the last call. */
   takeBells(): number {
     const bells = this.#bells;
     this.#bells = 0;
     return bells;
   }
 
-  /** Resolves when the bytes have been taken in. */
+  /** Resolves when the bytes have been processed. */
   write(data: Uint8Array): Promise<void> {
     return new Promise((resolve) => this.#terminal.write(data, resolve));
   }
 
-  /** The next bytes are awaited: they answer a key. */
+  /** The next bytes are urgent: they answer a key. */
   expectEcho(): void {
     this.#terminal.input("", true);
   }
@@ -130,7 +130,7 @@ function paintRow(line: IBufferLine, from: number, width: number, cell: IBufferC
     if (next !== style) text += next === "" ? "\x1b[m" : `\x1b[0${next}m`;
     style = next;
     text += chars;
-    // A terminal that counts another width must not push the rest of the row away.
+    // A terminal that computes another width must not shift the rest of the row.
     if (!isPlainlyOneCell(chars)) {
       isSure = false;
       if (x + cell.getWidth() < width) text += `\x1b[${x + cell.getWidth() + 1}G`;
@@ -140,7 +140,7 @@ function paintRow(line: IBufferLine, from: number, width: number, cell: IBufferC
   return { text: style === "" ? text : `${text}\x1b[m`, cells, isSure };
 }
 
-/** Letters, digits, drawing of lines: what every terminal shows in one cell. */
+/** Letters, digits, line drawing: every terminal shows these in one cell. */
 function isPlainlyOneCell(chars: string): boolean {
   const code = chars.codePointAt(0) ?? 0;
   return chars.length === 1 && (code < 0x300 || (code >= 0x2500 && code < 0x25a0));

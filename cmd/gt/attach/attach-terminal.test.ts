@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ENTER, LEAVE } from "./attach-painter.ts";
 import { AttachTerminal, type TerminalHost } from "./attach-terminal.ts";
 
-/** A process and a terminal that tell what is done with them. */
+/** A process and a terminal that record the calls to them. */
 class World implements TerminalHost {
   readonly done: string[] = [];
   readonly dir = mkdtempSync(join(tmpdir(), "gt-terminal-"));

@@ -2,26 +2,26 @@ import { writeSync } from "node:fs";
 import { readOrEmpty, statFields } from "../../../internal/process/proc-files.ts";
 import { ENTER, LEAVE } from "./attach-painter.ts";
 
-/** What of a process the terminal in front of it needs. */
+/** The part of a process that handling its terminal needs. */
 export interface TerminalHost {
   on(event: string, listener: () => void): unknown;
   off(event: string, listener: () => void): unknown;
   /** Stops this process until it gets SIGCONT. */
   stop(): void;
-  /** Whether this process may use the terminal: the shell has not given it to another process meanwhile. */
+  /** Whether this process is in the foreground: false if the shell has given the terminal to another process. */
   isInFront(): boolean;
 }
 
 export interface TerminalStreams {
   readonly stdin: Pick<NodeJS.ReadStream, "setRawMode" | "pause">;
-  /** Descriptor of its output, written to at once: the process may be at its end. */
+  /** The descriptor of its output, for synchronous writes: the process may be about to exit. */
   readonly outputFd: number;
 }
 
 export interface TerminalHooks {
-  /** The terminal belongs to another process now: nothing may be drawn. */
+  /** The terminal now belongs to another process: do not draw. */
   readonly onAway: () => void;
-  /** It is ours again, and blank. */
+  /** The terminal is ours again, and blank. */
   readonly onBack: () => void;
 }
 
@@ -33,9 +33,9 @@ const thisProcess: TerminalHost = {
 };
 
 /**
- * The person's terminal while they are attached: keys come one by one, and what they had on it before is kept aside.
- * Disposing gives it back as it was; so do the end of the process, whatever the reason, and being stopped (SIGTSTP)
- * until it continues.
+ * The person's terminal while they are attached: keys arrive one by one, and its earlier contents are kept aside.
+ * Disposing restores the terminal; so do the end of the process, whatever the reason, and a stop (SIGTSTP) until it
+ * continues.
  */
 export class AttachTerminal implements Disposable {
   readonly #streams: TerminalStreams;
@@ -54,7 +54,7 @@ export class AttachTerminal implements Disposable {
         this.#giveBack();
         host.stop();
       },
-      // Another process may have used the terminal meanwhile: all of it is set again.
+      // Another process may have used the terminal meanwhile: set every mode again.
       SIGCONT: () => {
         this.#giveBack();
         if (host.isInFront()) this.#take();
@@ -93,12 +93,12 @@ export class AttachTerminal implements Disposable {
     try {
       writeSync(this.#streams.outputFd, text);
     } catch {
-      // The terminal is gone, or takes nothing now.
+      // The terminal is gone, or accepts nothing now.
     }
   }
 }
 
-/** Compares our process group with the terminal's. True where the system does not report them. */
+/** Compares our process group with the terminal's. True if the system does not report them. */
 function isInFront(): boolean {
   const [, , group, , , front] = statFields(readOrEmpty("/proc/self/stat"));
   return group === front;

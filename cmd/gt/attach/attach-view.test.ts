@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { AttachView } from "./attach-view.ts";
 
-// The emulator has no window of fewer than two columns.
+// The emulator's window has at least two columns.
 it.each([
   [10_000, 10_000, 500, 300],
   [501, 301, 500, 300],

@@ -4,20 +4,18 @@ import { AttachPainter, type PersonTerminal } from "./attach-painter.ts";
 import type { KeyView } from "./attach-person-keys.ts";
 import { AttachScreen } from "./attach-screen.ts";
 
-/** Pictures come no faster than this; the first after a pause comes at once. */
+/** The shortest time between two pictures; the first one after a pause is drawn at once. */
 const FRAME_MS = 8;
 const NOTICE_MS = 4000;
-/** No window is larger; a server that says otherwise would have us fill the memory. */
+/** No real window is larger; a server that sends a larger size would fill our memory. */
 const MAX_COLS = 500;
 const MAX_ROWS = 300;
-/** A notice is shown so long when others wait. */
+/** The time that a notice is shown while others wait. */
 const CROWDED_NOTICE_MS = 1500;
-/** A window that has another size than the terminal for this long keeps it. */
+/** A window whose size differs from the terminal's for this long is expected to keep its size. */
 const SIZE_SETTLED_MS = 700;
 
-/**
- * The agent's window on the person's terminal, and what there is to tell about it. Lives until its signal is aborted.
- */
+/** The agent's window on the person's terminal, with notices. Lives until its signal is aborted. */
 export class AttachView {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
@@ -37,7 +35,7 @@ export class AttachView {
     this.#painter = new AttachPainter(terminal);
   }
 
-  /** How the person's keys are interpreted. */
+  /** The parameters for interpreting the person's keys. */
   get keyView(): KeyView {
     const { x, y } = this.#painter.viewport;
     const { cols = 0, rows = 0 } = this.#screen ?? {};
@@ -50,9 +48,7 @@ export class AttachView {
     this.#changed();
   }
 
-  /**
-   * The window's size from now on; what is on it comes next. A size that no window has is cut to one that it may have.
-   */
+  /** The window has this size from now on; its contents come next. A size out of range is clamped. */
   resized(wantedCols: number, wantedRows: number): void {
     const cols = clamped(wantedCols, MAX_COLS);
     const rows = clamped(wantedRows, MAX_ROWS);
@@ -66,25 +62,25 @@ export class AttachView {
     this.#screen?.expectEcho();
   }
 
-  /** Shown for a moment. */
+  /** Shows the text for a moment. */
   notice(text: string): void {
     if (this.#notices.includes(text) || this.#notice === text) return;
     this.#notices.push(text);
     if (!this.#isTelling) void this.#tell().catch(() => {});
   }
 
-  /** Shown until it is replaced, or undefined. */
+  /** Shows the text until it is replaced; undefined removes it. */
   hold(text: string | undefined): void {
     this.#held = text;
     this.#changed();
   }
 
-  /** The person's terminal is not ours for a while: nothing is drawn. */
+  /** The person's terminal is not ours for a while: draws nothing. */
   away(): void {
     this.#isAway = true;
   }
 
-  /** The person's terminal is ours, and what is on it is not known. */
+  /** The person's terminal is ours again, with unknown contents. */
   redraw(): void {
     this.#isAway = false;
     this.#painter.forget();

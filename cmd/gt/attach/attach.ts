@@ -2,7 +2,7 @@ import type { Command } from "../../../internal/cli/command/command.ts";
 import { PLACE_SECTION } from "../../../internal/terminal/places/place-flags.ts";
 import { ATTACH_FLAGS, type AttachFlags } from "./attach-flags.ts";
 
-/** `gt attach`: a person's terminal on the agent's. */
+/** `gt attach`: connects a person's terminal to the agent's. */
 export const attach: Command<AttachFlags> = {
   name: "attach",
   flags: ATTACH_FLAGS,

@@ -2,7 +2,7 @@ import { DomainError } from "../../../internal/base/errors.ts";
 
 export const DEFAULT_DETACH_KEYS = "ctrl-]";
 
-/** Keys that leave an attachment: their bytes, and how they are written. */
+/** Keys that end an attachment: their bytes, and how they are written. */
 export interface DetachKeys {
   readonly bytes: Buffer;
   readonly text: string;

@@ -24,8 +24,8 @@ export async function runAttach(given: Given<AttachFlags>, context: CommandConte
 }
 
 /**
- * Goes on as tmux, in this process: it then has the terminal to itself, and whoever stops or continues it talks to no
- * one else. Sessions of this machine need nothing of ours.
+ * Replaces this process by tmux, which then owns the terminal and receives its job-control signals directly. Sessions
+ * of this machine need nothing of ours.
  */
 function becomeTmux(
   place: Place & { type: "tmux" },
@@ -40,7 +40,7 @@ function becomeTmux(
   const known = Object.entries({ ...env, TERM: term }).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
-  // The shell finds tmux by PATH, as everything else that gt runs.
+  // The shell finds tmux on PATH, as `gt` does for every other program.
   process.execve?.("/bin/sh", ["sh", "-c", 'exec tmux "$@"', "tmux", ...args], Object.fromEntries(known));
   throw new DomainError("unimplemented", "this Node.js cannot hand its terminal over to tmux", {
     fields: { hint: `tmux ${args.join(" ")}` },

@@ -4,7 +4,7 @@ import { DomainError } from "../../../internal/base/errors.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Where ncurses looks beside what the environment names; the systems differ. */
+/** Folders that ncurses searches beside those that the environment names; systems differ. */
 const FOLDERS = [
   "/etc/terminfo",
   "/lib/terminfo",
@@ -12,14 +12,14 @@ const FOLDERS = [
   "/usr/lib/terminfo",
   "/usr/local/share/terminfo",
 ];
-/** What nearly all terminals of today understand, the richest first. */
+/** Types that nearly all of today's terminals understand, the most capable first. */
 const COMMON = ["xterm-256color", "xterm", "screen-256color", "screen", "vt220", "vt100"];
-/** A terminal that cannot move its cursor. */
+/** The type of a terminal that cannot move its cursor. */
 const DUMB = "dumb";
 
 /**
- * The TERM with which tmux can draw on this terminal: the environment's own, or a common one that this host knows where
- * its terminfo lacks that one, as for a new terminal over ssh.
+ * The TERM with which tmux can draw on this terminal: the environment's own, or a common type that this host knows if
+ * its terminfo lacks the environment's, as for a new terminal over ssh.
  * @throws DomainError `invalid` for a terminal that cannot be drawn on, or where the host knows none
  */
 export function drawableTerm(env: Env, exists: (path: string) => boolean = existsSync): string {
@@ -29,7 +29,7 @@ export function drawableTerm(env: Env, exists: (path: string) => boolean = exist
   const isKnown = (name: string) => folders.some((folder) => entriesOf(folder, name).some(exists));
   if (term !== "" && !term.includes("/") && isKnown(term)) return term;
   const found = COMMON.find(isKnown);
-  // Without any terminfo to look into, tmux may know better.
+  // If there is no terminfo to look into, leave the decision to tmux.
   if (found !== undefined) return found;
   if (term !== "" && !folders.some(exists)) return term;
   throw unfit(`this host's terminfo has no terminal ${JSON.stringify(term)}`);
@@ -41,7 +41,7 @@ function foldersOf(env: Env): readonly string[] {
   return [...(env["TERMINFO"] ? [env["TERMINFO"]] : []), ...home, ...dirs, ...FOLDERS];
 }
 
-/** By the first letter, or by its number where a file system ignores case. */
+/** The entry's folder: the first letter, or its number where the file system ignores case. */
 function entriesOf(folder: string, name: string): readonly string[] {
   const letter = name.slice(0, 1);
   const number = letter.charCodeAt(0).toString(16).padStart(2, "0");

@@ -4,7 +4,7 @@ import { CONFIG_FLAGS, type ConfigFlags } from "./config-flags.ts";
 
 const KEYS = Object.entries(PROFILE_KEYS).map(([name, { help }]) => `${name} (${help})`);
 
-/** `gt config`: keeps what leads to a control plane. */
+/** `gt config`: stores the settings of a control plane. */
 export const config: Command<ConfigFlags> = {
   name: "config",
   flags: CONFIG_FLAGS,

@@ -80,14 +80,14 @@ function keyOf(text: string): ProfileKey {
   throw usageError("config", `no key ${JSON.stringify(text)}`, hint);
 }
 
-/** Paths count from the folder in which they were given. */
+/** Relative paths are resolved against the current folder. */
 function checkedValue(key: ProfileKey, value: string): string {
   if (value === "") throw usageError("config", `the value is empty: gt config unset ${key} removes it`);
   if (key === "server") return readServer(value, "server");
   return PROFILE_KEYS[key].isPath ? existingPath(key, resolve(value)) : value;
 }
 
-/** Named now, while the person who mistyped it looks. What is in it may change, and is read at each call. */
+/** Reports a mistyped path while the person is watching. The file's contents may change, and are read at each call. */
 function existingPath(key: ProfileKey, path: string): string {
   const wanted = key === "tls-dir" ? "folder" : "file";
   const found = statSync(path, { throwIfNoEntry: false });

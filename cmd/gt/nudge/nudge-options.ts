@@ -12,7 +12,7 @@ import type { NudgeFlags } from "./nudge-flags.ts";
 export const MAX_MESSAGE_BYTES = 65_536;
 const MAX_TIMEOUT_MS = 600_000;
 const DEFAULT_TIMEOUT_MS = 75_000;
-/** Of an agent of a rig. */
+/** The address of an agent in a rig. */
 const ADDRESS = /^[^\s/]+(?:\/[^\s/]+)+$/;
 
 export interface NudgeOptions {
@@ -38,7 +38,8 @@ export function readNudge(
   const place = readPlace(values, env);
   const { stdin = false, timeout = DEFAULT_TIMEOUT_MS } = values;
   const given = [...positionals, ...(rest ?? [])];
-  // One argument is the message, unless that comes from elsewhere, or was forgotten behind an address.
+  // A single argument is the message, unless the message comes from elsewhere, or the argument is an address whose
+  // message was forgotten.
   const isNameless = ([first = "", ...others]: readonly string[]) =>
     first === "" || (others.length === 0 && !stdin && values.message === undefined && !ADDRESS.test(first));
   const [agent, text] = takeAgent("nudge", given, place, { may: ["message"], isNameless });
@@ -73,8 +74,8 @@ export function checkSize(message: string): void {
 }
 
 /**
- * A message that was piped, without the line feeds at its end. One that is too long may end within a character.
- * @throws DomainError `invalid` for bytes that are no text: nothing else is typed in their place
+ * A piped message without the line feeds at its end. A message that is too long may end within a character.
+ * @throws DomainError `invalid` for bytes that are not UTF-8: no replacement is typed in their place
  */
 export function messageIn(bytes: Buffer): string {
   if (bytes.length <= MAX_MESSAGE_BYTES && !isUtf8(bytes)) throw new DomainError("invalid", "the message is not UTF-8");

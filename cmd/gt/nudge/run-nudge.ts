@@ -9,12 +9,12 @@ import { printReceipt } from "../common/text/print-receipt.ts";
 import type { NudgeFlags } from "./nudge-flags.ts";
 import { checkSize, MAX_MESSAGE_BYTES, messageIn, type NudgeOptions, readNudge } from "./nudge-options.ts";
 
-/** Upstream's measure for `--if-fresh`. */
+/** The limit for `--if-fresh`, as in the upstream `gt`. */
 const FRESH_SECONDS = 60;
 const NOT_DELIVERED = 6;
 const UNVERIFIED = 7;
 const STATE_MS = 3000;
-/** States as the end of a sentence. */
+/** The states as the end of a sentence. */
 const STATES: Readonly<Record<AgentStateName, string>> = {
   starting: "starting",
   idle: "idle",
@@ -60,13 +60,13 @@ function deliver(
   return found.backend.nudge({ message, requestId, mode, timeoutMs, sender, priority, ttlMs: 0 }, signal);
 }
 
-/** An agent's bead says `notification_level: muted`: as refused as by a dialog, and as plainly said. */
+/** The agent's bead has `notification_level: muted`: reports it like a refusal because of a dialog. */
 function doNotDisturb(found: FoundAgent, context: CommandContext): number {
   context.error(`not delivered to ${found.agent}: it does not want to be disturbed`, "--force delivers it anyway");
   return NOT_DELIVERED;
 }
 
-/** The agent program and its state beside a refusal; nothing where that cannot be asked. */
+/** Prints the agent program and its state beside a refusal; nothing if the status is not available. */
 async function noteState({ agent, backend }: FoundAgent, { note, signal, clock }: CommandContext): Promise<void> {
   const patience = AbortSignal.any([signal, AbortSignal.timeout(STATE_MS)]);
   const status = await backend.status(patience).catch(() => undefined);
@@ -76,13 +76,13 @@ async function noteState({ agent, backend }: FoundAgent, { note, signal, clock }
   note(`${status.provider} in ${agent} is ${STATES[status.state]}${since}${dialog}`);
 }
 
-/** True outside of tmux too: then there is no session that could be old. */
+/** True outside of tmux too: without a session there is no age. */
 async function isFresh(command: NudgeOptions, context: CommandContext): Promise<boolean> {
   const began = await ownSessionStart(command.place, context.signal);
   return began === undefined || context.clock.now() / 1000 - began <= FRESH_SECONDS;
 }
 
-/** All of stdin without the line feeds at its end, at most a little more than a message may have. */
+/** Reads stdin without the line feeds at its end; stops a little above the size limit of a message. */
 async function readStdin({ stdin, signal }: CommandContext): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -2,7 +2,7 @@ import type { Command } from "../../../internal/cli/command/command.ts";
 import { PLACE_SECTION } from "../../../internal/terminal/places/place-flags.ts";
 import { PEEK_FLAGS, type PeekFlags } from "./peek-flags.ts";
 
-/** `gt peek`: the last lines of an agent's terminal. */
+/** `gt peek`: prints the last lines of an agent's terminal. */
 export const peek: Command<PeekFlags> = {
   name: "peek",
   flags: PEEK_FLAGS,

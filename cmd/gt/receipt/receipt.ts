@@ -2,7 +2,7 @@ import type { Command } from "../../../internal/cli/command/command.ts";
 import { PLACE_SECTION } from "../../../internal/terminal/places/place-flags.ts";
 import { RECEIPT_FLAGS, type ReceiptFlags } from "./receipt-flags.ts";
 
-/** `gt receipt`: what became of a nudge. */
+/** `gt receipt`: prints the outcome of a nudge. */
 export const receipt: Command<ReceiptFlags> = {
   name: "receipt",
   flags: RECEIPT_FLAGS,

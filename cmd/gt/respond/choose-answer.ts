@@ -2,8 +2,8 @@ import { DomainError } from "../../../internal/base/errors.ts";
 import type { Dialog } from "../../../internal/session/types.ts";
 
 /**
- * The key of the choice that a person meant: its key, its label, or a beginning that no other label has. @throws
- * DomainError `invalid`.
+ * The key of the choice that a person meant, given its key, its label, or an unambiguous prefix of its label.
+ * @throws DomainError `invalid`
  */
 export function chosenKey({ choices }: Dialog, said: string): string {
   const wanted = fold(said);

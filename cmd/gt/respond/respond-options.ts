@@ -8,10 +8,10 @@ import type { RespondFlags } from "./respond-flags.ts";
 export interface RespondOptions {
   readonly place: PlaceConfig;
   readonly agent: string;
-  /** Key of a choice or a prefix of its label; absent with `text`: the choice that asks for one. */
+  /** The key of a choice or a prefix of its label; absent with `text`: the choice that asks for a text. */
   readonly choice?: string;
   readonly text?: string;
-  /** Absent: the dialog that is open. */
+  /** Absent: the open dialog. */
   readonly dialogId?: string;
   readonly requestId: string;
   readonly json: boolean;

@@ -2,7 +2,7 @@ import type { Command } from "../../../internal/cli/command/command.ts";
 import { PLACE_SECTION } from "../../../internal/terminal/places/place-flags.ts";
 import { RESPOND_FLAGS, type RespondFlags } from "./respond-flags.ts";
 
-/** `gt respond`: answers the dialog that an agent has open, or shows it. */
+/** `gt respond`: shows or answers an agent's open dialog. */
 export const respond: Command<RespondFlags> = {
   name: "respond",
   flags: RESPOND_FLAGS,

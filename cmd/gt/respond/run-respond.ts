@@ -13,7 +13,7 @@ import { type RespondOptions, readRespond } from "./respond-options.ts";
 
 const REFUSED = 6;
 const UNVERIFIED = 7;
-/** An agent may say that it waits before its dialog is on the screen. */
+/** An agent may report that it waits before its dialog is on the screen. */
 const DRAWN_MS = 1500;
 const LOOK_MS = 100;
 

@@ -54,7 +54,7 @@ export async function runStart(given: Given<StartFlags>, context: CommandContext
   return tell(taking, server, start, context);
 }
 
-/** An interrupted wait leaves the session. */
+/** Interrupting the wait leaves the session running. */
 async function taken(
   bridge: OpenBridge,
   sessionId: string,
@@ -101,8 +101,8 @@ function tell(
 }
 
 /**
- * Looks until it is so, for as long as a pod may take; what a bead is to say is known once the session has left its
- * start.
+ * Polls until `isSo` or until the session has left its start, when a bead's text is known; for as long as a pod may
+ * take to start.
  */
 async function sessionNow(
   bridge: OpenBridge,

@@ -5,13 +5,13 @@ import { takeArguments, usageError } from "../common/command/arguments.ts";
 import type { StartFlags } from "./start-flags.ts";
 
 const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
-/** An id that is no flag of `bd`. */
+/** An id that `bd` cannot take for a flag. */
 const BEAD_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 const DEFAULT_WAIT_MS = 600_000;
 const MAX_WAIT_MS = 24 * 3_600_000;
 
-/** What to start. */
+/** The session to start. */
 export interface StartOptions {
   readonly provider: string;
   /** Absolute. */
@@ -19,15 +19,17 @@ export interface StartOptions {
   /** Undefined: a new one is generated. */
   readonly sessionId: string | undefined;
   readonly agentOpts: Readonly<Record<string, string>>;
-  /** Undefined: none is written. */
+  /** Undefined: no bead is written. */
   readonly bead: string | undefined;
-  /** How long to wait until it takes messages; undefined: not at all. */
+  /** The time to wait until the agent takes messages; undefined: do not wait. */
   readonly waitMs: number | undefined;
   readonly quiet: boolean;
   readonly json: boolean;
 }
 
-/** @param cwd what a path is relative to @throws DomainError `invalid` */
+/**
+ * @param cwd the folder that a relative path starts from @throws DomainError `invalid`
+ */
 export function readStart({ values, positionals, rest }: Given<StartFlags>, cwd: string): StartOptions {
   const [provider = "", path = "."] = takeArguments("start", [...positionals, ...(rest ?? [])], ["provider"], ["path"]);
   const { session: sessionId, mode, opt = [], bead, timeout, quiet = false, json = false } = values;

@@ -10,7 +10,7 @@ const { STARTING, RUNNING, STOPPED, FAILED } = SessionStatus;
 const { signal } = new AbortController();
 const away = new DomainError("unavailable", "tmux is away");
 
-/** Waits for a session that answers one after another, the last one again and again; how often it was looked at. */
+/** Waits for a session that gives these answers in turn, repeating the last; returns the number of looks too. */
 async function waitFor(
   sessions: readonly SessionStatus[],
   states: readonly (AgentStateName | Error)[] = [],

@@ -3,17 +3,19 @@ import { DomainError } from "../../../internal/base/errors.ts";
 import { type GetSessionResponse, SessionStatus } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
 import type { AgentStatus } from "../../../internal/session/agent-status.ts";
 
-/** A session that was started, as its control plane and its agent show it. */
+/** A started session, as its control plane and its agent show it. */
 export interface StartedSession {
-  /** @throws DomainError */
+  /**
+   * @throws DomainError
+   */
   readonly look: (signal: AbortSignal) => Promise<GetSessionResponse>;
   /** @throws DomainError `unavailable` or `deadline` while it does not answer */
   readonly status: (signal: AbortSignal) => Promise<Seen>;
 }
 
-/** How the wait ended, and the session as seen last. */
+/** The result of the wait, and the session as seen last. */
 export interface Taking {
-  /** `dialog`: it asks a person first. `ended`: it takes none. `late`: it was starting all the time. */
+  /** `dialog`: it asks a person first. `ended`: it takes no messages. `late`: it is still starting. */
   readonly type: "takes" | "dialog" | "ended" | "late";
   readonly session: GetSessionResponse;
 }
@@ -21,12 +23,12 @@ export interface Taking {
 type Seen = Pick<AgentStatus, "state" | "rows">;
 
 const LOOK_EVERY_MS = 250;
-/** How long the state of an agent in a terminal stays uncertain before it counts as all that will be known. */
+/** An agent in a terminal whose state is uncertain for this long counts as taking messages. */
 const UNCERTAIN_MS = 3_000;
 const STATUS_MS = 5_000;
 const OVER: ReadonlySet<SessionStatus> = new Set([SessionStatus.STOPPING, SessionStatus.STOPPED, SessionStatus.FAILED]);
 
-/** Looks until the agent takes messages, it is clear that it will not, or `timeoutMs` have passed. */
+/** Polls until the agent takes messages, is certain not to, or `timeoutMs` have passed. */
 export async function untilTaking(
   started: StartedSession,
   { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
@@ -51,7 +53,7 @@ export async function untilTaking(
 
 const UNSEEN: Seen = { state: "starting", rows: 0 };
 
-/** An agent that does not answer yet is starting; the next look shows one that has ended. */
+/** An agent that does not answer yet is starting; the next look detects one that has ended. */
 async function seen({ status }: StartedSession, signal: AbortSignal): Promise<Seen> {
   const patience = AbortSignal.timeout(STATUS_MS);
   try {

@@ -72,7 +72,7 @@ async function overview(command: StatusOptions, context: CommandContext): Promis
   return 0;
 }
 
-/** One row of the overview; an agent that does not answer has a row that says so. */
+/** One row of the overview; the row of an agent that does not answer says so. */
 async function ask(agent: KnownAgent, deps: OpenDeps, signal: AbortSignal): Promise<StatusRow> {
   const where = whereOf(agent);
   const patience = AbortSignal.timeout(PATIENCE_MS);
@@ -99,7 +99,9 @@ function whereOf(agent: KnownAgent): string {
   return place.type === "tmux" ? `tmux ${place.session}` : authorityOf(place);
 }
 
-/** @throws DomainError for a pod that cannot be reached, with what the cluster says of it */
+/**
+ * @throws DomainError for a pod that cannot be reached, with the cluster's reason
+ */
 function placeOf(agent: KnownAgent): Place {
   if (agent.type === "pod") return placeOfPod(agent.pod, false);
   if (agent.type === "tmux") {

@@ -58,8 +58,8 @@ function isLive({ status }: GetSessionResponse): boolean {
 }
 
 /**
- * One line, or one object, for each change; until it is stopped, or the requested session is gone. Continues past a
- * restart of the control plane, and then shows the state of each session again.
+ * Prints one line, or one object, for each change, until it is stopped or the requested session is gone. Continues past
+ * a restart of the control plane, and then shows the state of each session again.
  */
 async function follow(bridge: OpenBridge, { agent, json }: StatusOptions, context: CommandContext): Promise<number> {
   const { signal, out, note, clock } = context;
@@ -67,7 +67,7 @@ async function follow(bridge: OpenBridge, { agent, json }: StatusOptions, contex
   if (only === undefined) await bridge.sessions(signal);
   let opened = 0;
   const open = async function* () {
-    // Gone with a control plane that was away: no update would say so.
+    // The session may have gone while the control plane was away: no update would report that.
     if (opened++ > 0 && only !== undefined) await bridge.find(only, signal);
     yield* bridge.stream(signal, (client, options) => client.watchSessions({}, options));
   };

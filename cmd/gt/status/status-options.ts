@@ -2,7 +2,7 @@ import type { PlaceConfig } from "../../../internal/terminal/places/place-config
 
 export interface StatusOptions {
   readonly place: PlaceConfig;
-  /** Absent: all that are found. */
+  /** Absent: all agents that are found. */
   readonly agent?: string;
   readonly follow: boolean;
   readonly json: boolean;

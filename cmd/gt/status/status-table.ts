@@ -7,7 +7,7 @@ import { behindText, clean, type Paint, STATE_STYLES, type StatusRow } from "../
 interface Column {
   readonly head: string;
   readonly text: (row: StatusRow, now: number) => string;
-  /** Left out where there is no room, the highest first. Absent: never. */
+  /** The column is left out if there is no room, the highest number first. Absent: never. */
   readonly expendable?: number;
   /** Longer texts are cut; `gt status AGENT` shows them in full. */
   readonly most?: number;
@@ -30,8 +30,8 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /**
- * Many agents, one line each, within `columns`: columns that say less are left out before anything is cut, and so are
- * those in which no agent has anything. Several agents are counted below. `now` is the wall clock, ms.
+ * Many agents, one line each, within `columns`: columns of lower value are left out before any text is cut, and so are
+ * columns without content. Several agents are counted below. `now` is the wall clock, ms.
  */
 export function statusTable(rows: readonly StatusRow[], now: number, columns: number, paint: Paint): PrintableText {
   const shown = columnsFor(rows, now, columns);
@@ -69,7 +69,7 @@ function columnsFor(rows: readonly StatusRow[], now: number, columns: number): r
   return shown;
 }
 
-/** The state's word in its colour, where the line was not cut before it. */
+/** The line with the state's word in its colour, unless the line was cut before it. */
 function painted(row: StatusRow, line: string, agent: string, paint: Paint, widthBefore: number): PrintableText {
   const state = row.type === "failed" ? "unreachable" : row.status.state;
   const at = agent.length + widthBefore - textWidth(agent);
@@ -78,7 +78,7 @@ function painted(row: StatusRow, line: string, agent: string, paint: Paint, widt
   return printable`${line.slice(0, at)}${paint(style, state)}${line.slice(at + state.length)}`;
 }
 
-/** What has to happen before it takes a message, as far as that is known. */
+/** The event that the agent waits for before it takes a message, as far as that is known. */
 function waitsFor(row: StatusRow): string {
   if (row.type === "failed") return clean(row.reason);
   const { status } = row;
@@ -97,7 +97,7 @@ function waitsFor(row: StatusRow): string {
   }
 }
 
-/** The largest unit is enough to see which one stands for long. */
+/** The largest unit suffices to show which state lasts long. */
 function since(at: number, now: number): string {
   return at > 0 ? shortly(now - at) : "";
 }

@@ -2,7 +2,7 @@ import type { Command } from "../../../internal/cli/command/command.ts";
 import { PLACE_SECTION } from "../../../internal/terminal/places/place-flags.ts";
 import { STATUS_FLAGS, type StatusFlags } from "./status-flags.ts";
 
-/** `gt status`: what one agent does, or an overview of all that are found from here. */
+/** `gt status`: the state of one agent, or an overview of all that are found from here. */
 export const status: Command<StatusFlags> = {
   name: "status",
   flags: STATUS_FLAGS,

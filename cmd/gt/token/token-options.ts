@@ -13,7 +13,7 @@ export interface TokenOptions {
   readonly request: Omit<TokenRequest, "certificate">;
 }
 
-/** What is not given comes from the profile in use. @throws DomainError `invalid` */
+/** Reads the flags; the profile in use gives the defaults. @throws DomainError `invalid` */
 export function readToken(
   { values, positionals, rest }: Given<TokenFlags>,
   env: Readonly<Record<string, string | undefined>>,

@@ -11,7 +11,7 @@ const status = (state: AgentStatus["state"]) =>
   ({ state, alive: state !== "dead", background: [] }) as unknown as AgentStatus;
 const gone = () => new DomainError("unavailable", "connection refused");
 
-/** Answers one after another; the last one repeatedly. */
+/** A backend that gives these answers in turn, repeating the last. */
 function backendOf(...answers: (AgentStatus | Error)[]): Pick<Backend, "status" | "watch"> {
   let at = 0;
   return {

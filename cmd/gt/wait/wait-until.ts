@@ -6,8 +6,8 @@ import type { Backend } from "../../../internal/terminal/backend.ts";
 import { isReached, type WaitGoal } from "./wait-goal.ts";
 
 /**
- * How a wait ended. `status`: as seen last; `dead` may come without one, when only the end of the stream tells it, and
- * what was not reached, when its session never came to run.
+ * The result of a wait. `status`: as seen last; absent when only the end of the stream shows that the agent is dead, or
+ * when the goal was not reached because the session never started to run.
  */
 export interface WaitEnd {
   readonly reached: boolean;
@@ -26,8 +26,8 @@ const LOOK_MS = 5000;
 const AWAY_MS = 10_000;
 
 /**
- * Looks at the agent until it is what is waited for, it has ended, or `timeoutMs` have passed; looks at least once. A
- * session that its control plane starts has no agent to look at yet.
+ * Polls until the agent has reached the goal, has ended, or `timeoutMs` have passed; looks at least once. A session
+ * that its control plane is starting has no agent to look at yet.
  * @throws DomainError as `Backend.status`: at once when no connection can be made at the first look; after 10 s when a
  *   call has no answer, or when the agent cannot be reached later
  */
@@ -40,7 +40,7 @@ export async function waitUntil(
   try {
     return await lookUntil(goal, backend, options, signal);
   } catch (err) {
-    // Its control plane knows of the end, and nobody is left to ask how it was.
+    // The control plane knows that the session has ended; its last state can no longer be read.
     if (goal === "dead" && sessionOf(err) === "ended") return { reached: true };
     throw err;
   }
@@ -73,7 +73,7 @@ async function lookUntil(
   return { reached: false, status: last.status };
 }
 
-/** Its process has ended and no restart is due: nothing else comes of it. */
+/** Its process has ended and no restart is due: the state is final. */
 function isOver(status: AgentStatus): boolean {
   return isReached("dead", status);
 }
@@ -101,17 +101,17 @@ async function firstStatus(
   }
 }
 
-/** The state that a control plane names when it cannot ask the session. */
+/** The session's state that a control plane reports when it cannot reach the session. */
 function sessionOf(err: unknown): unknown {
   return err instanceof DomainError ? err.fields["session"] : undefined;
 }
 
-/** It takes its time, or its control plane does not reach it: unlike an address where nothing listens. */
+/** The agent is slow, or its control plane cannot reach it, as opposed to an address where nothing listens. */
 function isSlow(err: unknown): boolean {
   return sessionOf(err) === "away" || (err instanceof DomainError && err.kind === "deadline");
 }
 
-/** Undefined: it cannot be reached at the moment. */
+/** Undefined: the agent cannot be reached at the moment. */
 async function look(
   backend: Pick<Backend, "status">,
   lastAt: number,
@@ -137,7 +137,7 @@ async function statusOf(backend: Pick<Backend, "status">, signal: AbortSignal): 
   }
 }
 
-/** A sidecar may exit right after its agent, before it is asked again: the end of an open stream shows it. */
+/** A sidecar may exit right after its agent, before the next call: the end of an open stream shows it. */
 function watchEnd(backend: Pick<Backend, "watch">, signal: AbortSignal) {
   const stop = new AbortController();
   let ended = false;

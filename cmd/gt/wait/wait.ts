@@ -2,7 +2,7 @@ import type { Command } from "../../../internal/cli/command/command.ts";
 import { PLACE_SECTION } from "../../../internal/terminal/places/place-flags.ts";
 import { WAIT_FLAGS, type WaitFlags } from "./wait-flags.ts";
 
-/** `gt wait`: until an agent is idle, done, asking, or dead. */
+/** `gt wait`: waits until an agent is idle, done, asking, or dead. */
 export const wait: Command<WaitFlags> = {
   name: "wait",
   flags: WAIT_FLAGS,

@@ -10,24 +10,24 @@ import type { WatchOptions } from "./watch-options.ts";
 import { watchPicture } from "./watch-picture.ts";
 
 const STATUS_EVERY_MS = 1000;
-/** More than the tallest terminal shows. */
+/** More lines than the tallest terminal shows. */
 const MAX_LINES = 500;
-/** How long it is said that the connection is back. */
+/** The time that the notice of a restored connection is shown. */
 const BACK_MS = 4000;
 
 interface Live {
   picture: WatchUpdate | undefined;
   status: AgentStatus | undefined;
-  /** Why the status could not be asked. */
+  /** The reason why the status call failed. */
   trouble: string;
-  /** The connection of the watch broke: the words for it, until it is back. */
+  /** The message about a broken connection, until it is back. */
   lost: string;
   back: { readonly text: string; readonly at: number } | undefined;
 }
 
 /**
- * The terminal on the person's, redrawn in place until it ends. A connection that breaks leaves the picture and says so
- * above.
+ * Shows the agent's terminal on the person's, redrawn in place until it ends. If the connection breaks, the picture
+ * stays and a line above says so.
  */
 export async function watchLive(found: FoundAgent, command: WatchOptions, context: CommandContext): Promise<number> {
   const { signal, stdout, clock } = context;
@@ -64,7 +64,7 @@ function ended(update: WatchUpdate, { note }: CommandContext, screen: LiveScreen
   return 0;
 }
 
-/** The state beside the picture, asked once a second: a picture comes only when something changes. */
+/** Polls the state once a second: a picture arrives only when the screen changes. */
 async function pollStatus(
   found: FoundAgent,
   live: Live,

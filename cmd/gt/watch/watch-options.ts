@@ -9,7 +9,7 @@ const DEFAULT_INTERVAL_MS = 100;
 export interface WatchOptions {
   readonly place: PlaceConfig;
   readonly agent: string;
-  /** Absent: what fits the terminal. */
+  /** Absent: as many as fit the terminal. */
   readonly lines?: number;
   readonly ansi: boolean;
   readonly intervalMs: number;

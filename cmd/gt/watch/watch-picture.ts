@@ -7,21 +7,21 @@ import type { AgentStatus } from "../../../internal/session/agent-status.ts";
 import type { WatchUpdate } from "../../../internal/session/types.ts";
 import { type Paint, STATE_STYLES } from "../common/text/status-text.ts";
 
-/** What is known of an agent while it is watched. */
+/** The knowledge about an agent while it is watched. */
 export interface Watched {
   readonly agent: string;
   readonly where: string;
   readonly picture: WatchUpdate | undefined;
   readonly status: AgentStatus | undefined;
-  /** Why the picture is not updated; while it is not empty the state is unknown. */
+  /** The reason why the picture is not updated; while it is not empty, the state is unknown. */
   readonly lost: string;
-  /** Worth knowing, and no harm to the picture. */
+  /** A remark that does not affect the picture. */
   readonly remark: string;
 }
 
 export interface PictureOptions {
   readonly columns: number;
-  /** Lines under the first. */
+  /** The number of lines below the first. */
   readonly room: number;
   readonly ansi: boolean;
   readonly paint: Paint;
@@ -29,7 +29,7 @@ export interface PictureOptions {
   readonly now: number;
 }
 
-/** One line about the agent, and the last of its terminal's lines below; each fits the columns. */
+/** One line about the agent, and below it the last lines of its terminal; each fits the columns. */
 export function watchPicture(watched: Watched, options: PictureOptions): readonly PrintableText[] {
   const { columns, room, ansi } = options;
   const output = watched.picture?.output ?? "";

@@ -2,7 +2,7 @@ import type { Command } from "../../../internal/cli/command/command.ts";
 import { PLACE_SECTION } from "../../../internal/terminal/places/place-flags.ts";
 import { WATCH_FLAGS, type WatchFlags } from "./watch-flags.ts";
 
-/** `gt watch`: an agent's terminal as it changes. */
+/** `gt watch`: shows an agent's terminal as it changes. */
 export const watch: Command<WatchFlags> = {
   name: "watch",
   flags: WATCH_FLAGS,

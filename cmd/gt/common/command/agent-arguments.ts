@@ -2,19 +2,19 @@ import { namesOneAgent, type PlaceConfig } from "../../../../internal/terminal/p
 import { takeArguments } from "./arguments.ts";
 
 interface OtherArguments {
-  /** Names of the arguments behind the agent that must be there, and of those that may be. */
+  /** The names of the required and of the optional arguments after the agent. */
   readonly must?: readonly string[];
   readonly may?: readonly string[];
   /**
-   * Whether these arguments begin without the agent's name, where it may be left out. Default: when there are only as
-   * many as must be there.
+   * Whether the arguments omit the agent's name, where that is allowed. Default: when there are no more than the
+   * required ones.
    */
   readonly isNameless?: (given: readonly string[]) => boolean;
 }
 
 /**
- * The agent's name and the arguments behind it. At the address of one sidecar there is one agent: its name may be left
- * out, and is empty then.
+ * The agent's name and the arguments after it. The address of one sidecar has one agent: its name may be omitted, and
+ * is empty then.
  * @throws DomainError `invalid`
  */
 export function takeAgent(
@@ -28,7 +28,7 @@ export function takeAgent(
   return [agent, ...others];
 }
 
-/** For an argument that is a number: no agent has such a name. */
+/** For a numeric argument: no agent's name is a number. */
 export function isOneNumber([first, ...others]: readonly string[]): boolean {
   return first === undefined || (others.length === 0 && /^\d+$/.test(first));
 }

@@ -14,12 +14,12 @@ export function takeArguments(
   return take(`gt ${command}`, given, must, may);
 }
 
-/** A call that `gt COMMAND` does not take, with where to read how it is called. */
+/** The error for a wrong call of `gt COMMAND`, with a hint at its help. */
 export function usageError(command: string, message: string, hint?: string): DomainError {
   return usage(`gt ${command}`, message, hint);
 }
 
-/** A number of lines as a flag (number) or an argument (text) gives it. @throws DomainError `invalid` */
+/** A number of lines, from a flag (number) or an argument (text). @throws DomainError `invalid` */
 export function readLines(value: string | number): number {
   const lines = typeof value === "number" ? value : /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
   if (!(lines >= 1 && lines <= MAX_LINES)) {

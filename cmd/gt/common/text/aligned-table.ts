@@ -1,6 +1,6 @@
 import { textWidth } from "../../../../internal/base/text-width.ts";
 
-/** Rows as lines, each column but the last as wide as its widest cell. */
+/** Formats rows as lines; each column but the last is as wide as its widest cell. */
 export function alignedTable(rows: readonly (readonly string[])[]): readonly string[] {
   const columns = Math.max(...rows.map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, i) => Math.max(...rows.map((row) => textWidth(row[i] ?? ""))));

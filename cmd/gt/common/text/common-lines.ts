@@ -1,4 +1,4 @@
-/** Pairs of indices of lines that two texts have in common, in order: a longest common subsequence. */
+/** The index pairs of lines that two texts have in common, in order: a longest common subsequence. */
 export function commonLines(
   before: readonly string[],
   after: readonly string[],

@@ -7,11 +7,11 @@ import type { PlaceConfig } from "../../../../internal/terminal/places/place-con
 const MAX_LINES = 12;
 /** Labels up to this width are aligned. */
 const LABEL_WIDTH = 40;
-/** What an agent draws in front of a title, and of a choice's label. */
+/** The marks that an agent draws before a title, and before a choice's label. */
 const BULLET = /^[^\p{L}\p{N}]+/u;
 const MARK = /^\s*[❯›▶>→●•]?\s*/;
 
-/** A dialog as a person reads it: what it asks, and each choice with the line to type for it. */
+/** A dialog as text for a person: its question, and each choice with the command that chooses it. */
 export function dialogLines(dialog: Dialog, agent: string, place: PlaceConfig): readonly string[] {
   const title = dialog.title === "" ? dialog.kind : `${dialog.kind}: ${clean(dialog.title)}`;
   const text = plainText(dialog.text)

@@ -6,15 +6,15 @@ import { NewLines } from "./new-lines.ts";
 import { watchAgain } from "./watch-again.ts";
 
 export interface FollowOptions {
-  /** How many lines to begin with. */
+  /** The number of lines to begin with. */
   readonly lines: number;
   readonly ansi: boolean;
   readonly intervalMs: number;
 }
 
-/** Lines of the picture in which new ones are looked for; comparing is quadratic. */
+/** The lines of a picture that are searched for new ones; the comparison is quadratic. */
 const WINDOW_LINES = 500;
-/** A line counts as finished when it stood unchanged for this long. */
+/** A line counts as finished once it is unchanged for this long. */
 const SETTLE_MS = 400;
 
 /** Prints the last lines, then each new one once, until the agent ends. */

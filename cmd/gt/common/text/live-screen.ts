@@ -9,13 +9,13 @@ export interface Terminal {
 
 const HIDE_CURSOR = "\x1b[?25l";
 const SHOW_CURSOR = "\x1b[?25h";
-/** Synchronised output: a terminal that knows it shows the frame at once, others ignore it. */
+/** Synchronised output: a terminal that supports it shows the frame at once, others ignore it. */
 const FRAME_BEGIN = "\x1b[?2026h";
 const FRAME_END = "\x1b[?2026l";
 
 /**
  * A block of lines that is redrawn in place, only where it changed, so that nothing flickers. Lines must fit the
- * terminal's width. Disposing leaves the last picture and gives the cursor back below it.
+ * terminal's width. Disposing leaves the last picture and restores the cursor below it.
  */
 export class LiveScreen {
   readonly #terminal: Terminal;
@@ -30,7 +30,7 @@ export class LiveScreen {
     return this.#terminal.columns ?? 80;
   }
 
-  /** How many lines a picture may have: one row stays free for the cursor. */
+  /** The maximum number of lines in a picture: one row stays free for the cursor. */
   get maxLines(): number {
     return Math.max(2, (this.#terminal.rows ?? 24) - 1);
   }
@@ -38,7 +38,7 @@ export class LiveScreen {
   draw(text: readonly PrintableText[]): void {
     const lines = text.map(String);
     const size = `${this.columns}x${this.maxLines}`;
-    // A resize moves the old lines to places that only the terminal knows: draw again on a clean screen.
+    // A resize moves the old lines in ways that only the terminal knows: draw again on a clean screen.
     const again = this.#shown !== undefined && size !== this.#size;
     const shown = again ? [] : (this.#shown ?? []);
     const first = this.#shown === undefined ? HIDE_CURSOR : "";

@@ -3,23 +3,23 @@ import { commonLines } from "./common-lines.ts";
 
 interface Line {
   readonly text: string;
-  /** How it is recognised again: without styling. */
+  /** The text without styling, by which the line is recognised. */
   readonly key: string;
-  /** Monotonic ms since it is there. */
+  /** The time when it appeared, monotonic ms. */
   readonly since: number;
   printed: boolean;
 }
 
 export interface NewLinesResult {
   readonly lines: readonly string[];
-  /** More was printed by the agent than the window holds: lines in between are lost. */
+  /** The agent printed more than the window holds: lines in between are lost. */
   readonly skipped: boolean;
 }
 
 /**
  * Turns pictures of a terminal's last lines into a stream of new lines. A line is given once: when it has scrolled into
- * history, or when it has stood unchanged for `settleMs`. So spinners, clocks and half-drawn frames are left out, and
- * an input box that is redrawn below the text is not repeated.
+ * history, or when it is unchanged for `settleMs`. So spinners, clocks and half-drawn frames are left out, and an input
+ * box that is redrawn below the text is not repeated.
  */
 export class NewLines {
   readonly #settleMs: number;
@@ -31,7 +31,7 @@ export class NewLines {
     this.#settleMs = settleMs;
   }
 
-  /** Takes what is on the screen now as given already, as far as the last `count` lines are concerned; gives those. */
+  /** Begins with this picture: returns its last `count` lines, and counts all its lines as given. */
   begin(picture: readonly string[], rows: number, count: number, now: number): readonly string[] {
     this.#lines = picture.map((text) => ({ text, key: plainText(text).trimEnd(), since: now, printed: true }));
     this.#rows = rows;
@@ -39,7 +39,7 @@ export class NewLines {
     return picture.slice(-count);
   }
 
-  /** A new picture: the last lines, of which at most the last `rows` are the screen. */
+  /** Takes a new picture: the last lines, of which at most the last `rows` are on the screen. */
   push(picture: readonly string[], rows: number, now: number): NewLinesResult {
     const before = this.#lines;
     const keys = picture.map((text) => plainText(text).trimEnd());
@@ -59,7 +59,7 @@ export class NewLines {
     return { lines: this.settled(now), skipped: lost };
   }
 
-  /** Lines that became certain by standing still; ask again after `settleMs` without a picture. */
+  /** The lines that have been unchanged for long enough; ask again after `settleMs` without a picture. */
   settled(now: number): readonly string[] {
     const screenFrom = this.#lines.length - this.#rows;
     const ready = this.#lines.filter(
@@ -69,7 +69,7 @@ export class NewLines {
     return ready.map((line) => line.text);
   }
 
-  /** Lines are on the screen that have not stood long enough yet. */
+  /** Some lines on the screen have not been unchanged for long enough yet. */
   get pending(): boolean {
     return this.#lines.some((line) => !line.printed);
   }

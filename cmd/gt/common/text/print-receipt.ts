@@ -4,7 +4,7 @@ import type { NudgeReceipt } from "../../../../internal/session/types.ts";
 import type { FoundAgent } from "../../../../internal/terminal/places/with-agent.ts";
 import { type ReceiptPlace, receiptJson, receiptText } from "./receipt-text.ts";
 
-/** Prints a receipt for a person, or as JSON; the exit code is the one for its outcome. */
+/** Prints a receipt for a person, or as JSON; returns the exit code for its outcome. */
 export function printReceipt(
   receipt: NudgeReceipt,
   asJson: boolean,
@@ -24,7 +24,7 @@ export function printReceipt(
   return exitCode;
 }
 
-/** What a receipt's hints need of an agent that was found. */
+/** The parts of a found agent that a receipt's hints need. */
 export function receiptPlace({ agent, line, place }: FoundAgent): ReceiptPlace {
   return { agent, line, hasQueue: place.type !== "tmux" };
 }

@@ -2,15 +2,15 @@ import { foldedLine, plainText } from "../../../../internal/base/sanitise.ts";
 import { durationText, ordinal } from "../../../../internal/cli/wording.ts";
 import type { NudgeOutcome, NudgeReceipt } from "../../../../internal/session/types.ts";
 
-/** A nudge's receipt, said to a person. All of it is safe to print. */
+/** A nudge's receipt as text for a person. All of it is safe to print. */
 export interface ReceiptText {
   readonly exitCode: 0 | 5 | 6 | 7;
   /** `done` goes to stdout, `error` to stderr as an error. */
   readonly tone: "done" | "error";
   readonly headline: string;
-  /** Further lines: evidence, what was typed instead. */
+  /** Further lines, such as evidence, or the text that was typed instead. */
   readonly details: readonly string[];
-  /** What to do next; empty when there is nothing to do. */
+  /** The next step for the person; empty if there is none. */
   readonly hint: string;
 }
 
@@ -27,16 +27,16 @@ const EXIT_CODES: Readonly<Record<NudgeOutcome, 0 | 5 | 6 | 7>> = {
   unknown: 7,
 };
 
-/** The option of tmux that an error names when it is in the way. */
+/** The tmux option that the error names when it prevents delivery. */
 const SYNCHRONIZE = "synchronize-panes";
 const MAX_EVIDENCE = 6;
 const MAX_SHOWN_TEXT = 200;
 
-/** The parts of hints. */
+/** The parts of the hints. */
 export interface ReceiptPlace {
   /** The agent's address. */
   readonly agent: string;
-  /** A call of `gt` for the same agent. */
+  /** A command line of `gt` for the same agent. */
   readonly line: (command: string, ...words: readonly string[]) => string;
   /** Nudges can be queued there. */
   readonly hasQueue: boolean;
@@ -49,7 +49,7 @@ export function receiptText(receipt: NudgeReceipt, place: ReceiptPlace): Receipt
   return { exitCode, tone: exitCode === 0 || exitCode === 5 ? "done" : "error", ...said };
 }
 
-/** The receipt as it goes into JSON. */
+/** The receipt as a JSON object. */
 export function receiptJson(receipt: NudgeReceipt, agent: string, where: string): Record<string, unknown> {
   return {
     agent,

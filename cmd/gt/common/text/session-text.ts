@@ -10,12 +10,12 @@ const WORDS: Readonly<Partial<Record<SessionStatus, string>>> = {
   [SessionStatus.STOPPED]: "stopped",
 };
 
-/** Where a session stands, in a word. */
+/** A session's status as a word. */
 export function statusWord(status: SessionStatus): string {
   return WORDS[status] ?? "unknown";
 }
 
-/** A session of a control plane, for programs. */
+/** A session of a control plane as a JSON object. */
 export function sessionJson(session: GetSessionResponse): Record<string, unknown> {
   const { createdAt, stoppedAt } = session;
   return {

@@ -7,14 +7,14 @@ import type { PlaceConfig } from "../../../../internal/terminal/places/place-con
 import { dialogLines } from "./dialog-text.ts";
 import { isoTime } from "./iso-time.ts";
 
-/** One agent of an overview: its status, or why there is none. */
+/** One agent of an overview: its status, or the reason why there is none. */
 export type StatusRow =
   | { readonly type: "status"; readonly agent: string; readonly where: string; readonly status: AgentStatus }
   | { readonly type: "failed"; readonly agent: string; readonly where: string; readonly reason: string };
 
 export type Paint = (style: "bold" | "dim" | "red" | "green" | "yellow" | "cyan", text: string) => PrintableText;
 
-/** What needs a person first, then what works, then what waits. */
+/** The colour of each state. */
 export const STATE_STYLES: Readonly<Record<AgentStateName, Parameters<Paint>[0]>> = {
   starting: "cyan",
   idle: "green",
@@ -31,7 +31,7 @@ export const STATE_STYLES: Readonly<Record<AgentStateName, Parameters<Paint>[0]>
 const MAX_EVIDENCE = 5;
 const MAX_TASKS = 10;
 
-/** One agent's status on a few lines. `now` is the wall clock, ms; `asked`: the words and flags that led to it. */
+/** One agent's status on a few lines. `now` is the wall clock, ms; `asked`: the words and flags of the call. */
 export function statusBlock(
   row: StatusRow & { readonly type: "status" },
   now: number,
@@ -74,7 +74,7 @@ export function statusBlock(
   return PrintableText.lines(lines);
 }
 
-/** Everything that is known, for programs. */
+/** The complete status as a JSON object. */
 export function statusJson(row: StatusRow): Record<string, unknown> {
   if (row.type === "failed") return { agent: row.agent, where: row.where, reachable: false, error: row.reason };
   const { status } = row;
@@ -112,7 +112,7 @@ export function statusJson(row: StatusRow): Record<string, unknown> {
   };
 }
 
-/** The text after the state: `, 2 in the background`. Empty if no task runs there. */
+/** The text after the state: `, 2 in the background`. Empty without background tasks. */
 export function behindText({ background }: AgentStatus): string {
   return background.length === 0 ? "" : `, ${background.length} in the background`;
 }
@@ -129,7 +129,7 @@ function processText(status: AgentStatus): string {
   return `ended${status.exitCode === undefined ? "" : ` with exit code ${status.exitCode}`}${restarts}`;
 }
 
-/** On one line, without anything that a terminal obeys. */
+/** The text on one line, without control characters. */
 export function clean(text: string): string {
   return plainText(text).replaceAll(/\s+/g, " ").trim();
 }

@@ -8,18 +8,18 @@ import type { Backend } from "../../../../internal/terminal/backend.ts";
 export interface WatchAgainDeps {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Tells the person that the connection was lost, once until it is back. */
+  /** Reports that the connection was lost, once until it is back. */
   readonly lost: (message: string) => void;
   readonly back: (message: string) => void;
 }
 
 const RETRY = { firstMs: 100, maxMs: 2000, factor: 2 };
-/** A person who watches overnight wants to see that the agent is gone permanently. */
+/** A person who watches overnight wants to learn that the agent is gone permanently. */
 const GIVE_UP_MS = 5 * 60_000;
 
 /**
- * The updates of a watch that continues when the connection breaks or the serving half restarts: it is opened again,
- * and its first picture says what has changed meanwhile. @throws as `connectAgain`
+ * The updates of a watch that continues after a broken connection or a restart of the serving half: it is opened again,
+ * and its first picture shows the changes in between. @throws as `connectAgain`
  */
 export async function* watchAgain(
   backend: Pick<Backend, "watch">,
@@ -33,9 +33,9 @@ export async function* watchAgain(
 }
 
 /**
- * What a stream yields, which is opened again when it breaks.
+ * The items of a stream that is opened again when it breaks.
  * @param hasBegun the other end has answered already: also a first stream that breaks at once is opened again
- * @throws what the stream throws, when it never began, was refused, or does not come back within five minutes
+ * @throws the stream's error if it never began, was refused, or does not come back within five minutes
  */
 export async function* connectAgain<T>(
   open: () => AsyncIterable<T>,
