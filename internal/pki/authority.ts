@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 
 export interface AuthorityOptions {
   readonly name: string;
-  /** Undefined: the CA names none, and issues no identities unless it is given one each time. */
+  /** Undefined: the certificate names no trust domain, and each certificate with an identity must be given one. */
   readonly trustDomain: string | undefined;
   readonly days: number;
   /** Wall clock, ms. */
@@ -50,18 +50,18 @@ export function checkAuthority(certificate: X509Certificate, now: number, name: 
   if (certificate.validFromDate.getTime() > now) throw new DomainError("denied", `${name} is not valid yet`);
 }
 
-/** A key usage that is absent allows everything. */
+/** A certificate without a key usage may sign everything. */
 export function maySign(usage: number | undefined, what: "keyCertSign" | "crlSign"): boolean {
   return usage === undefined || (usage & (0x80 >> KEY_USAGE[what])) !== 0;
 }
 
-/** The key of a certificate signed the certificate itself. */
+/** The certificate is signed with its own key. */
 export function isSelfSigned(certificate: X509Certificate): boolean {
   const { subject, issuer } = factsOf(certificate);
   return subject.equals(issuer) && certificate.verify(certificate.publicKey);
 }
 
-/** The CA of this name signed the certificate. */
+/** The certificate names `ca` as its issuer, and the CA's key has signed it. */
 export function isIssuedBy(certificate: X509Certificate, ca: X509Certificate): boolean {
   return factsOf(certificate).issuer.equals(factsOf(ca).subject) && certificate.verify(ca.publicKey);
 }

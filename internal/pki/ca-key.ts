@@ -4,16 +4,16 @@ import { DomainError } from "../base/errors.ts";
 import { der, integer, objectId, octetString, pemText, sequence } from "./der/der-writer.ts";
 import { OID } from "./der/object-ids.ts";
 
-/** What a guess at the passphrase costs: about a third of a second. */
+/** PBKDF2 iterations: each guess at the passphrase costs about a third of a second. */
 const ITERATIONS = 600_000;
-/** OpenSSL reads no longer ones. */
+/** The longest passphrase that OpenSSL reads. */
 const MAX_PASSPHRASE_BYTES = 1024;
 
 const derive = promisify(pbkdf2);
 
 /**
- * A private key under a passphrase: PKCS #8, PBES2 with PBKDF2 (HMAC-SHA-256) and AES-256-CBC, as OpenSSL reads it.
- * PEM.
+ * Encrypts a private key with a passphrase: PKCS #8, PBES2 with PBKDF2 (HMAC-SHA-256) and AES-256-CBC, as OpenSSL reads
+ * it. PEM.
  * @throws DomainError `invalid` for a passphrase that is empty or longer than 1024 bytes
  */
 export async function encryptedKeyPem(key: KeyObject, passphrase: string): Promise<string> {
@@ -38,8 +38,8 @@ export function isEncryptedKey(pem: string): boolean {
 }
 
 /**
- * The private key of a PEM text. `name` stands in errors; the passphrase and the key never do.
- * @throws DomainError `unauthenticated` for a wrong passphrase, `invalid` for what is no private key
+ * The private key of a PEM text. Errors contain `name`, never the passphrase or the key.
+ * @throws DomainError `unauthenticated` for a wrong passphrase, `invalid` for a text without a private key
  */
 export function openKey(pem: string, name: string, passphrase?: string): KeyObject {
   if (!isEncryptedKey(pem)) return readKey(pem, name);

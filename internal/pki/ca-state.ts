@@ -15,9 +15,9 @@ interface RevokedEntry extends RevokedCertificate {
   readonly notAfter: number;
 }
 
-/** What a CA has to remember. No secrets. */
+/** The certificates that a CA has issued and revoked. Contains no secrets. */
 export interface CaState {
-  /** Of the last revocation list; 0: there was none. */
+  /** Number of the last revocation list; 0: none has been issued. */
   readonly crlNumber: number;
   readonly issued: readonly IssuedCertificate[];
   readonly revoked: readonly RevokedEntry[];
@@ -25,24 +25,26 @@ export interface CaState {
 
 export const NEW_CA_STATE: CaState = { crlNumber: 0, issued: [], revoked: [] };
 
-/** What has ended stays this long: a list that names it is published at least once after its end (RFC 5280 §3.3). */
+/**
+ * An expired certificate stays this long, so that at least one list published after its end names it (RFC 5280 §3.3).
+ */
 const KEPT_AFTER_END_MS = 90 * 86_400_000;
 
-/** Without what ended long ago, so that the file does not grow without end. */
+/** Drops certificates that ended more than KEPT_AFTER_END_MS ago, so that the file does not grow without bound. */
 export function pruned(state: CaState, now: number): CaState {
   const isKept = ({ notAfter }: { readonly notAfter: number }) => notAfter + KEPT_AFTER_END_MS > now;
   return { ...state, issued: state.issued.filter(isKept), revoked: state.revoked.filter(isKept) };
 }
 
 /**
- * The number of the next list. Lists that follow each other within seconds count on; otherwise the seconds since 1970
- * are the number, so that it rises even when this file is lost.
+ * The number of the next list: the seconds since 1970, so that it rises even if this file is lost, or one more than the
+ * last number if that is higher.
  */
 export function nextCrlNumber({ crlNumber }: CaState, now: number): number {
   return Math.max(crlNumber + 1, Math.floor(now / 1000));
 }
 
-/** As JSON with times in ISO 8601, one certificate a line. */
+/** JSON with times in ISO 8601, one certificate per line. */
 export function stateText({ crlNumber, issued, revoked }: CaState): string {
   const rows = (entries: readonly object[]) =>
     entries.length === 0 ? "[]" : `[\n${entries.map((entry) => `    ${JSON.stringify(entry)}`).join(",\n")}\n  ]`;
@@ -57,7 +59,7 @@ export function stateText({ crlNumber, issued, revoked }: CaState): string {
 `;
 }
 
-/** The keys of the file, and of its entries. A later program may add some: a change by this one would lose them. */
+/** The keys of the file and of its entries. A later program may add some, which this one would drop when it writes. */
 const KEYS = {
   state: ["version", "crl_number", "issued", "revoked"],
   issued: ["serial", "name", "type", "not_after"],
@@ -65,8 +67,8 @@ const KEYS = {
 } as const;
 
 /**
- * @throws DomainError `invalid` for anything that `stateText` did not write, a key that is not known here included;
- * `name` stands in the error
+ * @throws DomainError `invalid` for a text that `stateText` did not write, or one with an unknown key; the error
+ * contains `name`
  */
 export function parseState(text: string, name: string): CaState {
   const refuseOthers = (entry: object, kind: keyof typeof KEYS) => {

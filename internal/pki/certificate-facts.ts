@@ -4,18 +4,18 @@ import { type DerValue, readDer } from "./der/der.ts";
 import { decodeGeneralName, type GeneralName } from "./der/general-names.ts";
 import { dottedOf, OID } from "./der/object-ids.ts";
 
-/** What stands in a certificate and Node does not tell, or tells only as text. */
+/** Parts of a certificate that Node does not expose, or exposes only as text. */
 export interface CertificateFacts {
-  /** Encoded names: equal bytes are the same name. */
+  /** Encoded name; two names are the same if their bytes are equal. */
   readonly subject: Buffer;
   readonly issuer: Buffer;
   readonly commonName: string | undefined;
-  /** Object identifier of the signature on it. */
+  /** Object identifier of the algorithm that signed the certificate. */
   readonly signatureAlgorithm: string;
   readonly isCa: boolean;
-  /** How many CAs may be between it and a leaf; undefined: any number. */
+  /** The most CAs allowed between this one and a leaf; undefined: unlimited. */
   readonly pathLength: number | undefined;
-  /** Its bits, the first one the highest; undefined without the extension. */
+  /** Bits of the extension's first byte, bit 0 being the highest; undefined without the extension. */
   readonly keyUsage: number | undefined;
   readonly extendedKeyUsage: readonly string[] | undefined;
   readonly names: readonly GeneralName[];
@@ -23,11 +23,11 @@ export interface CertificateFacts {
   readonly subjectKeyId: Buffer | undefined;
   readonly authorityKeyId: Buffer | undefined;
   readonly crlUrls: readonly string[];
-  /** Extensions that must be understood and are not. */
+  /** Critical extensions that are not read here; a certificate with one must be refused. */
   readonly unknownCritical: readonly string[];
 }
 
-/** Name constraints as they were read: strangers' may hold any kind of name. */
+/** Name constraints as encoded; a foreign CA may constrain any kind of name. */
 export interface Subtrees {
   readonly permitted: readonly GeneralName[];
   readonly excluded: readonly GeneralName[];
@@ -44,7 +44,7 @@ export function factsOf(certificate: X509Certificate): CertificateFacts {
 
 interface Extension {
   readonly critical: boolean;
-  /** Undefined for an extension that is not read. */
+  /** Undefined for an extension that is not in `READ`. */
   readonly value: DerValue | undefined;
 }
 
@@ -76,7 +76,7 @@ function readFacts(raw: Uint8Array): CertificateFacts {
   };
 }
 
-/** The extensions that are read here, all of which may be critical. */
+/** The extensions that are read here; a certificate may mark any of them critical. */
 const READ = [
   "basicConstraints",
   "keyUsage",
@@ -141,8 +141,8 @@ function readCrlUrls(value: DerValue | undefined): string[] {
 }
 
 /**
- * The common name in an encoded name: the last one, which is the most specific.
- * @throws DomainError `invalid` for one that is cut off
+ * The last common name in an encoded name, which is the most specific.
+ * @throws DomainError `invalid` for a name that is cut off
  */
 export function commonNameOf(name: DerValue | undefined): string | undefined {
   const attributes = children(name).flatMap(children);

@@ -5,7 +5,7 @@ import { OID } from "./der/object-ids.ts";
 import { authorityKeyId, keyIdOf, subjectKeyId } from "./extensions.ts";
 import { signatureAlgorithm, signed } from "./signature.ts";
 
-/** A CA that signs: its certificate and its private key, which belong together. */
+/** A CA's certificate and the private key that belongs to it. */
 export interface Signer {
   readonly certificate: X509Certificate;
   readonly key: KeyObject;
@@ -15,16 +15,16 @@ export interface CertificateContent {
   /** Encoded name. */
   readonly subject: Uint8Array;
   readonly publicKey: KeyObject;
-  /** Wall clock, ms; whole seconds are kept. */
+  /** Wall clock, ms; rounded down to seconds. */
   readonly notBefore: number;
   readonly notAfter: number;
-  /** Encoded extensions; the identifiers of the keys are added. */
+  /** Encoded extensions, without the key identifiers, which are added. */
   readonly extensions: readonly Uint8Array[];
-  /** The identifier that certificates of this CA already carry; default: computed from the key. */
+  /** Key identifier that certificates of this CA already contain; default: computed from the key. */
   readonly keyId?: Uint8Array;
 }
 
-/** How far in the past certificates and lists begin, for clocks that are slow. */
+/** Certificates and lists are valid from this long ago, for clocks that are slow. */
 export const BACKDATE_MS = 60_000;
 
 /** A certificate with a random serial of 126 bits, signed by a CA. PEM. */
@@ -33,12 +33,12 @@ export function certify(content: CertificateContent, { certificate, key }: Signe
   return build(content, issuer, issuerKeyId, key);
 }
 
-/** A certificate that its own key signs: the root of a CA. PEM. */
+/** A self-signed certificate: the root of a CA. PEM. */
 export function certifySelf(content: CertificateContent, key: KeyObject): string {
   return build(content, content.subject, keyIdOf(content.publicKey), key);
 }
 
-/** An encoded name of one common name. */
+/** An encoded name with a single common name. */
 export function commonName(text: string): Buffer {
   return sequence(der(0x31, sequence(objectId(OID.commonName), der(0x0c, Buffer.from(text)))));
 }
@@ -61,11 +61,13 @@ function build(
     der(0xa3, sequence(...extensions, subjectKeyId(keyId), ...(issuerKeyId ? [authorityKeyId(issuerKeyId)] : []))),
   );
   const pem = pemText("CERTIFICATE", signed(body, key));
-  factsOf(new X509Certificate(pem)); // what this cannot read, it does not hand out
+  factsOf(new X509Certificate(pem)); // throws if this program could not read its own certificate
   return pem;
 }
 
-/** 16 bytes, always of the same length: the highest bit is 0, so that it is positive, and the next one 1. */
+/**
+ * A serial of 16 bytes, always the same length: the highest bit is 0, so that it is positive, and the next bit is 1.
+ */
 function serialNumber(): Buffer {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;

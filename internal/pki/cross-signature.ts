@@ -18,11 +18,11 @@ import { isTrustDomain, sessionDomain, trustDomainOf } from "./trust-domain.ts";
 
 export interface CrossSignatureOptions {
   readonly usage: "client" | "server";
-  /** Server: the DNS names, with all below them, that the CA may certify. */
+  /** Server: DNS names that the CA may certify, with all their subdomains. */
   readonly permitDns: readonly string[];
   /** Server: addresses or networks (`10.0.0.0/8`) that it may certify. */
   readonly permitIp: readonly string[];
-  /** Client: the trust domain in which it may certify ids. Default: its own. */
+  /** Client: the trust domain in which it may certify ids. Default: the target CA's own. */
   readonly trustDomain: string | undefined;
   readonly crlUrl: string | undefined;
   readonly days: number;
@@ -41,12 +41,12 @@ const EVERY_ADDRESS: Names = [
 ];
 
 /**
- * Another CA's name and key, certified for one purpose: it may sign leaves for clients or for servers, no CAs, and no
- * name of the signer's own. PEM.
+ * Certifies another CA's name and key for one purpose: it may sign leaves for clients or for servers, no CAs, and no
+ * name of the signer. PEM.
  *
- * Clients: ids of its own trust domain only. Servers: the permitted DNS names and addresses only; no ids, no mailboxes.
- * What is not permitted at all is written as a permission for a name that cannot exist: OpenSSL takes an empty excluded
- * URI or mailbox for none.
+ * Clients: ids of the target's own trust domain only. Servers: the permitted DNS names and addresses only; no ids, no
+ * mailboxes. A kind of name that is not allowed at all is permitted only for a name that cannot exist, because OpenSSL
+ * ignores an empty excluded URI or mailbox.
  * @throws DomainError `denied` for a target that must not be certified, `invalid` for names that cannot be permitted
  */
 export function crossSign(target: X509Certificate, signer: Signer, options: CrossSignatureOptions): string {
@@ -147,7 +147,7 @@ function permittedDomain(text: string, own: string | undefined): string {
   return name;
 }
 
-/** An address or a network as name constraints hold it: the address and its mask. */
+/** An address or a network in the form of name constraints: the address followed by its mask. */
 function network(text: string): Buffer {
   const [address = "", prefix] = text.split("/");
   const bytes = isIP(address) === 0 ? undefined : addressBytes(address);

@@ -1,18 +1,18 @@
 import { DomainError } from "../base/errors.ts";
 
-/** What a file is meant to hold. */
+/** The kind of object that a file should contain. */
 export type PemKind = "certificate" | "key" | "public-key" | "list";
 
 export interface PemFault {
-  /** What is wrong with it, to follow its name. */
+  /** The predicate of a sentence whose subject is the file's name. */
   readonly why: string;
-  /** How to mend it; absent where no command does. */
+  /** How to repair the file; absent if no command does. */
   readonly hint?: string;
 }
 
 interface Meant {
   readonly name: string;
-  /** The command of openssl that reads it. */
+  /** The openssl subcommand that reads this kind. */
   readonly command: string;
 }
 
@@ -32,8 +32,8 @@ const FOUND: Readonly<Record<PemKind, RegExp>> = {
 const KINDS: readonly PemKind[] = ["key", "public-key", "certificate", "list"];
 
 /**
- * Why a text that a person named is not what it is meant to be, and how to mend it; undefined where nothing is plainly
- * wrong with it. `path` is for the command.
+ * Explains why the text of a file does not contain an object of `kind`, and how to repair it. Undefined if the text
+ * shows no obvious fault. `path` is for the command in the hint.
  */
 export function explainPem(text: string, kind: PemKind, path: string): PemFault | undefined {
   if (text.trim() === "") return { why: "is empty" };
@@ -67,8 +67,8 @@ function another(kind: PemKind, found: PemKind, path: string): PemFault {
 }
 
 /**
- * Parses the text of a file that a person named.
- * @throws DomainError `invalid` that names the file and says what is wrong, with a hint where a command mends it
+ * Parses the text of the file `path` with `parse`.
+ * @throws DomainError `invalid` that names the file and says what is wrong, with a hint if a command repairs it
  */
 export function readPem<T>(text: string, kind: PemKind, path: string, parse: (text: string) => T): T {
   try {

@@ -6,18 +6,18 @@ import { OID } from "./der/object-ids.ts";
 
 type EncodableName = Exclude<GeneralName, { type: "other" }>;
 
-/** What a CA may certify. A kind of name with no entry in either list is free. */
+/** Names that a CA may certify. A kind of name with no entry in either list is unconstrained. */
 export interface NameSubtrees {
   readonly permitted: readonly EncodableName[];
   readonly excluded: readonly EncodableName[];
 }
 
-/** Bits of a key usage, by their place in RFC 5280 §4.2.1.3. */
+/** Bit numbers of the key usages (RFC 5280 §4.2.1.3). */
 export const KEY_USAGE = { digitalSignature: 0, keyCertSign: 5, crlSign: 6 } as const;
 
 const TRUE = der(0x01, Buffer.from([0xff]));
 
-/** An encoded extension; those that a verifier has to understand are critical. */
+/** An encoded extension. `critical`: a verifier that does not know it must refuse the certificate. */
 export function extension(id: string, value: Uint8Array, critical: boolean): Buffer {
   return sequence(objectId(id), ...(critical ? [TRUE] : []), octetString(value));
 }
@@ -52,7 +52,7 @@ export function authorityKeyId(id: Uint8Array): Buffer {
   return extension(OID.authorityKeyId, sequence(der(0x80, id)), false);
 }
 
-/** Where the issuer's revocation list is. */
+/** URLs of the issuer's revocation list. */
 export function crlDistributionPoints(urls: readonly string[]): Buffer {
   const points = urls.map((value) => sequence(der(0xa0, der(0xa0, encodeGeneralName({ type: "uri", value })))));
   return extension(OID.crlDistributionPoints, sequence(...points), false);
@@ -64,7 +64,7 @@ export function nameConstraints({ permitted, excluded }: NameSubtrees): Buffer {
   return extension(OID.nameConstraints, sequence(...subtrees(0xa0, permitted), ...subtrees(0xa1, excluded)), true);
 }
 
-/** The key's identifier for a certificate made here: the first 20 bytes of the SHA-256 of the key (RFC 7093 §2). */
+/** The identifier of a key in certificates issued here: the first 20 bytes of the SHA-256 of the key (RFC 7093 §2). */
 export function keyIdOf(publicKey: KeyObject): Buffer {
   const [spki] = readDer(publicKey.export({ type: "spki", format: "der" }));
   const [, bits] = readDer(spki?.content ?? new Uint8Array());

@@ -2,28 +2,28 @@ import type { X509Certificate } from "node:crypto";
 import { isIssuedBy, isSelfSigned } from "./authority.ts";
 import { factsOf } from "./certificate-facts.ts";
 
-/** A chain of more CAs is taken for a loop. */
+/** A longer chain is taken for a loop. */
 const MAX_CHAIN = 8;
-/** Enough for every way through a bundle while CAs are replaced. */
+/** Enough for every chain through a bundle while CAs are being replaced. */
 const MAX_CHAINS = 64;
 
-/** Where the search for an issuer ended without one. */
+/** A chain whose last certificate has no issuer in the bundle. */
 interface DeadEnd {
   readonly chain: readonly X509Certificate[];
-  /** A CA of the issuer's name is there, and its key did not sign the last certificate. */
+  /** The bundle has a CA with the issuer's name, but that CA's key did not sign the last certificate. */
   readonly hasNamesake: boolean;
 }
 
 export interface FoundChains {
-  /** From the leaf to a root of the bundle, each certificate signed by the next. */
+  /** Each from the leaf to a root of the bundle; each certificate is signed by the next. */
   readonly chains: readonly (readonly X509Certificate[])[];
-  /** The longest way that led to no root. */
+  /** The longest chain that reaches no root. */
   readonly deadEnd: DeadEnd | undefined;
 }
 
 /**
- * All chains from a leaf to the self-signed CAs of a bundle. `others` came with the leaf and may be in between; they
- * are no roots. Dates, usages and constraints are not looked at.
+ * All chains from a leaf to the self-signed CAs of a bundle. `others` came with the leaf; they may be intermediates,
+ * but no roots. Dates, usages and constraints are not checked.
  */
 export function findChains(
   leaf: X509Certificate,

@@ -9,7 +9,7 @@ import { weaknessOf } from "./signature.ts";
 export type Usage = "server" | "client";
 
 export interface ChainRules {
-  /** Undefined: whatever the leaf says it is for. */
+  /** Undefined: the usages that the leaf states. */
   readonly usage: Usage | undefined;
   /** Wall clock, ms. */
   readonly now: number;
@@ -17,15 +17,15 @@ export interface ChainRules {
 }
 
 /**
- * Why a chain is refused: which of its certificates, the leaf being 0, and what is wrong with it, as the end of a
- * sentence.
+ * Why a chain is refused: `link` is the index of the certificate, 0 for the leaf, and `why` the predicate of a sentence
+ * about it.
  */
 export interface ChainFault {
   readonly link: number;
   readonly why: string;
 }
 
-/** Signatures with SHA-2, and Ed25519. */
+/** Accepted signature algorithms: ECDSA and RSA with SHA-2, and Ed25519. */
 const SIGNATURES: ReadonlySet<string> = new Set([
   ...["1.2.840.10045.4.3.2", "1.2.840.10045.4.3.3", "1.2.840.10045.4.3.4"],
   ...["1.2.840.113549.1.1.11", "1.2.840.113549.1.1.12", "1.2.840.113549.1.1.13"],
@@ -35,8 +35,8 @@ const USAGES = { server: OID.serverAuth, client: OID.clientAuth } as const;
 const USAGE_WORDS = { server: "servers (serverAuth)", client: "clients (clientAuth)" } as const;
 
 /**
- * Checks a chain from a leaf to the root that it is trusted by; each certificate is known to be signed by the next.
- * Undefined: nothing is wrong with it. The first fault from the leaf up.
+ * Checks a chain from a leaf to its trusted root, in which each certificate is known to be signed by the next. Returns
+ * the first fault from the leaf up; undefined: the chain is good.
  */
 export function judgeChain(chain: readonly X509Certificate[], rules: ChainRules): ChainFault | undefined {
   for (const [link, certificate] of chain.entries()) {
@@ -48,7 +48,7 @@ export function judgeChain(chain: readonly X509Certificate[], rules: ChainRules)
   return undefined;
 }
 
-/** What a leaf says it is for. */
+/** The usages that a leaf states. */
 export function usagesOf(leaf: X509Certificate): readonly Usage[] {
   const stated = factsOf(leaf).extendedKeyUsage ?? [];
   return (["server", "client"] as const).filter((usage) => stated.includes(USAGES[usage]));
@@ -99,7 +99,7 @@ const isNoCa: Check = (certificate, { link }) => {
     : "may not sign certificates (key usage), but signed the one below it";
 };
 
-/** A CA that signs itself, as while its key is replaced, does not count. */
+/** A self-issued CA, as while a key is replaced, does not count towards the path length. */
 const isTooFarUp: Check = (certificate, { chain, link }) => {
   const { pathLength } = factsOf(certificate);
   if (link === 0 || pathLength === undefined) return undefined;
@@ -118,7 +118,7 @@ const hasOtherUsage: Check = (certificate, { chain, link, usage }) => {
   return missing === undefined ? undefined : `is not for ${USAGE_WORDS[missing]}`;
 };
 
-/** Said of the CA whose constraint it is. */
+/** The fault is reported for the CA that has the constraint. */
 const certifiedAForbiddenName: Check = (certificate, { chain, link }) => {
   const { constraints } = factsOf(certificate);
   if (constraints === undefined || link === 0) return undefined;

@@ -1,7 +1,7 @@
 import { generateKeyPair, type KeyObject } from "node:crypto";
 import { promisify } from "node:util";
 
-/** Kinds of keys for certificates, the usual one first. */
+/** Types of certificate keys; the first is the default. */
 export const KEY_TYPES = ["ecdsa-p384", "rsa-4096"] as const;
 
 export type KeyType = (typeof KEY_TYPES)[number];

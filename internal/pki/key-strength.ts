@@ -1,13 +1,13 @@
 import type { X509Certificate } from "node:crypto";
 
 /**
- * Less than 112 bits of security (NIST SP 800-57): what OpenSSL's security level 2 refuses, whatever its version's
- * level is.
+ * Weaker keys have less than 112 bits of security (NIST SP 800-57). OpenSSL's security level 2 refuses them; they are
+ * refused here whatever level an OpenSSL version defaults to.
  */
 const MIN_RSA_BITS = 2048;
 const CURVES: ReadonlySet<string> = new Set(["prime256v1", "secp384r1", "secp521r1"]);
 
-/** The key of a certificate is none that may sign here: RSA below 2048 bits, a small or uncommon curve, DSA. */
+/** The key is too weak for a certificate here: RSA below 2048 bits, a small or uncommon curve, or DSA. */
 export function hasWeakKey(certificate: X509Certificate): boolean {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = certificate.publicKey;
   switch (type) {

@@ -12,20 +12,20 @@ import {
 } from "./extensions.ts";
 import { clientId, isTrustDomain, sidecarDnsName, sidecarId, trustDomainOf } from "./trust-domain.ts";
 
-/** What a leaf is for. */
+/** The purpose of a leaf. */
 type LeafType = "server" | "client" | "sidecar";
 
 export interface LeafOptions {
   readonly type: LeafType;
-  /** A server's host, a client's name, a sidecar's session. */
+  /** The host of a server, the name of a client or the session of a sidecar. */
   readonly name: string;
-  /** More hosts and addresses. */
+  /** Further host names and addresses. */
   readonly hosts: readonly string[];
-  /** Given ids; a client's replace the one made from its name. */
+  /** URIs as given; those of a client replace the id that is made from its name. */
   readonly uris: readonly string[];
   /** Default: the CA's. */
   readonly trustDomain: string | undefined;
-  /** Of a sidecar. */
+  /** Only for a sidecar. */
   readonly namespace: string;
   readonly crlUrl: string | undefined;
   readonly days: number;
@@ -36,14 +36,14 @@ export interface LeafOptions {
 type LeafNames = NameSubtrees["permitted"];
 
 const DAY_MS = 86_400_000;
-/** X.520: a longer common name is not one. */
+/** The longest common name that X.520 allows. */
 const MAX_COMMON_NAME = 64;
-/** As the SPIFFE standard has it: no empty segment, none of dots alone, and no other characters. */
+/** As in the SPIFFE standard: no empty segment, no segment `.` or `..`, and no other characters. */
 const SPIFFE_ID = /^spiffe:\/\/[a-z0-9._-]+(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+)+$/;
 const SESSION_ID = /^spiffe:\/\/[^/]+\/ns\/[^/]+\/session(?:\/|$)/;
 
 /**
- * A certificate for a server, a client or a session's sidecar. PEM. It ends with its CA at the latest.
+ * A certificate for a server, a client or a session's sidecar. PEM. It expires no later than its CA.
  * @throws DomainError `invalid` for a name that cannot be certified
  */
 export function newLeaf(options: LeafOptions, publicKey: KeyObject, signer: Signer): string {
@@ -55,7 +55,7 @@ export function newLeaf(options: LeafOptions, publicKey: KeyObject, signer: Sign
   return certify({ subject: commonName(subjectOf(options.name)), publicKey, ...dates, extensions }, signer);
 }
 
-/** Valid from a minute ago for `days`, but no longer than the CA. */
+/** Valid from a minute ago, for `days`, but no longer than the CA. */
 export function leafDates({ days, now }: { readonly days: number; readonly now: number }, signer: Signer) {
   const notBefore = now - BACKDATE_MS;
   return { notBefore, notAfter: Math.min(notBefore + days * DAY_MS, signer.certificate.validToDate.getTime()) };
@@ -76,7 +76,7 @@ function namesOf(options: LeafOptions, signer: Signer): LeafNames {
   return unique([{ type: "uri", value: sidecarId(domain, namespace, name) }, dns, ...hosts]);
 }
 
-/** A common name that is no host stays out of the names; then the others have to do. */
+/** A common name that is not a host is left out of the alternative names; `hosts` must then name the server. */
 function serverNames(name: string): LeafNames {
   return isDnsName(name.toLowerCase().replace(/^\*\./, "")) || /^[\d.]+$|:/.test(name) ? [hostName(name, "--cn")] : [];
 }

@@ -1,18 +1,18 @@
 import type { CertificateFacts, Subtrees } from "./certificate-facts.ts";
 import { type GeneralName, nameText } from "./der/general-names.ts";
 
-/** Stands in a list of permitted names for "no name of this kind": .invalid is reserved (RFC 2606). */
+/** Permitted name that stands for "no name of this kind": .invalid is reserved (RFC 2606). */
 export const NO_NAME = "none.invalid";
 
-/** A name of a certificate that a CA above it may not certify, and why. */
+/** A name in a certificate that a CA above it may not certify, and why. */
 export interface NameViolation {
   readonly name: string;
   readonly why: "excluded" | "not permitted";
 }
 
 /**
- * The first name of a leaf that the constraints of a CA above it do not allow (RFC 5280 §4.2.1.10). As OpenSSL does, a
- * common name that looks like a host's counts as a DNS name where the certificate has none.
+ * The first name of a leaf that the constraints of a CA above it forbid (RFC 5280 §4.2.1.10). As in OpenSSL, a common
+ * name that looks like a host counts as a DNS name if the certificate has no DNS name.
  */
 export function nameViolation(leaf: CertificateFacts, constraints: Subtrees): NameViolation | undefined {
   const own: GeneralName[] = [...leaf.names];
@@ -34,7 +34,7 @@ function violationOf(name: GeneralName, { permitted, excluded }: Subtrees): Name
   return isPermitted ? undefined : "not permitted";
 }
 
-/** Undefined where that cannot be judged: a kind of name that is not understood, or a malformed one. */
+/** Undefined if the name cannot be judged: its kind is not supported, or it is malformed. */
 function isWithin(name: GeneralName, base: GeneralName): boolean | undefined {
   if (name.type === "dns" && base.type === "dns") return isWithinDomain(name.value, base.value);
   if (name.type === "uri" && base.type === "uri") {
@@ -46,14 +46,14 @@ function isWithin(name: GeneralName, base: GeneralName): boolean | undefined {
   return undefined;
 }
 
-/** A domain stands for itself and all below it; the empty one for every name. */
+/** A domain matches itself and its subdomains; the empty domain matches every name. */
 function isWithinDomain(name: string, domain: string): boolean {
   const [host, base] = [name.toLowerCase(), domain.toLowerCase()];
   if (base === "" || host === base) return true;
   return host.endsWith(base.startsWith(".") ? base : `.${base}`);
 }
 
-/** A host stands for itself alone; one with a dot before it for all below it. */
+/** A host matches only itself; a host with a leading dot matches its subdomains only. */
 function isHostWithin(host: string, base: string): boolean {
   const wanted = base.toLowerCase();
   return wanted.startsWith(".") ? host.length > wanted.length && host.endsWith(wanted) : host === wanted;

@@ -2,22 +2,22 @@ import { X509Certificate } from "node:crypto";
 import { DomainError } from "../base/errors.ts";
 
 const BOUNDARY = /^-----(BEGIN|END) ([A-Z0-9][A-Z0-9 ]*)-----$/;
-/** A boundary that was cut off or damaged, at whichever character. */
+/** A boundary that is cut off or damaged, at any character. */
 const TORN_BOUNDARY = /^-----|^-{1,4}$|^-{1,4}(?:BEGIN|END) /;
-/** No text has these, and DER has some among its first bytes. */
+/** Text has none of these bytes; DER has some of them near its start. */
 const BINARY = /[\x00-\x08\x0e-\x1f\x7f]/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** The labels of what may stand beside that which is looked for. Any other is misspelt, or of an unsupported form. */
+/** Labels that a file may contain. Any other is misspelt, or of an unsupported form. */
 const LABELS: ReadonlySet<string> = new Set([
   ...["CERTIFICATE", "CERTIFICATE REQUEST", "X509 CRL", "PUBLIC KEY", "PRIVATE KEY", "ENCRYPTED PRIVATE KEY"],
   ...["EC PRIVATE KEY", "RSA PRIVATE KEY", "EC PARAMETERS", "DH PARAMETERS"],
 ]);
 
 /**
- * The blocks `-----BEGIN label-----` of a text, decoded, in order. Blocks of other kinds and lines of text around them
- * are ignored. Each block counts: one that is cut off, damaged or of an unknown label makes the whole text unusable,
- * because what it held would otherwise be missing without a trace.
+ * Decodes the blocks `-----BEGIN label-----` of a text, in order. Skips blocks of other kinds and text between blocks.
+ * A single block that is cut off, damaged or of an unknown label makes the whole text invalid: its content would
+ * otherwise be missing without notice.
  * @throws DomainError `invalid` that says which line is wrong
  */
 export function pemBlocks(text: string, label: string): Buffer[] {
@@ -59,7 +59,7 @@ export function firstCertificateOf(pem: string): X509Certificate {
   return certificatesOf(behind === -1 ? pem : pem.slice(0, behind + end.length))[0];
 }
 
-/** The certificates of a PEM text. @throws DomainError `invalid` when there is none, or one cannot be read. */
+/** The certificates of a PEM text. @throws DomainError `invalid` if there is none, or one cannot be read */
 export function certificatesOf(pem: string): [X509Certificate, ...X509Certificate[]] {
   const [first, ...rest] = pemBlocks(pem, "CERTIFICATE").map((der) => {
     const certificate = certificateIn(der);

@@ -9,15 +9,15 @@ import { leafDates } from "./leaf.ts";
 const DAY_MS = 86_400_000;
 
 export interface RenewalOptions {
-  /** Default: as long as the old one was valid. */
+  /** Default: the lifetime of the old certificate. */
   readonly days: number | undefined;
   /** Wall clock, ms. */
   readonly now: number;
 }
 
 /**
- * A leaf with the names and usages of an old one, new dates and serial, from the same or another CA. PEM.
- * @throws DomainError `denied` for a CA's certificate, or one with names that are not made here
+ * A leaf with the names and usages of an old one, and new dates and serial, from the same CA or another. PEM.
+ * @throws DomainError `denied` for the certificate of a CA, or one with names or usages that are not issued here
  */
 export function renewedLeaf(
   old: X509Certificate,

@@ -13,7 +13,7 @@ const UTC_TIME = 0x17;
 const GENERALIZED_TIME = 0x18;
 const EXTENSIONS = 0xa0;
 
-/** Signature algorithms by their object identifiers in hex; null: the key itself says which hash. */
+/** Hashes by the object identifier (hex) of the signature algorithm; null: the key determines the hash. */
 const HASHES: ReadonlyMap<string, string | null> = new Map([
   ["2a8648ce3d040302", "sha256"], // ECDSA
   ["2a8648ce3d040303", "sha384"],
@@ -24,38 +24,39 @@ const HASHES: ReadonlyMap<string, string | null> = new Map([
   ["2b6570", null], // Ed25519
 ]);
 
-/** The extension that numbers the lists of an issuer (2.5.29.20), in hex. */
+/** Object identifier (hex) of the extension CRL number, 2.5.29.20. */
 const CRL_NUMBER = "551d14";
 
-/** Extensions that change what a list means, and so must be understood: none of them is. */
+/**
+ * Tag of the flag that marks an extension critical. No critical extension is supported: it changes what a list means.
+ */
 const CRITICAL = 0x01;
 
-/** A certificate revocation list (RFC 5280 §5): a complete one of one issuer. */
+/** A complete certificate revocation list of one issuer (RFC 5280 §5). */
 export class RevocationList {
   /** Wall clock, ms. */
   readonly thisUpdate: number;
-  /** Wall clock, ms; undefined: its issuer promises no next one. */
+  /** Wall clock, ms; undefined: the issuer announces no next list. */
   readonly nextUpdate: number | undefined;
-  /** The common name of the CA that it says it is of. */
+  /** The common name of the issuer as the list states it; not verified. */
   readonly issuerName: string | undefined;
-  /** Counts the lists of its issuer; undefined: not numbered. */
+  /** Number of the list, rising with each list of the issuer; undefined: not numbered. */
   readonly number: bigint | undefined;
   readonly #serials: ReadonlySet<string>;
   readonly #signed: Uint8Array;
   readonly #hash: string | null;
   readonly #signature: Uint8Array;
-  /** As it was read, whole. */
+  /** The encoded list, complete. */
   readonly der: Uint8Array;
 
   /**
-   * @throws DomainError `invalid` for what is no list, or one of a kind that is not understood (delta, indirect,
-   * SHA-1).
+   * @throws DomainError `invalid` for bytes that are no list, or a list of an unsupported kind (delta, indirect, SHA-1)
    */
   constructor(der: Uint8Array) {
     const [list, trailing] = readDer(der);
     const [body, algorithm, signature] = list?.tag === SEQUENCE ? readDer(list.content) : [];
     if (trailing || body?.tag !== SEQUENCE || algorithm === undefined || signature?.tag !== BIT_STRING) throw noList();
-    if (signature.content[0] !== 0) throw noList(); // bits that are left out: never in a signature
+    if (signature.content[0] !== 0) throw noList(); // a signature has no unused bits
     const fields = readBody(body);
     this.thisUpdate = fields.thisUpdate;
     this.nextUpdate = fields.nextUpdate;
@@ -68,12 +69,12 @@ export class RevocationList {
     this.#signature = signature.content.subarray(1);
   }
 
-  /** As PEM: what was read here, and nothing else. */
+  /** PEM of exactly the list that was read. */
   get pem(): string {
     return pemText("X509 CRL", this.der);
   }
 
-  /** How many certificates it names. */
+  /** The number of revoked certificates. */
   get size(): number {
     return this.#serials.size;
   }
@@ -92,8 +93,8 @@ export class RevocationList {
 }
 
 /**
- * The lists of one PEM file. A text of several files must not be joined first: one without a list would not be noticed.
- * @throws DomainError `invalid` when there is none, or one cannot be read
+ * The lists of one PEM file. Read several files one by one: in a joined text, a file without a list would go unnoticed.
+ * @throws DomainError `invalid` if there is none, or one cannot be read
  */
 export function revocationListsOf(pem: string): RevocationList[] {
   const lists = pemBlocks(pem, "X509 CRL").map((der) => new RevocationList(der));
@@ -105,7 +106,7 @@ export function revocationListsOf(pem: string): RevocationList[] {
   return lists;
 }
 
-/** How `openssl crl -text` begins what it prints above a list. */
+/** The line with which `openssl crl -text` begins the description above a list. */
 const DESCRIPTION = /^\s*Certificate Revocation List \(CRL\):/m;
 
 function readBody(body: DerValue) {
@@ -135,7 +136,7 @@ function serialOf(entry: DerValue): string {
   return plainSerial(Buffer.from(serial.content).toString("hex"));
 }
 
-/** Hex as Node and DER write it, made the same: upper case, no leading zeros. */
+/** A serial in the same form whether from Node or from DER: upper-case hex, no leading zeros. */
 function plainSerial(hex: string): string {
   return hex.toUpperCase().replace(/^0+(?=.)/, "");
 }
@@ -184,7 +185,7 @@ function timeOf({ tag, content }: DerValue): number {
   return ms;
 }
 
-/** Years of two digits are 1950 to 2049. */
+/** Two-digit years stand for 1950 to 2049. */
 function centuryOf(text: string): string {
   return Number(text.slice(0, 2)) < 50 ? "20" : "19";
 }

@@ -5,7 +5,7 @@ import { OID } from "./der/object-ids.ts";
 import { authorityKeyId, extension } from "./extensions.ts";
 import { signatureAlgorithm, signed } from "./signature.ts";
 
-/** Why a certificate was revoked (RFC 5280 §5.3.1); `unspecified` is not written. */
+/** Codes of the reasons for a revocation (RFC 5280 §5.3.1). `unspecified` is not encoded. */
 export const REVOCATION_REASONS = {
   unspecified: 0,
   "key-compromise": 1,
@@ -27,7 +27,7 @@ export interface RevokedCertificate {
 }
 
 export interface RevocationListContent {
-  /** Higher than that of every list before. */
+  /** Higher than the number of every earlier list. */
   readonly number: number;
   /** Wall clock, ms. */
   readonly thisUpdate: number;
@@ -53,7 +53,7 @@ export function signRevocationList(content: RevocationListContent, { certificate
   return pemText("X509 CRL", signed(body, key));
 }
 
-/** A list begins a little in the past; what it names was revoked no later. */
+/** No certificate in a list was revoked after `thisUpdate`, which is a little in the past. */
 function entry({ serial, at, reason }: RevokedCertificate, thisUpdate: number): Buffer {
   const code = REVOCATION_REASONS[reason];
   const reasons = code === 0 ? [] : [sequence(extension(OID.reasonCode, der(0x0a, Buffer.from([code])), false))];

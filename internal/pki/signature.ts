@@ -4,7 +4,7 @@ import { bitString, der, objectId, sequence } from "./der/der-writer.ts";
 
 interface Algorithm {
   readonly id: string;
-  /** null: the key itself says which hash. */
+  /** null: the key determines the hash. */
   readonly hash: string | null;
 }
 
@@ -18,19 +18,19 @@ const ED25519: Algorithm = { id: "1.3.101.112", hash: null };
 
 const LEAST_RSA_BITS = 2048;
 
-/** The identifier of the signatures that a key makes, as it is in the certificate and beside the signature. */
+/** The encoded algorithm with which a key signs, as it stands in the certificate and beside the signature. */
 export function signatureAlgorithm(key: KeyObject): Buffer {
   const { id } = algorithmOf(key);
   return sequence(objectId(id), ...(id === RSA.id ? [der(0x05)] : []));
 }
 
-/** `body` with its signature, as certificates and lists are built. `key` is a private key that `weaknessOf` accepts. */
+/** `body` followed by its signature, as in certificates and lists. `key` is a private key that `weaknessOf` accepts. */
 export function signed(body: Uint8Array, key: KeyObject): Buffer {
   const { hash } = algorithmOf(key);
   return sequence(body, signatureAlgorithm(key), bitString(sign(hash, body, key)));
 }
 
-/** Why a key is too weak or of a kind that is not used here; undefined: it is strong enough. */
+/** Why a key is too weak or of an unsupported kind, as a noun phrase; undefined: it is strong enough. */
 export function weaknessOf(key: KeyObject): string | undefined {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details = {} } = key;
   if (type === "ed25519") return undefined;

@@ -6,11 +6,11 @@ import { BACKDATE_MS, certify, type Signer } from "./certify.ts";
 import { caConstraints, keyUsage } from "./extensions.ts";
 
 /**
- * The CA that takes a CA's place, certified by the one before: who trusts that one alone follows its successor's
- * certificates too, when this is sent beside them. It may sign leaves of every kind, since it is the same owner's, and
- * ends with the first of the two. PEM.
+ * Certifies a CA's successor with the CA before it. A peer that trusts only the old CA accepts the successor's
+ * certificates too when this certificate is sent with them. The successor may sign leaves of every kind, since both CAs
+ * have the same owner. The certificate ends when the first of the two CAs does. PEM.
  * @param now wall clock, ms
- * @throws DomainError `denied` for a successor that is no CA or has the name or the key of the one before
+ * @throws DomainError `denied` for a successor that is not a CA, or that has the name or the key of the old CA
  */
 export function signSuccessor(successor: X509Certificate, before: Signer, now: number): string {
   checkAuthority(successor, now, "the new CA");

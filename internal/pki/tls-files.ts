@@ -6,39 +6,39 @@ import { certificatesOf, pemBlocks } from "./pem.ts";
 import { type RevocationList, revocationListsOf } from "./revocation-list.ts";
 import { type Standing, Trust, type TrustOptions } from "./trust.ts";
 
-/** PEM texts of one side of a mutual TLS connection, as they lie in a folder. */
+/** PEM texts of one side of a mutual TLS connection, as in the folder's files. */
 export interface TlsFiles {
   /** Leaf first, then the chain (`tls.crt`). */
   readonly cert: string;
   readonly key: string;
-  /** What the other side's certificate, and ours, must lead to. */
+  /** CAs to which the peer's certificate, and ours, must lead. */
   readonly ca: string;
   /** Revocation lists of those CAs, in one file. */
   readonly crl?: string;
-  /** The same in several files, each with the name that errors call it: every one must hold a list. */
+  /** Revocation lists in several files, each with its name for errors. Every file must contain a list. */
   readonly crls?: readonly { readonly name: string; readonly text: string }[];
-  /** What errors call the files. Default: `tls.crt`, `tls.key`, `ca.crt`, `crl.pem`. */
+  /** Names of the files in errors. Default: `tls.crt`, `tls.key`, `ca.crt`, `crl.pem`. */
   readonly names?: TlsFileNames;
 }
 
 type TlsFileNames = Readonly<Record<TlsFileKind, string>>;
 
-/** Which of the files is to blame; `file` in the fields of the error. */
+/** The file that is at fault; the field `file` of the error. */
 export type TlsFileKind = "cert" | "key" | "ca" | "crl";
 
 const USUAL_NAMES: TlsFileNames = { cert: "tls.crt", key: "tls.key", ca: "ca.crt", crl: "crl.pem" };
 
-/** Files that belong together and can be used now. */
+/** Files that match each other and can be used now. */
 export interface CheckedTls {
-  /** Written from what was read and checked, for OpenSSL to read the same; `crl` has all lists. */
+  /** Written from what was parsed and checked, so that OpenSSL reads the same; `crl` has all lists. */
   readonly files: Pick<TlsFiles, "cert" | "key" | "ca" | "crl">;
   readonly leaf: X509Certificate;
   readonly trust: Trust;
-  /** The CAs above our own certificate, from the one that signed it up. */
+  /** The CAs above our own certificate, from its issuer up. */
   readonly issuers: readonly X509Certificate[];
-  /** When the first certificate of our own chain ends, wall clock, ms. */
+  /** When the first certificate of our own chain expires, wall clock, ms. */
   readonly notAfter: number;
-  /** When the first revocation list is due to be replaced, wall clock, ms. */
+  /** When the first revocation list must be replaced, wall clock, ms. */
   readonly listsDue?: number;
   /** The highest number of each issuer's revocation lists, by the SHA-256 of the issuer's public key. */
   readonly listNumbers: ReadonlyMap<string, bigint>;
@@ -60,16 +60,16 @@ export type TlsFault =
 const USAGES = { server: "1.3.6.1.5.5.7.3.1", client: "1.3.6.1.5.5.7.3.2" } as const;
 const USAGE_NAMES = { server: "serverAuth", client: "clientAuth" } as const;
 
-/** The certificate explicitly names this usage. A certificate without usages is valid for none. */
+/** The certificate names this usage explicitly; one without usages is valid for neither. */
 export function isFor(certificate: X509Certificate, side: keyof typeof USAGES): boolean {
-  // Absent in the certificate, absent here, whatever the type says.
+  // Node leaves `keyUsage` undefined if the certificate has none, although its type says otherwise.
   return ((certificate.keyUsage as string[] | undefined) ?? []).includes(USAGES[side]);
 }
 
 /**
- * Checks a set of files as a whole, each in the order a person would look for the mistake.
+ * Checks a set of files, each in the order in which a person would look for the mistake.
  * @param now wall clock, ms
- * @throws DomainError `invalid` that names the file; in its fields `reason`, the TlsFault, and `file`, the TlsFileKind
+ * @throws DomainError `invalid` that names the file; its fields: `reason`, a TlsFault, and `file`, a TlsFileKind
  */
 export function checkTls(
   files: TlsFiles,
@@ -116,9 +116,9 @@ export function checkTls(
 }
 
 /**
- * What certificate, key and CAs are, each readable and the key that of the certificate: what can be said of them before
- * a peer is asked.
- * @throws DomainError `invalid` as `checkTls`, with a hint how to mend the file where a command does
+ * Parses certificate, key and CAs, and checks that the key belongs to the certificate: all that can be checked before a
+ * peer is known.
+ * @throws DomainError `invalid` as `checkTls`, with a hint if a command repairs the file
  */
 function readOwnTls(files: TlsFiles) {
   const names = files.names ?? USUAL_NAMES;
@@ -129,15 +129,17 @@ function readOwnTls(files: TlsFiles) {
   return { leaf, chain, key, cas };
 }
 
-/** As `checkTls` of what can be judged without knowing the other side: a caller's own files. @throws as `checkTls` */
+/**
+ * Checks a caller's own files as `checkTls` does, without the checks that need the peer's CAs. @throws as `checkTls`
+ */
 export function checkOwnTls(files: TlsFiles): void {
   readOwnTls(files);
   usable(files);
 }
 
 /**
- * An issuer numbers its lists upwards: one with a lower number than the one in use is an old list that was put back,
- * and certificates revoked since then are missing in it.
+ * Checks that no list is older than the one in use: an issuer numbers its lists upwards, so a lower number is an old
+ * list that was put back and lacks later revocations.
  * @throws DomainError `invalid` with the reason `crl`
  */
 export function checkListNumbers(next: CheckedTls, inUse: CheckedTls, name = USUAL_NAMES.crl): void {
@@ -200,7 +202,7 @@ function listFilesOf({ crl, crls = [] }: TlsFiles, names: TlsFileNames): NonNull
   return crl === undefined ? crls : [{ name: names.crl, text: crl }, ...crls];
 }
 
-/** OpenSSL takes the first key of a file: a second one would be a mistake that goes unnoticed. */
+/** OpenSSL uses the first key of a file; a second one is a mistake that would go unnoticed. */
 function privateKeyOf(pem: string): KeyObject {
   const count = PRIVATE_LABELS.flatMap((label) => pemBlocks(pem, label)).length;
   if (count > 1) throw new DomainError("invalid", "more than one private key in it");
@@ -209,7 +211,7 @@ function privateKeyOf(pem: string): KeyObject {
 
 const PRIVATE_LABELS = ["PRIVATE KEY", "EC PRIVATE KEY", "RSA PRIVATE KEY"];
 
-/** What OpenSSL will say of them later, said now: keys or signatures too weak, for example. */
+/** Reports now what OpenSSL would refuse at the first handshake, such as a weak key or signature. */
 function usable({ cert, key, ca, names }: Pick<TlsFiles, "cert" | "key" | "ca" | "names">): void {
   try {
     createSecureContext({ cert, key, ca, minVersion: "TLSv1.3" });
@@ -242,12 +244,12 @@ function read<T>(
   }
 }
 
-/** The error for a set of files that cannot be used. */
+/** An error for a set of files that cannot be used. */
 export function fault(reason: TlsFault, message: string, cause?: unknown): DomainError {
   return new DomainError("invalid", message, { fields: { reason }, cause });
 }
 
-/** As `fault`, naming which of the files is to blame. */
+/** As `fault`, for a single file. */
 export function faultIn(
   file: TlsFileKind,
   reason: TlsFault,

@@ -4,17 +4,16 @@ import { checkAuthority, isIssuedBy, isSelfSigned } from "./authority.ts";
 import { factsOf } from "./certificate-facts.ts";
 import { trustDomainOf } from "./trust-domain.ts";
 
-/** A certificate and the file it came from, for errors. */
+/** A certificate and its file, which errors name. */
 export interface NamedCertificate {
   readonly file: string;
   readonly certificate: X509Certificate;
 }
 
 /**
- * The certificates of a trust bundle: own roots first, then other CAs as these roots certified them.
+ * The certificates of a trust bundle: own roots first, then the other CAs, as certified by these roots.
  * @param previous own roots that are being replaced
- * @throws DomainError `denied` for a set in which a CA would count for more than its cross-signature allows, or two CAs
- *   could not be distinguished
+ * @throws DomainError `denied` if a CA would be trusted beyond its cross-signature, or two CAs have the same name
  */
 export function trustBundle(
   own: NamedCertificate,

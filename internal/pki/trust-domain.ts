@@ -6,14 +6,16 @@ import { isDnsName } from "./der/general-names.ts";
 const SEGMENT = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$/;
 const NAMESPACE = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
 
-/** True for the part of a SPIFFE id after `spiffe://`: lower-case letters, digits, dots, dashes, underscores. */
+/**
+ * A trust domain: the part of a SPIFFE id after `spiffe://`, of lower-case letters, digits, dots, dashes, underscores.
+ */
 export function isTrustDomain(text: string): boolean {
   return isDnsName(text);
 }
 
 /**
- * The trust domain of a CA: of the SPIFFE id without a path that its certificate names, else its common name where that
- * can be one; undefined: it has none.
+ * The trust domain of a CA: that of the pathless SPIFFE id in its certificate, else its common name if that is a valid
+ * trust domain; undefined: it has none.
  */
 export function trustDomainOf(ca: X509Certificate): string | undefined {
   const { names, commonName } = factsOf(ca);
@@ -34,7 +36,7 @@ export function sidecarId(trustDomain: string, namespace: string, session: strin
   return `spiffe://${trustDomain}/ns/${checkedNamespace(namespace)}/session/${segment("--cn", session)}`;
 }
 
-/** The DNS name by which clients know a session's sidecar, whatever address they dial. */
+/** The DNS name in the certificate of a session's sidecar, at whatever address clients dial it. */
 export function sidecarDnsName(trustDomain: string, namespace: string, session: string): string {
   const label = createHash("sha256").update(session).digest("hex").slice(0, 32);
   return `${label}.${checkedNamespace(namespace)}.${sessionDomain(trustDomain)}`;

@@ -2,17 +2,17 @@ import type { X509Certificate } from "node:crypto";
 import { certificatesOf } from "./pem.ts";
 import { type RevocationList, revocationListsOf } from "./revocation-list.ts";
 
-/** Longer chains are loops. */
+/** A longer chain is a loop. */
 const MAX_CHAIN = 8;
-/** CAs that sign each other have many chains; no honest bundle has more. */
+/** CAs that sign each other form many chains; a bundle made in good faith has fewer than this. */
 const MAX_CHAINS = 32;
 
-/** What a certificate is worth now. */
+/** Whether a certificate may be accepted now, or why not. */
 export type Standing = "good" | "expired" | "not-yet-valid" | "untrusted" | "revoked" | "no-list";
 
 /**
- * What a CA without a current revocation list means. `if-present`: it has revoked nothing, and a list that was current
- * when it was taken stays in force until it is replaced. `require`: none of its certificates counts.
+ * How to treat a CA without a current revocation list. `if-present`: accept its certificates; a list that has expired
+ * stays in force until it is replaced. `require`: accept none of its certificates.
  */
 export type CrlPolicy = "require" | "if-present";
 
@@ -24,17 +24,17 @@ export interface TrustOptions {
 }
 
 /**
- * The CAs that certificates must lead to, and the revocation lists that go with them. A chain ends at a CA that is
- * trusted and whose own issuer is not: the end or the revocation of a cross-signature ends every certificate below it.
- * A certificate with several chains is good when one of them is.
+ * The trusted CAs and their revocation lists. A chain ends at a trusted CA whose own issuer is not trusted: the end or
+ * the revocation of a cross-signature thus ends every certificate below it. A certificate with several chains is good
+ * if one of them is.
  */
 export class Trust {
   readonly #cas: readonly X509Certificate[];
   readonly #lists: readonly RevocationList[];
   readonly #crlPolicyOf: (issuer: X509Certificate) => CrlPolicy;
-  /** Chains that were followed: looking at a connection again costs no signature check. */
+  /** Chains by leaf: a second look at a connection costs no signature check. */
   readonly #chains = new WeakMap<X509Certificate, readonly Chain[]>();
-  /** The trusted CAs that have signed a trusted CA. */
+  /** For each trusted CA, the trusted CAs that have signed it. */
   readonly #above = new Map<X509Certificate, readonly X509Certificate[]>();
   readonly #listsOf = new Map<X509Certificate, readonly RevocationList[]>();
 
@@ -48,13 +48,13 @@ export class Trust {
     this.#crlPolicyOf = crlPolicyOf;
   }
 
-  /** The CAs that are trusted, those included that are trusted through another. */
+  /** The trusted CAs, including those that another CA of the bundle has signed. */
   get cas(): readonly X509Certificate[] {
     return this.#cas;
   }
 
   /**
-   * @param others certificates that came with `leaf` and may be between it and a CA
+   * @param others certificates that came with `leaf` and may be intermediates
    * @param now wall clock, ms
    */
   standing(leaf: X509Certificate, now: number, others: readonly X509Certificate[] = []): Standing {
@@ -64,19 +64,20 @@ export class Trust {
   }
 
   /**
-   * When the last chain ends that is left, wall clock, ms: each with its first certificate. -Infinity without a chain.
+   * When the last chain ends, wall clock, ms; a chain ends with the first of its certificates to expire. -Infinity
+   * without a chain.
    */
   notAfter(leaf: X509Certificate, others: readonly X509Certificate[] = []): number {
     const ends = this.#chainsOf(leaf, others).map((chain) => Math.min(...chain.map(endOf)));
     return Math.max(Number.NEGATIVE_INFINITY, ...ends);
   }
 
-  /** A certificate and the CAs above it, by a chain that is good now; undefined without one. */
+  /** The first chain that is good now, from the certificate to a trusted CA; undefined without one. */
   chainOf(leaf: X509Certificate, now: number, others: readonly X509Certificate[] = []): Chain | undefined {
     return this.#chainsOf(leaf, others).find((chain) => this.#standingOf(chain, now) === "good");
   }
 
-  /** The CA that has signed a certificate: of several certificates of that CA the one whose chain is good now. */
+  /** The CA that issued a certificate. If the CA has several certificates, the one in a chain that is good now. */
   issuerOf(leaf: X509Certificate, now: number): X509Certificate | undefined {
     return this.chainOf(leaf, now)?.[1];
   }
@@ -131,7 +132,7 @@ export class Trust {
   }
 }
 
-/** Which of the standings of several chains counts. */
+/** The standing of the chain that comes first here is that of the certificate. */
 const WORST_LAST: readonly Standing[] = ["good", "revoked", "no-list", "expired", "not-yet-valid"];
 
 function endOf(certificate: X509Certificate): number {
@@ -143,10 +144,10 @@ function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): bool
 }
 
 /**
- * What a client asks of a server's certificate beside the handshake: whether a revocation list of its CA names it. A CA
- * without a list has revoked nothing; one that is out of date still counts.
+ * Returns the check that a client makes of a server's certificate beside the handshake: whether a revocation list of
+ * its CA names it. A CA without a list has revoked nothing; a list that is out of date still counts.
  *
- * @param crl one file, or several of which each has a list
+ * @param crl one file, or several that each contain a list
  * @param now wall clock, ms
  * @throws DomainError `invalid` for a list or a CA that cannot be read
  */

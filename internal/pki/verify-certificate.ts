@@ -6,7 +6,8 @@ import { type ChainRules, judgeChain } from "./judge-chain.ts";
 export type Verdict =
   | { readonly type: "good"; readonly chain: readonly X509Certificate[] }
   /**
-   * `why` is the end of a sentence about `certificate`, the link that fails; `chain` as far as it could be followed.
+   * `why` is the predicate of a sentence about `certificate`, the link that fails; `chain` goes as far as it could be
+   * built.
    */
   | {
       readonly type: "bad";
@@ -16,9 +17,9 @@ export type Verdict =
     };
 
 /**
- * Whether a certificate leads to a root of a bundle, and if not, which link fails and why. Where several chains lead
- * there, one that holds is enough.
- * @param others certificates that came with `leaf` and may be in between
+ * Checks whether a certificate leads to a root of a bundle, and if not, which link fails and why. One good chain of
+ * several is enough.
+ * @param others certificates that came with `leaf` and may be intermediates
  */
 export function verifyCertificate(
   leaf: X509Certificate,

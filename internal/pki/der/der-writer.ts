@@ -1,4 +1,4 @@
-/** One DER value: `tag`, the length of `parts` together, and `parts`. */
+/** Encodes one DER value: `tag`, the total length of `parts`, then `parts`. */
 export function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts);
   if (content.length < 0x80) return Buffer.concat([Buffer.from([tag, content.length]), content]);
@@ -34,7 +34,7 @@ export function bitString(content: Uint8Array): Buffer {
   return der(0x03, Buffer.from([0]), content);
 }
 
-/** A Time as RFC 5280 wants it: UTCTime until 2049, GeneralizedTime after. Whole seconds. */
+/** A Time as RFC 5280 requires it: UTCTime until 2049, GeneralizedTime from 2050. Whole seconds. */
 export function time(ms: number): Buffer {
   const text = new Date(ms).toISOString().replace(/\.\d+|[-:T]/g, "");
   return text < "2050" ? der(0x17, Buffer.from(text.slice(2))) : der(0x18, Buffer.from(text));

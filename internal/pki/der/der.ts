@@ -1,10 +1,10 @@
 import { DomainError } from "../../base/errors.ts";
 
-/** One value of a DER encoding: a tag and what it holds. */
+/** One DER value: a tag and its content. */
 export interface DerValue {
   readonly tag: number;
   readonly content: Uint8Array;
-  /** Tag and length included: what a signature covers. */
+  /** The encoding with tag and length: the bytes that a signature covers. */
   readonly whole: Uint8Array;
 }
 
@@ -12,10 +12,9 @@ const MULTI_BYTE_TAG = 0x1f;
 const LONG_FORM = 0x80;
 
 /**
- * The values that stand in `bytes` one after the other.
- * @throws DomainError `invalid` for anything that is not DER to the end: cut off, indefinite or overlong lengths, tags
- * of
- *   several bytes (nothing that is read here has them).
+ * The consecutive values in `bytes`.
+ * @throws DomainError `invalid` unless all of `bytes` is DER: for a value that is cut off, an indefinite or overlong
+ * length, a tag of several bytes (no format that is read here uses one)
  */
 export function readDer(bytes: Uint8Array): DerValue[] {
   const values: DerValue[] = [];

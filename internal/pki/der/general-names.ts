@@ -4,10 +4,10 @@ import { shownText } from "../../base/quoted-text.ts";
 import type { DerValue } from "./der.ts";
 import { der } from "./der-writer.ts";
 
-/** One subject alternative name. `other`: a kind that nothing here uses. */
+/** One subject alternative name. `other`: a kind that is not used here. */
 export type GeneralName =
   | { readonly type: "dns" | "uri" | "email"; readonly value: string }
-  /** 4 or 16 bytes; as a constraint an address and its mask, 8 or 32 bytes. */
+  /** 4 or 16 bytes; in a name constraint an address followed by its mask, 8 or 32 bytes. */
   | { readonly type: "ip"; readonly value: Uint8Array }
   | { readonly type: "directory"; readonly value: Uint8Array }
   | { readonly type: "other"; readonly tag: number };
@@ -39,8 +39,9 @@ export function decodeGeneralName({ tag, content }: DerValue): GeneralName {
 }
 
 /**
- * What a person writes for a server's name: an IPv4 or IPv6 address, or a DNS name, whose first label may be `*`.
- * @throws DomainError `invalid` for anything else, `flag` names where it came from
+ * Parses the name of a server as a person writes it: an IPv4 or IPv6 address, or a DNS name whose first label may be
+ * `*`.
+ * @throws DomainError `invalid` for any other text; `flag` is the option that the error names
  */
 export function hostName(text: string, flag: string): GeneralName & { type: "dns" | "ip" } {
   if (isIP(text) !== 0) return { type: "ip", value: addressBytes(text) };
@@ -50,15 +51,15 @@ export function hostName(text: string, flag: string): GeneralName & { type: "dns
   });
 }
 
-/** True for what `hostName` takes. */
+/** `hostName` accepts the text. */
 export function isHostName(text: string): boolean {
   const name = text.toLowerCase();
   return isIP(text) !== 0 || isDnsName(name.startsWith("*.") ? name.slice(2) : name);
 }
 
 /**
- * A lower-case DNS name of one or more labels, without a wildcard or a dot at the end; one that ends in a number would
- * be an address.
+ * A lower-case DNS name of one or more labels, without a wildcard or a final dot. Its last label is not a number: that
+ * would be an address.
  */
 export function isDnsName(name: string): boolean {
   const labels = name.split(".");
@@ -79,7 +80,7 @@ export function addressBytes(text: string): Uint8Array {
   return Buffer.from(all.map((group) => group.padStart(4, "0")).join(""), "hex");
 }
 
-/** The name as a person reads it, on one line: a stranger may have chosen it. */
+/** The name as text on one line, without control characters: a foreign CA may have chosen it. */
 export function nameText(name: GeneralName): string {
   switch (name.type) {
     case "ip":
@@ -93,7 +94,7 @@ export function nameText(name: GeneralName): string {
   }
 }
 
-/** An address, or an address and its mask. */
+/** Formats an address, or an address followed by its mask. */
 function addressText(bytes: Uint8Array): string {
   if (bytes.length === 8 || bytes.length === 32) {
     const half = bytes.length / 2;
