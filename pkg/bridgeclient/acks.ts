@@ -1,6 +1,6 @@
 import type { Clock } from "../../internal/base/clock.ts";
 
-/** How far a reader has got in a log. */
+/** The last event that a reader has handled in a log. */
 interface Position {
   readonly epoch: string;
   readonly seq: bigint;
@@ -8,13 +8,13 @@ interface Position {
 
 export interface AcksDeps {
   readonly clock: Clock;
-  /** Stores the position. A failure costs no more than events that come twice. */
+  /** Stores the position. If this fails, the only harm is events that arrive twice. */
   readonly send: (position: Position, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** After this many events a position is sent at once. */
+/** Send the position at once after this many events, */
 const BATCH = 100;
-/** Otherwise it is sent this long after the first one of the batch. */
+/** or this long after the first event of the batch. */
 const WAIT_MS = 250;
 const LAST_MS = 2000;
 
@@ -32,9 +32,9 @@ export class Acks {
     this.#deps = deps;
   }
 
-  /** The reader is done with this event, and with all before it. */
+  /** The reader has handled this event and all before it. */
   handled({ epoch, seq }: Position): void {
-    if (seq === 0n) return; // made on this side
+    if (seq === 0n) return; // made by this client, not by the bridge
     this.#pending = { epoch, seq };
     this.#count++;
     if (this.#count >= BATCH) this.#hurry.abort();
@@ -43,7 +43,7 @@ export class Acks {
     });
   }
 
-  /** Sends what is left; waits for it 2 s at most. Nothing may be handled after it. */
+  /** Sends the last position and waits up to 2 s for it. Call `handled` no more after this. */
   async flush(): Promise<void> {
     this.#ending = true;
     this.#hurry.abort();

@@ -10,11 +10,11 @@ import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
 import { invalid } from "./errors.ts";
 import type { JwtOptions, MtlsOptions } from "./options.ts";
 
-/** What the client proves itself with, as its files hold it now. */
+/** The client's certificates and keys as its files contain them now. */
 export interface Credentials {
   readonly tls: TlsMaterial;
   readonly signingKey: KeyObject;
-  /** Revocation lists of the bridge's CA (PEM), each file by itself. */
+  /** Revocation lists of the bridge's CA (PEM), one entry per file. */
   readonly lists: readonly string[];
   /** The client's own certificate: tokens are bound to it (RFC 8705). */
   readonly leaf: X509Certificate;
@@ -30,7 +30,7 @@ export function readCredentials(mtls: MtlsOptions, privateKeyPath: string): Cred
   const cas = parsed(mtls.caCertPath, "certificate", given.ca, certificatesOf);
   const key = parsed(mtls.keyPath, "key", given.key, createPrivateKey);
   const [leaf] = chain;
-  // Written again from what was read: OpenSSL stops without a word at a block that it cannot read.
+  // Written again from what was parsed: OpenSSL silently stops at a block that it cannot read.
   const tls = { cert: chain.join(""), key: given.key, ca: cas.join("") };
   if (!leaf.checkPrivateKey(key)) throw invalid(`${mtls.keyPath} is not the key of ${mtls.certPath}`);
   checkContext(tls, mtls.certPath);
@@ -48,7 +48,7 @@ function checkList(path: string, text: string, cas: readonly X509Certificate[]):
   throw invalid(`${path} has a revocation list that no CA of the bundle has signed`);
 }
 
-/** OpenSSL refuses more than what is no PEM, e.g. keys that are too short. */
+/** OpenSSL also refuses well-formed PEM, e.g. keys that are too short. */
 function checkContext(tls: TlsMaterial, path: string): void {
   try {
     createSecureContext(tls);
@@ -65,7 +65,7 @@ function read(path: string): string {
   }
 }
 
-/** The hint is in the message too: what a program logs of an error is often only that. */
+/** The message contains the hint, because programs often log nothing else of an error. */
 function parsed<T>(path: string, kind: PemKind, text: string, parse: (text: string) => T): T {
   try {
     return readPem(text, kind, path, parse);
@@ -77,7 +77,7 @@ function parsed<T>(path: string, kind: PemKind, text: string, parse: (text: stri
 /** A new token is created this long before the old one expires, or at half of its lifetime if that is later. */
 const RENEW_BEFORE_MS = 30_000;
 
-/** Tokens of one certificate; a new one before the old one ends. */
+/** Tokens bound to one certificate; each is replaced before it expires. */
 export class Tokens {
   readonly #jwt: Required<JwtOptions>;
   readonly #leaf: X509Certificate;
@@ -102,12 +102,12 @@ export class Tokens {
     this.#now = now;
   }
 
-  /** When the token in use is replaced, wall clock, ms. */
+  /** When to replace the current token, wall clock, ms. */
   get renewsAt(): number {
     return this.#renewsAt;
   }
 
-  /** The token in use. */
+  /** A valid token; signs a new one if the current one is due for renewal or the clock was set back. */
   current(): string {
     const now = this.#now();
     const clockWasSetBack = now < this.#issuedAt - RENEW_BEFORE_MS;
@@ -115,19 +115,21 @@ export class Tokens {
     return this.#text;
   }
 
-  /** From now on tokens are signed with this key. */
+  /** Signs tokens with this key from now on. */
   useKey(key: KeyObject): void {
     if (this.#key.equals(key)) return;
     this.#key = key;
     this.renew();
   }
 
-  /** The next one is another: the bridge has refused this one for its times, or its clock is known better now. */
+  /**
+   * Makes `current` sign a new token next time: the bridge refused this one's times, or its clock is known better now.
+   */
   renew(): void {
     this.#renewsAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** The bridge judges by its own clock. */
+  /** The token's times are in the bridge's clock, which the bridge judges them by. */
   #renew(now: number): void {
     const issuedAt = Math.floor(this.#server.now() / 1000);
     const ttl = Math.floor(this.#jwt.ttlMs / 1000);

@@ -19,15 +19,15 @@ export interface CallsDeps {
   readonly closed: AbortSignal;
 }
 
-/** How one RPC is called. */
+/** How to call an RPC. */
 export interface UnaryRules {
-  /** Deadline when the caller names none, ms. */
+  /** Deadline if the caller sets none, ms. */
   readonly timeoutMs: number;
-  /** A second call does no harm: the call is retried after a transient failure. */
+  /** The RPC is idempotent: the call is retried after a transient failure. */
   readonly repeatable: boolean;
 }
 
-/** Calls over whichever connection is in use, with deadline, retries, and failures as BridgeErrors. */
+/** Calls on any open connection, with deadlines and retries. Failures are BridgeErrors. */
 export class Calls {
   readonly #deps: CallsDeps;
   readonly #retry: RetryRules;
@@ -57,7 +57,7 @@ export class Calls {
       } catch (err) {
         const error = this.#failure(err, signal);
         if (isAboutTimes(error) && !isFresh) {
-          isFresh = true; // refused before it was read: the next token is by the bridge's clock
+          isFresh = true; // refused for its token: the next token uses the bridge's clock
           failures--;
           continue;
         }
@@ -73,7 +73,7 @@ export class Calls {
     }
   }
 
-  /** A stream of answers, without a deadline; cancelled when the loop over it is left. */
+  /** A stream of responses without a deadline; leaving the loop over it cancels the call. */
   async *stream<I extends DescMessage, O extends DescMessage>(
     method: DescMethodStreaming<I, O>,
     requests: AsyncIterable<MessageInitShape<I>>,
@@ -97,7 +97,7 @@ export class Calls {
     return signal ? AbortSignal.any([signal, this.#deps.closed]) : this.#deps.closed;
   }
 
-  /** @throws the reason of the caller's signal when that ended the call */
+  /** @throws the reason of the caller's signal if that ended the call */
   #failure(err: unknown, signal: AbortSignal | undefined): BridgeError {
     if (signal?.aborted) throw signal.reason;
     if (this.#deps.closed.aborted) return clientClosed();
@@ -109,12 +109,12 @@ export class Calls {
   }
 }
 
-/** A token that does not count now, by the bridge's clock. */
+/** The bridge refused the token as expired or not yet valid by the bridge's clock. */
 function isAboutTimes({ code, fields }: BridgeError): boolean {
   return code === "unauthenticated" && (fields["token"] === "expired" || fields["token"] === "early");
 }
 
-/** The requests of an RPC that takes one. */
+/** The request stream of an RPC with a single request. */
 export async function* once<T>(request: T): AsyncGenerator<T, void, undefined> {
   yield request;
 }

@@ -13,11 +13,11 @@ import { Session } from "./session.ts";
 interface ClientParts {
   readonly calls: Calls;
   readonly events: EventsDeps;
-  /** Ends what runs in the background and all calls under way. */
+  /** Stops background work and cancels all calls. */
   readonly close: () => Promise<void>;
 }
 
-/** A client of one bridge. `close` it at the end: an open connection keeps the program running for up to a minute. */
+/** A client of one bridge. Call `close` at the end: an open connection keeps the program running for up to a minute. */
 export class BridgeClient extends BridgeRpcs implements AsyncDisposable {
   readonly #parts: ClientParts;
 
@@ -27,12 +27,12 @@ export class BridgeClient extends BridgeRpcs implements AsyncDisposable {
     this.#parts = parts;
   }
 
-  /** A session by its id, which need not exist yet. */
+  /** A handle for the session with this id, which need not exist yet. */
   session(id: string): Session {
     return new Session(this, id, this.#parts.events);
   }
 
-  /** Ends calls and streams that are under way (`canceled`) and closes the connections. */
+  /** Cancels calls and streams (they fail with `canceled`) and closes the connections. */
   close(): Promise<void> {
     return this.#parts.close();
   }
@@ -43,8 +43,8 @@ export class BridgeClient extends BridgeRpcs implements AsyncDisposable {
 }
 
 /**
- * A client of the bridge at `target`. Connects at the first call. Certificate, key, CA and signing key are read here,
- * and again when they change.
+ * Creates a client of the bridge at `target`. It connects at the first call. Certificate, key, CA and signing key are
+ * read now, and again when their files change.
  * @throws BridgeError `invalid_argument`, naming the option or file that cannot be used
  */
 export function createClient(options: ClientOptions): BridgeClient {

@@ -5,18 +5,18 @@ import type { Task } from "../../internal/base/task-group.ts";
 import { type Credentials, readCredentials } from "./auth.ts";
 import type { JwtOptions, MtlsOptions } from "./options.ts";
 
-/** Some volumes report no change. */
+/** Poll as well: some volumes report no changes. */
 const POLL_MS = 10_000;
-/** The delay between a change and reading the files, so that related files are all written. */
+/** Wait this long between a change and reading, so that related files are all written. */
 const SETTLE_MS = 200;
 
 export interface CredentialFilesDeps {
   readonly clock: Clock;
-  /** Called with each set of files that differs from the one before and can be used as a whole. */
+  /** Called with each set of files that differs from the previous one and is usable as a whole. */
   readonly onChanged: (credentials: Credentials) => void;
 }
 
-/** Follows the client's files. While they cannot be used, e.g. half written, the set before stays in use. */
+/** Watches the client's files. While they cannot be used, e.g. half written, the previous set stays in use. */
 export class CredentialFiles implements Task {
   readonly #deps: CredentialFilesDeps;
   readonly #mtls: MtlsOptions;
@@ -39,7 +39,7 @@ export class CredentialFiles implements Task {
     while (!signal.aborted) {
       const changed = new AbortController();
       const close = watchFolders(this.#folders(), () => changed.abort());
-      this.#look(); // behind the watch: what changes from here on is not missed
+      this.#look(); // after the watch began, so that no change is missed
       await this.#sleep(POLL_MS, AbortSignal.any([signal, changed.signal]));
       close();
       await this.#sleep(SETTLE_MS, signal);
@@ -55,7 +55,7 @@ export class CredentialFiles implements Task {
     try {
       read = readCredentials(this.#mtls, this.#keyPath);
     } catch {
-      return; // half of a change, or a file that is missing for a moment: looked at again
+      return; // half a change, or a file that is missing for a moment: the next look reads it
     }
     const text = textOf(read);
     if (text === this.#inUse) return;
@@ -63,7 +63,9 @@ export class CredentialFiles implements Task {
     this.#deps.onChanged(read);
   }
 
-  /** The folders of the files, and of what links lead to: a swapped link changes the folder that it lies in. */
+  /**
+   * The folders of the files and of their links' targets: swapping a link changes the folder that contains the link.
+   */
   #folders(): ReadonlySet<string> {
     const { caCertPath, certPath, keyPath, crlPath = [] } = this.#mtls;
     const paths = [caCertPath, certPath, keyPath, this.#keyPath, ...[crlPath].flat()];
@@ -75,7 +77,7 @@ function textOf({ tls, lists, signingKey }: Credentials): string {
   return JSON.stringify([tls, lists, signingKey.export({ format: "jwk" })]);
 }
 
-/** Where a link to a folder lies. */
+/** The folder that contains `folder`, if `folder` is a link. */
 function linkFolder(folder: string): readonly string[] {
   return lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() ? [dirname(folder)] : [];
 }
@@ -94,7 +96,7 @@ function watchFolders(folders: Iterable<string>, onChange: () => void): () => vo
     try {
       watchers.push(watch(folder, { persistent: false }, onChange).on("error", onChange));
     } catch {
-      // No such folder now, or the system's watches are used up: the poll finds the change.
+      // The folder does not exist now, or the system's watches are used up: the poll finds the change.
     }
   }
   return () => {

@@ -32,18 +32,16 @@ export interface BridgeErrorOptions {
   readonly cause?: unknown;
 }
 
-/**
- * Every failure of the client: a call that the bridge refused, a bridge that cannot be reached, options that are wrong.
- */
+/** Every failure of the client: the bridge refused a call or cannot be reached, or an option is wrong. */
 export class BridgeError extends Error {
   readonly code: BridgeErrorCode;
-  /** What kind of failure it is, for programs, e.g. `not-found`, `precondition`, `exhausted`. */
+  /** The kind of failure, for programs, e.g. `not-found`, `precondition`, `exhausted`. */
   readonly reason: string;
-  /** How long to wait before a retry, ms, if the bridge says so, e.g. for a rate limit. */
+  /** Wait this long before a retry, ms, if the bridge says so, e.g. for a rate limit. */
   readonly retryAfterMs: number | undefined;
   /** Facts for programs, e.g. `epoch` and `head` of a session's log. */
   readonly fields: Readonly<Record<string, string>>;
-  /** The bridge answered with this; otherwise the call failed on this side or on the way. */
+  /** True if the bridge sent this error; otherwise the call failed in this program or on the network. */
   readonly fromServer: boolean;
 
   /** @internal */
@@ -72,14 +70,14 @@ const KIND_CODES: Readonly<Record<ErrorKind, BridgeErrorCode>> = {
   unimplemented: "unimplemented",
 };
 
-/** Codes that no kind of a domain error has: bugs of either side. */
+/** Codes that no kind of DomainError maps to: bugs of the bridge or of this client. */
 const OTHER_CODES: Readonly<Partial<Record<Code, BridgeErrorCode>>> = {
   [Code.Unknown]: "unknown",
   [Code.Internal]: "internal",
   [Code.DataLoss]: "data_loss",
 };
 
-/** What a failed call means to the caller. @internal */
+/** The BridgeError for a failed call. @internal */
 export function bridgeErrorOf(err: unknown): BridgeError {
   if (err instanceof BridgeError) return err;
   const details = detailsOf(err);
@@ -107,12 +105,12 @@ function detailsOf(err: unknown): BridgeErrorOptions {
   };
 }
 
-/** Of a call after the client was closed. */
+/** The error of a call after the client was closed. */
 export function clientClosed(): BridgeError {
   return new BridgeError("canceled", "the client is closed", { reason: "cancelled" });
 }
 
-/** Of options, or a file that they name, that cannot be used. */
+/** The error for an unusable option, or an unusable file that an option names. */
 export function invalid(message: string, cause?: unknown): BridgeError {
   return new BridgeError("invalid_argument", message, { reason: "invalid", cause });
 }

@@ -1,21 +1,21 @@
 import { type BackoffOptions, backoffMs } from "../../internal/base/backoff.ts";
 import type { BridgeError, BridgeErrorCode } from "./errors.ts";
 
-/** What to do when a stream of events has broken. */
+/** How to continue after a stream of events has failed. */
 export type AfterFailure =
   | { readonly type: "fail" }
   | { readonly type: "reconnect"; readonly waitMs: number }
-  /** The log has another epoch now. */
+  /** The session's log has restarted with another epoch. */
   | { readonly type: "begin-again"; readonly epoch: string };
 
 export interface StreamState {
   /** Failures since the last event, this one included. */
   readonly failures: number;
-  /** Of the events so far; empty: not known. */
+  /** Epoch of the events so far; empty: not known. */
   readonly epoch: string;
 }
 
-/** The bridge cannot be reached, is going away or is busy: as often as it takes. */
+/** The bridge is unreachable, shutting down or busy: reconnect without a limit. */
 const PASSES: ReadonlySet<BridgeErrorCode> = new Set<BridgeErrorCode>([
   "unavailable",
   "aborted",
@@ -25,8 +25,8 @@ const PASSES: ReadonlySet<BridgeErrorCode> = new Set<BridgeErrorCode>([
 ]);
 
 /**
- * So many in a row may pass: a token that has just ended, a certificate that is being replaced, a broken frame are
- * seldom more than one.
+ * Reconnect after up to this many failures in a row: an expired token, a certificate that is being replaced or a broken
+ * frame seldom causes more than one.
  */
 const PATIENCE: { readonly [code in BridgeErrorCode]?: number } = {
   unauthenticated: 3,
@@ -35,7 +35,8 @@ const PATIENCE: { readonly [code in BridgeErrorCode]?: number } = {
   data_loss: 3,
 };
 /**
- * For a client that the bridge has admitted before: a connection cut right after the handshake looks like a refusal.
+ * The limit for a client that the bridge has admitted before: a connection cut right after the handshake looks like a
+ * refusal.
  */
 const PATIENCE_OF_KNOWN = 10;
 

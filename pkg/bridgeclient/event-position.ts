@@ -8,7 +8,7 @@ import {
 import { GapReason } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { BridgeError } from "./errors.ts";
 
-/** Where a reader begins. */
+/** The position at which a reader starts. */
 export interface EventStart {
   readonly sessionId: string;
   readonly subscriberId: string;
@@ -16,7 +16,7 @@ export interface EventStart {
   readonly epoch: string;
 }
 
-/** The position of a reader of one session's events: what to request next, and what was already delivered. */
+/** A reader's position in one session's events: what to request next, and what was already delivered. */
 export class EventPosition {
   readonly #start: EventStart;
   #epoch: string;
@@ -33,7 +33,7 @@ export class EventPosition {
     return this.#epoch;
   }
 
-  /** What to ask the bridge for: all that was not delivered yet. */
+  /** The request for all events that were not delivered yet. */
   request(): MessageInitShape<typeof StreamEventsRequestSchema> {
     const { sessionId, subscriberId } = this.#start;
     const after = this.#seq === undefined ? {} : { afterSeq: this.#seq };
@@ -41,8 +41,9 @@ export class EventPosition {
   }
 
   /**
-   * What to deliver for an event that has come: nothing for one that was delivered before, and a gap in front of one
-   * that does not follow on the last.
+   * The events to deliver for an event that has arrived: none if it was delivered before; a gap first if it does not
+   * follow the last one.
+   * @throws BridgeError `data_loss` for an event of another session
    */
   take(event: SessionEvent): readonly SessionEvent[] {
     if (event.sessionId !== "" && event.sessionId !== this.#start.sessionId) {
@@ -65,7 +66,7 @@ export class EventPosition {
     return [this.#overflow(event, event.seq - 1n, gap, "the bridge has left out events"), event];
   }
 
-  /** The log has begun again as `epoch`: reads it from its beginning. Returns the gap to deliver. */
+  /** The log has restarted as `epoch`: continues from its beginning. Returns the gap event to deliver. */
   beginAgain(epoch: string): SessionEvent {
     const first = (this.#seq ?? 0n) + 1n;
     const gap = { first, to: 0n, reason: GapReason.RESTART };

@@ -11,16 +11,16 @@ import { bridgeErrorOf } from "./errors.ts";
 import { afterFailure } from "./event-failures.ts";
 import { EventPosition, type EventStart } from "./event-position.ts";
 
-/** Where to begin with a session's events. */
+/** Where to start in a session's events. */
 export interface EventsOptions {
   /**
-   * A stable name of the reader. Under it the bridge keeps how far the reader has got, so that the next one continues
-   * there. Without it nothing is acknowledged, and the next reader begins with the oldest event that is held.
+   * A stable name of the reader. The bridge stores the reader's position under it, so that the next reader of this name
+   * continues there. Without it nothing is acknowledged, and the next reader starts with the oldest event kept.
    */
   readonly subscriberId?: string;
-  /** Events after this one, instead of after the acknowledged position. */
+  /** Start after this event instead of after the acknowledged position. */
   readonly afterSeq?: bigint | number;
-  /** The epoch that `afterSeq` belongs to. */
+  /** The epoch of `afterSeq`. */
   readonly epoch?: string;
   /** Ends the loop, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
@@ -31,7 +31,7 @@ export interface EventsDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly backoff: BackoffOptions;
-  /** One stream of events; cancelled when it is left. */
+  /** Opens one stream of events; leaving it cancels it. */
   readonly open: (
     request: MessageInitShape<typeof StreamEventsRequestSchema>,
     signal: AbortSignal | undefined,
@@ -41,21 +41,21 @@ export interface EventsDeps {
   readonly closed: AbortSignal;
 }
 
-/** A stream that lasted this long was a good one: the next failure is a first one, ms. */
+/** A stream that lasted this long was a success: the next failure counts as the first, ms. */
 const GOOD_MS = 10_000;
 
 /** @internal */
 export interface FollowOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Acknowledges what was handled. */
+  /** Acknowledge events that were handled. */
   readonly acknowledge: boolean;
 }
 
 /**
- * A session's events in order, each once, across broken connections; what is missing is named by a BUFFER_OVERFLOW
- * event with a `gap`. An event counts as handled when the next one is asked for; then it is acknowledged. Ends behind
- * the last event (`done`).
- * @throws BridgeError when the bridge refuses for good, e.g. `not_found`; the signal's reason
+ * A session's events in order, each once, across broken connections; a BUFFER_OVERFLOW event with a `gap` stands for
+ * missing events. An event counts as handled when the next one is requested; then it is acknowledged. Ends after the
+ * last event (`done`).
+ * @throws BridgeError if the bridge refuses for good, e.g. `not_found`; the signal's reason
  * @internal
  */
 export async function* followEvents(
@@ -68,7 +68,7 @@ export async function* followEvents(
     deps.ack({ sessionId, subscriberId, epoch, ackSeq: seq }, stop);
   const acks = acknowledge ? new Acks({ clock: deps.clock, send }) : undefined;
   const stream = new ReconnectingEvents(deps, start, signal);
-  // No 'await using': what it is compiled to for Node 22 is larger than this file.
+  // Not `await using`: its code compiled for Node 22 is larger than this file.
   try {
     for (let event = await stream.next(); event !== undefined; event = await stream.next()) {
       yield event;
@@ -85,7 +85,7 @@ class ReconnectingEvents {
   readonly #deps: EventsDeps;
   readonly #signal: AbortSignal | undefined;
   readonly #position: EventPosition;
-  /** Events that have arrived and wait to be requested. */
+  /** Events that have arrived and were not delivered yet. */
   #ready: SessionEvent[] = [];
   #stream: AsyncGenerator<SessionEvent, void, undefined> | undefined;
   #openedAt = 0;
@@ -97,7 +97,7 @@ class ReconnectingEvents {
     this.#position = new EventPosition(start);
   }
 
-  /** Undefined: the bridge has ended the stream, there is nothing to come. */
+  /** Undefined: the bridge ended the stream, and no events follow. */
   async next(): Promise<SessionEvent | undefined> {
     for (;;) {
       const ready = this.#ready.shift();

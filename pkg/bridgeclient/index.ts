@@ -1,4 +1,4 @@
-// What the package @gastown/bridgeclient promises.
+// The public API of the package @gastown/bridgeclient.
 export * from "../../internal/gen/bridge/v1/bridge_pb.ts";
 export {
   AgentState,

@@ -12,12 +12,12 @@ import type { Settings } from "./options.ts";
 
 const READ_MAX_BYTES = 16 * 1024 * 1024;
 const HEALTH_MS = 5000;
-/** Between two tries to show a new token. */
+/** The wait between two attempts to present a new token. */
 const AGAIN_MS = 1000;
 
 /**
- * One connection to the bridge with one certificate. While streams are open on it, each new token is shown there before
- * the old one ends: the bridge ends a stream with the last token that it saw on its connection.
+ * A connection to the bridge with one certificate. The bridge ends a stream when the last token it saw on the
+ * connection expires. While streams are open, each new token is therefore presented before the old one expires.
  */
 export class Link implements Disposable {
   readonly #clock: Clock;
@@ -27,7 +27,7 @@ export class Link implements Disposable {
   /** Aborted when the last stream has ended. */
   #showing: AbortController | undefined;
   #tokenChanged = new AbortController();
-  /** Under way, streams included. */
+  /** Calls in progress, including streams. */
   #calls = 0;
   #streams = 0;
   #retired = false;
@@ -48,12 +48,12 @@ export class Link implements Disposable {
     });
   }
 
-  /** Streams that are open on it. */
+  /** The number of open streams. */
   get streams(): number {
     return this.#streams;
   }
 
-  /** To be called before a call begins; the function that it returns, after its end. */
+  /** Counts a call: invoke before it begins, and the returned function after it ends. */
   hold(kind: "call" | "stream"): () => void {
     this.#calls++;
     if (kind === "stream" && ++this.#streams === 1) this.#showTokens();
@@ -67,30 +67,30 @@ export class Link implements Disposable {
     };
   }
 
-  /** Signs with this key from now on, and shows a token of it where streams are open. */
+  /** Signs with this key from now on; while streams are open, presents a new token at once. */
   useKey(credentials: Credentials): void {
     this.#tokens.useKey(credentials.signingKey);
     this.#tokenChanged.abort();
   }
 
-  /** No call is under way. */
+  /** No call is in progress. */
   get isUnused(): boolean {
     return this.#calls === 0;
   }
 
-  /** No call begins here any more: closes after the last one. */
+  /** Closes the connection after its last call; no call may begin after this. */
   retire(): void {
     this.#retired = true;
     if (this.isUnused) this[Symbol.dispose]();
   }
 
-  /** Cuts the connection and all that is under way. */
+  /** Closes the connection and cancels all calls on it. */
   [Symbol.dispose](): void {
     this.#showing?.abort();
     this.#sessions.abort();
   }
 
-  /** Gives each call the token in use, and learns from its answer what time it is at the bridge. */
+  /** Adds the current token to each call, and reads the bridge's time from each response. */
   #bearer(server: ServerClock): Interceptor {
     const learn = (headers: Headers) => {
       if (!server.learn(headers)) return;
@@ -113,7 +113,7 @@ export class Link implements Disposable {
   #showTokens(): void {
     const showing = new AbortController();
     this.#showing = showing;
-    // Ends with the abort, which is the only way out of it.
+    // The promise rejects only when the signal is aborted.
     this.#showUntil(showing.signal).catch(() => {});
   }
 
@@ -137,7 +137,7 @@ export class Link implements Disposable {
   }
 }
 
-/** The bridge's certificate must not be named by a list of its CA. */
+/** Refuses a bridge whose certificate a revocation list of its CA names. */
 function trustOf({ tls, lists }: Credentials, clock: Clock): ClientTls {
   if (lists.length === 0) return tls;
   return { ...tls, refuse: serverRevocation(tls.ca, lists, () => clock.now()) };

@@ -8,7 +8,7 @@ import type { Settings } from "./options.ts";
 /** Leaves room for other calls where a server or proxy allows 100 streams on a connection. */
 const STREAMS_PER_LINK = 90;
 
-/** The connections of one client: calls share the first one, streams continue to another when it is full. */
+/** The connections of one client. Calls share the first; a stream opens another when all are full. */
 export class Links implements Disposable {
   readonly #clock: Clock;
   readonly #settings: Settings;
@@ -16,7 +16,7 @@ export class Links implements Disposable {
   #open: Link[] = [];
   readonly #retired = new Set<Link>();
   #closed = false;
-  /** The bridge's clock, as far as its answers have told it. */
+  /** The bridge's clock as estimated from its responses. */
   readonly server: ServerClock;
 
   constructor(clock: Clock, settings: Settings, credentials: Credentials) {
@@ -26,17 +26,17 @@ export class Links implements Disposable {
     this.server = new ServerClock(() => clock.now());
   }
 
-  /** For a call with one answer. @throws BridgeError `canceled` after the end */
+  /** A connection for a unary call. @throws BridgeError `canceled` after the client was closed */
   forCall(): Link {
     return this.#find(() => true);
   }
 
-  /** For a stream. @throws BridgeError `canceled` after the end */
+  /** A connection for a stream. @throws BridgeError `canceled` after the client was closed */
   forStream(): Link {
     return this.#find((link) => link.streams < STREAMS_PER_LINK);
   }
 
-  /** Calls that begin from now on go out with these; streams that are open go on where they are. */
+  /** Uses these for new calls; open streams stay on their connections. */
   use(credentials: Credentials): void {
     if (this.#closed) return;
     const trustOf = ({ tls, lists }: Credentials) => JSON.stringify([tls, lists]);

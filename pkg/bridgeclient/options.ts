@@ -3,65 +3,65 @@ import { invalid } from "./errors.ts";
 
 /** Files of the client's side of mutual TLS (PEM). They are read again when they change. */
 export interface MtlsOptions {
-  /** The CA, or the bundle with cross-signed CAs, that the bridge's certificate must lead to. */
+  /** The CA, or the bundle with cross-signed CAs, to which the bridge's certificate must lead. */
   readonly caCertPath: string;
   /** The client's certificate, leaf first. */
   readonly certPath: string;
   /** Its private key. */
   readonly keyPath: string;
   /**
-   * Revocation lists of the CAs of `caCertPath`, in one file or several: a bridge whose certificate they name is
+   * Revocation lists of the CAs in `caCertPath`, in one file or several. A bridge with a revoked certificate is
    * refused. Default: none.
    */
   readonly crlPath?: string | readonly string[];
 }
 
-/** How to create the token of each call. It is bound to the certificate of `mtls`. */
+/** How to sign the token of each call. Tokens are bound to the certificate in `mtls`. */
 export interface JwtOptions {
   /** Private Ed25519 key (PEM, not encrypted); read again when it changes. */
   readonly privateKeyPath: string;
-  /** Whose key it is: the issuer that the bridge knows. */
+  /** The issuer under which the bridge knows the key. */
   readonly issuer: string;
   /** Default `bridge`. */
   readonly audience?: string;
-  /** Who calls. Default: the issuer. */
+  /** The caller's name. Default: the issuer. */
   readonly subject?: string;
-  /** The project that the sessions of this client belong to. */
+  /** The project of this client's sessions. */
   readonly projectId: string;
   /** Limits what the client may do. Default: everything (`operate`). */
   readonly scope?: "read" | "nudge" | "operate";
-  /** How long a token counts, ms. Default, and at most what a bridge takes: 300,000. */
+  /** Lifetime of a token, ms. Default and maximum: 300,000. */
   readonly ttlMs?: number;
 }
 
-/** A deadline by what is called, ms: 1 to 86,400,000. A call's own `timeoutMs` wins. Streams have none. */
+/** Deadlines by RPC, ms: 1 to 86,400,000. A call's own `timeoutMs` takes precedence. Streams have no deadline. */
 export interface TimeoutOptions {
-  /** What is not named below: default 15,000. */
+  /** All RPCs that are not named below: default 15,000. */
   readonly defaultMs?: number;
   readonly startSessionMs?: number;
   readonly stopSessionMs?: number;
   readonly sendInputMs?: number;
-  /** On top of a nudge's own `timeout_ms`: default 15,000. */
+  /** Added to a nudge's own `timeout_ms`: default 15,000. */
   readonly nudgeMarginMs?: number;
 }
 
 /** Calls that are safe to repeat are retried after `unavailable`, within their deadline. */
 export interface RetryOptions {
-  /** The first try included, 1 to 100. 1: never again. Default 5. */
+  /** Including the first attempt, 1 to 100. 1: no retries. Default 5. */
   readonly maxAttempts?: number;
-  /** The wait before the second try, ms: 1 to 60,000. Default 100; doubled each time, ±20 %. */
+  /** Wait before the second attempt, ms: 1 to 60,000. Default 100; doubled each time, ±20 %. */
   readonly firstMs?: number;
-  /** The longest wait, ms, between reconnects of an event stream too: `firstMs` to 3,600,000. Default 5,000. */
+  /** The longest wait, ms, also between reconnects of an event stream: `firstMs` to 3,600,000. Default 5,000. */
   readonly maxMs?: number;
 }
 
 export interface KeepaliveOptions {
   /**
-   * A connection with open calls that is silent for this long is asked (HTTP/2 PING) whether it lives, ms. Default
-   * 5,000, at least 100: Node does not report a reset that meets a write, so this also bounds how late that is noticed.
+   * Sends an HTTP/2 PING on a connection with open calls that has been silent for this long, ms. Default 5,000, at
+   * least 100. This also bounds how late a reset that coincides with a write is noticed: Node does not report it.
    */
   readonly pingIntervalMs?: number;
-  /** It is cut when it does not answer within this, ms. Default 5,000, at least 100. */
+  /** Closes a connection that does not answer a PING within this time, ms. Default 5,000, at least 100. */
   readonly pingTimeoutMs?: number;
 }
 
@@ -70,18 +70,18 @@ export interface ClientOptions {
   readonly target: string;
   readonly mtls: MtlsOptions;
   readonly jwt: JwtOptions;
-  /** The name that the bridge's certificate must bear. Default: the host of `target`. */
+  /** The name that the bridge's certificate must contain. Default: the host of `target`. */
   readonly serverName?: string;
   readonly timeouts?: TimeoutOptions;
   readonly retry?: RetryOptions;
   readonly keepalive?: KeepaliveOptions;
 }
 
-/** One call's own choices. */
+/** Options of a single call. */
 export interface CallOptions {
-  /** Ends the call; it then rejects with the signal's reason. */
+  /** Cancels the call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Deadline of the call with all its tries, ms. */
+  /** Deadline of the call including all its attempts, ms. */
   readonly timeoutMs?: number;
 }
 
@@ -140,7 +140,7 @@ export function settingsOf(options: ClientOptions): Settings {
   };
 }
 
-/** TLS always: there is no plaintext target. */
+/** The target is always TLS; plaintext is not supported. */
 function baseUrlOf(target: string): string {
   const text = String(target);
   const url = URL.parse(text.startsWith("https://") ? text : `https://${text}`);
@@ -174,7 +174,7 @@ function checkWhole(name: string, value: number, least: number, most: number): v
   if (!Number.isInteger(value)) throw invalid(`${name} is a whole number, not ${value}`);
 }
 
-/** Without keys whose value is undefined, so that they do not hide a default. */
+/** Removes keys whose value is undefined, so that they do not override a default. */
 function given<T extends object>(values: T | undefined): T {
   return Object.fromEntries(Object.entries(values ?? {}).filter(([, value]) => value !== undefined)) as T;
 }

@@ -3,9 +3,9 @@ import { networkFailureOf } from "../../internal/rpc/common/network-errors.ts";
 import type { BridgeError } from "./errors.ts";
 
 export interface RetryState {
-  /** Tries that have failed, this one included. */
+  /** Failed attempts, including this one. */
   readonly failures: number;
-  /** Until the call's deadline, ms. */
+  /** Time left until the call's deadline, ms. */
   readonly leftMs: number;
 }
 
@@ -14,7 +14,7 @@ export interface RetryRules {
   readonly backoff: BackoffOptions;
 }
 
-/** How long to wait before a retry, ms; undefined: the failure is final. */
+/** How long to wait before the next attempt, ms; undefined: do not retry. */
 export function retryWaitMs(
   error: BridgeError,
   { failures, leftMs }: RetryState,
@@ -26,13 +26,15 @@ export function retryWaitMs(
   return waitMs < leftMs ? waitMs : undefined;
 }
 
-/** Whether the same call may succeed a moment later. */
+/** The same call may succeed a moment later. */
 function mayPass(error: BridgeError, failures: number): boolean {
   if (error.code === "unavailable" || error.code === "aborted") return true;
   return failures === 1 && isHandshakeCut(error);
 }
 
-/** A connection that ended before the bridge said anything: refused for its certificate, or cut at a bad moment. */
+/**
+ * The connection ended before the bridge responded: it refused the certificate, or the connection was cut by chance.
+ */
 function isHandshakeCut(error: BridgeError): boolean {
   return error.code === "unauthenticated" && !error.fromServer && networkFailureOf(error) === undefined;
 }

@@ -13,11 +13,11 @@ import { type EventsDeps, followEvents } from "./events.ts";
 import type { CallOptions, TimeoutOptions } from "./options.ts";
 
 type Init<T extends DescMessage> = MessageInitShape<T>;
-/** A stream has no deadline. */
+/** Streams have no deadline. */
 type StreamOptions = Pick<CallOptions, "signal">;
 type Stream<T> = AsyncGenerator<T, void, undefined>;
 
-/** What a nudge waits for when its request names nothing, ms. */
+/** How long the bridge waits for a nudge whose request sets no timeout, ms. */
 const DEFAULT_NUDGE_MS = 75_000;
 
 /** @internal */
@@ -27,12 +27,12 @@ export interface RpcsDeps {
 }
 
 /**
- * The RPCs of BridgeService. What each does, its fields and its errors: `proto/bridge/v1/bridge.proto`. Each rejects
- * with a BridgeError, or with the reason of the caller's signal. Streams are cancelled when the loop over them is left.
+ * The RPCs of BridgeService. `proto/bridge/v1/bridge.proto` documents what each does, its fields and its errors. Each
+ * rejects with a BridgeError, or with the reason of the caller's signal. Leaving the loop over a stream cancels it.
  *
- * Made again by itself after a failure that may pass, within its deadline: whatever only reads, `startSession`,
- * `stopSession`, `ackEvents`, `cancelNudge`, and `sendInput` and `nudge`, which always carry a key. Never `sendKeys`,
- * `respond`, `attach`.
+ * Retried after a transient failure, within the deadline: every RPC that only reads, `startSession`, `stopSession`,
+ * `ackEvents`, `cancelNudge`, and `sendInput` and `nudge`, which always carry an idempotency key. Never retried:
+ * `sendKeys`, `respond`, `attach`.
  */
 export class BridgeRpcs {
   readonly #methods = pb.BridgeService.method;
@@ -72,7 +72,7 @@ export class BridgeRpcs {
     return this.#read(this.#methods.listSessions, request, options);
   }
 
-  /** A request without an `idempotencyKey` gets one, so that the agent is given nothing twice. */
+  /** Adds an `idempotencyKey` if the request has none, so that a retry does not give the agent the input twice. */
   sendInput(request: Init<typeof pb.SendInputRequestSchema>, options?: CallOptions): Promise<pb.SendInputResponse> {
     const given = create(pb.SendInputRequestSchema, request);
     const sent = { ...given, idempotencyKey: given.idempotencyKey || randomUUID() };
@@ -80,8 +80,8 @@ export class BridgeRpcs {
   }
 
   /**
-   * A session's events in order, each once: after a broken connection the stream goes on behind the last event that was
-   * delivered. Acknowledges nothing by itself (`ackEvents`); `session(id).events()` does.
+   * A session's events in order, each once; after a broken connection the stream continues after the last event that
+   * was delivered. Acknowledge them with `ackEvents`, or use `session(id).events()`, which does so by itself.
    */
   streamEvents(
     request: Init<typeof pb.StreamEventsRequestSchema>,
@@ -128,7 +128,7 @@ export class BridgeRpcs {
     return this.#calls.stream(this.#methods.watchOutput, once(request), signal);
   }
 
-  /** A request without a `requestId` gets one, so that nothing is typed twice. */
+  /** Adds a `requestId` if the request has none, so that a retry types nothing twice. */
   nudge(request: Init<typeof pb.NudgeRequestSchema>, options?: CallOptions): Promise<sidecar.SidecarNudgeResponse> {
     const sent = create(pb.NudgeRequestSchema, request);
     const nudge = sent.request && { ...sent.request, requestId: sent.request.requestId || randomUUID() };
@@ -165,7 +165,7 @@ export class BridgeRpcs {
     return this.#single(this.#methods.respond, request, options);
   }
 
-  /** A person's terminal: the first request names the session and is a `hello`. */
+  /** A person's terminal. The first request is a `hello` and names the session. */
   attach(
     requests: AsyncIterable<Init<typeof pb.AttachRequestSchema>>,
     { signal }: StreamOptions = {},

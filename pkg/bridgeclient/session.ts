@@ -24,7 +24,7 @@ import { type EventsDeps, type EventsOptions, followEvents } from "./events.ts";
 import type { CallOptions } from "./options.ts";
 import type { BridgeRpcs } from "./rpcs.ts";
 
-/** @throws BridgeError `invalid_argument` for what is no number of an event */
+/** @throws BridgeError `invalid_argument` unless `given` is a whole number of 64 bits, 0 or more */
 function seqOf(given: bigint | number): bigint {
   const isSeq =
     typeof given === "bigint" ? given >= 0n && given < 2n ** 64n : Number.isSafeInteger(given) && given >= 0;
@@ -32,7 +32,7 @@ function seqOf(given: bigint | number): bigint {
   return BigInt(given);
 }
 
-/** One session of a bridge, by its id. Nothing is asked until a method is called. */
+/** One session of a bridge. Creating it sends nothing; each method is a call. */
 export class Session {
   readonly id: string;
   readonly #client: BridgeRpcs;
@@ -45,17 +45,16 @@ export class Session {
     this.id = id;
   }
 
-  /** What the bridge knows of it. */
+  /** The session as the bridge knows it. */
   get(options?: CallOptions): Promise<GetSessionResponse> {
     return this.#client.getSession({ sessionId: this.id }, options);
   }
 
-  /** Where it stands. */
   async getStatus(options?: CallOptions): Promise<SessionStatus> {
     return (await this.get(options)).status;
   }
 
-  /** Gives the agent a message, once, however often the connection breaks meanwhile. */
+  /** Gives the agent a message exactly once, even if the connection breaks meanwhile. */
   sendInput(
     text: string,
     { idempotencyKey = "", ...options }: CallOptions & { readonly idempotencyKey?: string } = {},
@@ -63,16 +62,16 @@ export class Session {
     return this.#client.sendInput({ sessionId: this.id, text, idempotencyKey }, options);
   }
 
-  /** Stops the agent. `force`: kills it at once. */
+  /** Stops the agent. `force`: kill it at once. */
   stop({ force = false, ...options }: CallOptions & { readonly force?: boolean } = {}): Promise<StopSessionResponse> {
     return this.#client.stopSession({ sessionId: this.id, force }, options);
   }
 
   /**
-   * Its events, in order, each once. Reconnects by itself and goes on behind the last event that was handled; an event
-   * counts as handled when the loop asks for the next one. What is missing is named by an event BUFFER_OVERFLOW with a
-   * `gap`. Ends behind the last event (`done`); leaving the loop cancels the stream.
-   * @throws BridgeError when the bridge refuses for good, e.g. `not_found`; the signal's reason
+   * The session's events in order, each once. Reconnects by itself and continues after the last event that was handled;
+   * an event counts as handled when the loop asks for the next one. A BUFFER_OVERFLOW event with a `gap` stands for
+   * missing events. Ends after the last event (`done`); leaving the loop cancels the stream.
+   * @throws BridgeError if the bridge refuses for good, e.g. `not_found`; the signal's reason
    */
   events(options: EventsOptions = {}): AsyncGenerator<SessionEvent, void, undefined> {
     const { subscriberId = "", afterSeq, epoch = "", signal } = options;
@@ -88,7 +87,7 @@ export class Session {
     return this.#client.peek({ sessionId: this.id, request }, options);
   }
 
-  /** What its sidecar says of the agent. */
+  /** The state of the agent as its sidecar reports it. */
   status(options?: CallOptions): Promise<SidecarStatusResponse> {
     return this.#client.status({ sessionId: this.id }, options);
   }
@@ -112,7 +111,7 @@ export class Session {
     return this.#client.getNudge({ sessionId: this.id, request: { requestId } }, options);
   }
 
-  /** Takes a queued nudge back. */
+  /** Cancels a nudge that is still queued. */
   cancelNudge(requestId: string, options?: CallOptions): Promise<SidecarNudgeResponse> {
     return this.#client.cancelNudge({ sessionId: this.id, request: { requestId } }, options);
   }
