@@ -8,8 +8,8 @@ import type { AgentTokenRules } from "./agent-token.ts";
 import { signingKeyOf } from "./mint-token.ts";
 
 /**
- * The schema of the block `session_tokens`: the tokens that agents get. For `openAgentTokens`.
- * @param issuer where the block names no other
+ * The schema of the block `session_tokens`: how to sign the tokens of agents. For `openAgentTokens`.
+ * @param issuer the default issuer
  */
 export function agentTokenBlock(folder: string, issuer: string) {
   return block({
@@ -29,7 +29,7 @@ export function agentTokenRules(tokens: z.output<ReturnType<typeof agentTokenBlo
   return { keyPath, issuer, audience, role, ttlMs };
 }
 
-/** Reads the key that agents' tokens are signed with; what is wrong with it is a fault of `key_path` below `at`. */
+/** Reads the key that signs agents' tokens; reports a fault at `key_path` below `at`. */
 export function checkAgentTokenKey({ keyPath }: AgentTokenRules, at: KeyPath, findings: Findings): void {
   const key = [...at, "key_path"];
   findings.tried(key, () => {

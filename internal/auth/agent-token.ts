@@ -4,16 +4,16 @@ import { readNamedFileSync } from "../files/named-file.ts";
 import { signClaims, signingKeyOf } from "./mint-token.ts";
 import { decodeToken } from "./token-format.ts";
 
-/** Replaced at half of its life, and up to a tenth of it sooner or later. */
+/** A token is replaced after this share of its lifetime, ± RENEW_SPREAD. */
 const RENEW_AT = 0.5;
 const RENEW_SPREAD = 0.1;
 
-/** The environment variable by which an agent finds the file with its token. */
+/** The environment variable with the path of the agent's token file. */
 export const TOKEN_FILE_VARIABLE = "GT_THREADS_TOKEN_FILE";
 
-/** Who signs the tokens of agents, and what is in all of them. */
+/** How to sign the tokens of agents, and the claims that all of them share. */
 export interface AgentTokenRules {
-  /** An Ed25519 key, PEM; read for each token, so that it may be replaced. */
+  /** An Ed25519 key, PEM; read for each token, so that the file may be replaced. */
   readonly keyPath: string;
   readonly issuer: string;
   readonly audience: string;
@@ -21,7 +21,7 @@ export interface AgentTokenRules {
   readonly ttlMs: number;
 }
 
-/** Whose token it is: one session's agent, and no other. */
+/** The agent that a token identifies: that of one session only. */
 export interface AgentIdentity {
   readonly workspace: string;
   readonly agent: string;
@@ -29,8 +29,8 @@ export interface AgentIdentity {
 }
 
 /**
- * Makes the tokens that agents show elsewhere as themselves. They have no `project_id`: no bridge, controller or
- * sidecar takes one, whatever audience is configured.
+ * Signs the tokens with which agents identify themselves to other services. They have no `project_id`, so bridges,
+ * controllers and sidecars refuse them whatever audience is configured.
  */
 export class AgentTokens {
   readonly #clock: Clock;
@@ -45,7 +45,7 @@ export class AgentTokens {
     return this.#rules.ttlMs;
   }
 
-  /** @throws DomainError `invalid` while the key cannot be read */
+  /** @throws DomainError `invalid` if the key cannot be read */
   mint(whom: AgentIdentity): string {
     const issuedAt = Math.floor(this.#clock.now() / 1000);
     const exp = issuedAt + Math.floor(this.#rules.ttlMs / 1000);
@@ -54,10 +54,10 @@ export class AgentTokens {
   }
 
   /**
-   * When a token is to be replaced, wall clock, ms: near half of its life, the same for everyone who asks, spread so
-   * that tokens of one hour are not all replaced in one minute. Undefined: it is none that is made for this agent with
-   * today's rules and key.
-   * @throws DomainError `invalid` while the key cannot be read
+   * When to replace a token, wall clock, ms: near half of its lifetime. The time follows from the token alone, and is
+   * spread so that tokens signed together are not all replaced together. Undefined: the token was not signed for this
+   * agent with the current rules and key.
+   * @throws DomainError `invalid` if the key cannot be read
    */
   renewalTime(token: string, whom: AgentIdentity): number | undefined {
     const decoded = decodedOf(token);

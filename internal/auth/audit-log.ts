@@ -8,10 +8,10 @@ import { type CallContext, correlationKey } from "../rpc/server/call-facts.ts";
 import type { Decisions } from "../rpc/server/decisions.ts";
 import { tokenKey } from "./token-gate.ts";
 
-/** Ids of sessions are no longer. */
+/** The longest id of a session. */
 const MAX_NAME = 128;
 
-/** What a decision was about, beyond the call itself. */
+/** The subject of a decision, beyond the call itself. */
 export interface AuditSubject {
   readonly project?: string;
   readonly session?: string;
@@ -20,14 +20,14 @@ export interface AuditSubject {
 }
 
 /**
- * One JSON line for each decision about who may do what. A line names the caller, the call, the outcome, the reason and
- * the correlation id that a refused caller receives; never a token, a text or anything else of a request's body.
+ * Writes one JSON line for each authorization decision. A line names the caller, the call, the outcome, the reason and
+ * the correlation id that a refused caller receives; never a token, a text or any other part of a request's body.
  */
 export class AuditLog implements Decisions {
   readonly #clock: Clock;
   readonly #write: (line: string) => void;
 
-  /** `write` takes a whole line, its end included, and must not block. */
+  /** `write` receives a whole line with its line feed, and must not block. */
   constructor(deps: { readonly clock: Clock; readonly write: (line: string) => void }) {
     this.#clock = deps.clock;
     this.#write = deps.write;
@@ -45,7 +45,7 @@ export class AuditLog implements Decisions {
     this.#line({ event: "connection", outcome: "refused", address, identity, serial, reason });
   }
 
-  /** A decision on a call whose request was read, e.g. about the session that it names. */
+  /** Records a decision that needs the request, e.g. about the session that it names. */
   policy(context: CallContext, about: AuditSubject, refusal: DomainError | undefined): void {
     const { project, session, agent } = about;
     const names = { session: cut(session), session_project: cut(project), agent: agent?.id, agent_role: agent?.role };
@@ -63,7 +63,7 @@ export class AuditLog implements Decisions {
   }
 }
 
-/** A request's own names may be as long as the request. */
+/** Cuts a name from a request, which may be as long as the request allows. */
 function cut(name: string | undefined): string | undefined {
   return name === undefined || name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME)}…`;
 }

@@ -19,7 +19,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const schema = (at: string) => block({ auth: authBlock(at), tls: block({ crl_policy: crlPolicyValue() }) });
 const KEYS = { jwt_public_keys: [{ issuer: "shop", key_path: "shop.pub" }] };
 
-/** What a text says, with the text of each fault as the error's. */
+/** The parsed block, with the text of each fault as that of an error. */
 function opened(text: object) {
   try {
     return readConfigText(JSON.stringify(text), schema, { file: "f.yaml", folder });
@@ -37,7 +37,7 @@ const readCrlPolicy = (policy: unknown) =>
   opened({ auth: KEYS, tls: policy === undefined ? {} : { crl_policy: policy } }).value.tls.crl_policy;
 const KEY = { issuer: "shop", key_path: "shop.pub" };
 
-/** As in the requirement's example. */
+/** The example of the requirements. */
 const EXAMPLE = {
   jwt_public_keys: [
     { issuer: "prd-manager", key_path: join(folder, "certs/prd-manager-jwt.pub") },
@@ -116,7 +116,7 @@ describe("nothing turns a check off", () => {
     expect(files.length).toBeGreaterThan(200);
     const off =
       /rejectUnauthorized:(?!\s*true\b)|requestCert:\s*false|NODE_TLS_REJECT_UNAUTHORIZED|m(?:in|ax)Version:\s*"(?!TLSv1\.3")|secureProtocol|--tls-min|checkServerIdentity:\s*\(\)/;
-    // Where a client's certificate is optional, the listener refuses one that does not verify after the handshake.
+    // With an optional client certificate, the listener refuses one that does not verify after the handshake.
     const optional = "requestCert: true, rejectUnauthorized: !isCertificateOptional }";
     const textOf = (file: string) => {
       const text = readFileSync(file, "utf8");

@@ -11,7 +11,7 @@ import type { CrlPolicy } from "../pki/trust.ts";
 import { fingerprintOf, type IssuerRule } from "./issuing-cas.ts";
 import { publicKeysOf, type TokenKeyFile } from "./token-key-files.ts";
 
-/** The block `auth` of a configuration, with what it names. */
+/** The block `auth` of a configuration, and the files that it names. */
 export interface AuthConfig {
   readonly keyFiles: readonly TokenKeyFile[];
   readonly audience: string;
@@ -19,21 +19,21 @@ export interface AuthConfig {
   readonly clockSkewMs: number;
 }
 
-/** The block `auth` as its text has it. Paths are absolute. */
+/** The block `auth` as parsed, with absolute paths. */
 export type AuthBlock = z.output<ReturnType<typeof authBlock>>;
 
-/** The CA of an issuer, by its SHA-256 or as a file. */
+/** A CA of an issuer: the SHA-256 of its certificate, or a file. */
 type NamedCa = { readonly sha256: string } | { readonly path: string };
 
 /**
- * The schema of the block `auth`, for `openAuth`. There is no key that turns a check off.
- * @param audience of tokens where `jwt_audience` names no other
+ * The schema of the block `auth`, for `openAuth`. No key turns a check off.
+ * @param audience the default of `jwt_audience`
  */
 export function authBlock(folder: string, audience = "bridge") {
   return authBlockWith(folder, audience, {});
 }
 
-/** The same, with `more` keys of each entry of `jwt_public_keys`; what they say is the caller's to use. */
+/** As `authBlock`, with `more` keys in each entry of `jwt_public_keys`, which the caller evaluates. */
 export function authBlockWith<M extends z.ZodRawShape>(folder: string, audience: string, more: M) {
   const key = block({
     issuer: text(),
@@ -54,9 +54,8 @@ export function authBlockWith<M extends z.ZodRawShape>(folder: string, audience:
 }
 
 /**
- * A block `auth` with the files that it names. Where one of them has a fault, which is in `findings` then, the
- * result is not to be used.
- * @param at where the block stands
+ * Reads the files that a block `auth` names. Faults go to `findings`; the result must not be used if there is one.
+ * @param at the path of the block
  */
 export function openAuth(auth: AuthBlock, at: KeyPath, findings: Findings): AuthConfig {
   const keyFiles = auth.jwt_public_keys.map(({ issuer, key_path: path, ca, projects }, i) => {
@@ -109,7 +108,7 @@ export function crlPolicyValue() {
 
 const FINGERPRINT = /^(?:[0-9a-f]{64}|[0-9a-f]{2}(?::[0-9a-f]{2}){31})$/i;
 
-/** 64 hex digits in lower case; undefined for anything that is no SHA-256. */
+/** 64 lower-case hex digits; undefined for any text but a SHA-256. */
 function fingerprintIn(text: string): string | undefined {
   const digits = text.replace(/^sha256:/i, "");
   return FINGERPRINT.test(digits) ? digits.replaceAll(":", "").toLowerCase() : undefined;

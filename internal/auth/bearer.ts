@@ -1,11 +1,11 @@
 import { tokenError } from "./token-error.ts";
 
-/** The scheme in any case (RFC 9110 §11.1). */
+/** Schemes are case-insensitive (RFC 9110 §11.1). */
 const BEARER = /^bearer /i;
 
 /**
- * The token of a call's `authorization` headers.
- * @throws DomainError `unauthenticated` unless there is exactly one, and that is `Bearer TOKEN`
+ * The token in the `authorization` headers of a call.
+ * @throws DomainError `unauthenticated` unless there is exactly one header, `Bearer TOKEN`
  */
 export function bearerOf(headers: readonly string[]): string {
   const [header, another] = headers;

@@ -1,4 +1,4 @@
-/** A map of at most `max` entries: one more, and that goes which was set or read longest ago. */
+/** A map of at most `max` entries that evicts the least recently used one. */
 export class BoundedMap<V> {
   readonly #entries = new Map<string, V>();
   readonly #max: number;

@@ -9,7 +9,7 @@ const NEEDED: ReadonlyMap<string, Role> = new Map([
   ...["WatchSessions", "Peek", "Status", "WatchOutput"].map(forRole("read")),
   ...["SendInput", "Nudge", "GetNudge", "CancelNudge"].map(forRole("nudge")),
   ...["StartSession", "StopSession", "SendKeys", "Respond"].map(forRole("operate")),
-  ["Attach", "read"], // to type takes more: `attachRefusal`
+  ["Attach", "read"], // typing needs more: `attachRefusal`
 ]);
 
 function forRole(role: Role): (method: string) => [string, Role] {
@@ -18,7 +18,7 @@ function forRole(role: Role): (method: string) => [string, Role] {
 
 type Caller = Pick<TokenClaims, "project" | "role">;
 
-/** Why a caller may not call an RPC, by its role; undefined: it may. Decided before the request is read. */
+/** Why a caller may not call an RPC with its role; undefined: it may. Needs no request. */
 export function roleRefusal(caller: Caller, method: string): DomainError | undefined {
   const needed = NEEDED.get(method);
   if (needed === undefined) return new DomainError("denied", `no caller may call ${method}: no role is assigned to it`);
@@ -26,16 +26,16 @@ export function roleRefusal(caller: Caller, method: string): DomainError | undef
   return new DomainError("denied", `this token may not call ${method}: it needs the scope ${needed}`);
 }
 
-/** Why a caller may do nothing in a project, e.g. one that its request names; undefined: it may. */
+/** Why a caller may not act in a project, e.g. one that its request names; undefined: it may. */
 export function projectRefusal(caller: Pick<Caller, "project">, project: string): DomainError | undefined {
   if (project === caller.project) return undefined;
   return new DomainError("denied", "the token is for another project");
 }
 
 /**
- * Why a caller may not know of a session; undefined: it may. Another project's session looks as one that
- * does not exist: ids are not found out by asking.
- * @param session the session that the request names, undefined when there is none
+ * Why a caller may not access a session; undefined: it may. A session of another project gets the same error as one
+ * that does not exist, so that ids cannot be probed.
+ * @param session the session that the request names; undefined if it does not exist
  */
 export function sessionRefusal(
   caller: Caller,

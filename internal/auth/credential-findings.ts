@@ -4,18 +4,18 @@ import type { Findings } from "../config/findings.ts";
 import { checkIssuers, hasTrustedCa } from "./issuing-cas.ts";
 import type { TokenKeyFile } from "./token-key-files.ts";
 
-/** If less than this share of its lifetime is left, a certificate is probably not being renewed. */
+/** A certificate with less than this share of its lifetime left is probably not being renewed. */
 const LAST_SHARE = 0.2;
 
 interface Chain {
   readonly leaf: X509Certificate;
-  /** When the first certificate of the chain ends, wall clock, ms. */
+  /** When the first certificate of the chain expires, wall clock, ms. */
   readonly notAfter: number;
 }
 
 /**
- * Warns at `path` that a chain ends soon.
- * @param name the leaf, as the warning names it
+ * Warns at `path` if a chain expires soon.
+ * @param name names the leaf in the warning
  * @param now wall clock, ms
  */
 export function warnOfExpiry(
@@ -30,8 +30,8 @@ export function warnOfExpiry(
 }
 
 /**
- * Checks each issuer of `auth.jwt_public_keys` against the CAs that the server trusts.
- * @param caPath the file of `cas`
+ * Checks that each issuer of `auth.jwt_public_keys` has a CA among those that the server trusts.
+ * @param caPath the file that `cas` were read from
  */
 export function checkKeyIssuers(
   findings: Findings,

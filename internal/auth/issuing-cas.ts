@@ -3,32 +3,32 @@ import { DomainError } from "../base/errors.ts";
 import type { Trust } from "../pki/trust.ts";
 import { boundedName, identitiesOf } from "./tls/identities.ts";
 
-/** Over whose certificates the tokens of an issuer count. */
+/** With which certificates the tokens of an issuer are valid. */
 export interface IssuerRule {
   readonly issuer: string;
   /**
-   * The CAs, by SHA-256 of a certificate (64 hex digits, lower case) or by certificate. Default: that whose subject CN
-   * is `issuer`.
+   * The issuer's CAs, each as a certificate or as the SHA-256 of one (64 lower-case hex digits). Default: the CA whose
+   * subject CN is `issuer`.
    */
   readonly cas?: readonly (string | X509Certificate)[];
-  /** The projects that the issuer may speak for. Default: any. */
+  /** The projects for which the issuer may sign tokens. Default: any. */
   readonly projects?: readonly string[];
 }
 
-/** A caller by its certificate. */
+/** The certificate of a caller, and the CAs that it is judged by. */
 export interface CertificateFacts {
   readonly certificate: X509Certificate;
-  /** The CA that has signed it. */
+  /** The CA that signed `certificate`. */
   readonly issuer: X509Certificate;
-  /** All CAs that are trusted. */
+  /** All trusted CAs. */
   readonly cas: readonly X509Certificate[];
-  /** Our own certificate is of the same CA. */
+  /** `issuer` also signed our own certificate. */
   readonly isOwn: boolean;
 }
 
 /**
- * The tokens of an issuer count over certificates of its CA, and over those that our own CA has made for a client of
- * the issuer's name. So a token that is stolen from one project is of no use to another.
+ * True if tokens of an issuer are valid with a certificate: one of the issuer's CA, or one that our own CA issued to a
+ * client of the issuer's name. A token stolen from one project is thus useless to another.
  */
 export function countsOver(rule: IssuerRule, facts: CertificateFacts): boolean {
   const { certificate, issuer, cas, isOwn } = facts;
@@ -39,14 +39,14 @@ export function countsOver(rule: IssuerRule, facts: CertificateFacts): boolean {
   }
   return rule.cas.some((ca) => {
     if (typeof ca !== "string") return caKeyOf(ca) === caKeyOf(issuer);
-    // A CA has several certificates while one cross-signature replaces another.
+    // A CA has several certificates while a cross-signature is being replaced.
     return [issuer, ...cas].some((one) => fingerprintOf(one) === ca && caKeyOf(one) === caKeyOf(issuer));
   });
 }
 
 /**
- * Whether each issuer's CA is clear.
- * @throws DomainError `invalid` for an issuer whose name two CAs bear, and for a fingerprint that no CA has
+ * Checks that each issuer's CA is unambiguous.
+ * @throws DomainError `invalid` if two CAs have the name of an issuer, or no CA has a given fingerprint
  */
 export function checkIssuers(rules: readonly IssuerRule[], cas: readonly X509Certificate[]): void {
   for (const { issuer, cas: named } of rules) {
@@ -60,19 +60,15 @@ export function checkIssuers(rules: readonly IssuerRule[], cas: readonly X509Cer
   }
 }
 
-/**
- * True when a CA of the issuer is among those that are trusted. Without one its tokens count over our own CA's
- * certificates only.
- */
+/** True if one of the issuer's CAs is trusted. Otherwise its tokens are valid only with certificates of our own CA. */
 export function hasTrustedCa({ issuer, cas: named }: IssuerRule, cas: readonly X509Certificate[]): boolean {
   return named !== undefined || casNamed(issuer, cas).size > 0;
 }
 
 /**
- * Who the owner of a certificate without a URI name is: `<SHA-256 of its CA>/<CN>`, the CN percent-encoded but for
- * letters, digits and `-_.!~*'()`. A CA that stands among those that are trusted with several certificates gives as
- * many identities; the first one is by the certificate that the chain leads over. Empty without a chain that is good,
- * and for no CN or several.
+ * Identities of a certificate without URI names: `<SHA-256 of its CA>/<CN>`, with the CN percent-encoded except for
+ * letters, digits and `-_.!~*'()`. If several trusted certificates belong to the CA, there is an identity for each; the
+ * first is for the certificate in the chain. Empty without a good chain, and unless there is exactly one CN.
  *
  * @param now wall clock, ms
  */
@@ -85,12 +81,12 @@ export function namelessIdentities(certificate: X509Certificate, trust: Trust, n
   return [issuer, ...others].map((ca) => `${fingerprintOf(ca)}/${encoded}`);
 }
 
-/** SHA-256 of a certificate, 64 hex digits, lower case. */
+/** SHA-256 of a certificate, 64 lower-case hex digits. */
 export function fingerprintOf(certificate: X509Certificate): string {
   return certificate.fingerprint256.replaceAll(":", "").toLowerCase();
 }
 
-/** What stays the same when a CA's certificate is renewed or cross-signed: its name and key. */
+/** Identifies a CA by name and key, which stay the same when its certificate is renewed or cross-signed. */
 export function caKeyOf(ca: X509Certificate): string {
   let key = KEYS.get(ca);
   if (key === undefined) {
@@ -114,7 +110,7 @@ function clientNamesOf(certificate: X509Certificate): readonly string[] {
   return [commonNameOf(certificate) ?? []].flat();
 }
 
-/** Undefined for none, and for several. */
+/** Undefined unless there is exactly one. */
 function commonNameOf(certificate: X509Certificate): string | undefined {
   if (!COMMON_NAMES.has(certificate)) {
     const name: unknown = certificate.toLegacyObject().subject?.CN;
@@ -123,5 +119,5 @@ function commonNameOf(certificate: X509Certificate): string | undefined {
   return COMMON_NAMES.get(certificate);
 }
 
-/** To read one takes as long as the rest of a call's check. */
+/** Cached, because reading one takes as long as the rest of a call's check. */
 const COMMON_NAMES = new WeakMap<X509Certificate, string | undefined>();

@@ -2,8 +2,8 @@ import type { Clock } from "../base/clock.ts";
 import { replaceSecret } from "../files/replace-secret.ts";
 
 /**
- * Keeps a valid token in a file of mode 0600 until the signal, replacing it at half of its lifetime.
- * @throws as `mint` and `renameSync`
+ * Keeps a valid token in a file of mode 0600 until the signal is aborted; replaces it at half of its lifetime.
+ * @throws as `mint` and `replaceSecret`
  */
 export async function keepToken(
   file: string,

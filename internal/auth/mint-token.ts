@@ -8,17 +8,17 @@ export interface TokenRequest {
   readonly subject: string;
   readonly project: string;
   readonly audience: string;
-  /** Default: everything. */
+  /** Absent: everything is allowed. */
   readonly scope?: Role;
   readonly ttlMs: number;
-  /** The certificate that the token is bound to: over others it does not count. */
+  /** The only certificate with which the token is valid. Default: not bound to one. */
   readonly certificate?: X509Certificate;
-  /** Claims beside these. */
+  /** Further claims. */
   readonly more?: Readonly<Record<string, string>>;
 }
 
 /**
- * A token as `TokenVerifier` takes it.
+ * A signed token for `TokenVerifier`.
  * @param now wall clock, ms
  */
 export function mintToken(key: KeyObject, request: TokenRequest, now: number): string {
@@ -40,7 +40,7 @@ export function signClaims(key: KeyObject, claims: object): string {
   return `${signed}.${sign(null, Buffer.from(signed), key).toString("base64url")}`;
 }
 
-/** The private key of a PEM text. @throws DomainError `invalid`, naming `source`, for anything but an Ed25519 key */
+/** The private key of a PEM text. @throws DomainError `invalid`, naming `source`, unless it is an Ed25519 key */
 export function signingKeyOf(pem: string, source: string): KeyObject {
   const key = readPem(pem, "key", source, createPrivateKey);
   if (key.asymmetricKeyType === "ed25519") return key;

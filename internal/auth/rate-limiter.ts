@@ -4,16 +4,18 @@ import { TokenBucket } from "../base/token-bucket.ts";
 import { BoundedMap } from "./bounded-map.ts";
 
 export interface RateLimit {
-  /** For the message: what is limited, e.g. `inputs`. */
+  /** The plural noun for what is limited, for the error, e.g. `inputs`. */
   readonly what: string;
   readonly perMinute: number;
-  /** So many at once after a quiet time. Default: a minute's. */
+  /** The most at once after a quiet period. Default: `perMinute`. */
   readonly burst?: number;
-  /** Keys that are remembered; more, and the one used longest ago begins with a full bucket. Default 10,000. */
+  /**
+   * The most keys to remember; the least recently used one is dropped and starts with a full bucket. Default 10,000.
+   */
   readonly maxKeys?: number;
 }
 
-/** How often each key (a caller, or a caller and a session) may do something: a token bucket for each. */
+/** Limits how often each key (a caller, or a caller and a session) may do something, with a token bucket per key. */
 export class RateLimiter {
   readonly #clock: Clock;
   readonly #limit: RateLimit;
@@ -26,7 +28,8 @@ export class RateLimiter {
   }
 
   /**
-   * @throws DomainError `exhausted` with `retry_after_ms` when the bucket of this key is empty; nothing is taken then
+   * Takes a token from the bucket of this key.
+   * @throws DomainError `exhausted` with `retry_after_ms` if the bucket is empty
    */
   take(...key: readonly string[]): void {
     const { what, perMinute, burst = perMinute } = this.#limit;

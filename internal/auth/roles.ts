@@ -1,13 +1,13 @@
 import { DomainError } from "../base/errors.ts";
 
-/** What a caller may do; each includes the ones before it. */
+/** Permissions of a caller; each role includes the ones before it. */
 export type Role = "read" | "nudge" | "operate";
 
 const ROLES: readonly Role[] = ["read", "nudge", "operate"];
 
 /**
- * Who gets a role: a SPIFFE id, or `<SHA-256 of a CA>/<CN>` for a certificate without one. A segment `*` of either
- * stands for any one segment that is not empty.
+ * Assigns a role to a SPIFFE id, or to `<SHA-256 of a CA>/<CN>` for a certificate without one. A segment `*` matches
+ * any single segment that is not empty.
  */
 export interface RoleRule {
   readonly pattern: string;
@@ -17,8 +17,8 @@ export interface RoleRule {
 const BY_CA = /^(?:[0-9A-Fa-f]{2}:?){31}[0-9A-Fa-f]{2}\/(?:[\w.!~*'()-]|%[0-9A-F]{2})+$/;
 
 /**
- * Reads `spiffe://DOMAIN/PATH=ROLE` and `SHA256/CN=ROLE`, where the SHA-256 of the CA may have colons.
- * @throws DomainError `invalid` for anything else.
+ * Parses `spiffe://DOMAIN/PATH=ROLE` and `SHA256/CN=ROLE`; the SHA-256 of the CA may contain colons.
+ * @throws DomainError `invalid` for any other text
  */
 export function parseRoleRule(text: string): RoleRule {
   const [pattern = "", role = "", ...rest] = text.split("=");
@@ -33,15 +33,14 @@ export function parseRoleRule(text: string): RoleRule {
 }
 
 /**
- * The default rule of a sidecar: the controllers of its own trust domain, by its identities, may do
- * everything.
+ * The default rule of a sidecar: the controllers of its own trust domain, which its identities name, may do everything.
  */
 export function controllerRule(ownIdentities: readonly string[]): readonly RoleRule[] {
   const domains = ownIdentities.flatMap((uri) => /^spiffe:\/\/([^/*]+)\//.exec(uri)?.[1] ?? []);
   return domains.slice(0, 1).map((domain) => ({ pattern: `spiffe://${domain}/ns/*/controller`, role: "operate" }));
 }
 
-/** The highest role that the rules give to any of the identities; undefined: none. */
+/** The highest role that the rules assign to any of the identities; undefined: none. */
 export function roleOf(identities: readonly string[], rules: readonly RoleRule[]): Role | undefined {
   const given = rules.filter((rule) => identities.some((identity) => matches(rule.pattern, identity)));
   return ROLES.findLast((role) => given.some((rule) => rule.role === role));
@@ -51,7 +50,6 @@ export function isRole(word: string): word is Role {
   return ROLES.some((known) => known === word);
 }
 
-/** The higher one. */
 export function higherOf(a: Role | undefined, b: Role | undefined): Role | undefined {
   return ROLES.findLast((role) => role === a || role === b);
 }
@@ -60,7 +58,7 @@ export function includes(held: Role | undefined, needed: Role): boolean {
   return held !== undefined && ROLES.indexOf(held) >= ROLES.indexOf(needed);
 }
 
-/** The hash in lower case without colons, as identities have it. */
+/** Writes the hash in lower case without colons, as in identities. */
 function plainByCa(pattern: string): string {
   const [ca = "", name = ""] = pattern.split("/");
   return `${ca.replaceAll(":", "").toLowerCase()}/${name}`;

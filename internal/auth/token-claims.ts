@@ -1,7 +1,7 @@
 import { isRole, type Role } from "./roles.ts";
 import { tokenError } from "./token-error.ts";
 
-/** What a token says; times are wall clock, ms. */
+/** The claims of a token; times are wall clock, ms. */
 export interface TokenClaims {
   readonly issuer: string;
   readonly subject: string;
@@ -10,22 +10,22 @@ export interface TokenClaims {
   readonly issuedAt: number;
   readonly expiresAt: number;
   readonly notBefore?: number;
-  /** What its bearer may do. Default: everything. */
+  /** Permissions of the bearer. Default: `operate`. */
   readonly role: Role;
-  /** The certificate that it is bound to (RFC 8705): base64url of its SHA-256. */
+  /** The certificate to which the token is bound (RFC 8705): base64url of its SHA-256. */
   readonly boundTo?: string;
-  /** The audit log names its bearer by these in place of `role`. */
+  /** Fields that name the bearer in the audit log, in place of `role`. */
   readonly names?: Readonly<Record<string, string>>;
 }
 
 export interface TokenTimes {
-  /** The longest life that counts, ms. */
+  /** The longest lifetime that is accepted, ms. */
   readonly maxTtlMs: number;
-  /** How far the issuer's clock may be ahead of ours, ms. */
+  /** The most by which the issuer's clock may be ahead of ours, ms. */
   readonly clockSkewMs: number;
 }
 
-/** Printable, so that it can be in a log. */
+/** Printable, so that it is safe in a log. */
 const NAME = /^\P{C}{1,256}$/u;
 /** The last second of the year 9999. */
 const LATEST_S = 253_402_300_799;
@@ -49,9 +49,10 @@ export function readClaims(claims: Readonly<Record<string, unknown>>): TokenClai
 }
 
 /**
- * A token that has ended is never taken, whatever the skew: its issuer can make another.
+ * Checks that a token is valid now, and for no longer than allowed. The skew never extends a token: its issuer can sign
+ * another.
  * @param now wall clock, ms
- * @throws DomainError `unauthenticated` for one that does not count now, or that would for too long
+ * @throws DomainError `unauthenticated`
  */
 export function checkTimes(claims: TokenClaims, now: number, { maxTtlMs, clockSkewMs }: TokenTimes): void {
   const { issuedAt, expiresAt, notBefore = issuedAt } = claims;

@@ -1,26 +1,30 @@
 import { parseStrictJson } from "../base/strict-json.ts";
 import { tokenError } from "./token-error.ts";
 
-/** Larger ones are refused unread. */
+/** Larger tokens are refused before they are parsed. */
 const MAX_TOKEN_BYTES = 4096;
 
-/** Both names of the one algorithm (RFC 8037, RFC 9864). Whether the key is of that kind its file has decided. */
+/**
+ * Both names of the same algorithm (RFC 8037, RFC 9864). That the key is Ed25519 was checked when its file was read.
+ */
 const ALGORITHMS: ReadonlySet<unknown> = new Set(["EdDSA", "Ed25519"]);
 
 /** The bytes of an Ed25519 signature. */
 const SIGNATURE_BYTES = 64;
 
-/** A signed token (JWS compact serialization, RFC 7515) that is well formed; its signature is not checked yet. */
+/** A well-formed signed token (JWS compact serialization, RFC 7515) whose signature is not verified yet. */
 export interface DecodedToken {
   readonly claims: Readonly<Record<string, unknown>>;
-  /** What the signature covers. */
+  /** The bytes that the signature covers. */
   readonly signed: Buffer;
   readonly signature: Buffer;
 }
 
 const SEGMENTS = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
 
-/** @throws DomainError `unauthenticated` for anything but a small EdDSA token whose header has nothing else */
+/**
+ * @throws DomainError `unauthenticated` unless it is a small EdDSA token with no header parameters but `alg` and `typ`
+ */
 export function decodeToken(text: string): DecodedToken {
   if (text.length > MAX_TOKEN_BYTES) throw tokenError("malformed", `the token is larger than ${MAX_TOKEN_BYTES} bytes`);
   const [, header = "", payload = "", end = ""] = SEGMENTS.exec(text) ?? [];
@@ -34,8 +38,8 @@ export function decodeToken(text: string): DecodedToken {
 }
 
 /**
- * The key follows from the issuer alone: a header that names or brings one (`kid`, `jwk`, `jku`, `x5u`, `x5c`), or says
- * something that its reader must understand (`crit`, `b64`, `zip`), is refused.
+ * The issuer alone determines the key. A header that names or contains one (`kid`, `jwk`, `jku`, `x5u`, `x5c`), or an
+ * extension that must be understood (`crit`, `b64`, `zip`), is refused.
  */
 function checkHeader(header: Readonly<Record<string, unknown>>): void {
   if (!ALGORITHMS.has(header["alg"])) throw tokenError("algorithm", "the token is not signed with EdDSA (Ed25519)");
@@ -62,7 +66,7 @@ function objectOf(segment: string): Readonly<Record<string, unknown>> {
   return value as Readonly<Record<string, unknown>>;
 }
 
-/** One text for the same bytes: otherwise one signature has several tokens. */
+/** Accepts only one encoding of the same bytes: otherwise one signature would make several valid tokens. */
 function bytesOf(segment: string): Buffer {
   const bytes = Buffer.from(segment, "base64url");
   if (bytes.toString("base64url") !== segment) throw tokenError("malformed", "the token is not base64url");

@@ -12,7 +12,7 @@ import { tokenError } from "./token-error.ts";
 import type { TokenLeases } from "./token-leases.ts";
 import type { TokenVerifier, VerifiedToken } from "./token-verifier.ts";
 
-/** Where handlers find the token of a call: `context.values.get(tokenKey)`. */
+/** Handlers read the verified token of a call with `context.values.get(tokenKey)`. */
 export const tokenKey: ContextKey<VerifiedToken | undefined> = createContextKey<VerifiedToken | undefined>(undefined, {
   description: "the token that a call came with",
 });
@@ -21,32 +21,35 @@ export interface TokenGateDeps {
   readonly clock: Clock;
   readonly verifier: TokenVerifier;
   readonly leases: TokenLeases;
-  /** The files in use. */
+  /** The TLS files in use. */
   readonly tls: () => CheckedTls | undefined;
-  /** Hears when a stream ends with its token. */
+  /** Receives the end of a stream whose token has expired. */
   readonly decisions?: Pick<Decisions, "ended">;
 }
 
 export interface TokenGateOptions {
-  /** A call without a token is refused; otherwise it continues with what its certificate allows. */
+  /** Refuse a call without a token; otherwise it continues with what its certificate allows. */
   readonly required: boolean;
-  /** Services for which a certificate is enough, by type name. */
+  /** Services that need no token, by type name. */
   readonly freeServices: ReadonlySet<string>;
-  /** Tokens of a call beside those of `authorization`; a call with more than one in all is refused. Default: none. */
+  /**
+   * Further tokens of a call, besides those in `authorization`; a call with more than one in all is refused. Default:
+   * none.
+   */
   readonly alsoShown?: (context: CallContext) => readonly string[];
-  /** As `TokenVerifierOptions` has it. */
+  /** See `TokenVerifierOptions`. */
   readonly clientCertificate?: "required" | "optional";
-  /** Services that end a call themselves when its own token ends: no later token makes the call last longer. */
+  /** Services that end a call themselves when its own token expires: a later token does not prolong the call. */
   readonly selfEnding?: ReadonlySet<string>;
-  /** A caller whose token is refused gets this error instead of `why`. */
+  /** Maps the error that a caller with a bad token receives. */
   readonly refusal?: (why: DomainError) => DomainError;
 }
 
 type Gate = (context: CallContext) => void;
 
 /**
- * Verifies the token of a call before its body is read. A token that does not count is refused also where none is
- * required. A stream that it admits ends with it: see `TokenLeases`.
+ * Verifies the token of a call before its body is read. An invalid token is refused even if none is required. A stream
+ * ends with the token that admitted it: see `TokenLeases`.
  */
 export function tokenGate(deps: TokenGateDeps, options: TokenGateOptions): Gate {
   const { required, freeServices, clientCertificate, alsoShown, selfEnding, refusal } = options;
@@ -98,8 +101,8 @@ function factsOf(peer: Peer, { tls, clock }: TokenGateDeps, owns: OwnCas): Certi
 }
 
 /**
- * The CAs of our own certificate: those that it has now, and those that it had since we began, as long as they are
- * trusted. So clients may be given certificates of a new CA after us.
+ * The issuers of our own certificate: the current ones and those since the process began, as far as they are still
+ * trusted. Clients may thus get certificates of a new CA later than we do.
  */
 class OwnCas {
   readonly #keys = new Set<string>();

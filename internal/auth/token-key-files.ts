@@ -12,7 +12,7 @@ import type { IssuerRule } from "./issuing-cas.ts";
 import { watchFolder } from "./tls/folder-watch.ts";
 import type { TokenKey, TokenKeySet } from "./token-verifier.ts";
 
-/** A file with public keys of an issuer: one PEM block (`PUBLIC KEY`, Ed25519) for each. */
+/** A file with an issuer's public keys: one PEM block (`PUBLIC KEY`, Ed25519) each. */
 export interface TokenKeyFile {
   readonly path: string;
   readonly rule: IssuerRule;
@@ -21,7 +21,7 @@ export interface TokenKeyFile {
 export interface TokenKeyFilesDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The keys in use have changed. */
+  /** Called when the keys in use have changed. */
   readonly onChanged?: () => void;
 }
 
@@ -29,7 +29,7 @@ export interface TokenKeyFilesOptions {
   readonly files: readonly TokenKeyFile[];
   /** How often to check without a notification. Default 30 s. */
   readonly pollMs?: number;
-  /** The delay between a change and the check, so that related files are all written. Default 200 ms. */
+  /** Delay between a change and the check, so that related files are all written. Default 200 ms. */
   readonly settleMs?: number;
 }
 
@@ -41,9 +41,9 @@ interface Loaded {
 const GONE: Loaded = { text: "", keys: [] };
 
 /**
- * The public keys that tokens are verified with, from files that may change: a key that is added counts from then on,
- * one that is taken out, or whose file is removed, counts no longer. While a file cannot be read or holds no key, what
- * was read from it before stays in use.
+ * The public keys that verify tokens, from files that may change. An added key is valid from then on; a key that is
+ * removed, alone or with its file, is no longer valid. While a file cannot be read or contains no key, the keys read
+ * from it before stay in use.
  */
 export class TokenKeyFiles implements Task {
   readonly #deps: TokenKeyFilesDeps;
@@ -63,7 +63,7 @@ export class TokenKeyFiles implements Task {
     return this.#current;
   }
 
-  /** To be awaited before `run`. @throws DomainError `invalid`, naming the file, when one cannot be used */
+  /** Call before `run`. @throws DomainError `invalid`, naming the file that cannot be used */
   async load(): Promise<void> {
     for (const file of this.#options.files) this.#loaded.set(file, await readKeys(file));
     this.#take();
@@ -116,7 +116,7 @@ export class TokenKeyFiles implements Task {
     this.#deps.onChanged?.();
   }
 
-  /** The one that is in use already, if it is the same: tokens that were verified with it still count. */
+  /** Returns the equal key that is already in use, if there is one: tokens that it verified stay valid. */
   #known(key: TokenKey): TokenKey {
     const same = this.#current.get(key.rule.issuer)?.find((one) => one.rule === key.rule && one.key.equals(key.key));
     return same ?? key;
@@ -128,7 +128,7 @@ async function readKeys({ path, rule }: TokenKeyFile): Promise<Loaded> {
   return { text, keys: publicKeysOf(text, path).map((key) => ({ rule, key })) };
 }
 
-/** The keys of a PEM text. @throws DomainError `invalid`, naming the file, unless all of them are Ed25519 and public */
+/** The keys of a PEM text. @throws DomainError `invalid`, naming the file, unless all are public Ed25519 keys */
 export function publicKeysOf(text: string, path: string): readonly KeyObject[] {
   if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
     const hint = `give the public one: openssl pkey -in ${path} -pubout -out NEW.pub`;

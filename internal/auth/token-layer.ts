@@ -13,7 +13,7 @@ import { MAX_TOKEN_TTL_MS, TokenVerifier, type TokenVerifierOptions, type Verifi
 export interface TokenLayerOptions extends TokenGateOptions, Pick<TokenVerifierOptions, "readClaims" | "mostTtlMs"> {
   readonly keyFiles: readonly TokenKeyFile[];
   readonly audience: string;
-  /** Default 5 min, and at most `mostTtlMs`. */
+  /** Default 5 min; capped at `mostTtlMs`. */
   readonly maxTtlMs?: number;
   /** Default 30 s. */
   readonly clockSkewMs?: number;
@@ -22,15 +22,15 @@ export interface TokenLayerOptions extends TokenGateOptions, Pick<TokenVerifierO
 export interface TokenLayerDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The TLS files in use: they say which CA has signed a caller's certificate. */
+  /** The TLS files in use; they determine which CA signed a caller's certificate. */
   readonly tls: () => CheckedTls | undefined;
-  /** Hears when a stream ends with its token. */
+  /** Receives the end of a stream whose token has expired. */
   readonly decisions?: Pick<Decisions, "ended">;
 }
 
-/** The second of two layers: tokens, over connections that certificates admit. */
+/** Token authentication on top of connections that certificates admit. */
 export class TokenLayer implements Task {
-  /** For the server's `gates`. */
+  /** To be passed in the server's `gates`. */
   readonly gate: (context: CallContext) => void;
   readonly #keys: TokenKeyFiles;
   readonly #verifier: TokenVerifier;
@@ -49,9 +49,10 @@ export class TokenLayer implements Task {
   }
 
   /**
-   * Reads the keys; to be awaited before `run`.
+   * Reads the keys; call it before `run`.
    * @param tls undefined: plaintext
-   * @throws DomainError `invalid` for a file that cannot be used, and for an issuer whose CA is not clear among `tls`
+   * @throws DomainError `invalid` for a file that cannot be used, and for an issuer whose CA is ambiguous among those
+   * of `tls`
    */
   async load(tls: CheckedTls | undefined): Promise<void> {
     const { keyFiles, clientCertificate } = this.#options;
@@ -60,12 +61,12 @@ export class TokenLayer implements Task {
     await this.#keys.load();
   }
 
-  /** A valid token was shown for `connection` over another one: the streams there that it admits live as long as it. */
+  /** A valid token for `connection` arrived on another one: it prolongs the streams on `connection` that it admits. */
   renew(connection: object, token: VerifiedToken): void {
     this.#leases.shown(connection, token);
   }
 
-  /** The key that a token was checked with is still in use. */
+  /** The key that verified a token is still in use. */
   holds(token: VerifiedToken): boolean {
     return this.#verifier.holds(token);
   }

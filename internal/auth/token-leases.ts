@@ -5,26 +5,27 @@ import { includes, type Role } from "./roles.ts";
 import { tokenError } from "./token-error.ts";
 import type { VerifiedToken } from "./token-verifier.ts";
 
-/** A stream that was admitted by a token. */
+/** A stream that a token admitted. */
 interface Held {
   readonly lease: Lease;
   readonly role: Role;
   readonly end: (why: DomainError) => void;
 }
 
-/** The streams of one connection that tokens of one issuer, subject and project admitted. */
+/** The streams of one connection that were admitted by tokens of the same issuer, subject and project. */
 interface Lease {
-  /** The last to end of each role. */
+  /** For each role, the token that expires last. */
   readonly tokens: Map<Role, VerifiedToken>;
   streams: number;
 }
 
-/** The wall clock may be set; that is found out after this. */
+/** The longest wait between two checks, since the wall clock may be set meanwhile. */
 const LOOK_AT_LEAST_EVERY_MS = 60_000;
 
 /**
- * Ends streams with the token that let them in, unless a newer one was shown over the same connection: of the same
- * issuer, subject and project, for at least the same role. A token whose key is not in use any more counts no longer.
+ * Ends each stream when the token that admitted it expires, unless a newer token was shown on the same connection: one
+ * of the same issuer, subject and project, for at least the same role. A token whose key is no longer in use is not
+ * valid.
  */
 export class TokenLeases implements Task {
   readonly #clock: Clock;
@@ -34,24 +35,24 @@ export class TokenLeases implements Task {
   #wake = new AbortController();
   #nextLook = Number.POSITIVE_INFINITY;
 
-  /** `holds`: a token's key is still in use. */
+  /** `holds`: the token's key is still in use. */
   constructor(deps: { readonly clock: Clock; readonly holds: (token: VerifiedToken) => boolean }) {
     this.#clock = deps.clock;
     this.#holds = deps.holds;
   }
 
-  /** Streams that are held now. */
+  /** The number of open streams. */
   get size(): number {
     return this.#held.size;
   }
 
-  /** A call came with `token` over `connection`. */
+  /** Records that a call with `token` arrived on `connection`. */
   shown(connection: object, token: VerifiedToken): void {
     const lease = this.#leases.get(connection)?.get(leaseName(token));
     if (lease !== undefined) keep(lease, token);
   }
 
-  /** A stream begins that `token` admits; `end` ends it. `closed` is aborted when it has ended. */
+  /** Registers a stream that `token` admitted; `end` ends it. `closed` is aborted when it has ended. */
   hold(connection: object, token: VerifiedToken, end: (why: DomainError) => void, closed: AbortSignal): void {
     if (closed.aborted) return;
     const leases = this.#leases.get(connection) ?? new Map<string, Lease>();
@@ -71,7 +72,7 @@ export class TokenLeases implements Task {
     if (token.claims.expiresAt < this.#nextLook) this.reconsider();
   }
 
-  /** The keys in use have changed. */
+  /** Checks all streams again, because the keys in use have changed. */
   reconsider(): void {
     this.#wake.abort();
   }
@@ -86,7 +87,7 @@ export class TokenLeases implements Task {
     }
   }
 
-  /** When the next stream ends, at the latest `latest`. */
+  /** Ends the streams that are due. Returns when the next one ends, or `latest` if that is earlier. */
   #endOverdue(now: number, latest: number): number {
     let next = latest;
     for (const held of [...this.#held]) {
@@ -116,7 +117,7 @@ function keep({ tokens }: Lease, token: VerifiedToken): void {
   if (before === undefined || before.claims.expiresAt <= expiresAt) tokens.set(role, token);
 }
 
-/** The same for tokens that may follow each other on a connection: those of one issuer, subject and project. */
+/** Tokens of one issuer, subject and project have the same name: one may replace the other on a connection. */
 export function leaseName({ claims: { issuer, subject, project } }: VerifiedToken): string {
   return JSON.stringify([issuer, subject, project]);
 }

@@ -13,55 +13,55 @@ export interface TokenKey {
   readonly key: KeyObject;
 }
 
-/** All keys in use. A set is never changed: another takes its place. */
+/** All keys in use, by issuer. A set is never modified; a change creates another. */
 export type TokenKeySet = ReadonlyMap<string, readonly TokenKey[]>;
 
-/** A token that counts. */
+/** A token that was valid when it was verified. */
 export interface VerifiedToken {
   readonly claims: TokenClaims;
-  /** What its signature was checked with. */
+  /** The key that verified its signature. */
   readonly key: TokenKey;
 }
 
 export interface TokenVerifierOptions extends TokenTimes {
   readonly audience: string;
-  /** Tokens that are remembered until their end, and again as many that are wrong. Default 4,096. */
+  /** The most valid tokens to cache, and the same number of invalid ones. Default 4,096. */
   readonly cacheEntries?: number;
-  /** What the claims of this server's tokens are. Default: `readClaims`, a bridge's. */
+  /** Reads this server's claims. Default: `readClaims`, for a bridge's tokens. */
   readonly readClaims?: ClaimsReader;
-  /** The longest life that `maxTtlMs` may allow. Default: 5 min, a requirement for a bridge's tokens. */
+  /** The upper limit of `maxTtlMs`. Default: 5 min, required for a bridge's tokens. */
   readonly mostTtlMs?: number;
   /**
-   * Optional: a token counts over any connection, unless it is bound to a certificate (cnf). Default: required, and one
-   * that its issuer's CA has signed.
+   * Optional: a token is valid on any connection, unless it is bound to a certificate (cnf). Default: required, a
+   * certificate that the issuer's CA signed.
    */
   readonly clientCertificate?: "required" | "optional";
 }
 
 /**
- * Reads the claims of a token whose signature is not checked yet; its own facts come beside those that every token has.
+ * Reads the claims of a token whose signature is not verified yet. May add facts to those that every token has.
  * @throws DomainError `unauthenticated` for a claim that is missing or of a wrong type
  */
 type ClaimsReader = (claims: Readonly<Record<string, unknown>>) => TokenClaims;
 
-/** Requirement, whatever a configuration says. */
+/** The limit that the requirements set, whatever is configured. */
 export const MAX_TOKEN_TTL_MS = 300_000;
 
 /**
- * Tells which tokens count: signed with EdDSA by a key of their issuer, for this audience, now, and shown over a
- * certificate of their issuer. A token is verified once; its times and its certificate are looked at each time. What
- * costs least is checked first, the signature last.
+ * Decides which tokens are valid: signed with EdDSA by a key of their issuer, for this audience, current, and sent with
+ * a certificate of their issuer. Each token is verified once; its times and its certificate are checked each time. The
+ * cheapest checks come first, the signature last.
  */
 export class TokenVerifier {
   readonly #clock: Clock;
   readonly #keys: () => TokenKeySet;
   readonly #options: TokenVerifierOptions;
-  /** By hash, so that memory contains no tokens. */
+  /** Keyed by hash, so that memory contains no tokens. */
   readonly #good: BoundedMap<VerifiedToken>;
   readonly #wrong: BoundedMap<DomainError>;
   #cachedFor: TokenKeySet | undefined;
 
-  /** `keys`: those in use now; another set empties the cache. */
+  /** `keys`: the keys in use now; another set empties the cache. */
   constructor(deps: { readonly clock: Clock; readonly keys: () => TokenKeySet }, options: TokenVerifierOptions) {
     this.#clock = deps.clock;
     this.#keys = deps.keys;
@@ -71,15 +71,15 @@ export class TokenVerifier {
     this.#wrong = new BoundedMap(cacheEntries);
   }
 
-  /** How many tokens are remembered, wrong ones too. */
+  /** The number of cached tokens, including invalid ones. */
   get cached(): number {
     return this.#good.size + this.#wrong.size;
   }
 
   /**
-   * @param over undefined: the caller has shown no certificate
-   * @throws DomainError `unauthenticated` for a token that does not count, `denied` for a project its issuer may not
-   * speak for
+   * @param over undefined: the caller sent no certificate
+   * @throws DomainError `unauthenticated` for a token that is not valid, `denied` for a project that its issuer may not
+   * act for
    */
   verify(text: string, over: CertificateFacts | undefined): VerifiedToken {
     const keys = this.#keys();
@@ -96,12 +96,12 @@ export class TokenVerifier {
     return token;
   }
 
-  /** The key that a token was checked with is still in use. */
+  /** The key that verified a token is still in use. */
   holds({ key }: VerifiedToken): boolean {
     return this.#keys().get(key.rule.issuer)?.includes(key) ?? false;
   }
 
-  /** False: over this certificate it counts by another entry of its issuer, if at all. */
+  /** False if the token is valid with this certificate only by another key of its issuer, if at all. */
   #stillCounts(
     id: string,
     { claims, key }: VerifiedToken,
@@ -138,7 +138,7 @@ export class TokenVerifier {
     throw wrong;
   }
 
-  /** The keys with which a token counts over this connection. */
+  /** The issuer's keys that are valid on this connection. */
   #checkBond(claims: TokenClaims, keys: readonly TokenKey[], over: CertificateFacts | undefined): readonly TokenKey[] {
     const { boundTo, project } = claims;
     if (

@@ -32,9 +32,9 @@ export interface TrustedServerDeps {
   readonly logger: Logger;
   readonly health: HealthState;
   readonly metrics: Metrics;
-  /** Hears of each decision about a caller. Default: no one does. */
+  /** Receives each decision about a caller. Default: none. */
   readonly audit?: Decisions;
-  /** Absent: a caller's trace ends here. */
+  /** Absent: the caller's trace ends here. */
   readonly tracer?: Tracer;
 }
 
@@ -42,17 +42,17 @@ export interface TrustedServerDeps {
 export type TlsPlace = Pick<TlsFolderOptions, "dir" | "trust" | "check">;
 
 export interface TokenOptions extends Omit<TokenLayerOptions, "clientCertificate"> {
-  /** Keys that cannot be used at the start are taken when they can be, instead of ending `run`. Default false. */
+  /** Start without usable keys and take them when they can be used, instead of ending `run`. Default false. */
   readonly mayWait?: boolean;
 }
 
-/** What depends on the certificate that the server begins with. */
+/** Rules that depend on the certificate with which the server starts. */
 export interface CallRules
   extends Pick<RpcServerOptions, "believes" | "hasRole" | "isOpenToAll">,
     Partial<Pick<RpcServerOptions, "hostCheck">> {
-  /** Beside RPCs' health and reflection. */
+  /** Services in addition to health and reflection. */
   readonly routes: Routes;
-  /** After those of certificate, share, host and token, in order. */
+  /** Run in order, after the checks of certificate, share, host and token. */
   readonly gates: readonly Gate[];
 }
 
@@ -60,15 +60,15 @@ export interface TrustedServerOptions {
   readonly listen: ListenAddress;
   /** Undefined: plaintext, for a unix socket or loopback. */
   readonly tls: TlsPlace | undefined;
-  /** Optional: who shows none needs a token, and one that does not verify is refused. Default: required. */
+  /** Optional: a caller without one needs a token; a certificate that does not verify is refused. Default: required. */
   readonly clientCertificate?: "required" | "optional";
-  /** Undefined: what callers show is not looked at. */
+  /** Undefined: tokens are not checked. */
   readonly tokens: TokenOptions | undefined;
-  /** Services that reflection names beside `grpc.health.v1`. */
+  /** Services that reflection lists in addition to `grpc.health.v1`. */
   readonly services: readonly DescService[];
-  /** Plain HTTP routes and WebSockets: they pass what RPCs pass, and end when they end. */
+  /** Plain HTTP routes and WebSockets: subject to the same checks as RPCs, and ended like them. */
   readonly plain?: PlainOptions;
-  /** Called once, with the certificate that the server begins with; undefined: plaintext. */
+  /** Called once, with the certificate with which the server starts; undefined: plaintext. */
   readonly rules: (tls: CheckedTls | undefined) => CallRules;
   readonly hostCheck: HostCheck;
   /** See `SessionLimits`. */
@@ -81,12 +81,13 @@ export interface TrustedServerOptions {
 type Trust = Pick<RpcServerOptions, "tls" | "admit" | "admittedUntil" | "identify">;
 
 /**
- * A server with trust. Every RPC, plain HTTP route and WebSocket passes, in this order: the client's certificate and
- * its admission (validity, revocation), the caller's share, the Host check, the token, and the gates of the daemon;
- * each decision is audited once. Each ends with its token, its certificate, its revocation, and when the server stops.
+ * A server that authenticates and authorizes callers. Every RPC, plain HTTP route and WebSocket passes these checks in
+ * order: the client's certificate (validity, revocation), the caller's share, the Host check, the token, and the
+ * daemon's gates; each decision is audited once. Each ends when its token or certificate expires, when its certificate
+ * is revoked, and when the server stops.
  *
- * It listens once the TLS files and the token keys are read, and follows them from then on; while the certificate in
- * use has expired, nothing is ready.
+ * It listens once the TLS files and the token keys are read, and follows their changes; while the certificate in use
+ * has expired, it reports not ready.
  *
  *     const server = new TrustedServer(
  *       { clock, logger, health, metrics, audit },
@@ -115,12 +116,12 @@ export class TrustedServer implements Task {
   constructor(deps: TrustedServerDeps, options: TrustedServerOptions) {
     this.#deps = deps;
     this.#options = options;
-    this.#listening.promise.catch(() => {}); // `run` throws the same
+    this.#listening.promise.catch(() => {}); // `run` throws the same error
     this.#folder = options.tls && this.#follow(options.tls);
     this.#tokens = options.tokens && this.#tokenLayer(options.tokens);
   }
 
-  /** Where it listens; rejects when it never will. */
+  /** The address it listens on; rejects if `run` fails. */
   get listening(): Promise<ListenAddress> {
     return this.#listening.promise;
   }
@@ -130,17 +131,17 @@ export class TrustedServer implements Task {
     return this.#folder?.current;
   }
 
-  /** As `TokenLayer.renew`; without tokens nothing. */
+  /** As `TokenLayer.renew`; does nothing without tokens. */
   renew(connection: Peer, token: VerifiedToken): void {
     this.#tokens?.renew(connection, token);
   }
 
-  /** The key that a token was checked with is still in use: for services that end their calls themselves. */
+  /** The key that verified a token is still in use: for services that end their calls themselves. */
   holds(token: VerifiedToken): boolean {
     return this.#tokens?.holds(token) ?? false;
   }
 
-  /** @throws DomainError `invalid` for token keys that cannot be used at the start; as `RpcServer.run` */
+  /** @throws DomainError `invalid` if the token keys cannot be used at the start; as `RpcServer.run` */
   async run(signal: AbortSignal): Promise<void> {
     try {
       await runTasks(signal, [...(this.#folder ? [this.#folder] : []), { run: (stop) => this.#serve(stop) }]);

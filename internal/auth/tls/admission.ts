@@ -5,21 +5,21 @@ import { isFor } from "../../pki/tls-files.ts";
 import type { Standing, Trust } from "../../pki/trust.ts";
 import { identitiesOf, isSidecar } from "./identities.ts";
 
-/** A caller, as known by the connection. */
+/** A caller as its connection identifies it. */
 export interface Caller {
   readonly certificate: X509Certificate;
-  /** The connection has only begun; otherwise it was welcome until now. */
+  /** The connection is new; otherwise the caller was admitted before. */
   readonly isNew: boolean;
 }
 
 /**
- * Why a caller may not call, or not any more; undefined: it may. The handshake has checked chain and dates; this is
- * asked again whenever our trust changes or a certificate ends, of connections that are open.
+ * Why a caller may not call, or no longer; undefined: it may. The handshake has checked chain and dates; open
+ * connections are checked here again whenever our trust changes or a certificate expires.
  *
- * A caller's certificate is to be issued by a CA that is in `ca.crt` itself: what a caller sends along to be in
- * between is not seen here.
+ * The CA that issued the caller's certificate must itself be in `ca.crt`: intermediates that the caller sends are not
+ * considered here.
  *
- * `unavailable` is for certificates that were good and may have a successor: the caller may connect again with that
+ * `unavailable` is for certificates that were good and may have been renewed: the caller may reconnect with the new
  * one.
  *
  * @param now wall clock, ms

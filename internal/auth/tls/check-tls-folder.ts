@@ -6,9 +6,9 @@ import { checkTls } from "../../pki/tls-files.ts";
 import type { TrustOptions } from "../../pki/trust.ts";
 
 /**
- * The certificate of a folder that a server can use as it is now.
+ * Checks that a server can use a folder now, and returns its certificate.
  * @param now wall clock, ms
- * @throws DomainError `invalid`, naming the folder and what is wrong with which file.
+ * @throws DomainError `invalid`, naming the folder, the file and the fault
  */
 export function checkTlsFolder(dir: string, trust: TrustOptions, now: number): X509Certificate {
   const read = (name: string) => readNamedFileSync(join(dir, name));

@@ -1,12 +1,12 @@
 import type { Socket } from "node:net";
 
 /**
- * Connections to a port that asks its callers for nothing, at most `max` at a time. One more takes the place of the
- * oldest of the address that has most: callers at one address cannot shut the port for those at another.
+ * Limits the connections of a port without authentication to `max`. When there are more, the oldest connection of the
+ * address that has most is closed: callers at one address cannot lock out those at another.
  */
 export class ConnectionShares {
   readonly #max: number;
-  /** By address, the oldest first. */
+  /** By address, the oldest connection first. */
   readonly #open = new Map<string, Set<Socket>>();
   #count = 0;
 

@@ -9,24 +9,24 @@ import { ConnectionShares } from "./connection-shares.ts";
 
 export interface CrlServerOptions {
   readonly host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** Path of the list that certificates name, e.g. of `crl.url`. */
+  /** Path of the list as in the certificates' CRL URL, e.g. that of `crl.url`. */
   readonly path: string;
-  /** The lists in use (PEM); the first one is served at `path`. Undefined: none. */
+  /** The current lists (PEM); the first one is served at `path`. Undefined: none. */
   readonly lists: () => string | undefined;
 }
 
-/** A list is small and requested rarely: one more, and the oldest goes of the address that has most. */
+/** Enough, since a list is small and requested rarely; see `ConnectionShares` for what happens above it. */
 const MAX_CONNECTIONS = 256;
-/** How long a caller may take. */
+/** The longest time for a request. */
 const TIMEOUT_MS = 10_000;
-/** How often that is looked at. */
+/** How often Node checks for requests that exceed TIMEOUT_MS. */
 const LOOK_EVERY_MS = 1000;
 
 /**
- * Serves revocation lists over plain HTTP, as their readers ask for them (RFC 5280 §4.2.1.13): they are signed, public
- * and nothing else is here. `GET PATH` gives the first list (DER), `GET PATH.pem` all of them.
+ * Serves revocation lists over plain HTTP, as their readers request them (RFC 5280 §4.2.1.13): the lists are signed and
+ * public, and nothing else is served. `GET PATH` returns the first list (DER), `GET PATH.pem` all of them.
  */
 export class CrlServer implements Task {
   readonly #options: CrlServerOptions;
@@ -34,15 +34,15 @@ export class CrlServer implements Task {
 
   constructor(options: CrlServerOptions) {
     this.#options = options;
-    this.#listening.promise.catch(() => {}); // `run` throws the same
+    this.#listening.promise.catch(() => {}); // `run` throws the same error
   }
 
-  /** Where it listens; rejects when it never will. */
+  /** The address it listens on; rejects if `run` fails. */
   get listening(): Promise<{ readonly host: string; readonly port: number }> {
     return this.#listening.promise;
   }
 
-  /** @throws DomainError `unavailable` when the address cannot be listened on */
+  /** @throws DomainError `unavailable` if it cannot listen on the address */
   async run(signal: AbortSignal): Promise<void> {
     const limits = {
       headersTimeout: TIMEOUT_MS,
@@ -69,7 +69,7 @@ export class CrlServer implements Task {
   #listen(server: Server): Promise<{ host: string; port: number }> {
     const { host, port } = this.#options;
     return new Promise((resolve, reject) => {
-      // Later ones are of a connection that could not be accepted, which its caller sees.
+      // A later error means that a connection could not be accepted, which its caller notices.
       server.on("error", (cause) => {
         const message = `cannot listen on ${host}:${port} for revocation lists: ${errorText(cause)}`;
         reject(new DomainError("unavailable", message, { cause }));
@@ -88,7 +88,7 @@ export class CrlServer implements Task {
     else end(found === 405 ? res.setHeader("allow", "GET, HEAD") : res, found);
   }
 
-  /** Type and body of what is at a path, or a status. */
+  /** The content type and body for a path, or the status of an error. */
   #find(asked: string | undefined): readonly [string, Buffer] | number {
     const { path, lists } = this.#options;
     if (asked !== path && asked !== `${path}.pem`) return 404;

@@ -1,14 +1,14 @@
 import { type FSWatcher, watch } from "node:fs";
 
-/** One wait for a change of a folder. */
+/** Waits for one change of a folder. */
 export interface FolderWatch extends Disposable {
-  /** Resolves at the first change since the watch began; never when nothing can be watched here. */
+  /** Resolves at the first change since the watch began; never if the folder cannot be watched. */
   readonly changed: Promise<void>;
 }
 
 /**
- * Watches the folder itself: a watch on a file ends with the file, which a rename over it or the swap of a link puts
- * out of sight. Some volumes send no notifications, so waiting also needs a time-out.
+ * Watches the folder itself, because a watch on a file stays with the old inode when the file is renamed over or a link
+ * is swapped. Some volumes send no notifications, so the wait also needs a time-out.
  */
 export function watchFolder(dir: string): FolderWatch {
   const { promise: changed, resolve } = Promise.withResolvers<void>();
@@ -17,12 +17,12 @@ export function watchFolder(dir: string): FolderWatch {
     watcher = watch(dir, { persistent: false }, () => resolve());
     watcher.on("error", () => resolve());
   } catch {
-    // No such folder now, or the system's watches are used up.
+    // The folder does not exist now, or the system's watches are used up.
   }
   return { changed, [Symbol.dispose]: () => watcher?.close() };
 }
 
-/** As `watchFolder`, of several: resolves at the first change of any. */
+/** Watches several folders: resolves at the first change in any. */
 export function watchFolders(dirs: readonly string[]): FolderWatch {
   const watches = new DisposableStack();
   const changed = Promise.race(dirs.map((dir) => watches.use(watchFolder(dir)).changed));

@@ -5,19 +5,19 @@ import { urisOf } from "../../base/text/uri-names.ts";
 const SESSION = /^spiffe:\/\/[^/]+\/ns\/[^/]+\/session\/([^/]+)$/;
 const SIDECAR = /^spiffe:\/\/[^/]+\/ns\/[^/]+\/session(?:\/|$)/;
 
-/** The names by which a certificate says who its owner is: its URI names. */
+/** The identities of a certificate's owner: its URI names. */
 export function identitiesOf(certificate: X509Certificate): readonly string[] {
   return urisOf(certificate.subjectAltName ?? "");
 }
 
-/** The sessions whose sidecar a certificate names. */
+/** The sessions of the sidecars that a certificate names. */
 export function sessionsOf(certificate: X509Certificate): readonly string[] {
   return identitiesOf(certificate).flatMap((uri) => SESSION.exec(uri)?.[1] ?? []);
 }
 
 /**
- * Secrets can be mixed up: a certificate that names a session is used by that one only.
- * @throws DomainError `invalid`, naming both sessions.
+ * Checks that a certificate which names a session is used by that session, since Secrets can be mixed up.
+ * @throws DomainError `invalid`, naming both sessions
  */
 export function checkSession(leaf: X509Certificate, sessionId: string): void {
   const named = sessionsOf(leaf);
@@ -26,12 +26,12 @@ export function checkSession(leaf: X509Certificate, sessionId: string): void {
   throw new DomainError("invalid", message, { fields: { reason: "identity" } });
 }
 
-/** The identity is a sidecar's, or looks like one: those are called and never call. */
+/** The identity is a sidecar's, or has its form. Sidecars only accept calls. */
 export function isSidecar(uri: string): boolean {
   return SIDECAR.test(uri);
 }
 
-/** What a caller's name takes, as in `gastown-sender`. */
+/** The longest name of a caller, as in `gastown-sender`. */
 const MAX_CHARS = 256;
 /** A longer name is cut to this, followed by a hash of the whole name. */
 const KEPT_CHARS = 190;

@@ -17,7 +17,7 @@ async function write(folder: string, version: string, names = ["tls.crt", "tls.k
   for (const name of names) await writeFile(join(folder, name), `${name} ${version}`);
 }
 
-/** What the kubelet does with each new version of a Secret. */
+/** Writes a new version of a Secret as the kubelet does. */
 async function swap(version: string, names?: string[]) {
   await write(join(dir, `..${version}`), version, names);
   await symlink(`..${version}`, join(dir, "..data_tmp"));

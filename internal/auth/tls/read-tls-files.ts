@@ -4,19 +4,20 @@ import { isMissing, unreadableText } from "../../files/named-file.ts";
 import { readRegularFile } from "../../files/regular-file.ts";
 import { fault, faultIn, type TlsFileKind, type TlsFiles } from "../../pki/tls-files.ts";
 
-/** What a mounted Secret swaps: a link to the folder that holds one version of all files. */
+/** The link in a mounted Secret that the kubelet swaps; it leads to the folder with one version of all files. */
 const VERSION_LINK = "..data";
 
-/** A Secret is swapped once in minutes: what a swap has torn is whole when it is read again. */
+/** A Secret is swapped at most once in minutes: files torn by a swap are whole at the next attempt. */
 const TRIES = 3;
 
 const NAMES = { cert: "tls.crt", key: "tls.key", ca: "ca.crt" } as const;
 const CRL = "crl.pem";
 
 /**
- * Reads `tls.crt`, `tls.key`, `ca.crt` and, if it is there, `crl.pem`. Of a mounted Secret all of one version, however
- * often it is swapped meanwhile; of a plain folder what lies there, which may be half of a change: `checkTls` tells.
- * @throws DomainError `invalid` that names the file when one cannot be read, or says that it changes all the time.
+ * Reads `tls.crt`, `tls.key`, `ca.crt` and, if it exists, `crl.pem`. From a mounted Secret, all are of the same
+ * version, even if it is swapped meanwhile. From a plain folder, they may be half of a change, which `checkTls`
+ * detects.
+ * @throws DomainError `invalid` that names a file that cannot be read, or says that the folder keeps changing
  */
 export async function readTlsFiles(dir: string): Promise<TlsFiles> {
   for (let tries = 0; tries < TRIES; tries++) {
@@ -39,7 +40,7 @@ async function readFolder(folder: string, dir: string): Promise<TlsFiles> {
   return crl === undefined ? files : { ...files, crl };
 }
 
-/** `dir` is what the person named, and so what the error names. */
+/** Errors name the file in `dir`, the folder that the person configured. */
 async function read(folder: string, name: string, dir: string, mayLack = false): Promise<string | undefined> {
   try {
     return await readRegularFile(join(folder, name));
@@ -53,7 +54,7 @@ async function versionOf(dir: string): Promise<string | undefined> {
   return readlink(join(dir, VERSION_LINK)).catch(() => undefined);
 }
 
-/** TLS files that lie each in a place of their own; the lists may be several files. */
+/** TLS files with a path each; there may be several files of lists. */
 export interface TlsPaths {
   readonly cert: string;
   readonly key: string;
@@ -62,9 +63,9 @@ export interface TlsPaths {
 }
 
 /**
- * Reads files that may be replaced one by one: the result may be half of a change, which `checkTls` detects. Every list
- * that is named must be there.
- * @throws DomainError `invalid` that names the file which cannot be read
+ * Reads files that may be replaced one by one: the result may be half of a change, which `checkTls` detects. Every file
+ * of lists must exist.
+ * @throws DomainError `invalid` that names the file that cannot be read
  */
 export async function readTlsPaths({ cert, key, ca, crl }: TlsPaths): Promise<TlsFiles> {
   const names = { cert, key, ca, crl: crl.join(", ") };

@@ -5,23 +5,23 @@ import { identitiesOf } from "./identities.ts";
 const SIDECAR = /^spiffe:\/\/([^/]+)\/ns\/([^/]+)\/session\/([^/]+)$/;
 const SESSION_NAME = /^([0-9a-f]{32})\.([^.]+)\.session\.(.+)$/;
 
-/** What a server's certificate says about the session that is meant. */
+/** How a server's certificate relates to the expected session. */
 export type SessionClaim =
-  /** Its DNS name is that session's: the address that was dialled does not matter. */
+  /** A DNS name is that session's: the address that was dialled does not matter. */
   | { readonly type: "by-name" }
-  /** Its URI name is that session's. */
+  /** A URI name is that session's. */
   | { readonly type: "by-uri" }
   /** It names no session. */
   | { readonly type: "silent" }
   | { readonly type: "another"; readonly named: string };
 
 /**
- * Compares a sidecar's certificate with the session that is meant: `<first 32 hex digits of
- * sha256(session)>.<namespace>.session.<trust domain>` among its DNS names and
- * `spiffe://<trust domain>/ns/<namespace>/session/<session>` among its URI names.
+ * Compares a sidecar's certificate with the expected session: `<first 32 hex digits of
+ * sha256(session)>.<namespace>.session.<trust domain>` among its DNS names and `spiffe://<trust
+ * domain>/ns/<namespace>/session/<session>` among its URI names.
  *
  * @param trustDomain the caller's own; undefined: any
- * @param namespace that of its pod; undefined: any
+ * @param namespace the namespace of the session's pod; undefined: any
  */
 export function sessionClaim(
   server: X509Certificate,
@@ -50,7 +50,7 @@ export function sessionClaim(
   return uris.length > 0 ? { type: "by-uri" } : { type: "silent" };
 }
 
-/** The trust domain of a caller's own certificate; undefined when it names none. */
+/** The trust domain of a caller's own certificate; undefined if it names none. */
 export function trustDomainOf(own: X509Certificate): string | undefined {
   return identitiesOf(own)
     .map((uri) => /^spiffe:\/\/([^/]+)\//.exec(uri)?.[1])

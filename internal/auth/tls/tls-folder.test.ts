@@ -54,7 +54,7 @@ function folder(options: Partial<TlsFolderOptions> = {}, before: TlsFiles | unde
       files = next;
       wake();
     },
-    /** Puts other files there and waits for the look; `tell` false: a volume that says nothing. */
+    /** Replaces the files and waits until they are read; `tell` false: a volume without notifications. */
     async put(next: TlsFiles | undefined, tell = true) {
       files = next;
       if (tell) wake();

@@ -12,52 +12,52 @@ import { readTlsFiles, readTlsPaths, type TlsPaths } from "./read-tls-files.ts";
 export interface TlsFolderDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called with each set of files that can be used, the first one too; what it throws counts as a set that cannot. */
+  /** Called with each usable set of files, including the first; if it throws, the set counts as unusable. */
   readonly onLoaded?: (tls: CheckedTls) => void;
-  /** Called for each set of files that is not used; not again for the same one. */
+  /** Called once for each set of files that is refused. */
   readonly onRefused?: (reason: TlsFault) => void;
-  /** The set in use has ended and nothing newer could be used (false); there is one within its dates again (true). */
+  /** The set in use has expired without a usable successor (false); a set within its dates is in use again (true). */
   readonly onUsable?: (usable: boolean) => void;
-  /** Default: the files as they are. For tests. */
+  /** Default: the real files. Replaced in tests. */
   readonly watch?: () => FolderWatch;
   readonly readTlsFiles?: () => Promise<TlsFiles>;
 }
 
 export interface TlsFolderOptions {
-  /** The folder, or the files one by one. */
+  /** The folder, or the paths of the files. */
   readonly dir: string | TlsPaths;
   readonly side: "server" | "client";
-  /** Whatever else must hold of the files, beyond `checkTls`. @throws DomainError `invalid` */
+  /** Further checks of the files, beyond `checkTls`. @throws DomainError `invalid` */
   readonly check?: (tls: CheckedTls) => void;
   /** Which CAs must have a current revocation list. Default: none. */
   readonly trust?: TrustOptions;
   /** How often to check without a notification. Default 30 s. */
   readonly pollMs?: number;
   /**
-   * The delay between a change and the check, so that related files are all written; also the minimum interval.
-   * Default 200 ms.
+   * Delay between a change and the check, so that related files are all written; also the minimum interval. Default 200
+   * ms.
    */
   readonly settleMs?: number;
 }
 
-/** What lies there, or why it cannot be read. */
+/** The files, or why they cannot be read. */
 type Read = TlsFiles | { readonly fault: TlsFault; readonly why: string };
 
 /**
- * A folder with `tls.crt`, `tls.key`, `ca.crt` and optionally `crl.pem` that is replaced from time to time: a mounted
- * Secret, or a plain folder that is written or renamed into; or the same files in places of their own. A set of files
- * is used only when `checkTls` accepts it as a whole; until then, and whenever a later one is torn, expired or does not
- * fit together, the one before stays in use.
+ * Follows a folder with `tls.crt`, `tls.key`, `ca.crt` and optionally `crl.pem` that is replaced from time to time (a
+ * mounted Secret, or a plain folder that is written or renamed into), or the same files at separate paths. A set of
+ * files is used only if `checkTls` accepts it as a whole; while a later set is torn, expired or inconsistent, the
+ * previous one stays in use.
  */
 export class TlsFolder implements Task {
   readonly #deps: TlsFolderDeps;
   readonly #options: TlsFolderOptions;
   readonly #first = Promise.withResolvers<CheckedTls>();
   #current: CheckedTls | undefined;
-  /** Of the set that was checked last. */
+  /** The set that was checked last. */
   #seen: { readonly text: string; readonly refused: boolean } | undefined;
   #inUse = "";
-  /** The set in use was within its dates at the last look. */
+  /** The set in use was within its dates at the last check. */
   #usable = true;
 
   constructor(deps: TlsFolderDeps, options: TlsFolderOptions) {
@@ -65,12 +65,12 @@ export class TlsFolder implements Task {
     this.#options = options;
   }
 
-  /** The set in use; undefined until there was one. */
+  /** The set in use; undefined until there is one. */
   get current(): CheckedTls | undefined {
     return this.#current;
   }
 
-  /** The first set that can be used. Rejects with the signal's reason. */
+  /** The first usable set. Rejects with the signal's reason. */
   first(signal: AbortSignal): Promise<CheckedTls> {
     return raceSignal(this.#first.promise, signal);
   }
@@ -79,7 +79,7 @@ export class TlsFolder implements Task {
     const { pollMs = 30_000, settleMs = 200, dir } = this.#options;
     const watch = this.#deps.watch ?? (() => watchFolders(foldersOf(dir)));
     while (!signal.aborted) {
-      using watching = watch(); // before the look: what changes from here on is not missed
+      using watching = watch(); // before reading, so that no change is missed
       await this.#look();
       await within(this.#deps.clock, Math.min(pollMs, this.#untilEnd()), watching.changed, signal);
       await this.#deps.clock.sleep(settleMs, signal).catch(() => {});
@@ -90,12 +90,12 @@ export class TlsFolder implements Task {
     const now = this.#deps.clock.now();
     const read = await this.#read();
     const text = JSON.stringify(read);
-    // One that was refused is judged again: it may have been early, or a person's clock may have been set.
+    // A refused set is checked again: it may not have been valid yet, or the clock may have been set.
     if (text !== this.#seen?.text || this.#seen.refused) this.#judge(read, text, now);
     this.#tellOfEnd(now);
   }
 
-  /** The expiry of the set in use; Infinity once it has been reported. */
+  /** Milliseconds until the set in use expires; Infinity once its expiry has been reported. */
   #untilEnd(): number {
     if (this.#current === undefined || !this.#usable) return Number.POSITIVE_INFINITY;
     return Math.max(0, this.#current.notAfter - this.#deps.clock.now());

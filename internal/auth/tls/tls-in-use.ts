@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { certificatesOf } from "../../pki/pem.ts";
 import type { CheckedTls } from "../../pki/tls-files.ts";
 
-/** What a sidecar serves with: a control plane sees by it whether a new Secret has arrived. */
+/** The certificate and CAs that a sidecar serves with; they show a control plane whether a new Secret has arrived. */
 export interface TlsInUse {
-  /** Of the certificate, upper-case hexadecimal. Empty: plaintext. */
+  /** Serial of the certificate, upper-case hexadecimal. Empty: plaintext. */
   readonly tlsSerial: string;
   /** SHA-256 of each CA certificate (DER), lower-case hexadecimal. Empty: plaintext. */
   readonly caSha256: string[];

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { CheckedTls, TlsFault } from "../../pki/tls-files.ts";
 
-/** Numbers about one TLS folder; the names begin with `gastown_tls_`. */
+/** Metrics of one TLS folder; their names begin with `gastown_tls_`. */
 export class TlsMetrics {
   readonly #registers: Registry[];
   readonly #reloads: Counter;
@@ -31,7 +31,7 @@ export class TlsMetrics {
     this.#failures.inc({ reason });
   }
 
-  /** When the certificate and list in use expire; read at each scrape. */
+  /** Exports when the certificate and the list in use expire; `current` is called at each scrape. */
   observe(current: () => CheckedTls | undefined): void {
     this.#gauge(
       "gastown_tls_certificate_expiry_timestamp_seconds",
