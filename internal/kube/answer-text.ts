@@ -1,7 +1,7 @@
 /**
- * The text of an answer.
+ * Reads a whole response as text.
  *
- * @throws RangeError for more than `maxBytes`; no more is read
+ * @throws RangeError for a response of more than `maxBytes`, which is not read further
  */
 export async function wholeText(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
   const bytes = await firstBytes(chunks, maxBytes + 1);
@@ -9,7 +9,7 @@ export async function wholeText(chunks: AsyncIterable<Uint8Array>, maxBytes: num
   return bytes.toString("utf8");
 }
 
-/** The first `maxBytes` of an answer as text; what follows is not read. */
+/** The first `maxBytes` of a response as text; the rest is not read. */
 export async function firstText(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
   return (await firstBytes(chunks, maxBytes)).toString("utf8");
 }

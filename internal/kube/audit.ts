@@ -1,8 +1,8 @@
 import type { KubeObject } from "./kube-object.ts";
 
 /**
- * Keys of objects that differ between what is held and what was listed meanwhile, other than `touched`: those that
- * changed while the list was read, of which the two may truly know different states.
+ * Keys of objects that differ between the copy and a list, except for `touched`: those changed while the list was read,
+ * so that a difference is legitimate.
  */
 export function differingKeys<T>(
   held: { get(key: string): KubeObject<T> | undefined; values(): Iterable<KubeObject<T>> },

@@ -6,11 +6,11 @@ export interface Collection<T> {
   readonly path: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** What is kept of an object; undefined: nothing. It must not throw. */
+  /** The part of an object to keep; undefined: the object is ignored. Must not throw. */
   readonly project: (object: unknown) => T | undefined;
 }
 
-/** A read of the collection, with these parameters besides its selectors. */
+/** A request to read the collection, with `query` added to its selectors. */
 export function collectionRequest(
   { path, labelSelector, fieldSelector }: Collection<unknown>,
   query: NonNullable<KubeRequest["query"]>,

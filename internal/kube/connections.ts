@@ -16,7 +16,9 @@ const CONNECT_TIMEOUT_MS = 10_000;
  */
 const IDLE_CLOSE_MS = 60_000;
 const CALL_CONNECTIONS = 3;
-/** As many as pods are created at a time: a webhook that hangs holds each until its call's deadline. */
+/**
+ * The number of pods that are created concurrently: a webhook that hangs blocks a connection until the call's deadline.
+ */
 const CREATE_CONNECTIONS = 8;
 
 export interface ConnectionsDeps {
@@ -25,7 +27,7 @@ export interface ConnectionsDeps {
   readonly logger: Logger;
 }
 
-/** Connections to one API server, shared by all that uses it, with credentials that follow their files. */
+/** Connections to one API server, shared by all its users; credentials are read again when their files change. */
 export class Connections {
   readonly #deps: ConnectionsDeps;
   #access: ClusterAccess | undefined;
@@ -38,7 +40,7 @@ export class Connections {
     this.#deps = deps;
   }
 
-  /** Where and how to send now. @throws DomainError `precondition` while there are no credentials */
+  /** The dispatcher and credentials for a call. @throws DomainError `precondition` if there are no credentials */
   async over(lane: Lane): Promise<{ readonly dispatcher: Dispatcher; readonly access: ClusterAccess }> {
     const age = this.#deps.clock.monotonicMs() - this.#readAt;
     if (this.#access === undefined || age >= REREAD_MS) await this.reread();
@@ -49,7 +51,7 @@ export class Connections {
     return { dispatcher, access: this.#access };
   }
 
-  /** Reads the credentials now. What cannot be read leaves those in use. */
+  /** Reads the credentials now. If they cannot be read, the current ones stay in use. */
   reread(): Promise<void> {
     this.#reading ??= this.#reread().finally(() => {
       this.#reading = undefined;
@@ -72,7 +74,7 @@ export class Connections {
     }
   }
 
-  /** Calls that are under way end over their old connections; watches are cut and resume over new ones. */
+  /** Calls in progress finish on their old connections; watches are cut and resume on new ones. */
   async #connectWith(access: ClusterAccess): Promise<void> {
     const before = this.#agents;
     this.#agents = this.#closed
@@ -92,7 +94,7 @@ export class Connections {
     await before?.get("watches")?.destroy();
   }
 
-  /** Ends all that is under way. */
+  /** Closes all connections; calls in progress fail. */
   async destroy(): Promise<void> {
     this.#closed = true;
     const agents = [...(this.#agents?.values() ?? [])];
@@ -109,7 +111,7 @@ function agent({ tls, proxy }: ClusterAccess, connections: number | null): Dispa
     pipelining: 1,
     keepAliveTimeout: IDLE_CLOSE_MS,
     keepAliveMaxTimeout: IDLE_CLOSE_MS,
-    // Deadlines are the caller's; a watch may be quiet for a minute.
+    // The caller sets deadlines; a watch may be silent for a minute.
     headersTimeout: 0,
     bodyTimeout: 0,
   };

@@ -1,6 +1,6 @@
 import type { KubeApi, KubeRequest } from "./kube-api.ts";
 
-/** The same API; `assertMayWrite` runs before each attempt of each write, and what it throws ends the write unsent. */
+/** Wraps an API: `assertMayWrite` runs before each attempt of each write; if it throws, the write is not sent. */
 export class FencedKube implements KubeApi {
   readonly #api: KubeApi;
   readonly #assertMayWrite: () => void;

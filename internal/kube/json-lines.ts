@@ -2,7 +2,7 @@ import { DomainError } from "../base/errors.ts";
 import { LineCutter } from "../base/text/line-cutter.ts";
 
 /**
- * Whole lines of a byte stream, parsed as JSON. What stands behind the last newline is dropped: the stream was cut.
+ * Parses each line of a byte stream as JSON. Bytes after the last newline are dropped: the stream was cut.
  * @throws DomainError `exhausted` for a line of more than `maxBytes`, `unavailable` for one that is not JSON
  */
 export async function* jsonLines(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<unknown> {

@@ -1,44 +1,42 @@
 /** One call to the Kubernetes API. */
 export interface KubeRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** From the root of the API, names escaped: `/api/v1/namespaces/agents/pods/a`. */
+  /** Path from the root of the API, with names escaped: `/api/v1/namespaces/agents/pods/a`. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | boolean>>;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Default: `application/json`. A PATCH names its own kind. */
+  /** Default: `application/json`. A PATCH must set its own type. */
   readonly contentType?: string;
   /**
-   * Of a list: what is kept of each item, in its place. The items are read one by one, never all at once. It must not
-   * throw.
+   * For a list: maps each item to the value to keep in its place. The items are parsed one by one, never all at once.
+   * Must not throw.
    */
   readonly keep?: (item: unknown) => unknown;
-  /** For the whole call with its repetitions; for a stream until its first byte may come. Default: 10,000. */
+  /** Limit of a call including its retries; of a stream, until the response begins. Default: 10,000. */
   readonly timeoutMs?: number;
   /**
-   * `urgent`: over its own connection, so that it waits for no other call. For the Lease. `creates`: over connections
-   * of their own, so that no other call waits for what a namespace's admission makes of new pods.
+   * `urgent`: a connection of its own, so that the call waits for no other; for the Lease. `creates`: separate
+   * connections, so that other calls do not wait for the admission webhooks of new pods.
    */
   readonly lane?: "urgent" | "creates";
   /**
-   * Runs before each attempt, and again right before the request is written to its connection; what it throws ends the
-   * call unsent. A leader refuses a write here that it may no longer make.
+   * Runs before each attempt, and again right before the request is written to its connection; if it throws, the call
+   * is not sent. A leader refuses writes here once it may no longer make them.
    */
   readonly beforeAttempt?: () => void;
 }
 
 /**
- * The Kubernetes API as this room needs it. Errors: `KubeApiError` for what the API server answers,
- * `KubeUnreachableError` for no answer, DomainError `deadline`; the signal's reason when it is aborted.
+ * The Kubernetes API as the rooms above need it. Errors: `KubeApiError` for an error response, `KubeUnreachableError`
+ * for no response, DomainError `deadline`; the signal's reason when it is aborted.
  */
 export interface KubeApi {
-  /**
-   * The answer's JSON. Repeats what the server asks to repeat (429 and 5xx with Retry-After), within the call's time.
-   */
+  /** The response as JSON. Retries when the server asks for it (429 and 5xx with Retry-After), within `timeoutMs`. */
   call(request: KubeRequest, signal: AbortSignal): Promise<unknown>;
   /**
-   * The answer's bytes as they come; the first chunk is empty, and says that the server has begun to answer. Never
-   * repeats, has no time limit once it began; leaving the loop ends the request.
+   * The response's bytes as they arrive. The first chunk is empty and signals that the response has begun. Never
+   * retries, and has no time limit after that; leaving the loop cancels the request.
    */
   stream(request: KubeRequest, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }

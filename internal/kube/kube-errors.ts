@@ -1,10 +1,10 @@
 import { DomainError, type ErrorKind } from "../base/errors.ts";
 import { asText, objectOf } from "../base/json-fields.ts";
 
-/** What the API server means by an error, as far as callers decide by it. */
+/** The meaning of an error response, as far as callers distinguish it. */
 export type KubeFault =
   | "already-exists"
-  | "conflict" // another resourceVersion or uid than the request names
+  | "conflict" // the resourceVersion or uid is not the one that the request names
   | "gone" // the resourceVersion or the continue token is too old, or newer than the server's data
   | "not-found"
   | "invalid"
@@ -14,15 +14,15 @@ export type KubeFault =
   | "server";
 
 /**
- * The API server answered with an error. Its kind never says that *our caller* is unauthenticated or denied: the
- * request was made with the controller's own credentials.
+ * The API server responded with an error. The kind is never `unauthenticated` or `denied`, which would describe *our
+ * caller*: the request used the controller's own credentials.
  */
 export class KubeApiError extends DomainError {
   readonly fault: KubeFault;
   readonly status: number;
-  /** The server's own words; empty: none. */
+  /** The server's message; empty: none. */
   readonly answer: string;
-  /** What the server asks to wait before the next attempt. */
+  /** How long the server asks to wait before the next attempt, ms. */
   readonly retryAfterMs: number | undefined;
 
   constructor(action: string, status: number, answer: StatusAnswer, retryAfterMs?: number) {
@@ -36,7 +36,7 @@ export class KubeApiError extends DomainError {
   }
 }
 
-/** No answer came: refused, reset, cut off, a certificate that is not trusted. */
+/** There was no response: refused, reset, cut off, or an untrusted certificate. */
 export class KubeUnreachableError extends DomainError {
   constructor(action: string, cause: unknown) {
     super("unavailable", `cannot ${action}: the Kubernetes API does not answer (${codeOf(cause)})`, { cause });
@@ -59,14 +59,14 @@ const KINDS: Readonly<Record<KubeFault, ErrorKind>> = {
 export interface StatusAnswer {
   readonly reason: string;
   readonly message: string;
-  /** `reason` of each of its causes. */
+  /** The `reason` of each cause. */
   readonly causes: readonly string[];
 }
 
-/** At most this much of a message is kept. */
+/** The longest message that is kept. */
 const MAX_MESSAGE = 1_024;
 
-/** Reads a `v1.Status`; anything else has no reason, no message and no causes. */
+/** Parses a `v1.Status`; any other value gives empty fields. */
 export function statusAnswer(value: unknown): StatusAnswer {
   const status = objectOf(value);
   const causes = objectOf(status["details"])["causes"];
@@ -77,13 +77,13 @@ export function statusAnswer(value: unknown): StatusAnswer {
   };
 }
 
-/** Whether it is an error of the API server that means this. */
+/** The error is an error response with this meaning. */
 export function isFault(err: unknown, fault: KubeFault): err is KubeApiError {
   return err instanceof KubeApiError && err.fault === fault;
 }
 
 function faultOf(status: number, answer: StatusAnswer): KubeFault {
-  // Sent with 504 where the server's data is older than the request: after a restore of etcd the two never meet.
+  // Sent with 504 if the server's data is older than the request. After a restore of etcd it never catches up.
   const isFromTheFuture = answer.causes.includes("ResourceVersionTooLarge") || TOO_LARGE.test(answer.message);
   if (status === 410 || isFromTheFuture) return "gone";
   if (status === 409) return answer.reason === "AlreadyExists" ? "already-exists" : "conflict";

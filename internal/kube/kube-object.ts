@@ -1,13 +1,12 @@
-/** What is kept of an object of the cluster. */
+/** The kept part of an object of the cluster. */
 export interface KubeObject<T> {
-  /** `namespace/name`, or the name where objects have no namespace. */
+  /** `namespace/name`, or the name of an object without a namespace. */
   readonly key: string;
   readonly uid: string;
   readonly resourceVersion: string;
   readonly value: T;
 }
 
-/** What every object carries. */
 export interface ObjectMeta {
   readonly name: string;
   readonly namespace: string;
@@ -15,7 +14,7 @@ export interface ObjectMeta {
   readonly resourceVersion: string;
 }
 
-/** The metadata of an object as the API server sends it; undefined: it is none. */
+/** The metadata of an object from the API server; undefined if `value` is not an object. */
 export function metaOf(value: unknown): ObjectMeta | undefined {
   const { metadata } = (value ?? {}) as { readonly metadata?: Readonly<Record<string, unknown>> };
   const { name, namespace = "", uid = "", resourceVersion } = metadata ?? {};

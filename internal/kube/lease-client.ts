@@ -4,11 +4,11 @@ import { type LeaseRecord, leaseRecord } from "./lease-record.ts";
 export interface LeaseName {
   readonly namespace: string;
   readonly name: string;
-  /** Each write gives it these. */
+  /** Labels that each write sets. */
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** Reads and writes one Lease, over a connection that no other call holds up. Errors are those of `KubeApi.call`. */
+/** Reads and writes one Lease on a connection that no other call blocks. Errors are those of `KubeApi.call`. */
 export class LeaseClient {
   readonly #api: KubeApi;
   readonly #at: LeaseName;
@@ -30,7 +30,7 @@ export class LeaseClient {
     return leaseRecord(await this.#call({ method: "POST", path, body: this.#body(record) }, signal));
   }
 
-  /** Only if it is still the one of `record.resourceVersion`. */
+  /** Writes only if the Lease still has `record.resourceVersion`. */
   async update(record: LeaseRecord, signal: AbortSignal): Promise<LeaseRecord> {
     return leaseRecord(await this.#call({ method: "PUT", path: this.#path(), body: this.#body(record) }, signal));
   }

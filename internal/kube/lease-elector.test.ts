@@ -19,7 +19,7 @@ class Replica {
   stopped: Promise<void> | undefined;
   skewMs = 0;
   readonly terms: number[] = [];
-  /** What its writers wait for before they stop. */
+  /** Awaited by the leader's work before it stops. */
   writersEnd: Promise<void> = Promise.resolve();
   isLeading = false;
   readonly elector: LeaseElector;

@@ -13,41 +13,43 @@ export interface LeaseElectorDeps {
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   /**
-   * Runs while this replica leads, again at each term. It ends its writing when the signal is aborted and returns then;
-   * until it returned the lease is neither released nor sought again. Each write asks `assertLeads` before, whatever
-   * the signal says.
+   * Runs while this replica leads, once per term. When the signal is aborted, it must stop writing and return; the
+   * lease is neither released nor acquired again before that. Each write must call `assertLeads` first, whatever the
+   * signal says.
    */
   readonly lead: (signal: AbortSignal, term: number) => Promise<void>;
 }
 
 export interface LeaseElectorOptions {
   readonly lease: LeaseName;
-  /** Of this replica, another at each start. */
+  /** Identifies this replica; different at each start. */
   readonly identity: string;
-  /** client-go's numbers unless given. */
+  /** Default: client-go's values. */
   readonly times?: ElectionTimes;
 }
 
 export interface ElectionTimes {
-  /** Others wait so long after the last renewal that they saw. */
+  /** Other replicas wait this long after the last renewal they saw. */
   readonly leaseMs: number;
-  /** This replica steps down so long after its last renewal. Less than `leaseMs` by more than one write takes. */
+  /**
+   * This replica steps down this long after its last renewal. Must be below `leaseMs` by more than the time of a write.
+   */
   readonly renewDeadlineMs: number;
   readonly retryMs: number;
 }
 
 const TIMES: ElectionTimes = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
 
-/** When this replica last held the lease for certain: before the renewal was sent. */
+/** A time at which this replica surely held the lease: just before it sent the last successful renewal. */
 interface Held {
   readonly monotonicMs: number;
   readonly wallMs: number;
 }
 
 /**
- * Leader election over a Lease, by client-go's rules: a lease counts as lost by the time that passed *here* since its
- * record changed, so clocks of replicas need not agree. The lease keeps two leaders apart in normal life only; every
- * write must be safe when made twice.
+ * Leader election with a Lease, by client-go's rules: a lease expires by the time that has passed *locally* since its
+ * record changed, so the clocks of replicas need not agree. A lease cannot exclude two leaders in all cases, so every
+ * write must be idempotent.
  */
 export class LeaseElector {
   readonly #deps: LeaseElectorDeps;
@@ -65,30 +67,30 @@ export class LeaseElector {
   }
 
   /**
-   * Whether this replica leads now. False as soon as the renew deadline has passed by either clock: a process or
-   * machine that was suspended does not lead when it wakes, before any timer of it ran.
+   * This replica leads now. False as soon as the renew deadline has passed on either clock: a process or machine that
+   * was suspended does not lead when it resumes, even before any of its timers has fired.
    */
   get leads(): boolean {
     return this.#leftMs() > 0;
   }
 
-  /** The known leader; empty: none. */
+  /** The identity of the leader, as far as known; empty: none. */
   get leader(): string {
     return this.#observation?.record.holder ?? "";
   }
 
-  /** To be asked right before each write. @throws DomainError `precondition` when this replica does not lead */
+  /** To be called right before each write. @throws DomainError `precondition` if this replica does not lead */
   assertLeads(): void {
     if (!this.leads) throw new DomainError("precondition", "cannot write: this replica is not the leader");
   }
 
-  /** Takes part until the signal is aborted; releases the lease then, after `lead` returned. */
+  /** Takes part in elections until the signal is aborted; then waits for `lead` to return and releases the lease. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#deps;
     while (!signal.aborted) {
       try {
         if (await this.#tryToHold(signal)) await this.#leadWhileHeld(signal);
-        // Spread, so that candidates do not ask together; short, so that a released lease is taken within a period.
+        // Jitter keeps candidates apart; the wait is short, so that a released lease is taken within one period.
         await clock.sleep(this.#times.retryMs * (0.5 + 0.4 * random()), signal);
       } catch (err) {
         if (!signal.aborted) throw err;
@@ -117,8 +119,8 @@ export class LeaseElector {
   }
 
   /**
-   * Renews until the lease is lost or `signal` is aborted. A renewal that hangs does not put off the deadline. A lease
-   * that was another's meanwhile is a new term, which the work of this one does not continue into.
+   * Renews until the lease is lost or `signal` is aborted. The deadline applies even while a renewal hangs. If another
+   * replica held the lease meanwhile, that begins a new term, and the work of this one ends.
    */
   async #renew(signal: AbortSignal, term: number): Promise<void> {
     const { clock } = this.#deps;
@@ -152,7 +154,7 @@ export class LeaseElector {
     return Math.max(0, this.#times.renewDeadlineMs - elapsed);
   }
 
-  /** One attempt to take or renew the lease; whether it is held. A failure on the way changes nothing. */
+  /** Tries once to take or renew the lease; returns whether this replica holds it. An error changes nothing. */
   async #tryToHold(signal: AbortSignal): Promise<boolean> {
     const { clock, logger } = this.#deps;
     const sentAt = { monotonicMs: clock.monotonicMs(), wallMs: clock.now() };
@@ -167,10 +169,10 @@ export class LeaseElector {
     }
   }
 
-  /** The record that makes this replica the holder; undefined: another one holds the lease. */
+  /** Returns the record with this replica as holder; undefined: another replica holds the lease. */
   async #hold(signal: AbortSignal): Promise<LeaseRecord | undefined> {
     const own = this.#observation?.record;
-    // Without reading first: no other replica writes a held lease.
+    // No read is needed: no other replica writes a held lease.
     if (this.leads && own?.holder === this.#options.identity) {
       try {
         return this.#seen(await this.#client.update(this.#next(own), signal));
@@ -188,7 +190,7 @@ export class LeaseElector {
       record = await this.#client.read(signal);
     } catch (err) {
       if (!isFault(err, "not-found")) throw err;
-      // Deleted by hand: its holder leads until it notices, so it counts as held for as long as it was.
+      // Deleted by hand: its holder leads until it notices, so treat the lease as held for its remaining duration.
       if (!this.#mayTake()) return undefined;
       const before = this.#observation && { ...this.#observation.record, resourceVersion: "" };
       return this.#seen(await this.#client.create(this.#next(before), signal));
@@ -222,7 +224,7 @@ export class LeaseElector {
     };
   }
 
-  /** Lets the next replica lead at once. A lease that may be another's by now is left alone. */
+  /** Lets another replica lead at once. Does nothing if another replica may hold the lease by now. */
   async #release(): Promise<void> {
     const record = this.#observation?.record;
     const isHeld = this.leads && record?.holder === this.#options.identity;

@@ -1,17 +1,17 @@
 import { asText } from "../base/json-fields.ts";
 
-/** What a Lease says. Empty holder: it is free. */
+/** The content of a Lease. An empty holder means that it is free. */
 export interface LeaseRecord {
   readonly holder: string;
   readonly durationMs: number;
   readonly acquireTime: string;
   readonly renewTime: string;
-  /** Counts changes of the holder: the term. */
+  /** The number of changes of the holder, used as the term. */
   readonly transitions: number;
   readonly resourceVersion: string;
 }
 
-/** Reads a `coordination.k8s.io/v1` Lease. What is absent or damaged by hand reads as a free lease. */
+/** Parses a `coordination.k8s.io/v1` Lease. Missing or malformed fields read as those of a free lease. */
 export function leaseRecord(value: unknown): LeaseRecord {
   const { metadata, spec } = (value ?? {}) as { metadata?: Fields; spec?: Fields };
   return {
@@ -26,13 +26,14 @@ export function leaseRecord(value: unknown): LeaseRecord {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A Kubernetes MicroTime: exactly six digits, other numbers of digits are refused. */
+/** A Kubernetes MicroTime, which requires exactly six fractional digits. */
 export function microTime(wallMs: number): string {
   return new Date(wallMs).toISOString().replace("Z", "000Z");
 }
 
 /**
- * A record together with when it was first seen here; the times that it carries are another machine's and not compared.
+ * A record and the local time at which it was first seen; the record's own times are from another machine's clock and
+ * are not compared.
  */
 export interface Observation {
   readonly record: LeaseRecord;
@@ -46,7 +47,7 @@ export function observe(before: Observation | undefined, record: LeaseRecord, no
   return isSame ? before : { record, seenAt: now };
 }
 
-/** Whether `self` may take or renew the lease: it is free, its own, or was not renewed for its whole duration. */
+/** `self` may take or renew the lease: it is free, its own, or was not renewed for its whole duration. */
 export function mayTake({ record, seenAt }: Observation, self: string, now: number): boolean {
   return record.holder === "" || record.holder === self || now >= seenAt + record.durationMs;
 }

@@ -4,10 +4,11 @@ const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 /**
- * A list of the API server from its bytes: what JSON.parse answers, with `keep` of each item in the item's place. One
- * item is held at a time, so that a page of large objects takes no more memory than what is kept of them.
- * @throws SyntaxError for what is not JSON or ends early; DomainError `exhausted` for more than `maxBytes` in an item,
- * before the first or behind the last, `unavailable` for a second array beside the items: it is no list
+ * Parses a list of the API server as JSON.parse does, with each item replaced by `keep(item)`. Only one item is in
+ * memory at a time, so a page of large objects needs no more memory than what is kept of them.
+ * @throws SyntaxError for text that is not JSON or ends early; DomainError `exhausted` for more than `maxBytes` in an
+ * item, before the first or after the last, `unavailable` for a second array beside the items: the response is not a
+ * list
  */
 export async function readList(
   chunks: AsyncIterable<Uint8Array>,
@@ -32,14 +33,16 @@ export async function readList(
   return Array.isArray(list?.items) ? { ...list, items } : list;
 }
 
-/** Finds where items begin and end, outside of strings: a list has one array among its members. */
+/** Finds the boundaries of items, skipping strings. Assumes that the list has one array among its members. */
 class ItemMarks {
   #depth = 0;
   #inItems = false;
   #inString = false;
   #isEscaped = false;
 
-  /** Where the next mark is: the `[` before the items, a comma between two, the `]` behind them. None: the length. */
+  /**
+   * Index of the next mark: the `[` before the items, a comma between two, or the `]` after them; the length if none.
+   */
   next(chunk: Uint8Array, from: number): number {
     for (let at = from; at < chunk.length; at++) {
       const byte = chunk[at];
@@ -72,7 +75,7 @@ class ItemMarks {
   }
 }
 
-/** The text of a part, the bytes of which come in several chunks. */
+/** Collects the text of a part from several chunks. */
 class PartText {
   readonly #maxBytes: number;
   #held: Uint8Array[] = [];
@@ -90,7 +93,7 @@ class PartText {
     }
   }
 
-  /** The whole part, ending with these bytes; the next one begins. */
+  /** Returns the part, ending with these bytes, and begins the next one. */
   end(bytes: Uint8Array = new Uint8Array()): string {
     this.add(bytes);
     const text = Buffer.concat(this.#held).toString("utf8");

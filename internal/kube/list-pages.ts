@@ -5,7 +5,7 @@ import { type KubeObject, keyOf, metaOf } from "./kube-object.ts";
 
 export interface Listed<T> {
   readonly objects: readonly KubeObject<T>[];
-  /** Where a watch continues. */
+  /** The version from which a watch continues. */
   readonly resourceVersion: string;
 }
 
@@ -14,9 +14,9 @@ const PAGE_SIZE = 250;
 const PAGE_TIMEOUT_MS = 30_000;
 
 /**
- * All objects of the collection at one point in time, read page by page; of each only its projection is held. Without a
- * resourceVersion, so that the answer is never older than the last one.
- * @throws what `KubeApi.call` throws; `gone` when reading took longer than the server keeps the point in time
+ * All objects of the collection at one point in time, read page by page; only their projections are kept. The request
+ * has no resourceVersion, so the result is never older than an earlier one.
+ * @throws as `KubeApi.call`; `gone` if reading took longer than the server keeps the point in time
  */
 export async function listPages<T>(
   api: KubeApi,
@@ -45,7 +45,7 @@ interface Page<T> {
   readonly metadata?: { readonly resourceVersion?: unknown; readonly continue?: string };
 }
 
-/** Undefined: it is no object, or nothing of it is kept. */
+/** Undefined if the value is not an object, or the projection keeps nothing of it. */
 export function projected<T>(collection: Collection<T>, object: unknown): KubeObject<T> | undefined {
   const meta = metaOf(object);
   const value = meta && collection.project(object);

@@ -6,8 +6,8 @@ export type Delta<T> =
   | { readonly type: "removed"; readonly object: KubeObject<T> };
 
 /**
- * The objects of one watch, by key. Each change answers with what it meant; an object that was deleted and created
- * again under its name during a gap (with another uid) is reported as removed and added.
+ * The objects of one watch, by key. Each change returns its effect. If an object was deleted and created again under
+ * its name during a gap (and has another uid), it is reported as removed and added.
  */
 export class ObjectStore<T> {
   #objects = new Map<string, KubeObject<T>>();
@@ -30,7 +30,7 @@ export class ObjectStore<T> {
     return deltas;
   }
 
-  /** `uid`: of the object that was deleted. A newer one of the same name stays. */
+  /** `uid`: the uid of the deleted object. A newer object of the same name stays. */
   remove(key: string, uid: string): readonly Delta<T>[] {
     const object = this.#objects.get(key);
     if (object === undefined || object.uid !== uid) return [];
@@ -38,7 +38,7 @@ export class ObjectStore<T> {
     return [{ type: "removed", object }];
   }
 
-  /** Replaces everything at once; readers see the old or the new set. */
+  /** Replaces all objects atomically: readers see the old or the new set. */
   replace(objects: readonly KubeObject<T>[]): readonly Delta<T>[] {
     const before = this.#objects;
     this.#objects = new Map(objects.map((object) => [object.key, object]));

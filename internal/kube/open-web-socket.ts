@@ -4,14 +4,14 @@ import type { ClusterAccess } from "./access/credentials.ts";
 import { KubeApiError, KubeUnreachableError, statusAnswer } from "./kube-errors.ts";
 
 const MAX_ANSWER = 64 * 1024;
-/** Far above what a kubelet sends at once (32 KiB); all that an unfinished message can cost. */
+/** Far above the largest message of a kubelet (32 KiB); bounds the memory of an unfinished message. */
 const MAX_PAYLOAD = 1024 * 1024;
 
 /**
- * Asks the API server to continue as a web socket. `path`: as in `KubeRequest`, with its query. The socket is paused:
- * nothing is lost until someone listens and resumes it.
- * @throws KubeApiError for what the server answers instead, KubeUnreachableError for no answer and for one that is no
- * upgrade to this protocol; the signal's reason
+ * Opens a web socket through the API server. `path`: as in `KubeRequest`, with its query. The socket is paused, so that
+ * no message is lost before the caller listens and resumes it.
+ * @throws KubeApiError for an error response, KubeUnreachableError for no response and for one that does not upgrade to
+ * this protocol; the signal's reason
  */
 export async function openWebSocket(
   { server, tls, headers, proxy }: ClusterAccess,
@@ -57,6 +57,6 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return { message: text.slice(0, 200) }; // of a proxy, or of the kubelet
+    return { message: text.slice(0, 200) }; // from a proxy or the kubelet
   }
 }

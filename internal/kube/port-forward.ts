@@ -10,26 +10,23 @@ export interface ForwardedPort {
   readonly port: number;
 }
 
-/**
- * One connection a socket, the port named before the first byte. API servers of 1.35 still know it, and so do older
- * ones.
- */
+/** One connection per socket; the server names the port first. API servers up to at least 1.35 support it. */
 const PROTOCOL = "v4.channel.k8s.io";
 const DATA = 0;
 const ERROR = 1;
-/** How much of a kubelet's complaint is kept. */
+/** The longest kubelet error that is kept. */
 const MAX_COMPLAINT = 512;
 
 /**
- * A connection to a port of a pod through the API server, as a stream. What is written before it stands is held back.
- * Fails with what `openWebSocket` throws, and with DomainError `unavailable` for what the node reports, e.g. that
- * nothing listens there.
+ * A stream to a port of a pod, through the API server. Writes wait until the connection is established. Fails with the
+ * errors of `openWebSocket`, and with DomainError `unavailable` for those that the node reports, e.g. that nothing
+ * listens on the port.
  */
 export class PortForward extends Duplex {
   readonly #credentials: Credentials;
   readonly #target: ForwardedPort;
   readonly #end = new AbortController();
-  /** Channels that have named their port. */
+  /** Channels whose first message, the port number, has arrived. */
   readonly #named = new Set<number>();
   #socket: WebSocket | undefined;
 
@@ -47,7 +44,7 @@ export class PortForward extends Duplex {
     this.#socket?.send(Buffer.concat([Buffer.of(DATA), chunk]), (err) => done(err));
   }
 
-  /** The protocol cannot close one direction: the other end goes with it. */
+  /** The protocol cannot close one direction only: this closes both. */
   override _final(done: (err?: Error | null) => void): void {
     this.#socket?.close();
     done();

@@ -21,8 +21,8 @@ export interface ReflectorDeps<T> {
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   /**
-   * Every change in the order of the API server, one after the other, right after the store shows it. It returns at
-   * once: put the key into a work queue. What it throws is logged.
+   * Called for every change, in the API server's order, right after the store was updated. Must return at once: put the
+   * key into a work queue. Errors that it throws are logged.
    */
   readonly onDelta: (delta: Delta<T>) => void;
 }
@@ -33,37 +33,41 @@ export interface ReflectorCounts {
   readonly watches: number;
   readonly events: number;
   readonly failures: number;
-  /** Changes that the watch never delivered, found by the audit. Anything but 0 is a bug, here or in the API server. */
+  /**
+   * Changes that the watch did not deliver, found by the audit. Any value but 0 is a bug, here or in the API server.
+   */
   readonly missed: number;
 }
 
-/** client-go's numbers. */
+/** client-go's values. */
 const RETRY = { firstMs: 800, maxMs: 30_000, factor: 2, resetMs: 120_000 };
-/** What answers may be something on the way, with the time of its own maintenance: the API server asks for seconds. */
+/**
+ * Longest Retry-After that is honoured: a proxy on the way may answer with its own maintenance window; the API server
+ * asks for seconds.
+ */
 const MAX_ASKED_MS = 60_000;
 const WATCH_S = { min: 300, spread: 300 };
 const SHORT_WATCH_MS = 1_000;
-/** More than the minute between two bookmarks, less than the 75 s for which an API server keeps what it can resume. */
+/** Longer than the minute between two bookmarks; shorter than the 75 s for which an API server can resume a watch. */
 const IDLE_MS = 70_000;
 const MAX_EVENT_BYTES = 16 << 20;
-/** After this many watches that broke without delivering an event, the list is read again. */
+/** Read the list again after this many watches in a row that broke without delivering an event. */
 const MAX_FRUITLESS = 3;
 const AUDIT_MS = { min: 600_000, spread: 1_200_000 };
-/** What is under way when the audit's list is read arrives within this. */
+/** Events in flight when the audit reads its list arrive within this time. */
 const AUDIT_SETTLE_MS = 10_000;
-/** Between a failure and the next attempt, however much in a hurry somebody is. */
+/** Minimum wait between a failure and the next attempt after `hurry`. */
 const HURRY_MS = 1_000;
 
 interface Pause {
   readonly ms: number;
-  /** By the API server. */
+  /** The API server asked for the pause. */
   readonly isAsked: boolean;
 }
 
 /**
  * A copy of a collection that follows the API server: a paged list, then a watch that is resumed from the last event or
- * bookmark, for as long as it runs. Never gives up; while the server is away the copy stays as it was and `staleMs`
- * grows.
+ * bookmark. Never gives up; while the server is away the copy stays unchanged and `staleMs` grows.
  */
 export class Reflector<T> {
   readonly store = new ObjectStore<T>();
@@ -73,20 +77,20 @@ export class Reflector<T> {
   readonly #collection: Collection<T>;
   readonly #delay: RetryDelay;
   readonly #counts = { lists: 0, watches: 0, events: 0, failures: 0, missed: 0 };
-  /** Where the watch continues; undefined: the list must be read. */
+  /** Position from which the watch continues; undefined: the list must be read. */
   #position: string | undefined;
   #isSynced = false;
   #contactAt: number;
-  /** When the watch began or brought its last byte. */
+  /** When the watch began or last received a byte. */
   #watchedAt = 0;
   #fruitless = 0;
   #cutWatch: ((reason: Error) => void) | undefined;
-  /** Ends a watch for a list; undefined: there is none that is open. */
+  /** Ends a quiet watch in favour of a list; undefined: no watch is open. */
   #cutQuiet: (() => void) | undefined;
   #isAway = false;
-  /** Ends the pause before the next attempt; undefined: there is none, or the API server asked for it. */
+  /** Ends the pause before the next attempt; undefined: there is no pause, or the API server asked for it. */
   #hurry: (() => void) | undefined;
-  /** Keys that changed since the audit began; undefined: none is going on. */
+  /** Keys that changed since the audit began; undefined: no audit is running. */
   #touched: Set<string> | undefined;
 
   constructor(deps: ReflectorDeps<T>, collection: Collection<T>) {
@@ -100,29 +104,30 @@ export class Reflector<T> {
     return { ...this.#counts };
   }
 
-  /** The list was read once: what is not in the store did not exist then. */
+  /** The list has been read: an object that is not in the store did not exist at that time. */
   get isSynced(): boolean {
     return this.#isSynced;
   }
 
   /**
-   * The API server did not answer an attempt, and has sent neither a list, an event nor a bookmark since: what is not
-   * in the store may exist.
+   * The API server failed to answer an attempt, and has sent no list, event or bookmark since: an object that is not in
+   * the store may exist.
    */
   get isAway(): boolean {
     return this.#isAway;
   }
 
   /**
-   * Somebody asks for what the store does not have: while the server is away it is tried again, once a second. A watch
-   * that has brought nothing since gives way to a list: the next bookmark may be a minute away.
+   * To be called when an object is wanted that the store does not have. While the server is away, it is retried at
+   * once, but at most once a second. A watch that has been quiet since is replaced by a list: the next bookmark may be
+   * a minute away.
    */
   hurry(): void {
     this.#hurry?.();
     if (this.#isAway) this.#cutQuiet?.();
   }
 
-  /** Since the API server was last heard. Up to 70 s are normal. */
+  /** Time since the API server was last heard from, ms. Up to 70 s is normal. */
   get staleMs(): number {
     return this.#deps.clock.monotonicMs() - this.#contactAt;
   }
@@ -152,13 +157,13 @@ export class Reflector<T> {
     this.#hurry = undefined;
   }
 
-  /** Decides where to continue, and answers how long to wait before. */
+  /** Decides where to continue; returns how long to wait first. */
   #failed(err: unknown): Pause {
     const mustList = isFault(err, "gone") || isFault(err, "invalid") || this.#fruitless >= MAX_FRUITLESS;
     const isExpected = isFault(err, "gone") && this.#delay.isFresh;
     const delayMs = this.#delay.next();
     if (mustList) [this.#position, this.#fruitless] = [undefined, 0];
-    if (isExpected) return { ms: 0, isAsked: false }; // quiet collections expire
+    if (isExpected) return { ms: 0, isAsked: false }; // a quiet collection expires
     this.#counts.failures++;
     this.#isAway = true;
     const askedMs = err instanceof KubeApiError ? (err.retryAfterMs ?? 0) : 0;
@@ -181,7 +186,7 @@ export class Reflector<T> {
     this.changed.notify();
   }
 
-  /** Returns when the server ended the watch in time, or a list is to be read in its place. */
+  /** Returns when the server ends the watch in time, or a list must be read instead. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#deps;
     const cut = new AbortController();
@@ -229,7 +234,7 @@ export class Reflector<T> {
     this.#counts.events++;
     const { meta, object } = event;
     const kept = event.type === "put" ? projected(this.#collection, object) : undefined;
-    // One that is not kept any more goes, whichever incarnation is held.
+    // An object that is no longer kept is removed, whichever incarnation the store has.
     const held = this.store.get(keyOf(meta));
     const uid = event.type === "put" ? (held?.uid ?? "") : meta.uid;
     const deltas = kept === undefined ? this.store.remove(keyOf(meta), uid) : this.store.put(kept);
@@ -260,7 +265,7 @@ export class Reflector<T> {
     }
   }
 
-  /** Cuts a watch that brings no byte, bookmarks included: its connection is dead, however open it looks. */
+  /** Cuts a watch that receives no byte, not even a bookmark: its connection is dead, even if it looks open. */
   async #watchSilence(cut: AbortController, signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     const either = AbortSignal.any([signal, cut.signal]);
@@ -269,7 +274,7 @@ export class Reflector<T> {
       for (let leftMs = IDLE_MS; leftMs > 0; leftMs = left()) await clock.sleep(leftMs, either);
       cut.abort(new DomainError("unavailable", `the watch was silent for ${IDLE_MS} ms`));
     } catch {
-      // It has ended.
+      // The watch has ended.
     }
   }
 
@@ -287,7 +292,9 @@ export class Reflector<T> {
     }
   }
 
-  /** Compares with a list. A watch that was resumed meanwhile may be late, which is no loss: nothing is judged then. */
+  /**
+   * Compares the store with a list. If the watch was resumed meanwhile it may merely be late, so nothing is concluded.
+   */
   async #auditOnce(signal: AbortSignal): Promise<void> {
     if (this.#position === undefined) return;
     const { watches } = this.#counts;

@@ -2,11 +2,11 @@ import { type BackoffOptions, backoffStepMs } from "../base/backoff.ts";
 import type { Clock } from "../base/clock.ts";
 
 export interface RetryDelayOptions extends BackoffOptions {
-  /** So long without a failure and the next one counts as the first. */
+  /** A failure after this long without one counts as the first. */
   readonly resetMs: number;
 }
 
-/** Exponential delays between attempts, each between its step and twice that, so that many callers spread out. */
+/** Exponential delays between attempts, each between its step and twice the step, so that callers spread out. */
 export class RetryDelay {
   readonly #clock: Clock;
   readonly #random: () => number;
@@ -20,12 +20,12 @@ export class RetryDelay {
     this.#options = options;
   }
 
-  /** Whether all was well for long enough before the failure that comes now. */
+  /** No failure has occurred for `resetMs`. */
   get isFresh(): boolean {
     return this.#clock.monotonicMs() - this.#failedAt >= this.#options.resetMs;
   }
 
-  /** Counts a failure and answers how long to wait, at most `maxMs`. */
+  /** Counts a failure; returns how long to wait, ms, at most `maxMs`. */
   next(): number {
     if (this.isFresh) this.#failures = 0;
     const stepMs = backoffStepMs(this.#options, this.#failures++);

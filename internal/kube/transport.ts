@@ -10,31 +10,31 @@ import { isFault, KubeApiError, KubeUnreachableError, statusAnswer } from "./kub
 import { readList } from "./list-body.ts";
 import { repeatAfterMs, retryAfterMs } from "./retry-call.ts";
 
-/** One attempt, for metrics. `status` 0: no answer. */
+/** One attempt, for metrics. `status` 0: no response. */
 export interface CallFacts {
   readonly method: KubeRequest["method"];
-  /** `pods`, `leases`, …: limited to the resources that this program requests. */
+  /** `pods`, `leases`, …; only resources that this program requests. */
   readonly resource: string;
   readonly status: number;
   readonly ms: number;
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-/** Of an answer; of a list each item may have as many. */
+/** The largest response; for a list, the largest item. */
 const MAX_BYTES = 16 << 20;
-/** So much of an error is read. */
+/** The part of an error response that is read. */
 const MAX_ERROR_BYTES = 64 << 10;
 const USER_AGENT = "gastown-terminal";
 
 export interface TransportHooks {
   readonly onAttempt?: (facts: CallFacts) => void;
-  /** Called with the `Date` of each answer, and how long the answer was waited for. */
+  /** Called with the `Date` header of each response and the time that the response took, ms. */
   readonly onDate?: (date: unknown, ms: number) => void;
 }
 
 /**
- * The Kubernetes API over HTTP/1.1: at most three connections for calls, one for urgent ones, eight for those that
- * create pods, one for each watch.
+ * The Kubernetes API over HTTP/1.1: at most three connections for calls, one for urgent calls, eight for creating pods,
+ * and one per watch.
  */
 export class KubeTransport implements KubeApi {
   readonly #clock: Clock;
@@ -47,7 +47,7 @@ export class KubeTransport implements KubeApi {
     this.#hooks = hooks;
   }
 
-  /** Holds the connections until the signal is aborted, then ends them and what runs over them. */
+  /** Keeps connections until the signal is aborted; then closes them, and calls in progress fail. */
   async run(signal: AbortSignal): Promise<void> {
     await aborted(signal);
     await this.#connections.destroy();
@@ -102,7 +102,7 @@ export class KubeTransport implements KubeApi {
       const { keep } = request;
       const answer =
         keep === undefined ? JSON.parse(await wholeText(body, MAX_BYTES)) : await readList(body, keep, MAX_BYTES);
-      // Whatever else answers with 200, e.g. a proxy on the way, has no kind.
+      // Other programs that answer with 200, e.g. a proxy on the way, set no kind.
       if (asText(objectOf(answer)["kind"]) !== "") return answer;
       throw new SyntaxError("the answer is no object of Kubernetes");
     } catch (err) {
@@ -110,7 +110,7 @@ export class KubeTransport implements KubeApi {
     }
   }
 
-  /** Resolves with an answer of 2xx. `until`: aborts the answer's body. */
+  /** Resolves with a 2xx response. `until`: aborts the response's body. */
   async #send(
     request: KubeRequest,
     lane: Lane,
@@ -142,7 +142,7 @@ export class KubeTransport implements KubeApi {
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(request.query ?? {})) query.set(name, `${value}`);
     const hasBody = request.body !== undefined;
-    // A stream's start has a deadline that its body has not.
+    // The deadline applies to the start of a stream, not to its body.
     const opening = new AbortController();
     const onStart = () => opening.abort(start.reason);
     start.addEventListener("abort", onStart, { once: true });
@@ -184,8 +184,8 @@ export class KubeTransport implements KubeApi {
 }
 
 /**
- * Calls `ask` once more when the request is about to be written to its connection, and leaves it unsent when that
- * throws: it may have waited for a connection in a process that was suspended.
+ * Calls `ask` again when the request is about to be written to its connection, and does not send the request if it
+ * throws: the request may have waited for a connection while the process was suspended.
  */
 function askedAtStart(ask: () => void): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) => dispatch(options, new AskedHandler(handler, ask));
@@ -212,7 +212,7 @@ async function json(body: Dispatcher.ResponseData["body"]): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch {
-    return { message: text.slice(0, 200) }; // of a proxy, or of the server before it is ready
+    return { message: text.slice(0, 200) }; // from a proxy, or from the server before it is ready
   }
 }
 

@@ -7,8 +7,8 @@ export type WatchEvent =
   | { readonly type: "bookmark"; readonly resourceVersion: string };
 
 /**
- * Reads one line of a watch.
- * @throws KubeApiError for an ERROR event; DomainError `unavailable` for anything that is no event
+ * Parses one line of a watch.
+ * @throws KubeApiError for an ERROR event; DomainError `unavailable` if it is not an event
  */
 export function watchEvent(value: unknown, path: string): WatchEvent {
   const { type, object } = (value ?? {}) as { readonly type?: unknown; readonly object?: unknown };

@@ -1,15 +1,15 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 
-/** Clocks that differ by less count as equal. */
+/** Treat clocks that differ by less as equal. */
 const TOLERANCE_MS = 5_000;
-/** An HTTP date names whole seconds. */
+/** Resolution of an HTTP date: whole seconds. */
 const DATE_MS = 1_000;
 
 /**
- * The wall clock of the Kubernetes API server, as the dates of its answers show it. Times in the cluster's objects are
- * compared with this clock, so that a replica whose own clock is wrong judges them as the others do. Durations are
- * measured by this machine.
+ * The wall clock of the Kubernetes API server, derived from the `Date` headers of its responses. Times in the cluster's
+ * objects are compared with this clock, so that a replica with a wrong clock judges them as the others do. Durations
+ * are measured with the local clock.
  */
 export class ClusterClock implements Clock {
   readonly #clock: Clock;
@@ -21,7 +21,7 @@ export class ClusterClock implements Clock {
     this.#logger = deps.logger;
   }
 
-  /** By how much this machine's clock is ahead of the API server's; 0 while they differ by less than 5 s. */
+  /** How far this machine's clock is ahead of the API server's, ms; 0 while they differ by less than 5 s. */
   get aheadMs(): number {
     return this.#aheadMs;
   }
@@ -38,7 +38,9 @@ export class ClusterClock implements Clock {
     return this.#clock.sleep(ms, signal);
   }
 
-  /** An answer with this `Date` header has come now; its request took at most `ms`. Other texts are ignored. */
+  /**
+   * Records that a response with this `Date` header has arrived, at most `ms` after its request. Ignores invalid dates.
+   */
   answered(date: unknown, ms: number): void {
     const server = typeof date === "string" ? Date.parse(date) : Number.NaN;
     if (Number.isNaN(server)) return;

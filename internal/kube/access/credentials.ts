@@ -2,21 +2,21 @@ import type { Agent } from "node:http";
 import { join } from "node:path";
 import { readNamedFile } from "../../files/named-file.ts";
 
-/** Where the API server is, and what to show it. */
+/** The address of the API server and the credentials for it. */
 export interface ClusterAccess {
-  /** `https://HOST:PORT`, possibly with a path in front of the API's own. */
+  /** `https://HOST:PORT`, possibly with a path before that of the API. */
   readonly server: string;
   readonly tls: ClusterTls;
-  /** Authorization and impersonation. */
+  /** Headers for authorization and impersonation. */
   readonly headers: AccessHeaders;
-  /** Through which the server is reached: its URL, and the same as an agent of Node's. Undefined: directly. */
+  /** Proxy to the server: its URL, and a Node agent for it. Undefined: connect directly. */
   readonly proxy?: { readonly url: string; readonly agent: Agent };
 }
 
-/** A list: the header is repeated. */
+/** A header with a list of values is repeated. */
 export type AccessHeaders = Readonly<Record<string, string | string[]>>;
 
-/** PEM texts. Undefined: the default of Node. */
+/** PEM texts. Undefined: Node's default. */
 export interface ClusterTls {
   readonly ca?: string;
   readonly cert?: string;
@@ -24,14 +24,16 @@ export interface ClusterTls {
   readonly servername?: string;
 }
 
-/** Reads everything again at each call, so that a rotated token or CA is seen. @throws DomainError `precondition` */
+/**
+ * Reads the sources again at each call, so that a rotated token or CA is noticed. @throws DomainError `precondition`
+ */
 export interface Credentials {
   access(): Promise<ClusterAccess>;
 }
 
 const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** Those of the pod's ServiceAccount. `host` and `port`: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT. */
+/** The pod's ServiceAccount. `host` and `port`: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT. */
 export function inClusterCredentials(host: string, port: string, folder = SERVICE_ACCOUNT): Credentials {
   const server = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
   return {

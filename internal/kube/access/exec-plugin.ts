@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { DomainError } from "../../base/errors.ts";
 
-/** What a plug-in gave. Undefined: nothing of that kind. */
+/** Credentials from a plug-in. Undefined: the plug-in returned none of that kind. */
 export interface ExecCredential {
   readonly token: string | undefined;
   readonly certificate: string | undefined;
@@ -14,24 +14,26 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type Fields = Readonly<Record<string, unknown>>;
 
 const LIMIT_MS = 30_000;
-/** Asked again so long before the credential ends. */
+/** Run the plug-in again this long before the credential expires. */
 const EARLY_MS = 60_000;
 
-/** A program that makes credentials, as the block `exec` of a kubeconfig names it (client.authentication.k8s.io). */
+/**
+ * A program that creates credentials, configured by the block `exec` of a kubeconfig (client.authentication.k8s.io).
+ */
 export class ExecPlugin {
   readonly #block: Fields;
   readonly #folder: string;
   readonly #env: Environment;
   #held: { readonly credential: ExecCredential; readonly until: number } | undefined;
 
-  /** `folder`: where a program with a path begins. `env`: the program's own environment. */
+  /** `folder`: base of a relative path of the program. `env`: environment of the program. */
   constructor(block: Fields, folder: string, env: Environment) {
     this.#block = block;
     this.#folder = folder;
     this.#env = env;
   }
 
-  /** Runs the program, or answers what it gave while that is good. @throws DomainError `precondition` */
+  /** Runs the program, or returns its last credential while that is valid. @throws DomainError `precondition` */
   async credential(): Promise<ExecCredential> {
     if (this.#held !== undefined && Date.now() < this.#held.until) return this.#held.credential;
     const { command, args, env, apiVersion } = this.#block;
@@ -47,7 +49,7 @@ export class ExecPlugin {
       this.#held = read(JSON.parse(stdout));
       return this.#held.credential;
     } catch (cause) {
-      // Its output may hold the credential.
+      // Leave the output out of the error: it may contain the credential.
       throw new DomainError("precondition", `the kubeconfig's exec plug-in ${program} gave no credential`, { cause });
     }
   }

@@ -10,13 +10,13 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** A context of a person's kubeconfig. */
 export interface KubeContext {
   readonly credentials: Credentials;
-  /** Its namespace; empty: it names none. */
+  /** The context's namespace; empty: the context sets none. */
   readonly namespace: string;
 }
 
 /**
- * The context of that name in the files of KUBECONFIG, merged as kubectl does, else in `~/.kube/config`.
- * @throws DomainError `not-found` when no file has it (the message lists what exists), and as `credentialsOf`,
+ * The context of that name in the files of KUBECONFIG, merged as by kubectl, or in `~/.kube/config`.
+ * @throws DomainError `not-found` if no file has it (the message lists the contexts), and as `credentialsOf`,
  * `readMergedConfig`
  */
 export async function kubeContext(name: string, env: Env): Promise<KubeContext> {

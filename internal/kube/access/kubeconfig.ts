@@ -13,8 +13,10 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /**
  * The credentials of a kubeconfig: certificates and keys, tokens, token files, passwords, exec plug-ins and OIDC, with
- * impersonation and a proxy. `paths`: one file or several, with `:` between them. They are read once; the files that
- * they name are read each time. `context`: another than the current one. `env`: of plug-ins.
+ * impersonation and a proxy. The kubeconfig is read once; the files that it names are read each time.
+ * @param paths one file or several, separated by `:`
+ * @param context default: the current context
+ * @param env environment of plug-ins
  * @throws DomainError as `credentialsOf`, `readMergedConfig`
  */
 export async function kubeconfigCredentials(paths: string, context?: string, env: Env = {}): Promise<Credentials> {
@@ -26,8 +28,8 @@ export async function kubeconfigCredentials(paths: string, context?: string, env
 }
 
 /**
- * Those of one context.
- * @throws DomainError `invalid` for a name that the file does not explain; `unimplemented` for a cluster whose
+ * The credentials of one context.
+ * @throws DomainError `invalid` for a name that the file does not define; `unimplemented` for a cluster whose
  * certificate is not to be verified
  */
 export async function credentialsOf(config: MergedConfig, name: string, env: Env): Promise<Credentials> {
@@ -47,7 +49,7 @@ export async function credentialsOf(config: MergedConfig, name: string, env: Env
 /** The part of client-node's KubeConfig that is used. */
 type Library = () => Pick<KubeConfig, "applyToHTTPSOptions">;
 
-/** Knows the identity providers of users, and proxies; it takes half as long to load as all of `gt`. */
+/** Loads client-node for identity providers and proxies only: that takes half as long as loading all of `gt`. */
 async function opened(paths: string, cluster: Json, user: Json): Promise<Library> {
   const { KubeConfig } = await import("@kubernetes/client-node/dist/config.js");
   const known = new KubeConfig();
@@ -62,7 +64,7 @@ async function opened(paths: string, cluster: Json, user: Json): Promise<Library
   } catch (err) {
     throw new DomainError("invalid", `cannot use the kubeconfig ${paths}: ${errorText(err)}`, { cause: err });
   }
-  // Another one each time: an agent that it has made keeps the certificate of then. Tokens stay in the user.
+  // A new object each time, because the agent that it creates keeps its certificate. Tokens are kept in the user.
   return () => {
     const { clusters, users, contexts, currentContext } = known;
     const next = new KubeConfig();
@@ -126,7 +128,7 @@ class FileCredentials implements Credentials {
   }
 }
 
-/** By plug-in, token file, token or password. */
+/** From the plug-in, the token file, the token or the password, in this order. */
 async function authorizationOf(user: Json, plugin: ExecCredential | undefined): Promise<string | undefined> {
   const file = asText(user["tokenFile"]);
   const token =
@@ -138,8 +140,8 @@ async function authorizationOf(user: Json, plugin: ExecCredential | undefined): 
 }
 
 /**
- * The files of a cluster and its user.
- * @throws DomainError `invalid` that names the file, or the key of the kubeconfig, for what OpenSSL could not use;
+ * The PEM texts of a cluster and its user.
+ * @throws DomainError `invalid` that names the file, or the key of the kubeconfig, if OpenSSL cannot use it;
  * `precondition` for a file that cannot be read
  */
 async function pemsOf(cluster: Json, user: Json): Promise<Pick<ClusterTls, "ca" | "cert" | "key">> {
@@ -167,12 +169,12 @@ function isPair(cert: string, key: string): boolean {
 }
 
 interface NamedPem {
-  /** The file, or the key of the kubeconfig that holds it. */
+  /** The file, or the key of the kubeconfig that contains the text. */
   readonly name: string;
   readonly text: string;
 }
 
-/** `NAME-data` goes before the file `NAME`. */
+/** `NAME-data` takes precedence over the file `NAME`. */
 async function pemOf(from: Json, key: string, kind: "certificate" | "key"): Promise<NamedPem | undefined> {
   const data = asText(from[`${key}-data`]);
   const path = asText(from[key]);
@@ -182,14 +184,14 @@ async function pemOf(from: Json, key: string, kind: "certificate" | "key"): Prom
   readPem(text, kind, name, loaded);
   return { name, text };
 
-  /** By OpenSSL, which the connection uses: what it ignores, e.g. text around the blocks, may stand there. */
+  /** Parses with OpenSSL, as the connection does: text around the blocks, for example, is ignored. */
   function loaded(): void {
     if (text.trim() === "") throw new DomainError("invalid", "it is empty");
     createSecureContext(kind === "key" ? { key: text } : { cert: text });
   }
 }
 
-/** Whom the user acts as. */
+/** Impersonation headers. */
 function impersonated(user: Json): AccessHeaders {
   const as = asText(user["as"]);
   if (as === "") return {};

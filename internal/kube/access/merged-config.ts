@@ -4,21 +4,21 @@ import { DomainError, errorText } from "../../base/errors.ts";
 import { asObjects, asText, type Json, objectOf } from "../../base/json-fields.ts";
 import { isMissing, readNamedInput } from "../../files/named-file.ts";
 
-/** Merges kubeconfig files as kubectl does: of each name the first entry counts. */
+/** Kubeconfig files merged as by kubectl: the first entry of each name wins. */
 export interface MergedConfig {
-  /** As messages name it. */
+  /** The files' paths for messages. */
   readonly paths: string;
   readonly current: string;
   readonly contexts: ReadonlyMap<string, Json>;
   readonly clusters: ReadonlyMap<string, Json>;
   readonly users: ReadonlyMap<string, Json>;
-  /** Where a relative path of an entry begins. */
+  /** The base of relative paths in an entry. */
   folderOf(entry: Json): string;
 }
 
 /**
- * Reads the files that are there. Paths of certificates, keys and tokens are absolute in the answer.
- * @throws DomainError `precondition` when none of them is there; `invalid` for one that cannot be read
+ * Reads those of the files that exist. Paths of certificates, keys and tokens are made absolute.
+ * @throws DomainError `precondition` if none exists; `invalid` for one that cannot be read
  */
 export async function readMergedConfig(paths: readonly string[]): Promise<MergedConfig> {
   const folders = new Map<Json, string>();
@@ -58,7 +58,7 @@ function withAbsolutePaths(entry: Json, folder: string): Json {
   return { ...entry, ...Object.fromEntries(absolute) };
 }
 
-/** Undefined: there is no such file. */
+/** Undefined: the file does not exist. */
 async function read(path: string): Promise<Json | undefined> {
   try {
     return objectOf(parse(await readNamedInput(path)));

@@ -1,7 +1,7 @@
-/** Keys that are due later, the earliest first. A key is held once, with its earliest time. */
+/** Keys with due times, the earliest first. Each key is stored once, with its earliest time. */
 export class DelayedKeys {
   readonly #dueAt = new Map<string, number>();
-  /** A binary heap; entries whose time is not the key's any more are skipped. */
+  /** A binary heap; entries whose time is outdated are skipped. */
   readonly #heap: { readonly key: string; readonly at: number }[] = [];
 
   get size(): number {
@@ -15,7 +15,7 @@ export class DelayedKeys {
     this.#push({ key, at });
   }
 
-  /** When the first key is due; undefined: there is none. */
+  /** The time of the first key; undefined: the queue is empty. */
   nextAt(): number | undefined {
     for (let first = this.#heap[0]; first !== undefined; first = this.#heap[0]) {
       if (this.#dueAt.get(first.key) === first.at) return first.at;
@@ -24,7 +24,7 @@ export class DelayedKeys {
     return undefined;
   }
 
-  /** Takes out a key that is due at `now`; undefined: none is. */
+  /** Removes and returns a key that is due at `now`; undefined: none. */
   take(now: number): string | undefined {
     const at = this.nextAt();
     if (at === undefined || at > now) return undefined;

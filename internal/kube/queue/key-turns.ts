@@ -1,29 +1,29 @@
-/** A key that is being done, and whose it is. */
+/** A key that is being processed, and its group. */
 export interface BegunKey {
   readonly key: string;
   readonly group: string;
 }
 
-/** Keys that wait to be done: groups take turns, and the keys of one are done in their order, a few at a time. */
+/** Keys waiting to be processed: groups take turns; the keys of a group are processed in order, a few at a time. */
 export class KeyTurns {
   readonly #maxOfOne: number;
-  /** By group, that whose turn is next first. */
+  /** Keys by group; the group whose turn is next comes first. */
   readonly #waiting = new Map<string, Set<string>>();
-  /** By group: how many are being done. */
+  /** The number of keys being processed, by group. */
   readonly #begun = new Map<string, number>();
   #size = 0;
 
-  /** `maxOfOne`: so many keys of one group are being done at a time at most. */
+  /** `maxOfOne`: the most keys of one group that are processed concurrently. */
   constructor(maxOfOne: number) {
     this.#maxOfOne = maxOfOne;
   }
 
-  /** How many wait. */
+  /** The number of waiting keys. */
   get size(): number {
     return this.#size;
   }
 
-  /** One that waits already keeps its place. */
+  /** A key that already waits keeps its place. */
   add(key: string, group: string): void {
     const keys = this.#waiting.get(group) ?? new Set();
     if (keys.has(key)) return;
@@ -31,7 +31,7 @@ export class KeyTurns {
     this.#size++;
   }
 
-  /** Takes the next key out, of which `end` is called when it is done; undefined: none may begin now. */
+  /** Removes and returns the next key; call `end` when it is done. Undefined: none may begin now. */
   begin(): BegunKey | undefined {
     for (const [group, keys] of this.#waiting) {
       const begun = this.#begun.get(group) ?? 0;
@@ -40,7 +40,7 @@ export class KeyTurns {
       keys.delete(key);
       this.#size--;
       this.#begun.set(group, begun + 1);
-      // The other groups have their turns before it has another.
+      // Move the group to the end, behind the other groups.
       this.#waiting.delete(group);
       if (keys.size > 0) this.#waiting.set(group, keys);
       return { key, group };

@@ -3,13 +3,13 @@ import type { Clock } from "../../base/clock.ts";
 import { TokenBucket } from "../../base/token-bucket.ts";
 
 /**
- * client-go's `DefaultTypedControllerRateLimiter`: 5 ms × 2ⁿ up to 1,000 s for each key, and 10 a second with a burst
- * of 100 for all; here for all of one group.
+ * As client-go's `DefaultTypedControllerRateLimiter`: 5 ms × 2ⁿ up to 1,000 s for each key, and 10 a second with a
+ * burst of 100 in total; here in total per group.
  */
 const ITEM = { firstMs: 5, maxMs: 1_000_000, factor: 2 };
 const BUCKET = { everyMs: 100, burst: 100 };
 
-/** When a key that failed is tried again. */
+/** Decides when a failed key is retried. */
 export class RetryLimits {
   readonly #clock: Clock;
   readonly #failures = new Map<string, number>();
@@ -19,14 +19,14 @@ export class RetryLimits {
     this.#clock = clock;
   }
 
-  /** Counts a failure; how long its key waits. */
+  /** Counts a failure; returns how long to wait before the retry, ms. */
   delayMs(key: string, group: string): number {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
     return Math.max(backoffStepMs(ITEM, failures), this.#reserve(group));
   }
 
-  /** The key is well: its next failure counts as the first. */
+  /** Resets the key after a success: its next failure counts as the first. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
@@ -36,7 +36,7 @@ export class RetryLimits {
     const bucket = this.#buckets.get(group) ?? new TokenBucket(BUCKET.burst, BUCKET.everyMs, now);
     this.#buckets.set(group, bucket);
     bucket.fill(now);
-    const left = bucket.take(-ITEM.maxMs / BUCKET.everyMs); // below 0: reserved by keys that wait for them
+    const left = bucket.take(-ITEM.maxMs / BUCKET.everyMs); // below 0: reserved by keys that are waiting
     return left >= 0 ? 0 : -left * BUCKET.everyMs;
   }
 }

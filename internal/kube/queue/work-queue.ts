@@ -11,34 +11,33 @@ export interface WorkQueueDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * Brings what the key names into the state that it should have. Runs for different keys at a time, never twice at a
-   * time for one. What it throws has the key tried again. The signal ends it after `timeoutMs`, and when the queue
-   * ends.
+   * Brings the object of a key into its desired state. Runs concurrently for different keys, never for the same key. If
+   * it throws, the key is retried. The signal is aborted after `timeoutMs`, and when the queue ends.
    */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<void>;
 }
 
 export interface WorkQueueOptions {
-  /** For log lines. */
+  /** Names the queue in logs. */
   readonly name: string;
   readonly workers: number;
-  /** For one run of `reconcile`. */
+  /** Limit of one run of `reconcile`. */
   readonly timeoutMs: number;
-  /** Whose keys take turns and fail on their own account. Default: all keys are one group's. */
+  /** Groups of keys that take turns and share a retry limit. Default: all keys form one group. */
   readonly groups?: KeyGroups;
 }
 
 export interface KeyGroups {
-  /** Of few. */
+  /** The group of a key; the number of groups should be small. */
   readonly of: (key: string) => string;
-  /** So many of the workers at most are one group's at a time. */
+  /** The most workers that one group may occupy. */
   readonly workersOfOne: number;
 }
 
 /**
- * Keys to be reconciled, with the rules of client-go's work queue: a key that is added several times is done once, one
- * that is added while it is done is done again afterwards, a failure is retried later and later. Bounded by the number
- * of keys.
+ * Keys to be reconciled, by the rules of client-go's work queue: a key that is added several times is processed once;
+ * one that is added while it is being processed is processed again afterwards; failures are retried with back-off.
+ * Bounded by the number of keys.
  */
 export class WorkQueue {
   readonly #deps: WorkQueueDeps;
@@ -46,9 +45,9 @@ export class WorkQueue {
   readonly #groupOf: (key: string) => string;
   readonly #limits: RetryLimits;
   readonly #ready: KeyTurns;
-  /** Being done. */
+  /** Keys being processed. */
   readonly #processing = new Set<string>();
-  /** Added while they were being done. */
+  /** Keys added while they were being processed. */
   readonly #again = new Set<string>();
   readonly #delayed = new DelayedKeys();
   readonly #wakeWorkers = new SignalBus();
@@ -63,7 +62,7 @@ export class WorkQueue {
     this.#ready = new KeyTurns(workersOfOne);
   }
 
-  /** Keys that wait for a worker; for metrics. */
+  /** The number of keys that wait for a worker; for metrics. */
   get depth(): number {
     return this.#ready.size + this.#again.size;
   }
@@ -77,13 +76,13 @@ export class WorkQueue {
     this.#wakeWorkers.notify();
   }
 
-  /** Adds the key in `ms`; the earliest of several such times holds. */
+  /** Adds the key after `ms`; of several such times the earliest applies. */
   addAfter(key: string, ms: number): void {
     this.#delayed.put(key, this.#deps.clock.monotonicMs() + Math.max(0, ms));
     this.#wakeTimer.notify();
   }
 
-  /** Works until the signal is aborted; resolves when no `reconcile` runs any more. */
+  /** Works until the signal is aborted; resolves when the last `reconcile` has returned. */
   async run(signal: AbortSignal): Promise<void> {
     const workers = Array.from({ length: this.#options.workers }, () => ({
       run: (each: AbortSignal) => this.#work(each),
@@ -106,8 +105,8 @@ export class WorkQueue {
   }
 
   /**
-   * Resolves when the key is done or out of time; a `reconcile` that does not heed its signal keeps its key, not its
-   * worker.
+   * Resolves when the key is done or timed out. A `reconcile` that ignores its signal keeps the key in `#processing`,
+   * but releases the worker.
    */
   async #process(key: string, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
@@ -121,7 +120,7 @@ export class WorkQueue {
     const run = this.#reconcile(key, AbortSignal.any([signal, expired.signal])).finally(() => done.abort());
     await Promise.race([run, timer]);
     if (this.#processing.has(key) && expired.signal.aborted) {
-      // Most heed the signal within this turn.
+      // Most calls return within this turn once the signal is aborted.
       const outcome = await Promise.race([
         run.then(() => "ended"),
         clock.sleep(HEED_MS, done.signal).catch(() => "ended"),
