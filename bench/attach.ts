@@ -7,20 +7,20 @@ import type { BenchContext } from "./context.ts";
 import { type Measured, measured } from "./report/row.ts";
 import { interleave, quantile } from "./stats.ts";
 
-/** A terminal in which keys are pressed one by one, each when the one before was seen. */
+/** A terminal in which keys are pressed one by one, each after the echo of the one before. */
 interface Desk extends AsyncDisposable {
   /** Milliseconds from a key to its echo. */
   readonly press: () => Promise<number>;
 }
 
 const ECHO_MS = 10_000;
-/** Keys in a row before the row is begun again; no multiple of the letters. */
+/** The keys in a row before a new row begins; not a multiple of the number of letters. */
 const LINE = 60;
 const KEYS = "abcdefghijklmnopqrstuvwxyz";
-/** Echoes what it gets at once. */
+/** A program that echoes its input at once. */
 const ECHO = ["sh", "-c", "stty -echo raw; printf ready; exec cat"] as const;
 
-/** How long a key takes to come back: through `gt attach` and the sidecar, and through `tmux attach`. */
+/** Measures the time from a key to its echo: through `gt attach` and the sidecar, and through `tmux attach`. */
 export async function measureAttach(context: BenchContext): Promise<readonly Measured[]> {
   const { quick, signal, say } = context;
   await using stack = new AsyncDisposableStack();
@@ -95,7 +95,8 @@ async function seated(program: string, args: readonly string[], env: Readonly<Re
   await pause(6000); // the notice shown at the beginning is gone by then
   let pressed = 0;
   const press = async (): Promise<number> => {
-    // No letter comes to stand where it was before: that would be no change, and need not be drawn.
+    // Each position gets another letter than in the row before: the same letter would be no change, and need not be
+    // drawn.
     const key = KEYS[pressed % KEYS.length] ?? "";
     if (pressed++ % LINE === LINE - 1) {
       pty.write("\r");

@@ -14,12 +14,9 @@ export interface BareStreamsOptions {
   readonly request: (stream: number) => Uint8Array;
 }
 
-/**
- * Readers of gRPC streams on bare HTTP/2 that count messages and do nothing else, so that the server is what is
- * measured.
- */
+/** Readers of gRPC streams on bare HTTP/2 that only count messages, so that the server's cost is measured. */
 export class BareStreams implements AsyncDisposable {
-  /** Messages of all streams so far. */
+  /** The messages of all streams so far. */
   messages = 0;
   readonly #sessions: ClientHttp2Session[] = [];
 

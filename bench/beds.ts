@@ -15,13 +15,13 @@ import type { BenchContext } from "./context.ts";
 const run = promisify(execFile);
 const DRAFT = "half a thought";
 
-/** What the agent's side says about one message. */
+/** The arrival of one message, as the agent's side reports it. */
 export interface Arrival {
-  /** Texts of the agent's conversation in which the message's mark stands. */
+  /** The number of texts in the agent's conversation that contain the message's mark. */
   readonly times: number;
-  /** Whole and unchanged, and nothing with it. */
+  /** One text is the message, whole and unchanged, and nothing else. */
   readonly exact: boolean;
-  /** Wall clock, milliseconds, of the first time. */
+  /** The wall clock, ms, of the first arrival. */
   readonly at: number | undefined;
 }
 
@@ -33,7 +33,10 @@ interface Truth {
   did(n: number): Promise<boolean>;
 }
 
-/** One agent under a sidecar of its own, a person's hands on its terminal, and what really arrived. */
+/**
+ * One agent under a sidecar of its own, with a person's hands on its terminal, and the record of what has really
+ * arrived.
+ */
 export class Bed implements AsyncDisposable {
   readonly sidecar: RunningSidecar;
   readonly truth: Truth;
@@ -49,7 +52,7 @@ export class Bed implements AsyncDisposable {
     return join(this.sidecar.stateDir, "tmux.sock");
   }
 
-  /** Waits for an idle agent with an empty composer; what is in its way is closed or cleared, as a person would. */
+  /** Waits for an idle agent with an empty composer; closes or clears anything in its way, as a person would. */
   async calm(): Promise<void> {
     let calm = 0;
     let since = performance.now();
@@ -66,7 +69,7 @@ export class Bed implements AsyncDisposable {
     });
   }
 
-  /** A dialog that asks for leave to do task `n`. */
+  /** Opens a dialog that asks for permission to do task `n`. */
   async openDialog(n: number): Promise<void> {
     await this.#paste(this.truth.dangerous(n));
     await sleep(600);
@@ -75,7 +78,7 @@ export class Bed implements AsyncDisposable {
     await sleep(300);
   }
 
-  /** A person's text in the composer, not submitted. */
+  /** Writes a person's text into the composer without submitting it. */
   async writeDraft(): Promise<void> {
     await run("tmux", this.#tmux("send-keys", "-t", "=claude:", "-l", DRAFT));
     await until("the draft", 5000, async () => (await this.sidecar.client.status({})).draft || undefined);
@@ -124,7 +127,7 @@ export async function demoBed({ program, env }: BenchContext): Promise<Bed> {
   return new Bed(sidecar, truth, stack.move());
 }
 
-/** A real agent program that talks to a pretended model on loopback. */
+/** A real agent program that talks to a fake model on loopback. */
 export async function realBed(context: BenchContext, name: AgentProgram): Promise<Bed> {
   await using stack = new AsyncDisposableStack();
   const agent = name.startsWith("codex") ? "codex" : "claude";
@@ -134,7 +137,7 @@ export async function realBed(context: BenchContext, name: AgentProgram): Promis
   const { workdir, env } = await makeAgentHome({ agent, dir, modelUrl: model.url });
   const bin = join(dir, "bin");
   await mkdir(bin);
-  // Under its usual name, by which the profile knows its program.
+  // The usual name, by which the profile recognises its program.
   await symlink(await agentProgram(name), join(bin, agent));
   const command = [join(bin, agent), ...(agent === "claude" ? ["--permission-mode", "default"] : [])];
   const flags = ["--workdir", workdir];
@@ -155,12 +158,12 @@ export async function realBed(context: BenchContext, name: AgentProgram): Promis
   return new Bed(sidecar, truth, stack.move());
 }
 
-/** The agents' programs are there already; they are large, so a measurement does not install them. */
+/** The agents' programs are installed already; they are large, so a measurement does not install them. */
 export function areAgentsInstalled(): boolean {
   return existsSync(join(import.meta.dirname, "../test/agents/node_modules/.stamp"));
 }
 
-/** Claude Code hands a longer paste to the model between marks of its own; what is in them counts. */
+/** Claude Code hands a longer paste to the model between marks of its own; only the text between them counts. */
 const PASTED = /^\s*<pasted_content id="\w+">\n([\s\S]*)\n<\/pasted_content id="\w+">\s*$/;
 
 function same(got: string, sent: string): boolean {

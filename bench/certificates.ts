@@ -6,7 +6,7 @@ import { TestCa } from "../test/support/bridge/certificates.ts";
 /** The client of every measurement. */
 export const BENCH_URI = "spiffe://bench.test/client/bench";
 
-/** A CA, a server's certificate in a folder as `--tls-dir` wants it, and a client's. */
+/** Makes a CA, a server's certificate in a folder for `--tls-dir`, and a client's certificate. */
 export async function makeCertificates(dir: string): Promise<{ readonly tlsDir: string; readonly tls: TlsMaterial }> {
   const ca = new TestCa("bench");
   const server = ca.issue({ uris: ["spiffe://bench.test/ns/bench/session/bench"], ips: ["127.0.0.1"] });

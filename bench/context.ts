@@ -1,14 +1,14 @@
-/** What every measurement gets. */
+/** The context of every measurement. */
 export interface BenchContext {
-  /** Aborted by Ctrl-C: stop, and leave nothing behind. */
+  /** Aborted by Ctrl-C: stop, and clean up. */
   readonly signal: AbortSignal;
   readonly quick: boolean;
   /** The bundled gt-sidecar. */
   readonly program: string;
-  /** Environment that every sidecar gets besides its own. */
+  /** The environment that every sidecar gets beside its own. */
   readonly env: Readonly<Record<string, string>>;
-  /** Tells a waiting person what continues. */
+  /** Reports progress to a waiting person. */
   readonly say: (text: string) => void;
-  /** Something that a reader of the figures must know. */
+  /** Records a remark that readers of the figures need. */
   readonly note: (text: string) => void;
 }

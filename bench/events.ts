@@ -19,7 +19,7 @@ import { interleave, median } from "./stats.ts";
 const MEGABYTE = 1_000_000;
 const HELD = 10_000;
 
-/** What an event costs to add and to deliver, and what it costs to make lines of the output. In this process. */
+/** Measures, in this process, the cost of adding and delivering an event, and of making lines of the output. */
 export async function measureEvents({ quick, signal, say, note }: BenchContext): Promise<readonly Measured[]> {
   const rounds = quick ? 2 : 5;
   const added: number[] = [];

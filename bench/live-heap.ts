@@ -6,7 +6,7 @@ interface Answer {
 }
 
 /**
- * What is alive in a Node process after a full collection, MiB: its heap and the buffers that it holds.
+ * The live memory of a Node process after a full collection, MiB: its heap and the buffers that it holds.
  * @param port of its inspector on loopback (`--inspect=127.0.0.1:PORT`)
  */
 export async function liveHeapMiB(port: number): Promise<number> {
@@ -15,7 +15,7 @@ export async function liveHeapMiB(port: number): Promise<number> {
   const socket = new WebSocket(webSocketDebuggerUrl);
   await once(socket, "open");
   try {
-    // The second collects what the first one's finalizers let go.
+    // The second collection frees what the first one's finalizers released.
     for (const id of [1, 2]) await ask(socket, id, "HeapProfiler.collectGarbage");
     const { usedSize = 0, backingStorageSize = 0 } = (await ask(socket, 3, "Runtime.getHeapUsage")).result ?? {};
     return (usedSize + backingStorageSize) / 1024 / 1024;

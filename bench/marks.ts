@@ -1,10 +1,10 @@
-/** Something the pane's writer put between its bytes, as a reader met it. */
+/** A mark that the pane's writer put between its bytes, as a reader found it. */
 export interface Mark {
   readonly kind: "end" | "tick";
-  /** When it was written; milliseconds of the machine's monotonic clock, which all processes share. */
+  /** The time of writing; ms of the machine's monotonic clock, which all processes share. */
   readonly writtenAt: number;
   readonly readAt: number;
-  /** Bytes read so far. */
+  /** The bytes read so far. */
   readonly bytes: number;
 }
 
@@ -14,7 +14,7 @@ export function markLine(kind: Mark["kind"], writtenAt: number): string {
 
 const LONGEST = 40;
 
-/** Counts bytes and finds marks in them, wherever the chunks are cut. */
+/** Counts bytes and finds marks in them, however the chunks are cut. */
 export class MarkScanner {
   readonly #onMark: (mark: Mark) => void;
   #rest: Buffer = Buffer.alloc(0);

@@ -8,12 +8,12 @@ import { type Measured, measured } from "./report/row.ts";
 import { interleave, quantile } from "./stats.ts";
 
 interface Answer {
-  /** "Delivered", says the sender. */
+  /** The sender reports "delivered". */
   readonly ok: boolean;
   readonly word: string;
 }
 
-/** One way of sending, with an agent of its own. */
+/** One way to send, with an agent of its own. */
 interface Arm {
   readonly bed: Bed;
   readonly send: (text: string) => Promise<Answer>;
@@ -31,15 +31,17 @@ interface Judged extends Sent {
   readonly arrival: Arrival;
 }
 
-/** What became of the few messages that were sent while something was in the way. */
+/** The outcomes of the few messages that were sent while something was in the way. */
 interface Obstructed {
   readonly words: string[];
   falseOk: number;
-  /** A dialog was answered, or a person's draft was sent. */
+  /** The number of dialogs that were answered, and of persons' drafts that were sent. */
   harmed: number;
 }
 
-/** Our Nudge beside a sender with a fixed sleep, against the demo agent and, when they are installed, real ones. */
+/**
+ * Measures our Nudge beside a sender with a fixed sleep, against the demo agent and, if they are installed, real ones.
+ */
 export async function measureNudge(context: BenchContext): Promise<readonly Measured[]> {
   const agents: [string, () => Promise<Bed>][] = [["demo agent", () => demoBed(context)]];
   if (areAgentsInstalled()) {
@@ -196,7 +198,7 @@ async function sendOne(arm: Arm, mark: string, text: string): Promise<Sent> {
   return { ...answer, mark, text, startedAt, ms: performance.now() - before };
 }
 
-/** Waits for it, but not forever: a sender may have lost it. */
+/** Waits for the message for a limited time: a sender may have lost it. */
 async function arrived(bed: Bed, mark: string, text: string): Promise<void> {
   for (let i = 0; i < 60; i++) {
     if ((await bed.truth.arrival(mark, text)).times > 0) return;
@@ -204,7 +206,7 @@ async function arrived(bed: Bed, mark: string, text: string): Promise<void> {
   }
 }
 
-/** What arrived in the end, when everything late has come. */
+/** The final arrivals, once everything late has come. */
 async function judge({ bed, sent }: Arm): Promise<readonly Judged[]> {
   await bed.calm();
   return Promise.all(sent.map(async (each) => ({ ...each, arrival: await bed.truth.arrival(each.mark, each.text) })));
@@ -214,7 +216,7 @@ function isOnce({ arrival }: { readonly arrival: Arrival }): boolean {
   return arrival.times === 1 && arrival.exact;
 }
 
-/** Short, five lines, and 1 KB in turn; each with a mark that stands nowhere else. */
+/** Short, five lines, and 1 KB in turn; each with a unique mark. */
 function message(round: number): { readonly mark: string; readonly text: string } {
   const mark = `m${randomUUID().slice(0, 8)}`;
   const kilobyte = Array.from({ length: 200 }, (_, i) => `w${String(i).padStart(3, "0")}`).join(" ");

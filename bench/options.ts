@@ -21,11 +21,11 @@ export type Section = (typeof SECTIONS)[number];
 
 export interface BenchOptions {
   readonly only: readonly Section[];
-  /** Fewer rounds: a look, not a figure. */
+  /** Fewer rounds: a quick look without reliable figures. */
   readonly quick: boolean;
   /** File for the rows as JSON. */
   readonly json: string | undefined;
-  /** Keep what was found in bench/results. */
+  /** Keep the results in bench/results. */
   readonly write: boolean;
   /** Folder for CPU profiles of every sidecar. */
   readonly profileDir: string | undefined;

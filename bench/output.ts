@@ -12,7 +12,7 @@ interface Flood {
   readonly cpuMsPerMb: number;
 }
 
-/** 30 MB of text in the pane: how fast one RAW watcher gets it, and what that does to the program that writes. */
+/** Measures 30 MB of text in the pane: how fast one RAW watcher gets it, and the effect on the program that writes. */
 export async function measureOutput(context: BenchContext): Promise<readonly Measured[]> {
   const { quick, signal, say } = context;
   await using stack = new AsyncDisposableStack();
@@ -64,7 +64,7 @@ function mediansOf(floods: readonly Flood[]): Flood {
   return { mbPerSecond: of("mbPerSecond"), writerMs: of("writerMs"), cpuMsPerMb: of("cpuMsPerMb") };
 }
 
-/** A line now and then: how long until the watcher has it. */
+/** Measures the delay of occasional lines until the watcher has them. */
 export async function measureLatency(context: BenchContext): Promise<readonly Measured[]> {
   const { quick, signal, say } = context;
   await using stack = new AsyncDisposableStack();

@@ -11,13 +11,13 @@ interface Written {
   readonly endedAt: number;
 }
 
-/** The far end of `peers/pane-writer.ts`: tells it what to write, and hears when it has. */
+/** The controlling end of `peers/pane-writer.ts`: tells it what to write, and learns when it is written. */
 export interface PaneProgram extends AsyncDisposable {
   readonly command: readonly [string, ...string[]];
   flood(bytes: number): Promise<Written>;
-  /** The same with a tick in front of each 256 KiB. */
+  /** The same with a tick before each 256 KiB. */
   tickingFlood(bytes: number): Promise<Written>;
-  /** `endedAt`: when it saw the Ctrl-C. */
+  /** `endedAt`: the time when it saw the Ctrl-C. */
   floodUntilInterrupted(): Promise<Written>;
   tick(count: number): Promise<Written>;
 }

@@ -13,7 +13,7 @@ import { cpuMs } from "./proc.ts";
 import { type Measured, measured } from "./report/row.ts";
 import { interleave, quantile } from "./stats.ts";
 
-/** A screen and more of history, 63 characters a line, then silence. */
+/** Prints a screen and more of history, 63 characters a line, then stays silent. */
 const PANE =
   'i=0; while [ $i -lt 400 ]; do i=$((i+1)); printf "%06d the quick brown fox jumps over the lazy dog, many times\\n" $i; done; exec sleep 100000';
 const LINES = 50;
@@ -21,14 +21,15 @@ const LINES = 50;
 interface Arm {
   readonly client: Client<typeof SidecarService>;
   readonly pid: () => number;
-  /** Calls of one round at one caller; at 16 twice as many. */
+  /** The calls of one round with one caller; with 16 callers twice as many. */
   readonly calls: number;
   readonly forks: boolean;
   readonly took: Map<number, { readonly ms: number[]; cpuMs: number }>;
 }
 
 /**
- * Peek through the sidecar and through a server that forks tmux, over plaintext and mutual TLS, one and 16 at a time.
+ * Measures Peek through the sidecar and through a server that forks tmux, over plaintext and mutual TLS, one and 16 at
+ * a time.
  */
 export async function measurePeek(context: BenchContext): Promise<readonly Measured[]> {
   await using stack = new AsyncDisposableStack();
@@ -126,7 +127,7 @@ async function batch(arm: Arm, callers: number, calls: number, signal: AbortSign
   took.cpuMs += cpuMs(arm.pid(), arm.forks) - before;
 }
 
-/** `ports`: what it prints when it listens. */
+/** `ports`: its output once it listens. */
 async function startPeer(name: string, ...args: string[]) {
   const file = join(import.meta.dirname, `peers/${name}.ts`);
   const child = spawn(process.execPath, [...process.execArgv, file, ...args], {

@@ -6,9 +6,9 @@ import { createInterface } from "node:readline";
 /** A program of `bench/peers` in a process of its own, so that its CPU time is its own too. */
 export interface Peer extends AsyncDisposable {
   readonly pid: number;
-  /** Its first line. */
+  /** Its first line of output. */
   readonly facts: string;
-  /** Gives it a line; resolves with the line that it answers. */
+  /** Sends it a line; resolves with the line that it answers. */
   tell(order: string): Promise<string>;
 }
 

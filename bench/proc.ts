@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
-/** Linux counts CPU time for its readers in hundredths of a second. */
+/** Linux reports CPU time in hundredths of a second. */
 const TICK_MS = 10;
 
-/** CPU time of a process so far, milliseconds, in steps of 10; with that of its children that have ended, if wanted. */
+/** The CPU time of a process so far, ms, in steps of 10; optionally with its children that have ended. */
 export function cpuMs(pid: number, withChildren = false): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -12,7 +12,7 @@ export function cpuMs(pid: number, withChildren = false): number {
   return (at(11) + at(12) + (withChildren ? at(13) + at(14) : 0)) * TICK_MS;
 }
 
-/** Memory that belongs to no file, MiB: what the process itself made. */
+/** The anonymous memory of a process, MiB: memory that is backed by no file. */
 export function anonymousMiB(pid: number): number {
   return kibOf(`/proc/${pid}/smaps_rollup`, "Anonymous") / 1024;
 }
@@ -21,7 +21,7 @@ export function residentMiB(pid: number): number {
   return kibOf(`/proc/${pid}/status`, "VmRSS") / 1024;
 }
 
-/** The most that it ever was. */
+/** The peak of a process's resident memory, MiB. */
 export function peakResidentMiB(pid: number): number {
   return kibOf(`/proc/${pid}/status`, "VmHWM") / 1024;
 }

@@ -13,7 +13,7 @@ export interface RawWatchersOptions {
   readonly protocol: Protocol;
   readonly connections: number;
   readonly streams: number;
-  /** The server makes everything for each watcher. */
+  /** The server makes updates for each watcher separately. */
   readonly naive: boolean;
 }
 
@@ -24,7 +24,7 @@ const CONTENT_TYPES = {
   "grpc-web": "application/grpc-web+proto",
 } as const;
 
-/** Watchers on bare HTTP/2, which look for marks and nothing else, so that the server is what is measured. */
+/** Watchers on bare HTTP/2 that only look for marks, so that the server's cost is measured. */
 export class RawWatchers implements AsyncDisposable {
   readonly marks: Mark[] = [];
   readonly #sessions: ClientHttp2Session[] = [];
@@ -48,7 +48,7 @@ export class RawWatchers implements AsyncDisposable {
     return watchers;
   }
 
-  /** Streams that have been sent something. */
+  /** The number of streams that have received data. */
   get answered(): number {
     return this.#answered;
   }

@@ -25,12 +25,14 @@ const SAMPLE_MS = 250;
 
 interface Flood {
   readonly writerMs: number;
-  /** Of the reader that keeps up: from the writing of each piece to its being read. */
+  /** The lags of the reader that keeps up: from the writing of each piece to its reading. */
   readonly lagsMs: readonly number[];
   readonly peak: Pick<Sample, "servingMiB" | "supervisingMiB" | "tmuxMiB">;
 }
 
-/** 100 MB of output past a reader that has stopped reading, beside one that keeps up; and Ctrl-C into a flood. */
+/**
+ * Measures 100 MB of output past a reader that has stopped reading, beside one that keeps up; and Ctrl-C into a flood.
+ */
 export async function measureStalled(context: BenchContext): Promise<readonly Measured[]> {
   return [...(await measureFloods(context)), ...(await measureInterrupts(context))];
 }
@@ -113,7 +115,7 @@ async function flood(pane: WatchedBySidecar, bytes: number): Promise<Flood> {
   };
 }
 
-/** On a connection of its own; has read the beginning, and then no more until it is asked what it missed. */
+/** A reader on a connection of its own; it reads the beginning, and then stops until it is asked what it missed. */
 async function stalledReader(sidecar: RunningSidecar) {
   const connection = sidecarTransport({ baseUrl: sidecar.url });
   const client = createClient(SidecarService, connection.transport);
@@ -123,7 +125,7 @@ async function stalledReader(sidecar: RunningSidecar) {
     [Symbol.asyncIterator]();
   const first = (await updates.next()).value as SidecarOutputUpdate;
   return {
-    /** Reads on to the end of what there is, and counts what lies between without a word. */
+    /** Reads to the end of the available output, and counts the bytes that are missing without a notice. */
     unnamedBytes: async (): Promise<number> => {
       const { offset: end } = await client.peek({ lines: 1 });
       let at = first.offset;
@@ -147,7 +149,7 @@ async function stalledReader(sidecar: RunningSidecar) {
   };
 }
 
-/** How long until a program that floods its terminal sees the Ctrl-C. */
+/** Measures the time until a program that floods its terminal sees the Ctrl-C. */
 async function measureInterrupts(context: BenchContext): Promise<readonly Measured[]> {
   const { quick, signal, say } = context;
   await using stack = new AsyncDisposableStack();

@@ -12,7 +12,7 @@ import { interleave, median, quantile } from "./stats.ts";
 
 const IDLE_MS = 5000;
 
-/** How long the bundle takes until it serves, what it holds when idle, and how soon a killed serving half is back. */
+/** Measures the bundle's time until it serves, its memory when idle, and how soon a killed serving half is back. */
 export async function measureStart(context: BenchContext): Promise<readonly Measured[]> {
   return [...(await startUp(context)), ...(await memoryAndCrashes(context))];
 }
@@ -25,7 +25,7 @@ async function startUp({ program, env, quick, signal, say }: BenchContext): Prom
   const ours = async () => {
     const at = performance.now();
     await using sidecar = await startSidecar({ program, env, agent: "generic", command: ["sleep", "100000"] });
-    // The log's own time: what is between it and our reading of it is not the sidecar's.
+    // Uses the time in the log: the delay until we read it is not the sidecar's.
     listening.push(loggedAt(sidecar, "serving") - (performance.timeOrigin + at));
     await until("readiness", 10_000, async () => (await fetch(`${sidecar.healthUrl}/readyz`)).ok || undefined);
     ready.push(performance.now() - at);
@@ -108,7 +108,7 @@ function isSpare(pid: number, serving: number): boolean {
   return pid !== serving && readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").includes(STANDBY);
 }
 
-/** Wall clock, milliseconds, of the first log line with this message. */
+/** The wall clock, ms, of the first log line with this message. */
 function loggedAt(sidecar: RunningSidecar, message: string): number {
   const line = sidecar
     .log()

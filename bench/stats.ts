@@ -1,4 +1,4 @@
-/** The smallest sample that at least `share` of all are not above; NaN without samples. */
+/** The smallest sample such that at least `share` of all are at or below it; NaN without samples. */
 export function quantile(samples: readonly number[], share: number): number {
   const sorted = [...samples].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
@@ -8,8 +8,8 @@ export const median = (samples: readonly number[]): number => quantile(samples, 
 export const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
 
 /**
- * Runs every arm once a round, in turns that change from round to round (A B, B A, …), so that a machine that gets
- * slower gets slower for all of them.
+ * Runs every arm once a round, in an order that changes from round to round (A B, B A, …), so that a machine that gets
+ * slower affects all of them.
  */
 export async function interleave(
   rounds: number,
@@ -24,7 +24,7 @@ export async function interleave(
   }
 }
 
-/** Numbers that are the same each time (mulberry32): 0 ≤ n < 1. */
+/** Pseudorandom numbers that are the same in each run (mulberry32): 0 ≤ n < 1. */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

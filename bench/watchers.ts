@@ -11,13 +11,13 @@ import { type Mark, MarkScanner } from "./marks.ts";
 import { type PaneProgram, paneProgram } from "./pane-program.ts";
 import { cpuMs } from "./proc.ts";
 
-/** A pane whose output someone reads. */
+/** A pane whose output is being read. */
 export interface WatchedPane extends AsyncDisposable {
   readonly writer: PaneProgram;
   readonly marks: Mark[];
-  /** CPU time so far of the process that reads the pane. */
+  /** The CPU time so far of the process that reads the pane. */
   cpuMs(): number;
-  /** Holes in the stream so far; reported to a watcher that was too slow. */
+  /** The number of gaps in the stream so far, as reported to a watcher that was too slow. */
   gaps(): number;
 }
 
@@ -62,7 +62,7 @@ export async function watchedBySidecar({ program, env }: BenchContext): Promise<
   };
 }
 
-/** The other way: `pipe-pane -O` into a process that only reads, in the same tmux with the same settings. */
+/** The baseline: `pipe-pane -O` into a process that only reads, in the same tmux with the same settings. */
 export async function watchedByBareReader(): Promise<WatchedPane> {
   await using stack = new AsyncDisposableStack();
   const writer = stack.use(await paneProgram());

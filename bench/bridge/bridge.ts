@@ -5,7 +5,7 @@ import { measureBridgeEvents } from "./events.ts";
 import { measureRealStarts } from "./real-starts.ts";
 import { measureBridgeRelay } from "./relay.ts";
 
-/** BridgeService: subscribers, streams that are passed through, calls. */
+/** Measures BridgeService: subscribers, streams that are passed through, calls. */
 export async function measureBridge(context: BenchContext): Promise<readonly Measured[]> {
   return [
     ...(await measureBridgeEvents(context)),

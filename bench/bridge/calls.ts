@@ -13,7 +13,10 @@ import { measureFirstEvent } from "./first-event.ts";
 
 const CALL_MS = 30_000;
 
-/** Calls through the real daemon: a peek beside one at the session's sidecar, and how soon a session says something. */
+/**
+ * Measures calls through the real daemon: a peek beside one at the session's sidecar, and the time to a session's first
+ * event.
+ */
 export async function measureBridgeCalls(context: BenchContext): Promise<readonly Measured[]> {
   await using folder = await BridgeFolder.create();
   const limits = { starts_per_minute: 1000 };

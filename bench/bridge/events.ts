@@ -23,7 +23,7 @@ interface Layout {
   readonly everyMs: number;
 }
 
-/** Events before those that are measured. */
+/** Events before the measured ones. */
 const FIRST = 5;
 
 const LAYOUTS: readonly Layout[] = [
@@ -36,8 +36,8 @@ const LAYOUTS: readonly Layout[] = [
 ];
 
 /**
- * Subscribers of one session's events through the bridge, over mTLS: CPU of the serving process per delivery, beside
- * grpc-js.
+ * Measures subscribers of one session's events through the bridge, over mTLS: CPU of the serving process per delivery,
+ * beside grpc-js.
  */
 export async function measureBridgeEvents({ quick, signal, say }: BenchContext): Promise<readonly Measured[]> {
   await using peer = await startPeer("events-server.ts");
@@ -83,7 +83,7 @@ async function deliver(peer: Peer, server: Server, way: Way, layout: Layout): Pr
   return ((cpuMs(peer.pid) - before) * 1000) / (layout.events * layout.streams);
 }
 
-/** Ours begins after what was said before; its first event is the session's start. */
+/** Begins after the events so far; the bridge's first event is the session's start. */
 function requestOf(said: number) {
   return create(StreamEventsRequestSchema, { sessionId: "bench", afterSeq: BigInt(1 + said) });
 }

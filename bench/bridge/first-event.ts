@@ -12,10 +12,10 @@ export interface FirstEventPlace {
 }
 
 const MODES = ["stdio", "terminal"] as const;
-/** Of a real program on a busy machine. */
+/** The limit for the start of a real program on a busy machine. */
 const START_MS = 60_000;
 
-/** From the call that starts a session to its first event, in both modes, by turns. */
+/** Measures the time from the call that starts a session to its first event, alternating between both modes. */
 export async function measureFirstEvent(
   { folder, bridge, rounds, signal }: FirstEventPlace,
   provider: string,

@@ -13,7 +13,7 @@ const PROGRAMS: readonly (readonly [AgentKind, AgentProgram])[] = [
   ["opencode", "opencode-1.18.33"],
 ];
 
-/** How soon a session of each real program says something; the model is on loopback. */
+/** Measures the time to the first event of a session of each real program; the model is on loopback. */
 export async function measureRealStarts({ quick, signal, say }: BenchContext): Promise<readonly Measured[]> {
   await using model = await ModelServer.listen();
   await using folder = await BridgeFolder.create();

@@ -1,18 +1,18 @@
 import type { ClusterAccess } from "../../internal/kube/access/credentials.ts";
 import type { TestCluster } from "../../test/support/cluster/cluster.ts";
 
-/** What each measurement on a cluster gets; it runs in the cluster's network. */
+/** The context of each measurement on a cluster; it runs in the cluster's network. */
 export interface ClusterBench {
   readonly cluster: TestCluster;
-  /** To its API server, as cluster admin. */
+  /** Access to its API server as cluster admin. */
   readonly access: ClusterAccess;
-  /** Of the pods with an agent; empty where the cluster has no node. */
+  /** The image of the pods with an agent; empty where the cluster has no node. */
   readonly image: string;
-  /** Fewer and smaller: a look, not a figure. */
+  /** Fewer and smaller rounds: a quick look without reliable figures. */
   readonly quick: boolean;
   readonly signal: AbortSignal;
   readonly say: (text: string) => void;
   readonly note: (text: string) => void;
-  /** It would give pods that are only pretended to the node, or say that none takes them. */
+  /** Stops the scheduler, which would bind fake pods to the node, or report that none fits. */
   stopScheduler(): Promise<void>;
 }

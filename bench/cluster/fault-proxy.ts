@@ -4,12 +4,15 @@ import { request as requestTls } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { ClusterAccess } from "../../internal/kube/access/credentials.ts";
 
-/** What goes wrong from now on. `reset` and `half-line` break what is open, the others answer new requests or none. */
+/**
+ * The fault of the network from now on. `reset` and `half-line` break open connections, the others answer new requests
+ * wrongly or not at all.
+ */
 export type NetworkFault = "none" | "reset" | "half-line" | "watch-429" | "watch-503" | "list-503" | "silent";
 
-/** Plain HTTP in front of an API server, with faults; both ends of every connection are counted. */
+/** Plain HTTP in front of an API server, with faults; counts the clients' connections. */
 export class FaultProxy implements AsyncDisposable {
-  /** Connections of clients since the start. */
+  /** The clients' connections since the start. */
   accepted = 0;
   #fault: NetworkFault = "none";
   readonly #access: ClusterAccess;

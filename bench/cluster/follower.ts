@@ -1,5 +1,5 @@
-// A process of its own that follows pods as a replica does, and tells as JSON how long the first look took.
-// Usage: follower.ts KUBECONFIG NAMESPACE...
+// Follows pods as a replica does, in a process of its own, and prints as JSON the duration of the first list. Usage:
+// follower.ts KUBECONFIG NAMESPACE...
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../internal/base/clock.ts";
 import { SessionPods } from "../../internal/controller/pods/session-pods.ts";

@@ -10,14 +10,17 @@ import type { ClusterBench } from "./cluster-bench.ts";
 import { liveSession } from "./live-session.ts";
 
 const STREAMS = 200;
-/** Until the programs at both ends are compiled: until then the one in between, which does more, is slow for longer. */
+/**
+ * The calls until the programs at both ends are compiled: until then the one in between, which does more, is slow for
+ * longer.
+ */
 const WARM_UP = 1_000;
-/** Nobody else is in the network of this measurement. */
+/** A fixed port: no other program is in the network of this measurement. */
 const INSPECTOR = 9_229;
 /** 1 KiB, ten times a second. */
 const PANE = "while :; do head -c 1023 /dev/zero | tr '\\0' x; echo; sleep 0.1; done";
 
-/** What the controller costs between a caller and a sidecar, over mTLS on both ways. */
+/** Measures the controller's cost between a caller and a sidecar, over mTLS on both sides. */
 export async function measureHop({
   cluster,
   quick,
@@ -61,7 +64,7 @@ export async function measureHop({
   const other = stack.use(await inspected(town));
   const answers = () => other.client.peek({ sessionId: chatty.id, request }).catch(() => undefined);
   await until("an answer of the other replica", 30_000, answers, other.log);
-  // What the first streams load and compile stays, and belongs to no stream.
+  // Code and data that the first streams load stay in memory, and belong to no stream.
   await withStreams(other, chatty.id, async () => {});
   const before = await liveHeapMiB(INSPECTOR);
   const memory = await withStreams(other, chatty.id, async () => {
@@ -85,7 +88,10 @@ export async function measureHop({
   ];
 }
 
-/** While so many callers watch the session, and have for ten seconds. `updates`: how many they got. */
+/**
+ * Runs `work` while so many callers watch the session, ten seconds after they began. `updates`: the number that they
+ * received.
+ */
 async function withStreams<T>(
   replica: RunningReplica,
   sessionId: string,
@@ -107,7 +113,7 @@ async function withStreams<T>(
   }
 }
 
-/** A replica whose heap can be looked into. That costs it a fourth more CPU for each update. */
+/** A replica whose heap can be inspected. The inspector costs it a quarter more CPU for each update. */
 async function inspected(town: ControllerCluster): Promise<RunningReplica> {
   process.env["NODE_OPTIONS"] = `--inspect=127.0.0.1:${INSPECTOR}`;
   try {

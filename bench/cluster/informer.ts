@@ -12,24 +12,22 @@ import { FaultProxy, type NetworkFault } from "./fault-proxy.ts";
 const NAMESPACE = "informer";
 const MAPS = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
 const CALLS = 300;
-/**
- * How long objects live, and at what pace they are made: a list that comes later shows none of those that were missed.
- */
+/** The life of each object, and the pace at which they are made: a later list shows none of the missed ones. */
 const LIFE_MS = 3_000;
 const PACE_MS = 100;
 const FAULTS: readonly NetworkFault[] = ["reset", "watch-429", "half-line", "watch-503", "list-503", "reset"];
 const FAULT_MS = 2_500;
 const BETWEEN_MS = 6_000;
-/** Our watchdog's 70 s, and the way back. */
+/** Our watchdog's 70 s, and the time to recover. */
 const SETTLE_MS = 150_000;
 const never = new AbortController().signal;
 
-/** What a follower reported: `+name`, `-name`. */
+/** The changes that a follower reported: `+name`, `-name`. */
 interface Follower extends AsyncDisposable {
   readonly reported: Set<string>;
 }
 
-/** How many changes each of the followers missed through the same faults; and connections of 300 calls. */
+/** Measures how many changes each of the followers missed through the same faults; and the connections of 300 calls. */
 export async function measureInformer({ cluster, access, say, quick }: ClusterBench): Promise<readonly Measured[]> {
   await cluster.kubectl(["create", "namespace", NAMESPACE]);
   await using stack = new AsyncDisposableStack();
@@ -140,7 +138,7 @@ function configOf(server: string): KubeConfig {
   return config;
 }
 
-/** `restart`: as the library's own example does it. */
+/** `restart`: as in the library's own example. */
 async function informerOf(server: string, restart: boolean): Promise<Follower> {
   const config = configOf(server);
   const core = config.makeApiClient(CoreV1Api);

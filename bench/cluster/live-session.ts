@@ -9,19 +9,18 @@ import { type RunningSidecar, type SidecarSetup, startSidecar } from "../../test
 import { sessionPod } from "./session-pod.ts";
 
 /**
- * A session whose pod has no node: its sidecar is a process of this machine, at an address of its own, with the pod's
- * Secret.
+ * A session whose pod has no node: its sidecar is a process of this machine, at its own address, with the pod's Secret.
  */
 export interface LiveSession extends AsyncDisposable {
   readonly id: string;
   readonly sidecar: RunningSidecar;
-  /** The sidecar itself, without the controller between. */
+  /** Calls the sidecar directly, without the controller. */
   readonly direct: Client<typeof SidecarService>;
 }
 
 const SIDECAR_PORT = 9090;
 
-/** `index`: of this session among those of the machine, less than 200. */
+/** `index`: the number of this session among those of the machine, below 200. */
 export async function liveSession(
   town: ControllerCluster,
   replica: RunningReplica,

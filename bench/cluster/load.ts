@@ -7,22 +7,22 @@ import { quantile } from "../stats.ts";
 import type { ClusterBench } from "./cluster-bench.ts";
 import { pretendedSession } from "./pretended-session.ts";
 
-/** With an agent. */
+/** The sessions with an agent. */
 const SESSIONS = 5;
-/** The others have none: this process answers for their sidecars. */
+/** The other sessions have none: this process answers for their sidecars. */
 const ALL_SESSIONS = 100;
 const CALLERS = 50;
-/** One of so many calls is a nudge. */
+/** One call in so many is a nudge. */
 const NUDGE_OF = 10;
 const PAUSE_MS = 20;
-/** So many pretended sessions are started at a time. */
+/** The number of fake sessions that are started at a time. */
 const STARTS = 5;
 
-/** One of those that are called, and what its agent has received. */
+/** A session that is called, and the messages that its agent has received. */
 interface Target {
   readonly id: string;
   readonly taken: () => Promise<readonly string[]>;
-  /** Whether a screen is not its own; the text says why. */
+  /** The reason why a screen is not this session's own; undefined: it is. */
   readonly strange: (output: string) => string | undefined;
   readonly submitted: Set<string>;
 }
@@ -34,7 +34,8 @@ interface Found {
 }
 
 /**
- * Callers that peek and nudge at once, through two replicas; every answer is compared with what the agents received.
+ * Measures callers that peek and nudge at once, through two replicas; every answer is compared with the agents'
+ * records.
  */
 export async function measureLoad(bench: ClusterBench): Promise<readonly Measured[]> {
   const { cluster, image, quick, say } = bench;
@@ -128,7 +129,7 @@ async function caller(
   }
 }
 
-/** What was answered as submitted and did not arrive once, and what arrived from another session. */
+/** Texts that were answered as submitted and did not arrive exactly once, and texts that belong to another session. */
 async function misreceived({ id, taken: read, submitted }: Target): Promise<readonly string[]> {
   const taken = await read();
   const lost = [...submitted].filter((text) => taken.filter((each) => each.includes(text)).length !== 1);

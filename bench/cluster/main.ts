@@ -1,4 +1,4 @@
-// Measures the controller on a real API server. `--help` says what can be chosen.
+// Measures the controller on a real API server. `--help` lists the options.
 import { writeFile } from "node:fs/promises";
 import { DomainError } from "../../internal/base/errors.ts";
 import { parseFlags } from "../../internal/cli/flags.ts";
@@ -42,7 +42,7 @@ await runMain({ name: "bench:cluster" }, async ({ argv, stdout, stderr, signal }
   await using programs = new AsyncDisposableStack();
   programs.defer(await buildPrograms());
   for (const part of parts) {
-    // Each has a cluster of its own, so that the ten thousand pods of one do not slow down the others.
+    // Each part has its own cluster, so that the ten thousand pods of one do not slow down the others.
     await using stack = new AsyncDisposableStack();
     const name = `gt-bench-${process.pid}`;
     const cluster = await testCluster(name, part === "load" ? "one" : "none");

@@ -1,4 +1,4 @@
-// One part of `bench:cluster`, in the network of a cluster that `main.ts` has made; writes what it found to stdout.
+// Runs one part of `bench:cluster` in the network of a cluster that `main.ts` has made; writes its result to stdout.
 import { DomainError } from "../../internal/base/errors.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
 import { kubeconfigCredentials } from "../../internal/kube/access/kubeconfig.ts";

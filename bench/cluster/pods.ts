@@ -30,7 +30,7 @@ interface Followed {
 
 type Bridge = Client<typeof BridgeService>;
 
-/** Thousands of pods: the first look at them, and sessions resolved while they are there. */
+/** Measures thousands of pods: their first list, and resolving sessions among them. */
 export async function measurePods(bench: ClusterBench): Promise<readonly Measured[]> {
   const { cluster, quick, say, note } = bench;
   const count = quick ? 1_000 : 10_000;
@@ -89,7 +89,7 @@ async function follow(kubeconfig: string): Promise<Followed> {
   return JSON.parse(stdout) as Followed;
 }
 
-/** Milliseconds from the API server's answer to the first answer that knows the session. */
+/** The times from the API server's response to the first answer that knows the session, ms. */
 async function eventTimes(client: Bridge, pods: ChangingPods, count: number): Promise<readonly number[]> {
   const all: number[] = [];
   for (let i = 0; i < count; i++) {
@@ -101,7 +101,7 @@ async function eventTimes(client: Bridge, pods: ChangingPods, count: number): Pr
   return all;
 }
 
-/** Of the replica, and of a server that does nothing, in turns. */
+/** The times of the replica and of a server that does no work, in turns. */
 async function resolveTimes(client: Bridge, { quick, signal }: ClusterBench, count: number) {
   await using stack = new AsyncDisposableStack();
   const dir = await mkdtemp(join(tmpdir(), "gt-pods-"));

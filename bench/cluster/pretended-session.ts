@@ -7,7 +7,7 @@ import type { ControllerCluster, RunningReplica } from "../../test/support/clust
 import { sessionPod } from "./session-pod.ts";
 
 /**
- * A session without an agent: in place of its sidecar this process answers, with the certificate of the pod's Secret.
+ * A session without an agent: this process answers in place of its sidecar, with the certificate of the pod's Secret.
  */
 export interface PretendedSession extends AsyncDisposable {
   readonly id: string;
@@ -17,7 +17,7 @@ export interface PretendedSession extends AsyncDisposable {
 
 const SIDECAR_PORT = 9090;
 
-/** `index` as of `sessionPod`. Its screen is the one line `screen of <id>`. */
+/** `index` as in `sessionPod`. Its screen is the one line `screen of <id>`. */
 export async function pretendedSession(
   town: ControllerCluster,
   replica: RunningReplica,

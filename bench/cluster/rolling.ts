@@ -11,26 +11,26 @@ import { NAMESPACES, townOfPods } from "./town-of-pods.ts";
 
 const PER_SECOND = 50;
 const STEADY_MS = 20_000;
-/** Between a replica that is ready and the end of the next one. */
+/** The pause between a replica's readiness and the end of the next one. */
 const BETWEEN_MS = 5_000;
-/** Of one caller at each replica. */
+/** The interval of one caller's reads at each replica. */
 const READ_EACH_MS = 50;
-/** Of so many new pods one is asked for until it is known: callers that ask for all would take the processors. */
+/** One of so many new pods is polled until it is known: polling all of them would take up the processors. */
 const PROBE_OF = 5;
 const PROBE_EACH_MS = 5;
-/** The pod lives longer. */
+/** Shorter than the pod's life. */
 const PROBE_MS = 15_000;
 const MISSED = "the watch missed changes";
 
-/** What callers met; `restart`: while a replica ended or started. */
+/** The callers' observations; `restart`: while a replica was ending or starting. */
 interface Found {
   readonly reads: { readonly steady: number[]; readonly restart: number[] };
   readonly failed: string[];
-  /** From the API server's answer until each replica that serves knows the new session. */
+  /** The times from the API server's response until each serving replica knows the new session. */
   readonly seen: number[];
 }
 
-/** The replicas of a Service: those that end are not called any more, those that are ready are. */
+/** The replicas of a Service: ending ones get no more calls, ready ones do. */
 class Replicas {
   serving: RunningReplica[] = [];
   isRestarting = false;
@@ -69,7 +69,7 @@ class Replicas {
   }
 }
 
-/** Three replicas restart one after the other while thousands of pods change. */
+/** Measures a rolling restart of three replicas while thousands of pods change. */
 export async function measureRolling(bench: ClusterBench): Promise<readonly Measured[]> {
   const { quick, say, note } = bench;
   const count = quick ? 500 : 10_000;
@@ -148,7 +148,10 @@ async function untilKnown(sessionId: string, replicas: Replicas, { seen }: Found
   seen.push(performance.now() - from);
 }
 
-/** What a replica does not know 10 s after the last change, and what its own audit has found. */
+/**
+ * The number of sessions that a replica does not know 10 s after the last change, and of the misses that its own audit
+ * reports.
+ */
 async function missedBy(serving: readonly RunningReplica[], pods: ChangingPods): Promise<number> {
   await sleep(10_000);
   let missed = 0;

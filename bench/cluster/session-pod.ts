@@ -5,18 +5,18 @@ import { until } from "../../test/support/sidecar/sidecar.ts";
 /** A session whose pod has no node. */
 export interface SessionPod {
   readonly id: string;
-  /** An address of this machine that no other session of it has. */
+  /** An address of this machine that no other session uses. */
   readonly ip: string;
-  /** What its Secret holds, base64. */
+  /** The contents of its Secret, base64. */
   readonly secret: Readonly<Record<string, string>>;
   /**
-   * Says, in place of a kubelet, that the pod runs at its address; waits until the session runs. `log`: shown if it
+   * Reports, in place of a kubelet, that the pod runs at its address; waits until the session runs. `log`: shown if it
    * does not.
    */
   runs(log?: () => string): Promise<void>;
 }
 
-/** `index`: of this session among those of the machine, less than 200. */
+/** `index`: the number of this session among those of the machine, below 200. */
 export async function sessionPod(
   town: ControllerCluster,
   { client, log: replicaLog }: RunningReplica,

@@ -1,6 +1,6 @@
-// Many sidecars in one process, without agents: the service, its log, its journal and its TLS are those of gt-sidecar;
-// the terminal is written by this process. Usage: sidecar-host.ts PLACES.json. SIGUSR2: all serve again, as after the
-// end of their serving halves.
+// Serves many sidecars in one process, without agents: the service, its log, its journal and its TLS are gt-sidecar's;
+// the terminal's output comes from this process. Usage: sidecar-host.ts PLACES.json. SIGUSR2: all serve again, as after
+// the end of their serving halves.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { profileNamed } from "../../internal/agents/programs/registry.ts";
@@ -24,7 +24,7 @@ import { sidecarRoutes } from "../../internal/sidecar/serving/server.ts";
 import { tlsPlace, tlsRules } from "../../internal/sidecar/serving/serving-rules.ts";
 import { silentLogger } from "../../test/support/silent-logger.ts";
 
-/** Where one of them serves; `dir` holds its `tls` and its journal. */
+/** The address of one sidecar; `dir` holds its `tls` and its journal. */
 export interface SidecarPlace {
   readonly id: string;
   readonly ip: string;
@@ -52,7 +52,7 @@ async function untilListening(all: readonly Promise<unknown>[], index: number): 
   await all[index];
 }
 
-/** Serves one session until the signal. What the log holds comes back with the next. */
+/** Serves one session until the signal. The next call restores the contents of its log. */
 async function serve(place: SidecarPlace, listening: Promise<unknown>[], signal: AbortSignal): Promise<void> {
   const { journal, restored } = openJournal(join(place.dir, "journal"));
   const life = new AgentLife(clock.now(), restored.agent);

@@ -18,7 +18,7 @@ import type { SidecarPlace } from "./sidecar-host.ts";
 
 const PROCESSES = 4;
 const AT_A_TIME = 8;
-/** Streams over one connection of the caller. */
+/** The streams over one connection of the caller. */
 const STREAMS = 100;
 const PAGE = 1_000;
 const LISTS = 200;
@@ -36,7 +36,7 @@ interface Secret extends Meta {
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** A thousand sidecars as gt-sidecar serves them, in a few processes, behind one replica and then another. */
+/** Measures a thousand sidecars as gt-sidecar serves them, in a few processes, behind one replica and then another. */
 export async function measureSidecars(bench: ClusterBench): Promise<readonly Measured[]> {
   const { cluster, quick, say, note } = bench;
   const count = quick ? 100 : 1_000;
@@ -92,7 +92,7 @@ export async function measureSidecars(bench: ClusterBench): Promise<readonly Mea
   ];
 }
 
-/** From the moment at which all serving halves end, until each session's stream has a new event. */
+/** Measures the time from the end of all serving halves until each session's stream has a new event. */
 async function cutStreams(replica: RunningReplica, ids: readonly string[], hosts: readonly ChildProcess[]) {
   const seen = new Map<string, number>();
   const wrong = new Map<string, string>();
@@ -112,7 +112,7 @@ async function cutStreams(replica: RunningReplica, ids: readonly string[], hosts
           seen.set(sessionId, performance.now());
         }
       } catch (err) {
-        // A sidecar that does not answer for 15 s: its readers come back from where they were.
+        // A sidecar that does not answer for 15 s ends the stream: its readers reconnect and resume.
         if (!stop.signal.aborted && ConnectError.from(err).code !== Code.Unavailable) wrong.set(sessionId, String(err));
       }
       await sleep(100);
@@ -130,7 +130,7 @@ async function cutStreams(replica: RunningReplica, ids: readonly string[], hosts
   return { ms: ids.map((id) => (seen.get(id) ?? from) - from), wrong };
 }
 
-/** A folder for each session, with the files of its Secret; by the pod's name. */
+/** A folder for each session with the files of its Secret, by the pod's name. */
 async function placesOf(pods: readonly Pod[], secrets: readonly Secret[], dir: string) {
   const data = new Map(secrets.map((secret) => [secret.metadata.name, secret.data]));
   const places = new Map<string, SidecarPlace>();
@@ -146,7 +146,7 @@ async function placesOf(pods: readonly Pod[], secrets: readonly Secret[], dir: s
   return places;
 }
 
-/** The process with every fourth of them, once it serves. */
+/** Starts the process for every fourth sidecar; resolves once it serves. */
 async function host(places: ReadonlyMap<string, SidecarPlace>, index: number, dir: string): Promise<ChildProcess> {
   const file = join(dir, `places-${index}.json`);
   await writeFile(file, JSON.stringify([...places.values()].filter((_, i) => i % PROCESSES === index)));
@@ -164,7 +164,7 @@ async function allRun({ client, log }: RunningReplica, count: number): Promise<v
   await until(`${count} running sessions`, 600_000, running, () => log().slice(-2_000));
 }
 
-/** What a caller asks again for. */
+/** Ignores errors after which a caller retries. */
 function unavailable(err: unknown): undefined {
   if (ConnectError.from(err).code !== Code.Unavailable) throw err;
 }
@@ -187,7 +187,7 @@ async function times(count: number, call: () => Promise<unknown>): Promise<reado
   return all;
 }
 
-/** Calls of the Kubernetes API in one namespace: a program for each would take longer than the calls. */
+/** Calls of the Kubernetes API in one namespace: starting a program for each would take longer than the calls. */
 class KubeCalls {
   readonly #bench: ClusterBench;
   readonly #namespace: string;
@@ -203,7 +203,7 @@ class KubeCalls {
     return (JSON.parse(await this.#call("GET", what)) as { readonly items: readonly T[] }).items;
   }
 
-  /** Says, in place of a kubelet, that the pod runs at this address. */
+  /** Reports, in place of a kubelet, that the pod runs at this address. */
   async runs({ metadata, spec }: Pod, podIP: string): Promise<void> {
     const state = { running: { startedAt: new Date().toISOString() } };
     const more = { imageID: "", ready: true, started: true, restartCount: 0, state };

@@ -4,14 +4,14 @@ import { type Measured, measured } from "../report/row.ts";
 import { quantile } from "../stats.ts";
 import type { ClusterBench } from "./cluster-bench.ts";
 
-/** StartSession over mTLS, until the certificate is there and the scheduler may take the pod. */
+/** Measures StartSession over mTLS, until the certificate exists and the scheduler may take the pod. */
 export async function measureStarts({ cluster, quick, say, note }: ClusterBench): Promise<readonly Measured[]> {
   if ("missing" in (await component("kubectl"))) return [];
   await using town = await ControllerCluster.make(cluster, undefined);
   await town.configure(
     "agent:1",
     { max_per_project: 1_000, max_global: 1_000 },
-    // The tests' tokens end after seconds, and their renewal would be measured, too.
+    // The tests' tokens expire after seconds, and their renewal would be measured, too.
     { limits: { starts_per_minute: 100_000 }, session_tokens: { key_path: "agents.key" } },
   );
   const replica = await town.replica();

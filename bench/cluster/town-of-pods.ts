@@ -3,10 +3,10 @@ import { ControllerCluster } from "../../test/support/cluster/controller-cluster
 import type { ClusterBench } from "./cluster-bench.ts";
 
 export const NAMESPACES = ["town-agents", "pods-2", "pods-3", "pods-4"];
-/** Makes pods as large as those of a cluster with its service meshes: 6 KiB of JSON each. */
+/** Padding that makes pods as large as in a cluster with service meshes: 6 KiB of JSON each. */
 const FILLER = 3_000;
 
-/** Controllers may start in it, and it has thousands of pods that are sessions. */
+/** A cluster in which controllers may start, with thousands of pods that are sessions. */
 export interface TownOfPods extends AsyncDisposable {
   readonly town: ControllerCluster;
   readonly pods: ChangingPods;

@@ -1,5 +1,5 @@
-// One flood, in a process of its own, until standard input ends. Argument: a FloodOrder as JSON. Its last words:
-// FloodCounts.
+// Runs one flood, in a process of its own, until standard input ends. Argument: a FloodOrder as JSON. Prints
+// FloodCounts at the end.
 import { type ClientHttp2Session, connect as connectHttp2, constants } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,7 +7,7 @@ import { connect as connectTls } from "node:tls";
 import { clientTlsOptions } from "../../internal/rpc/common/tls.ts";
 import type { FloodOrder } from "./kinds.ts";
 
-/** Another address than the callers' whose answers are measured. */
+/** Another address than that of the measured callers. */
 const FROM = { host: "127.0.0.1", localAddress: "127.0.0.2" };
 const STEP_MS = 100;
 /** New connections in one step: a thousand a second. */

@@ -1,18 +1,17 @@
 import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
 
-/** What one flooding process does: keeps a number of connections open, and opens another for each that is cut. */
+/** The task of one flooding process: it keeps a number of connections open, and replaces each one that is cut. */
 export interface FloodOrder {
   /**
-   * `idle`: no byte. `half`: the beginning of a handshake, and no more. `slow`: a byte each second. `client`: a whole
-   * HTTP/2 connection without a call, with a PING each second. `resets`: streams that are opened and reset without a
-   * pause.
+   * `idle`: no byte. `half`: only the beginning of a handshake. `slow`: a byte each second. `client`: a whole HTTP/2
+   * connection without a call, with a PING each second. `resets`: streams that are opened and reset without a pause.
    */
   readonly kind: "idle" | "half" | "slow" | "client" | "resets";
   readonly port: number;
   readonly count: number;
-  /** What `half` says, and `slow` byte by byte, as latin1. */
+  /** The bytes that `half` sends at once, and `slow` one by one, as latin1. */
   readonly words: string;
-  /** Of `client` and `resets`. */
+  /** For `client` and `resets`. */
   readonly tls?: TlsMaterial;
 }
 
@@ -21,14 +20,14 @@ export interface FloodCounts {
   readonly mostOpen: number;
 }
 
-/** A flood by name, and who has to bear it. */
+/** A flood by name, and the port that has to bear it. */
 export interface FloodKind {
   readonly name: string;
   readonly order: FloodOrder["kind"];
   readonly port: "rpc" | "health";
-  /** Whose certificate the flood has. */
+  /** The holder of the flood's certificate. */
   readonly identity?: "stranger" | "reader";
-  /** Clients, where it is not the number of connections that counts. */
+  /** The number of clients, if it differs from the number of connections. */
   readonly clients?: number;
 }
 

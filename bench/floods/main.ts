@@ -33,7 +33,7 @@ Usage: npm run floods -- [flags]
 
 const PROBE_MS = 500;
 const PEEK_MS = 250;
-/** Of the last third to the second: in the first the connections are being made. */
+/** The limit of memory growth from the second third to the last: in the first, the connections are being made. */
 const GROWTH = 1.15;
 const CALL_MS = 5000;
 const EACH_MS = 50;
@@ -109,11 +109,11 @@ interface Seen {
   readonly probes: number[];
   readonly peeks: number[];
   readonly memory: number[];
-  /** What calls without an answer ended with. */
+  /** The errors of calls without an answer. */
   readonly faults: string[];
 }
 
-/** Asks repeatedly, until it is stopped; a call that fails counts as endless. */
+/** Calls repeatedly until it is stopped; a failed call counts as endless. */
 function watch(sidecar: RunningSidecar, tls: ReturnType<TestCa["issue"]>, signal: AbortSignal) {
   const seen: Seen = { probes: [], peeks: [], memory: [], faults: [] };
   const over = new AbortController();
@@ -147,7 +147,7 @@ function watch(sidecar: RunningSidecar, tls: ReturnType<TestCa["issue"]>, signal
   return { stop };
 }
 
-/** As the kubelet asks: a connection of its own each time. */
+/** Probes as the kubelet does: over a new connection each time. */
 function probe(url: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const request = get(url, { agent: new Agent(), timeout: CALL_MS }, (answer) => {

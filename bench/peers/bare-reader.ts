@@ -1,4 +1,4 @@
-// Reads a FIFO and does nothing with it but look for marks, each of which it reports as a line of JSON.
+// Reads a FIFO and only looks for marks, each of which it reports as a line of JSON.
 import { constants, openSync } from "node:fs";
 import { Socket } from "node:net";
 import { MarkScanner } from "../marks.ts";

@@ -1,4 +1,4 @@
-// What GetSession costs over mTLS where it does nothing: Connect with the same answer each time. Prints its port.
+// Serves GetSession over mTLS with Connect and a constant answer, as the minimal cost of the call. Prints its port.
 //
 //     constant-bridge.ts TLS-DIR
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-// What a Connect handler costs that does nothing: returns the same answer, as large as a peek's. Prints its port.
+// Serves a Connect handler with a constant answer as large as a peek's, as the minimal cost of a call. Prints its port.
 import { once } from "node:events";
 import { createServer } from "node:http2";
 import type { AddressInfo } from "node:net";

@@ -1,6 +1,6 @@
 // Serves events of 1 KiB in two ways: BridgeService over a scripted agent, and grpc-js with the plain .proto, which
-// writes each event to each subscriber. Prints a line of JSON with what a reader needs; `ours N MS` and `theirs N MS`
-// say N events, `said` and `token` are answered.
+// writes each event to each subscriber. Prints a line of JSON with the readers' parameters. Commands on stdin: `ours N
+// MS` and `theirs N MS` emit N events; `said` and `token` print a line.
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runMain } from "../../internal/cli/run-main.ts";
@@ -38,7 +38,7 @@ await runMain({ name: "events-server" }, async ({ stdin, stdout, signal }) => {
   return 0;
 });
 
-/** Text of output is gathered before it becomes an event; a dialog is one at once. */
+/** A dialog becomes an event at once; text of output is gathered first. */
 function dialog(n: number) {
   return { id: `d${n}`, kind: "other", title: "bench", text: TEXT, choices: [], since: Date.now() } as const;
 }

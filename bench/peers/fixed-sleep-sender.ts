@@ -5,7 +5,9 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const PAUSE_MS = 500;
 
-/** Types the text, waits a fixed time, presses Enter; true when tmux took both. It looks at nothing. */
+/**
+ * Types the text, waits a fixed time, and presses Enter, without looking at the screen; true when tmux accepted both.
+ */
 export async function sendWithFixedSleep(socketPath: string, text: string): Promise<boolean> {
   const tmux = (...args: string[]) => run("tmux", ["-N", "-u", "-S", socketPath, ...args]);
   try {

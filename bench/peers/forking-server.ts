@@ -1,4 +1,4 @@
-// The way that asks tmux again for every call: forks `tmux capture-pane` behind the same RPC. Prints its two addresses.
+// Serves the same RPC by forking `tmux capture-pane` for every call. Prints its two addresses.
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

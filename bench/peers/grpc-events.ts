@@ -13,7 +13,7 @@ import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
 
 const proto = fileURLToPath(new URL("../../proto/", import.meta.url));
 
-/** StreamEvents as one would write it with grpc-js: each event is written to each call. */
+/** StreamEvents in the usual style of grpc-js: each event is written to each call. */
 export async function grpcEvents({ cert, key, ca }: TlsMaterial) {
   const definition = loadPackageDefinition(
     loadSync(["bridge/v1/bridge.proto"], { includeDirs: [proto], longs: Number, enums: String, keepCase: true }),

@@ -4,7 +4,7 @@ import { WATCH_LOOK_MS, type WatchDeps } from "../../internal/pane/watch/watch-f
 import type { WatchRequest, WatchUpdate } from "../../internal/session/types.ts";
 import { intervalOf } from "../../internal/session/watch-interval.ts";
 
-/** RAW updates of one watcher, as a handler that knows of no other would make them: everything for itself. */
+/** The RAW updates of one watcher, as a handler without shared work makes them. */
 export async function* naiveWatch(
   deps: WatchDeps,
   request: WatchRequest,

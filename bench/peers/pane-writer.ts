@@ -1,4 +1,4 @@
-// The pane's command: writes what it receives over a socket, straight to the terminal, and reports when it did.
+// The pane's command: writes the text that it receives over a socket straight to the terminal, and reports the time.
 import { writeSync } from "node:fs";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
@@ -26,7 +26,7 @@ function flood(bytes: number): void {
   put(Buffer.from(markLine("end", 0)));
 }
 
-/** The time stands in the flood itself. */
+/** The flood itself contains the time. */
 function tickingFlood(bytes: number): void {
   const piece = lines.subarray(0, lines.lastIndexOf("\n", BLOCK_BYTES / 4) + 1);
   for (let written = 0; written < bytes; written += piece.length) {
@@ -36,7 +36,7 @@ function tickingFlood(bytes: number): void {
   put(Buffer.from(markLine("end", 0)));
 }
 
-/** Until someone presses Ctrl-C. */
+/** Writes until Ctrl-C is pressed. */
 async function floodUntilInterrupted(): Promise<void> {
   let isInterrupted = false;
   process.once("SIGINT", () => {
@@ -49,7 +49,7 @@ async function floodUntilInterrupted(): Promise<void> {
   put(Buffer.from(`\n${markLine("end", 0)}`));
 }
 
-/** At uneven times, so that nobody's period meets them. */
+/** Writes at irregular times, so that they do not coincide with any period. */
 async function tick(count: number): Promise<void> {
   const random = seeded(count);
   for (let i = 0; i < count; i++) {

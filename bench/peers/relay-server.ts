@@ -1,5 +1,5 @@
 // Passes WatchOutput of another server on, one upstream stream for each reader, as the bridge does for a session's
-// sidecar. `lines` 1 asks for the other way: a client's call that a handler decodes and encodes again. Prints its port.
+// sidecar. `lines` 1 selects the other way: a client's call that a handler decodes and encodes again. Prints its port.
 //
 //     relay-server.ts TLS-DIR CLIENT-TLS-DIR UPSTREAM-URL
 import { readFileSync } from "node:fs";
@@ -22,7 +22,7 @@ const CALLER = { identity: "bench", role: "operate" } as const;
 await runMain({ name: "relay-server" }, async ({ argv, stdout, signal }) => {
   const [tlsDir = "", clientTlsDir = "", baseUrl = ""] = argv;
   const [tls, clientTls] = [readTls(tlsDir), readTls(clientTlsDir)];
-  // A connection takes a bounded number of streams; a bridge has one for each sidecar.
+  // The streams of one connection are bounded; a bridge has a connection for each sidecar.
   using stack = new DisposableStack();
   const upstreams = Array.from({ length: UPSTREAMS }, () => stack.use(sidecarTransport({ baseUrl, tls: clientTls })));
   const ways = upstreams.map((each) => ({
@@ -52,7 +52,7 @@ function readTls(dir: string) {
   return { cert: read("tls.crt"), key: read("tls.key"), ca: read("ca.crt") };
 }
 
-/** What `passThrough` of the bridge does. */
+/** Passes messages on without decoding, as `passThrough` of the bridge does. */
 function unread(link: SidecarLink, request: SidecarWatchRequest, context: HandlerContext) {
   const messages = link.stream(METHOD, request, CALLER, context.signal);
   return unreadStream(context, (target, signal) =>

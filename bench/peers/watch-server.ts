@@ -1,5 +1,5 @@
-// Serves WatchOutput of a stream that it feeds itself, in both ways: each watcher's updates made and sent for itself,
-// and made once for all. Prints its two ports; a line `push N` prints N pieces of 1 KiB, `settle` collects garbage.
+// Serves WatchOutput of a stream that it feeds itself, in both ways: updates made for each watcher separately, and made
+// once for all. Prints its two ports; a line `push N` prints N pieces of 1 KiB, `settle` collects garbage.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -82,7 +82,7 @@ function routesFor(output: OutputStream) {
   const hub = new WatchHub(deps, (update) => new Frame(SidecarOutputUpdateSchema, outputUpdate(update)));
   return (router: Parameters<ConstructorParameters<typeof RpcServer>[1]["routes"]>[0]) =>
     router.service(SidecarService, {
-      /** `lines` 1 asks for the way that makes everything for each watcher. */
+      /** `lines` 1 selects the separate updates. */
       async *watchOutput(request: SidecarWatchRequest, context: HandlerContext) {
         const wanted = watchRequestOf(request);
         if (request.lines === 1) {

@@ -1,16 +1,16 @@
-/** A section of bench/RESULTS.md: which files it is of, and which of their rows a reader would ask for. */
+/** A section of bench/RESULTS.md: the result files that it covers, and the rows of interest to readers. */
 export interface Group {
   readonly title: string;
   readonly files: readonly string[];
-  /** What was done and how to repeat it, as sentences. */
+  /** The description of the measurement and how to repeat it, as sentences. */
   readonly about: string;
   readonly rows: readonly RegExp[];
-  /** Of tables: by their title, the rows whose first cell fits. */
+  /** For tables: by their title, the rows whose first cell matches. */
   readonly tables?: readonly (readonly [title: string, rows: readonly RegExp[]])[];
 }
 
 const ALL = [/./];
-/** Recorded after the rules stood. */
+/** Recorded after the rules were fixed. */
 const HELD_OUT = [/^claude\/2\.1\.270$/, /^codex\/0\.163\.0$/, /^opencode\/1\.18\.20$/];
 
 export const GROUPS: readonly Group[] = [

@@ -7,7 +7,7 @@ interface Bar {
 
 export interface Plot {
   readonly title: string;
-  /** Under bench/plots. */
+  /** A path below bench/plots. */
   readonly file: string;
   readonly from: string;
   readonly value: string;
@@ -63,7 +63,7 @@ export const PLOTS: readonly Plot[] = [
   },
 ];
 
-/** Each plot of which there are figures: path from the root, and the SVG. */
+/** Draws each plot that has figures: path from the root, and the SVG. */
 export function drawPlots(all: AllResults): readonly (readonly [path: string, svg: string])[] {
   return PLOTS.map((plot) => [`bench/plots/${plot.file}`, svgOf(plot, all.get(plot.from)?.rows ?? [])]);
 }

@@ -9,7 +9,7 @@ the same settings; ratio = value / baseline. An aim that was missed is always li
 
 Not measured: networks other than loopback, other machines, tmux versions other than the one named, memory after days.`;
 
-/** The whole of bench/RESULTS.md. */
+/** The complete text of bench/RESULTS.md. */
 export function renderResults(all: AllResults): string {
   const plots = PLOTS.map(({ title, file }) => `![${title}](plots/${file})`).join(" ");
   return `${["# Measured", INTRO, plots, ...GROUPS.flatMap((group) => sectionOf(group, all))].join("\n\n")}\n`;
@@ -38,7 +38,7 @@ function shownOf({ tables = [] }: Group, table: Table): readonly string[] {
   return [markdownTable({ ...table, rows: table.rows.filter(([name]) => isNamed(shown[1], String(name))) })];
 }
 
-/** Numbers stand on the right; what begins with a digit is one. */
+/** Columns of numbers are aligned right; a cell that begins with a digit counts as a number. */
 export function markdownTable({ head, rows }: Table): string {
   const marks = head.map((_, at) => (rows.every((row) => /^\d|^$/.test(String(row[at] ?? ""))) ? "---:" : "---"));
   return [head, marks, ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");

@@ -17,7 +17,7 @@ function readResults(name: string): Results {
   return JSON.parse(readFileSync(join(FOLDER, name), "utf8")) as Results;
 }
 
-/** Keeps what a run has found, in the place of what the one before it had, and draws RESULTS.md and its plots again. */
+/** Stores the results of a run in place of the previous ones, and draws RESULTS.md and its plots again. */
 export function writeResults(name: string, results: Results): void {
   const rows = results.rows.map((row) => ({ ...row, value: rounded(row.value), ...ofBaseline(row) }));
   writeFileSync(join(FOLDER, `${name}.json`), `${JSON.stringify({ ...results, rows }, null, 2)}\n`);
@@ -31,7 +31,7 @@ function ofBaseline({ baseline, ratio }: Measured): Pick<Measured, "baseline" | 
 const rounded = (figure: number): number => Number(figure.toPrecision(4));
 
 /**
- * What is made of the results: path from the root, and content.
+ * The files that are made from the results: path from the root, and content.
  * @internal
  */
 export function drawnFiles(all: AllResults): readonly (readonly [path: string, text: string])[] {

@@ -1,4 +1,4 @@
-/** One figure. `ratio` is value / baseline; both are null where nothing runs beside it. */
+/** One figure. `ratio` is value / baseline; both are null if nothing was measured beside it. */
 export interface Row {
   readonly name: string;
   readonly value: number;
@@ -7,21 +7,21 @@ export interface Row {
   readonly ratio: number | null;
 }
 
-/** A figure and what it should be. */
+/** A figure and its target. */
 export interface Measured extends Row {
   readonly aim?: { readonly text: string; readonly met: boolean };
 }
 
-/** A table whose cells are words: for what is no single figure. */
+/** A table whose cells are words, for results other than single figures. */
 export interface Table {
   readonly title: string;
   readonly head: readonly string[];
   readonly rows: readonly (readonly (string | number)[])[];
 }
 
-/** What one measurement found last: the content of `bench/results/<name>.json`. */
+/** The latest results of one measurement: the content of `bench/results/<name>.json`. */
 export interface Results {
-  /** Date, machine, and what else the reader of absolute figures has to know. */
+  /** The date, the machine, and other facts that readers of absolute figures need. */
   readonly run: string;
   readonly rows: readonly Measured[];
   readonly tables?: readonly Table[];
@@ -33,10 +33,10 @@ export type AllResults = ReadonlyMap<string, Results>;
 
 interface Limits {
   readonly baseline?: number;
-  /** Of the value, inclusive. */
+  /** Limits of the value, inclusive. */
   readonly atMost?: number;
   readonly atLeast?: number;
-  /** Of value / baseline, inclusive. */
+  /** Limits of value / baseline, inclusive. */
   readonly ratioAtMost?: number;
   readonly ratioAtLeast?: number;
 }

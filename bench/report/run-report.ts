@@ -9,7 +9,7 @@ export interface RunFacts {
 
 const BUSY = "more work than cores before anything was measured: absolute times are too long, p99 most of all";
 
-/** The line that is beside what was measured. */
+/** The line that identifies a run beside its figures. */
 export const runLine = ({ date, machine }: RunFacts): string => `${date}; ${machine}`;
 
 export function runFacts(): RunFacts {
@@ -31,7 +31,7 @@ export function table(rows: readonly Measured[]): string {
   return cells.map(line).join("\n");
 }
 
-/** what, value with its unit, baseline, ratio, aim, whether it was met */
+/** The cells: name, value with its unit, baseline, ratio, target, whether it was met. */
 export function cellsOf({ name, value, unit, baseline, ratio, aim }: Measured): string[] {
   const number = (figure: number | null) => (figure === null ? "" : shown(figure));
   return [

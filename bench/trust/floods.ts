@@ -4,7 +4,7 @@ import { residentMiB } from "../proc.ts";
 import { type Measured, measured } from "../report/row.ts";
 import { quantile } from "../stats.ts";
 
-/** One call of so many comes over a new connection: more would wait for turns of their own, flood or not. */
+/** One call in so many comes over a new connection: with more, they would wait for each other even without a flood. */
 const NEWCOMER_OF = 12;
 
 interface Times {
@@ -12,7 +12,10 @@ interface Times {
   readonly fresh: number[];
 }
 
-/** What floods of wrong credentials cost others: calls in turns of quiet and flood, and the server's memory. */
+/**
+ * Measures the cost of floods of wrong credentials for others: calls in alternating quiet and flood, and the server's
+ * memory.
+ */
 export async function measureFloods({ quick, signal, say }: BenchContext): Promise<readonly Measured[]> {
   await using server = await FloodedServer.start();
   await calls(server, quick ? 20 : 100); // warm
@@ -60,7 +63,7 @@ async function measureFlood(
   ];
 }
 
-/** Milliseconds of calls over one connection, and of some that connect first. */
+/** The times of calls over one connection, and of some that connect first, ms. */
 async function calls(server: FloodedServer, count: number): Promise<Times> {
   using open = server.caller();
   await open.call();

@@ -9,13 +9,13 @@ import { median } from "../stats.ts";
 import { cpuUs } from "./cpu-us.ts";
 
 const REVOKED = 10_000;
-/** In each turn with the list, and in each without. */
+/** The connections of each turn, with the list and without. */
 const CONNECTIONS = 500;
 
 /**
- * What a list adds to the look at a new connection's certificate. The signatures of its chain are checked before the
- * clock runs: they take fifty times as long, with a list and without. Turns of one and the other; the median of their
- * differences.
+ * Measures the cost that a revocation list adds to checking a new connection's certificate. The chain's signatures are
+ * checked before the clock runs: they take fifty times as long, with a list and without. Alternates both; the result is
+ * the median of their differences.
  */
 export async function measureRevocation({ quick, signal, say }: BenchContext): Promise<readonly Measured[]> {
   say("revocation");

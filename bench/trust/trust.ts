@@ -27,8 +27,8 @@ import { cpuUs } from "./cpu-us.ts";
 import { measureFloods } from "./floods.ts";
 
 /**
- * What trust costs: a token in a call, a handshake in a connection, CPU of this process; and what floods of wrong
- * credentials cost others.
+ * Measures the cost of trust: a token in a call, a handshake in a connection, in CPU of this process; and the cost of
+ * floods of wrong credentials for others.
  */
 export async function measureTrust(context: BenchContext): Promise<readonly Measured[]> {
   const { quick, signal, say } = context;
@@ -97,7 +97,7 @@ const HEADERS = [
   "x",
 ];
 
-/** Of both ends, which are this process. */
+/** The cost of both ends, which are this process. */
 async function handshakeCosts(ca: TestCa, count: number, signal: AbortSignal): Promise<readonly Measured[]> {
   const files = ca.issue({ ips: ["127.0.0.1"] });
   const client = ca.issue({ uris: ["spiffe://shop/client/app"] });
@@ -156,7 +156,7 @@ async function sessionOf(port: number, tls: TlsMaterial): Promise<Buffer> {
   return session;
 }
 
-/** Connected, and the server has said its first word: it has taken the certificate. */
+/** Connects, and waits for the server's first data: then it has accepted the certificate. */
 async function connected(
   port: number,
   { cert, key, ca }: TlsMaterial,
