@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const packageFolder = join(root, "pkg/bridgeclient");
 const entry = join(packageFolder, "index.ts");
 
-/** Builds the SDK; answers with the folder. */
+/** Builds the SDK; returns its folder. */
 export async function buildSdk(): Promise<string> {
   const outDir = join(packageFolder, "dist");
   rmSync(outDir, { recursive: true, force: true });
@@ -37,7 +37,7 @@ export async function buildSdk(): Promise<string> {
   return outDir;
 }
 
-/** The declarations that the entry reaches, by their paths in the package. */
+/** The declarations that the entry needs, by their paths in the package. */
 function declarations(): ReadonlyMap<string, string> {
   const emitted = emitDeclarations();
   const reached = new Map<string, string>();
@@ -62,7 +62,8 @@ function declarations(): ReadonlyMap<string, string> {
 }
 
 /**
- * Parts that are not promised are not declared; what they alone import would bring the declarations of whole libraries.
+ * Removes the imports of declarations that are not part of the API; they would pull in the declarations of whole
+ * libraries.
  */
 function withoutUnusedImports(text: string): string {
   return text.replaceAll(/^import (?:type )?\{([^}]+)\} from "[^"]+";\n/gm, (line, list: string, at: number) => {
@@ -72,13 +73,13 @@ function withoutUnusedImports(text: string): string {
   });
 }
 
-/** `index.d.ts` at the top, what comes from elsewhere under its own path. */
+/** `index.d.ts` at the top; declarations from elsewhere under their own path. */
 function placeOf(source: string): string {
   const inside = relative(packageFolder, source);
   return (inside.startsWith("..") ? relative(root, source) : inside).replace(/\.ts$/, ".d.ts");
 }
 
-/** By the source's path. */
+/** The emitted declarations by their source's path. */
 function emitDeclarations(): ReadonlyMap<string, string> {
   const config = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile);
   const { options } = ts.parseJsonConfigFileContent({ ...config.config, include: [], files: [entry] }, ts.sys, root);

@@ -1,7 +1,7 @@
-// Bundles each binary into dist/<binary>.mjs, for images and packages. Arguments name the binaries; none: all, and the
-// SDK. A bundle starts in less than half of the sources' time. Those of gt and gt-sidecar hold what every start needs;
-// what one command or one half needs is in parts beside it, in dist/gt and dist/gt-sidecar. What cannot be bundled is
-// in dist/node_modules, where Node looks for it. The SDK: build-sdk.ts.
+// Bundles each binary into dist/<binary>.mjs, for images and packages. Arguments name the binaries; without them it
+// builds all, and the SDK (build-sdk.ts). A bundle starts in less than half of the sources' time. The bundles of gt and
+// gt-sidecar contain what every start needs; code for one command or one half is in parts beside them, in dist/gt and
+// dist/gt-sidecar. Modules that cannot be bundled are in dist/node_modules, where Node looks for them.
 import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,17 +12,17 @@ import { thirdPartyNotices } from "./third-party-notices.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Packages that are CommonJS ask for Node's own modules by `require`. */
+/** CommonJS packages load Node's own modules by `require`. */
 const REQUIRE =
   'import { createRequire as gtCreateRequire } from "node:module"; const require = gtCreateRequire(import.meta.url);';
 
-/** Holds machine code. Loaded by gt-sidecar only, and only where it is a container's first process. */
+/** A package with machine code. Only gt-sidecar loads it, and only as a container's first process. */
 const NATIVE = "koffi";
 
 /**
- * Binaries in parts, each of which is read when it is needed: gt runs one short command, and each half of gt-sidecar
- * only its own code. What the files listed here need is in few parts. Not main.ts: a part that waits for the whole run
- * could be loaded by none of its commands.
+ * Binaries in parts, each read when it is needed: gt runs one short command, and each half of gt-sidecar only its own
+ * code. The modules that the files listed here need are gathered in few parts. main.ts must not be listed: none of gt's
+ * commands could load a part that waits for the whole run.
  */
 const SPLIT: Readonly<Record<string, readonly string[]>> = {
   gt: [
@@ -34,8 +34,8 @@ const SPLIT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Node runs all lazy parts of a module that is imported, WebSocket and WebCrypto among them, and those take longer to
- * load than all of gt. Asked for this way they stay unread.
+ * Node evaluates every lazy property of a module that is imported, WebSocket and WebCrypto among them, and those take
+ * longer to load than all of gt. Loaded in this way they stay unevaluated.
  */
 const lazyModules: Plugin = {
   name: "lazy-modules",
@@ -47,12 +47,12 @@ const lazyModules: Plugin = {
   },
 };
 
-/** Bundles `cmd/<binary>/main.ts`; answers with the file. */
+/** Bundles `cmd/<binary>/main.ts`; returns the bundle's path. */
 export async function buildBinary(binary: string, outDir: string): Promise<string> {
   return (await bundle(binary, outDir)).outfile;
 }
 
-/** Bundles a binary; `inputs` are the files that went into it, as paths from the repository's top. */
+/** Bundles a binary; `inputs` are its source files, as paths from the repository's top. */
 async function bundle(binary: string, outDir: string) {
   const outfile = `${outDir}/${binary}.mjs`;
   rmSync(`${outDir}/${binary}`, { recursive: true, force: true });
@@ -85,14 +85,17 @@ async function inParts(binary: string, quick: readonly string[]): Promise<BuildO
   return { splitting: true, chunkNames: `${binary}/[name]-[hash]`, plugins };
 }
 
-/** Most parts ask for nothing by `require`, and making one takes its time. The line stays: the source map counts it. */
+/** Most parts need no `require`, and creating it takes time. The line stays, because the source map counts it. */
 function dropUnusedRequire(file: string): void {
   const text = readFileSync(file, "utf8");
   const code = text.replace(REQUIRE, "");
   if (!/\brequire\b/.test(code)) writeFileSync(file, code);
 }
 
-/** Copies what runs of the native package, for this machine's system, to where `dist/*.mjs` finds it. */
+/**
+ * Copies the runtime files of the native package, for this machine's system, to the folder where `dist/*.mjs` finds
+ * them.
+ */
 function copyNative(outDir: string): void {
   const parts = [`${NATIVE}/{package.json,LICENSE.txt,index.js}`, `${NATIVE}/src/**/*.js`, "@koromix/*"];
   for (const part of globSync(parts, { cwd: `${root}node_modules` })) {

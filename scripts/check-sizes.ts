@@ -1,4 +1,4 @@
-// Holds the sizes and names that keep a room readable; exit code 1 and a line for each that is broken.
+// Checks the sizes and names that keep a room readable; prints a line for each violation, with exit code 1.
 //
 //   node scripts/launch.mjs scripts/check-sizes.ts
 import { execFileSync } from "node:child_process";
@@ -19,7 +19,7 @@ const broken = [...oversized(files), ...misnamed(files)];
 for (const line of broken) console.log(line);
 process.exitCode = broken.length > 0 ? 1 : 0;
 
-/** Nothing for a file that git knows and that was deleted. */
+/** Empty for a file that git knows and that was deleted. */
 function read(path: string): readonly SourceFile[] {
   try {
     return [{ path, text: readFileSync(join(root, path), "utf8") }];

@@ -3,11 +3,11 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { packaged, root, type Step, vitestColor } from "./step.ts";
 
-/** What tsc remembers of its last run, so that the next one looks at what has changed only. */
+/** The state of tsc's last run, so that the next run checks only changed files. */
 const TYPES_SEEN = "node_modules/.cache/types.tsbuildinfo";
 const SOURCES = ["cmd", "internal", "pkg", "scripts", "test", "bench", "examples"];
 
-/** What only tests import says so with `@internal`. */
+/** Exports that only tests import have the tag `@internal`. */
 const TESTED_ONLY = ["--include", "exports,types", "--no-tag-hints", "--no-progress"];
 
 /** Every check that runs no test, the slowest first so that two lanes end at about the same time. */
@@ -30,7 +30,7 @@ export function staticSteps(): readonly Step[] {
   ];
 }
 
-/** The unit tests; everything else that vitest runs needs real programs and belongs to `npm test`. */
+/** The unit tests; all other tests need real programs and belong to `npm test`. */
 export const unitStep = (): Step =>
   command("unit tests (vitest)", packaged("vitest"), "run", "--project", "unit", "--reporter=dot", ...vitestColor);
 
@@ -38,7 +38,7 @@ function command(name: string, program: string, ...args: string[]): Step {
   return { type: "command", name, argv: [program, ...args] };
 }
 
-/** Compares the messages with those of the main branch, ours or the one that was cloned from. */
+/** Compares the messages with those of the main branch, the local one or the one of the cloned repository. */
 function breakingStep(): Step {
   const name = "proto compatibility (buf)";
   const base = ["main", "origin/main"].find((branch) => hasProtos(branch));

@@ -1,4 +1,4 @@
-// The one gate: everything that must hold before a commit.
+// The gate: every check that must pass before a commit.
 //
 //   npm run check             all checks and the unit tests
 //   npm run check -- --fast   without the unit tests

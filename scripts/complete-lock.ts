@@ -1,7 +1,7 @@
-// Holds the lock files complete for every platform and free of registry addresses (see lock-file.ts).
+// Keeps the lock files complete for every platform and free of registry addresses (see lock-file.ts).
 //
-//   npm run lock                adds what npm left out
-//   npm run lock -- --check     exit 1 and say what is wrong
+//   npm run lock                adds the entries that npm left out
+//   npm run lock -- --check     lists the faults, with exit code 1
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { addressed, type LockEntries, missingOptional, sorted } from "./lock-file.ts";

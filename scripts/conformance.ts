@@ -1,10 +1,10 @@
-// Connect's own conformance suite against this server: all protocols, HTTP versions and kinds of TLS that it has.
+// Runs Connect's own conformance suite against this server: all of its protocols, HTTP versions and kinds of TLS.
 //
 //   npm run conformance               all cases; the last lines count them
 //   npm run conformance -- PATTERN …  some, e.g. "Basic/**"
 //
-// What is left out stands in test/conformance/config.yaml, what may fail in known-flaky.txt, with reasons. Exit code 1
-// if a case fails; without the program one line says where to get it, and the exit code is 0 (1 with CI=true).
+// test/conformance/config.yaml lists the omitted cases, known-flaky.txt those that may fail, with reasons. Exit code 1
+// if a case fails; without the suite's program one line says where to get it, and the exit code is 0 (1 with CI=true).
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { conformanceArgs } from "../test/conformance/command.ts";

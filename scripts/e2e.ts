@@ -1,10 +1,10 @@
-// Everything that needs a cluster or containers, in full; npm test runs a part of it.
+// Runs every test that needs a cluster or containers, in full; npm test runs a part of them.
 //
 //   npm run e2e                    the image, its hostile neighbours, and a pod on a Kubernetes node
 //   npm run e2e -- PATTERN …       the files that match; vitest's own options work too
 //
-// The last line is "N passed, N failed, N skipped". KUBECONFIG names a cluster to use (kind: the image is loaded into
-// it; else GT_E2E_IMAGE names one that it has).
+// The last line is "N passed, N failed, N skipped". KUBECONFIG names a cluster to use (the image is loaded into a kind
+// cluster; for others GT_E2E_IMAGE names an image that they have).
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// Prints generated sequences on a real tmux and on the emulator, compares what both show, and lists how they differ.
+// Prints generated sequences on a real tmux and on the emulator, compares both screens, and lists the differences.
 import { parseFlags } from "../internal/cli/flags.ts";
 import { runMain } from "../internal/cli/run-main.ts";
 import { fuzzEmulator, UNKNOWN } from "../test/support/screens/emulator-fuzz.ts";

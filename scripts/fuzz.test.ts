@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import { fuzz, targetNames } from "../test/fuzz/targets.ts";
 
-/** The share of `npm run fuzz` that every run of the tests has. */
+/** The number of inputs of `npm run fuzz` that every test run tries. */
 const SHARE: Readonly<Record<string, number>> = { journal: 1500 };
 
-/** Of tmux's stream `control-parser.test.ts` reads ten times as many. */
+/** The stream of tmux is left to `control-parser.test.ts`, which reads ten times as many inputs. */
 const names = targetNames.filter((name) => name !== "tmux");
 
 it.each(names)(

@@ -1,4 +1,4 @@
-// Damaged input to everything that reads what others wrote: the parsers in this process, or a whole sidecar.
+// Feeds damaged input to every parser of foreign data, in this process or in a whole sidecar.
 import { parseFlags } from "../internal/cli/flags.ts";
 import { runMain } from "../internal/cli/run-main.ts";
 import { fuzzSidecar } from "../test/fuzz/sidecar.ts";

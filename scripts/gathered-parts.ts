@@ -2,12 +2,13 @@ import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { build, type Plugin } from "esbuild";
 
-/** Stands for `quick` files and everything that they import. */
+/** The virtual module that imports the `quick` files with all their imports. */
 const GATHERED = "gathered-parts";
 
 /**
- * Has the bundler put what `quick` files need, from `root`, into few parts instead of one for each set of commands that
- * share it: to open a part takes Node longer than to read it. Every other file loads these parts too.
+ * Makes the bundler gather the modules that `quick` files need, from `root`, in few parts instead of one for each set
+ * of commands that share them: opening a part takes Node longer than reading it. Every other file loads these parts
+ * too.
  */
 export async function gatheredParts(root: string, quick: readonly string[]): Promise<Plugin> {
   const gathered = await importedBy(root, quick);
@@ -20,14 +21,14 @@ export async function gatheredParts(root: string, quick: readonly string[]): Pro
       onLoad({ filter: /\.ts$/ }, ({ path }) => {
         const own = relative(root, path);
         if (own.startsWith("..") || own.startsWith("node_modules") || gathered.has(own)) return undefined;
-        // Behind its last line, so that the lines of its source map stay.
+        // Appended, so that the lines of its source map stay.
         return { contents: `${readFileSync(path, "utf8")}\nimport "${GATHERED}";\n`, loader: "ts" };
       });
     },
   };
 }
 
-/** Files that are loaded together with these, without what they `import()`. */
+/** The files that are loaded together with these, without those that they `import()`. */
 async function importedBy(root: string, files: readonly string[]): Promise<ReadonlySet<string>> {
   const options = {
     bundle: true,

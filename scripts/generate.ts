@@ -1,9 +1,9 @@
 // Generates internal/gen from proto/, and the gen folders of test/conformance and of an example from the protos beside
-// them, with the packaged buf and protoc-gen-es; the pods of deploy/k8s from the builder that makes the
-// controller's; and what lists every agent program. Needs no network.
+// them, with the packaged buf and protoc-gen-es; the pods of deploy/k8s with the builder of the controller's pods; and
+// the lists of agent programs. Needs no network.
 //
 //   npm run generate              write all
-//   npm run generate -- --check   exit 1 and name the files that are not what their sources say
+//   npm run generate -- --check   name the files that differ from their sources' output, with exit code 1
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { podManifests } from "./generate/pod-manifests.ts";
 import { programLists } from "./generate/program-lists.ts";
 
 const root = dirname(import.meta.dirname);
-/** What is generated, by the template that says from what. */
+/** The generated folders, by the template that describes their source. */
 const GENERATED = {
   "buf.gen.yaml": "internal/gen",
   "test/conformance/buf.gen.yaml": "test/conformance/gen",
@@ -43,7 +43,7 @@ function filesOf(folder: string): Map<string, string> {
   return files;
 }
 
-/** Paths of the files that are made here, with their texts. */
+/** The paths of the files that this script generates itself, with their texts. */
 function ownFiles(): [path: string, text: string][] {
   const manifests = Object.entries(podManifests()).map(([name, text]): [string, string] => [
     `deploy/k8s/${name}`,
@@ -52,7 +52,7 @@ function ownFiles(): [path: string, text: string][] {
   return [...manifests, ...Object.entries(programLists((path) => readFileSync(join(root, path), "utf8")))];
 }
 
-/** Names of the generated files that are missing, changed or too many. */
+/** The names of generated files that are missing, changed or superfluous. */
 function staleFiles(): string[] {
   const scratch = mkdtempSync(join(tmpdir(), "generate-"));
   try {

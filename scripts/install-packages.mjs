@@ -3,12 +3,13 @@ import { existsSync, readFileSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Resolves when the packages of `root` are those of its lock file. Nothing is started or written when they are, so a
- * read-only clone with packages works, offline too. Several callers at once: one installs, the others wait for it.
+ * Resolves when the packages of `root` are those of its lock file. If they are already, it starts and writes nothing,
+ * so a read-only clone with packages works, offline too. Of several concurrent callers one installs, the others wait
+ * for it.
  */
 export async function ensurePackages(root) {
   if (packagesAreFresh(root)) return;
-  // Only now, so that the usual start does not pay for loading it.
+  // Imported only here, because the usual start does not need it.
   const { installOnce } = await import("./npm-ci.mjs");
   await installOnce(root, () => packagesAreFresh(root));
 }
@@ -24,7 +25,7 @@ function packagesAreFresh(root) {
   return true;
 }
 
-/** npm leaves out what is not for this platform; everything else must be there in the version of the lock file. */
+/** npm leaves out packages for other platforms; all others must be present in the version of the lock file. */
 function samePackages(wanted, present) {
   const names = Object.keys(wanted).filter((name) => name !== "");
   return (
@@ -39,7 +40,7 @@ function packagesOf(file) {
   return JSON.parse(readFileSync(file, "utf8")).packages ?? {};
 }
 
-/** Makes the next look cheap; in another user's or a read-only folder the long way is taken each time. */
+/** Makes the next check cheap; in another user's or a read-only folder each check compares the packages. */
 function touch(file) {
   try {
     const now = new Date();

@@ -4,8 +4,8 @@
 //   node scripts/launch.mjs FILE.ts [ARG…]      run a source file
 //   node scripts/launch.mjs --bin NAME [ARG…]   run a package's program from node_modules/.bin
 //
-// Installs the packages first when they are missing or are not those of package-lock.json, then continues with its own
-// Node if that is >= 24, else with the one that came with the packages. Exit codes and signals pass through.
+// Installs the packages first if they are missing or differ from package-lock.json, then continues with its own Node if
+// that is >= 24, else with the packaged one. Exit codes and signals pass through.
 import { spawn } from "node:child_process";
 import { closeSync, existsSync, openSync, readSync, realpathSync } from "node:fs";
 import { constants } from "node:os";
@@ -28,7 +28,7 @@ function nodeProgram() {
   );
 }
 
-/** The command line: a source file on `node`, or a package's program, on `node` too if it is a script. */
+/** The command line: a source file on `node`, or a package's program, on `node` if it is a script. */
 function commandLine(node, [first, ...rest]) {
   if (first === undefined) throw new UsageError("usage: launch.mjs FILE.ts [ARG…] | --bin NAME [ARG…]");
   const options = ["--disable-warning=ExperimentalWarning", "--import", join(root, "scripts", "compile-cache.mjs")];
@@ -49,13 +49,16 @@ function isNodeScript(file) {
   return start.toString("latin1").startsWith("#!/usr/bin/env node");
 }
 
-/** Programs of packages start others by name; a source file knows its own Node and leaves PATH to what it starts. */
+/**
+ * Programs of packages start others by name; a source file finds its own Node and leaves PATH unchanged for its
+ * children.
+ */
 function environment(node, isBin) {
   if (!isBin) return process.env;
   return { ...process.env, PATH: [dirname(node), process.env.PATH ?? ""].join(delimiter) };
 }
 
-/** Becomes the program where Node can do that, else starts it and ends as it does. */
+/** Replaces this process by the program if Node can do that; else starts it and exits as it does. */
 function become([program, ...args], env) {
   if (typeof process.execve === "function" && Number(process.versions.node.split(".")[0]) >= WANTED_MAJOR) {
     process.execve(program, [program, ...args], env);

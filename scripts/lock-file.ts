@@ -1,4 +1,4 @@
-/** What this needs of an entry in npm's lock file; everything else is kept as it is. */
+/** An entry of npm's lock file, with the fields that are needed here; all others are kept unchanged. */
 export interface LockEntry {
   readonly version?: string;
   readonly resolved?: string;
@@ -12,9 +12,9 @@ const SYSTEMS = ["aix", "android", "darwin", "freebsd", "linux", "netbsd", "open
 const CPUS: Readonly<Record<string, string>> = { aarch64: "arm64", armv7: "arm", windows: "win32" };
 
 /**
- * Entries for optional packages that the lock file wants but does not have. npm leaves a platform's package out when
- * the registry it asks does not carry it, and then refuses `npm ci` (npm 11, or any npm whose registry does carry it).
- * An entry with version and platform is enough: it is skipped elsewhere, and fetched like any other where it fits.
+ * The missing entries for optional packages. npm omits a platform's package if its registry does not have it, and then
+ * refuses `npm ci` (npm 11, or any npm whose registry does have it). An entry with version and platform is enough: npm
+ * skips it on other platforms, and fetches it like any other on its own.
  */
 export function missingOptional(entries: LockEntries): LockEntries {
   const missing: Record<string, LockEntry> = {};
@@ -27,17 +27,17 @@ export function missingOptional(entries: LockEntries): LockEntries {
   return missing;
 }
 
-/** Entries that tie the lock file to one registry. */
+/** The entries that tie the lock file to one registry. */
 export function addressed(entries: LockEntries): readonly string[] {
   return Object.keys(entries).filter((path) => entries[path]?.resolved !== undefined);
 }
 
-/** npm's own order. */
+/** Sorts the entries as npm does. */
 export function sorted(entries: LockEntries): LockEntries {
   return Object.fromEntries(Object.entries(entries).sort(([a], [b]) => a.localeCompare(b, "en")));
 }
 
-/** Looks where Node would: in the package's own folder, then outwards. */
+/** Searches as Node does: in the package's own folder, then outwards. */
 function isReachable(entries: LockEntries, path: string, name: string): boolean {
   for (let place = path; ; ) {
     if (`${place === "" ? "" : `${place}/`}node_modules/${name}` in entries) return true;
@@ -46,7 +46,7 @@ function isReachable(entries: LockEntries, path: string, name: string): boolean 
   }
 }
 
-/** Platform packages say in their name where they run; one that does not cannot be completed by itself. */
+/** The platform in a platform package's name; a package without one cannot be completed automatically. */
 function platformOf(name: string): { readonly os: readonly string[]; readonly cpu: readonly string[] } {
   const words = (name.split("/").at(-1) ?? name).split("-").map((word) => CPUS[word] ?? word);
   const os = words.find((word) => SYSTEMS.includes(word));

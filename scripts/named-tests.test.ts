@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 const root = join(import.meta.dirname, "..");
 const page = (name: string): string => readFileSync(join(root, "docs", name), "utf8");
 
-/** The tests that a page names but that are not in their file. */
+/** The tests that a page names but that their file does not contain. */
 function missingTests(text: string): readonly string[] {
   const named = [...text.matchAll(/`([\w./-]+\.ts)`: "([^"]+)"/g)];
   const missing = named.filter(([, file = "", name = ""]) => !readFileSync(join(root, file), "utf8").includes(name));

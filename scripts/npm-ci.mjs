@@ -1,4 +1,4 @@
-// Runs `npm ci` once, however many programs ask for it at the same time. Plain JavaScript, runs on Node >= 18.
+// Runs `npm ci` once, however many programs request it at the same time. Plain JavaScript, runs on Node >= 18.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { accessSync, constants } from "node:fs";
@@ -17,7 +17,7 @@ const NPM_ARGS = [
   "--loglevel=error",
 ];
 
-/** Installs the packages of `root` unless `isFresh` says that another process has done so meanwhile. */
+/** Installs the packages of `root` unless `isFresh` reports that another process has done so meanwhile. */
 export async function installOnce(root, isFresh) {
   try {
     accessSync(root, constants.W_OK);
@@ -33,8 +33,8 @@ export async function installOnce(root, isFresh) {
 }
 
 /**
- * The lock is a listening socket with a name and no file (Linux), which the kernel frees however its holder ends. Who
- * comes later connects to it and waits for the connection to end. Other systems go without.
+ * The lock is a listening socket with a name and no file (Linux), which the kernel frees however its holder ends. Later
+ * callers connect to it and wait for the connection to end. Other systems have no lock.
  */
 async function takeLock(root) {
   if (process.platform !== "linux") return undefined;
@@ -100,7 +100,7 @@ async function reportProgress(started, signal) {
 
 const seconds = (since) => Math.round((Date.now() - since) / 1000);
 
-/** With the npm that started us if there is one, else with that on PATH. */
+/** Runs the npm that started us if there is one, else the one on PATH. */
 function runNpm(root) {
   const ours = process.env.npm_execpath;
   const isNpm = ours !== undefined && /npm-cli\.[cm]?js$/.test(ours);

@@ -5,8 +5,8 @@ import type { Plugin } from "esbuild";
 const RUNTIME = "packed-descriptors";
 
 /**
- * Compresses the descriptors in generated code, which are unpacked when they are loaded: half of the SDK would be
- * base64 otherwise.
+ * Compresses the descriptors in generated code, which are unpacked when they are loaded: otherwise half of the SDK
+ * would be base64.
  */
 export const packDescriptors: Plugin = {
   name: RUNTIME,

@@ -1,4 +1,4 @@
-// The pages say numbers that stand in the code: each row takes one from the code and looks for it in the page.
+// Compares the numbers on the pages with the code: each row takes a number from the code and looks for it on the page.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -6,14 +6,14 @@ import { expect, it } from "vitest";
 const root = join(import.meta.dirname, "..");
 const pages = new Map<string, string>();
 
-/** The text of a page, or of the comments of a contract, its line breaks as blanks. */
+/** The text of a page, or of a contract's comments, with line breaks as blanks. */
 function page(name: string): string {
   const known = pages.get(name) ?? readFileSync(join(root, name), "utf8").replaceAll(/\s+(?:\/\/ )?/g, " ");
   pages.set(name, known);
   return known;
 }
 
-/** What a constant, a field or a default is in a file of the code: a number, or a product of numbers. */
+/** The value of a constant, a field or a default in a source file: a number, or a product of numbers. */
 function numberIn(file: string, name: string): number {
   const text = readFileSync(join(root, file), "utf8");
   const set = `\\b${name}\\b(?:: \\w+)?\\s*[=:]\\s*(?:\\w+\\([^)]*\\)\\.default\\()?`;
@@ -25,7 +25,7 @@ function numberIn(file: string, name: string): number {
 
 type Unit = keyof typeof UNITS;
 
-/** As the pages write them. */
+/** The units as the pages write them. */
 const UNITS = {
   "": 1,
   ms: 1,

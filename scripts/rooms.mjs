@@ -82,7 +82,7 @@ export const rooms = {
   "desk/engine": [],
   "desk/tools": ["files", "bridge", "agents", "rpc/server", "rpc/port", "rpc/routes"],
   "desk/launch": ["files", "process"],
-  // The desk's boundary is the arrow that is missing here: neither half imports the other.
+  // The desk's boundary is a missing arrow: neither half imports the other.
   "desk/supervisor": [
     ...["desk/engine", "desk/tools", "eventlog", "files", "auth", "pki"],
     ...["rpc/client", "rpc/common", "gen"],
@@ -109,7 +109,7 @@ export const rooms = {
   ],
 };
 
-/** Arrows that only tests may have: they try a room on what is real above it. */
+/** Arrows that only tests may use: they test a room against real rooms above it. */
 export const forTests = {
   "pane/state": ["agents/programs"],
   "pane/attach": ["tmux/pane"],

@@ -1,14 +1,15 @@
 import { basename, dirname } from "node:path";
 
-/** A file of ours that was not generated. */
+/** A source file of this repository that is not generated. */
 export interface SourceFile {
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly path: string;
   readonly text: string;
 }
 
 /**
- * A folder with more than this is no longer held in the head: it is cut. Tests do not count, what supports them does.
+ * The limits of a folder that one person can keep in mind; a larger one must be split. Tests do not count, their
+ * support does.
  */
 const ROOM_FILES = 25;
 const ROOM_LINES = 3000;
@@ -16,7 +17,7 @@ const FILE_LINES = 350;
 const MEDIAN_LINES = 80;
 const COMMENT_COLUMNS = 120;
 
-/** What is larger than it may be, one sentence each. */
+/** The files and folders that exceed a limit, one sentence each. */
 export function oversized(files: readonly SourceFile[]): readonly string[] {
   const sources = files.filter(({ path }) => !path.endsWith(".test.ts"));
   const median = medianOf(sources.map(linesOf));
@@ -38,7 +39,7 @@ function oversizedRoom(room: string, files: readonly SourceFile[]): readonly str
   ];
 }
 
-/** Code is broken by the formatter, comments are not. */
+/** The formatter wraps code, but not comments. */
 function longComments({ path, text }: SourceFile): readonly string[] {
   return text.split("\n").flatMap((line, index) => {
     const isLong = [...line].length > COMMENT_COLUMNS && /^\s*(\/\/|\/\*|\* )/.test(line);
@@ -47,8 +48,8 @@ function longComments({ path, text }: SourceFile): readonly string[] {
 }
 
 /**
- * A file that exports one class and no other value is named for it, in whole or in part: `session-log.ts` has
- * `SessionLog`.
+ * The files whose name does not match their class: a file whose only exported value is a class is named after it, in
+ * whole or in part, as `session-log.ts` is after `SessionLog`.
  */
 export function misnamed(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap(({ path, text }) => {

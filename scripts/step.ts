@@ -1,7 +1,7 @@
 import { delimiter, dirname, join } from "node:path";
 import { execa } from "execa";
 
-/** One part of the gate: a command of this repository, or the reason why there is nothing to check. */
+/** One step of the gate: a command of this repository, or the reason why there is nothing to check. */
 export type Step =
   | { readonly type: "command"; readonly name: string; readonly argv: readonly [string, ...string[]] }
   | { readonly type: "nothing"; readonly name: string; readonly reason: string };
@@ -10,22 +10,22 @@ export interface StepResult {
   readonly name: string;
   readonly ok: boolean;
   readonly ms: number;
-  /** Both output streams as they came, or the reason of a step that had nothing to do. */
+  /** Both output streams in order of arrival, or the reason of a step with nothing to do. */
   readonly output: string;
 }
 
 export const root: string = join(import.meta.dirname, "..");
 
-/** Path of a program that came with the packages. */
+/** The path of a packaged program. */
 export const packaged = (name: string): string => join(root, "node_modules", ".bin", name);
 
-/** For programs of packages: they find this Node by name, and colours only where a person looks. */
+/** The environment for programs of packages: they find this Node by name, and use colours only on a terminal. */
 export function toolEnvironment(): NodeJS.ProcessEnv {
   const path = [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter);
   return { ...process.env, PATH: path, ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}) };
 }
 
-/** vitest colours what it prints even where no terminal is. */
+/** vitest colours its output even without a terminal. */
 export const vitestColor: readonly string[] = process.stdout.isTTY ? [] : ["--no-color"];
 
 /** Runs a step to its end. A program that cannot be started is a failed step, not an exception. */
@@ -53,7 +53,7 @@ export async function runStep(step: Step): Promise<StepResult> {
   };
 }
 
-/** Runs steps in order of the list, at most `lanes` at a time, and hands over each result as it comes. */
+/** Runs steps in order of the list, at most `lanes` at a time, and reports each result on arrival. */
 export async function runSteps(
   steps: readonly Step[],
   lanes: number,
@@ -72,7 +72,7 @@ export async function runSteps(
   return results;
 }
 
-/** What a person sees of a step: one line, and everything it said if it failed. */
+/** Prints a step's result for a person: one line, and its full output if it failed. */
 export function printStep(result: StepResult): void {
   const note = result.ok && result.ms === 0 ? result.output : `${(result.ms / 1000).toFixed(1)} s`;
   console.log(`${result.ok ? "ok  " : "FAIL"}  ${result.name.padEnd(28)} ${note}`);

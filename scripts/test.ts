@@ -1,10 +1,9 @@
-// Everything that CI runs, with all set-up: tmux, the agent programs of the tests, the checks, and all tests.
+// Runs everything that CI runs, with all set-up: tmux, the agent programs of the tests, the checks, and all tests.
 //
 //   npm test                   everything; the last line is "N passed, N failed, N skipped"
 //   npm test -- PATTERN …      the tests whose file matches, without the checks; vitest's own options work too
 //
-// With CI=true a program that is missing is a failure; otherwise its tests are skipped and one line says what to
-// install.
+// With CI=true a missing program is a failure; otherwise its tests are skipped and one line says what to install.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

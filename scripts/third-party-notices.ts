@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Texts for packages that ship none, as paths from the repository's top. */
+/** Licence texts for packages that ship none, as paths from the repository's top. */
 const TEXTS: Readonly<Record<string, readonly string[]>> = {
   "@bufbuild/protobuf": ["LICENSE", "scripts/licenses/protobuf.txt"],
   "@connectrpc/connect": ["LICENSE"],
@@ -11,9 +11,9 @@ const TEXTS: Readonly<Record<string, readonly string[]>> = {
 const LICENSE_FILE = /^((?:un)?licen[cs]e|notice|copying)/i;
 
 /**
- * The licence texts of the packages whose files are among `inputs` (paths from `root`, as the bundler lists them), to
- * be shipped beside the bundle.
- * @throws Error naming each package for which there is no text.
+ * The licence texts of the packages whose files are among `inputs` (paths from `root`, as the bundler lists them), for
+ * distribution beside the bundle.
+ * @throws Error naming each package without a text
  */
 export function thirdPartyNotices(root: string, inputs: Iterable<string>): string {
   const missing: string[] = [];

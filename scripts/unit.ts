@@ -1,4 +1,4 @@
-// The unit tests alone: they start no program, so nothing is set up first. See `HELP`.
+// Runs the unit tests alone: they start no program, so they need no set-up. See `HELP`.
 import { spawnSync } from "node:child_process";
 import { packaged, root, toolEnvironment, vitestColor } from "./step.ts";
 

@@ -12,7 +12,7 @@ import { type AgentPodPlan, agentPod } from "../../internal/controller/pods/pod-
 
 const POD = "agent-example";
 const NAME_LABEL = "app.kubernetes.io/name";
-/** Id of the session that the adopted pod is. */
+/** The session id of the adopted pod. */
 const ADOPTED = "example";
 
 const TEMPLATE: AgentTemplate = {
@@ -97,7 +97,7 @@ const PLANS: Readonly<Record<keyof typeof HEADERS, AgentPodPlan>> = {
   },
 };
 
-/** Of the adopted pod, by its id. */
+/** The comments that only the adopted pod gets. */
 const ADOPTED_COMMENTS = {
   "gastown.io/agent": "Without this label a pod is not adopted. Labels of a pod cannot be changed later.",
   "gastown.io/session": "The session's id, which names its Secret: gastown-session-<id>.",
@@ -137,7 +137,7 @@ export function podManifests(): Readonly<Record<string, string>> {
 }
 
 function manifestText(header: string, plan: AgentPodPlan): string {
-  // As YAML 1.1, which Kubernetes reads: 0440 is octal there.
+  // YAML 1.1, which Kubernetes reads: 0440 is octal there.
   const object = plan.labels[LABELS.session] === undefined ? agentPod(plan) : deploymentOf(plan);
   const document = new Document(object, { version: "1.1" });
   annotate(document.contents, commentsOf(plan));

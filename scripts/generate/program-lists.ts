@@ -1,4 +1,4 @@
-// What lists every agent program, in files that are otherwise written by hand.
+// Generates the lists of all agent programs in files that are otherwise written by hand.
 import { profileNames } from "../../internal/agents/known-programs.ts";
 import { profileNamed } from "../../internal/agents/programs/registry.ts";
 import { normalise } from "../../internal/agents/safe-text.ts";
@@ -6,12 +6,15 @@ import { normalise } from "../../internal/agents/safe-text.ts";
 const DELIVERY = "docs/protocols/delivery.md";
 const SCHEMA = "charts/gastown/values.schema.json";
 
-/** Those files by path, as the registry of agent programs says; `read` gives their present text. */
+/** Those files by path, with lists from the registry of agent programs; `read` returns their present text. */
 export function programLists(read: (path: string) => string): Readonly<Record<string, string>> {
   return { [DELIVERY]: withTypedTexts(read(DELIVERY)), [SCHEMA]: withProfiles(read(SCHEMA)) };
 }
 
-/** A row of the table begins with what is sent, in words and as a JSON string; what each program is typed follows. */
+/**
+ * Fills the table: a row begins with a message, in words and as a JSON string; the text that is typed into each program
+ * follows.
+ */
 function withTypedTexts(page: string): string {
   const lines = page.split("\n");
   const head = lines.findIndex((line) => line.startsWith("| message |"));
@@ -27,7 +30,7 @@ function withTypedTexts(page: string): string {
 }
 
 /**
- * What is typed for a message, in the table's words.
+ * The text that is typed for a message, in the table's notation.
  * @internal
  */
 export function typedInto(profile: string, message: string): string {
@@ -38,7 +41,7 @@ export function typedInto(profile: string, message: string): string {
 }
 
 /**
- * A text as the table has it: a JSON string of printable ASCII.
+ * A text in the table's notation: a JSON string of printable ASCII.
  * @internal
  */
 export const asCell = (text: string): string =>

@@ -1,4 +1,4 @@
-// Draws which room imports which, as measured from the sources, into docs/architecture.md between its two markers.
+// Draws the imports between rooms, as measured from the sources, into docs/architecture.md between its two markers.
 //
 //   node scripts/launch.mjs scripts/pictures/draw-architecture.ts            write the drawing
 //   node scripts/launch.mjs scripts/pictures/draw-architecture.ts --check    exit 1 when it is stale, or rooms import
@@ -28,7 +28,7 @@ function measure(): readonly Dependency[] {
   );
 }
 
-/** The program's exit code counts broken rules; here only the list matters. */
+/** The program's exit code counts broken rules; only the list of imports matters here. */
 function cruise(args: readonly string[]): string {
   const options = { cwd: root, env: toolEnvironment(), maxBuffer: 256 * 1024 * 1024, encoding: "utf8" } as const;
   try {

@@ -1,8 +1,8 @@
 // Draws docs/pictures/session.svg, the picture at the top of the README, from docs/pictures/session.json.
 //
-//   node scripts/launch.mjs scripts/pictures/draw-session.ts             draw what is recorded
-//   node scripts/launch.mjs scripts/pictures/draw-session.ts --record run the commands again and draw what they print
-//   node scripts/launch.mjs scripts/pictures/draw-session.ts --check exit 1 when the picture is not the recording's
+//   node scripts/launch.mjs scripts/pictures/draw-session.ts            draw the recording
+//   node scripts/launch.mjs scripts/pictures/draw-session.ts --record   run the commands again and draw their output
+//   node scripts/launch.mjs scripts/pictures/draw-session.ts --check    exit 1 if the picture is not the recording's
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { root } from "../step.ts";

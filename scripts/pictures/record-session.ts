@@ -2,13 +2,13 @@ import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { gtInTerminal } from "../../test/support/bridge/gt-transcript.ts";
 import { startSidecar } from "../../test/support/sidecar/sidecar.ts";
 
-/** A command as a person types it, and the lines that it printed in a terminal, with their styles. */
+/** A command as a person types it, and its output in a terminal, line by line, with styles. */
 export interface Scene {
   readonly command: string;
   readonly lines: readonly string[];
 }
 
-/** Of the terminal in which the commands are run. */
+/** The size of the terminal in which the commands run. */
 export const COLUMNS = 92;
 const ROWS = 40;
 
@@ -16,8 +16,8 @@ const ADDRESS = "town/polecats/toast";
 const { IDLE, DIALOG } = AgentState;
 
 /**
- * A message that is submitted, one that leads to a dialog, one that the dialog holds back, and the answer to the
- * dialog.
+ * A message that is submitted, a message that leads to a dialog, a message that the dialog holds back, and the answer
+ * to the dialog.
  */
 const STEPS: readonly { readonly args: readonly string[]; readonly until?: number }[] = [
   { args: ["nudge", "toast", "the login test fails since Monday, can you look?"], until: IDLE },
@@ -27,7 +27,7 @@ const STEPS: readonly { readonly args: readonly string[]; readonly until?: numbe
   { args: ["respond", "toast", "no"] },
 ];
 
-/** Runs a sidecar with the demo agent and these commands of `gt` against it, for real. */
+/** Runs these commands of `gt` against a real sidecar with the demo agent. */
 export async function recordSession(): Promise<readonly Scene[]> {
   await using sidecar = await startSidecar({ address: ADDRESS, flags: ["--cols", "80", "--rows", "24"] });
   await sidecar.untilState(IDLE);
@@ -49,7 +49,8 @@ export async function recordSession(): Promise<readonly Scene[]> {
 }
 
 /**
- * Which evidence is there first, times, ids and ports differ from run to run: the lines without them.
+ * The parts of the scenes that are equal in every run: without evidence, whose order differs, and with placeholders for
+ * ids and amounts.
  * @internal
  */
 export function comparable(scenes: readonly Scene[]): readonly Scene[] {

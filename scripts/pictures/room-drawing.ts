@@ -8,7 +8,7 @@ export interface Dependency {
 
 /**
  * The rooms' imports as a Mermaid graph: binaries above, floors as boxes around their rooms, arrows in alphabetical
- * order. `base`, which everything may import, and tests are left out.
+ * order. `base`, which every room may import, and tests are left out.
  */
 export function drawing(dependencies: readonly Dependency[]): string {
   const arrows = new Set<string>();
@@ -29,7 +29,7 @@ function isBase(room: string): boolean {
   return room === "base" || room === "base/text";
 }
 
-/** The nodes, those of a floor together in its box. */
+/** The nodes; those of a floor are together in its box. */
 function boxes(names: readonly string[]): readonly string[] {
   const floors = Map.groupBy(names, (name) => (isBinary(name) ? name : (name.split("/")[0] ?? name)));
   return [...floors].flatMap(([floor, inside]) =>
@@ -39,16 +39,13 @@ function boxes(names: readonly string[]): readonly string[] {
   );
 }
 
-/**
- * Folders that import each other in a circle, and floors that do, tests left out. Files that import each other are
- * dependency-cruiser's business.
- */
+/** Circular imports between folders, and between floors, without tests. dependency-cruiser checks files. */
 export function cycles(dependencies: readonly Dependency[]): readonly string[] {
   const ours = dependencies.filter(({ from, to }) => roomOf(to) !== undefined && !from.endsWith(".test.ts"));
   return [dirname, floorOf].flatMap((nameOf) => inCircles(ours.map(({ from, to }) => [nameOf(from), nameOf(to)])));
 }
 
-/** What is left when every name without an arrow to it, or from it, to a name that is left is taken out. */
+/** The arrows that remain after every name without incoming or without outgoing arrows is removed, repeatedly. */
 function inCircles(pairs: readonly (readonly [from: string, to: string])[]): readonly string[] {
   let left = pairs.filter(([from, to]) => from !== to);
   for (let before = -1; before !== left.length; ) {
@@ -59,7 +56,7 @@ function inCircles(pairs: readonly (readonly [from: string, to: string])[]): rea
   return [...new Set(left.map(([from, to]) => `${from} --> ${to}`))].sort();
 }
 
-/** `text` with what is between the two markers replaced. Throws when a marker is missing. */
+/** Replaces the part of `text` between the two markers. Throws if a marker is missing. */
 export function replaceBetween(text: string, begin: string, end: string, body: string): string {
   const from = text.indexOf(begin);
   const to = text.indexOf(end);

@@ -12,7 +12,10 @@ const COLORS: readonly (Color | undefined)[] = [undefined, "red", "green", "yell
 const PLAIN = { isBold: false, isDim: false };
 const SGR = /\x1b\[([\d;]*)m/;
 
-/** One line of terminal output with SGR sequences for bold, dim and the first eight colours; others change nothing. */
+/**
+ * Parses one line of terminal output with SGR sequences for bold, dim and the first eight colours; others have no
+ * effect.
+ */
 export function spansOf(line: string): readonly Span[] {
   const spans: Span[] = [];
   let style: Omit<Span, "text"> = PLAIN;
@@ -23,7 +26,7 @@ export function spansOf(line: string): readonly Span[] {
   return spans;
 }
 
-/** The rows of a line on a terminal of this many columns; every character here has one column. */
+/** Wraps a line for a terminal of this many columns; every character here has one column. */
 export function wrapped(line: readonly Span[], columns: number): readonly (readonly Span[])[] {
   const rows: Span[][] = [[]];
   let room = columns;

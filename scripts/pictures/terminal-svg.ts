@@ -17,10 +17,7 @@ const COLORS: Readonly<Record<Color, string>> = {
 const DIM = "#868c98";
 const FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
 
-/**
- * A terminal window that shows these lines (with SGR sequences), as an SVG document of its own; no script, no other
- * file.
- */
+/** A terminal window that shows these lines (with SGR sequences), as a self-contained SVG document without scripts. */
 export function terminalSvg(title: string, lines: readonly string[], columns: number): string {
   const rows = lines.flatMap((line) => wrapped(spansOf(line), columns));
   const width = Math.ceil(columns * COLUMN + 2 * MARGIN);
@@ -42,7 +39,7 @@ export function terminalSvg(title: string, lines: readonly string[], columns: nu
   ].join("\n");
 }
 
-/** Each span at the column where a terminal has it, whatever the font's own widths are. */
+/** Places each span at its column in a terminal, whatever the font's own widths are. */
 function bodyOf(row: readonly Span[]): string {
   let column = 0;
   return row

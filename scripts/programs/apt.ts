@@ -3,7 +3,8 @@ import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 
 /**
- * Ends with the program's exit code and all it printed. Never rejects: a program that cannot be started is code 127.
+ * Resolves with the program's exit code and all of its output. Never rejects: a program that cannot be started has code
+ * 127.
  */
 export type RunProgram = (
   argv: readonly [string, ...string[]],
@@ -17,7 +18,7 @@ export interface AptOptions {
   readonly run: RunProgram;
 }
 
-/** Installs Debian packages; needs root. Returns what went wrong, undefined when nothing did. */
+/** Installs Debian packages; needs root. Returns the error's text; undefined on success. */
 export async function aptInstall(
   apt: string,
   packages: readonly string[],
@@ -42,7 +43,7 @@ export async function aptInstall(
   return undefined;
 }
 
-/** Absolute path of the first program of that name in PATH. */
+/** The absolute path of the first program of that name in PATH. */
 export async function findProgram(name: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   for (const folder of (env["PATH"] ?? "").split(delimiter)) {
     if (!folder.startsWith("/")) continue;
@@ -56,7 +57,7 @@ export async function findProgram(name: string, env: NodeJS.ProcessEnv): Promise
   return undefined;
 }
 
-/** Without execa, whose import takes longer than what `npm start` asks for: a version. */
+/** Implemented without execa, whose import takes longer than the question of `npm start`: a version. */
 export const runProgram: RunProgram = ([program, ...args], env) =>
   new Promise((resolve) => {
     const child = spawn(program, args, { env, stdio: ["ignore", "pipe", "pipe"] });

@@ -9,17 +9,17 @@ export interface EnsureNatsOptions {
   readonly log: (line: string) => void;
   readonly env?: NodeJS.ProcessEnv;
   readonly run?: RunProgram;
-  /** Where the unpacked package is kept. */
+  /** The folder of the unpacked package. */
   readonly cache?: string;
 }
 
-/** Debian puts it where only root looks. */
+/** Debian installs it into a folder that only root's PATH contains. */
 const PROGRAM = join("usr", "sbin", "nats-server");
 const HINT = "GT_NATS_SERVER=/path names one; it needs no installation: a single file from nats-io/nats-server";
 
 /**
- * Path of a nats-server: the one of GT_NATS_SERVER, of PATH or of /usr/sbin; else Debian's package, downloaded and
- * unpacked, which starts no service and needs no root where the package lists are there.
+ * The path of a nats-server: from GT_NATS_SERVER, PATH or /usr/sbin; else Debian's package, downloaded and unpacked,
+ * which starts no service and needs no root if the package lists are present.
  * @throws DomainError `unavailable` with a hint
  */
 export async function ensureNatsServer(options: EnsureNatsOptions): Promise<string> {
@@ -57,7 +57,7 @@ async function unpack(
     await mkdir(unpacked);
     const { code, output } = await run([dpkg, "-x", join(folder, deb), unpacked], env);
     if (code !== 0) throw missing(`dpkg-deb: ${output.trimEnd()}`);
-    // Someone else may have been quicker: then theirs is as good.
+    // Another process may have been quicker: then its copy is used.
     await rename(unpacked, cache).catch(() => {});
     return join(cache, PROGRAM);
   } finally {

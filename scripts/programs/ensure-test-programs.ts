@@ -4,7 +4,7 @@ import { grpcPython, PYTHON_PACKAGES } from "../../test/support/bridge/python-gr
 import { aptInstall, findProgram, type RunProgram, runProgram } from "./apt.ts";
 import { ensureNatsServer } from "./ensure-nats-server.ts";
 
-/** Debian packages of the programs that tests drive, beside tmux and what npm brings. */
+/** The Debian packages of the programs that tests drive, beside tmux and the npm packages. */
 const PACKAGES: Readonly<Record<string, string>> = {
   curl: "curl",
   openssl: "openssl",
@@ -23,8 +23,8 @@ export interface EnsureOptions {
 }
 
 /**
- * Installs what is missing, for root on a system with apt-get. Returns a line about it.
- * @throws Error with what is still missing; the tests that need it say so too.
+ * Installs the missing programs, for root on a system with apt-get. Returns a line about the result.
+ * @throws Error with the programs that are still missing; the tests that need them say so too.
  */
 export async function ensureTestPrograms(options: EnsureOptions): Promise<string> {
   const { log, env = process.env, uid = process.getuid?.() ?? -1, run = runProgram } = options;
@@ -43,7 +43,7 @@ export async function ensureTestPrograms(options: EnsureOptions): Promise<string
   return `installed ${packages.join(", ")}`;
 }
 
-/** Debian keeps its programs apart from those on PATH. */
+/** Debian keeps PostgreSQL's programs outside PATH. */
 function hasPostgres({ PATH: path = "" }: NodeJS.ProcessEnv): boolean {
   const places = [...globSync("/usr/lib/postgresql/*/bin"), ...path.split(delimiter)];
   return places.some((folder) => existsSync(join(folder, "initdb")));

@@ -16,7 +16,7 @@ async function program(name: string): Promise<void> {
   await chmod(join(folder, name), 0o755);
 }
 
-/** A system where `tmux -V` says `versions[0]`, and after an installation `versions[1]`. */
+/** A system where `tmux -V` prints `versions[0]`, and after an installation `versions[1]`. */
 function system(versions: readonly (string | undefined)[], aptCode = 0) {
   const ran: string[] = [];
   let at = 0;

@@ -8,7 +8,7 @@ import { aptInstall, findProgram, type RunProgram, runProgram } from "./apt.ts";
 export interface Tmux {
   /** Absolute path of the program. */
   readonly path: string;
-  /** As `tmux -V` says it, e.g. `3.3a`. */
+  /** The version that `tmux -V` prints, e.g. `3.3a`. */
   readonly version: string;
 }
 
@@ -25,9 +25,9 @@ const HINT =
   "Debian/Ubuntu: apt install tmux · Fedora: dnf install tmux · Arch: pacman -S tmux · Alpine: apk add tmux · macOS: brew install tmux";
 
 /**
- * The first tmux of PATH, if it is 3.2 or newer. Otherwise, for root on a system with apt-get, installs the
- * distribution's and looks again.
- * @throws DomainError `unavailable` with a hint how to install one.
+ * The first tmux of PATH, if it is 3.2 or newer. Otherwise installs the distribution's, as root on a system with
+ * apt-get, and searches again.
+ * @throws DomainError `unavailable` with a hint on how to install one.
  */
 export async function ensureTmux(options: EnsureTmuxOptions): Promise<Tmux> {
   const { log, env = process.env, uid = process.getuid?.() ?? -1, run = runProgram } = options;
@@ -45,7 +45,7 @@ export async function ensureTmux(options: EnsureTmuxOptions): Promise<Tmux> {
 }
 
 /**
- * True for 3.2 and later; versions read `3.3a`, `next-3.8` or, of OpenBSD's own, `openbsd-7.5`.
+ * True for 3.2 and later; versions read `3.3a`, `next-3.8` or, for OpenBSD's own tmux, `openbsd-7.5`.
  * @internal
  */
 export function isNewEnough(version: string): boolean {

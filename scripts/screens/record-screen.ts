@@ -1,8 +1,8 @@
-// Records what a pane of a running tmux shows as a new case for the profiles' tests:
+// Records the screen of a pane of a running tmux as a new case for the profiles' tests:
 //   node scripts/launch.mjs scripts/screens/record-screen.ts --socket PATH --target claude: \
 //     --agent claude --name claude/2.1.400/new-dialog --truth dialog:permission
-// --truth: idle | busy | draft | busy-draft | dialog:KIND | other, known from what you did and not from how it is read.
-// Look at the case.json that it writes, and for anything private in screen.ansi, before you commit them.
+// --truth: idle | busy | draft | busy-draft | dialog:KIND | other, known from your actions and not from the profile's
+// reading. Before you commit, review case.json, and check screen.ansi for private data.
 import { parseArgs } from "node:util";
 import type { DialogKind } from "../../internal/agents/profile.ts";
 import { profileNamed } from "../../internal/agents/programs/registry.ts";

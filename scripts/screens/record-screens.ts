@@ -1,8 +1,8 @@
-// Records the screens of the real agent programs that the profiles are tested with, by walking through their scenes:
+// Records the screens of real agent programs for the profiles' tests, by walking through their scenes:
 //   node scripts/launch.mjs scripts/screens/record-screens.ts [PROGRAM…] [--only SCENE]
 //   node scripts/launch.mjs scripts/screens/record-screens.ts claude-2.1.270=/path/to/claude
 // PROGRAM: claude-2.1.330, claude-2.1.197, codex-0.169.0, opencode-1.18.33 (default: all), or another version and its
-// file. Look at every new case.json.
+// file. Review every new case.json.
 
 import { AgentSession } from "../../test/support/agents/agent-session.ts";
 import type { AgentKind } from "../../test/support/agents/agents-home.ts";

@@ -4,7 +4,7 @@ import { DomainError } from "../../internal/base/errors.ts";
 import type { AgentName } from "./config.ts";
 
 /**
- * Program and arguments of the agent. `root` is the clone.
+ * The program and arguments of the agent. `root` is the clone.
  * @throws DomainError `unavailable` when Claude Code is not installed.
  */
 export function agentCommand(agent: AgentName, root: string, path: string): readonly [string, ...string[]] {
@@ -18,7 +18,7 @@ export function agentCommand(agent: AgentName, root: string, path: string): read
   });
 }
 
-/** Runs a source file of the clone on our own Node. */
+/** The command line of a source file of the clone on our own Node. */
 export function nodeCommand(root: string, file: string): readonly [string, ...string[]] {
   const options = ["--disable-warning=ExperimentalWarning", "--import", join(root, "scripts/compile-cache.mjs")];
   return [process.execPath, ...options, join(root, file)];

@@ -12,7 +12,7 @@ import type { SidecarNews } from "./sidecar-log.ts";
 import { SidecarProcess } from "./sidecar-process.ts";
 
 export interface AgentSessionOptions {
-  /** The clone. */
+  /** The folder of the clone. */
   readonly root: string;
   readonly agent: string;
   readonly command: readonly [string, ...string[]];
@@ -40,8 +40,8 @@ const LOOK_AGAIN_MS = 40;
 type Use = (agent: RunningAgent, signal: AbortSignal) => Promise<number>;
 
 /**
- * Starts a sidecar with an agent, hands it to `use`, and ends it when `use` is done, fails, or the sidecar ends.
- * Nothing is left running and no file stays.
+ * Starts a sidecar with an agent, passes it to `use`, and ends it when `use` resolves or rejects, or the sidecar ends.
+ * It leaves neither processes nor files behind.
  */
 export async function withAgent(
   clock: Clock,
@@ -59,7 +59,7 @@ export async function withAgent(
   try {
     return await withSidecar(clock, { ...options, port }, onNews, signal, used);
   } catch (err) {
-    // Another program may have taken the port since it was free.
+    // Another program may have taken the port since it was checked.
     if (isUsed || port === 0 || !errorText(err).includes("EADDRINUSE")) throw err;
     return withSidecar(clock, { ...options, port: 0 }, onNews, signal, use);
   }
@@ -100,7 +100,7 @@ async function withSidecar(
     const startMs = clock.monotonicMs() - began;
     return await use({ backend, listen, address: options.address, startMs }, all);
   } catch (err) {
-    // The sidecar's own failure says more than the calls that broke because of it.
+    // The sidecar's own error says more than the calls that failed because of it.
     if (!stop.signal.aborted) throw err;
     await ending;
     throw new DomainError("unavailable", "the sidecar ended");
@@ -111,7 +111,7 @@ async function withSidecar(
   }
 }
 
-/** Waits until the agent has something to show. One that is long about it is shown as it starts. */
+/** Waits until the agent's screen has text. A slow agent is shown while it starts. */
 async function firstScreen(backend: Backend, clock: Clock, signal: AbortSignal): Promise<void> {
   const deadline = clock.monotonicMs() + FIRST_SCREEN_MS;
   while (clock.monotonicMs() < deadline) {
@@ -130,14 +130,14 @@ function sidecarArgv(options: AgentSessionOptions, stateDir: string, port: numbe
     ...["--listen", `127.0.0.1:${port}`, "--health-listen", "127.0.0.1:0", "--state-dir", stateDir],
     ...["--agent", options.agent, "--address", options.address, "--workdir", options.workdir],
     ...["--cols", String(options.cols), "--rows", String(options.rows), "--restart", "never", "--grace", "2s"],
-    // Its last screen says why an agent ended; the sidecar stays until we are done.
+    // The last screen of an agent explains its end; the sidecar lingers until we have read it.
     ...["--linger", "24h"],
     "--",
     ...options.command,
   ];
 }
 
-/** 9090 where nobody has it, else any. */
+/** Port 9090 if it is free, else any free port. */
 function choosePort(): Promise<number> {
   return new Promise((resolve) => {
     const probe = createServer();

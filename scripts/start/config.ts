@@ -33,7 +33,7 @@ export interface StartConfig {
   readonly bridge: boolean;
   readonly relay: boolean;
   readonly threads: boolean;
-  /** Where the person was when they typed the command; npm itself goes to the clone. */
+  /** The person's folder when they typed the command; npm itself changes to the clone. */
   readonly workdir: string | undefined;
 }
 

@@ -2,13 +2,13 @@ import { runtimeFolders } from "../../internal/files/private-folder.ts";
 import { listAllSidecars } from "../../internal/terminal/finding/local-sidecars.ts";
 
 /**
- * `name`, or `name-2`, `name-3` … when agents of that name run on this machine already: the printed commands must mean
- * one.
+ * `name`, or `name-2`, `name-3` … if agents of that name run on this machine already: the printed commands must be
+ * unambiguous.
  */
 export async function freeAddress(name: string, xdgRuntimeDir: string | undefined): Promise<string> {
   const uid = process.getuid?.() ?? 0;
   const folders = runtimeFolders(xdgRuntimeDir === undefined ? { uid } : { uid, xdgRuntimeDir });
-  // One that another user has made first is told by gt.
+  // gt reports a folder that another user has made first.
   const taken = new Set((await listAllSidecars(folders, () => [])).map((sidecar) => sidecar.agent));
   let address = name;
   for (let number = 2; taken.has(address); number++) address = `${name}-${number}`;

@@ -1,10 +1,10 @@
-/** What a person types in another terminal. */
+/** A command for a person to type in another terminal. */
 export interface GtCommand {
   readonly command: string;
   readonly what: string;
 }
 
-/** The commands for one agent; they work as they are, from any folder. */
+/** The commands for one agent; they work unchanged, from any folder. */
 export function gtCommands(program: string, address: string): readonly GtCommand[] {
   return [
     { command: `${program} peek ${address}`, what: "see its screen" },

@@ -8,8 +8,8 @@ import { clockTime } from "./receipts.ts";
 const STATUS_EVERY_MS = 500;
 
 /**
- * What the live view shows, as lines, where nobody looks at a terminal: runs until `signal` aborts or the agent ends.
- * Resolves with the agent's exit code, its last screen printed if it failed.
+ * Prints the contents of the live view as lines, for an output without a terminal: runs until `signal` aborts or the
+ * agent ends. Resolves with the agent's exit code; prints its last screen if it failed.
  */
 export async function followInLines(
   clock: Clock,

@@ -20,7 +20,7 @@ export interface LiveOptions {
   readonly commands: readonly GtCommand[];
 }
 
-/** The live view: holds the state of one agent and draws it. */
+/** The live view: keeps the state of one agent and draws it. */
 export class Live {
   readonly #clock: Clock;
   readonly #agent: RunningAgent;
@@ -38,7 +38,7 @@ export class Live {
     this.#options = options;
   }
 
-  /** Runs until `signal` aborts or the agent has ended well; one that failed stays on the screen. */
+  /** Runs until `signal` aborts or the agent has ended successfully; a failed one stays on the screen. */
   run(signal: AbortSignal): Promise<void> {
     return runTasks(signal, [{ run: (stop) => this.#followStatus(stop) }, { run: (stop) => this.#followScreen(stop) }]);
   }
@@ -58,7 +58,7 @@ export class Live {
     this.#window.draw(lines);
   }
 
-  /** A nudge has ended: its whole receipt is fetched and shown. */
+  /** A nudge has ended: fetches and shows its full receipt. */
   async nudgeEnded(requestId: string, signal: AbortSignal): Promise<void> {
     const receipt = await this.#agent.backend.getNudge(requestId, signal).catch(() => undefined);
     if (receipt === undefined) return;

@@ -28,7 +28,7 @@ await runMain({ name: "start", exitCodes: { unavailable: 4 } }, async (context) 
     return 0;
   }
   const plain = plainEnvironment(env, root);
-  // A tour is loaded when it is asked for: what it needs would take longer than all of the rest.
+  // Loads a tour only on request: its imports would take longer than all of the rest.
   if (config.bridge) {
     const { startBridge } = await import("./bridge/bridge.ts");
     return startBridge(context, { root, env: plain, once: config.once });

@@ -12,7 +12,7 @@ const PEEK = { lines: 20, all: false, ansi: false, joinWrapped: false } as const
 const ANSWER_MS = 20_000;
 const LOOK_AGAIN_MS = 100;
 
-/** One peek, nudge, peek and status; 0 when everything was as it has to be, else 1. Says what was not. */
+/** Runs one peek, nudge, peek and status; 0 if each had the expected result, else 1 with the differences printed. */
 export async function runOnce(clock: Clock, out: Output, agent: RunningAgent, signal: AbortSignal): Promise<number> {
   const { backend, address, listen, startMs } = agent;
   const wrong: string[] = [];
@@ -49,7 +49,7 @@ export async function runOnce(clock: Clock, out: Output, agent: RunningAgent, si
   return wrong.length === 0 ? 0 : 1;
 }
 
-/** The screen once the agent has answered, or as it is after 20 s. */
+/** The screen once the agent has answered, or after 20 s. */
 async function peekAnswer(clock: Clock, { backend }: RunningAgent, signal: AbortSignal): Promise<PeekResult> {
   const deadline = clock.monotonicMs() + ANSWER_MS;
   while (clock.monotonicMs() < deadline && (await backend.status(signal)).state !== "idle") {

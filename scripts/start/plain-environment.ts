@@ -1,11 +1,11 @@
 import { basename, delimiter, dirname, join } from "node:path";
 
-/** Set by npm for the scripts it runs; an agent and what it starts must not take them for their own. */
+/** Set by npm for the scripts that it runs; the agent and its children must not inherit them. */
 const OF_NPM = /^(?:npm_.*|INIT_CWD)$/;
 
 /**
- * The environment as it was before npm ran us: without its variables, and without the folders it puts in front of PATH,
- * which are those of the clone at `root` and of the folders above it.
+ * The environment before npm ran us: without npm's variables, and without the folders that it puts first in PATH, which
+ * belong to the clone at `root` and to the folders above it.
  */
 export function plainEnvironment(
   env: Readonly<Record<string, string | undefined>>,

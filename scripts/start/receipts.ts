@@ -1,9 +1,7 @@
 import { plainText } from "../../internal/base/sanitise.ts";
 import type { NudgeReceipt } from "../../internal/session/types.ts";
 
-/**
- * A receipt as one line: when, what came of it, how fast, from whom, and what proves it. `now` is the wall clock, ms.
- */
+/** A receipt as one line: time, outcome, duration, sender, and evidence. `now` is the wall clock, ms. */
 export function receiptLine(receipt: NudgeReceipt, now: number): string {
   const { timings, evidence, outcome, sender, error } = receipt;
   const took = timings.confirmedMs ?? timings.submittedMs ?? timings.typedMs;
@@ -17,7 +15,7 @@ export function receiptLine(receipt: NudgeReceipt, now: number): string {
   return plainText(parts.filter((part) => part !== "").join("  ")).replaceAll("\n", " ");
 }
 
-/** Local time of day, `14:03:59`. */
+/** The local time of day, `14:03:59`. */
 export function clockTime(now: number): string {
   const at = new Date(now);
   return [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");

@@ -1,10 +1,10 @@
-/** What the sidecar's log tells us. */
+/** The news in the sidecar's log. */
 export type SidecarNews =
   | { readonly type: "serving"; readonly listen: string }
   | { readonly type: "nudge-ended"; readonly requestId: string; readonly sender: string; readonly outcome: string }
   | { readonly type: "failure"; readonly text: string };
 
-/** Reads one line of a gt-sidecar's stderr; undefined when there is nothing in it for us. */
+/** Parses one line of a gt-sidecar's stderr; undefined if it has no news. */
 export function readLogLine(line: string): SidecarNews | undefined {
   const record = parse(line);
   if (record === undefined) return line.includes(": error: ") ? { type: "failure", text: line } : undefined;

@@ -8,11 +8,11 @@ import { readLogLine, type SidecarNews } from "./sidecar-log.ts";
 export interface SidecarProcessOptions {
   readonly argv: readonly [string, ...string[]];
   readonly env: NodeJS.ProcessEnv;
-  /** Folder in which it starts. */
+  /** The folder in which it starts. */
   readonly cwd: string;
 }
 
-/** After SIGTERM it has this long to end its agent and tmux. */
+/** The time after SIGTERM to end its agent and tmux. */
 const STOP_MS = 8000;
 
 /** A gt-sidecar as our child. */
@@ -34,7 +34,7 @@ export class SidecarProcess {
   async run(signal: AbortSignal): Promise<void> {
     const [program, ...args] = this.#options.argv;
     const { env, cwd } = this.#options;
-    // A group of its own: Ctrl-C in the terminal is for us, and we end the sidecar in order.
+    // In its own process group: Ctrl-C in the terminal reaches only us, and we end the sidecar in order.
     const child = spawn(program, args, { cwd, env, detached: true, stdio: ["ignore", "ignore", "pipe"] });
     let failure = "";
     createInterface({ input: child.stderr }).on("line", (line) => {

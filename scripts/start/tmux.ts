@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { nodeCommand } from "./agent-command.ts";
 
 /**
- * Makes sure of a tmux; its PATH entry comes first then. A number is the exit code when there is none, the reason said.
+ * A PATH on which a suitable tmux comes first. A number is the exit code if there is none; the reason has been printed.
  */
 export async function pathWithTmux(root: string, env: NodeJS.ProcessEnv): Promise<string | number> {
   const [program, ...args] = nodeCommand(root, "scripts/programs/ensure-tmux.ts");

@@ -6,7 +6,7 @@ import type { AgentStatus } from "../../internal/session/agent-status.ts";
 import type { AgentStateName } from "../../internal/session/types.ts";
 import type { GtCommand } from "./gt-commands.ts";
 
-/** Everything the live view shows. */
+/** The contents of the live view. */
 export interface ViewModel {
   readonly columns: number;
   readonly rows: number;
@@ -15,7 +15,7 @@ export interface ViewModel {
   readonly listen: string;
   /** Absent until the first answer. */
   readonly status: AgentStatus | undefined;
-  /** Why there is no fresh status; empty when there is. */
+  /** The reason why there is no fresh status; empty if there is one. */
   readonly trouble: string;
   /** The agent's last lines, oldest first; plain or with SGR only. */
   readonly screen: readonly string[];
@@ -42,7 +42,7 @@ const TONES: Readonly<Record<AgentStateName, string>> = {
   uncertain: "2",
 };
 
-/** The whole window, line by line: at most `rows` lines, none wider than `columns`. */
+/** Renders the whole window, line by line: at most `rows` lines, none wider than `columns`. */
 export function renderView(model: ViewModel): string[] {
   const { columns, rows } = model;
   const head = headLines(model);
@@ -52,7 +52,7 @@ export function renderView(model: ViewModel): string[] {
   return lines.slice(0, rows).map((line) => (textWidth(unstyled(line)) > columns ? fitStyled(line, columns) : line));
 }
 
-/** Size of the agent's screen that fits the box in a window of this size. */
+/** The size of the agent's screen that fits the box in a window of this size. */
 export function screenSize(columns: number, rows: number): { readonly cols: number; readonly rows: number } {
   const around = 2 + 2 + (2 + MOST_RECEIPTS) + 8;
   return { cols: Math.min(160, Math.max(40, columns - 4)), rows: Math.min(50, Math.max(10, rows - around)) };

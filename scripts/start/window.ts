@@ -3,18 +3,16 @@ import { writeSync } from "node:fs";
 const STDOUT = 1;
 const ENTER = "\x1b[?1049h\x1b[?25l\x1b[2J";
 const LEAVE = "\x1b[0m\x1b[?25h\x1b[?1049l";
-/** Synchronised output: a terminal that knows it shows the frame at once, others ignore it. */
+/** Synchronised output: a terminal that supports it shows the frame at once, others ignore it. */
 const FRAME = ["\x1b[?2026h", "\x1b[?2026l"] as const;
 
-/** How a terminal that is gone shows itself where no signal says so. */
+/** The events of a lost terminal where no signal reports it. */
 const ENDS = ["end", "close", "error"] as const;
 
 type Input = Pick<NodeJS.ReadStream, "on" | "off" | "setRawMode" | "resume" | "pause">;
 type Screen = Pick<NodeJS.WriteStream, "on" | "off" | "write" | "columns" | "rows">;
 
-/**
- * The person's terminal while the live view is on it. Disposing gives it back as it was; so does the process's exit.
- */
+/** The person's terminal while the live view is on it. Disposing restores it; so does the process's exit. */
 export class Window implements Disposable {
   readonly #input: Input;
   readonly #screen: Screen;
@@ -54,7 +52,7 @@ export class Window implements Disposable {
     return Math.max(10, this.#screen.rows);
   }
 
-  /** Draws lines from the top; rows that did not change are left alone. */
+  /** Draws lines from the top; unchanged rows are left alone. */
   draw(lines: readonly string[]): void {
     const height = Math.max(lines.length, this.#shown.length);
     let out = "";
@@ -69,7 +67,7 @@ export class Window implements Disposable {
   [Symbol.dispose](): void {
     process.off("exit", this.#restore);
     this.#input.off("data", this.#onData);
-    // An error may still come, and would end the process.
+    // An error may still arrive, and would end the process.
     for (const end of ["end", "close"] as const) this.#input.off(end, this.#onEnd);
     this.#screen.off("resize", this.#onResize);
     this.#input.pause();
@@ -83,7 +81,7 @@ export class Window implements Disposable {
       this.#input.setRawMode(false);
       writeSync(STDOUT, LEAVE);
     } catch {
-      // The terminal is gone; nobody is left to see it.
+      // The terminal is gone: there is no one to show it to.
     }
   };
 }

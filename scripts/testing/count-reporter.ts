@@ -6,9 +6,9 @@ import { type Counts, none, plus } from "./counts.ts";
 const PROGRESS_MS = 15_000;
 
 /**
- * Says at the end why tests were skipped, writes the counts of a vitest run as JSON into the file named by
- * GT_TEST_COUNTS, and between the results names the test that runs for long. What breaks outside a test (a file that
- * does not load, a hook of a file, a stray rejection) counts as one failed each.
+ * Prints at the end why tests were skipped, writes the counts of a vitest run as JSON into the file named by
+ * GT_TEST_COUNTS, and between the results names the test that takes long. Each failure outside a test (a file that does
+ * not load, a hook of a file, a stray rejection) counts as one failed.
  */
 export default class CountReporter implements Reporter {
   readonly #running = new Map<string, { readonly name: string; readonly since: number }>();
@@ -46,7 +46,7 @@ export default class CountReporter implements Reporter {
   }
 }
 
-/** Why tests were skipped, and how many for each reason. */
+/** The reasons why tests were skipped, with the number of tests for each. */
 function skipNotes(modules: readonly TestModule[]): ReadonlyMap<string, number> {
   const notes = new Map<string, number>();
   for (const module of modules) {

@@ -1,4 +1,4 @@
-/** How the tests and checks of a run ended. */
+/** The results of the tests and checks of a run. */
 export interface Counts {
   readonly passed: number;
   readonly failed: number;

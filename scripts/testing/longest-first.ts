@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that take minutes, by their path's end: begun last, one of them would keep all the other cores waiting. */
+/** Files that take minutes, by the end of their path: started last, one of them would keep all other cores waiting. */
 const LONGEST = [
   "e2e/cluster.test.ts",
   "e2e/hostile.test.ts",
@@ -8,7 +8,7 @@ const LONGEST = [
   "integration/sidecar-session-end.test.ts",
 ];
 
-/** As vitest sorts them, the longest first. */
+/** Sorts as vitest does, but the longest first. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);

@@ -7,7 +7,10 @@ import { type Counts, none, plus } from "./counts.ts";
 
 const log = (line: string): void => console.log(line);
 
-/** Real programs that tests need. What cannot be had is a failure in CI; elsewhere the tests that need it say so. */
+/**
+ * Prepares the real programs that tests need. A missing one is a failure in CI; elsewhere the tests that need it say
+ * so.
+ */
 export async function prepareTests(scratch: string): Promise<Counts> {
   const parts: readonly [string, () => Promise<string>][] = [
     ["tmux", () => useTmux(join(scratch, "bin"))],
@@ -27,7 +30,7 @@ export async function prepareTests(scratch: string): Promise<Counts> {
   return counts;
 }
 
-/** Tests find tmux by PATH: in a folder of its own, so that nothing else that lies beside it comes first too. */
+/** Tests find tmux on PATH: in a folder of its own, so that no other program comes first with it. */
 async function useTmux(folder: string): Promise<string> {
   const { path, version } = await ensureTmux({ log });
   await mkdir(folder);

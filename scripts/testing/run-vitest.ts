@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { packaged, root, toolEnvironment, vitestColor } from "../step.ts";
 import { type Counts, none, plus } from "./counts.ts";
 
-/** Runs `vitest run` with these arguments and counts its tests. `scratch`: a folder for what they write. */
+/** Runs `vitest run` with these arguments and counts its tests. `scratch`: a folder for the counts. */
 export async function runVitest(args: readonly string[], scratch: string): Promise<Counts> {
   const file = join(scratch, "counts.json");
   const reporters = ["--reporter=./scripts/testing/count-reporter.ts", "--reporter=default"];
@@ -17,7 +17,7 @@ export async function runVitest(args: readonly string[], scratch: string): Promi
     (text) => JSON.parse(text) as Counts,
     () => none,
   );
-  // vitest that breaks before or beside the tests must not look like a pass.
+  // A vitest that fails before or outside the tests must not look like a pass.
   return code !== 0 && counts.failed === 0 ? plus(counts, { ...none, failed: 1 }) : counts;
 }
 

@@ -5,7 +5,7 @@ import type { Clock } from "../../../internal/base/clock.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
 import { nodeCommand } from "../agent-command.ts";
 
-/** From SIGTERM to SIGKILL: the bridge stops its sessions first. */
+/** The time from SIGTERM to SIGKILL: the bridge stops its sessions first. */
 const STOP_MS = 15_000;
 
 /**
@@ -17,7 +17,7 @@ export async function runBridge(
   signal: AbortSignal,
 ): Promise<void> {
   const [program, ...args] = [...nodeCommand(root, "cmd/bridge/main.ts"), "--config", config];
-  // A group of its own: Ctrl-C in the terminal is for us, and we end the bridge in order.
+  // In its own process group: Ctrl-C in the terminal reaches only us, and we end the bridge in order.
   const child = spawn(program ?? "", args, { env, detached: true, stdio: ["ignore", "ignore", "pipe"] });
   let last = "";
   createInterface({ input: child.stderr }).on("line", (line) => {

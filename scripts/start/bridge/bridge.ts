@@ -14,7 +14,7 @@ import { tour, untilServing } from "./tour.ts";
 import { tourClient } from "./tour-client.ts";
 
 export interface BridgeTourOptions {
-  /** The clone. */
+  /** The folder of the clone. */
   readonly root: string;
   readonly env: NodeJS.ProcessEnv;
   /** End after the tour. */
@@ -24,8 +24,8 @@ export interface BridgeTourOptions {
 const FAVOURITE_PORT = 9445;
 
 /**
- * A bridge with a CA, certificates and a token key of its own, a session in it, and what to do next. All of it goes at
- * the end.
+ * Runs a bridge with its own CA, certificates and token key, and a session in it, and prints the next steps. All of it
+ * is removed at the end.
  */
 export async function startBridge(context: MainContext, { root, env, once }: BridgeTourOptions): Promise<number> {
   const { clock, signal, stdout } = context;
@@ -66,7 +66,7 @@ export async function startBridge(context: MainContext, { root, env, once }: Bri
   }
 }
 
-/** 9445 where nobody has it, else any. */
+/** Port 9445 if it is free, else any free port. */
 function freePort(): Promise<number> {
   const tried = (port: number) =>
     new Promise<number | undefined>((resolve) => {

@@ -3,13 +3,13 @@ import { CALLER, type TourFiles } from "./throwaway-trust.ts";
 import { SESSION } from "./tour.ts";
 
 export interface TourPlace {
-  /** The clone. */
+  /** The folder of the clone. */
   readonly root: string;
   readonly home: string | undefined;
   readonly port: number;
 }
 
-/** What a person can paste into another terminal while the bridge runs. */
+/** The commands that a person can paste into another terminal while the bridge runs. */
 export function nextSteps({ root, home, port }: TourPlace, { ca, cert, key, tokenKey }: TourFiles): readonly string[] {
   const quoted = (path: string) => shellPath(path, home);
   const gt = quoted(`${root}/cmd/gt/gt`);

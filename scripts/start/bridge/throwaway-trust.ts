@@ -5,12 +5,12 @@ import { newAuthority } from "../../../internal/pki/authority.ts";
 import { newKeyPair, newTokenKeyPair, privateKeyPem, publicKeyPem } from "../../../internal/pki/key-pair.ts";
 import { type LeafOptions, newLeaf } from "../../../internal/pki/leaf.ts";
 
-/** The name of the one caller: of its certificate, of its token key, and of its project. */
+/** The only caller's name: in its certificate, as its token issuer, and as its project. */
 export const CALLER = "tour";
 
 const DAYS = 7;
 
-/** Files of a bridge and of its caller, all of one folder. */
+/** The files of a bridge and of its caller, all in one folder. */
 export interface TourFiles {
   readonly config: string;
   readonly ca: string;
@@ -23,7 +23,7 @@ export interface TourFiles {
 
 /**
  * Makes a CA, the bridge's certificate, a caller with a certificate and a token key, and a `bridge.yaml`, in `folder`.
- * The CA's key is kept nowhere.
+ * The CA's key is not stored.
  * @param now wall clock, ms
  */
 export async function throwawayTrust(folder: string, port: number, now: number): Promise<TourFiles> {

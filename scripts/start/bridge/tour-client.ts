@@ -10,7 +10,7 @@ export interface TourClient extends Disposable {
   readonly client: Client<typeof BridgeService>;
 }
 
-/** A caller with a certificate, and a new token in each call. */
+/** A caller with a certificate, and a new token for each call. */
 export function tourClient(clock: Clock, url: string, files: TourFiles): TourClient {
   const read = (path: string) => readFileSync(path, "utf8");
   const key = signingKeyOf(read(files.tokenKey), files.tokenKey);

@@ -10,7 +10,7 @@ import { clockTime } from "../receipts.ts";
 import { CALLER, type TourFiles } from "./throwaway-trust.ts";
 import type { TourClient } from "./tour-client.ts";
 
-/** The session of the tour. */
+/** The id of the tour's session. */
 export const SESSION = "hello-1";
 const MESSAGE = "hello from npm start: what did you read?";
 const READY_MS = 30_000;
@@ -37,7 +37,8 @@ export async function untilServing({ clock, client }: TourDeps, signal: AbortSig
 }
 
 /**
- * Starts a session, sends it a message and prints what happens until it has answered. True: all was as it has to be.
+ * Starts a session, sends it a message and prints the events until it has answered. True if every step had the expected
+ * result.
  */
 export async function tour({ clock, out, client }: TourDeps, files: TourFiles, signal: AbortSignal): Promise<boolean> {
   heading(out, `StartSession ${SESSION}   provider demo in ${files.repo}`);

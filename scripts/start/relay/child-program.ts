@@ -5,14 +5,14 @@ import type { Clock } from "../../../internal/base/clock.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
 
 export interface ChildProgram {
-  /** For the message when it ends by itself. */
+  /** The name in the message when it ends by itself. */
   readonly name: string;
   readonly command: readonly [string, ...string[]];
   readonly env: NodeJS.ProcessEnv;
   readonly onLine?: (line: string) => void;
 }
 
-/** From SIGTERM to SIGKILL. */
+/** The time from SIGTERM to SIGKILL. */
 const STOP_MS = 15_000;
 
 /**
@@ -20,7 +20,7 @@ const STOP_MS = 15_000;
  */
 export async function runChild(clock: Clock, { name, command, env, onLine }: ChildProgram, signal: AbortSignal) {
   const [program, ...args] = command;
-  // A group of its own: Ctrl-C in the terminal is for us, and we end it in order.
+  // In its own process group: Ctrl-C in the terminal reaches only us, and we end it in order.
   const child = spawn(program, args, { env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
   let last = "";
   for (const input of [child.stdout, child.stderr]) {

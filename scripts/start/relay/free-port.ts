@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 
-/** The favourite port where nobody has it, else any that is free. */
+/** The preferred port if it is free, else any free port. */
 export async function freePort(favourite: number): Promise<number> {
   return (await tried(favourite)) ?? (await tried(0)) ?? 0;
 }

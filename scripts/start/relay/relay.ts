@@ -14,19 +14,22 @@ import { freePort } from "./free-port.ts";
 import { ROLE, SESSION, tour } from "./tour.ts";
 
 export interface RelayTourOptions {
-  /** The clone. */
+  /** The folder of the clone. */
   readonly root: string;
   readonly env: NodeJS.ProcessEnv;
   /** End after the tour. */
   readonly once: boolean;
 }
 
-/** The ports that are used where they are free. */
+/** The preferred ports. */
 const FAVOURITES = { nats: 4222, relay: 8080, health: 8081 } as const;
 
 type Ports = Readonly<Record<keyof typeof FAVOURITES, number>>;
 
-/** A nats-server, a relay, an agent, one coding task through them, and what to do next. All of it goes at the end. */
+/**
+ * Runs a nats-server, a relay, an agent, and one coding task through them, and prints the next steps. All of it is
+ * removed at the end.
+ */
 export async function startRelay(context: MainContext, { root, env, once }: RelayTourOptions): Promise<number> {
   const { clock, signal, stdout } = context;
   const out = new Output(stdout, context.env);
@@ -54,7 +57,7 @@ export async function startRelay(context: MainContext, { root, env, once }: Rela
       for (const step of nextSteps(program, natsUrl, ports)) out.line(printable`  ${step}`);
       await aborted(stop);
     };
-    // The agent and the relay end first: they have something to give back to NATS.
+    // The agent and the relay end first: they still have messages to return to NATS.
     const served = new AbortController();
     await runTasks(signal, [
       { run: () => runChild(clock, { name: "nats-server", command: server, env }, served.signal) },

@@ -7,7 +7,7 @@ import { followStream } from "../../../internal/relay/nats/follow-stream.ts";
 import { publishOnce } from "../../../internal/relay/nats/publish.ts";
 import { messageId, subjects } from "../../../internal/relay/nats/subjects.ts";
 
-/** The lane of the tour. */
+/** The tour's lane. */
 export const SESSION = "sess_123";
 export const ROLE = "coding";
 
@@ -21,7 +21,10 @@ export interface TourDeps {
   readonly natsUrl: string;
 }
 
-/** Sends one coding task through, tool use and result, and prints each step. True: all was as it has to be. */
+/**
+ * Sends one coding task through, with a tool use and its result, and prints each step. True if every step had the
+ * expected result.
+ */
 export async function tour({ clock, out, natsUrl }: TourDeps, signal: AbortSignal): Promise<boolean> {
   const options = { url: natsUrl, name: "npm-start", streamPrefix: "RELAY", firstMs: READY_MS };
   const bus = await Bus.open(clock, options, signal);
@@ -62,7 +65,7 @@ interface Result {
   readonly text: string;
 }
 
-/** The relay makes them when it starts. */
+/** The relay creates the streams when it starts. */
 async function untilStreams(bus: Bus, clock: Clock, signal: AbortSignal): Promise<void> {
   for (const end = clock.monotonicMs() + READY_MS; ; await clock.sleep(AGAIN_MS, signal)) {
     try {

@@ -4,20 +4,20 @@ import { createInterface } from "node:readline";
 import type { Clock } from "../../../internal/base/clock.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
 
-/** From SIGTERM to SIGKILL: a database is stopped first. */
+/** The time from SIGTERM to SIGKILL: a database is stopped first. */
 const STOP_MS = 20_000;
 
 export interface ChildOptions {
   readonly command: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** For the error. */
+  /** The name in the error. */
   readonly what: string;
 }
 
 /** Runs one of our programs until `signal` aborts. @throws DomainError `unavailable` when it ends by itself */
 export async function runChild(clock: Clock, { command, env, what }: ChildOptions, signal: AbortSignal): Promise<void> {
   const [program = "", ...args] = command;
-  // A group of its own: Ctrl-C in the terminal is for us, and we end it in order.
+  // In its own process group: Ctrl-C in the terminal reaches only us, and we end it in order.
   const child = spawn(program, args, { env, detached: true, stdio: ["ignore", "ignore", "pipe"] });
   let last = "";
   createInterface({ input: child.stderr }).on("line", (line) => {

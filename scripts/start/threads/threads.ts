@@ -16,9 +16,9 @@ import { shellPath } from "../gt-commands.ts";
 import { runChild } from "./child.ts";
 
 export interface ThreadsTourOptions {
-  /** The clone. */
+  /** The folder of the clone. */
   readonly root: string;
-  /** With tmux on its PATH. */
+  /** The environment, with tmux on its PATH. */
   readonly env: NodeJS.ProcessEnv;
   /** End after the first conversation. */
   readonly once: boolean;
@@ -36,12 +36,12 @@ interface Tour extends ThreadsTourOptions {
 }
 
 /**
- * Threads with a PostgreSQL of its own, and two demo agents that review and fix by script, each woken when a message
- * waits for it. All of it goes at the end.
+ * Runs threads with its own PostgreSQL, and two demo agents that review and fix by script, each woken when a message
+ * waits for it. All of it is removed at the end.
  */
 export async function startThreads(context: MainContext, options: ThreadsTourOptions): Promise<number> {
   const out = new Output(context.stdout, context.env);
-  // PostgreSQL runs as another user where we are root, and must reach its folder.
+  // As root we run PostgreSQL as another user, which must reach its folder.
   const folder = await mkdtemp("/tmp/gt-threads-");
   await chmod(folder, 0o711);
   const stateDir = join(folder, "state");
@@ -95,7 +95,7 @@ async function withAgents(tour: Tour, signal: AbortSignal): Promise<number> {
 
 type Call = (name: string, input: object) => Promise<Json>;
 
-/** A demo agent in a sidecar, with a token of its own that is renewed while it works. */
+/** Runs a demo agent in a sidecar, with its own token that is renewed while it works. */
 async function withDemoAgent(
   { root, env, context, stateDir }: Tour,
   part: "review" | "fix",
@@ -137,7 +137,7 @@ async function withDemoAgent(
   });
 }
 
-/** A review, its fix and another look: nobody copies text. True when it came to its end. */
+/** A review, its fix and a second review, without copying text by hand. True if it completed. */
 async function conversation(
   tour: Tour,
   { call, reviewer, fixer }: { readonly call: Call; readonly reviewer: string; readonly fixer: string },
