@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-/** Arguments of `connectconformance` that let it test our server; `only`: patterns of case names, default all. */
+/** The arguments of `connectconformance` for a test of our server; `only`: patterns of case names, default all. */
 export function conformanceArgs(only: readonly string[] = []): readonly string[] {
   return [
     ...["--mode", "server", "--conf", here("config.yaml"), "--known-flaky", `@${here("known-flaky.txt")}`],

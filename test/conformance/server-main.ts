@@ -1,5 +1,5 @@
 // A server for Connect's conformance suite: our own listener, adapter, interceptors and gates under its service. Reads
-// what to start from stdin, tells where it is on stdout (each with its length before it), and ends with SIGTERM.
+// its settings from stdin, writes its address to stdout (each prefixed by its length), and ends with SIGTERM.
 import { buffer } from "node:stream/consumers";
 import { create, createRegistry, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { systemClock } from "../../internal/base/clock.ts";

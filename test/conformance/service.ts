@@ -19,7 +19,7 @@ import {
 
 type RequestInfo = ConformancePayload_RequestInfo;
 
-/** Answers as each request says that it is to be answered, and with what arrived of it. */
+/** Answers as each request demands, and includes the received part of the request. */
 export const conformanceService: Partial<ServiceImpl<typeof ConformanceService>> = {
   async unary(request, context) {
     return { payload: await answerOne(request.responseDefinition, [pack(UnaryRequestSchema, request)], context) };
