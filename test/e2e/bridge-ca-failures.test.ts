@@ -33,20 +33,20 @@ beforeAll(async () => {
 
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
-/** A fresh copy of what was made before all tests. */
+/** A fresh copy of the files that were made before all tests. */
 async function fresh(): Promise<string> {
   await rm(sandbox.path("work"), { recursive: true, force: true });
   await cp(sandbox.path("ready"), sandbox.path("work"), { recursive: true });
   return "work";
 }
 
-/** `command`, whose change number `at` to the file system fails. */
+/** Runs `command`; its change number `at` to the file system fails. */
 function failing(command: string, how: string, at: number, folder: string) {
   const env = { NODE_OPTIONS: `--import=${FAILING}`, FAIL_HOW: how, FAIL_AT: String(at) };
   return sandbox.sh(command, { folder, env });
 }
 
-/** Checks every file that bridge-ca could have made: complete, and private where it is a key. */
+/** Checks every file that bridge-ca may have made: complete, and private if it is a key. */
 async function checkFiles(folder: string): Promise<void> {
   for (const name of await readdir(sandbox.path(folder), { recursive: true })) {
     const path = sandbox.path(folder, name);
@@ -62,7 +62,7 @@ async function checkFiles(folder: string): Promise<void> {
   }
 }
 
-/** The last one: a pair of key and certificate, without their endings; empty: it makes none. */
+/** The last element: a pair of key and certificate, without their extensions; empty if the command makes none. */
 const COMMANDS: readonly (readonly [name: string, command: string, pair: string])[] = [
   ["init", "bridge-ca init --name new --out new/", "new/ca"],
   ["issue", "bridge-ca issue --type client --cn a --out certs/a", "certs/a"],
@@ -97,7 +97,7 @@ describe("killed at each change it makes to the file system", () => {
   );
 });
 
-/** All was in its place already when the process was killed, or it is now. */
+/** Either everything was in place already when the process was killed, or it is now. */
 async function runAgain(command: string, folder: string): Promise<void> {
   const { code, stderr } = await sandbox.sh(command, { folder });
   if (code !== 0) expect([code, stderr]).toEqual([3, expect.stringContaining("already exists")]);
@@ -194,7 +194,7 @@ describe("a system that refuses to write", () => {
   });
 });
 
-/** What the files of a folder hold. */
+/** The contents of a folder's files. */
 async function snapshot(folder: string): Promise<Record<string, string>> {
   const found = await readdir(sandbox.path(folder), { recursive: true, withFileTypes: true });
   const paths = found.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));

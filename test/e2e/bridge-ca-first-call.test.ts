@@ -3,14 +3,14 @@ import { expect, it } from "vitest";
 import { CaSandbox } from "../support/bridge/bridge-ca.ts";
 import { freePort } from "../support/bridge/free-port.ts";
 
-/** What is indented, as one script or file. */
+/** The indented lines, as one script or file. */
 const indented = (text: string) => [...text.matchAll(/^ {2}(.*)$/gm)].map(([, line]) => line).join("\n");
 
 it("a new user gets from bridge-ca --help and bridge --help alone to the first authorised call", async () => {
   await using sandbox = await CaSandbox.create();
   await sandbox.install("bridge", "gt");
   const port = await freePort();
-  /** Names and addresses of this machine for those of the example. */
+  /** Replaces the names and addresses of the example by those of this machine. */
   const here = (text: string) =>
     text
       .replaceAll("bridge.example.com:9445", `localhost:${port}`)

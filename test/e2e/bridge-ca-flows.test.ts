@@ -65,7 +65,7 @@ it.each(commands)("the examples of bridge-ca %s --help run as they stand", async
   }
 });
 
-/** So that what is there from the flows is not in the way of the same example. */
+/** Removes the files of the flows that the same example would find in its way. */
 async function removeOutputs(command: string, folder: string): Promise<void> {
   const [, out] = /--out (\S+)/.exec(command) ?? [];
   if (out === undefined) return;

@@ -1,4 +1,5 @@
-// One cluster and one build of the images for all suites that need pods; they run one after the other, in this order.
+// One cluster and one build of the images for all suites that need pods; the suites run one after the other, in this
+// order.
 import { afterAll, beforeAll } from "vitest";
 import { dropShared, makeShared } from "../support/cluster/shared-cluster.ts";
 import "./cluster/pods.ts";

@@ -3,7 +3,7 @@ import { DESK, type DeskBed, deskBed, jsonLines, PLAIN_ENVIRONMENT } from "../su
 import { type PersonTerminal, personTerminal } from "../support/sidecar/person-terminal.ts";
 
 const WAIT_MS = 60_000;
-/** What a person types, without the line end. */
+/** The lines that a person types, without the line end. */
 const ROWS = {
   adminReads: "1. Admin CLI can read files under /admin/**",
   userCannot: "2. User CLI cannot read files under /admin/**",
@@ -96,7 +96,7 @@ describe("in a terminal", () => {
     await bed[Symbol.asyncDispose]();
   });
 
-  /** Types a line; resolves once the answer and the next prompt are there. */
+  /** Types a line; resolves once the answer and the next prompt are on the screen. */
   async function ask(person: PersonTerminal, line: string, answer: string): Promise<void> {
     person.type(`${line}\r`);
     await person.sees(answer, WAIT_MS);

@@ -7,12 +7,12 @@ import { type Act, agentDesk, PATIENT, readingAct } from "../support/desk/agent-
 import { deskBed } from "../support/desk/desk-bed.ts";
 import { isSandboxUsable } from "../support/desk/sandbox-usable.ts";
 
-/** A start of an agent takes a second of an idle machine, and half a minute of a busy one. */
+/** An agent takes a second to start on an idle machine, and half a minute on a busy one. */
 const BUSY_MS = 900_000;
 
 const isUsable = isSandboxUsable("a real agent of the desk");
 
-/** A model that also hangs, or says more than an answer may have. */
+/** A model that can also hang, or answer at more than the allowed length. */
 const faultyAct: Act = (request) => {
   if (request.lastUserText.endsWith("HANG")) return { type: "hang" };
   if (request.lastUserText.endsWith("FLOOD")) return { type: "say", text: "flood ".repeat(60_000) };
@@ -55,7 +55,7 @@ describe.runIf(isUsable).concurrent("a real agent", () => {
         ...[...answered("one"), ...unavailable, ...answered("three")],
         ...[...unavailable, ...answered("four")],
       ]);
-      // What the thread's agent before this one was told is public history.
+      // The turns of the thread's previous agent are public history.
       const told = front.requests.find(({ lastUserText }) => lastUserText.endsWith("SAY three"))?.lastUserText;
       expect(told).toContain("An earlier message:\nSAY one\nYour answer:\none");
 
@@ -90,7 +90,7 @@ describe.runIf(isUsable).concurrent("a real agent", () => {
       await using desk = await agentDesk({ agent, word, more: `intent: { by: agent }\n${PATIENT}` });
       const lines = ["SAY hidden", "SAY loud", "let them know: closed on Sunday"].map((text) => ({ text }));
       const events = await desk.bed.events("admin", [...lines, { text: refused }]);
-      // Whatever the rules would say: without a decision nothing crosses.
+      // Whatever the rules say, nothing crosses without a decision.
       expect(events.slice(-2)).toEqual(unavailable);
       const decisions = events.filter(({ type }) => type === "decision");
       expect(decisions.map(({ route, rule }) => [route, rule])).toEqual([
@@ -98,7 +98,7 @@ describe.runIf(isUsable).concurrent("a real agent", () => {
       ]);
       const crossed = desk.bed.records("front").filter(({ type }) => type === "crossing");
       expect(crossed.map(({ admin_input }) => admin_input)).toEqual(["let them know: closed on Sunday"]);
-      // No tools, no earlier text, no name of a file.
+      // Neither tools, nor earlier text, nor a file's name.
       expect(asked).toHaveLength(lines.length);
       expect(asked.map(({ tools }) => tools)).toEqual(lines.map(() => []));
       expect(asked.map(({ texts }) => lines.filter(({ text }) => texts.includes(text)).length)).toEqual([1, 1, 1]);

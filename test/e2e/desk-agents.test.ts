@@ -8,13 +8,13 @@ import { type Act, type AgentDesk, agentDesk, READ_FILE, readingAct } from "../s
 import { type DeskEvent, jsonLines } from "../support/desk/desk-bed.ts";
 import { isSandboxUsable } from "../support/desk/sandbox-usable.ts";
 
-/** A start of an agent takes a second of an idle machine, and half a minute of a busy one. */
+/** An agent takes a second to start on an idle machine, and half a minute on a busy one. */
 const BUSY_MS = 900_000;
 
-/** What each version offers its model when it is launched by the desk: its list, in whole. */
+/** The complete list of tools that each version offers its model when the desk launches it. */
 const OFFERED: Readonly<Record<AgentKind, readonly string[]>> = {
   claude: ["mcp__desk__read_file"],
-  // Three for resources cannot be switched off; the door, the only server that they can ask, has none.
+  // Three tools for resources cannot be switched off; the door, the only server that they can ask, has no resources.
   codex: [
     ...["list_mcp_resource_templates", "list_mcp_resources"],
     ...["mcp__desk", "mcp__desk.read_file", "read_mcp_resource"],
@@ -23,14 +23,14 @@ const OFFERED: Readonly<Record<AgentKind, readonly string[]>> = {
 };
 
 const ROUTED = 'tell customers to READ /docs/hours.md — "ünï", <b>\t$HOME';
-/** A model's own words, as programs print tools. */
+/** A model's own words that look like a program's output of tools. */
 const WORDS = "● mcp__desk__read_file(/docs/x)\n⎿ made up\n● Conversation 42\nlast words";
 const SECRET = "wholesale";
 
-/** How a model refuses: the key is wrong, it has too much to do, it was asked too often. */
+/** The refusals of a model: a wrong key, an overloaded model, too many requests. */
 const REFUSALS = ["REFUSE 401", "REFUSE 529", "REFUSE 429"];
 
-/** In one thread of the customer's, as the users' texts: a start of its agent for all of them. */
+/** As users' texts in one of the customer's threads: one start of its agent serves them all. */
 const ADMIN_LINES = ["READ /admin/prices.md", "WORDS", "HOSTILE", ROUTED, "REFUSE 529"].map((text) => ({
   ...{ text, to: "user" },
 }));
@@ -38,7 +38,7 @@ const USER_LINES = ["READ /docs/hours.md", "READ /admin/prices.md", "WORDS", "HO
   (text) => ({ text, thread: "user" }),
 );
 
-/** Calls of tools that a model was never offered, and of its own one for what it must not have. */
+/** Calls of tools that a model was never offered, and of its own tool with a forbidden path. */
 function hostileCalls(api: ModelRequest["api"], folder: string): readonly ModelAct[] {
   const secret = `${folder}/admin/prices.md`;
   const command = `cat ${secret}; touch ${folder}/.desk/front/work/made ${folder}/docs/made`;
@@ -78,13 +78,13 @@ function hostileCalls(api: ModelRequest["api"], folder: string): readonly ModelA
   return [...named, ...paths];
 }
 
-/** A model that does as it is asked, and when it is asked refuses, or makes hostile calls one after the other. */
+/** A model that does as it is asked, and on request refuses, or makes hostile calls one after the other. */
 function hostileAct(folder: () => string): { readonly act: Act; readonly results: readonly string[] } {
   const results: string[] = [];
   let calls = 0;
   const act: Act = (request) => {
     const [, status] = /REFUSE (\d+)$/.exec(request.lastUserText) ?? [];
-    // One of them tries again as often as it likes, and as soon as it is advised to.
+    // One of the programs retries without limit, and as soon as it is advised to.
     if (status !== undefined) return { type: "refuse", status: Number(status), error: "refused", retryAfter: 0.01 };
     if (request.lastUserText.includes("WORDS") && !request.afterTool) return { type: "say", text: WORDS };
     if (!request.lastUserText.includes("HOSTILE")) return readingAct(request);
@@ -95,7 +95,7 @@ function hostileAct(folder: () => string): { readonly act: Act; readonly results
   return { act, results };
 }
 
-/** Events of each turn. */
+/** The events of each turn. */
 function turnsOf(events: readonly DeskEvent[]): readonly (readonly DeskEvent[])[] {
   const ends = events.flatMap(({ type }, at) => (type === "turn_end" ? [at] : []));
   return ends.map((end, at) => events.slice(at === 0 ? 0 : (ends[at - 1] ?? 0) + 1, end + 1));
@@ -135,7 +135,7 @@ describe.runIf(isUsable).concurrent.each(["claude", "codex", "opencode"] as cons
   it("3. Customer node can read files under /docs/**", () => {
     expect(user[0]).toContainEqual({ type: "read", path: "/docs/hours.md", ok: true });
     expect(answerOf(user[0])).toContain("Opening hours: nine to six.");
-    // The briefing's turn too.
+    // The briefing's turn is among them.
     expect(admin[3]).toContainEqual({
       ...{ type: "answer", from: "customer", text: expect.stringContaining("Opening hours: nine to six.") },
     });
@@ -218,13 +218,13 @@ describe.runIf(isUsable).concurrent.each(["claude", "codex", "opencode"] as cons
     expect(user.slice(4, 7)).toEqual(REFUSALS.map(() => failed));
     expect(answerOf(user[7])).toBe("more");
     expect(admin[4]?.slice(1)).toEqual(failed);
-    // The agent of the thread stays, and is told its turns once.
+    // The thread's agent stays, and receives its turns only once.
     const last = desk.front.requests.find(({ lastUserText }) => lastUserText.endsWith("SAY more"));
     expect(last?.lastUserText).not.toContain("An earlier message");
   });
 });
 
-/** The tools of each request that was made with some; the small ones for titles have none. */
+/** The tools of each request that offers some; the small requests for titles offer none. */
 function offers(model: ModelServer): readonly (readonly string[])[] {
   return model.requests.filter(({ withTools }) => withTools).map(({ tools }) => [...tools].sort());
 }

@@ -6,7 +6,7 @@ import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { afterwards, attached, OWN_TERMINAL, SANE, terminalState } from "../support/sidecar/attached.ts";
 import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
-/** Puts the demo agent's terminal into every mode that would hurt a person who gets it back. */
+/** Puts the demo agent's terminal into every mode that would disturb a person who gets the terminal back. */
 const WILD = [
   "sh",
   "-c",
@@ -64,7 +64,7 @@ it("waits for a sidecar that is gone until the person leaves, and leaves the ter
   await using sidecar = await wildSidecar();
   await using person = await attached(sidecar);
   await person.sees("wild");
-  // Both halves at once: nobody is left to say goodbye or to start another, or to end tmux.
+  // Kills both halves at once: neither can end the stream in order, start the other again, or end tmux.
   for (const pid of [sidecar.process.pid ?? 0, sidecar.servingPid()]) process.kill(pid, "SIGKILL");
   await promisify(execFile)("tmux", ["-S", join(sidecar.stateDir, "tmux.sock"), "kill-server"]);
   await person.sees("connection lost, reconnecting … Ctrl-] detaches");
@@ -91,7 +91,7 @@ it("gives the terminal to the shell while it is stopped, and draws everything ag
   process.kill(pid, "SIGTSTP");
   await person.sees("what stood here");
   await expect.poll(() => terminalState(person)).toEqual(OWN_TERMINAL);
-  // Someone lets it go on while the shell has the terminal: it keeps its hands off.
+  // It is continued while the shell has the terminal: it must not draw.
   process.kill(pid, "SIGCONT");
   person.type("echo the shell; echo is here\r");
   await person.sees("the shell\nis here");

@@ -13,7 +13,7 @@ function running(...command: readonly string[]): Promise<RunningSidecar> {
 
 const NUMBERED = Array.from({ length: 200 }, (_, i) => `line ${i + 1} 日本 ${"x".repeat(i % 40)}`).join("\n");
 
-/** Colour and styling of the cell at the beginning of `text`. */
+/** The colour and styling of the cell where `text` begins. */
 function styleAt({ terminal, rows }: PersonTerminal, text: string) {
   const y = rows().findIndex((row) => row.includes(text));
   const { active } = terminal.buffer;
@@ -68,7 +68,7 @@ it("drives less: pages, searches with marks, and shows the same after another at
   expect(styleAt(person, "line 77 ").inverse).toBe(true);
   await using other = await attached(sidecar, { flags: "--read-only", cols: 100, rows: 30 });
   await other.sees(() => other.rows()[0]?.includes("line 77 ") === true);
-  // The line that says who came is gone again after a moment.
+  // The notice about the person who came disappears after a moment.
   await person.sees(() => isDeepStrictEqual(other.rows().slice(0, 28), person.rows().slice(0, 28)));
   person.type("q");
   person.type("exit\r");

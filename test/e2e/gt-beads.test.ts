@@ -22,7 +22,7 @@ beforeAll(async () => {
   await writeFile(join(town, "mayor", "town.json"), "{}");
   await writeFile(join(town, "mayor", "rigs.json"), JSON.stringify({ rigs: { gastown: { beads: { prefix: "gt" } } } }));
   beads = join(place.dir, "beads");
-  // Only its bead tells where the agent is: what is announced on this machine is out of sight.
+  // Only its bead shows where the agent is: the folder with this machine's announcements is out of sight.
   const runtime = join(place.dir, "other-run");
   await mkdir(runtime, { mode: 0o700 });
   env = { ...place.env, PATH: `${bin}:${place.env["PATH"]}`, FAKE_BD: beads, XDG_RUNTIME_DIR: runtime };
@@ -161,7 +161,7 @@ it("does not disturb an agent that is muted, unless it is forced to", async () =
 
 it("ends with 7 when the connection breaks after the message was sent", async () => {
   const sockets = new Set<import("node:net").Socket>();
-  // Takes the connection and its first bytes, cuts it, and is gone.
+  // Accepts the connection, reads its first bytes, and destroys it.
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.once("data", () => {

@@ -10,7 +10,7 @@ const both = old.pem + next.pem;
 const serverOf = (ca: TestCa) => ca.issue({ uris: ["spiffe://town.example/ns/agents/session/s1"], ips: ["127.0.0.1"] });
 const callerOf = (ca: TestCa) => ca.issue({ uris: ["spiffe://town.example/client/ann"] });
 
-/** A person who runs a command of gt that continues until they leave. */
+/** A person who runs a command of gt that lasts until they leave. */
 async function running(sidecar: RunningSidecar, command: string, tlsDir: string): Promise<PersonTerminal> {
   const place = `--host ${sidecar.host} --port ${sidecar.port} --tls-dir ${tlsDir}`;
   const person = personTerminal({

@@ -10,9 +10,9 @@ import { eventually } from "../support/screens/tmux-sandbox.ts";
 const run = promisify(execFile);
 
 interface OptionPlace extends AgentPlace {
-  /** `gt COMMAND toast …` for the demo agent. */
+  /** Runs `gt COMMAND toast …` for the demo agent. */
   readonly gt: (command: string, ...args: string[]) => Promise<Transcript>;
-  /** A command to the person's tmux server. */
+  /** Sends a command to the person's tmux server. */
   readonly tmux: (...args: string[]) => Promise<string>;
 }
 
@@ -60,7 +60,7 @@ it.concurrent("types nothing while synchronize-panes would bring it to another p
     /^gt: error: .*synchronize-panes.*\ngt: hint: tmux set-option -w synchronize-panes off/,
   );
   expect(await place.gt("keys", "--text", "rm -rf")).toMatchObject({ code: 6, stdout: "" });
-  // The person answers it in that one pane.
+  // The person answers the dialog in that one pane.
   await place.tmux("set-option", "-w", "-t", "=gt-toast:", "synchronize-panes", "off");
   expect(await place.gt("respond", "1")).toMatchObject({ code: 0 });
   await eventually(
@@ -78,12 +78,12 @@ it.concurrent("types nothing while synchronize-panes would bring it to another p
   expect((await takenMessages(place)).filter((text) => text === "hello")).toEqual([]);
   expect(await place.tmux("show-options", "-wv", "-t", "=gt-toast:", "synchronize-panes")).toBe("on\n");
 
-  // Without another pane there is no one to disturb.
+  // With a single pane, no other pane receives the keys.
   await place.tmux("kill-pane", "-a", "-t", "=gt-toast:.0");
   expect(await place.gt("nudge", "hello", "--request-id", "third")).toMatchObject({ code: 0, stderr: "" });
 });
 
-/** Each of them away from its default, as people have them, or as they would hurt most. */
+/** Each of them set away from its default, as people set them, or to the most harmful value. */
 const OPTIONS: readonly (readonly string[])[] = [
   ["-g", "base-index", "1"],
   ["-g", "default-command", "false"],

@@ -30,7 +30,7 @@ async function looking(sidecar: RunningSidecar, command: string): Promise<Person
   return person;
 }
 
-/** Kills the serving half; nobody answers until `meanwhile` is over. */
+/** Kills the serving half; no other starts until `meanwhile` is over. */
 async function interrupted(sidecar: RunningSidecar, meanwhile: () => Promise<void>): Promise<void> {
   const before = sidecar.servingPid();
   process.kill(sidecar.process.pid ?? 0, "SIGSTOP");
@@ -50,7 +50,7 @@ it("gt watch keeps the picture while the serving half is gone, says so above it,
   const picture = person.rows().slice(2);
   await interrupted(sidecar, async () => {
     await person.sees(LOST);
-    // Asking for the state fails as well, and must not hide that the picture stands still.
+    // The status call fails as well, which must not hide that the picture is not updated.
     await new Promise((resolve) => setTimeout(resolve, 1500));
     expect(person.rows()[1]?.startsWith(`test/polecats/demo · ${LOST}`)).toBe(true);
     expect(person.rows().slice(2)).toEqual(picture);

@@ -6,7 +6,7 @@ import { Containers, HARDENED, type RunningContainer, untilShown } from "../supp
 import { until } from "../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 600_000;
-/** The whole of it; `npm test` takes a twentieth. */
+/** The full amount; `npm test` uses a twentieth. */
 const OUTPUT_MIB = process.env["GT_E2E"] === "full" ? 2048 : 100;
 
 interface Built {
@@ -14,9 +14,9 @@ interface Built {
   readonly image: string;
 }
 
-/** After what it does, a program that repeats each line it gets. */
+/** A program that repeats each line it reads, started after the hostile part. */
 const READER = `echo reading; while read -r line; do echo "told: $line"; done`;
-/** Only in its first life. */
+/** Runs the script in the program's first life only. */
 const once = (script: string): string => `if [ ! -e /workspace/done ]; then touch /workspace/done; ${script}; fi`;
 
 async function start({ containers, image }: Built, script: string): Promise<RunningContainer> {
@@ -31,19 +31,19 @@ async function start({ containers, image }: Built, script: string): Promise<Runn
   return container;
 }
 
-/** What the program waits for at first. */
+/** Sends the key that the program waits for at first. */
 async function press(container: RunningContainer): Promise<void> {
   await container.client.sendKeys({ keys: ["Enter"] }).catch(() => {}); // what answers may be killed by then
 }
 
 const statusOf = (container: RunningContainer) => container.client.status({}, { timeoutMs: 10_000 });
 
-/** Asks until it answers; fails with the log. */
+/** Calls until it answers; fails with the log. */
 function answered<T>(container: RunningContainer, ask: () => Promise<T>): Promise<T> {
   return until("an answer", 60_000, () => ask().catch(() => undefined), container.log);
 }
 
-/** It takes messages, and brings them. */
+/** Checks that the agent takes a message and receives it. */
 async function brings(container: RunningContainer, message: string): Promise<void> {
   const { client } = container;
   const { requestId } = await answered(container, () => client.nudge({ message, timeoutMs: 30_000n }));
@@ -63,7 +63,7 @@ describe("beside an agent that", () => {
     built = { containers, image: await containers.build("demo") };
   }, LIMIT_MS);
 
-  /** What was built, or a skipped test that says what is missing. */
+  /** The built image, or a skipped test with a line about the missing program. */
   async function here(context: TestContext): Promise<Built> {
     if (built !== undefined) return built;
     await requireComponent(context, "containers");
@@ -217,7 +217,7 @@ describe("beside an agent that", () => {
       await untilShown(container, /deleted/);
       const again = () => /creating it again/.test(container.log()) || undefined;
       await until("the folder to be made again", 30_000, again, container.log);
-      // A serving half that has only begun does not know the agent yet.
+      // A serving half that has just started does not know the agent yet.
       const status = await until("the agent", 30_000, async () => {
         const now = await answered(container, () => statusOf(container));
         return now.sessionAlive ? now : undefined;

@@ -30,7 +30,7 @@ it(
     expect([after.agentPid, after.epoch]).toEqual([before.agentPid, before.epoch]);
     expect((await again.client.getNudge({ requestId: "one" })).outcome).toBe(NudgeOutcome.SUBMITTED);
 
-    // StopAgent reaches the agent in the other container, which then leaves with the agent's code.
+    // StopAgent reaches the agent in the other container, which then exits with the agent's code.
     const stopped = await again.client.stopAgent({ graceMs: 8000n });
     expect(stopped).toMatchObject({ exitCode: 0, alreadyStopped: false });
     expect(await supervising.exited).toBe(0);
@@ -46,7 +46,7 @@ async function untilIdle(container: RunningContainer): Promise<void> {
   await until("an idle agent", 90_000, idle, container.log);
 }
 
-/** As an emptyDir is to a pod: writable for the pod's group. */
+/** A folder like a pod's emptyDir: writable for the pod's group. */
 async function sharedFolder() {
   const path = await mkdtemp(join(tmpdir(), "gt-shared-"));
   await chmod(path, 0o777);

@@ -13,7 +13,7 @@ import { until } from "../support/sidecar/sidecar.ts";
 const LIMIT_MS = 600_000;
 const ORPHANS = Number(process.env["GT_TEST_ORPHANS"] ?? "300");
 
-/** Says where it runs, then what became of the orphans that it made. */
+/** Reports where it runs, then the fate of the orphans that it made. */
 const PROBE = `
 echo "first: $(tr '\\0' ' ' </proc/1/cmdline)"
 echo "uid: $(id -u)"

@@ -7,7 +7,7 @@ import { TARGETS, type Target } from "../lab/delivery/targets.ts";
 import { requireComponent } from "../support/cluster/components.ts";
 import { ownProgram } from "../support/programs.ts";
 
-/** A share of `npm run lab`: the same seed each time, few enough sends for every run of the tests. */
+/** A short share of `npm run lab`, with a fixed seed and few enough sends for every run of the tests. */
 const SEED = 4;
 const LONG = 180_000;
 
@@ -38,7 +38,7 @@ async function samplesOf(name: string, sends: number, seconds: number, only = ""
   return samples;
 }
 
-/** Each send of which the receipt was not true, in words. */
+/** A sentence for each send whose receipt was not true. */
 function untrue(samples: readonly Sample[]): readonly string[] {
   return samples
     .filter((sample) => sample.faults.length > 0)

@@ -7,7 +7,7 @@ import { type RealAgent, type RealAgentSetup, startRealAgent } from "../support/
 import { requireComponent } from "../support/cluster/components.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
-/** As the usual model, but it starts nothing again when it hears that a background task has ended. */
+/** The usual model, except that it starts nothing when it learns that a background task has ended. */
 function act(request: ModelRequest) {
   if (request.userTexts.at(-1)?.includes("<task-notification>")) return { type: "say", text: "I see." } as const;
   return modelAct(request.lastUserText, request.tools, request.afterTool);
@@ -35,7 +35,7 @@ async function untilBehind(agent: RealAgent, tasks: readonly string[]): Promise<
   );
 }
 
-/** The process whose whole command line is this, among those of this test: the argument is its own. */
+/** The process with exactly this command line; the argument makes it unique to this test. */
 function pidOf(argv: string): number | undefined {
   for (const name of readdirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue;
@@ -58,7 +58,7 @@ for (const program of ["claude-2.1.330", "claude-2.1.197"] as const) {
     const asked = await client.nudge({ message: `RUN-BEHIND ${sleep}`, timeoutMs: 30_000n });
     expect(asked.outcome).toBe(NudgeOutcome.SUBMITTED);
     await untilBehind(agent, ["shell Runs a server"]);
-    // The state file says nothing else for as long as the shell runs.
+    // The state file stays unchanged for as long as the shell runs.
     await new Promise((resolve) => setTimeout(resolve, 3000));
     expect(await behind(agent)).toMatchObject({ state: AgentState.IDLE, tasks: ["shell Runs a server"] });
     const begun = performance.now();

@@ -4,10 +4,10 @@ import type { CaseResult } from "../lab/dialogs/judge-case.ts";
 import { runCases } from "../lab/dialogs/run-cases.ts";
 import { requireComponent } from "../support/cluster/components.ts";
 
-/** A start of OpenCode alone takes 10 s of a core. */
+/** The start of OpenCode alone takes 10 s of a core. */
 const ALL_MS = 240_000;
 
-/** A share of `npm run lab:dialogs`: one dialog for each kind of choice. */
+/** A short share of `npm run lab:dialogs`: one dialog for each kind of choice. */
 describe.each(["claude", "codex", "opencode"] as const)("dialogs of %s that quote dialogs", (agent) => {
   it(
     "are answered with the choice that was named, and no tool runs against the answer",

@@ -14,10 +14,10 @@ const TOOLS = ["ask_plainly", "ask_publish"];
 
 interface FormBed extends AsyncDisposable {
   readonly client: RunningSidecar["client"];
-  /** The agent calls this tool of the MCP server. */
+  /** Makes the agent call this tool of the MCP server. */
   readonly ask: (tool: string) => Promise<void>;
   readonly shown: (what: string, fits: (dialog: Dialog) => boolean) => Promise<Dialog>;
-  /** Waits until the server has got these answers, one a line, and no others. */
+  /** Waits until the server has received exactly these answers, one a line. */
   readonly answers: (wanted: string) => Promise<void>;
 }
 
@@ -40,7 +40,7 @@ async function formBed(program: "claude-2.1.330" | "codex-0.169.0"): Promise<For
           "-c",
           `mcp_servers.forms.${key}=${JSON.stringify(key === "args" ? args : process.execPath)}`,
         ]),
-    // Else a tool must be searched for before it is called.
+    // Otherwise a tool must be searched for before it is called.
     env: { ENABLE_TOOL_SEARCH: "false" },
     act: ({ lastUserText, afterTool, tools: offered }) => {
       tools = offered;
@@ -54,7 +54,7 @@ async function formBed(program: "claude-2.1.330" | "codex-0.169.0"): Promise<For
   const { client } = agent.sidecar;
   await agent.sidecar.untilState(AgentState.IDLE);
   const nudge = (message: string) => client.nudge({ message, timeoutMs: BigInt(WAIT_MS) });
-  // The server comes some time after the agent has begun.
+  // The server becomes available some time after the agent has started.
   await until("the server's tools", WAIT_MS, async () => {
     await nudge("hello");
     return TOOLS.every((tool) => tools.some((name) => name.endsWith(tool))) || undefined;

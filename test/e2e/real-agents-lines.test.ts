@@ -18,12 +18,12 @@ const nameOf = (n: number) => `item-${String(n).padStart(4, "0")}`;
 const itemOf = (n: number) =>
   [nameOf(n), ...Array.from({ length: (n % 7) * 5 }, (_, i) => `${n}${"abcdefghij"[i % 10]}${i}`)].join(" ");
 
-/** However the agent wraps its lines. */
+/** Independent of how the agent wraps its lines. */
 const lettersOf = (text: string) => text.replace(/[^a-z0-9]/g, "");
 
 /**
- * In one piece, or in pieces: an agent that is slow to draw says that its turn has ended, and what is on the screen
- * then may lack the end of a line, which is reported after it. No two words of the items are the same.
+ * True for an item in one piece, or in pieces: a slow agent reports the end of its turn before the end of a line is on
+ * the screen, and the rest is reported later. No two words of the items are the same.
  */
 function isTold(item: string, told: string): boolean {
   if (lettersOf(told).includes(lettersOf(item))) return true;

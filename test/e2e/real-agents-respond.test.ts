@@ -12,10 +12,10 @@ import { until } from "../support/sidecar/sidecar.ts";
 interface Answered {
   readonly component: Component;
   readonly program: AgentProgram;
-  /** Beginnings of the labels that allow once and that refuse. */
+  /** Prefixes of the labels that allow once and that refuse. */
   readonly yes: string;
   readonly no: string;
-  /** It can be made to ask a question, whose answer may be a text. */
+  /** It can be made to ask a question whose answer may be a text. */
   readonly asks: boolean;
 }
 
@@ -26,7 +26,7 @@ const AGENTS: readonly Answered[] = [
   { component: "opencode", program: "opencode-1.18.33", yes: "Allow once", no: "Reject", asks: true },
 ];
 
-/** A dialog that is drawn whole: OpenCode draws its dialogs in steps, and each step is another dialog to who looks. */
+/** A dialog that is drawn completely: OpenCode draws its dialogs in steps, each of which looks like another dialog. */
 async function openDialog({ sidecar }: RealAgent) {
   let seen = { id: "", since: 0 };
   return await until("a dialog with choices that stands still", 30_000, async () => {
@@ -46,7 +46,7 @@ async function send({ sidecar }: RealAgent, message: string) {
   });
 }
 
-/** Gives the first choice whose label begins so. */
+/** Gives the first choice whose label has this prefix. */
 async function answer(agent: RealAgent, label: string, text = "") {
   const dialog = await openDialog(agent);
   const choice = dialog.choices.find((one) => one.label.startsWith(label))?.key ?? "";

@@ -5,7 +5,7 @@ import { startRealAgent } from "../support/agents/real-agent.ts";
 import { type Component, requireComponent } from "../support/cluster/components.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
-/** What is sent to each agent, and what of it must be in the model's conversation exactly once. */
+/** The messages to each agent, with the part that must be in the model's conversation exactly once. */
 const MESSAGES: readonly (readonly [kind: string, message: string, arrives: string])[] = [
   ["one short line", "marker-short: say hello", "marker-short: say hello"],
   ["five lines, one blank, one indented", "marker-lines\ntwo\n\n  four\nfive", "marker-lines\ntwo\n\n  four\nfive"],

@@ -132,7 +132,8 @@ describe("a sidecar that serves TLS", () => {
     expect((await fetch(`${sidecar.healthUrl}/readyz`)).status).toBe(503);
     await writeTls(join(dir, "sidecar"), files);
     await served({ ...client(next, "reader"), ca: next.pem });
-    // TLS 1.3 refuses a caller after its first bytes are on their way: the reset may overtake the alert that says why.
+    // TLS 1.3 refuses a caller after its first bytes are on their way: the reset may overtake the alert with the
+    // reason.
     expect(["unauthenticated", "unavailable"]).toContain(await statusAs({ ...client(town, "reader"), ca: next.pem }));
     expect((await fetch(`${sidecar.healthUrl}/readyz`)).status).toBe(200);
   });
@@ -152,7 +153,7 @@ describe("a sidecar that serves TLS", () => {
     );
   }
 
-  /** How a call without contents ends. */
+  /** The result of a call with an empty request. */
   async function callAs(tls: TlsMaterial, name: string): Promise<unknown> {
     using connection = sidecarTransport({ baseUrl: `https://${sidecar.host}:${sidecar.port}`, tls });
     const service = TerminalService.methods.some((method) => method.name === name) ? TerminalService : SidecarService;

@@ -18,12 +18,12 @@ import { type RunningSidecar, startSidecar } from "../support/sidecar/sidecar.ts
 const town = new TestCa("town");
 const shop = new TestCa("shop");
 const bank = new TestCa("bank");
-/** Trusted, and without a revocation list. */
+/** A trusted CA without a revocation list. */
 const listless = new TestCa("listless");
 const crossSigned = { shop: town.crossSign(shop), bank: town.crossSign(bank), listless: town.crossSign(listless) };
 const keys = { shop: generateKeyPairSync("ed25519"), bank: generateKeyPairSync("ed25519") };
 
-/** The same names twice, as after a renewal. */
+/** Two certificates with the same names, as after a renewal. */
 const cert = {
   shop: shop.issue({ uris: ["spiffe://shop/client/app"] }),
   bank: bank.issue({ uris: ["spiffe://bank/client/app"] }),
@@ -43,7 +43,7 @@ function token(more: Partial<TokenRequest> = {}, { key = keys.shop.privateKey as
   return text;
 }
 
-/** How each call ended, by the id that it was sent with. */
+/** The result of each call, by the id that it was sent with. */
 const ended = new Map<string, string>();
 type Call = (client: Client<typeof SidecarService>) => Promise<unknown>;
 
@@ -74,7 +74,7 @@ describe("a sidecar that takes roles from tokens", () => {
     await rm(dir, { recursive: true, force: true });
   });
 
-  /** How a call ends: `ok`, or the kind of its error and what it says. */
+  /** The result of a call: `ok`, or the kind and the text of its error. */
   async function ending(call: Call, tls: TlsMaterial, bearer?: string, sidecar = lenient): Promise<string> {
     const id = `call-${ended.size}`;
     ended.set(id, "under way");

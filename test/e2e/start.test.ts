@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-/** Programs that were started with this test's folder in their environment and still run. */
+/** The running programs that were started with this test's folder in their environment. */
 async function stillRunning(): Promise<string[]> {
   const found: string[] = [];
   for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)) {
@@ -62,7 +62,7 @@ it("without a terminal prints commands that work as they are, and ends on SIGTER
   try {
     await until(() => output.includes("Ctrl-C ends it"));
     const nudge = /^ {2}(\S+ nudge demo) "hello"$/m.exec(output)?.[1];
-    // From another folder, through a shell, with nothing but the printed text.
+    // From another folder, through a shell, with only the printed text.
     const answer = await run("sh", ["-c", `${nudge} "from the printed command"`], { env, cwd: "/" });
     expect(answer.stdout).toContain("submitted to demo");
     const peek = await run("sh", ["-c", `${nudge?.replace(" nudge ", " peek ")}`], { env, cwd: "/" });
@@ -104,7 +104,7 @@ it("in a terminal shows the agent live with its receipts, and gives the terminal
 
 it("ends in a terminal that vanishes without a signal to it, and leaves nothing", async () => {
   const options = { cols: 100, rows: 40, cwd: root, env: { ...env, TERM: "xterm-256color" } };
-  // In a session of its own it is not told of the terminal's end.
+  // In a session of its own it gets no signal when the terminal ends.
   const terminal = spawnPty("setsid", ["-w", process.execPath, ...launch], options);
   let output = "";
   terminal.onData((text) => {
@@ -112,7 +112,7 @@ it("ends in a terminal that vanishes without a signal to it, and leaves nothing"
   });
   const exited = new Promise<void>((resolve) => terminal.onExit(() => resolve()));
   await until(() => output.includes("Type a message"));
-  // node-pty has it, its types do not: it closes the terminal itself; `kill` only sends a signal.
+  // node-pty has this method, but not its types: it closes the terminal itself; `kill` only sends a signal.
   (terminal as typeof terminal & { destroy(): void }).destroy();
   await exited;
   await until(async () => (await stillRunning()).length === 0);
@@ -150,7 +150,7 @@ it("never starts Claude Code that is not there, and says how to get it", async (
 });
 
 it("shows the last screen of an agent that fails, and exits as it did", async () => {
-  // What a program prints in its last moment tmux may never read: docs/protocols/events.md, "Events".
+  // tmux may never read a program's output of its last moment: docs/protocols/events.md, "Events".
   const agent = "#!/bin/sh\necho no network today\nsleep 0.5\nexit 3\n";
   await writeFile(join(dir, "claude"), agent, { mode: 0o755 });
   const path = [dir, env["PATH"] ?? ""].join(delimiter);

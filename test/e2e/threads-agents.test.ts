@@ -6,7 +6,7 @@ import { ThreadAgent } from "../support/threads/thread-agent.ts";
 import type { Part } from "../support/threads/thread-model.ts";
 import { ThreadsServer } from "../support/threads/threads-server.ts";
 
-/** Two agent programs start and answer four times in all, which takes minutes where others have the cores. */
+/** Two agent programs start and answer four times in all, which takes minutes while other work has the cores. */
 const TEST_MS = 1_200_000;
 const TALK_MS = 420_000;
 const ENDED: ReadonlySet<string> = new Set(["ACKED", "CANCELLED"]);
@@ -48,7 +48,7 @@ async function shownBy(server: ThreadsServer, thread: string): Promise<Shown> {
   return JSON.parse(stdout) as Shown;
 }
 
-/** For a test that fails: what stands in the thread, and what the server and each agent did. */
+/** For a failed test: the thread's contents, and the actions of the server and of each agent. */
 async function story(server: ThreadsServer, thread: string, agents: readonly ThreadAgent[]): Promise<string> {
   const { stdout, stderr } = await gt(["threads", "show", thread, "--json"], server.env);
   const told = await Promise.all(agents.map((agent) => agent.story()));
@@ -56,14 +56,14 @@ async function story(server: ThreadsServer, thread: string, agents: readonly Thr
 }
 
 interface Talk {
-  /** Arguments of the person's first message. */
+  /** The arguments of the person's first message. */
   readonly post: readonly string[];
   readonly agents: readonly ThreadAgent[];
-  /** The event that ends it. */
+  /** The event that ends the conversation. */
   readonly last: string;
 }
 
-/** A thread of the person and these agents, one message in it, and what they make of it. */
+/** Creates a thread of the person and these agents, posts one message, and follows the conversation. */
 async function conversation(server: ThreadsServer, { post, agents, last }: Talk) {
   const members = agents.flatMap(({ address, role }) => ["--with", `${address}:${role}`]);
   const made = await gt(["threads", "new", "review of the cart", ...members], server.env);
@@ -106,7 +106,7 @@ describe("real agents in threads", () => {
     for (const agent of ["town/reviewer", "town/fixer"]) {
       expect(wakes).toContainEqual(expect.objectContaining({ agent_id: agent, state: "ACKED" }));
     }
-    // A machine that is busy may leave a wake without its proof; the agent's answer says then that it came.
+    // A busy machine may leave a wake without its proof; then the agent's answer proves that it arrived.
     expect(wakes.filter(({ outcome }) => !TYPED.has(outcome))).toEqual([]);
     expect(await reviewer.dialogs()).toEqual([]);
     expect(await fixer.dialogs()).toEqual([]);

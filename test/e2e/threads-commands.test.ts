@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await world?.[Symbol.asyncDispose]());
 
-/** In order: some see what an earlier one did. */
+/** In order: some commands show the effects of earlier ones. */
 it.each([
   ["dispute", ["THREAD", "--reason", "it fails"], 0, /the cart \(disputed\)/],
   ["dispute", ["THREAD", "--clear"], 0, /the cart\n/],

@@ -118,7 +118,7 @@ describe.each([["npm"], ["system"]])("the requirement, on the PostgreSQL of %s",
 
   it("FR-04: messages have one order without gaps, read page by page from any position", async () => {
     const thread_id = await pair();
-    // A slow disk keeps the last in the queue for a lock waiting too long: they ask again, by their key.
+    // On a slow disk the last ones in the queue for a lock time out: they retry with their key.
     const said = async (at: number): ReturnType<typeof post> => {
       const more = { event_type: "decision", idempotency_key: `n-${at}` };
       const one = await post(at % 2 === 0 ? reviewer : fixer, thread_id, `n ${at}`, more).catch((err: unknown) => {

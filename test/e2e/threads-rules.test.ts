@@ -43,7 +43,7 @@ describe.each([["npm"], ["system"]])("the rules of threads, on the PostgreSQL of
   const escalate = (thread_id: string, reason: string, more: object = {}) =>
     worker.call<Escalated>("escalate_thread", { thread_id, reason, severity: "high", ...more });
 
-  /** An operation of people. */
+  /** Performs an operation that only people may perform. */
   async function operate<T>(name: string, input: object = {}): Promise<T> {
     using client = world.server.client("ann", "operator");
     return (await client.call(name, input, LONG)) as T;

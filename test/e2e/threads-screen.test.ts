@@ -78,7 +78,7 @@ it.each([[["--json"]], [[]]])(
       child.stdout.setEncoding("utf8").on("data", (text: string) => {
         said += text;
       });
-      // What is there before is in the snapshot, which has no line of text.
+      // The snapshot covers everything before it, and has no line of text.
       const post = () => tester.call("post_message", { thread_id: thread, text: `news ${HOSTILE}` }, LONG);
       await eventually("a message", async () => (await post()) && said.includes("news"), WAIT_MS);
       await eventually("its wake", () => said.includes("town/other"), WAIT_MS);

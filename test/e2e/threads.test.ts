@@ -10,7 +10,7 @@ import { eventually } from "../support/screens/tmux-sandbox.ts";
 import { McpCaller } from "../support/threads/mcp-caller.ts";
 import { ThreadsServer } from "../support/threads/threads-server.ts";
 
-/** An object of so many objects within each other. */
+/** An object nested to this depth. */
 function nested(depth: number): object {
   return depth === 0 ? {} : { a: nested(depth - 1) };
 }

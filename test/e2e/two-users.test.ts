@@ -34,7 +34,7 @@ async function sidecarOf(user: OtherUser, listen: string, flags: readonly string
   };
 }
 
-/** A call without any program of ours, over a connection that the user's own shell opens. */
+/** A call without our programs, over a connection that the user's own shell opens. */
 async function peekByHand(user: OtherUser, port: string, host = "127.0.0.1"): Promise<string> {
   const body = "{}";
   const request = [
@@ -130,7 +130,7 @@ describe.concurrent("a user of a machine with others", () => {
     for (const env of [own, {}, { XDG_RUNTIME_DIR: bob.home }, { XDG_RUNTIME_DIR: "/run/user/0" }])
       expect(await ann.run(ann.program("gt", "peek", "from-a-login"), env)).toMatchObject({ code: 0, stderr: "" });
     const inherited = { XDG_RUNTIME_DIR: bob.home };
-    // Another user's socket is away, whatever it is asked.
+    // Another user's socket counts as unreachable, whatever the call.
     const others = await ann.run(ann.program("gt", "nudge", "toast", "hi", "--host", `unix:${join(bob.home, "x")}`));
     expect(others).toMatchObject({ code: 4, stderr: expect.stringMatching(/^gt: error: unix:.*reached: .*EACCES/) });
     await using _other = await sidecarOf(ann, "127.0.0.1:0", ["--address", "after-su"], inherited);

@@ -7,23 +7,23 @@ import { until } from "../../support/sidecar/sidecar.ts";
 const LIMIT_MS = 240_000;
 const MANIFEST = new URL("../../../deploy/k8s/adopted-deployment.yaml", import.meta.url);
 
-/** A failure shows the words of stderr. */
+/** The empty stderr is part of it, so that a failure shows its text. */
 const DONE = { code: 0, stderr: "" };
 
-/** Who creates the pods of a Deployment. */
+/** The account that creates the pods of a Deployment. */
 export const REPLICA_SETS = "system:serviceaccount:kube-system:replicaset-controller";
 
-/** Where the installed chart is reached. */
+/** Access to the installed chart. */
 interface Installed {
   here(context: TestContext): Promise<TestCluster>;
-  /** `gt` with what leads to the controllers. */
+  /** Runs `gt` with the settings for the controllers. */
   run(...args: readonly string[]): Promise<Transcript>;
   readonly namespace: string;
-  /** Of a sidecar with the demo agent, in the node. */
+  /** The image of a sidecar with the demo agent, in the node. */
   image(): string;
 }
 
-/** Tests that the Deployment of `deploy/k8s` is adopted as it is printed, and what a session says whose pod hangs. */
+/** Tests that the unchanged Deployment of `deploy/k8s` is adopted, and the status of a session whose pod hangs. */
 export function adoption({ here, run, namespace, image }: Installed): void {
   const manifest = async () =>
     (await readFile(MANIFEST, "utf8")).replace("image: gt-sidecar:0.1.0", `image: ${image()}`);

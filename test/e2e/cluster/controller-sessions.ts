@@ -194,7 +194,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
         return (session.reason === reason && session.status === wanted) || undefined;
       };
       await until("the controller's", WAIT_MS, isTold, pair.second.log);
-      // An end for lack of memory is a failure once the kubelet waits before it starts the container again.
+      // An end for lack of memory counts as a failure once the kubelet waits before it starts the container again.
       if (provider !== "hungry") expect(performance.now() - saidAt).toBeLessThan(2_000);
       await pair.first.client.stopSession({ sessionId: provider, force: true });
     },

@@ -9,7 +9,7 @@ const LIMIT_MS = 300_000;
 const WAIT_MS = 60_000;
 /** `npm run e2e` runs all of it. */
 const isFull = process.env["GT_E2E"] === "full";
-/** What one node has one of, so that a pod with more need takes it from an agent. */
+/** A resource of which a node has one, so that a pod with a higher priority takes it from an agent. */
 const SLOT = "example.org/slot";
 
 interface Pair {
@@ -18,7 +18,7 @@ interface Pair {
   readonly second: RunningReplica;
 }
 
-/** What a cluster does to agents' pods: tests of a `describe` with two replicas. */
+/** Tests of a cluster's disruptions of agents' pods, for a `describe` with two replicas. */
 export function disruptions(pair: Pair): void {
   const run = (provider: string, sessionId: string) =>
     pair.first.client.startSession({ projectId: "shop", sessionId, provider, repoPath: "/workspace" });
@@ -85,7 +85,7 @@ const statusPatch = (kind: string, name: string, status: object) => [
   ...["patch", kind, name, "--subresource=status", "--type=merge", "-p", JSON.stringify({ status })],
 ];
 
-/** What a kubelet says of a pod of one container that runs. */
+/** A kubelet's status of a running pod with one container. */
 const RUNNING = {
   phase: "Running",
   podIP: "10.255.255.1",
@@ -99,7 +99,7 @@ const RUNNING = {
   ],
 };
 
-/** Gives the node a slot. */
+/** Gives the node one slot. */
 async function slotOn(cluster: TestCluster): Promise<AsyncDisposable> {
   const node = (await cluster.kubectl(["get", "nodes", "-o", "jsonpath={.items[0].metadata.name}"])).trim();
   const set = (count: string) =>
@@ -115,7 +115,7 @@ async function drain(cluster: TestCluster): Promise<AsyncDisposable> {
   return { [Symbol.asyncDispose]: async () => void (await cluster.kubectl(["uncordon", node])) };
 }
 
-/** Someone's pod that needs the slot more. */
+/** A pod with a higher priority that takes the slot. */
 async function preempt(cluster: TestCluster): Promise<AsyncDisposable> {
   await cluster.kubectl(["create", "priorityclass", "urgent", "--value=1000"]);
   const slot = { [SLOT]: "1" };
@@ -131,7 +131,7 @@ async function preempt(cluster: TestCluster): Promise<AsyncDisposable> {
   };
 }
 
-/** A node that nobody runs: it says once that it is ready, and is silent from then on. */
+/** A node without a kubelet: it reports once that it is ready, and is silent from then on. */
 async function secondNode(cluster: TestCluster): Promise<AsyncDisposable & { readonly name: string }> {
   const name = "away";
   const node = { apiVersion: "v1", kind: "Node", metadata: { name, labels: { "example.org/away": "true" } } };

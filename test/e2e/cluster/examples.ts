@@ -11,12 +11,12 @@ import { until } from "../../support/sidecar/sidecar.ts";
 const LIMIT_MS = 180_000;
 const REPOSITORY = "/workspace/shop";
 
-/** Where the installed chart is reached. */
+/** Access to the installed chart. */
 interface Installed {
   here(context: TestContext): Promise<unknown>;
   /** A folder with the first client's files. */
   clientDir(): string;
-  /** Of this machine, to the controllers. */
+  /** The local port that leads to the controllers. */
   port(): number;
 }
 
@@ -43,7 +43,7 @@ export function examples({ here, clientDir, port }: Installed): void {
     expect(await until("the input to be taken", 60_000, input, api.output)).toEqual({ accepted: true, error: "" });
     expect((await call("GET", "/sessions/h1")).body).toMatchObject({ provider: "demo", error: "" });
     expect((await call("DELETE", "/sessions/h1")).status).toBe(200);
-    // The API forwards the events of the sessions that were there before it, too.
+    // The API also forwards the events of earlier sessions.
     const own = () =>
       api
         .output()

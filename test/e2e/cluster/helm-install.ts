@@ -22,12 +22,12 @@ const LIMIT_MS = 600_000;
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const SYSTEM = "gastown-system";
 const AGENTS = "gastown-agents";
-/** Of the Service, so that the chart's own words name a port of this machine that is nobody's. */
+/** The port of the Service, so that the chart's notes name a port of this machine that is free. */
 const PORT = 20_000 + Math.floor(Math.random() * 10_000);
 /** `npm run e2e` runs all of it. */
 const isFull = process.env["GT_E2E"] === "full";
 
-/** In order: each test continues where the one before has ended. */
+/** In order: each test continues with the state that the previous one left. */
 describe("the chart, installed on a real cluster and used from outside", () => {
   let cluster: TestCluster | undefined;
   let helm: Helm;
@@ -68,7 +68,7 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     return await requireCluster(context, cluster);
   }
 
-  /** A way to the controllers; another one after they were replaced. */
+  /** Forwards a port to the controllers; called again after they are replaced. */
   async function forwardAgain(): Promise<void> {
     await forward?.stop();
     const kubectl = await component("kubectl");
@@ -102,7 +102,7 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     const caller = ["--jwt-key", join(dir, "admin", "jwt.key"), "--jwt-issuer", "admin", "--project", "default"];
     return await gt([...args, ...caller], environment());
   };
-  /** As a program calls that uses the SDK, at a port of this machine. */
+  /** A program that uses the SDK, calling through a port of this machine. */
   const consumer = (port: number) => {
     const file = (name: string) => join(dir, "admin", name);
     const mtls = { caCertPath: file("ca.crt"), certPath: file("tls.crt"), keyPath: file("tls.key") };
@@ -158,7 +158,7 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     await mkdir(home);
     const env = { PATH: `${gtFolder}:${dirname(program)}:${process.env["PATH"]}`, HOME: home, LANG: "C.UTF-8" };
     const ending = 'trap "kill %1; wait" EXIT; set -e';
-    // The way to the controller is open a moment after its command was begun.
+    // The port is forwarded a moment after the command has started.
     const patient = script.replace(/^(.*port-forward.*&)$/m, "$1\nsleep 5");
     const { stdout } = await promisify(execFile)("bash", ["-c", `set -m; ${ending}\n${patient}`], {
       cwd: home,
@@ -286,7 +286,7 @@ describe("the chart, installed on a real cluster and used from outside", () => {
   });
 });
 
-/** The repository of an image's name, and its tag. */
+/** Splits the name of an image into its repository and its tag. */
 function splitImage(image: string): readonly [repository: string, tag: string] {
   const at = image.lastIndexOf(":");
   return [image.slice(0, at), image.slice(at + 1)];

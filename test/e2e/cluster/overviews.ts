@@ -7,7 +7,7 @@ import { until } from "../../support/sidecar/sidecar.ts";
 const LIMIT_MS = 600_000;
 const WAIT_MS = 60_000;
 
-/** What the watchers of a project's sessions are shown. */
+/** Tests the updates that watchers of a project's sessions receive. */
 export function overviews(pair: ReturnType<typeof useTwoReplicas>): void {
   it("shows by label what an agent does, a nudge's receipt, that the agent left by itself, and that it is gone", {
     timeout: LIMIT_MS,

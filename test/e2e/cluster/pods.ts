@@ -41,7 +41,7 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
     if (dir !== "") await rm(dir, { recursive: true, force: true });
   }, LIMIT_MS);
 
-  /** The cluster, or a skipped test that says what is missing. */
+  /** The cluster, or a skipped test with a line about the missing program. */
   async function here(context: TestContext): Promise<TestCluster> {
     return await requireCluster(context, cluster);
   }
@@ -59,7 +59,7 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
   const isReady = async () => (await facts('.status.conditions[?(@.type=="Ready")].status').catch(() => "")) === "True";
   const untilReady = () => until("a ready pod", 120_000, async () => (await isReady()) || undefined);
 
-  /** Applies a pod and the policy, and takes the pod away in the end. */
+  /** Applies a pod and the policy, and deletes the pod at the end. */
   async function pod(name: string, change: (text: string) => string = (text) => text): Promise<AsyncDisposable> {
     await apply(await manifest("network-policy.yaml", image));
     await apply(change(await manifest(name, image)));
@@ -86,7 +86,7 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
       const seen = await gt(["peek", "example", ...at(forward.port)], env());
       expect(seen).toMatchObject({ code: 0, stdout: expect.stringContaining("hello from outside") });
 
-      // Busy when it is deleted.
+      // The agent is busy when it is deleted.
       const busy = await gt(["nudge", "example", "/long", ...at(forward.port)], env());
       expect(busy.code).toBe(0);
       const logs = kubectl("logs", "-f", POD);
@@ -234,7 +234,9 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
   );
 });
 
-/** Pid, here, of the first process of a pod's only container; undefined when it runs on another machine. */
+/**
+ * The pid, on this machine, of the first process of a pod's only container; undefined if it runs on another machine.
+ */
 function firstProcess(podUid: string): number | undefined {
   for (const name of readdirSync("/proc").filter((one) => /^\d+$/.test(one))) {
     try {
