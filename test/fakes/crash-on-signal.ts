@@ -1,8 +1,8 @@
-// Makes a serving half end in ways that nobody can ask it for: give it by NODE_OPTIONS=--import=….
+// Makes a serving half fail in ways that no request can cause: load it by NODE_OPTIONS=--import=….
 //
-//   SIGUSR2   an error that nobody catches
-//   SIGCONT   a rejected promise that nobody handles
-//   SIGWINCH  takes memory until there is none left
+//   SIGUSR2   an uncaught error
+//   SIGCONT   an unhandled rejection
+//   SIGWINCH  allocates memory until none is left
 if (process.argv.includes("serve")) {
   process.on("SIGUSR2", () => {
     throw new Error("a bug, for a test");

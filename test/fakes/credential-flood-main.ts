@@ -1,5 +1,5 @@
-// Calls a server with wrong credentials as fast as it can, from an address of its own. Reads a CredentialFlood as JSON
-// from stdin, prints a line when it runs, another when it has tried many times, and at the end of stdin how often.
+// Calls a server with wrong credentials at full speed, from an address of its own. Reads a CredentialFlood as JSON from
+// stdin, prints a line when it runs, another after many attempts, and the number of attempts at the end of stdin.
 import { randomBytes } from "node:crypto";
 import { once, setMaxListeners } from "node:events";
 import { type ClientHttp2Session, connect, type SecureClientSessionOptions } from "node:http2";
@@ -9,10 +9,10 @@ export interface CredentialFlood {
   readonly url: string;
   readonly localAddress: string;
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
-  /** Well formed, up to its signature; undefined: the certificate is wrong already. */
+  /** Well formed except for its signature; undefined: the certificate is already wrong. */
   readonly token?: string;
   readonly connections: number;
-  /** Calls at a time over each connection. */
+  /** The concurrent calls over each connection. */
   readonly calls: number;
 }
 
@@ -29,7 +29,7 @@ function note(): void {
   if (++tried === MANY) process.stdout.write("many\n");
 }
 
-/** Each is another token, so that no server remembers it. */
+/** Each token is different, so that no server can cache it. */
 const wrongToken = (token: string) =>
   `${token.slice(0, token.lastIndexOf("."))}.${randomBytes(64).toString("base64url")}`;
 

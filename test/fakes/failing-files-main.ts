@@ -1,6 +1,5 @@
-// Loaded before a program (NODE_OPTIONS=--import): lets its FAIL_AT-th change to a file system fail, as FAIL_HOW says:
-// `kill` ends the process with SIGKILL, a write half done; anything else is the code of the error that the system
-// gives.
+// Loaded before a program (NODE_OPTIONS=--import): makes its FAIL_AT-th change to a file system fail as FAIL_HOW says:
+// `kill` ends the process with SIGKILL in the middle of a write; any other value is the error code of the system.
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 

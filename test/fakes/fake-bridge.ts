@@ -26,19 +26,19 @@ type EventFields = Partial<Pick<SessionEvent, "type" | "stream" | "done" | "requ
 type SessionFields = Partial<Pick<GetSessionResponse, "provider" | "repoPath" | "agentOpts" | "agent">>;
 type Standing = Partial<Pick<GetSessionResponse, "status" | "reason" | "error">>;
 
-/** BridgeService without agents: each input is echoed as an event. What sessions hold is changed by the test. */
+/** BridgeService without agents: each input is echoed as an event. The test changes the sessions' contents. */
 export class FakeBridge {
   readonly #sessions = new Map<string, FakeSession>();
   readonly #changed = new SignalBus();
   /** Names of the RPCs that reached a handler, newest last. */
   readonly calls: string[] = [];
-  /** Errors to answer the next calls of an RPC with. */
+  /** The errors for the next calls of an RPC. */
   readonly failures = new Map<string, DomainError[]>();
-  /** Streams of events that are open. */
+  /** The number of open event streams. */
   openStreams = 0;
-  /** Ids of sessions that have no terminal. */
+  /** The ids of sessions without a terminal. */
   readonly noTerminal = new Set<string>();
-  /** How sessions stand that callers start; default: they run. */
+  /** The initial state of sessions that callers start; default: running. */
   startsAs: Standing = {};
   #watches = 0;
 
@@ -69,7 +69,7 @@ export class FakeBridge {
     session.events = session.events.slice(session.events.length - count);
   }
 
-  /** Begins the session's log again, as after a crash that lost it. */
+  /** Restarts the session's log, as after a crash that lost it. */
   newEpoch(id: string, epoch: string): void {
     const session = this.#must(id);
     session.epoch = epoch;
@@ -88,7 +88,7 @@ export class FakeBridge {
     return this.#must(id).keys;
   }
 
-  /** A session that exists before it was asked for. */
+  /** Adds a session that no caller has started. */
   add(id: string, project: string, more: SessionFields = {}): void {
     const info = create(GetSessionResponseSchema, {
       ...{ sessionId: id, projectId: project, provider: "demo", status: SessionStatus.RUNNING },
@@ -116,7 +116,7 @@ export class FakeBridge {
     return this.#sessions.has(id);
   }
 
-  /** Waits until the sessions are watched. */
+  /** Waits until a caller watches the sessions. */
   async watched(): Promise<void> {
     while (this.#watches === 0) await new Promise((resolve) => setTimeout(resolve, 5));
   }
@@ -286,7 +286,7 @@ export class FakeBridge {
   }
 }
 
-/** The same service; `called` is called with the RPC's name before each. */
+/** The same service; `called` is called with the RPC's name before each call. */
 function counted<T extends ServiceImpl<typeof BridgeService>>(service: T, called: (name: string) => void): T {
   const wrapped = Object.entries(service).map(([name, handler]) => {
     const before = (...args: unknown[]) => {

@@ -1,7 +1,7 @@
 import type { KubeApi, KubeRequest } from "../../internal/kube/kube-api.ts";
 import { KubeApiError, KubeUnreachableError, statusAnswer } from "../../internal/kube/kube-errors.ts";
 
-/** An object as the API server keeps it. */
+/** An object as the API server stores it. */
 export interface FakeObject {
   readonly metadata: {
     readonly name: string;
@@ -15,7 +15,7 @@ export interface FakeObject {
   readonly [field: string]: unknown;
 }
 
-/** What happens to a request instead of an answer. `hang`: nothing until it is aborted. */
+/** The outcome of a request instead of an answer. `hang`: nothing until it is aborted. */
 export type Fault =
   | { readonly status: number; readonly reason?: string; readonly message?: string; readonly retryAfterMs?: number }
   | "reset"
@@ -30,13 +30,13 @@ interface LoggedEvent {
 }
 
 /**
- * An API server in memory: lists with pages, watches, optimistic concurrency, preconditions, owners; and what can go
- * wrong.
+ * An API server in memory, with paged lists, watches, optimistic concurrency, preconditions and owners, and with
+ * faults.
  */
 export class FakeKube implements KubeApi {
-  /** Asked before each request is answered. */
+  /** Called before each request is answered. */
   fault: (request: KubeRequest) => Fault | undefined = () => undefined;
-  /** Called after each request that was answered well. */
+  /** Called after each successful request. */
   after: (request: KubeRequest) => void = () => {};
   readonly requests: KubeRequest[] = [];
   readonly watches: FakeWatch[] = [];
@@ -48,12 +48,12 @@ export class FakeKube implements KubeApi {
   #compacted = 0;
   #uids = 0;
 
-  /** `now`: wall clock, for the times at which objects are created. */
+  /** `now`: wall clock, for the creation times of objects. */
   constructor(now: () => number = () => 0) {
     this.#now = now;
   }
 
-  /** Creates it or replaces it, as another client would. `collection`: `/api/v1/namespaces/a/pods`. */
+  /** Creates or replaces an object, as another client would. `collection`: `/api/v1/namespaces/a/pods`. */
   set(collection: string, object: FakeObject): FakeObject {
     const before = this.#objects.get(`${collection}/${object.metadata.name}`);
     const namespace = /\/namespaces\/([^/]+)\//.exec(collection)?.[1] ?? "";
@@ -88,19 +88,19 @@ export class FakeKube implements KubeApi {
     return [...this.#objects].filter(([path]) => parent(path) === collection).map(([, object]) => object);
   }
 
-  /** Forgets the past: who resumes from it gets 410. */
+  /** Forgets the past: a client that resumes from it gets 410. */
   compact(): void {
     this.#compacted = this.#version;
     this.#log = [];
   }
 
-  /** Tells all watches how far they are. */
+  /** Sends all watches their present position. */
   bookmark(): void {
     const object = { metadata: { resourceVersion: String(++this.#version) } };
     for (const watch of this.watches) watch.send({ type: "BOOKMARK", object });
   }
 
-  /** Changes the objects without any event: what a broken watch looks like. */
+  /** Changes the objects without any event, as a broken watch would. */
   changeUnseen(change: () => void): void {
     const open = this.watches.splice(0);
     change();
@@ -190,10 +190,10 @@ export class FakeKube implements KubeApi {
   }
 }
 
-/** One open watch, in the hands of the test. */
+/** One open watch, controlled by the test. */
 export class FakeWatch {
   request: KubeRequest = { method: "GET", path: "" };
-  /** Nothing is sent, and the connection stays open. */
+  /** Sends nothing and keeps the connection open. */
   isSilent = false;
   #queue: Uint8Array[] = [];
   #end: { readonly type: "ended" } | { readonly type: "failed"; readonly err: unknown } | undefined;
@@ -204,7 +204,7 @@ export class FakeWatch {
     return this;
   }
 
-  /** An object that loses the labels asked for is gone for this watch, one that gets them is new. */
+  /** For this watch an object is deleted when it loses the requested labels, and added when it gets them. */
   sendAsSeen(event: LoggedEvent, request: KubeRequest): void {
     if (event.collection !== request.path) return;
     const isSeen = hasLabels(event.object, request);
@@ -224,7 +224,7 @@ export class FakeWatch {
     return this;
   }
 
-  /** Ends like a server that is through. */
+  /** Ends as a server ends a watch normally. */
   close(): void {
     this.end({ type: "ended" });
   }
@@ -271,7 +271,7 @@ function kept(answer: unknown, keep: NonNullable<KubeRequest["keep"]>): unknown 
   return Array.isArray(items) ? items.map(keep) : items;
 }
 
-/** A merge patch; of a strategic one the deletion of list items by name. */
+/** A merge patch; of a strategic patch only the deletion of list items by name. */
 function merged(target: unknown, patch: unknown): unknown {
   if (Array.isArray(patch) && patch.some((item) => item?.$patch === "delete")) {
     const gone = new Set(patch.map(({ name }) => name));

@@ -12,8 +12,8 @@ import { screenOf } from "../support/screens/screens.ts";
 type Call = "stage" | "bufferExists" | "dropBuffer" | "paste" | "enter";
 
 /**
- * A terminal with an agent in it, as a delivery sees them: buffers, a composer, keys. What the agent does at a paste or
- * an Enter is said by the test; by default it draws what it gets and takes it at the Enter.
+ * A terminal with an agent in it, as a delivery sees them: buffers, a composer, keys. The test defines the agent's
+ * reaction to a paste or an Enter; by default it draws the text and takes it at the Enter.
  */
 export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
   readonly #clock: FakeClock;
@@ -21,20 +21,20 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
   readonly buffers = new Map<string, string>();
   /** Everything that reached the terminal, in order. */
   readonly typed: string[] = [];
-  /** Messages that the agent took. */
+  /** The messages that the agent took. */
   readonly taken: string[] = [];
   view: ScreenView = { composer: composerOf("") };
   screen: Screen = screenOf(["> "]);
   dead = false;
-  /** Someone has turned its input off: Enter is refused. */
+  /** A person has turned its input off: Enter is refused. */
   inputOff = false;
-  /** The terminal knows of output that has not come here yet. */
+  /** The terminal has output that has not arrived here yet. */
   cursorMoved = false;
   hooks = false;
   /** The agent has just started. */
   fresh = false;
   waiting = false;
-  /** Bytes that the program has not read. */
+  /** The bytes that the program has not read. */
   unreadBytes: number | undefined = 0;
   onPaste: (text: string) => void = (text) => this.compose(text);
   onEnter: (nth: number) => void = () => this.take();
@@ -56,12 +56,12 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
     return this.#enters;
   }
 
-  /** The next call of this name fails: before it did its work, or after it (only the answer is lost). */
+  /** Makes the next call of this name fail before it took effect, or after it (only the answer is lost). */
   fail(call: Call, when: "before" | "after" = "before", kind: "unavailable" | "precondition" = "unavailable"): void {
     this.#failures.push({ call, when, kind });
   }
 
-  /** The composer shows this text. */
+  /** Shows this text in the composer. */
   compose(text: string, pasteMarkers = 0): void {
     this.show({ composer: { ...composerOf(text), pasteMarkers } });
   }
@@ -73,7 +73,7 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
     this.changes.notify();
   }
 
-  /** The agent takes what is in its composer. */
+  /** The agent takes the composer's text. */
   take(view: ScreenView = { composer: composerOf(""), busy: "working" }): void {
     this.taken.push(this.view.composer?.text ?? "");
     this.show(view);
@@ -85,7 +85,7 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
     this.changes.notify();
   }
 
-  /** Something happens later. */
+  /** Calls `what` after `ms`. */
   after(ms: number, what: () => void): void {
     void this.#clock.sleep(ms).then(what);
   }
@@ -124,7 +124,7 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
     });
   }
 
-  /** Ctrl-U empties the row that the text ends with. */
+  /** Ctrl-U empties the row in which the text ends. */
   async typeAt(text: string): Promise<"sent" | "refused" | "moved"> {
     if (this.cursorMoved) return "moved";
     this.typed.push(text);
@@ -181,7 +181,7 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
 
 export const composerOf = (text: string) => ({ top: 0, bottom: 0, text, pasteMarkers: 0 });
 
-/** A profile that reads the fake's view. `generic`: like a program of which nothing is known. */
+/** A profile that reads the fake's view. `generic`: like that of an unknown program. */
 export function fakeProfile(pane: FakePane, kind: "known" | "generic" = "known"): AgentProfile {
   return {
     name: "demo",

@@ -11,7 +11,7 @@ import { claimsOf } from "./two-layer-server.ts";
 export interface FakeSession {
   info: GetSessionResponse;
   epoch: string;
-  /** Those that are held; the first may be later than 1. */
+  /** The events that are kept; the first may be later than 1. */
   events: SessionEvent[];
   readonly changed: SignalBus;
   readonly acked: Map<string, bigint>;
@@ -21,11 +21,11 @@ export interface FakeSession {
   ended: boolean;
 }
 
-/** Refuses a caller who may not see the session, or an id that is not there. */
+/** The session of an id; rejects an unknown id, and a caller who may not see the session. */
 type Find = (id: string, context: HandlerContext) => FakeSession;
 
 /**
- * The calls of `FakeBridge` that a terminal answers. `terminal` refuses a session without one; `input` takes a nudge's
+ * The calls of `FakeBridge` that need a terminal. `terminal` rejects a session without one; `input` takes a nudge's
  * text as the session's input.
  */
 export function terminalCalls(

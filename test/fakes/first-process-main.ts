@@ -1,5 +1,5 @@
-// The first process of a pid namespace under a storm: starts children in three ways at the same time, each of which
-// ends with a known code and leaves an orphan behind, and prints what became of them as one line of JSON.
+// The first process of a pid namespace under load: starts children in three ways at the same time, each of which exits
+// with a known code and leaves an orphan behind, and prints the results as one line of JSON.
 //
 //   first-process-main.ts COUNT    COUNT by child_process, at most 1000 each by a worker's and in a pty
 import { spawn } from "node:child_process";
@@ -27,7 +27,7 @@ async function byNode(code: number): Promise<number | null> {
   });
 }
 
-/** A pty's child is forked on this thread and waited for on one of its own, which Node knows nothing of. */
+/** A pty's child is forked on this thread and waited for on a thread of the pty's own, unknown to Node. */
 async function byPty(code: number): Promise<number | null> {
   await nextTurn();
   return new Promise((resolve) => {
@@ -35,7 +35,7 @@ async function byPty(code: number): Promise<number | null> {
   });
 }
 
-/** How many ended with another code than theirs. */
+/** The number of children that ended with a wrong code. */
 async function wrongCodes(count: number, start: (code: number) => Promise<number | null>): Promise<number> {
   let next = 0;
   let wrong = 0;
@@ -49,7 +49,7 @@ async function wrongCodes(count: number, start: (code: number) => Promise<number
   return wrong;
 }
 
-/** Children that ended long before the thread that started them looks. */
+/** Children that end long before their parent thread looks. */
 async function byBusyThread(): Promise<number> {
   const codes = wrongCodes(AT_ONCE, byNode);
   await sleep(20);

@@ -1,4 +1,4 @@
-// A program that speaks the demo agent's JSON lines and misbehaves as its first argument says.
+// A program that speaks the demo agent's JSON lines and misbehaves in the way that its first argument names.
 import { spawn } from "node:child_process";
 import { closeSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -57,7 +57,7 @@ const WAYS: Readonly<Record<string, () => void>> = {
   },
 };
 
-/** A child that ignores TERM and holds the pipes open; it tells its pid. `detached`: in a session of its own. */
+/** Starts a child that ignores TERM and holds the pipes open, and reports its pid. `detached`: in its own session. */
 function fork(detached = false): void {
   const script = "trap '' TERM; while :; do sleep 1000; done";
   const child = spawn("/bin/sh", ["-c", script], { stdio: "inherit", detached });

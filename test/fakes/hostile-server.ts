@@ -8,16 +8,14 @@ import { DomainError, type ErrorKind } from "../../internal/base/errors.ts";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { connectErrorOf } from "../../internal/rpc/common/errors.ts";
 
-/**
- * Text that a terminal must not get: title, clipboard, styling, C1 controls, bidirectional overrides, its own lines.
- */
+/** Text that a terminal must not get: title, clipboard, styling, C1 controls, bidirectional overrides, forged lines. */
 const HOSTILE =
   "evil\x1b]0;owned\x07\x1b]52;c;eA==\x1b\\\x1b[2J\x1b[1;31m\x9b2J\x9d0;t\x9c\x07\b\x7f\u202eabc\u2066\r\nFORGED line";
 
 export interface HostileOptions {
-  /** Fields of responses that are not hostile, by name. */
+  /** Harmless values for fields of responses, by name. */
   readonly fields?: Readonly<Record<string, unknown>>;
-  /** Every call but Status fails so, its message and its details as hostile. */
+  /** Every call but Status fails with this error, whose message and details are hostile too. */
   readonly fails?: ErrorKind;
 }
 

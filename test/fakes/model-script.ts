@@ -1,4 +1,4 @@
-/** What the pretended model does with one request. */
+/** The fake model's reaction to one request. */
 export type ModelAct =
   | { readonly type: "say"; readonly text: string }
   | {
@@ -9,7 +9,7 @@ export type ModelAct =
     }
   /** `retryAfter`: seconds, default an hour; 0: no advice. */
   | { readonly type: "refuse"; readonly status: number; readonly error: string; readonly retryAfter?: number }
-  /** It answers nothing. */
+  /** The request is never answered. */
   | { readonly type: "hang" };
 
 /**
@@ -20,7 +20,7 @@ interface Wish {
   readonly act: (rest: string, tools: readonly string[]) => ModelAct | undefined;
 }
 
-/** What the agent programs call the tool that runs a command. */
+/** The agent programs' names for the tool that runs a command. */
 export const SHELL_TOOLS = ["Bash", "bash", "exec_command", "shell_command", "shell", "local_shell"];
 
 function pick(tools: readonly string[], wanted: readonly string[]): string | undefined {
@@ -39,7 +39,7 @@ function shellCall(command: string, tools: readonly string[]): ModelAct | undefi
   return { type: "call", tool, input };
 }
 
-/** A command that goes on behind the turn; only some agents have such. */
+/** A command that continues in the background after the turn; only some agents support this. */
 function backgroundCall(command: string, tools: readonly string[]): ModelAct | undefined {
   const tool = pick(tools, ["Bash", "exec_command"]);
   if (tool === undefined) return undefined;
@@ -48,7 +48,7 @@ function backgroundCall(command: string, tools: readonly string[]): ModelAct | u
   return { type: "call", tool, input };
 }
 
-/** A helper of the agent's own, which gets `prompt` as its task. */
+/** A sub-agent, which gets `prompt` as its task. */
 function helperCall(prompt: string, tools: readonly string[]): ModelAct | undefined {
   const tool = pick(tools, ["Agent", "Task"]);
   if (tool === undefined) return undefined;
@@ -86,7 +86,7 @@ function planCall(_rest: string, tools: readonly string[]): ModelAct | undefined
     : { type: "call", tool, input: { plan: "1. Paint the shed.\n2. Let it dry.\n", allowedPrompts: [] } };
 }
 
-/** Keywords that a message may begin with; what follows is the argument. */
+/** Keywords at the beginning of a message; the rest is the argument. */
 const WISHES: readonly Wish[] = [
   { keyword: "RUN-BEHIND", act: backgroundCall },
   { keyword: "ASK-HELPER", act: helperCall },

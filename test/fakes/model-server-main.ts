@@ -1,4 +1,4 @@
-// Stands the pretended model up by itself, for driving an agent by hand: prints its address, then one line per request.
+// Runs the fake model by itself, for driving an agent by hand: prints its address, then one line per request.
 import { setTimeout as sleep } from "node:timers/promises";
 import { ModelServer } from "./model-server.ts";
 

@@ -15,15 +15,15 @@ import {
 } from "./model-wire.ts";
 
 export interface ModelServerOptions {
-  /** Pause before each word of an answer; 0 (default) answers at once. Makes a busy agent. */
+  /** The pause before each word of an answer; 0 (default) answers at once. A pause keeps the agent busy. */
   readonly wordDelayMs?: number;
-  /** What the model does; default: `modelAct` (keywords in the last user text). */
+  /** The model's behaviour; default: `modelAct` (keywords in the last user text). */
   readonly act?: (request: ModelRequest) => ModelAct;
-  /** The same for requests without tools; default: a title. */
+  /** The behaviour for requests without tools; default: a title. */
   readonly actWithoutTools?: (request: ModelRequest) => ModelAct;
 }
 
-/** One request from its arrival to the end of its answer, which is cut short when the agent leaves. Wall clock ms. */
+/** One request from its arrival to the end of its answer, which ends early if the agent disconnects. Wall clock ms. */
 export interface ModelSpan {
   readonly request: ModelRequest;
   readonly act: ModelAct["type"];
@@ -44,8 +44,8 @@ const APIS: Readonly<Record<string, Api>> = {
 };
 
 /**
- * A loopback server that speaks enough of the Anthropic Messages, OpenAI Responses and OpenAI Chat Completions APIs for
- * real agent programs to talk to. Its log is the ground truth of what an agent received. Any other path answers `{}`.
+ * A loopback server that implements enough of the Anthropic Messages, OpenAI Responses and OpenAI Chat Completions APIs
+ * for real agent programs. Its log is the ground truth of an agent's input. Any other path answers `{}`.
  */
 export class ModelServer {
   wordDelayMs: number;
@@ -81,29 +81,27 @@ export class ModelServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Every request so far, the small ones without tools included. */
+  /** All requests so far, including the small ones without tools. */
   get requests(): readonly ModelRequest[] {
     return this.#log;
   }
 
-  /** When the model worked on each of them. */
+  /** The times at which the model worked on each request. */
   get spans(): readonly ModelSpan[] {
     return this.#spans;
   }
 
-  /**
-   * The user's texts of the newest turn request (those that carry tools): the whole conversation as the model saw it.
-   */
+  /** The user's texts of the newest turn request (with tools): the whole conversation as the model saw it. */
   get conversation(): readonly string[] {
     return this.#log.findLast((request) => request.withTools)?.userTexts ?? [];
   }
 
-  /** How many text blocks of the newest conversation contain `needle`: 1 after exactly one delivery. */
+  /** The number of text blocks of the newest conversation that contain `needle`: 1 after exactly one delivery. */
   arrivals(needle: string): number {
     return this.conversation.filter((text) => text.includes(needle)).length;
   }
 
-  /** The same of the newest conversation that has it at all: where several agents talk to this model. */
+  /** The same for the newest conversation that contains `needle`, for several agents with one model. */
   arrivalsOfOne(needle: string): number {
     const has = (text: string) => text.includes(needle);
     return (

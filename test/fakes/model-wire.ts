@@ -1,20 +1,20 @@
 import type { ModelAct } from "./model-script.ts";
 
-/** One request as the agent made it, reduced to what tests ask about. */
+/** One request of an agent, reduced to the facts that tests need. */
 export interface ModelRequest {
   readonly api: "messages" | "responses" | "chat";
   readonly at: number;
   /** False for the small side requests (titles, topic checks) that agents make. */
   readonly withTools: boolean;
-  /** Those in a namespace as `NAMESPACE.TOOL` beside it. */
+  /** Tools in a namespace are also listed as `NAMESPACE.TOOL`. */
   readonly tools: readonly string[];
-  /** Every text the user side sent in this conversation, oldest first, one entry per text block. */
+  /** Every text of the user side in this conversation, oldest first, one entry per text block. */
   readonly userTexts: readonly string[];
-  /** The last of them that is not the agent's own reminder. */
+  /** The last of these texts that is not the agent's own reminder. */
   readonly lastUserText: string;
   /** The conversation ends with a tool's result. */
   readonly afterTool: boolean;
-  /** What the last tool gave back, as text; empty when none did. */
+  /** The last tool's result as text; empty without one. */
   readonly toolResult: string;
   readonly stream: boolean;
 }

@@ -1,5 +1,5 @@
-// Prints a recorded session of a terminal (asciicast version 2, argument 1) as it came, pauses cut to argument 2 (ms),
-// then waits to be ended. Takes no input.
+// Replays a recorded terminal session (asciicast version 2, argument 1), with pauses of at most argument 2 (ms), then
+// waits to be ended. Takes no input.
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 

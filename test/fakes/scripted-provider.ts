@@ -11,18 +11,18 @@ import type {
   SessionHandle,
 } from "../../internal/bridge/provider.ts";
 
-/** One agent of a `ScriptedProvider`: what a test makes it say, and what it was given. */
+/** One agent of a `ScriptedProvider`: the test makes its events, and it records its inputs. */
 export class ScriptedAgent implements SessionHandle {
   readonly id: string;
   readonly pid = 0;
   readonly config: SessionConfig;
   readonly inputs: AgentInput[] = [];
   readonly stops: number[] = [];
-  /** What `send` answers, by default `submitted`. */
+  /** The result of `send`, by default `submitted`. */
   outcome: InputOutcome = { outcome: "submitted", error: "" };
   /** While set, `send` waits for it. */
   hold: Promise<void> | undefined;
-  /** It does not end when it is asked to. */
+  /** It ignores requests to end. */
   ignoresStop = false;
   readonly #events: AgentEvent[] = [];
   readonly #woken = new SignalBus();
@@ -57,7 +57,7 @@ export class ScriptedAgent implements SessionHandle {
 
 const NEVER = new AbortController().signal;
 
-/** A provider without any process. By itself an agent echoes what it is given. */
+/** A provider without processes. By default an agent echoes its input. */
 export class ScriptedProvider implements Provider {
   readonly id: string;
   readonly binary = "/bin/scripted";

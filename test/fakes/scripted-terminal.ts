@@ -24,22 +24,22 @@ import {
 
 type EventInit = Partial<Pick<SidecarEvent, "type" | "text" | "requestId" | "done" | "error" | "receipt">>;
 
-/** A session's sidecar without a process: its events are what a test makes them. */
+/** A session's sidecar without a process: the test makes its events. */
 export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
   readonly pid = 4711;
   readonly agent = "rig/crew/ann";
   readonly config: TerminalConfig;
   readonly stops: number[] = [];
-  /** Who called which RPC. */
+  /** The calls with their callers. */
   readonly calls: { readonly method: string; readonly caller: Caller }[] = [];
-  /** By caller and subscriber_id. */
+  /** Positions by caller and subscriber_id. */
   readonly positions = new Map<string, bigint>();
   epoch = "e1";
   /** It ends when it is released. */
   leaves = true;
-  /** While set, streams wait for it behind their first event. */
+  /** While set, streams wait for it after their first event. */
   slow: Promise<void> | undefined;
-  /** What a reader that begins before it gets instead of these numbers. */
+  /** The numbers up to this one are lost: a reader that begins before it gets a gap. */
   lostTo = 0n;
   readonly #events: SidecarEvent[] = [];
   readonly #grown = new SignalBus();
@@ -67,7 +67,7 @@ export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
     this.#grown.notify();
   }
 
-  /** Ends all streams as a serving half that dies does. */
+  /** Ends all streams, as the end of a serving half does. */
   cut(): void {
     this.#cut.notify();
   }
@@ -149,14 +149,14 @@ export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
 
   async *attach(): AsyncGenerator<never, void> {}
 
-  /** Has ended with the daemon that had started it: all it tells is that. */
+  /** The session ended with the daemon that had started it: that is its only event. */
   lose(error: string): void {
     this.#events.length = 0;
     this.tell({ type: EventType.SESSION_FAILED, error, done: true });
     this.end({ error });
   }
 
-  /** Begins again, as after a lost journal. */
+  /** Begins a new epoch, as after a lost journal. */
   beginAnew(epoch: string): void {
     this.#events.length = 0;
     this.epoch = epoch;

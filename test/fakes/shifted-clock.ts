@@ -1,11 +1,11 @@
-// For `node --import`: the program's wall clock is ahead by SHIFTED_CLOCK_MS (negative: behind). TLS goes by the
+// For `node --import`: shifts the program's wall clock ahead by SHIFTED_CLOCK_MS (negative: behind). TLS uses the
 // machine's.
 const aheadMs = Number(process.env["SHIFTED_CLOCK_MS"] ?? 0);
 const TrueDate = globalThis.Date;
 
 globalThis.Date = class extends TrueDate {
   constructor(...args: readonly unknown[]) {
-    // @ts-expect-error the arguments of Date, whichever they are
+    // @ts-expect-error Date accepts several lists of arguments
     super(...(args.length === 0 ? [TrueDate.now() + aheadMs] : args));
   }
 

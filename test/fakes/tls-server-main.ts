@@ -1,5 +1,5 @@
-// A server with certificates in a process of its own, so that its memory can be looked at. Reads the TLS files as JSON
-// from stdin, prints its port, serves until stdin ends.
+// A server with certificates in its own process, so that its memory can be measured. Reads the TLS files as JSON from
+// stdin, prints its port, serves until stdin ends.
 import { createInterface } from "node:readline";
 import { systemClock } from "../../internal/base/clock.ts";
 import { createLogger } from "../../internal/base/logger.ts";

@@ -1,5 +1,5 @@
-// Loaded into a program by `--import`: from one SIGUSR2 to the next it measures the longest turn of its event loop, and
-// writes that, in milliseconds of processor time, into the file TURN_FILE.
+// Loaded into a program by `--import`: measures the longest turn of its event loop between two SIGUSR2, and writes it,
+// in milliseconds of processor time, into the file TURN_FILE.
 import { writeFileSync } from "node:fs";
 import { LongestTurn } from "../support/sidecar/longest-turn.ts";
 

@@ -1,5 +1,5 @@
-// A server with both layers in a process of its own, so that its memory and its speed can be looked at. Reads its
-// options as JSON from stdin, prints its port, serves until stdin ends.
+// A server with both layers in its own process, so that its memory and its speed can be measured. Reads its options as
+// JSON from stdin, prints its port, serves until stdin ends.
 import { createInterface } from "node:readline";
 import { startTwoLayerServer } from "./two-layer-server.ts";
 

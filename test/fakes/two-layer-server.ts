@@ -22,32 +22,32 @@ export interface TwoLayerOptions {
   readonly tlsDir: string;
   readonly keyFiles: TokenLayerOptions["keyFiles"];
   readonly crlPolicy?: CrlPolicy;
-  /** Sessions and the projects that they belong to. */
+  /** The projects of sessions, by session. */
   readonly sessions?: Readonly<Record<string, string>>;
   readonly inputsPerMinute?: number;
   readonly host?: string;
-  /** Default: any that is free. */
+  /** Default: any free port. */
   readonly port?: number;
-  /** Takes the lines of both logs instead of keeping them. */
+  /** Receives the lines of both logs instead of storing them. */
   readonly onLine?: (line: string) => void;
-  /** What is served instead. Called once, with the audit log. */
+  /** Replaces the routes. Called once, with the audit log. */
   readonly routes?: (audit: AuditLog) => Routes;
 }
 
 export interface TwoLayerServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** Lines of the audit log and of the other one. */
+  /** The lines of the audit log and of the other log. */
   readonly audited: string[];
   readonly logged: string[];
-  /** How often a handler was reached. */
+  /** The number of calls that reached a handler. */
   handled(): number;
-  /** Streams that are open. */
+  /** The number of open streams. */
   open(): number;
 }
 
 /**
- * A service as the bridge is one: a certificate and a token for every call, roles by RPC, sessions that belong to
+ * A service with the bridge's rules: a certificate and a token for every call, roles by RPC, sessions that belong to
  * projects. It answers Peek, Nudge, SendKeys, WatchOutput (until it is ended) and SendInput.
  */
 export async function startTwoLayerServer(options: TwoLayerOptions): Promise<TwoLayerServer> {
@@ -110,7 +110,7 @@ function roleGate(context: CallContext): void {
   if (refusal) throw refusal;
 }
 
-/** The token of a call that the gate has let in. */
+/** The token of a call that the gate has admitted. */
 export function claimsOf({ values }: Pick<CallContext, "values">) {
   const claims = values.get(tokenKey)?.claims;
   if (claims === undefined) throw new Error("a call without token came through the gate");
