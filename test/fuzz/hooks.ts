@@ -31,7 +31,7 @@ const TYPES: ReadonlySet<HookEvent["type"]> = new Set([
   ...(["session-start", "prompt-submitted", "turn-ended", "activity", "waiting"] as const),
 ]);
 
-/** A hook's line, its payload and a state file, each damaged, given to every agent program's profile. */
+/** Gives every agent program's profile a hook's line, its payload and a state file, each damaged. */
 export function checkHooks(seed: number): string | undefined {
   const random = randomFrom(seed);
   const line = mutate(oneOf(random, LINES), random).toString("utf8");
@@ -51,7 +51,9 @@ export function checkHooks(seed: number): string | undefined {
   return undefined;
 }
 
-/** What a payload holds has the type that the event promises, whatever was in the JSON. */
+/**
+ * The field whose type differs from the event's declaration; undefined if there is none, whatever the JSON contained.
+ */
 function untyped(event: HookEvent): string | undefined {
   if (event.type === "waiting" && typeof event.reason !== "string") return "reason";
   if (event.type === "prompt-submitted" && event.prompt !== undefined && typeof event.prompt !== "string")

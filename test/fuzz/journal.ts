@@ -6,13 +6,10 @@ import { openJournal, parseRecord, type SidecarRecord } from "../../internal/sid
 import { mutate } from "./mutate.ts";
 import { type Random, randomFrom } from "./random.ts";
 
-/** Nothing waits for a disk there. */
+/** A file system in memory: no waits for a disk. */
 const IN_MEMORY = "/dev/shm";
 
-/**
- * A journal in a file, damaged by the seed, is opened and judged. Returns undefined when all is well, else what is
- * wrong.
- */
+/** Opens a journal that is damaged by the seed, and judges the result. Undefined if it is right, else the fault. */
 export function journalFuzz(): { readonly check: (seed: number) => string | undefined } & Disposable {
   const dir = mkdtempSync(join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), "gt-fuzz-"));
   return { check: (seed) => checkJournal(dir, seed), [Symbol.dispose]: () => rmSync(dir, { recursive: true }) };
@@ -31,7 +28,7 @@ function checkJournal(dir: string, seed: number): string | undefined {
   journal.close();
   const strange = restored.nudges.find((record) => parseRecord(record) === undefined);
   if (strange !== undefined) return `restored what is no record: ${JSON.stringify(strange)}`;
-  // A line that the damage before it has swallowed is damaged as well: what counts is what its neighbours left whole.
+  // A line that an earlier damaged line has swallowed counts as damaged too.
   const isWhole = (index: number) => {
     const line = lines[index];
     const before = lines[index - 1];
@@ -46,9 +43,9 @@ function checkJournal(dir: string, seed: number): string | undefined {
   for (const [index, { record }] of lines.entries()) {
     if (record.type === "ended" && isWhole(index) && !ended.has(record.receipt.requestId))
       return `the end of ${record.receipt.requestId} is lost`;
-    // A line that has gone without a trace leaves nothing to go by.
+    // A line that has gone without a trace cannot be judged.
     if (lines[index]?.bytes.length === 0) continue;
-    // What may be in front of the agent is never taken for a nudge that waits to be typed.
+    // A nudge whose text may have been typed must not count as waiting.
     if (record.type === "intent" && waiting.includes(record.requestId) && !ended.has(record.requestId)) {
       if (!intended.has(record.requestId)) return `${record.requestId} may have been typed, and would be typed again`;
     }

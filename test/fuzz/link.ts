@@ -20,7 +20,10 @@ const ANSWERS = [
   { id: 9, startTicks: 12_345, work: { cpuMs: 17, writtenBytes: 4096 } },
 ].map((answer) => Buffer.from(JSON.stringify(answer))) as [Buffer, ...Buffer[]];
 
-/** One line for each end of the halves' link: what is taken is one of our messages, read the same a second time. */
+/**
+ * Parses one line for each end of the halves' link: an accepted line is one of our messages, and parses the same a
+ * second time.
+ */
 export function checkLink(seed: number): string | undefined {
   const random = randomFrom(seed);
   const message = mutate(oneOf(random, MESSAGES), random).toString("utf8");

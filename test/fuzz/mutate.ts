@@ -1,6 +1,6 @@
 import { oneOf, type Random } from "./random.ts";
 
-/** What parsers stumble over: numbers at their bounds, names of prototypes, controls, half characters, nesting. */
+/** Values that break parsers: numbers at their bounds, names of prototypes, controls, half characters, nesting. */
 const HOSTILE = [
   ...["-1", "1e999", "9007199254740993", "18446744073709551616", "0x10", "null", "true", "{}", "[]", '""', "NaN"],
   ...["__proto__", "constructor", "toString", "hasOwnProperty", "../../etc/passwd", "/", "..", "a/b", ".", "%s%n"],
@@ -25,7 +25,7 @@ const HOSTILE = [
 ] as const;
 const HOSTILE_BYTES = HOSTILE.map((text) => Buffer.from(text)) as [Buffer, ...Buffer[]];
 
-/** The input with one to four things done to it; in one of eight cases it stays as it is. */
+/** The input with one to four mutations; in one of eight cases unchanged. */
 export function mutate(input: Buffer, random: Random): Buffer {
   if (random(8) === 0) return input;
   let bytes = input;
@@ -62,7 +62,7 @@ function flipped(bytes: Buffer, at: number, mask: number): Buffer {
   return copy;
 }
 
-/** One value of a JSON text becomes something else, so that what is hostile gets past the JSON parser. */
+/** Replaces one value of a JSON text, so that hostile values get past the JSON parser. */
 function valueReplaced(bytes: Buffer, random: Random): Buffer {
   const text = bytes.toString("latin1");
   const values = [...text.matchAll(/:("(?:[^"\\]|\\.)*"|-?\d+|true|false|null)/g)];

@@ -1,7 +1,7 @@
-/** A whole number from 0 on, below the given one. */
+/** A whole number from 0 up to, but not including, the given one. */
 export type Random = (below: number) => number;
 
-/** Small and fast (mulberry32); the same seed gives the same numbers on every machine. */
+/** A small and fast generator (mulberry32); the same seed gives the same numbers on every machine. */
 export function randomFrom(seed: number): Random {
   let state = seed >>> 0;
   return (below) => {

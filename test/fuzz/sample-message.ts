@@ -1,7 +1,7 @@
 import { create, type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 
-/** Values that requests must have to be read further than their first check; by the field's name. */
+/** Values with which requests pass their first check; by the field's name. */
 const VALUES: Readonly<Record<string, unknown>> = {
   session: "claude",
   dialogId: "0af3",
@@ -12,7 +12,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   rows: 24,
 };
 
-/** A message of that type with every field set, and of a oneof the first. */
+/** A message of that type with every field set; of a oneof the first field. */
 export function sampleMessage(schema: DescMessage): Message {
   const message = reflect(schema, create(schema));
   for (const member of schema.members) {

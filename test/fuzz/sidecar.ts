@@ -17,31 +17,31 @@ import { mutate } from "./mutate.ts";
 import { oneOf, type Random, randomFrom } from "./random.ts";
 import { REQUESTS } from "./wire.ts";
 
-/** An agent that heeds no key and no signal: what ends it was no input that we typed. */
+/** An agent that ignores all keys and signals: if it ends, our input was not the cause. */
 const AGENT = ["sh", "-c", "trap '' INT QUIT TSTP HUP TERM; echo up; while :; do sleep 1; done"];
 const CONTENT_TYPES = [
   ...(["application/proto", "application/json", "application/grpc", "application/grpc-web+proto"] as const),
   ...(["application/connect+proto", "application/connect+json", "text/plain"] as const),
 ] as const;
-/** What is logged of our own doing: the serving half was killed, its journal damaged. */
+/** Log lines that we cause ourselves: the serving half was killed, its journal damaged. */
 const OURS = /"signal":"SIGKILL"|"msg":"the journal is damaged/;
 const CALL_MS = 300;
-/** After so many inputs it is seen whether all is well. */
+/** The number of inputs between two health checks. */
 const LOOK_EVERY = 50;
-/** After so many the serving half is killed and finds a damaged journal. */
+/** The number of inputs between two kills of the serving half, which then finds a damaged journal. */
 const KILL_EVERY = 250;
 
 export interface SidecarFuzzOptions {
   readonly seed: number;
   readonly inputs: number;
-  /** Where it is kept how far it has come: a run with the same file goes on there. */
+  /** The file that stores the progress: a run with the same file continues from there. */
   readonly resume?: string;
   readonly say: (text: string) => void;
 }
 
 /**
- * Damaged requests, hook lines, lines to the halves' sockets and journals, given to a whole sidecar. Gives what went
- * wrong: a restart that was not ours, an agent that was lost, an answer that did not come, an error in the log.
+ * Sends a whole sidecar damaged requests, hook lines, lines to the halves' sockets, and journals. Returns the faults: a
+ * restart that we did not cause, a lost agent, a missing answer, an error in the log.
  */
 export async function fuzzSidecar(options: SidecarFuzzOptions, signal: AbortSignal): Promise<readonly string[]> {
   const { seed, inputs, resume, say } = options;
@@ -101,7 +101,7 @@ function giveRequest({ url }: RunningSidecar, random: Random): Promise<void> {
   });
 }
 
-/** Of a message in a stream: flags and length. */
+/** The prefix of a message in a stream: flags and length. */
 function header(length: number): Buffer {
   const bytes = Buffer.alloc(5);
   bytes.writeUInt32BE(length, 1);
@@ -124,7 +124,7 @@ function giveHookLine({ stateDir }: RunningSidecar, random: Random): void {
   }
 }
 
-/** The agent can say there what the serving half can; what would end it by right is left out. */
+/** The agent can send the same messages there as the serving half; those that end it legitimately are left out. */
 function giveMessage(socketPath: string, random: Random): Promise<void> {
   const line = mutate(Buffer.from('{"type":"process","id":9,"pid":4711,"work":true}'), random);
   const orders = line.toString("utf8").split("\n").map(parseControlMessage);
@@ -132,7 +132,7 @@ function giveMessage(socketPath: string, random: Random): Promise<void> {
   return giveLine(socketPath, line);
 }
 
-/** What comes there is for tmux, and takes the place of the serving half's own control client. */
+/** Lines to this socket are for tmux, and replace the serving half's own control client. */
 function giveCommand(socketPath: string, random: Random): Promise<void> {
   return giveLine(socketPath, mutate(Buffer.from("display-message -p '#{pane_id} #{q:pane_title}'"), random));
 }

@@ -4,7 +4,7 @@ import { checkLink } from "./link.ts";
 import { checkTmuxStream } from "./tmux-parser.ts";
 import { checkWire } from "./wire.ts";
 
-/** What reads input of others, by name. A check answers what is wrong with what came of the input of a seed. */
+/** The parsers of foreign input, by name. A check returns the fault that the seed's input causes; undefined: none. */
 const TARGETS: Readonly<Record<string, (seed: number) => string | undefined>> = {
   tmux: checkTmuxStream,
   link: checkLink,
@@ -14,7 +14,7 @@ const TARGETS: Readonly<Record<string, (seed: number) => string | undefined>> = 
 
 export const targetNames: readonly string[] = [...Object.keys(TARGETS), "journal"];
 
-/** Checks `count` seeds from `first` on; gives the first few that came out wrong. A parser that throws is wrong too. */
+/** Checks `count` seeds from `first` on; returns the first few faults. An exception from a parser is a fault too. */
 export function fuzz(target: string, first: number, count: number): readonly string[] {
   using journal = target === "journal" ? journalFuzz() : undefined;
   const check = journal?.check ?? TARGETS[target];

@@ -1,13 +1,13 @@
 import { type ControlEvent, ControlParser } from "../../internal/tmux/control/control-parser.ts";
 import { type Random, randomFrom } from "./random.ts";
 
-/** A generated stream of a control client, and the events it stands for. */
+/** A generated stream of a control client, and its expected events. */
 interface FuzzStream {
   readonly bytes: Buffer;
   readonly expected: readonly string[];
 }
 
-/** Lines that look as much like the end of the block `guard` as a line can without being it, and other bad company. */
+/** Lines that resemble the end of the block `guard` as much as possible without being it, and other confusing lines. */
 function hostileLine(random: Random, guard: readonly [number, number, number]): string {
   const [time, number, flags] = guard;
   const word = random(2) === 0 ? "%end" : "%error";
@@ -99,7 +99,7 @@ function describeEvent(event: ControlEvent): string {
   }
 }
 
-/** Parses the stream of a seed, split at random bytes; undefined when all came out right, else what differs. */
+/** Parses the stream of a seed, split at random bytes; undefined if all events are right, else the difference. */
 export function checkTmuxStream(seed: number): string | undefined {
   const { bytes, expected } = fuzzStream(seed);
   const random = randomFrom(~seed);

@@ -18,14 +18,14 @@ import { mutate } from "./mutate.ts";
 import { oneOf, type Random, randomFrom } from "./random.ts";
 import { sampleMessage } from "./sample-message.ts";
 
-/** They end the agent, or may. */
+/** RPCs that end the agent, or may. */
 const NOT_SENT: readonly string[] = [pb.SidecarService.method.stopAgent.name, pb.SidecarService.method.sendKeys.name];
 const [FIRST, ...OTHERS] = [...pb.SidecarService.methods, ...TerminalService.methods]
   .filter(({ name, input }) => !NOT_SENT.includes(name) && input.fields.length > 0)
   .map((method) => request(`${method.parent.typeName}/${method.name}`, method.input));
 if (FIRST === undefined) throw new Error("no RPC has a field in its request");
 
-/** A request of each RPC, with every field set. `path`: as callers name the method. */
+/** A request of each RPC, with every field set. `path`: the method's name in calls. */
 export const REQUESTS = [FIRST, ...OTHERS] as const;
 
 interface WireRequest {
@@ -41,10 +41,7 @@ function request(path: string, schema: DescMessage): WireRequest {
   return { path, schema, binary: Buffer.from(toBinary(schema, message)), json };
 }
 
-/**
- * A damaged request, as bytes and as JSON: it is refused as one that cannot be read or as invalid, or is within its
- * limits.
- */
+/** A damaged request, as bytes and as JSON: it must be rejected as unreadable or invalid, or be within its limits. */
 export function checkWire(seed: number): string | undefined {
   const random = randomFrom(seed);
   const wanted = oneOf(random, REQUESTS);
@@ -55,7 +52,7 @@ export function checkWire(seed: number): string | undefined {
   return undefined;
 }
 
-/** Undefined when it cannot be read: the server answers `invalid_argument` then. */
+/** Undefined if it cannot be read: the server answers `invalid_argument` then. */
 function fromBytes({ schema, binary }: WireRequest, random: Random): Message | undefined {
   try {
     return fromBinary(schema, mutate(binary, random));
