@@ -4,10 +4,10 @@ import { takeArguments } from "../../internal/cli/command/arguments.ts";
 import type { Command } from "../../internal/cli/command/command.ts";
 import { ANOTHER_RUNS } from "../../internal/desk/launch/front-launcher.ts";
 import { attend } from "../../internal/desk/launch/presence.ts";
-import { assertClosed } from "../../internal/desk/launch/probe.ts";
 import { ISOLATION_FLAG, isolationOf, PLACE_FLAGS, placeOptions } from "./config.ts";
 import { openDesk } from "./open-desk.ts";
 import type { OpenFront } from "./open-front.ts";
+import { tryBounds } from "./try-bounds.ts";
 
 const flags = { ...PLACE_FLAGS, isolation: ISOLATION_FLAG } as const;
 
@@ -25,7 +25,7 @@ export const front: Command<typeof flags> = {
     takeArguments("desk front", positionals, []);
     const asked = { ...placeOptions(values), ...isolationOf(values.isolation) };
     const { front } = await openDesk({ mode: "user", ...asked }, context);
-    if (front.isolation !== "none") assertClosed(await front.probe(context.signal));
+    await tryBounds(front, context);
     if (await isAttended(front.place.presence)) throw runsAlready(front);
     front.recordStart();
     const { program, args, env, cwd } = front.command;

@@ -1,14 +1,13 @@
+import { randomUUID } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RE2JS } from "re2js";
 import { z } from "zod";
 import { DomainError } from "../../internal/base/errors.ts";
-import { PrintableText, printable } from "../../internal/base/printable-text.ts";
+import { PrintableText } from "../../internal/base/printable-text.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
-import type { Way } from "../../internal/desk/launch/crossing-ways.ts";
 import { replaceFile } from "../../internal/desk/launch/front-launcher.ts";
-import { assertClosed } from "../../internal/desk/launch/probe.ts";
 import { Back, type BackSettings } from "../../internal/desk/supervisor/back.ts";
 import type { BackEvent } from "../../internal/desk/supervisor/back-event.ts";
 import { BackJournal } from "../../internal/desk/supervisor/back-journal.ts";
@@ -27,6 +26,7 @@ import type { DeskFile } from "./desk-file.ts";
 import { turnSettings } from "./front-settings.ts";
 import { type OpenAgent, openAgent } from "./open-agent.ts";
 import { type Desk, openDesk } from "./open-desk.ts";
+import { tryBounds } from "./try-bounds.ts";
 import { runLoop, type Side } from "./turn-loop.ts";
 
 const INSTRUCTIONS =
@@ -43,13 +43,7 @@ export async function runAdmin(options: ModeOptions, context: CommandContext): P
   if (config.intent.by === "agent" && config.supervisor.agent === "reader") throw agentNeeded();
   stack.use(await lockFolders(clock, [front.backDir], { waitMs: LOCK_WAIT_MS, signal }));
   const files = stack.use(new AllowedFiles(configuration.current.supervisor.root, "/admin"));
-  const ways = await front.probe(signal);
-  if (front.isolation === "none")
-    warnOfNone(
-      ways.filter(({ isOpen }) => isOpen),
-      context,
-    );
-  else assertClosed(ways);
+  await tryBounds(front, context);
   const { key, publicPem } = await bridgeKey(join(front.backDir, "bridge.key"));
   const journal = new BackJournal(join(front.backDir, "journal.jsonl"));
   stack.defer(() => journal.close());
@@ -111,7 +105,10 @@ function adminSide(back: Back, options: ModeOptions, config: DeskFile, print: (e
     fields: z.strictObject({ text: z.string(), thread: z.string().optional(), to: z.string().optional() }),
     turn: (text, given, signal) =>
       back.turn({ text, thread: given.thread ?? options.thread, to: given.to ?? options.to }, print, signal),
-    refuse: (reason) => print({ type: "refused", reason }),
+    refuse(reason) {
+      print({ type: "refused", reason });
+      print({ type: "turn_end", turn: randomUUID(), outcome: "refused" });
+    },
     faulty: (reason) => print({ type: "error", reason }),
   };
 }
@@ -135,9 +132,4 @@ function agentNeeded(): DomainError {
   return new DomainError("invalid", "intent.by is agent, and the supervisor's agent is the reader", {
     fields: { hint: "set supervisor.agent to claude, codex or opencode, or intent.by to rules" },
   });
-}
-
-function warnOfNone(open: readonly Way[], { err }: CommandContext): void {
-  err.line(printable`desk: warning: --isolation none: what follows is not held`);
-  for (const { name } of open) err.line(printable`desk: warning: the customer's side reaches ${name}`);
 }

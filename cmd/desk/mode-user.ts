@@ -5,13 +5,13 @@ import { DomainError } from "../../internal/base/errors.ts";
 import { PrintableText, printable } from "../../internal/base/printable-text.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import type { Output } from "../../internal/cli/output.ts";
-import { assertClosed } from "../../internal/desk/launch/probe.ts";
 import { checkText } from "../../internal/desk/tools/text-bounds.ts";
 import { PublicEvent_Type as EventType, FrontService, type PublicEvent } from "../../internal/gen/desk/v1/desk_pb.ts";
 import { abortOnExit, sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import type { ModeOptions } from "./config.ts";
 import { openDesk } from "./open-desk.ts";
+import { tryBounds } from "./try-bounds.ts";
 import { type Outcome, runLoop, type Side } from "./turn-loop.ts";
 
 /** What a user sees of a turn. */
@@ -28,9 +28,7 @@ export async function runUser(options: ModeOptions, context: CommandContext): Pr
   const { signal, stdout, out } = context;
   using stack = new DisposableStack();
   const { front, configuration, atTurn } = await openDesk(options, context);
-  const ways = await front.probe(signal);
-  if (front.isolation !== "none") assertClosed(ways);
-  else context.note("--isolation none: the bounds of the customer's side are not held");
+  await tryBounds(front, context);
   stack.use(front.launcher);
   await front.launcher.ensure(signal);
   const connection = stack.use(sidecarTransport({ baseUrl: "http://localhost", socketPath: front.place.socket }));
@@ -45,7 +43,11 @@ export async function runUser(options: ModeOptions, context: CommandContext): Pr
       const input = { thread: given.thread ?? options.thread, text, maxBytes };
       return await say(connection.transport, input, emit, turnSignal);
     },
-    refuse: (reason) => emit({ type: "error", reason: `refused: ${reason}` }),
+    refuse(reason) {
+      context.note(reason);
+      emit({ type: "error", reason: "refused" });
+      emit({ type: "turn_end", turn: randomUUID(), outcome: "refused" });
+    },
     faulty: (reason) => emit({ type: "error", reason }),
   };
   return await runLoop(side, options.input, context);

@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../internal/base/clock.ts";
 import type { Environment } from "../../internal/base/environment.ts";
@@ -59,7 +59,8 @@ function thisProgram(): DeskProgram {
  * Makes the state folder and works out the front's bounds; starts nothing.
  * @throws DomainError `unavailable` for roots that overlap or cannot be opened; `denied` for a state folder of others
  */
-export async function openFront(clock: Clock, options: OpenFrontOptions): Promise<OpenFront> {
+export async function openFront(clock: Clock, asked: OpenFrontOptions): Promise<OpenFront> {
+  const options = { ...asked, config: withCredentialsInUse(asked.config) };
   const { config, hasSupervisor, place: desk } = options;
   const uid = process.getuid?.() ?? 0;
   const place = frontPlace(desk.stateDir, uid);
@@ -106,7 +107,9 @@ function bubblewrapOf(options: OpenFrontOptions): string {
   const found = locateProgram("bwrap", options.env["PATH"] ?? "", "/");
   if (found !== undefined) return found;
   throw new DomainError("unavailable", "isolation by a sandbox needs bubblewrap, and no program bwrap is found", {
-    fields: { hint: "install it with: apt-get install bubblewrap; or use the agent reader" },
+    fields: {
+      hint: "install it with: apt-get install bubblewrap; or use the agent reader, or --isolation none, which holds nothing",
+    },
   });
 }
 
@@ -118,6 +121,17 @@ function checkRoots({ config, hasSupervisor, place }: OpenFrontOptions, program:
     { name: "the state folder", path: place.stateDir },
     ...own.map((path) => ({ name: "the program", path })),
   ]);
+}
+
+/** The reader needs no credentials: a file of them that is not there is none. */
+function withCredentialsInUse(config: DeskFile): DeskFile {
+  const { supervisor, customer } = config;
+  return { ...config, supervisor: withoutUnused(supervisor), customer: withoutUnused(customer) };
+}
+
+function withoutUnused<T extends DeskFile["supervisor"]>(half: T): T {
+  const isUnused = half.agent === "reader" && half.credentials !== undefined && !existsSync(half.credentials);
+  return isUnused ? { ...half, credentials: undefined } : half;
 }
 
 /**

@@ -115,7 +115,7 @@ describe.runIf(isUsable).concurrent("a real agent", () => {
       const none = ["--isolation", "none"];
       const user = await desk.bed.run(["--mode", "user", ...none], "READ /docs/hours.md\n");
       expect(user).toMatchObject({ code: 0, out: expect.stringContaining("Opening hours: nine to six.") });
-      expect(user.err).toContain("--isolation none: the bounds of the customer's side are not held");
+      expect(user.err).toContain("warning: the customer's side reaches the administrator's root by path");
       const admin = await desk.bed.run(["--mode", "admin", ...none], "tell customers to READ /docs/hours.md\n");
       expect(admin).toMatchObject({ code: 0, out: expect.stringContaining("crossed: 37 bytes to main") });
       expect(admin.err).toContain("warning: the customer's side reaches the administrator's root by path");

@@ -57,6 +57,24 @@ describe.concurrent("an input that is no good", () => {
   });
 });
 
+describe.concurrent("an input that becomes no turn", () => {
+  it("ends with a refused turn and 6, in each mode", { timeout: BUSY_MS }, async ({ expect }) => {
+    await using bed = deskBed();
+    const refused = { type: "turn_end", turn: expect.any(String), outcome: "refused" };
+    const first = {
+      admin: { type: "refused", reason: expect.any(String) },
+      user: { type: "error", reason: "refused" },
+    };
+    for (const mode of ["admin", "user"] as const) {
+      for (const input of ["", Buffer.from([0xff]), "x".repeat(3 * MAX_BYTES)]) {
+        const { code, out } = await bed.run(["--mode", mode, "--once", "--json"], input);
+        expect([code, ...jsonLines(out)]).toEqual([6, first[mode], refused]);
+      }
+    }
+    expect([...bed.records("back"), ...bed.records("front")]).toEqual([]);
+  });
+});
+
 describe.concurrent("a path that is no good", () => {
   it("is not allowed, and the turn goes on", { timeout: BUSY_MS }, async ({ expect }) => {
     await using bed = deskBed({ "docs/deep/in/file.md": "deep\n", "docs-private/plan.md": "secret\n" });

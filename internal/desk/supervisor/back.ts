@@ -202,7 +202,13 @@ class BackTurn {
     if (reply !== null) journal.append({ type: "reply", turn, text: cutText(reply, ANSWER_BYTES) });
     if (answer !== "") journal.append({ type: "answer", turn, text: cutText(answer, ANSWER_BYTES) });
     const kept = Object.entries(state).filter(([name]) => name !== "admin_input" || crossing === null);
-    const withheld = kept.map(([channel, value]) => ({ channel, bytes: Buffer.byteLength(JSON.stringify(value)) }));
+    const withheld = kept.map(([channel, value]) => ({ channel, bytes: bytesOf(value) }));
     journal.append({ type: "end", turn, outcome, withheld });
   }
+}
+
+/** A text's size, else that of its JSON; what is not there has none. */
+function bytesOf(value: unknown): number {
+  if (value === null) return 0;
+  return Buffer.byteLength(typeof value === "string" ? value : JSON.stringify(value));
 }
