@@ -1,19 +1,19 @@
-/** A person's terminal, as it introduces itself. */
+/** The hello of a person's terminal. */
 export interface AttachHello {
   readonly cols: number;
   readonly rows: number;
-  /** Looks only: every key ends the attachment as `denied`, and its size moves nothing. */
+  /** Watches only: every key ends the attachment as `denied`, and its size is ignored. */
   readonly readOnly: boolean;
   /** Shown to others. */
   readonly name: string;
 }
 
-/** What a person's terminal sends after its hello. */
+/** A message of a person's terminal after its hello. */
 export type AttachInput =
   | { readonly type: "data"; readonly data: Uint8Array }
   | { readonly type: "resize"; readonly cols: number; readonly rows: number };
 
-/** What a person's terminal gets. */
+/** A message to a person's terminal. */
 export type AttachOutput =
   | { readonly type: "data"; readonly data: Uint8Array }
   | { readonly type: "resized"; readonly cols: number; readonly rows: number }

@@ -3,8 +3,7 @@ import type { Cursor, Subscriber } from "../eventlog/cursors.ts";
 import type { SeqPromise } from "../eventlog/event-log.ts";
 
 /**
- * What the journal keeps of the event log; the events themselves are in memory only. Numbers that may be large are
- * text.
+ * The journal's records of the event log; the events themselves are in memory only. Numbers that may be large are text.
  */
 export type EventRecord =
   /** Numbers up to `reservedTo` may have been handed out. */
@@ -22,13 +21,13 @@ export type EventRecord =
     }
   | ({ readonly type: "standing" } & StandingLines);
 
-/** Lines that have been reported last and may be on the screen when a later process looks. */
+/** The lines that were reported last and may still be on the screen when a later process reads it. */
 export interface StandingLines {
   /** Their hashes. */
   readonly lines: readonly number[];
   /** How many of the oldest ones had scrolled off the screen; a larger screen brings them back. Absent: none. */
   readonly above?: number;
-  /** The text reported last continues in the next one; absent: no. */
+  /** The text that was reported last continues in the next one; absent: it does not. */
   readonly isOpen?: boolean;
 }
 
@@ -45,11 +44,12 @@ export interface RestoredEvents {
   readonly standing: StandingLines;
 }
 
-/** More positions than are kept. */
+/** More than the positions that a session keeps. */
 const MAX_CURSORS = 8192;
 
 /**
- * Folds the journal's records of the event log while they are read: of each kind, and of each position, the last stays.
+ * Folds the journal's records of the event log while they are read: keeps the last record of each kind and of each
+ * position.
  */
 export class EventFold {
   readonly #cursors = new Map<string, EventRecord>();
@@ -62,7 +62,7 @@ export class EventFold {
     else this.#move(record);
   }
 
-  /** The promise first: positions count in its epoch only. */
+  /** The promise comes first: positions count in its epoch only. */
   records(): readonly EventRecord[] {
     return [this.#promise, this.#standing, ...this.#cursors.values()].filter((record) => record !== undefined);
   }

@@ -17,14 +17,14 @@ import type { AgentStateName, BackgroundTask, Dialog, NudgeReceipt } from "./typ
 
 export interface SessionEventsDeps {
   readonly clock: Clock;
-  /** By which subscribers' positions age. */
+  /** Gives the ages of subscribers' positions. */
   readonly time: MachineTime;
   readonly redactor: Redactor;
-  /** Keeps a record where it outlives this process; false when that cannot be done. */
+  /** Stores a record so that it outlives this process; false if that failed. */
   readonly keep: (record: EventRecord) => boolean;
 }
 
-/** Where a program has printed something; a terminal knows stdout only. */
+/** The stream that a program has printed to; a terminal has stdout only. */
 export type OutputStream = "stdout" | "stderr";
 
 export interface SessionEventsOptions {
@@ -32,24 +32,24 @@ export interface SessionEventsOptions {
   readonly eventBytes: number;
 }
 
-/** A request of StreamEvents in the domain's words. */
+/** A StreamEvents request in domain types. */
 export interface EventsRequest {
   readonly after?: bigint;
   /** Empty: none. */
   readonly subscriber: string;
-  /** Whose subscriber it is; empty: callers cannot be distinguished. */
+  /** The subscriber's owner; empty: callers cannot be distinguished. */
   readonly owner: string;
   readonly epoch: string;
 }
 
-/** Background tasks that an event names. */
+/** The most background tasks that an event names. */
 const MAX_NAMED = 10;
-/** What an event takes in memory besides its text, roughly. */
+/** The memory of an event besides its text, roughly. */
 const EVENT_BYTES = 256;
 
 /**
- * The events of one agent's session: takes them, without secrets, and hands them to readers; see `EventLog` for what a
- * reader can rely on. Text of the terminal is given in by `print` and comes before whatever is added after it.
+ * The events of one agent's session: takes them, removes secrets and gives them to readers; see `EventLog` for the
+ * guarantees to readers. Text of the terminal comes in through `print` and precedes every event added after it.
  */
 export class SessionEvents implements Task {
   readonly #deps: SessionEventsDeps;
@@ -95,7 +95,7 @@ export class SessionEvents implements Task {
     return this.#log.bytes;
   }
 
-  /** The last event has been added. */
+  /** True once the last event has been added. */
   get isOver(): boolean {
     return this.#log.closed;
   }
@@ -109,19 +109,19 @@ export class SessionEvents implements Task {
     return runTasks(signal, Object.values(this.#text));
   }
 
-  /** Output that became final: whole lines of a terminal, or whatever a program has printed. */
+  /** Adds output that became final: whole lines of a terminal, or text as a program printed it. */
   print(text: string, stream: OutputStream = "stdout"): void {
     this.#wasLost = false;
     this.#text[stream].push(text);
   }
 
-  /** What was printed so far stands in the log when this returns. */
+  /** Puts all text printed so far into the log before it returns. */
   flush(): void {
     this.#text.stdout.flush();
     this.#text.stderr.flush();
   }
 
-  /** Output that never became lines. Told once until something is printed again. */
+  /** Adds output that never became lines; reported once until more is printed. */
   lost(reason: "restart" | "truncated", error: string): void {
     if (this.#wasLost) return;
     this.#add({ ...this.#now, type: "output-lost", reason, error });
@@ -132,7 +132,7 @@ export class SessionEvents implements Task {
     this.#add({ ...this.#now, type: "session-started" });
   }
 
-  /** The agent has ended. `error`: it failed. After `done` nothing is taken any more. */
+  /** Adds the agent's end. `error`: it failed. With `done` the log is closed and takes no more events. */
   stopped({ done, error }: { readonly done: boolean; readonly error?: string }): void {
     if (error === undefined) this.#add({ ...this.#now, type: "session-stopped", done });
     else this.#add({ ...this.#now, type: "session-failed", done, error: this.#clean(error) });
@@ -147,17 +147,17 @@ export class SessionEvents implements Task {
     this.#add({ ...this.#now, type: "nudge-receipt", receipt: { ...receipt, error: this.#clean(receipt.error) } });
   }
 
-  /** `at`: since when, wall clock, ms. */
+  /** `at`: the start of the phase, wall clock, ms. */
   phase(state: AgentStateName, at: number, background: readonly BackgroundTask[] = []): void {
     this.#add({ at, type: "phase-changed", state, text: this.#clean(backgroundText(background)) });
   }
 
-  /** The agent stays idle, and something else runs in its background than before. */
+  /** Reports that the background tasks of an idle agent have changed. */
   background(tasks: readonly BackgroundTask[]): void {
     this.phase("idle", this.#deps.clock.now(), tasks);
   }
 
-  /** The dialog as it is kept: without secrets. */
+  /** Returns the dialog in the form that is kept: without secrets. */
   dialog(type: "dialog-opened" | "dialog-closed", dialog: Dialog): Dialog {
     const { title, text, choices } = dialog;
     const clean = {
@@ -170,7 +170,7 @@ export class SessionEvents implements Task {
     return kept;
   }
 
-  /** Nothing more will come from this process: readers get what is there, then an error with this reason. */
+  /** Ends the log in this process: readers get the remaining events, then an error with this reason. */
   end(reason: string): void {
     if (this.#log.closed) return;
     this.#ended = reason;
@@ -179,17 +179,18 @@ export class SessionEvents implements Task {
   }
 
   /**
-   * Events after a position, which is that of this call, then live ones; ends after the session's last event.
-   * @throws DomainError `precondition`, `invalid` (the subscriber's name); while it is read also `unavailable`, when
-   * this process ends.
+   * Yields the events after the request's position, which is resolved at once, then live ones; ends after the session's
+   * last event.
+   * @throws DomainError `precondition`, `invalid` (the subscriber's name); while it is read also `unavailable`, if this
+   * process ends.
    */
   follow(request: EventsRequest, signal: AbortSignal): AsyncGenerator<FollowedEvent, void> {
     return this.#toEnd(follow(this.#log, this.#from(request), signal));
   }
 
   /**
-   * The same place in the log, for one who reads `log` in a rhythm of its own. @throws DomainError `precondition`,
-   * `invalid`
+   * A cursor at the same position, for a reader that reads `log` at its own pace.
+   * @throws DomainError `precondition`, `invalid`
    */
   open(request: EventsRequest): LogCursor<SessionEvent> {
     return LogCursor.open(this.#log, this.#from(request));
@@ -201,7 +202,8 @@ export class SessionEvents implements Task {
   }
 
   /**
-   * A subscriber is done with all events up to `seq`. An older number than the acknowledged one changes nothing.
+   * Records that a subscriber is done with all events up to `seq`. A lower number than the acknowledged one changes
+   * nothing.
    * @throws DomainError `invalid`, `precondition`
    */
   acknowledge({ owner, subscriber }: Subscriber, seq: bigint, epoch: string): void {
@@ -211,7 +213,7 @@ export class SessionEvents implements Task {
     if (cursor !== undefined) this.#deps.keep(cursorRecord(epoch, cursor, this.#deps.time));
   }
 
-  /** The shortest list of records that says the same; without the standing lines. */
+  /** The shortest list of records with the same meaning, without the standing lines. */
   records(): readonly EventRecord[] {
     const { promise } = this.#log;
     if (promise === undefined) return [];

@@ -2,15 +2,17 @@ import type { NudgeOutcome } from "./types.ts";
 
 /** An id that is remembered after its message has ended. */
 export interface KeptId {
-  /** Whose message it was; empty: callers could not be told apart. */
+  /** The owner of the message; empty: callers could not be distinguished. */
   readonly owner: string;
-  /** Something of it may have reached the agent: forgotten too early, a retry would be typed twice. */
+  /**
+   * Part of the message may have reached the agent: if the id were forgotten too early, a retry would be typed twice.
+   */
   readonly wasTyped: boolean;
 }
 
 export interface IdLimits {
   readonly total: number;
-  /** Of one owner, where owners can be distinguished. */
+  /** Per owner, where owners can be distinguished. */
   readonly ofOne: number;
 }
 
@@ -21,9 +23,9 @@ export function wasTyped(outcome: NudgeOutcome): boolean {
 }
 
 /**
- * Which id makes room for a new one of `owner`: first its own that was never typed; then, unless `owner` is over its
- * share, another's that was never typed; then its own. Never an id of another owner that was typed; undefined: there is
- * no room.
+ * Selects the id to forget for a new one of `owner`: first an id of `owner` that was never typed; then, unless `owner`
+ * is over its share, another owner's that was never typed; then one of `owner` that was typed. Another owner's typed id
+ * is never selected; undefined: there is no room.
  *
  * @param entries oldest first
  * @param about undefined for a message that has not ended
@@ -46,7 +48,9 @@ export function idToForget<T>(
   return isOverShare ? own : (others ?? own);
 }
 
-/** Which ids go when there are more than the limits allow, by the same order. @param entries oldest first */
+/**
+ * The ids to forget if there are more than the limits allow, selected in the same order. @param entries oldest first
+ */
 export function idsOverLimits<T>(
   entries: readonly T[],
   about: (entry: T) => KeptId,

@@ -8,27 +8,27 @@ interface Folded {
   readonly ended?: NudgeEnd;
 }
 
-/** More than the queue and what is under way can be. */
+/** More than the queue and the nudges under way can be. */
 const MAX_OPEN = 128;
-/** Twice what is kept of ended ones. */
+/** Twice the number of ended nudges that are kept. */
 const MAX_ENDED = 20_000;
 /** Texts of ended nudges that may still stand in the composer. */
 const MAX_TEXTS = 64;
 
 /**
- * Folds the journal's records of nudges into as few as say the same, while they are read: what has ended keeps its
- * receipt and, unless it may still stand in the composer, no text. Holds at most 128 open nudges, beyond that the
- * oldest go, and 20,000 ended ones, beyond that the oldest of those that were never typed, then the oldest of all.
+ * Folds the journal's records of nudges, while they are read, into as few with the same meaning: an ended nudge keeps
+ * its receipt, and its text only if that may still be in the composer. Holds at most 128 open nudges and drops the
+ * oldest beyond that; 20,000 ended ones, and drops first the oldest that were never typed, then the oldest of all.
  */
 export class NudgeFold {
   readonly #open = new Map<string, Folded>();
   readonly #ended = new Map<string, Folded>();
-  /** Of these, what was never typed: a retry of it types nothing twice. */
+  /** The ended nudges that were never typed: a retry types nothing twice. */
   readonly #untyped = new Set<string>();
   readonly #texts: string[] = [];
   #forgotten = 0;
 
-  /** Open nudges that were left out because there were more than can be. */
+  /** The number of open nudges that were dropped because there were too many. */
   get forgotten(): number {
     return this.#forgotten;
   }
@@ -43,8 +43,8 @@ export class NudgeFold {
   }
 
   /**
-   * A record was lost. It may have been the intent or the end of any nudge that is open now, so all of them may be in
-   * front of the agent: none of them is typed a second time.
+   * Call it after a record was lost. It may have been the intent or the end of any nudge that is open now, so each of
+   * them may be in front of the agent: none is typed a second time.
    */
   damaged(): void {
     for (const [id, entry] of this.#open) this.#open.set(id, { ...entry, intent: true });
@@ -99,7 +99,7 @@ export class NudgeFold {
   }
 }
 
-/** Of an end whose nudge is lost: the id stays taken, and no message is the same as this one. */
+/** Stands for the nudge of an end whose other records are lost: the id stays taken, and no message matches it. */
 function lostNudge({ requestId, sender }: NudgeReceipt, at: number): AcceptedNudge {
   const nothing = { messageHash: "", message: "", text: "", mode: "wait-idle", priority: "normal" } as const;
   return { requestId, sender, ...nothing, acceptedAt: at, expiresAt: at };

@@ -6,16 +6,16 @@ import type { NudgeMode, NudgePriority, NudgeReceipt } from "./types.ts";
 /** A message that was accepted; wall clock in ms. */
 export interface AcceptedNudge {
   readonly requestId: string;
-  /** Knows the message again; see `hashOf`. */
+  /** Identifies the message; see `hashOf`. */
   readonly messageHash: string;
   /** Empty some time after its end, like `text`. */
   readonly message: string;
-  /** What will be typed. */
+  /** The text to be typed. */
   readonly text: string;
   readonly mode: NudgeMode;
   readonly priority: NudgePriority;
   readonly sender: string;
-  /** Absent: as `ownerOf` says. */
+  /** Absent: `ownerOf` derives it. */
   readonly owner?: string;
   /** Absent: 2,000. */
   readonly quietMs?: number;
@@ -23,12 +23,12 @@ export interface AcceptedNudge {
   readonly expiresAt: number;
 }
 
-/** What the journal keeps of messages: enough to end each of them truthfully after a crash at any instant. */
+/** The journal's records of messages: enough to end each message truthfully after a crash at any instant. */
 export type NudgeRecord =
   | { readonly type: "accepted"; readonly nudge: AcceptedNudge }
   /** Written after the text was staged in tmux and before it is pasted. */
   | { readonly type: "intent"; readonly requestId: string }
-  /** The attempt typed nothing: the message is back in the queue. */
+  /** The attempt typed nothing; the message is back in the queue. */
   | { readonly type: "withdrawn"; readonly requestId: string }
   | ({ readonly type: "ended" } & NudgeEnd);
 
@@ -37,36 +37,36 @@ export interface NudgeEnd {
   readonly receipt: NudgeReceipt;
   /** Wall clock, ms. */
   readonly at: number;
-  /** The same for its age; absent in what older versions kept. */
+  /** The same moment, for its age; absent in records of older versions. */
   readonly moment?: Moment;
 }
 
-/** One message as the journal leaves it. */
+/** One message after a replay of the journal. */
 export interface RestoredNudge {
   readonly nudge: AcceptedNudge;
-  /** It may be in front of the agent: nobody lived to see how the attempt ended. */
+  /** It may be in front of the agent: the process ended before the attempt did. */
   readonly intent: boolean;
   readonly ended?: NudgeEnd;
 }
 
-/** Whose message it is: of one that an older journal holds, its sender. Empty: callers could not be told apart. */
+/** The owner of a message; in an older journal, its sender. Empty: callers could not be distinguished. */
 export function ownerOf({ owner, sender }: AcceptedNudge): string {
   return owner ?? (/(?:^|\()unverified\)?$/.test(sender) ? "" : sender);
 }
 
-/** SHA-256, base64url: knows a text again without keeping it. */
+/** SHA-256, base64url: identifies a text that is not kept. */
 export function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
 
-/** What is kept of a message that has ended: its hash knows it again. */
+/** An ended message as it is kept: only its hash identifies it. */
 export function withoutText(nudge: AcceptedNudge): AcceptedNudge {
   return { ...nudge, message: "", text: "" };
 }
 
 /**
- * Replays the records; later ones win. Ended messages older than `keepMs` are dropped, and those over `limits`. Ages go
- * by `time`, so none is dropped because the wall clock was set.
+ * Replays the records; later ones win. Drops ended messages that are older than `keepMs` or exceed `limits`. Ages are
+ * measured by `time`, so a change of the wall clock drops none.
  */
 export function restoreNudges(
   records: readonly NudgeRecord[],
@@ -102,7 +102,7 @@ export function restoreNudges(
   return [...nudges.values()].filter((entry) => kept.has(entry));
 }
 
-/** The shortest list of records that says the same. */
+/** The shortest list of records with the same meaning. */
 export function recordsOf(nudges: readonly RestoredNudge[]): readonly NudgeRecord[] {
   return nudges.flatMap(({ nudge, intent, ended }): NudgeRecord[] => [
     { type: "accepted", nudge },

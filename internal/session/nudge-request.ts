@@ -44,5 +44,5 @@ function within(name: string, ms: number, most: number): number {
   throw new DomainError("invalid", `${name} is 0 to ${most}, not ${ms}`, { fields: { limit: most } });
 }
 
-/** What an agent's profile makes of a message. */
+/** Makes a message safe to type, by the rules of an agent's profile. */
 export type Cleaner = (message: string) => SafeText;

@@ -5,15 +5,15 @@ import { SignalBus } from "../base/signal-bus.ts";
 import type { Task } from "../base/task-group.ts";
 import { EVENT_TEXT_CHARS } from "./event-types.ts";
 
-/** Text is released when no more has come for this long, so that a secret in two parts is seen whole … */
+/** Text is emitted when no more has come for this long, so that a secret in two parts is seen as a whole … */
 const QUIET_MS = 100;
 /** … or when it has waited this long. */
 const WAIT_MS = 500;
 
-/** How much is searched for secrets at once: each batch is searched together with the text held back before it. */
+/** The batch size of the search for secrets: each batch is searched together with the text held back before it. */
 const LOT_CHARS = 32 * 1024;
 
-/** Gathers the text of final lines into events of bounded size, without the secrets in it, wherever those are cut. */
+/** Collects the text of final lines into events of bounded size, without secrets, wherever the text is cut. */
 export class OutputText implements Task {
   readonly #clock: Clock;
   readonly #redact: RedactStream;
@@ -21,7 +21,7 @@ export class OutputText implements Task {
   readonly #woken = new SignalBus();
   #raw = "";
   #safe = "";
-  /** Text waits since, and came last at. */
+  /** When the oldest waiting text arrived, and the latest; monotonic, ms. */
   #since: number | undefined;
   #lastAt = 0;
 
@@ -43,7 +43,7 @@ export class OutputText implements Task {
     this.#raw = "";
   }
 
-  /** Gives out everything now: what follows in the log is to stand after it. */
+  /** Emits all text now, before an event that must follow it in the log. */
   flush(): void {
     if (this.#since === undefined) return;
     this.#since = undefined;
@@ -78,7 +78,7 @@ export class OutputText implements Task {
   }
 }
 
-/** After the last whole line, else where no character is cut. */
+/** The end of the last whole line, otherwise a place that splits no character. */
 function cutOf(text: string): number {
   const lines = text.lastIndexOf("\n", EVENT_TEXT_CHARS - 1) + 1;
   if (lines > 0) return lines;

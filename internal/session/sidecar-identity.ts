@@ -1,4 +1,4 @@
-/** Whose sidecar it is. */
+/** The session, project and agent that a sidecar serves. */
 export interface SidecarIdentity {
   readonly sessionId: string;
   readonly project: string;

@@ -12,7 +12,7 @@ export function checkSubscriber(subscriber: string): void {
   throw new DomainError("invalid", `a subscriber_id is 1 to ${MAX_BYTES} bytes without blanks and control characters`);
 }
 
-/** What an acknowledgement must name. @throws DomainError `invalid` */
+/** Checks the fields that an acknowledgement must have. @throws DomainError `invalid` */
 export function checkAcknowledgement(subscriber: string, epoch: string): void {
   if (subscriber === "") throw new DomainError("invalid", "an acknowledgement needs a subscriber_id");
   checkSubscriber(subscriber);

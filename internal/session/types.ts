@@ -1,8 +1,7 @@
 import type { BackgroundKind, DialogKind } from "../agents/profile.ts";
 
 /**
- * Where a nudge ended or stands; `wire.md` words. For the refusals (from `blocked-by-dialog` on) not one byte was
- * typed.
+ * The outcome of a nudge, or its state so far. With a refusal (from `blocked-by-dialog` on), not one byte was typed.
  */
 export type NudgeOutcome =
   | "submitted" // left the composer; the agent took it or put it in its own queue
@@ -24,7 +23,7 @@ export type Confidence = "proof" | "strong" | "weak";
 
 export interface Evidence {
   readonly source: EvidenceSource;
-  /** What was seen, in a few words; never terminal content. */
+  /** The observation, in a few words; never terminal content. */
   readonly value: string;
   readonly ageMs: number;
   readonly confidence: Confidence;
@@ -38,7 +37,7 @@ export interface NudgeRequest {
   /** Bounds the call, not the message. */
   readonly timeoutMs: number;
   readonly sender: string;
-  /** Whose share of the queue and of the ids it takes; empty or absent: callers cannot be distinguished. */
+  /** The owner of the share of queue and ids that it uses; empty or absent: callers cannot be distinguished. */
   readonly owner?: string;
   readonly priority: NudgePriority;
   readonly ttlMs: number;
@@ -46,14 +45,14 @@ export interface NudgeRequest {
   readonly quietMs?: number;
 }
 
-/** The caller of a receipt. */
+/** The caller that asks for a receipt. */
 export interface Asker {
   readonly owner: string;
-  /** Receipts of others too. */
+  /** The caller may see receipts of others too. */
   readonly seesAll: boolean;
 }
 
-/** When a nudge reached each step, milliseconds from its acceptance; absent when the step was not reached. */
+/** When a nudge reached each step, milliseconds from its acceptance; absent: it did not. */
 export interface NudgeTimings {
   /** It entered the queue. */
   readonly queuedMs?: number;
@@ -79,7 +78,7 @@ export interface NudgeReceipt {
   readonly queuePosition: number;
   readonly evidence: readonly Evidence[];
   readonly timings: NudgeTimings;
-  /** What was typed, only when it differs from the message. */
+  /** The text that was typed, only if it differs from the message. */
   readonly deliveredText?: string;
 }
 
@@ -134,7 +133,7 @@ export interface KeysRequest {
 
 /** A task that the agent started and that runs in the background. */
 export interface BackgroundTask {
-  /** The agent's own id of it, else one made from its kind and place. */
+  /** The agent's own id; otherwise one made from kind and place. */
   readonly id: string;
   readonly kind: BackgroundKind;
   /** Plain text on one line, at most 200 characters; may be empty. */
@@ -166,7 +165,7 @@ export interface PaneStatus {
   /** When a person last typed at an attached terminal; wall clock, ms. */
   readonly personInputAt?: number;
   readonly background: readonly BackgroundTask[];
-  /** Parked: when the limit ends, where the agent tells it; wall clock, ms. */
+  /** Parked: the end of the limit, if the agent reports it; wall clock, ms. */
   readonly parkedUntil?: number;
   /** Names and versions: `gt-sidecar`, `tmux`, `agent`. */
   readonly versions: Readonly<Record<string, string>>;

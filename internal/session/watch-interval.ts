@@ -1,6 +1,6 @@
 import type { WatchRequest } from "./types.ts";
 
-/** What an update without bytes has for them. */
+/** The data of an update without bytes. */
 export const NO_BYTES = new Uint8Array(0);
 const DEFAULT_INTERVAL_MS = 100;
 const MIN_INTERVAL_MS = 10;
