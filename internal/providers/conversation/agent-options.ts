@@ -4,24 +4,24 @@ import type { OptionRules } from "./conversation.ts";
 const MAX_NAME_CHARS = 128;
 const MAX_PROMPT_BYTES = 16_384;
 
-/** A word that becomes an argument of a program: it must not look like a flag. */
+/** Checks a word that becomes an argument of a program: it must not look like a flag. */
 function word(value: string): string | undefined {
   const isWord = value.length <= MAX_NAME_CHARS && /^[A-Za-z0-9][A-Za-z0-9._:/@[\]-]*$/.test(value);
   return isWord ? undefined : "must begin with a letter or digit and contain only letters, digits and ._:/@[]-";
 }
 
-/** One of these words. */
+/** Accepts these words only. */
 export function oneOf(...words: readonly string[]): (value: string) => string | undefined {
   return (value) => (words.includes(value) ? undefined : `must be one of ${words.join(", ")}`);
 }
 
-/** Text for the model, added to the agent's own instructions. */
+/** Checks a text for the model, which is added to the agent's own instructions. */
 function prompt(value: string): string | undefined {
   if (Buffer.byteLength(value) > MAX_PROMPT_BYTES) return `must be at most ${MAX_PROMPT_BYTES} bytes`;
   return /[\0-\x08\x0b-\x1f\x7f]/.test(value) ? "must not hold control characters" : undefined;
 }
 
-/** What every provider knows: `raw` passes the program's own lines on, `permission_mode` answers its requests. */
+/** The options of every provider. `raw` passes the program's own lines on. */
 export const COMMON_OPTIONS = {
   mode: oneOf("stdio"),
   raw: oneOf("true", "false"),

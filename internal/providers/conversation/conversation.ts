@@ -1,14 +1,17 @@
 import type { Clock } from "../../base/clock.ts";
 import type { AgentEvent, AgentInput, SessionConfig } from "../../bridge/provider.ts";
 
-/** How a conversation reaches its agent, and the session it tells about it. */
+/** A conversation's connections to its agent and to its session. */
 export interface AgentLink {
   readonly clock: Clock;
-  /** The folder that the agent runs in, as a path that it can be given. */
+  /** The agent's working folder, as a path that can be given to the agent. */
   cwd(): string;
-  /** One line for the agent. Resolves when the agent's pipe has it; rejects with a DomainError when it cannot. */
+  /**
+   * Writes one line to the agent. Resolves when the agent's pipe has taken it; rejects with a DomainError if that
+   * fails.
+   */
   write(message: object): Promise<void>;
-  /** Nothing more is written to the agent. */
+  /** Closes the agent's input. */
   endInput(): void;
   emit(event: Exclude<AgentEvent, { readonly type: "ended" }>): void;
 }
@@ -17,34 +20,40 @@ export interface AgentLink {
 export interface Conversation {
   /** Resolves when the agent can take a message. @throws DomainError when it refuses */
   open(signal: AbortSignal): Promise<void>;
-  /** One whole line of its output. False: it is not of this protocol. Must not throw. */
+  /** Handles one whole line of the agent's output. Returns false if it is not of this protocol. Must not throw. */
   onLine(line: string): boolean;
   /**
-   * Gives it a message. Resolves when its protocol has taken it: `queued`, if the agent works and keeps it for later;
-   * its `input-settled` follows then. @throws DomainError when it refuses the message
+   * Gives the agent a message. Resolves when its protocol has taken it: with `queued` if the agent is working and keeps
+   * it for later; an `input-settled` event follows then.
+   * @throws DomainError if the agent refuses the message
    */
   give(input: AgentInput, signal: AbortSignal): Promise<"submitted" | "queued">;
-  /** Ids of messages that it was given and keeps for later. */
+  /** The ids of messages that the agent has taken and keeps for later. */
   kept(): readonly string[];
-  /** It takes a message now. */
+  /** True if the agent takes a message now. */
   takesMessages(): boolean;
   /** Asks the agent to end. */
   close(): void;
 }
 
-/** What `agent_opts` may hold, by name: what is wrong with the value, as the end of a sentence; undefined: nothing. */
+/**
+ * The options that `agent_opts` may hold, by name. Each function returns the fault of a value, as the end of a
+ * sentence, or undefined.
+ */
 export type OptionRules = Readonly<Record<string, (value: string) => string | undefined>>;
 
-/** What differs from program to program. */
+/** The protocol and settings of one agent program. */
 export interface Dialect {
   readonly id: string;
   readonly options: OptionRules;
   readonly canResume: boolean;
-  /** Matches at the start of a message that it would take as a command of its own. Absent: it knows none. */
+  /**
+   * Matches at the start of a message that the program would take as a command of its own. Absent: it has no commands.
+   */
   readonly command?: RegExp;
-  /** Variables that the program may see beside those that every program gets. */
+  /** Variables that the program may see besides those of every program. */
   readonly environment: { readonly names?: readonly string[]; readonly prefixes?: readonly string[] };
-  /** Variables that it must not see whatever the rules say. */
+  /** Variables that the program must not see, whatever the rules say. */
   readonly unset?: readonly string[];
   /** Added to its environment. */
   readonly set?: Readonly<Record<string, string>>;

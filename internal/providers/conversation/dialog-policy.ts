@@ -10,14 +10,14 @@ export type DialogAnswer = "allow" | "deny";
 /** The answer to an agent's requests: in a session without a terminal no person can answer. */
 export const PERMISSION_MODE = { permission_mode: oneOf("deny", "allow") } satisfies OptionRules;
 
-/** Sent to the agent with a denial, so that it can continue without. */
+/** Sent to the agent with a denial, so that it can continue. */
 export const DENIED =
   "Denied: nobody can answer requests in this session. Go on without it, or end the turn and say what you need.";
 
 const MAX_TITLE_CHARS = 200;
 const MAX_TEXT_CHARS = 4_000;
 
-/** What an agent asks. */
+/** A question of an agent. */
 export interface Question {
   readonly kind: DialogKind;
   readonly title: string;
@@ -26,8 +26,8 @@ export interface Question {
 }
 
 /**
- * Decides what the agent asked, and tells that it waited for that. A question for information is always denied: nothing
- * true could be said. The caller gives the agent the answer at once.
+ * Answers an agent's question, and reports that the agent waited for an answer. A question for information is always
+ * denied, because no true answer can be given. The caller sends the answer to the agent at once.
  */
 export function answerDialog(link: AgentLink, question: Question, mode: DialogAnswer): DialogAnswer {
   const decision = question.kind === "permission" || question.kind === "plan" ? mode : "deny";

@@ -6,9 +6,9 @@ import { normalise } from "../../agents/safe-text.ts";
 export const SLASH_COMMAND = /^[\s\p{C}]*\//u;
 
 /**
- * A message as an agent gets it over its standard streams: as it is, but for what the agent would take as a command of
- * its own or as the end of a reminder. Unsafe when nothing but blanks and controls is left to read. `command` matches
- * at the start of a message that the agent would take as a command.
+ * A message in the form in which an agent gets it over its standard streams: unchanged, except for text that the agent
+ * would take as a command of its own or as the end of a reminder. Unsafe if only blanks and controls are left.
+ * `command` matches at the start of a message that the agent would take as a command.
  */
 export function harmlessText(message: string, command?: RegExp): SafeText {
   const clean = normalise(message);

@@ -8,7 +8,7 @@ const INTERNAL_ERROR = -32603;
 const MAX_REASON_CHARS = 300;
 
 export interface RpcHandlers {
-  /** Answers a request of the agent; undefined: it is not known here. */
+  /** Answers a request of the agent; undefined: the method is unknown. */
   request(method: string, params: Json): Promise<object | undefined>;
   notification(method: string, params: Json): void;
 }
@@ -21,7 +21,7 @@ export class JsonRpcPeer {
   readonly #answers = new Waiters<Json>();
   #lastId = 0;
 
-  /** `version`: whether messages say `jsonrpc`. */
+  /** `version`: whether messages contain `jsonrpc`. */
   constructor(
     write: (message: object) => Promise<void>,
     handlers: RpcHandlers,
@@ -33,7 +33,7 @@ export class JsonRpcPeer {
   }
 
   /**
-   * Resolves with the result; an empty object for one that is no object.
+   * Resolves with the result; with an empty object if the result is no object.
    * @throws DomainError `precondition` with the agent's reason when it refuses, or the signal's reason
    */
   async request(method: string, params: object, signal: AbortSignal): Promise<Json> {

@@ -8,7 +8,7 @@ export function toolCallText(call: string): string {
   return `● ${line.length > MAX_CALL_CHARS ? `${line.slice(0, MAX_CALL_CHARS)}…` : line}\n`;
 }
 
-/** A tool's result as lines for people: the beginning of a long one. */
+/** A tool's result as lines for people, cut if it is long. */
 export function toolResultText(result: string): string {
   const text = result.slice(0, MAX_RESULT_CHARS).trimEnd();
   if (text === "") return "";
@@ -18,7 +18,7 @@ export function toolResultText(result: string): string {
   return [...shown, ...(isCut ? ["…"] : [])].map((line, row) => `${row === 0 ? "  ⎿ " : "    "}${line}\n`).join("");
 }
 
-/** Fields that say best what a tool does, in this order. */
+/** The fields that describe a tool's work best, in this order. */
 const TELLING = [
   "command",
   "cmd",
@@ -33,7 +33,7 @@ const TELLING = [
   "description",
 ];
 
-/** The part of a tool's input that says what it does. */
+/** The part of a tool's input that describes its work. */
 export function toolInputText(input: Readonly<Record<string, unknown>>): string {
   for (const name of TELLING) {
     const value = input[name];

@@ -1,6 +1,6 @@
 import type { AgentLink } from "./conversation.ts";
 
-/** Whether an agent works; tells each change once. An agent that was opened is idle. */
+/** Tracks whether an agent is working, and reports each change once. An agent that was opened is idle. */
 export class TurnPhase {
   readonly #link: AgentLink;
   #isBusy = false;
@@ -19,7 +19,7 @@ export class TurnPhase {
     this.#link.emit({ type: "phase", state: "busy" });
   }
 
-  /** `hasFailed`: the turn has come to no answer. */
+  /** `hasFailed`: the turn ended without an answer. */
   idle(hasFailed: boolean): void {
     if (!this.#isBusy) return;
     this.#isBusy = false;

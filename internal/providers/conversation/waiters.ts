@@ -1,10 +1,8 @@
-/** Answers that are waited for, by a key that the answer names. */
+/** Answers that callers wait for, by a key that the answer contains. */
 export class Waiters<T> {
   readonly #waiting = new Map<string, PromiseWithResolvers<T>>();
 
-  /**
-   * Rejects with the signal's reason when that comes first. A second wait for the same key takes the first one's place.
-   */
+  /** Rejects with the signal's reason if that comes first. A second wait for the same key replaces the first. */
   wait(key: string, signal: AbortSignal): Promise<T> {
     const waiter = Promise.withResolvers<T>();
     const leave = () => {
@@ -22,14 +20,14 @@ export class Waiters<T> {
     return waiter.promise;
   }
 
-  /** False: it is not waited for. */
+  /** Returns false if no caller waits for the key. */
   resolve(key: string, value: T): boolean {
     const waiter = this.#take(key);
     waiter?.resolve(value);
     return waiter !== undefined;
   }
 
-  /** False: it is not waited for. */
+  /** Returns false if no caller waits for the key. */
   reject(key: string, err: Error): boolean {
     const waiter = this.#take(key);
     waiter?.reject(err);

@@ -5,7 +5,7 @@ import { endAcpText, NO_TEXT, readAcpUpdate } from "./acp-updates.ts";
 
 const recorded = new URL("../../../test/testdata/providers/opencode-1.18.33.jsonl", import.meta.url);
 
-/** The texts that came of updates, those of the turn's end last. */
+/** The texts of the updates, followed by that of the turn's end. */
 function read(...updates: readonly Json[]): readonly string[] {
   let state = NO_TEXT;
   const texts = updates.map((update) => {

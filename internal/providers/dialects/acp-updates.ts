@@ -1,7 +1,7 @@
 import { asObjects, asText, type Json, objectAt } from "../../base/json-fields.ts";
 import { toolCallText, toolInputText, toolResultText } from "../conversation/tool-text.ts";
 
-/** How a reader of session updates stands between two of them. */
+/** The state of a reader between two session updates. */
 export interface AcpText {
   /** The end of the model's text that has no line end yet. */
   readonly partial: string;
@@ -11,11 +11,11 @@ export interface AcpText {
 
 export const NO_TEXT: AcpText = { partial: "", told: new Set() };
 
-/** What a session update adds for people, and how the reader stands after it. */
+/** The text that a session update adds for people, and the reader's state after it. */
 interface AcpStep {
   readonly state: AcpText;
   readonly text: string;
-  /** So many characters at the beginning of `text` are the model's words. */
+  /** The number of characters at the beginning of `text` that are the model's words. */
   readonly modelChars: number;
 }
 
@@ -23,8 +23,8 @@ interface AcpStep {
 const MAX_PARTIAL_CHARS = 4096;
 
 /**
- * Text for people out of the updates of the Agent Client Protocol: the model's words as whole lines, and each tool once
- * with what it does and once with what it gave back. What it thinks is left out. Pure.
+ * Extracts text for people from the updates of the Agent Client Protocol: the model's words as whole lines, and each
+ * tool's call and result once. The model's thoughts are left out. Pure.
  */
 export function readAcpUpdate(state: AcpText, update: Json): AcpStep {
   switch (update["sessionUpdate"]) {
@@ -40,7 +40,7 @@ export function readAcpUpdate(state: AcpText, update: Json): AcpStep {
   }
 }
 
-/** The turn is over: what is left of the text, and no tool of it comes again. */
+/** Ends the turn: emits the rest of the text, and forgets the turn's tools. */
 export function endAcpText(state: AcpText): AcpStep {
   return stepOf(NO_TEXT, flushed(state));
 }
@@ -59,7 +59,7 @@ function toolRead(state: AcpText, update: Json): AcpStep {
   const id = asText(update["toolCallId"]);
   const status = asText(update["status"]);
   const isOver = status === "completed" || status === "failed";
-  // Before it runs, its title may be no more than the name of the tool.
+  // Before the tool runs, its title may be only its name.
   const isCall = !state.told.has(id) && (isOver || status === "in_progress");
   if (!isCall && !isOver) return stepOf(state);
   const text = [isCall ? callText(update) : "", isOver ? resultText(update) : ""].join("");

@@ -13,7 +13,7 @@ async function opened(options: Readonly<Record<string, string>> = {}) {
   say({ type: "control_response", response: { subtype: "success", request_id: written[0]?.["request_id"] } });
   await open;
   const lifecycle = (state: string, uuid: string) => say({ type: "command_lifecycle", command_uuid: uuid, state });
-  /** Gives a message; `uuid` is the one that it was given by. */
+  /** Gives a message; `uuid` identifies it to the agent. */
   const give = (requestId: string) => {
     const outcome = conversation.give({ requestId, text: requestId }, never);
     return { outcome, uuid: String(written.at(-1)?.["uuid"]) };

@@ -13,7 +13,7 @@ import { TurnPhase } from "../conversation/turn-phase.ts";
 import { Waiters } from "../conversation/waiters.ts";
 import { type ClaudeLine, readClaudeLine } from "./claude-stream.ts";
 
-/** Its own modes; requests that are left in one of them are denied. */
+/** Claude Code's own modes; requests that it still makes in one of them are denied. */
 const OWN_MODES = ["acceptEdits", "plan", "dontAsk", "bypassPermissions"];
 
 /**
@@ -60,14 +60,14 @@ class ClaudeConversation implements Conversation {
   readonly #phase: TurnPhase;
   readonly #answers = new Waiters<void>();
   readonly #taken = new Waiters<void>();
-  /** Messages that it keeps until its turn allows: their ids here, by those that it was given. */
+  /** Messages that the agent keeps until its turn allows them: request ids by UUID. */
   readonly #kept = new Map<string, string>();
-  /** The message that it was given last. */
+  /** The UUID of the message that it was given last. */
   #lastGiven = "";
   #conversationId = "";
   #isInTurn = false;
   #isOpen = false;
-  /** It says what becomes of each message, so that it may be given some while it works. */
+  /** The agent reports the progress of each message, so it may be given messages while it is working. */
   #keepsMessages = false;
 
   constructor(link: AgentLink, session: SessionConfig) {
@@ -159,7 +159,7 @@ class ClaudeConversation implements Conversation {
     }
   }
 
-  /** It reports it at each turn. */
+  /** The agent reports the id at each turn. */
   #onConversation(id: string): void {
     if (id === this.#conversationId) return;
     this.#conversationId = id;
@@ -182,12 +182,12 @@ class ClaudeConversation implements Conversation {
       this.#kept.delete(uuid);
       this.#link.emit({ type: "input-settled", requestId, result: { outcome: "unknown", error } });
     }
-    // After a turn that failed, its message is reported as cancelled: the next one may have been given meanwhile.
+    // After a failed turn its message is reported as cancelled, perhaps when the next one was already given.
     const isOfAnEarlierTurn = requestId === undefined && uuid !== this.#lastGiven;
     if (!this.#isInTurn && !isOfAnEarlierTurn) this.#idleUnlessKept(true);
   }
 
-  /** What it has kept begins when the turn is over. */
+  /** A message that the agent has kept begins when the turn is over. */
   #idleUnlessKept(hasFailed: boolean): void {
     if (this.#kept.size === 0) this.#phase.idle(hasFailed);
   }

@@ -1,24 +1,22 @@
 import { asObjects, asText, type Json, objectAt, parseObject } from "../../base/json-fields.ts";
 import { toolCallText, toolInputText, toolResultText } from "../conversation/tool-text.ts";
 
-/** What one line of Claude Code's stream-json says to a conversation. */
+/** The meaning of a line of Claude Code's stream-json. */
 export type ClaudeLine =
-  /** Text for people: what the model says (`modelChars` of it), tools it calls, what they give back. */
+  /** Text for people: the model's words (`modelChars` of it), tool calls, tool results. */
   | { readonly type: "output"; readonly text: string; readonly modelChars?: number }
   /** The id of its conversation, by which it can be continued. */
   | { readonly type: "conversation"; readonly id: string }
   /** A turn begins. */
   | { readonly type: "turn-began" }
   | { readonly type: "turn-ended"; readonly hasFailed: boolean }
-  /**
-   * Of a message, by the id that it was given: `kept` until the turn in hand allows, `begun` when the model gets it.
-   */
+  /** The message with this id is `kept` until the current turn allows it, or `begun` when the model gets it. */
   | { readonly type: "kept" | "begun"; readonly uuid: string }
-  /** The model will never get it: it was cancelled, discarded or refused. */
+  /** The model will never get the message: it was cancelled, discarded or refused. */
   | { readonly type: "dropped"; readonly uuid: string; readonly how: string }
   /** The response to one of our requests. */
   | { readonly type: "answered"; readonly requestId: string; readonly error?: string }
-  /** It wants to use a tool and waits for an answer. */
+  /** The agent wants to use a tool and waits for an answer. */
   | {
       readonly type: "asks";
       readonly requestId: string;
@@ -26,13 +24,13 @@ export type ClaudeLine =
       readonly input: Json;
       readonly text: string;
     }
-  /** A request of its own that is not known here; it waits for an answer to it too. */
+  /** A request of the agent that is unknown here; the agent waits for an answer to it too. */
   | { readonly type: "unknown-request"; readonly requestId: string };
 
-/** Stands in the model's place where the program speaks, e.g. of a request that was refused. */
+/** The model's name in lines of the program itself, e.g. about a refused request. */
 const NO_MODEL = "<synthetic>";
 
-/** Nothing for a line that is of no interest; undefined for one that is not of the protocol. Pure. */
+/** Empty for a line without meaning here; undefined for one that is not of the protocol. Pure. */
 export function readClaudeLine(line: string): readonly ClaudeLine[] | undefined {
   const json = parseObject(line);
   switch (json?.["type"]) {
@@ -52,7 +50,7 @@ export function readClaudeLine(line: string): readonly ClaudeLine[] | undefined 
     case "control_response":
       return answerLine(objectAt(json, "response"));
     default:
-      // Types come with new versions; anything typed is of the protocol.
+      // New versions bring new types; any line with a type is of the protocol.
       return typeof json?.["type"] === "string" ? [] : undefined;
   }
 }
@@ -88,7 +86,7 @@ function contentText(content: unknown): string {
     .join("\n");
 }
 
-/** What a failed turn says of itself is in the model's place already, unless the turn was cut off. */
+/** The explanation of a failed turn was already in the model's place, unless the turn was cut off. */
 function resultLine(json: Json): readonly ClaudeLine[] {
   const subtype = asText(json["subtype"]);
   const ended: ClaudeLine = { type: "turn-ended", hasFailed: json["is_error"] === true || subtype.startsWith("error") };

@@ -10,8 +10,8 @@ import { changedPaths, readCodexNotification } from "./codex-events.ts";
 import { readCodexRequest } from "./codex-requests.ts";
 
 /**
- * Codex's app-server (0.169.0): JSON-RPC over lines, one thread for many turns. A message that came while it works
- * would steer the turn in hand, so it waits here for the turn's end.
+ * Codex's app-server (0.169.0): JSON-RPC over lines, one thread for many turns. A message sent while Codex is working
+ * would steer the current turn, so it waits here for the turn's end.
  */
 export const codexDialect: Dialect = {
   id: "codex",
@@ -29,7 +29,7 @@ export const codexDialect: Dialect = {
   converse: (link, session) => new CodexConversation(link, session.options),
 };
 
-/** Of this use of its protocol. */
+/** The version of this client of its protocol. */
 const CLIENT_VERSION = "1";
 
 class CodexConversation implements Conversation {
@@ -39,7 +39,7 @@ class CodexConversation implements Conversation {
   readonly #rpc: JsonRpcPeer;
   #threadId = "";
   #turnId = "";
-  /** What the edit in hand changes; its request for approval does not say. */
+  /** The files that the current edit changes; the edit's request for approval does not name them. */
   #changes = "";
 
   constructor(link: AgentLink, options: SessionConfig["options"]) {

@@ -2,13 +2,13 @@ import { asObjects, asText, type Json, objectAt } from "../../base/json-fields.t
 import type { AgentEvent } from "../../bridge/provider.ts";
 import { toolCallText, toolInputText, toolResultText } from "../conversation/tool-text.ts";
 
-/** What a notification of Codex's app-server says to a conversation. */
+/** The meaning of a notification of Codex's app-server. */
 export type CodexEvent =
   | Extract<AgentEvent, { readonly type: "output" }>
   | { readonly type: "turn-began"; readonly turnId: string }
   | { readonly type: "turn-ended"; readonly hasFailed: boolean };
 
-/** Nothing for what is of no interest, or of another thread than this one. Pure. */
+/** Empty for a notification without meaning here or of another thread. Pure. */
 export function readCodexNotification(method: string, params: Json, threadId: string): readonly CodexEvent[] {
   const thread = params["threadId"];
   if (typeof thread === "string" && thread !== threadId) return [];
@@ -92,7 +92,7 @@ function turnEnded(turn: Json): readonly CodexEvent[] {
 }
 
 function errorText(params: Json): readonly CodexEvent[] {
-  // What ends the turn is said at its end.
+  // An error that ends the turn is reported at the turn's end.
   if (params["willRetry"] !== true) return [];
   const error = objectAt(params, "error");
   return output(`● ${asText(error["message"])} ${asText(error["additionalDetails"])}`.trimEnd().concat("\n"));

@@ -2,7 +2,7 @@ import { asObjects, asText, type Json, objectAt } from "../../base/json-fields.t
 import type { DialogAnswer, Question } from "../conversation/dialog-policy.ts";
 import { toolInputText } from "../conversation/tool-text.ts";
 
-/** What Codex asks, and the answer in its own words for each decision. */
+/** A question of Codex, and the answer in Codex's own words for each decision. */
 export interface CodexRequest {
   readonly question: Question;
   readonly answers: Readonly<Record<DialogAnswer, object>>;
@@ -10,7 +10,9 @@ export interface CodexRequest {
 
 const CHOICES = ["Allow", "Deny"];
 
-/** Undefined for a method that is no request for a decision. `changes`: what the item of the request edits. Pure. */
+/**
+ * Undefined for a method that does not ask for a decision. `changes`: the files that the request's item edits. Pure.
+ */
 export function readCodexRequest(method: string, params: Json, changes: string): CodexRequest | undefined {
   const reason = asText(params["reason"]);
   const decision = { allow: { decision: "accept" }, deny: { decision: "decline" } };

@@ -20,7 +20,7 @@ class DemoConversation implements Conversation {
   readonly #mode: DialogAnswer;
   readonly #ready = Promise.withResolvers<void>();
   readonly #taken = new Waiters<"submitted" | "queued">();
-  /** Messages that it keeps for later. */
+  /** Messages that the agent keeps for later. */
   readonly #kept = new Set<string>();
   #isReady = false;
 

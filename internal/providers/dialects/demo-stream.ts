@@ -2,7 +2,7 @@ import { asText, parseObject } from "../../base/json-fields.ts";
 import type { Question } from "../conversation/dialog-policy.ts";
 import { toolCallText, toolResultText } from "../conversation/tool-text.ts";
 
-/** What one line of `demo-agent --stdio` says. */
+/** The meaning of a line of `demo-agent --stdio`. */
 export type DemoLine =
   | { readonly type: "ready" }
   | { readonly type: "taken"; readonly id: string; readonly held: boolean }
@@ -10,7 +10,7 @@ export type DemoLine =
   | { readonly type: "output"; readonly text: string }
   | { readonly type: "asks"; readonly id: string; readonly question: Question };
 
-/** Undefined for a line that is not of its protocol. Pure. */
+/** Undefined for a line that is not of the protocol. Pure. */
 export function readDemoLine(line: string): DemoLine | undefined {
   const json = parseObject(line);
   const type = json?.["type"];

@@ -11,16 +11,16 @@ import { toolInputText } from "../conversation/tool-text.ts";
 import { TurnPhase } from "../conversation/turn-phase.ts";
 import { type AcpText, endAcpText, NO_TEXT, readAcpUpdate } from "./acp-updates.ts";
 
-/** Nothing of this machine is offered to the agent: it reads files and runs commands by itself. */
+/** The agent is offered nothing of this machine: it reads files and runs commands by itself. */
 const CAPABILITIES = { fs: { readTextFile: false, writeTextFile: false }, terminal: false };
 const PROTOCOL_VERSION = 1;
-/** Pages of sessions go by the time of their last change: there is none before this one. */
+/** Pages of sessions are ordered by their last change: this cursor is before all of them. */
 const BEFORE_ALL = "0";
 
 /**
  * OpenCode by the Agent Client Protocol (1.18.33): JSON-RPC over lines, one session for many turns. The protocol
- * answers a prompt at the end of its turn only; that it was taken is known when a later request is answered. A second
- * prompt would be mixed into the turn in hand, so it waits here.
+ * answers a prompt only at the end of its turn; the answer to a later request proves that the prompt was taken. A
+ * second prompt would be mixed into the current turn, so it waits here.
  */
 export const opencodeDialect: Dialect = {
   id: "opencode",
@@ -66,7 +66,7 @@ class OpencodeConversation implements Conversation {
     if (resume === undefined) {
       this.#sessionId = asText((await this.#rpc.request("session/new", place, signal))["sessionId"]);
     } else {
-      // `load` tells the whole conversation once more; nothing is passed on before it is open.
+      // `load` replays the whole conversation; nothing is passed on before the conversation is open.
       const method = sessions["resume"] === undefined ? "session/load" : "session/resume";
       await this.#rpc.request(method, { ...place, sessionId: resume }, signal).catch(notResumed(resume));
       this.#sessionId = resume;
@@ -116,9 +116,9 @@ class OpencodeConversation implements Conversation {
     this.#link.endInput();
   }
 
-  /** Requests are read in order: once this one is answered, those before it were taken, even if it is refused. */
+  /** Requests are read in order: an answer to this one, even a refusal, proves that the earlier ones were taken. */
   async #taken(signal: AbortSignal): Promise<void> {
-    // In a folder of its own: for another one it would start all that it starts for a session.
+    // Ask for the agent's own folder: for another one it would start everything that a session needs.
     const none = { cwd: this.#link.cwd(), cursor: BEFORE_ALL };
     const [method, params] = this.#listsSessions ? ["session/list", none] : ["_gastown/ping", {}];
     try {

@@ -10,7 +10,7 @@ import { SidecarEventSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 const WHY = "the bridge ended during the session, and the agent ended with it";
 
 /**
- * A session whose agent has ended with an earlier daemon: its one event says so, and nothing of it can be reached.
+ * A session whose agent ended with an earlier daemon: its only event says so, and its terminal cannot be reached.
  * @param now wall clock, ms
  */
 export function lostTerminal(

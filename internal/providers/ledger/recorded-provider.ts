@@ -10,7 +10,7 @@ import type {
 } from "../../bridge/provider.ts";
 import type { SessionLedger } from "./session-ledger.ts";
 
-/** A provider whose sessions stand in a ledger while they run. */
+/** A provider whose sessions are recorded in a ledger while they run. */
 export class RecordedProvider implements Provider {
   readonly id: string;
   readonly binary: string;

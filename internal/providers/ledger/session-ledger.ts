@@ -23,8 +23,8 @@ export interface SessionLedgerDeps {
 }
 
 /**
- * The sessions over standard streams that run, as files: they end with this process, and what a killed one has left is
- * ended and named by the next.
+ * The running sessions over standard streams, as files. The sessions end with this process; if it is killed, the next
+ * one ends and reports them.
  */
 export class SessionLedger {
   readonly #deps: SessionLedgerDeps;
@@ -36,25 +36,25 @@ export class SessionLedger {
     this.#folder = folder;
   }
 
-  /** For the environment of a session's processes, by which they are found even outside their group. */
+  /** The variables in the environment of a session's processes, by which they are found even outside their group. */
   environmentOf(session: SessionKeyOf): Readonly<Record<string, string>> {
     return { [MARKER]: this.#markerOf(session) };
   }
 
-  /** To be called before anything is started. @throws DomainError as `replaceStateFile` */
+  /** Call it before anything is started. @throws DomainError as `replaceStateFile` */
   begin(provider: string, { project, sessionId: id, repoPath, options, asked }: SessionConfig): void {
     const { agentOpts, createdAt } = asked ?? { agentOpts: options, createdAt: this.#deps.clock.now() };
     const entry: LedgerEntry = { version: 1, createdAt, request: { project, id, provider, repoPath, agentOpts } };
     replaceStateFile(this.#pathOf({ project, sessionId: id }), JSON.stringify(entry));
   }
 
-  /** The session has ended: the processes that it left behind are ended too. */
+  /** Removes a session that has ended, and ends the processes that it left behind. */
   end(session: SessionKeyOf): void {
     killMarked(MARKER, this.#markerOf(session));
     rmSync(this.#pathOf(session), { force: true });
   }
 
-  /** Sessions of an earlier process: none of them runs any more when this returns. */
+  /** Ends and returns the sessions of an earlier process: none is running any more when this returns. */
   lost(): readonly TerminalSurvivor[] {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     return readdirSync(this.#folder).flatMap((name) => {

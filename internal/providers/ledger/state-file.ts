@@ -4,9 +4,9 @@ import { getSystemErrorMessage } from "node:util";
 import { DomainError } from "../../base/errors.ts";
 
 /**
- * Replaces a file of the state folder: afterwards it holds the text or, whenever the process ends, what it held before.
- * Only its owner may read it; a missing folder is made.
- * @throws DomainError `unavailable` with the system's reason, for callers who are not to know the path
+ * Replaces a file of the state folder atomically: if the process ends at any moment, the file has its old content or
+ * the new text. Only its owner may read it; a missing folder is created.
+ * @throws DomainError `unavailable` with the system's reason and without the path, which callers must not learn
  */
 export function replaceStateFile(path: string, text: string): void {
   const next = `${path}.new`;
@@ -23,7 +23,7 @@ export function replaceStateFile(path: string, text: string): void {
   }
 }
 
-/** The first failure is what counts. */
+/** Ignores a failure: the first one is reported. */
 function discard(path: string): void {
   try {
     rmSync(path, { force: true });

@@ -5,8 +5,8 @@ import { userEnvironment } from "../../process/users/user-environment.ts";
 import type { Dialect } from "../conversation/conversation.ts";
 
 /**
- * The environment of an agent: what every child process gets, and what its program asks for. An agent that runs as
- * another user gets that user's own. Pure.
+ * The environment of an agent: the variables of every child process, and those that its program needs. An agent that
+ * runs as another user gets that user's own environment. Pure.
  */
 export function agentEnvironment(dialect: Dialect, own: Environment, user?: UnixUser): Record<string, string> {
   if (user !== undefined) return { ...userEnvironment(user, own), ...dialect.set };

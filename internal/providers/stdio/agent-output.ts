@@ -2,9 +2,9 @@ import { plainText } from "../../base/sanitise.ts";
 import { LineReader, type OutputLine } from "../../base/text/line-reader.ts";
 import type { AgentEvent } from "../../bridge/provider.ts";
 
-/** A longer line of a protocol is no message that anyone could use; reading it takes tens of milliseconds. */
+/** A longer line of a protocol is no usable message; reading it takes tens of milliseconds. */
 const MAX_LINE_BYTES = 4 * 1024 * 1024;
-/** Of a line that is for people. */
+/** The limit of a line for people. */
 const MAX_TEXT_BYTES = 64 * 1024;
 
 export interface OutputDeps {
@@ -14,7 +14,7 @@ export interface OutputDeps {
   readonly raw: boolean;
 }
 
-/** Makes lines of what an agent writes, gives its protocol those that are whole, and passes on or names the rest. */
+/** Splits an agent's output into lines, gives the whole ones to its protocol, and passes on or reports the rest. */
 export class AgentOutput {
   readonly #deps: OutputDeps;
   readonly #lines = new LineReader(MAX_LINE_BYTES);
@@ -39,7 +39,10 @@ export class AgentOutput {
     for (const line of this.#errorLines.push(chunk)) this.#onErrorLine(line);
   }
 
-  /** Nothing more comes. Says how many lines of stdout were not of the protocol, or not whole; they were shown. */
+  /**
+   * Call it at the end of the output. Reports how many lines of stdout were not of the protocol, or not whole; they
+   * were shown.
+   */
   end(): void {
     const line = this.#lines.end();
     if (line !== undefined) this.#onLine(line);
@@ -61,7 +64,9 @@ export class AgentOutput {
     if (text !== "") this.#lastError = text;
   }
 
-  /** A line for people: of one that is not of the protocol they get the beginning. Returns what they get. */
+  /**
+   * Emits a line for people, cut to MAX_TEXT_BYTES unless `raw` is set, and reports the lost bytes. Returns the line.
+   */
   #text(stream: "stdout" | "stderr", line: OutputLine): string {
     const text = line.text.length > MAX_TEXT_BYTES && !this.#deps.raw ? line.text.slice(0, MAX_TEXT_BYTES) : line.text;
     const plain = plainText(text);

@@ -19,12 +19,12 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
   demo: demoDialect,
 };
 
-/** The providers that speak over standard streams, in the order to show them. */
+/** The providers that use standard streams, in display order. */
 const stdioProviderNames: readonly string[] = Object.keys(DIALECTS);
 
 /**
- * A provider for each entry, by its name. Starts nothing and looks for no program yet. Agents of theirs do not outlive
- * this process, however it ends.
+ * Creates a provider for each entry, by its name. Neither starts nor looks for a program yet. The providers' agents do
+ * not outlive this process, however it ends.
  * @throws DomainError `invalid` for a name that is not one of `stdioProviderNames`
  */
 export function createStdioProviders(

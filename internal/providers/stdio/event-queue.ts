@@ -1,14 +1,14 @@
 import type { AgentEvent } from "../../bridge/provider.ts";
 
-/** From here on the source of the events should pause; it may still add what it has in hand. */
+/** Above these limits the source of the events should pause; it may still add the events at hand. */
 export interface QueueLimits {
   readonly events: number;
   readonly characters: number;
 }
 
 /**
- * Events between an agent and their one reader, in order. Never drops one: when it is full, its owner holds the agent's
- * output back until `onRoom` is called.
+ * Events from an agent to its only reader, in order. Never drops an event: when the queue is full, its owner pauses the
+ * agent's output until `onRoom` is called.
  */
 export class EventQueue implements AsyncIterable<AgentEvent> {
   readonly #limits: QueueLimits;
@@ -29,7 +29,7 @@ export class EventQueue implements AsyncIterable<AgentEvent> {
     return this.#events.length - this.#next >= this.#limits.events || this.#characters >= this.#limits.characters;
   }
 
-  /** After `close` nothing is added any more. */
+  /** Does nothing after `close`. */
   push(event: AgentEvent): void {
     if (this.#isClosed) return;
     this.#events.push(event);
@@ -37,7 +37,7 @@ export class EventQueue implements AsyncIterable<AgentEvent> {
     this.#wake();
   }
 
-  /** The reader gets what is in it and then the end. */
+  /** The reader gets the remaining events and then the end. */
   close(): void {
     this.#isClosed = true;
     this.#wake();

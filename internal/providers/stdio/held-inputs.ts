@@ -1,7 +1,7 @@
 import { DomainError } from "../../base/errors.ts";
 import type { AgentInput } from "../../bridge/provider.ts";
 
-/** As many as a mailbox of a terminal's agent holds. */
+/** As many as the mailbox of an agent in a terminal holds. */
 const MAX_HELD = 50;
 
 /** Messages that wait for the end of a turn, for agents that take one at a time. */
@@ -26,7 +26,7 @@ export class HeldInputs {
     return this.#inputs.shift();
   }
 
-  /** All that still wait; none does afterwards. */
+  /** Removes and returns all messages that wait. */
   drain(): readonly AgentInput[] {
     const inputs = this.#inputs;
     this.#inputs = [];

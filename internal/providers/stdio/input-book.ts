@@ -2,13 +2,15 @@ import type { InputOutcome } from "../../bridge/provider.ts";
 
 const MAX_IDS = 10_000;
 
-/** What became of each input, by its id, so that the same id gives the agent nothing twice. The oldest go first. */
+/**
+ * The outcome of each input, by its id, so that a repeated id gives the agent nothing twice. Forgets the oldest first.
+ */
 export class InputBook {
   readonly #outcomes = new Map<string, Promise<InputOutcome>>();
 
   /**
-   * The outcome of the first call with this id; `give` runs in that one only. A refusal is not kept: it may be tried
-   * again.
+   * Returns the outcome of the first call with this id; only that call runs `give`. A refusal is not kept, so that the
+   * id may be tried again.
    */
   once(requestId: string, give: () => Promise<InputOutcome>): Promise<InputOutcome> {
     const known = this.#outcomes.get(requestId);

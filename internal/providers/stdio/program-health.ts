@@ -11,7 +11,7 @@ import { locateProgram } from "../../process/locate-program.ts";
 import type { RunCommand } from "../../process/run-command.ts";
 import type { UnixUser } from "../../process/users/unix-user.ts";
 
-/** What a caller waits at most: a version that comes later is there for the next one. */
+/** The longest that a caller waits: a version that comes later is there for the next caller. */
 const PATIENCE_MS = 2_000;
 const FRESH_MS = 60_000;
 const MAX_BYTES = 16_384;
@@ -19,15 +19,15 @@ const MAX_BYTES = 16_384;
 export interface ProgramOptions {
   readonly provider: string;
   readonly binary: string;
-  /** In front of `--version`, e.g. the file that an interpreter runs. */
+  /** Arguments before `--version`, e.g. the file that an interpreter runs. */
   readonly versionArgs: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** As whom it is asked. Default: this process's user. */
+  /** The user to run it as. Default: this process's user. */
   readonly user?: UnixUser;
   /**
-   * What it may take to begin: so long it has for its version too. On a busy machine, or not in memory yet, some take
-   * longer than ten seconds.
+   * How long the program may take to start, and to report its version. On a busy machine, or not in memory yet, some
+   * programs take longer than ten seconds.
    */
   readonly startupTimeoutMs: number;
 }
@@ -35,18 +35,18 @@ export interface ProgramOptions {
 interface HealthDeps {
   readonly clock: Clock;
   readonly run: RunCommand;
-  /** Takes secrets out of what a program says when it fails. */
+  /** Removes secrets from the output of a program that fails. */
   readonly redactor: Redactor;
-  /** Ends a program that has not answered when this process ends. */
+  /** If this process ends, ends a program that has not answered yet. */
   readonly guard: Pick<OrphanGuard, "watch">;
 }
 
-/** Whether a provider's program is there and runs. Its version is queried at most once a minute. */
+/** Checks whether a provider's program exists and runs. Its version is queried at most once a minute. */
 export class ProgramHealth {
   readonly #deps: HealthDeps;
   readonly #options: ProgramOptions;
   #asked: { readonly file: string; readonly at: number; readonly answer: Promise<ProviderHealth> } | undefined;
-  /** What it said of itself last. */
+  /** The version that a program reported last, and its file. */
   #known = { file: "", version: "" };
 
   constructor(deps: HealthDeps, options: ProgramOptions) {
@@ -54,12 +54,14 @@ export class ProgramHealth {
     this.#options = options;
   }
 
-  /** The program's file; undefined when there is none that may be executed. */
+  /** The program's file; undefined if there is no executable one. */
   locate(): string | undefined {
     return locateProgram(this.#options.binary, this.#options.env["PATH"] ?? "", this.#options.cwd);
   }
 
-  /** Within two seconds, whatever the program does; then with the version that it had before, if it ever said one. */
+  /**
+   * Resolves within two seconds, whatever the program does; if it is slow, with the version that it reported before.
+   */
   async check(): Promise<ProviderHealth> {
     const file = this.locate();
     if (file === undefined) return unavailable(`no program ${JSON.stringify(this.#options.binary)} found`);

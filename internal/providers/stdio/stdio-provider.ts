@@ -24,13 +24,13 @@ import { agentEnvironment } from "./agent-environment.ts";
 import { ProgramHealth } from "./program-health.ts";
 import { StdioSession } from "./stdio-session.ts";
 
-/** How a provider is set up in the configuration. */
+/** A provider's program, as configured. */
 export interface ProgramConfig {
   /** A name found on PATH, or a path. */
   readonly binary: string;
-  /** In front of everything else, e.g. the file that an interpreter runs; not checked. */
+  /** Arguments before all others, e.g. the file that an interpreter runs; not checked. */
   readonly leading?: readonly string[];
-  /** Have passed `usableArgs`. */
+  /** Arguments that have passed `usableArgs`. */
   readonly args: readonly string[];
   readonly startupTimeoutMs: number;
   /** The options that a caller may choose, `mode` among them; undefined: all. */
@@ -40,21 +40,24 @@ export interface ProgramConfig {
 export interface StdioDeps {
   readonly clock: Clock;
   readonly run: RunCommand;
-  /** What agents may inherit from; see `agentEnvironment`. */
+  /** The environment that agents may inherit from; see `agentEnvironment`. */
   readonly env: Environment;
   readonly guard: OrphanGuard;
   readonly marked: MarkedProcesses;
-  /** Takes secrets out of errors that quote an agent. */
+  /** Removes secrets from errors that quote an agent. */
   readonly redactor: Redactor;
-  /** For a binary that is given by a relative path. */
+  /** The base of a relative `binary`. */
   readonly cwd: string;
   /** Added to the environment of a session's agent. */
   readonly environmentOf?: (session: SessionConfig) => Readonly<Record<string, string>>;
-  /** As whom a project's agents run. Absent: as this process's user. @throws DomainError `denied`: as no one */
+  /**
+   * The user that a project's agents run as. Absent: this process's user.
+   * @throws DomainError `denied` if there is none
+   */
   readonly userOf?: UserOf;
-  /** As whom programs are asked for their versions. Default: this process's user. */
+  /** The user that programs run as when they are asked for their versions. Default: this process's user. */
   readonly asking?: UnixUser;
-  /** Its agents can run in terminals as well, which others start. Default false. */
+  /** The provider's agents can also run in terminals, which other code starts. Default false. */
   readonly hasTerminals?: boolean;
 }
 

@@ -15,13 +15,13 @@ import { EventQueue } from "./event-queue.ts";
 import { HeldInputs } from "./held-inputs.ts";
 import { InputBook } from "./input-book.ts";
 
-/** From here on the agent's output is held back. */
+/** Above these limits the agent's output is held back. */
 const QUEUE_LIMITS = { events: 1000, characters: 1024 * 1024 };
-/** A healthy agent says at once that it has taken a message, a loaded one within seconds. */
+/** How long an agent may take to acknowledge a message: a healthy one does at once, a loaded one within seconds. */
 const TAKEN_WITHIN_MS = 30_000;
 /**
- * What an agent leaves behind gets this long to end by itself; of a stop's grace period it gets what is left at the
- * end.
+ * How long the processes that an agent leaves behind may take to end by themselves; during a stop, at most
+ * ORPHANS_SHARE of the grace period.
  */
 const ORPHANS_GRACE_MS = 2_000;
 const ORPHANS_SHARE = 0.1;
@@ -46,7 +46,7 @@ export class StdioSession implements SessionHandle {
   #process: AgentProcess | undefined;
   #gone: Promise<void> = Promise.resolve();
   #isStopping = false;
-  /** It is stopped because it has closed its output. */
+  /** The agent is stopped because it has closed its output. */
   #isMuted = false;
   #orphansGraceMs = ORPHANS_GRACE_MS;
   #isGiving = false;
@@ -60,7 +60,7 @@ export class StdioSession implements SessionHandle {
     this.#command = dialect.command;
     this.id = config.sessionId;
     this.events = new EventQueue(QUEUE_LIMITS, () => this.#process?.hold(false));
-    // The program's own lines are in place of what was decoded from them.
+    // With `raw`, the program's own lines replace the output decoded from them.
     const isRaw = config.options["raw"] === "true";
     const link: AgentLink = {
       clock,
@@ -190,7 +190,7 @@ export class StdioSession implements SessionHandle {
     }
   }
 
-  /** Held messages are sent as soon as the agent accepts one, and their outcomes are reported. */
+  /** Sends held messages as soon as the agent takes one, and reports their outcomes. */
   #giveHeld(): void {
     if (this.#isGiving || this.#isStopping || this.#over.signal.aborted || !this.#conversation.takesMessages()) return;
     const input = this.#held.shift();
@@ -219,7 +219,7 @@ export class StdioSession implements SessionHandle {
     void this.#process?.stop(ORPHANS_GRACE_MS);
   }
 
-  /** What an agent said last on stderr stands in its error, for people who are not its readers. */
+  /** The error contains the agent's last line on stderr, for people who do not read its events. */
   #endedEvent(end: ProcessEnd): AgentEvent {
     const exitCode = end.code === undefined ? {} : { exitCode: end.code };
     if (this.#isStopping || (end.code === 0 && !this.#isMuted)) return { type: "ended", ...exitCode };
@@ -247,7 +247,7 @@ export class StdioSession implements SessionHandle {
     this.#over.abort(new DomainError("unavailable", describe(end)));
     for (const input of this.#held.drain()) this.#settle(input.requestId, DEAD);
     for (const requestId of this.#conversation.kept()) this.#settle(requestId, LOST);
-    // What the agent started and left behind; a stop that is under way continues.
+    // Ends the processes that the agent has left behind; a stop that is under way continues.
     await process.stop(ORPHANS_GRACE_MS);
     await endMarked(this.#orphansGraceMs);
     this.events.push(ended);

@@ -1,4 +1,4 @@
-/** An argument of the configuration that is not used, and why. */
+/** An argument of the configuration that is not used, and the reason. */
 interface DroppedArg {
   readonly arg: string;
   /** A sentence without its subject, e.g. `is not known to this provider`. */
@@ -10,12 +10,12 @@ export interface UsableArgs {
   readonly dropped: readonly DroppedArg[];
 }
 
-/** How many values follow a flag; `ours`: the provider sets it anyway, so it has no effect. */
+/** The number of values of a flag; `ours`: the provider sets the flag itself, so it has no effect. */
 type Arity = "none" | "one" | "many" | "ours" | "ours-one";
 
 interface FlagTable {
   readonly flags: Readonly<Record<string, Arity>>;
-  /** What is given instead of a flag with its one value. */
+  /** Returns the arguments to give in place of a flag with its one value. */
   readonly instead?: (flag: string, value: string) => readonly string[] | undefined;
 }
 
@@ -35,7 +35,7 @@ const CLAUDE: FlagTable = {
   },
 };
 
-/** `app-server` takes settings only; what the other modes have flags for is given as such. */
+/** `app-server` takes settings only: flags of the other modes are given as settings. */
 const CODEX: FlagTable = {
   flags: {
     ...{ "-c": "one", "--config": "one", "--enable": "one", "--disable": "one", "--strict-config": "none" },
@@ -70,8 +70,9 @@ const DEMO: FlagTable = {
 const TABLES: Readonly<Record<string, FlagTable>> = { claude: CLAUDE, codex: CODEX, opencode: OPENCODE, demo: DEMO };
 
 /**
- * The arguments of the configuration as the provider's machine-readable mode takes them. What that mode or today's
- * program does not know is left out and named; what it sets by itself is left out without a word. Pure.
+ * Selects the arguments of the configuration that the provider's machine-readable mode takes. Arguments unknown to that
+ * mode or to the present program are left out and reported; arguments that the provider sets by itself are left out
+ * silently. Pure.
  */
 export function usableArgs(provider: string, args: readonly string[]): UsableArgs {
   const table = Object.hasOwn(TABLES, provider) ? TABLES[provider] : undefined;
@@ -90,7 +91,7 @@ export function usableArgs(provider: string, args: readonly string[]): UsableArg
   return { args: used, dropped };
 }
 
-/** The flag at that place with its values; of an unknown one, what may be its value goes with it. */
+/** The flag at that place with its values; for an unknown flag, also the next word if that may be its value. */
 function flagAt(flags: FlagTable["flags"], args: readonly string[], at: number) {
   const arg = args[at] ?? "";
   const equals = arg.startsWith("--") ? arg.indexOf("=") : -1;

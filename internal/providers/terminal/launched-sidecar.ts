@@ -16,8 +16,8 @@ export interface LaunchedSidecarDeps {
   readonly terminal: SessionTerminal;
   readonly process: SidecarProcess;
   /**
-   * Starts another sidecar for the agent of one that has ended; undefined when no agent is left to continue with.
-   * Rejects when it cannot be started.
+   * Starts another sidecar for an agent whose sidecar has ended; undefined if no agent is left. Rejects if it cannot be
+   * started.
    */
   readonly startNext: (signal: AbortSignal) => Promise<SidecarProcess | undefined>;
   /** Called once when nothing of the session is left. */
@@ -25,26 +25,26 @@ export interface LaunchedSidecarDeps {
 }
 
 const BRIDGE: Caller = { identity: "bridge", role: "operate" };
-/** Beyond the grace period: KILL of the agent, and the sidecar's own end. */
+/** The time beyond the grace period for KILL of the agent and the sidecar's own end. */
 const END_MS = 5000;
-/** StopAgent answers so long after the grace period at the latest. */
+/** StopAgent answers at most this long after the grace period. */
 const ANSWER_MS = 3000;
-/** A sidecar that ends more often than this within the time is not started again. */
+/** A sidecar that ends more often than this within RESTARTS_MS is not started again. */
 const MAX_RESTARTS = 3;
 const RESTARTS_MS = 60_000;
 
 /**
- * A session's sidecar, and how to end it with everything that it has started. One that is killed while its agent lives
- * is replaced by another one, which continues with the agent and its events.
+ * A session's sidecar, which can be ended with everything that it has started. If it is killed while its agent lives,
+ * another one replaces it, which continues with the agent and its events.
  */
 export class LaunchedSidecar implements LaunchedTerminal {
   readonly agent: string;
   readonly ended: Promise<TerminalEnd>;
   readonly #deps: LaunchedSidecarDeps;
   readonly #marker: string;
-  /** Monotonic, ms: the restarts that count. */
+  /** The restarts within RESTARTS_MS; monotonic, ms. */
   #restarts: readonly number[] = [];
-  /** Aborted: no other sidecar is started any more. */
+  /** Aborted: no other sidecar is started. */
   readonly #giveUp = new AbortController();
   #process: SidecarProcess;
   #restarting: Promise<unknown> = Promise.resolve();
@@ -75,7 +75,7 @@ export class LaunchedSidecar implements LaunchedTerminal {
     await this.#restarted(graceMs);
     const { logger } = this.#deps;
     const process = this.#process;
-    // It ends by itself once its streams have reported the agent's end. Otherwise it gets TERM, then KILL.
+    // The sidecar ends by itself once its streams have reported the agent's end. Otherwise it gets TERM, then KILL.
     if ((await this.#asked(graceMs)) && (await this.#endsWithin(END_MS))) return;
     process.signal("SIGTERM");
     if (await this.#endsWithin(Math.max(graceMs, 0) + END_MS)) return;
@@ -95,7 +95,7 @@ export class LaunchedSidecar implements LaunchedTerminal {
     }
   }
 
-  /** Another process for an agent that has outlived its sidecar. */
+  /** Starts another process for an agent that has outlived its sidecar. */
   async #next(end: SidecarEnd): Promise<SidecarProcess | undefined> {
     const { clock, logger, startNext } = this.#deps;
     if (this.#isStopping) return undefined;
@@ -124,7 +124,7 @@ export class LaunchedSidecar implements LaunchedTerminal {
     await late;
   }
 
-  /** True when the agent was stopped. */
+  /** Asks the sidecar to stop the agent; true if it did. */
   async #asked(graceMs: number): Promise<boolean> {
     const done = new AbortController();
     const late = this.#deps.clock.sleep(Math.max(graceMs, 0) + ANSWER_MS, done.signal).then(

@@ -32,7 +32,7 @@ import { adoptSidecarProcess, lastErrorIn, type SidecarProcess, startSidecarProc
 import { checkInteractive } from "./terminal-command.ts";
 import { type Apart, TerminalFolder, type TerminalRecord } from "./terminal-folder.ts";
 
-/** An agent program as it is started in a terminal. */
+/** An agent program to run in a terminal. */
 export interface TerminalProgram {
   /** Program and arguments. @throws DomainError `precondition` when it is not there */
   command(options: TerminalConfig["options"]): readonly [string, ...string[]];
@@ -43,9 +43,9 @@ export interface TerminalProgram {
 export interface SidecarLauncherDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Takes secrets out of errors that quote a program. */
+  /** Removes secrets from errors that quote a program. */
   readonly redactor: Redactor;
-  /** Opens connections over what `dial` has connected. */
+  /** Opens connections over the sockets that `dial` connects. */
   readonly connect: (dial: () => Socket) => SidecarConnection;
   /** Added to the environment of a session's agent. */
   readonly environmentOf?: (session: TerminalConfig) => Readonly<Record<string, string>>;
@@ -56,24 +56,24 @@ export interface SidecarLauncherOptions {
   readonly sidecar: readonly [string, ...string[]];
   /** Flags that every sidecar gets. */
   readonly flags: readonly string[];
-  /** Where the folders of sessions lie; for this user alone. */
+  /** The parent of the sessions' folders; accessible only to this user. */
   readonly folder: string;
-  /** As whom a project's agents run, and where their folders lie. Absent: as this process's user. */
+  /** The users that projects' agents run as, and the parent of their folders. Absent: this process's user. */
   readonly apart?: { readonly userOf: UserOf; readonly places: string };
   /** By provider. */
   readonly programs: ReadonlyMap<string, TerminalProgram>;
 }
 
-/** How long it lingers for a final snapshot: longer than the bridge needs for it. */
+/** How long a sidecar lingers for a final snapshot: longer than the bridge needs for it. */
 const LINGER = "10s";
 const BRIDGE: Caller = { identity: "bridge", role: "read" };
 const ASK_EVERY_MS = 50;
-/** Of an agent that ended as it started. */
+/** The number of last lines shown of an agent that ended as it started. */
 const LAST_LINES = 3;
 const ANSWER_MS = 2000;
-/** They come through a pipe, and may arrive a moment after its end is known. */
+/** The last lines come through a pipe, and may arrive a moment after the agent's end is known. */
 const LAST_LINES_MS = 2000;
-/** A sidecar that an earlier daemon has left answers within this. */
+/** How long a sidecar of an earlier daemon may take to answer. */
 const SURVIVOR_MS = 10_000;
 
 /**
@@ -125,7 +125,7 @@ export class SidecarLauncher implements TerminalLauncher {
     throw new DomainError("precondition", `the provider ${provider} has no mode terminal here`);
   }
 
-  /** @throws DomainError `precondition`, `deadline`; nothing is left then */
+  /** @throws DomainError `precondition`, `deadline`; nothing is left running then */
   async #launch(
     folder: TerminalFolder,
     record: TerminalRecord,
@@ -147,7 +147,7 @@ export class SidecarLauncher implements TerminalLauncher {
     }
   }
 
-  /** Its pid stands in the folder's record afterwards. */
+  /** Afterwards the folder's record contains its pid. */
   async #startProcess(
     folder: TerminalFolder,
     record: TerminalRecord,
@@ -165,7 +165,7 @@ export class SidecarLauncher implements TerminalLauncher {
     return started;
   }
 
-  /** Another sidecar for an agent that has outlived its own; undefined when the agent has ended too. */
+  /** Starts another sidecar for an agent that has outlived its own; undefined if the agent has ended too. */
   async #startNext(
     folder: TerminalFolder,
     record: TerminalRecord,
@@ -240,7 +240,7 @@ export class SidecarLauncher implements TerminalLauncher {
     }
   }
 
-  /** Of an agent that ended before it was ready: what it printed last says why. */
+  /** The error about an agent that ended before it was ready, with its last output as the reason. */
   async #endedAtOnce(
     terminal: SessionTerminal,
     { provider }: TerminalConfig,
@@ -294,7 +294,7 @@ export class SidecarLauncher implements TerminalLauncher {
   }
 
   /**
-   * The session's sidecar as it runs; or a new one for an agent whose sidecar was killed. Undefined: the agent has
+   * The session's running sidecar, or a new one for an agent whose sidecar was killed. Undefined if the agent has
    * ended.
    */
   async #taken(
@@ -315,7 +315,7 @@ export class SidecarLauncher implements TerminalLauncher {
   }
 }
 
-/** By which `gt` and overviews name the agent. */
+/** The name of the agent in `gt` and overviews. */
 function addressOf(project: string, sessionId: string): string {
   return `${project}/${sessionId}`;
 }

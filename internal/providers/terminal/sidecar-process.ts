@@ -15,11 +15,11 @@ export interface SidecarCommand {
   readonly env: Readonly<Record<string, string>>;
   /** Its stderr is appended to this file. */
   readonly log: string;
-  /** As whom it runs. Default: this process's user. */
+  /** The user to run it as. Default: this process's user. */
   readonly user?: UnixUser | undefined;
 }
 
-/** How a sidecar's process ended; undefined parts: not known, because it was not our child. */
+/** The end of a sidecar's process; absent parts are unknown because it was not our child. */
 export interface SidecarEnd {
   readonly code?: number;
   readonly signal?: NodeJS.Signals;
@@ -28,7 +28,7 @@ export interface SidecarEnd {
 /** The process of a session's sidecar, which outlives this one. */
 export interface SidecarProcess {
   readonly pid: number;
-  /** As `Processes.identity`; empty: not known. */
+  /** As `Processes.identity`; empty: unknown. */
   readonly startedAt: string;
   /** Never rejects. */
   readonly ended: Promise<SidecarEnd>;
@@ -52,7 +52,7 @@ export async function startSidecarProcess(command: SidecarCommand): Promise<Side
     });
     let isStarted = false;
     const ended = new Promise<SidecarEnd>((resolve) => {
-      // Of one that runs: a signal that we may not send to another user's process. It has not ended.
+      // After the start this is a signal that we may not send to another user's process; the process has not ended.
       child.on("error", () => {
         if (!isStarted) resolve({ code: 127 });
       });
@@ -85,7 +85,7 @@ export function adoptSidecarProcess(clock: Clock, pid: number, startedAt: string
   return { pid, startedAt, ended: follow(), signal };
 }
 
-/** What a sidecar said last before it ended, without its name; empty: nothing. */
+/** The last error that a sidecar logged before it ended, without the program's name; empty: none. */
 export function lastErrorIn(log: string): string {
   const lines = readFileSync(log, "utf8").slice(-8192).trimEnd().split("\n");
   const error = lines.findLast((line) => line.startsWith("gt-sidecar: error: "));

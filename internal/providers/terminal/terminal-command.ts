@@ -1,8 +1,8 @@
 import { DomainError } from "../../base/errors.ts";
 
-/** How a program takes what `agent_opts` says, in its interactive mode. */
+/** The form of `agent_opts` for a program's interactive mode. */
 interface Interactive {
-  /** Arguments that belong to its other modes, or that it does not start with any more; `true`: a value follows. */
+  /** Arguments of its other modes, or with which it no longer starts; `true`: a value follows. */
   readonly without: Readonly<Record<string, boolean>>;
   /** The arguments of each option, in the order in which the program takes them. */
   readonly options: Readonly<Record<string, (value: string) => readonly string[]>>;
@@ -37,8 +37,8 @@ const PROGRAMS: Readonly<Record<string, Interactive>> = {
 };
 
 /**
- * The arguments of an agent program in a terminal. `configured` are those of the configuration, of which some belong to
- * the program's other modes; `options` were checked.
+ * The arguments of an agent program in a terminal. `configured` are the arguments of the configuration, some of which
+ * belong to the program's other modes; `options` were checked.
  */
 export function interactiveArgs(
   provider: string,
@@ -46,7 +46,7 @@ export function interactiveArgs(
   options: Readonly<Record<string, string>>,
 ): readonly string[] {
   const { without, options: known } = programOf(provider);
-  // In the order of the list: what is a subcommand comes last.
+  // In the order of the table: a subcommand comes last.
   const given = Object.entries(known).flatMap(([name, argsOf]) => {
     const value = options[name];
     return value === undefined ? [] : argsOf(value);
@@ -54,7 +54,7 @@ export function interactiveArgs(
   return [...kept(configured, without), ...given];
 }
 
-/** @throws DomainError `invalid` for an option that counts in the mode `stdio` only */
+/** @throws DomainError `invalid` for an option that only the mode `stdio` has */
 export function checkInteractive(provider: string, options: Readonly<Record<string, string>>): void {
   const known = Object.keys(programOf(provider).options);
   const unknown = Object.keys(options).find((name) => !known.includes(name));

@@ -7,21 +7,21 @@ import { PinnedFolder } from "../../files/pinned-folder.ts";
 import type { UnixUser } from "../../process/users/unix-user.ts";
 import { replaceStateFile } from "../ledger/state-file.ts";
 
-/** What a later daemon has to know of a session to find it again. */
+/** Everything that a later daemon needs to find a session again. */
 export interface TerminalRecord {
   readonly version: 1;
   readonly config: TerminalConfig;
   /** In the environment of every process of the session. */
   readonly marker: string;
-  /** Of the sidecar; 0: it was about to be started. */
+  /** The sidecar's pid; 0: it was about to be started. */
   readonly pid: number;
-  /** Tells the process from a later one with its pid; empty: not known. */
+  /** Distinguishes the process from a later one with its pid; empty: unknown. */
   readonly startedAt: string;
-  /** Absent: the session is this process's user's, and all of it lies in the folder of the record. */
+  /** Absent: the session runs as this process's user, with all its files in the folder of the record. */
   readonly apart?: Apart;
 }
 
-/** As whom a session runs, and where the folders of other users' sessions lie. */
+/** The user that a session runs as, and the parent of other users' session folders. */
 export interface Apart {
   readonly user: UnixUser;
   readonly places: string;
@@ -29,15 +29,15 @@ export interface Apart {
 
 const SOCKET = "rpc.sock";
 const STATE = "s";
-/** Each removes a thousand entries. */
+/** Each round removes a thousand entries. */
 const REMOVE_ROUNDS = 50;
 /** Names are short: the paths of the sockets below are bounded. */
 const NAME_CHARS = 10;
 const RECORD = "session.json";
 
 /**
- * The folder of one session, below that of all. Record and log are this process's user's. What the sidecar makes lies
- * beside them, or, where it runs as another user, in a folder of that user's: nothing there is followed out of it.
+ * The folder of one session, below the common folder. Record and log belong to this process's user. The sidecar's files
+ * are beside them or, if it runs as another user, in a folder of that user, from which no link is followed.
  */
 export class TerminalFolder {
   readonly path: string;
@@ -48,7 +48,7 @@ export class TerminalFolder {
     this.apart = apart;
   }
 
-  /** `apart`: as whom the session runs, and the folder in which those of other users lie. */
+  /** `apart`: the user that the session runs as, and the parent of other users' session folders. */
   static of(
     all: string,
     { project, sessionId }: Pick<TerminalConfig, "project" | "sessionId">,
@@ -60,7 +60,7 @@ export class TerminalFolder {
     return new TerminalFolder(join(all, name.slice(0, NAME_CHARS)), apart);
   }
 
-  /** Those that there are. */
+  /** The folders that exist. */
   static list(all: string): readonly TerminalFolder[] {
     mkdirSync(all, { recursive: true, mode: 0o700 });
     return readdirSync(all).map((name) => {
@@ -90,7 +90,7 @@ export class TerminalFolder {
     return this.#connect([], SOCKET);
   }
 
-  /** Whether the agent's own terminal server is running. */
+  /** True if the agent's own terminal server is running. */
   hasServer(): Promise<boolean> {
     return new Promise((resolve) => {
       const socket = this.#connect([STATE], "tmux.sock");
@@ -102,7 +102,7 @@ export class TerminalFolder {
     });
   }
 
-  /** Makes the folder for the sidecar, which only its user may enter. */
+  /** Creates the sidecar's folder, which only its user may enter. */
   makePlace(): void {
     if (this.apart === undefined) return;
     const { uid, gid } = this.apart.user;
@@ -119,13 +119,13 @@ export class TerminalFolder {
     return this.apart === undefined ? this.path : join(this.apart.places, basename(this.path));
   }
 
-  /** By descriptors: the user may put links in its place meanwhile. */
+  /** Removes it by descriptors: the user may put links in its place meanwhile. */
   #removePlace({ places }: Apart): void {
     using all = PinnedFolder.at(places, { strict: false });
     for (let i = 0; i < REMOVE_ROUNDS && existsSync(this.#place); i++) all.remove(basename(this.path));
   }
 
-  /** A socket of the user's own, whatever leads there: none of another user's can be put in its place. */
+  /** Connects to a socket only if it belongs to the session's user, so that no other user's can be put in its place. */
   #connect(folders: readonly string[], name: string): Socket {
     if (this.apart === undefined) return createConnection(join(this.path, ...folders, name));
     using stack = new DisposableStack();
@@ -140,7 +140,7 @@ export class TerminalFolder {
     return createConnection(join(this.path, "no-socket"));
   }
 
-  /** Undefined: none that can be read. */
+  /** Undefined if there is no readable record. */
   read(): TerminalRecord | undefined {
     try {
       const record = JSON.parse(readFileSync(join(this.path, RECORD), "utf8")) as Partial<TerminalRecord>;
@@ -151,7 +151,7 @@ export class TerminalFolder {
   }
 
   /**
-   * The folder is made, for this user alone. It holds the whole record or the one before, whenever the process ends.
+   * Creates the folder, for this user only, and replaces the record atomically.
    * @throws DomainError as `replaceStateFile`
    */
   write(record: TerminalRecord): void {

@@ -8,9 +8,9 @@ export interface TerminalProgramOptions {
   readonly provider: string;
   /** A name found on PATH, or an absolute path. */
   readonly binary: string;
-  /** In front of everything else, e.g. the file that an interpreter runs. */
+  /** Arguments before all others, e.g. the file that an interpreter runs. */
   readonly leading: readonly string[];
-  /** As the configuration has them. */
+  /** As configured. */
   readonly args: readonly string[];
   readonly env: (user?: UnixUser) => Readonly<Record<string, string>>;
   readonly startupTimeoutMs: number;
