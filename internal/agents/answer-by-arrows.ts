@@ -14,9 +14,9 @@ export const VERTICAL: ListKeys = { next: "Down", previous: "Up" };
 export const HORIZONTAL: ListKeys = { next: "Right", previous: "Left" };
 
 /**
- * Walks to a choice with the arrows and presses Enter on it. Digits would be shorter, but some dialogs take them for
- * text, some lists have none, and a digit decides without showing what it is about to choose; an arrow moves a mark
- * that can be seen, and an Enter that comes too late finds an empty composer, where it does nothing.
+ * Selects a choice with the arrows and presses Enter on it. Digits would be shorter, but some dialogs take them for
+ * text, some lists have none, and a digit decides without showing its choice first. An arrow moves a visible mark, and
+ * an Enter that comes too late reaches an empty composer, where it does nothing.
  */
 export function answerByArrows(keys: ListKeys, dialog: DialogView, choice: string, text: string | undefined): Answer {
   const { choices, unclear } = dialog;

@@ -3,7 +3,7 @@ import type { DialogChoice } from "./profile.ts";
 
 /** A short label of words; fields, commands and descriptions hold other characters. */
 const LABEL = /^\p{L}[\p{L}'’ -]{0,29}$/u;
-/** Buttons keep a place for the mark between them. */
+/** Buttons are separated by room for the mark. */
 const GAP = / {3,}/;
 
 /**

@@ -10,17 +10,22 @@ export interface ChoiceList {
 }
 
 /**
- * What a place where a program draws its choices shows. `unclear`: a list that cannot be read with certainty, and why.
+ * The reading of the place where a program draws its choices. `unclear`: a list that cannot be read with certainty, and
+ * the reason.
  */
 export type ChoiceReading =
   | ({ readonly type: "list" } & ChoiceList)
   | { readonly type: "unclear"; readonly why: string; readonly top: number; readonly bottom: number };
 
-/** Where and how a program draws a numbered list. Text that is quoted in a dialog is elsewhere, or is indented. */
+/**
+ * The place and style in which a program draws a numbered list. Text that a dialog quotes is elsewhere, or is indented.
+ */
 export interface NumberedPlace {
   /** A row, without what the program draws beside the list. */
   readonly text: (row: number) => string;
-  /** Column of the numbers' first digit; what continues in the next row is indented by three more at least. */
+  /**
+   * Column of the numbers' first digit; the continuation of an item in the next row is indented by at least three more.
+   */
   readonly column: number;
   /** Whether an item's row may begin with this, the text before its number. */
   readonly leads: (before: string) => boolean;
@@ -72,7 +77,7 @@ function itemAt({ text, column, leads }: NumberedPlace, row: number): Item | und
   return match === null ? undefined : { row, number: Number(match[1]), label: (match[2] ?? "").trim() };
 }
 
-/** Whether a row may be between two items: nothing, what an item continues with, a divider. */
+/** True if a row may be between two items: a blank row, the continuation of an item, a divider. */
 function isBetween({ text, column, isDivider }: NumberedPlace, row: number): boolean {
   return (
     text(row)

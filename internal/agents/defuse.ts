@@ -2,7 +2,7 @@ import { withoutInvisible } from "./invisible.ts";
 import type { SafeText } from "./profile.ts";
 import { INERT_PREFIX } from "./safe-text.ts";
 
-/** Words that end a program when they are all there is. */
+/** Words that end a program if they are the whole message. */
 export const LEAVING = /^\s*(?:exit|quit|bye|:q!?|:wq!?|:x)\s*$/i;
 
 export interface DefuseRules {
@@ -19,9 +19,9 @@ export interface DefuseRules {
 }
 
 /**
- * Makes a normalised message harmless: `INERT_PREFIX` in front of what would be a command, a space behind an ending
- * that would change what Enter does, and reminder tags, which agents trust more than a user's text, spelt so that they
- * end nothing. `comparable` sees through all three.
+ * Makes a normalised message harmless: puts `INERT_PREFIX` before a command and a space after an ending that would
+ * change what Enter does, and respells reminder tags, which agents trust more than a user's text, so that they end
+ * nothing. `comparable` ignores all three changes.
  */
 export function defuseBy(rules: DefuseRules, message: string): SafeText {
   const tagged = message.replace(/<(?=\/?system-reminder)/gi, "< ");

@@ -1,8 +1,6 @@
 import type { HookEvent } from "./profile.ts";
 
-/**
- * What a hook leaves behind may be named by letters, digits and `._-` only: it names a file in the hooks' own folder.
- */
+/** The name of a file that a hook leaves in the hooks' own folder: letters, digits and `._-` only. */
 const FILE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 /**

@@ -2,10 +2,10 @@
 export const HOOK_SCRIPT = "hook.sh";
 
 /**
- * A hook as a tiny shell program: `hook.sh EVENT [spool]`. It writes one short line to the FIFO, which is atomic, and
- * with `spool` first leaves what it was given on stdin in a file of its own (mode 0600) and names it in the line: a
- * payload may be longer than an atomic write. Opening the FIFO for both directions never blocks; without a FIFO nothing
- * happens at all. It prints nothing and always succeeds, so it cannot change what the agent does.
+ * A hook as a tiny shell program: `hook.sh EVENT [spool]`. It writes one short line to the FIFO, which is atomic. With
+ * `spool` it first saves its stdin in a file of its own (mode 0600) and names the file in the line: a payload may be
+ * longer than an atomic write. Opening the FIFO for both directions never blocks; without a FIFO the script does
+ * nothing. It prints nothing and always succeeds, so it cannot change what the agent does.
  */
 export function hookScript(): string {
   return `#!/bin/sh

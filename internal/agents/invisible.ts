@@ -25,8 +25,8 @@ const INVISIBLE = "\\p{Default_Ignorable_Code_Point}|[\\ufff9-\\ufffb]";
 const PARTS = new RegExp(`(${EMOJI}|${KEYCAP}|${SPELLING})|${INVISIBLE}`, "gu");
 
 /**
- * Text without characters that take no place and hide something: zero-width and direction marks, tags, fillers. Those
- * that belong to an emoji or to the spelling of a word stay. Line and paragraph separators become line feeds.
+ * Removes characters that take no column and hide something: zero-width and direction marks, tags, fillers. Those that
+ * belong to an emoji or to the spelling of a word stay. Line and paragraph separators become line feeds.
  */
 export function withoutInvisible(text: string): string {
   return text.replace(PARTS, (_all, kept: string | undefined) => kept ?? "").replace(/[\u2028\u2029]/g, "\n");

@@ -2,18 +2,18 @@
  * Facts about an agent program, without screen reading: cheap to import for code that only starts, finds or ends one.
  */
 export interface KnownProgram {
-  /** A word of a command line that shows that the program runs; for `generic` nothing does. */
+  /** A word of a command line which shows that the program is running; absent for `generic`. */
   readonly word?: RegExp;
-  /** Names of files, or paths, that are known to answer `--version` and end. */
+  /** Names or paths of files that are known to answer `--version` and end. */
   readonly versionFile?: RegExp;
   /**
-   * Keys (tmux names) by which it is asked to leave, to be pressed one after the other until it does. Control keys
-   * only: whatever is on its screen, a dialog or a person's draft, they answer nothing and submit nothing.
+   * Keys (tmux names) that ask the program to exit, pressed one after the other until it does. Control keys only:
+   * whatever is on its screen, a dialog or a person's draft, they answer nothing and submit nothing.
    */
   readonly farewell: readonly string[];
 }
 
-/** The first stops what it does or empties its composer, the second asks to leave, the third confirms. */
+/** The first stops the current work or empties the composer, the second asks to leave, the third confirms. */
 const CTRL_C_TWICE = ["C-c", "C-c", "C-c"];
 
 /** Each has a profile of this name in `programs/registry.ts`. */
@@ -43,10 +43,10 @@ const PROGRAMS = {
 
 export type ProfileName = keyof typeof PROGRAMS;
 
-/** In the order in which they are shown. */
+/** In display order. */
 export const profileNames = Object.keys(PROGRAMS) as [ProfileName, ...ProfileName[]];
 
-/** Those of real programs: without `generic`. */
+/** The names of real programs: without `generic`. */
 export const programNames: readonly ProfileName[] = profileNames.filter((name) => name !== "generic");
 
 /** For help: `a, b or c`. */

@@ -3,8 +3,8 @@ import { HOOK_SCRIPT, hookScript } from "./hook-script.ts";
 import type { LaunchContext, LaunchPlan } from "./profile.ts";
 
 /**
- * Of a terminal or an agent that the caller itself runs in; an agent that sees them refuses to nest or reports
- * elsewhere.
+ * Variables of a terminal or an agent that the caller itself runs in; an agent that sees them refuses to nest or
+ * reports elsewhere.
  */
 const FOREIGN_ENV = ["TMUX", "TMUX_PANE"];
 
@@ -18,7 +18,7 @@ export function plainLaunch(context: LaunchContext, unsetEnv: readonly string[] 
   };
 }
 
-/** Where the launch puts the hook script, and the script as a file of the plan. */
+/** The path of the hook script in the launch's folder, and the script as a file of the plan. */
 export function hookFile(context: LaunchContext): {
   readonly path: string;
   readonly files: Readonly<Record<string, string>>;
@@ -28,8 +28,8 @@ export function hookFile(context: LaunchContext): {
 }
 
 /**
- * The command with `flags` put right after the agent's own program (`env A=1 claude …` has it second), so that they
- * come before a prompt or a subcommand. The command itself if the program is not in it.
+ * The command with `flags` inserted right after the agent's own program (`env A=1 claude …` has it second), before a
+ * prompt or a subcommand. Returns the command itself if the program is not in it.
  */
 export function withFlags(
   command: readonly [string, ...string[]],

@@ -1,12 +1,12 @@
 import { basename } from "node:path";
 import { knownProgram, type ProfileName } from "./known-programs.ts";
 
-/** Runs the file that follows it; flags of its own may be in between. */
+/** Programs that run the file after them; flags of their own may be in between. */
 const INTERPRETER = /^node(?:\.exe)?$/;
 
 /**
- * The command that prints the version of the agent program in `command`. Undefined where another program is there
- * (a shell, a wrapper): it might do anything with the flag.
+ * The command that prints the version of the agent program in `command`. Undefined for another program (a shell, a
+ * wrapper), which might do anything with the flag.
  */
 export function versionCommand(
   name: ProfileName,

@@ -10,14 +10,14 @@ const ESCAPES =
 const CONTROLS = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/g;
 
 /**
- * Put in front of a message whose first character an agent would take as a command; documented, and not part of the
+ * The prefix of a message whose first character an agent would take for a command; documented, and not part of the
  * text.
  */
 export const INERT_PREFIX = "[nudge] ";
 
 /**
- * A message as it may be typed into any agent: NFC, CRLF and CR → LF, tab → 4 spaces, escape sequences and C0, DEL, C1
- * removed, trailing white space cut. Unsafe when it holds half of a surrogate pair or when nothing is left.
+ * Cleans a message so that it may be typed into any agent: NFC, CRLF and CR → LF, tab → 4 spaces, escape sequences and
+ * C0, DEL, C1 removed, trailing white space cut. Unsafe if it contains half of a surrogate pair or if nothing is left.
  */
 export function normalise(message: string): SafeText {
   if (!message.isWellFormed()) return { type: "unsafe", reason: "the message contains half of a surrogate pair" };
@@ -38,8 +38,8 @@ function cleaned(message: string): string {
 }
 
 /**
- * A text reduced to what counts when a sent and a received one are compared: cleaned as above, without `INERT_PREFIX`
- * and without the space that `defuse` puts into reminder tags.
+ * A text in the form in which sent and received texts are compared: cleaned as above, without `INERT_PREFIX` and
+ * without the space that `defuse` puts into reminder tags.
  */
 export function comparable(text: string): string {
   const clean = cleaned(text.toWellFormed());

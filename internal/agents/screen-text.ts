@@ -29,8 +29,8 @@ export function ruleAbove(screen: Screen, from: number, reach: number): number {
 }
 
 /**
- * What is typed in a row: placeholders and suggestions are drawn dim, their first character sometimes inverse instead
- * because the cursor is on it. `isLeft`: what an earlier drawing left on the row. Keeps the columns' order, cuts
+ * The text typed in a row, without placeholders and suggestions: they are dim, or their first character is inverse
+ * because the cursor is on it. `isLeft` selects the remains of an earlier drawing. Keeps the columns' order, cuts
  * trailing blanks.
  */
 export function typedText(line: ScreenLine | undefined, isLeft: (run: ScreenRun) => boolean = () => false): string {
@@ -63,7 +63,7 @@ export function block(screen: Screen, from: number, to: number): string {
   return rows.join("\n").replace(/^\n+/, "").trimEnd();
 }
 
-/** The first of these rows that says something in words, cut to 200 characters. */
+/** The first row of the text that contains a letter, without leading marks, cut to 200 characters. */
 export function firstWords(text: string): string {
   return (text.split("\n").find((row) => /\p{L}/u.test(row)) ?? "")
     .replace(/^[^\p{L}\p{N}]+/u, "")

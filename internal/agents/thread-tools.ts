@@ -1,4 +1,7 @@
-/** The tools of `threads` for an agent: an MCP server that it starts itself, and how that finds server and token. */
+/**
+ * The tools of `threads` for an agent: an MCP server that the agent starts itself, and the variables by which that
+ * finds its server and token.
+ */
 export interface ThreadTools {
   /** Program and arguments of `gt threads mcp`. */
   readonly command: readonly [string, ...string[]];
@@ -9,16 +12,19 @@ export interface ThreadTools {
 /** The MCP server's name; agents put it before the names of its tools. */
 const THREADS_SERVER = "threads";
 
-/** Claude Code's name for all tools of the server, as permission rules have it. */
+/** Claude Code's name for all tools of the server in permission rules. */
 export const CLAUDE_RULE = `mcp__${THREADS_SERVER}`;
 
-/** Claude Code's `--mcp-config`: the tools are listed from the start, not behind its search for tools. */
+/** Claude Code's `--mcp-config`: the tools are listed from the start rather than found by its search for tools. */
 export function claudeServers({ command: [command, ...args], env }: ThreadTools): string {
   const server = { type: "stdio", command, args, env, alwaysLoad: true };
   return `${JSON.stringify({ mcpServers: { [THREADS_SERVER]: server } }, null, 2)}\n`;
 }
 
-/** Codex's `-c` overrides. It gives its MCP servers none of its environment, and asks before each tool otherwise. */
+/**
+ * Codex's `-c` overrides. Codex passes none of its environment to MCP servers, and asks before each tool without these
+ * overrides.
+ */
 export function codexServer({ command: [command, ...args], env }: ThreadTools): readonly string[] {
   const table = Object.entries(env).map(([name, value]) => `${name}=${tomlText(value)}`);
   return [
@@ -30,8 +36,8 @@ export function codexServer({ command: [command, ...args], env }: ThreadTools): 
 }
 
 /**
- * OpenCode's settings with the server and the permission for its tools, beside what they already say. The rule comes
- * last: the last one that matches counts.
+ * OpenCode's settings with the server and the permission for its tools added. The rule comes last because the last
+ * match counts.
  */
 export function withOpencodeServer(
   config: Readonly<Record<string, unknown>>,
@@ -46,7 +52,7 @@ export function withOpencodeServer(
   };
 }
 
-/** A basic string of TOML; JSON's escapes are among its own. */
+/** A basic string of TOML, whose escapes include those of JSON. */
 function tomlText(text: string): string {
   return JSON.stringify(text).replaceAll("\u007f", "\\u007f");
 }

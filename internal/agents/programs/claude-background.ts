@@ -7,7 +7,10 @@ const MAX_TITLE = 1100;
 const KINDS: ReadonlySet<string> = new Set(["subagent", "shell", "workflow"]);
 const ENDED = /<task-notification>\s*<task-id>([^<]{1,128})<\/task-id>[\s\S]{0,4096}?<status>(\w+)<\/status>/g;
 
-/** The `background_tasks` of Claude Code's Stop hook (≥ 2.1.145): those that run. Empty when it does not tell any. */
+/**
+ * The running `background_tasks` of Claude Code's Stop hook (≥ 2.1.145). `background` is absent if the hook reports
+ * none.
+ */
 export function reportedTasks(value: unknown): { readonly background?: readonly ReportedTask[] } {
   if (!Array.isArray(value)) return {};
   const tasks = value.slice(0, MAX_TASKS).map(readTask);

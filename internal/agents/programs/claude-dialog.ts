@@ -13,7 +13,7 @@ const MARK = "❯";
 const FOOTER =
   /\b(?:Esc to (?:cancel|exit|go back|close|skip)|Enter to (?:confirm|select|continue|save|submit|set))\b/i;
 
-/** In the footer of a form: its fields are walked as its buttons are, and an Enter on one decides nothing. */
+/** Marks the footer of a form: its fields are walked like its buttons, and Enter on a field decides nothing. */
 const FORM = /\b(?:Backspace to unset|Space to toggle)\b/i;
 
 const KINDS: readonly (readonly [DialogKind, RegExp])[] = [
@@ -29,8 +29,8 @@ const KINDS: readonly (readonly [DialogKind, RegExp])[] = [
 ];
 
 /**
- * A dialog fills everything from its line down to the last row. Its choices are the rows around the one that the
- * program marks and puts its cursor on: what a command or a question quotes stands elsewhere.
+ * A dialog fills the screen from its line down to the last row. Its choices are the rows around the one with the
+ * program's mark and cursor; text that a command or a question quotes is elsewhere.
  */
 export function claudeDialog(screen: Screen): DialogView | undefined {
   const last = lastRow(screen);
@@ -39,7 +39,7 @@ export function claudeDialog(screen: Screen): DialogView | undefined {
   const ruled = isWide(screen, ruleAbove(screen, last, REACH));
   const atCursor = rowAtCursor(screen, end) ?? buttonAtCursor(screen, end);
   const marked = atCursor ?? (ruled ? (markedButtons(screen, end) ?? lowestMarked(screen, end)) : undefined);
-  // A dialog that is taller than the screen has lost its line.
+  // The line of a dialog that is taller than the screen is not visible.
   if (!ruled && (atCursor === undefined || footer < 0)) return undefined;
   const list = marked === undefined ? undefined : (formAt(screen, marked, end) ?? listAt(screen, marked, end));
   // Without a footer the list itself must be the last thing on the screen.
@@ -58,7 +58,7 @@ export function isFooter(screen: Screen, row: number): boolean {
   return FOOTER.test(lineAt(screen, row));
 }
 
-/** The agent's own lines span the screen; one inside a message does not start at the first column or is shorter. */
+/** The agent's own lines span the screen; a line inside a message begins after the first column or is shorter. */
 export function isWide(screen: Screen, row: number): boolean {
   const text = lineAt(screen, row);
   return text.startsWith("─") && text.length >= screen.cols - 2;
@@ -81,7 +81,9 @@ function rowAtCursor(screen: Screen, end: number): number | undefined {
   return undefined;
 }
 
-/** Some choices leave the cursor elsewhere ("Chat about this" below its line). Nothing is quoted below the choices. */
+/**
+ * For choices that leave the cursor elsewhere ("Chat about this" below its line). Nothing is quoted below the choices.
+ */
 function lowestMarked(screen: Screen, end: number): number | undefined {
   const top = dialogTop(screen, end);
   for (let row = end; row >= top; row -= 1) if (isMarked(screen, row)) return row;
@@ -107,7 +109,7 @@ function buttonAtCursor(screen: Screen, end: number): number | undefined {
 }
 
 /**
- * A form's buttons when the mark is on them, and why not when it is on a field. Undefined where the marked row is of a
+ * A form's buttons if the mark is on them; `unclear` if it is on a field. Undefined if the marked row belongs to a
  * list.
  */
 function formAt(screen: Screen, marked: number, end: number): ChoiceReading | undefined {
@@ -121,7 +123,7 @@ function formAt(screen: Screen, marked: number, end: number): ChoiceReading | un
   return { type: "unclear", why: "a field of its form is selected, and none of its buttons", top: marked, bottom: row };
 }
 
-/** Rows without a gap between them are of a table. */
+/** True if the row above has buttons too: such rows belong to a table. */
 function isBesideOthers(screen: Screen, row: number): boolean {
   return buttonsIn(lineAt(screen, row - 1), MARK) !== undefined;
 }
@@ -142,8 +144,8 @@ function listAt(screen: Screen, anchor: number, end: number): ChoiceReading | un
 }
 
 /**
- * The line a dialog begins under; a dialog may have more of them inside, so the highest one with no composer above the
- * list counts.
+ * The first row of a dialog, below its line. A dialog may contain more lines: the highest one counts, up to the first
+ * row of the transcript.
  */
 function dialogTop(screen: Screen, from: number): number {
   let top = ruleAbove(screen, from, REACH);
@@ -161,7 +163,10 @@ function dialogTop(screen: Screen, from: number): number {
   return top + 1;
 }
 
-/** By what the program writes, the first row and the one above the choices, before what is quoted between them. */
+/**
+ * Determines the kind from the program's own text, the first row and the one above the choices, before the text quoted
+ * between them.
+ */
 function kindOf(screen: Screen, text: string, list: ChoiceReading | undefined): DialogKind {
   let above = (list?.top ?? 0) - 1;
   while (above > 0 && isBlank(screen, above)) above -= 1;

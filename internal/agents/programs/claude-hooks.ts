@@ -3,7 +3,7 @@ import { hookCommand } from "../hook-script.ts";
 import type { HookEvent } from "../profile.ts";
 import { endedTasks, reportedTasks } from "./claude-background.ts";
 
-/** Claude Code's event → the line's word, and whether its payload matters. */
+/** Claude Code's event → the line's word, and whether its payload is saved. */
 const HOOKS: Readonly<Record<string, readonly [word: string, spool: boolean]>> = {
   SessionStart: ["session-start", false],
   UserPromptSubmit: ["prompt-submitted", true],
@@ -16,9 +16,9 @@ const HOOKS: Readonly<Record<string, readonly [word: string, spool: boolean]>> =
 const TIMEOUT_S = 2;
 
 /**
- * The settings that a launch passes by `--settings`: they are laid over a person's own, whose hooks stay. `tui` keeps
+ * The settings that a launch passes by `--settings`: they are merged over a person's own, whose hooks stay. `tui` keeps
  * the transcript in the terminal's history; the full-screen renderer leaves none and offers itself in a dialog.
- * `allow`: tools that are used without asking.
+ * `allow`: tools that may be used without asking.
  */
 export function claudeSettings(script: string, allow: readonly string[] = []): string {
   const hooks = Object.entries(HOOKS).map(([event, [word, spool]]) => {
@@ -42,7 +42,10 @@ export function readClaudeHook(line: string, payload: string | undefined): HookE
   return event;
 }
 
-/** Claude Code ≥ 2.1.330 puts a longer pasted text between two tags with a random id, in a paragraph of its own. */
+/**
+ * Removes the two tags with a random id between which Claude Code ≥ 2.1.330 puts a longer pasted text, in a paragraph
+ * of its own.
+ */
 function withoutWrapping(prompt: string): string {
   const id = /^\s*<pasted_content id="(\w{1,32})">\n/.exec(prompt);
   if (id === null) return prompt;

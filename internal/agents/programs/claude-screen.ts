@@ -7,26 +7,27 @@ import { claudeDialog, isFooter, isWide } from "./claude-dialog.ts";
 const REACH = 200;
 const PASTE = /\[(?:Pasted text #\d+(?: \+\d+ lines)?|\.\.\.Truncated text #\d+[^\]]{0,40}\.\.\.|Image #\d+)\]/g;
 /**
- * The colours of tips, hints and times. The composer's text is drawn in the terminal's own; grey letters among it are
- * of a tip that stood on the row before: 2.1.197 leaves them behind characters whose columns it counts otherwise.
+ * The colours of tips, hints and times. The composer's text has the terminal's default colour; grey letters in it are
+ * the rest of a tip that was on the row before: 2.1.197 leaves them behind characters whose width it counts
+ * differently.
  */
 const GREY = /^(?:8|23[89]|24\d|#([4-9a-b][0-9a-f])\1\1)$/i;
 const LETTER = /[\p{L}\p{N}]/u;
 const SPINNER = /^[·✢✳✶✻✽*∗] \S[^…]{0,80}…/;
 const INTERRUPT = /\besc to interrupt\b/;
-/** Titles while it works; a static title says nothing, so this proves busy and never idle. */
+/** The title while Claude Code is working; a static title means nothing, so this proves busy and never idle. */
 const BUSY_TITLE = /^[⠀-⣿◐◑◒◓] /u;
 /**
- * The last row of a turn that has ended, while something that it started continues; and the status row. Both are kept
- * up to date.
+ * The last row of a turn that has ended while something that it started continues, and the status row. Claude Code
+ * keeps both up to date.
  */
 const WAITING = /^[·✢✳✶✻✽*∗] Waiting for (\d{1,3}) background agents? to finish$/;
 const STATUS_SHELLS = /(?:^ {2}| · )(\d{1,3}) shells?(?= · |$)/;
 const PARKED = /(?:usage|session|weekly|rate) limit (?:reached|hit)|hit your (?:\w+ )?limit/i;
 
 /**
- * What Claude Code's screen says. The composer is the box between the two full-width lines around the cursor; only it,
- * the rows below it and the block right above it count, so that nothing in the transcript can pass for them.
+ * Reads Claude Code's screen. The composer is the box between the two full-width lines around the cursor. Only the box,
+ * the rows below it and the block right above it count, so that nothing in the transcript can imitate them.
  */
 export function claudeView(screen: Screen): ScreenView {
   const composer = composerBox(screen);
@@ -35,7 +36,7 @@ export function claudeView(screen: Screen): ScreenView {
     return dialog === undefined ? {} : { dialog };
   }
   const above = aboveComposer(screen, composer.top - 2);
-  // While sub-agents run its title turns, although its turn has ended.
+  // While sub-agents run, the title spins although the turn has ended.
   const title = above.agents === undefined ? titleMark(screen) : undefined;
   const busy = above.spinner ?? statusMark(screen, composer.bottom + 2) ?? title;
   const background = [...shellsBelow(screen, composer.bottom + 2), ...(above.agents ?? [])];
@@ -59,7 +60,7 @@ function composerBox(screen: Screen): ComposerView | undefined {
   const isPlain = lines.some(({ runs }) => runs.some(({ text, fg }) => fg === "default" && LETTER.test(text)));
   const isLeft = ({ fg }: ScreenRun) => isPlain && GREY.test(fg);
   const rows = lines.map((line) => typedText(line, isLeft).replace(/^(?:[❯!]\s?|\s{1,2})/, ""));
-  // In shell mode the mark itself is what was typed.
+  // In shell mode the mark itself was typed.
   const shell = lineAt(screen, upper + 1).startsWith("!") ? "!" : "";
   const text = `${shell}${rows.join("\n")}`.trimEnd();
   return { top: upper + 1, bottom: lower - 1, text, pasteMarkers: text.match(PASTE)?.length ?? 0 };
@@ -73,8 +74,8 @@ interface Above {
 }
 
 /**
- * The block right above the composer, from the bottom up: hints and queued messages are indented or led by `❯`, the
- * spinner starts at the first column. The first other row at the first column ends it.
+ * The block right above the composer, read upwards: hints and queued messages are indented or begin with `❯`, the
+ * spinner begins at the first column. The first other row at the first column ends it.
  */
 function aboveComposer(screen: Screen, from: number): Above {
   let spinner: string | undefined;

@@ -7,8 +7,8 @@ export function claudeStateFile(home: string, pid: number): string {
 }
 
 /**
- * Reads it. Undefined when it is another process's (the pid or its start time differ), half written, or says something
- * this does not know. `shell` means that its turn has ended and a background shell runs; a person's `!` command is
+ * Parses the state file. Undefined if it is another process's (the pid or its start time differ), half written, or has
+ * unknown content. `shell` means that the turn has ended and a background shell is running; a person's `!` command is
  * `busy`.
  */
 export function readClaudeState(

@@ -11,7 +11,10 @@ import { claudeShownAnswer } from "./shown-answers.ts";
 
 const PROGRAM = /^claude(?:-\d[\d.]*)?(?:\.exe)?$/;
 
-/** Set by Claude Code for the programs it starts; inherited, they make another one a child of that session. */
+/**
+ * Variables that Claude Code sets for the programs it starts; another Claude Code that inherits them becomes a child of
+ * that session.
+ */
 export const CLAUDE_OWN_ENV: readonly string[] = [
   "CLAUDECODE",
   "CLAUDE_CODE_ENTRYPOINT",
@@ -28,23 +31,22 @@ const RULES = {
   command: /^\s*[!/#@&]/,
   leaving: LEAVING,
   openEnd: /(?:\\|(?:^|\s)@\S*)$/,
-  // It does so with messages that it holds while it works (2.1.330).
+  // Claude Code does so with messages that it holds while it is working (2.1.330).
   cutsStart: true,
   dropsInvisible: true,
 };
 
-/** A question's last choice is a field: once it is selected, what is typed stands in its place. */
+/** A question's last choice is a field: once it is selected, typed text replaces its label. */
 const LIST = { ...VERTICAL, asksText: /^Type something/i, textField: "inline" } as const;
 
 /**
- * Claude Code. What a bracketed paste shows in its composer (2.1.197 and 2.1.330 alike, 160 columns): up to
- * 800 characters on up to three lines are there verbatim, wrapped; more is folded to `[Pasted text #1]` (one long
- * line) or `[Pasted text #1 +4 lines]` (five lines; 64 KiB too), the number counting up over the session, with
- * `paste again to expand` below the box. Submitted, the composer is empty at once and the whole text is echoed in the
- * transcript. While it works the composer takes text as before; Enter puts it into the agent's own queue, shown above
- * the box (2.1.330: at the first column above the spinner, `⎿ Queued` below it; 2.1.197: indented below the spinner),
- * and the box shows the dim hint `Press up to edit queued messages`. The hint `esc to interrupt` is gone while a draft
- * is there; the spinner line is not.
+ * Claude Code. Its composer (2.1.197 and 2.1.330 alike, 160 columns) shows a bracketed paste of up to 800 characters on
+ * up to three lines verbatim, wrapped; a longer one is folded to `[Pasted text #1]` (one long line) or `[Pasted text #1
+ * +4 lines]` (five lines; 64 KiB too), the number counting up over the session, with `paste again to expand` below the
+ * box. After Enter the composer is empty at once, and the transcript echoes the whole text. While Claude Code is
+ * working, the composer takes text as before; Enter puts it into the agent's own queue, shown above the box (2.1.330:
+ * at the first column above the spinner, `⎿ Queued` below it; 2.1.197: indented below the spinner), and the box shows
+ * the dim hint `Press up to edit queued messages`. A draft hides the hint `esc to interrupt`, but not the spinner line.
  */
 export const claude: AgentProfile = {
   name: "claude",
@@ -61,7 +63,7 @@ export const claude: AgentProfile = {
   readStateFile: readClaudeState,
 };
 
-/** Hooks go in by `--settings`; a command that brings its own `--settings` keeps them and has no hooks. */
+/** Hooks are passed by `--settings`; a command with its own `--settings` keeps them and has no hooks. */
 function planLaunch(context: LaunchContext): LaunchPlan {
   const plain = plainLaunch(context, CLAUDE_OWN_ENV);
   const hasOwn = context.command.some((word) => word === "--settings" || word.startsWith("--settings="));
@@ -76,7 +78,7 @@ function planLaunch(context: LaunchContext): LaunchPlan {
   return { ...plain, argv, files: { ...hook.files, ...tools?.files, [settings]: written } };
 }
 
-/** One word: the flag takes all words that follow it. */
+/** As one word: the flag takes all words that follow it. */
 function serverFile(stateDir: string, threads: ThreadTools) {
   const file = join(stateDir, "claude-mcp.json");
   return { flags: [`--mcp-config=${file}`], files: { [file]: claudeServers(threads) } };

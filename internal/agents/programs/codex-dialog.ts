@@ -7,14 +7,17 @@ import { block, firstWords, isBlank, lastRow, lineAt } from "../screen-text.ts";
 const ASKS = "[ ! ]";
 const FOOTER =
   /\b(?:enter (?:to )?(?:confirm|submit|review|select|continue)|esc (?:to )?(?:cancel|skip|close|go back|dismiss))\b/i;
-/** The last row of a turn that is over, or of a session without one. */
+/** The last row of a turn that is over, or of a session without a turn. */
 const TURN_OVER = /^(?: {2}Worked for |■ | {2}└ Tip:| {2}Tip:)/;
 /** The chosen row begins with its mark in the first column; every other row of a dialog is indented by two. */
 const NUMBERS = 2;
 /** In a form all rows are indented by two, the mark too. */
 const FORM_NUMBERS = 4;
 const MARK = /[›>] $/;
-/** The head of a form says which of its fields is shown, and how many lack an answer, which changes with each key. */
+/**
+ * The head of a form names the field that is shown and the number of fields without an answer, which changes with each
+ * key.
+ */
 const FORM_HEAD = /^(Field \d+\/\d+).*\n/;
 const CUT = "the list is cut at the screen's end; make the terminal taller";
 
@@ -29,8 +32,8 @@ const KINDS: readonly (readonly [DialogKind, RegExp])[] = [
 ];
 
 /**
- * A dialog takes the composer's place: indented rows, a numbered list, a row that names its keys. The list is the last
- * thing above that row; a command is above the list, in the same column as its numbers.
+ * A dialog is in the composer's place: indented rows, a numbered list, a row that names its keys. The list is right
+ * above that row; a command is above the list, in the same column as its numbers.
  */
 export function codexDialog(screen: Screen): DialogView | undefined {
   const last = lastRow(screen);
@@ -65,8 +68,8 @@ function listAbove(screen: Screen, footer: number): ChoiceReading | undefined {
 }
 
 /**
- * Upwards from the keys: what a choice continues with is indented further than its number, an arrow says that there is
- * more.
+ * Reads upwards from the keys: the continuation of a choice is indented further than its number; an arrow means that
+ * there are more choices.
  */
 function listAt(screen: Screen, footer: number, column: number): ChoiceReading | undefined {
   const isMarked = (before: string) => MARK.test(before) && before.trimStart().length === 2;
@@ -85,16 +88,16 @@ function listAt(screen: Screen, footer: number, column: number): ChoiceReading |
 }
 
 /**
- * Where rows are short, Codex drops the blank row above its keys first, and then the last choices. A command's last
- * choice is its "No", a tool's "Cancel".
+ * If there are too few rows, Codex drops the blank row above its keys first, and then the last choices. A command's
+ * last choice is its "No", a tool's "Cancel".
  */
 function isCut(screen: Screen, list: ChoiceList, footer: number): boolean {
   return !isBlank(screen, footer - 1) && !/^(?:No|Cancel)\b/.test(list.choices.at(-1)?.label ?? "");
 }
 
 /**
- * The transcript marks its rows in the first column or ends with its turn, which is dim; a dialog indents all but the
- * chosen row.
+ * The transcript marks its rows in the first column, or ends with the last row of its turn, which is dim; a dialog
+ * indents all rows but the chosen one.
  */
 function dialogTop(screen: Screen, from: number): number {
   let row = from - 1;
@@ -103,7 +106,7 @@ function dialogTop(screen: Screen, from: number): number {
   return row + 1;
 }
 
-/** A command that quotes such a row has its first word neither dim nor bold. */
+/** In a command that quotes such a row, the first word is neither dim nor bold. */
 function endsTurn(screen: Screen, row: number): boolean {
   const first = screen.lines[row]?.runs.find((run) => run.text.trim() !== "");
   return isTurnOver(lineAt(screen, row)) && (first?.dim === true || first?.bold === true);

@@ -4,26 +4,26 @@ import { hasHint, isBlank, lastRow, lineAt, typedText } from "../screen-text.ts"
 import { asksByTitle, codexDialog, isFooter, isTurnOver } from "./codex-dialog.ts";
 
 const REACH = 200;
-/** The status rows, or the menu that is in their place, are not more than this. */
+/** The most status rows, or rows of the menu that is in their place. */
 const MENU_ROWS = 12;
 const PASTE = /\[Pasted Content \d+ chars\](?: #\d+)?/g;
 const WORKING = /^[•◦] .{0,80}\((?:\d+[hms] ?)+ • esc to interrupt\)/u;
 /** Begins the first row that Codex draws. */
 const HEADER = /^ {2}>_ OpenAI Codex \(/;
-/** All that stands below the composer until the session has begun: then it names the model too. */
+/** The only text below the composer until the session has begun; then the row names the model too. */
 const BEGINNING = "  ? for shortcuts";
-/** The title's first item turns while it works. */
+/** The first item of the title is a spinner while Codex is working. */
 const BUSY_TITLE = /^[⠀-⣿] /u;
-/** Rows of its own queue, and those that go on from the row above. */
+/** Rows of Codex's own queue, and their continuations. */
 const QUEUE = /^(?: {2}↳ | {4}| {2}└ |[•◦] (?:Messages to be submitted|Queued follow-up))/u;
 /** Codex keeps this row up to date, and shows none when nothing runs. */
 const BACKGROUND = /^ {2}(\d{1,3}) background terminals? running · /;
 const PARKED = /hit your usage limit|usage limit reached|rate limit reached/i;
 
 /**
- * What Codex's screen says. The composer is the `›` row and the indented rows around the cursor; below it stand only a
- * blank row and the status rows. While an answer streams no row says that it works: the title does, and if there is no
- * title the missing end of the turn.
+ * Reads Codex's screen. The composer is the `›` row and the indented rows around the cursor; below it are only a blank
+ * row and the status rows. While an answer streams, no row shows that Codex is working: the title does or, without a
+ * title, the missing end of the turn.
  */
 export function codexView(screen: Screen): ScreenView {
   const composer = composerRows(screen);
@@ -43,7 +43,9 @@ export function codexView(screen: Screen): ScreenView {
   };
 }
 
-/** Codex has drawn its composer, and the session behind it has not begun: on a busy machine that takes a minute. */
+/**
+ * True if Codex has drawn its composer before the session behind it has begun: on a busy machine that takes a minute.
+ */
 function isBeginning(screen: Screen, { top, bottom }: ComposerView): boolean {
   const shown = screen.lines.map(({ text }) => text.trimEnd());
   const below = shown.slice(bottom + 1).filter((text) => text !== "");
@@ -76,13 +78,13 @@ function isPrompt(line: ScreenLine | undefined): boolean {
   return mark === "!" || (mark === "›" && first.fg === "default");
 }
 
-/** Below the draft stand a blank row and the status rows or a menu; a draft that fills the screen pushes them out. */
+/** Below the draft are a blank row and the status rows or a menu; a draft that fills the screen pushes them out. */
 function composerBottom(screen: Screen): number | undefined {
   const last = lastRow(screen);
   let row = last;
   while (row > screen.cursorY && !isBlank(screen, row)) row -= 1;
   if (row <= screen.cursorY) {
-    // What Codex itself writes there has dim words, a draft has none.
+    // Codex's own text there has dim words, a draft has none.
     const filled = screen.cursorY >= screen.rows - 2 && !hasHint(screen.lines[last]);
     return filled ? Math.min(screen.rows - 1, Math.max(last, screen.cursorY)) : undefined;
   }
@@ -92,7 +94,7 @@ function composerBottom(screen: Screen): number | undefined {
   return row;
 }
 
-/** The row right above the composer that counts background terminals, and the row from which on to read further. */
+/** The count of background terminals in the row right above the composer, and the row from which to read on. */
 function terminalsAbove(screen: Screen, from: number): { readonly count: number; readonly above: number } {
   let row = from;
   while (row > 0 && isBlank(screen, row)) row -= 1;

@@ -10,9 +10,9 @@ import { codexShownAnswer } from "./shown-answers.ts";
 const PROGRAM = /^codex(?:\.exe)?$/;
 
 /**
- * Settings of this launch only. The inline screen keeps the transcript in the terminal's history; without the daemon
+ * Settings for this launch only. The inline screen keeps the transcript in the terminal's history; without the daemon
  * the work happens in the pane's own process, whose end is the agent's end, and nothing is left behind; the title shows
- * whether it works. Codex ignores features and keys that it does not know.
+ * whether Codex is working. Codex ignores features and keys that it does not know.
  */
 const FLAGS = [
   "-c",
@@ -27,14 +27,13 @@ const FLAGS = [
 const RULES = { command: /^\s*[!/#@&$]/, openEnd: /(?:\\|(?:^|\s)[@$]\S*)$/, cutsStart: true };
 
 /**
- * Codex. What a bracketed paste shows in its composer (0.169.0): up to 1,000 characters are there verbatim, wrapped,
- * and the composer grows with them; a draft taller than the screen is scrolled to its end and pushes the status rows
- * out. More is folded to `[Pasted Content 1024 chars]`, 64 KiB too. White space at the start of a message
- * is dropped. Submitted, the composer is empty at once and the whole text is echoed in the transcript, dim `›` in
- * front. While an answer streams nothing on the screen says that it works: only the title's spinner does. Then Enter
- * steers: the running answer is cut off and the message goes to the model at once. While a tool runs Enter holds the
- * message back (`Messages to be submitted after next tool call`, `↳` rows above the composer); Tab would queue it for
- * after the turn.
+ * Codex. Its composer (0.169.0) shows a bracketed paste of up to 1,000 characters verbatim, wrapped, and grows with it;
+ * a draft taller than the screen is scrolled to its end and pushes the status rows out. A longer paste is folded to
+ * `[Pasted Content 1024 chars]`, 64 KiB too. White space at the start of a message is dropped. After Enter the composer
+ * is empty at once, and the transcript echoes the whole text after a dim `›`. While an answer streams, only the title's
+ * spinner shows that Codex is working, and Enter steers: the running answer is cut off and the message goes to the
+ * model at once. While a tool runs, Enter holds the message back (`Messages to be submitted after next tool call`, `↳`
+ * rows above the composer); Tab would queue it for after the turn.
  */
 export const codex: AgentProfile = {
   name: "codex",

@@ -8,8 +8,8 @@ const FOOTER = "Enter to choose · Esc to cancel";
 const PASTE = /\[Pasted text #\d+ \+\d+ lines\]/g;
 
 /**
- * What the demo agent's screen says: its last row is the status line, above it stands the composer or a dialog between
- * two full-width lines, above that its queue and its busy line.
+ * Reads the demo agent's screen: its last row is the status line; above it is the composer or a dialog between two
+ * full-width lines, and above that its queue and its busy line.
  */
 export function demoView(screen: Screen): ScreenView {
   const status = lastRow(screen);

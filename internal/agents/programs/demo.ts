@@ -5,7 +5,7 @@ import { plainLaunch } from "../launch.ts";
 import type { AgentProfile } from "../profile.ts";
 import { demoView } from "./demo-screen.ts";
 
-/** Once a question's field is selected, what is typed stands in its place. */
+/** Once a question's field is selected, typed text replaces its label. */
 const LIST = { ...VERTICAL, asksText: /^Type something/, textField: "inline" } as const;
 
 /**

@@ -12,7 +12,7 @@ interface Drawing {
   readonly profile: string;
   readonly kind: DialogKind;
   readonly draw: (dialog: draw.DrawnDialog) => Screen;
-  /** What the program writes on its choices; `undefined`: the model's own words stand on the first ones. */
+  /** The program's own labels of its choices; `undefined`: the choice shows the model's words. */
   readonly labels: readonly (string | undefined)[];
   readonly describes: boolean;
 }

@@ -8,10 +8,10 @@ export const BAR = "┃";
 /** Cut short on a narrow screen. */
 const DIALOG_KEYS = /\b(?:enter (?:con|sub|sel)|esc (?:dis|can|clo|rej))/;
 const HINT = /^\s*(?:ctrl\+|⇆|↑|←|enter|esc|tab)/;
-/** In the row of keys: the choices are a list above it, or buttons in that row. */
+/** In the row of keys, these tell whether the choices are a list above it or buttons in that row. */
 const LIST_KEYS = /↑↓/;
 const BUTTON_KEYS = /⇆/;
-/** Columns of the side panel, and from which width on there is one. */
+/** Columns of the side panel, and the screen width from which on there is one. */
 const PANEL = 42;
 const PANEL_FROM = 121;
 
@@ -28,8 +28,8 @@ interface Box {
 }
 
 /**
- * A dialog takes the composer's place and goes down to the last row; its last rows name its keys, and by them it is
- * known whether its choices are the buttons beside them or the list above them.
+ * A dialog is in the composer's place and extends to the last row. Its last rows name its keys, which tell whether its
+ * choices are the buttons beside them or the list above them.
  */
 export function openCodeDialog(screen: Screen): DialogView | undefined {
   const box = boxAtBottom(screen);
@@ -89,8 +89,8 @@ function choicesIn(screen: Screen, box: Box): ChoiceReading | undefined {
 }
 
 /**
- * `1. Green` …, upwards from the keys; a description is indented further, a question is above in the same column.
- * The chosen one's number is not in the muted colour that the words of the key row have.
+ * `1. Green` …, upwards from the keys; a description is indented further, a question is above in the same column. The
+ * chosen one's number does not have the muted colour of the words in the key row.
  */
 function listAbove(screen: Screen, box: Box): ChoiceReading | undefined {
   const muted = screen.lines[box.keys]?.runs.findLast((run) => /^(?:dis|sel|sub|con|can)/.test(visible(run)))?.fg;

@@ -5,9 +5,9 @@ import { type ThreadTools, withOpencodeServer } from "../thread-tools.ts";
 export const PLUGIN_FILE = "opencode-plugin.js";
 
 /**
- * A plugin that runs inside OpenCode and reports as hooks do: one short line to the FIFO per event, the text of a
- * message in a private file that the line names. It never waits (a full FIFO loses the line), reports nothing of
- * subagents, and changes nothing that OpenCode does.
+ * A plugin that runs inside OpenCode and reports like a hook: one short line to the FIFO per event, a message's text in
+ * a private file that the line names. It never waits (a full FIFO loses the line), reports nothing about subagents, and
+ * does not change what OpenCode does.
  */
 export function pluginSource(): string {
   return `import { closeSync, constants, fstatSync, openSync, writeFileSync, writeSync } from "node:fs";
@@ -59,8 +59,8 @@ export const GastownHooks = async () => ({
 }
 
 /**
- * OpenCode's settings by environment, merged over a person's files, with the plugin added to what the person's own
- * environment already says, and with the tools of `threads` where they are given. Undefined when that cannot be read.
+ * OpenCode's settings in the environment, merged over a person's files: the person's own settings there with the plugin
+ * added, and with the tools of `threads` if given. Undefined if the person's settings cannot be parsed.
  */
 export function configWithPlugin(
   own: string | undefined,

@@ -9,9 +9,9 @@ const INTERRUPT = /\besc (?:again to )?interrupt\b/;
 const RETRY = /\bretrying\b.{0,40}\battempt\b|rate limit|usage limit/i;
 
 /**
- * What OpenCode's screen says. Composer and dialogs are behind a bar `┃` at the bottom of the screen; the composer's
- * box is closed by `╹▀▀▀`, whose width tells the box from the side panel at its right. Colours follow the person's
- * theme, so they are only compared with each other.
+ * Reads OpenCode's screen. Composer and dialogs are behind a bar `┃` at the bottom of the screen; the composer's box
+ * ends with `╹▀▀▀`, whose width separates the box from the side panel at its right. Colours follow the person's theme,
+ * so they are only compared with each other.
  */
 export function opencodeView(screen: Screen): ScreenView {
   const box = boxAtCursor(screen);
@@ -74,8 +74,8 @@ function mutedColour(screen: Screen, info: number): string | undefined {
 }
 
 /**
- * Behind a character that OpenCode counts wider than the terminal does, letters of the placeholder stay visible in the
- * text.
+ * Blanks the muted text of a row: letters of the placeholder stay visible behind a character that OpenCode counts wider
+ * than the terminal does.
  */
 function withoutMuted(line: ScreenLine | undefined, muted: string | undefined): string {
   if (line === undefined || muted === undefined) return line?.text ?? "";

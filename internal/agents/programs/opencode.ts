@@ -19,11 +19,11 @@ const LIST = { ...VERTICAL, asksText: /^Type your own answer/i, textField: "afte
 const BUTTONS = { next: "Right", previous: "Left" } as const;
 
 /**
- * OpenCode. What a bracketed paste shows in its composer (1.18.33): up to 150 characters on one
- * or two lines are there verbatim; more is folded to `[Pasted ~5 lines]` (one long line: `[Pasted ~1 lines]`), and a
- * folded paste arrives with one space at its end. The echo may take 0.7 s right after the start, else 50–300 ms.
- * Submitted, the composer is empty at once; while it works a message is held by it, shown at the end of the transcript
- * with `QUEUED` below, which may take half a second to appear. It uses the alternate screen and leaves no history.
+ * OpenCode. Its composer (1.18.33) shows a bracketed paste of up to 150 characters on one or two lines verbatim; a
+ * longer one is folded to `[Pasted ~5 lines]` (one long line: `[Pasted ~1 lines]`), and a folded paste arrives with one
+ * space at its end. The echo may take 0.7 s right after the start, otherwise 50–300 ms. After Enter the composer is
+ * empty at once. While OpenCode is working it holds a message, shown at the end of the transcript with `QUEUED` below,
+ * which may take half a second to appear. It uses the alternate screen and leaves no history.
  */
 export const opencode: AgentProfile = {
   name: "opencode",
@@ -40,7 +40,7 @@ export const opencode: AgentProfile = {
   readStateFile: () => undefined,
 };
 
-/** The plugin goes in by the environment of this launch; `--pure` in the command keeps it out. */
+/** The plugin is passed in the environment of this launch; `--pure` in the command disables it. */
 function planLaunch(context: LaunchContext): LaunchPlan {
   const plain = plainLaunch(context);
   if (!context.command.some((word) => PROGRAM.test(basename(word)))) return plain;

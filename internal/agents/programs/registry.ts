@@ -9,7 +9,7 @@ import { opencode } from "./opencode.ts";
 
 const PROFILES: Readonly<Record<ProfileName, AgentProfile>> = { claude, codex, opencode, demo, generic };
 
-/** The profile of that name; an `invalid` error listing the names if there is none. */
+/** The profile of that name. @throws DomainError `invalid`, listing the names, if there is none */
 export function profileNamed(name: string): AgentProfile {
   const profile = Object.hasOwn(PROFILES, name) ? PROFILES[name as ProfileName] : undefined;
   if (profile === undefined) {

@@ -9,7 +9,7 @@ import { profileNamed } from "./registry.ts";
 const cases = await loadScreenCases();
 const named = cases.map((screen) => [screen.name, screen] as const);
 
-/** What a monitor may conclude from one view. */
+/** The conclusion that a monitor may draw from one view. */
 function claim(view: ScreenView): string {
   if (view.dialog !== undefined) return "dialog";
   if (view.composer === undefined) return "uncertain";

@@ -11,15 +11,14 @@ function newestTurn(screen: Screen, message: RegExp): readonly string[] {
 }
 
 /**
- * Codex writes what was decided about a command: `✔ You approved codex to run …`, `✗ You canceled the request to run
- * …`.
+ * Codex writes the decision about a command: `✔ You approved codex to run …`, `✗ You canceled the request to run …`.
  */
 export function codexShownAnswer(screen: Screen, dialog: DialogView, given: string): ShownAnswer | undefined {
   if (dialog.kind !== "permission") return undefined;
   const rows = newestTurn(screen, /^› /);
   const row = rows.findLast((text) => /^[✔✗] You /.test(text));
   const command = /\brun (?:commands that start with )?(\S{4,20})/.exec(row ?? "")?.[1];
-  // Another command's decision, from before this dialog, says nothing.
+  // The decision about another command, from before this dialog, does not count.
   if (row === undefined || command === undefined || !dialog.text.includes(`$ ${command}`)) return undefined;
   const says = row.startsWith("✗") ? "no" : /to always run\b/.test(row) ? "always" : "yes";
   if (/^No\b/.test(given)) return says === "no" ? "named" : "other";
