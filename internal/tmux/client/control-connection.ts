@@ -13,16 +13,16 @@ export interface ControlClientOptions {
   readonly env: Environment;
 }
 
-/** How long what the server wrote last may take to arrive after the client is gone. */
+/** How long the server's last output may take to arrive after the client is gone. */
 const DRAIN_MS = 200;
 
 /** Starts a control client that gets no pane output. tmux itself reads and writes what stands for stdin and stdout. */
 export function spawnControlClient(options: ControlClientOptions, stdio: StdioOptions): ChildProcess {
   const { tmuxProgram, socketPath, session, env } = options;
-  // -N: a client that comes before the server must not start one of its own on our socket. -E: our environment is
-  // none of the session's business.
+  // -N: a client that comes before the server must not start a server of its own on our socket. -E: our environment
+  // must not enter the session.
   const attach = ["attach-session", "-E", "-t", `=${session}`, "-f", "ignore-size,no-output"];
-  // detached: a Ctrl-C at our terminal is for us, who may still need tmux to end in order.
+  // detached: a Ctrl-C at our terminal must not end the client, because we may still need tmux to end in order.
   return spawn(tmuxProgram, ["-N", "-u", "-S", socketPath, "-C", ...attach], {
     env: withoutTmux(env),
     stdio,
@@ -51,7 +51,7 @@ class ControlConnection implements ByteStream {
     };
     const gone = new AbortController();
     child.stdout?.on("data", (chunk: Buffer) => events.onBytes(chunk));
-    child.stderr?.on("error", () => {}); // its exit tells
+    child.stderr?.on("error", () => {}); // its exit reports the failure
     child.stderr?.on("data", (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString()).slice(-200);
     });
@@ -62,7 +62,7 @@ class ControlConnection implements ByteStream {
       this.#reason ??= `cannot run ${tmuxProgram}: ${err.message}`;
       close();
     });
-    // The server has the other ends too: one that hangs would keep them open.
+    // The server has the other ends too: a hanging server would keep them open.
     child.on("exit", () => {
       clock.sleep(DRAIN_MS, gone.signal).then(
         () => this.#closePipes(),

@@ -11,11 +11,11 @@ export interface ForkedCommandsOptions {
   readonly tmuxProgram: string;
   readonly socketPath: string;
   readonly env: Environment;
-  /** A server that gives no answer for this long is given up. Default 2000. */
+  /** How long the server may take to answer before it is given up. Default 2000. */
   readonly timeoutMs?: number;
 }
 
-/** tmux's words when nobody listens on the socket, or the server ended under the command. */
+/** tmux's messages if no server listens on the socket, or if the server ended during the command. */
 const NO_SERVER = /no server running|error connecting|lost server|server exited|protocol version mismatch/;
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
@@ -32,21 +32,21 @@ interface Waiting extends PromiseWithResolvers<readonly string[]> {
 }
 
 /**
- * Commands for a tmux server by programs, in their order: a program takes 6 ms where the attached client takes 0.2, so
- * plain commands that are asked for at the same time go by one. For servers that are not ours alone: tmux 3.3a dies,
- * with every session on it, when a session comes or goes while a control client attaches.
+ * Runs commands for a tmux server as programs, in order. A program takes 6 ms where the attached client takes 0.2, so
+ * plain commands that are requested at the same time share one. For servers that other programs use too: tmux 3.3a
+ * crashes, with every session on it, if a session is created or closed while a control client attaches.
  */
 export class ForkedCommands implements Commands {
   readonly #options: ForkedCommandsOptions;
   readonly #order = new Serial();
-  /** Taken together by the first of their turns that comes. */
+  /** The batch that new plain commands join; it runs as a whole when the turn of its first command comes. */
   #waiting: Waiting[] = [];
 
   constructor(options: ForkedCommandsOptions) {
     this.#options = options;
   }
 
-  /** As `CommandClient.command`. */
+  /** Like `CommandClient.command`. */
   async command(line: string): Promise<readonly string[]> {
     const waiting = { name: plainCommandName(line), line, ...Promise.withResolvers<readonly string[]>() };
     const batch = this.#waiting;
@@ -55,19 +55,19 @@ export class ForkedCommands implements Commands {
     return await waiting.promise;
   }
 
-  /** As `CommandClient.script`, but all commands' output comes in one reply. */
+  /** Like `CommandClient.script`, but the output of all commands comes in one reply. */
   async script(line: string): Promise<readonly Reply[]> {
     commandName(line); // throws for a line that is none
-    this.#waiting = []; // what is asked for later runs later
+    this.#waiting = []; // commands that come later run after this line
     const { code, out, err } = await this.#order.run(() => this.#run(line));
     return [code === 0 ? { ok: true, lines: linesOf(out) } : { ok: false, lines: linesOf(err) }];
   }
 
   async #runBatch(batch: readonly Waiting[]): Promise<void> {
-    await Promise.resolve(); // those of this moment come along
+    await Promise.resolve(); // commands of this moment join the batch
     if (this.#waiting === batch) this.#waiting = [];
     const mark = `gt${randomBytes(8).toString("hex")}`;
-    // A refused command ends its line only: its mark is missing then.
+    // A refused command ends its line only, and its mark is missing.
     const lines = batch.map(({ line }, index) => `${line} ; display-message -p ${mark}-${index}`);
     try {
       answerAll(batch, await this.#run(lines.join("\n")), mark);
@@ -86,19 +86,19 @@ export class ForkedCommands implements Commands {
 
   #spawn(line: string): Promise<Ran> {
     const { tmuxProgram, socketPath, env, timeoutMs = 2000 } = this.#options;
-    // By stdin: an argument may hold 16 KiB only, and another process could read it.
+    // Through stdin: an argument may hold 16 KiB only, and other processes could read it.
     const child: ChildProcess = spawn(tmuxProgram, ["-N", "-u", "-S", socketPath, "source-file", "-"], {
       env: withoutTmux(env),
       stdio: "pipe",
-      detached: true, // a Ctrl-C at our terminal is for us: it must not make tmux look gone
+      detached: true, // a Ctrl-C at our terminal must not make tmux look gone
       timeout: timeoutMs,
       killSignal: "SIGKILL",
     });
     const { promise, resolve, reject } = Promise.withResolvers<Ran>();
     const outputs = { out: "", err: "" };
-    // Where this process has no descriptor left, a child has no streams.
+    // If this process has no descriptor left, a child has no streams.
     for (const [name, stream] of [["out", child.stdout] as const, ["err", child.stderr] as const]) {
-      stream?.on("error", () => {}); // its exit tells
+      stream?.on("error", () => {}); // its exit reports the failure
       stream?.setEncoding("utf8").on("data", (chunk: string) => {
         outputs[name] += chunk;
         if (outputs[name].length > MAX_OUTPUT_BYTES) child.kill("SIGKILL");
@@ -106,13 +106,13 @@ export class ForkedCommands implements Commands {
     }
     child.on("error", (err) => reject(new TmuxUnavailableError(err.message, false)));
     child.on("close", (code) => resolve({ code, ...outputs }));
-    child.stdin?.on("error", () => {}); // it ended before it had read everything: its exit tells
+    child.stdin?.on("error", () => {}); // it ended before it had read everything: its exit reports the failure
     child.stdin?.end(`${line}\n`);
     return promise;
   }
 }
 
-/** Each command's lines are before its mark; tmux's words for the refused ones come in their order. */
+/** Each command's lines precede its mark; tmux's messages about refused commands are in the commands' order. */
 function answerAll(batch: readonly Waiting[], { out, err }: Ran, mark: string): void {
   const lines = linesOf(out);
   const words = [...linesOf(err)];

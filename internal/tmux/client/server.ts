@@ -38,18 +38,18 @@ export class TmuxServer implements Task {
     this.#options = options;
   }
 
-  /** Absent before the start. */
+  /** The server's pid; absent before the start. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
-  /** How it ended; absent while it runs. */
+  /** The server's end; absent while it runs. */
   get exit(): ServerExit | undefined {
     return this.#exit;
   }
 
   /**
-   * Resolves when the server is gone: by itself (see `exit`), or because `signal` told it to stop.
+   * Resolves when the server has ended: by itself (see `exit`), or because `signal` was aborted.
    * @throws DomainError `already-exists` when another server answers on the socket, `precondition` when tmux cannot be
    * run, `invalid` when the socket's path is too long
    */
@@ -61,7 +61,7 @@ export class TmuxServer implements Task {
     const child = spawn(tmuxProgram, ["-u", "-S", socketPath, "-f", configPath, "-D"], {
       env: withoutTmux(env),
       stdio: ["ignore", "ignore", "pipe"],
-      detached: true, // else the keys of a terminal that we run in, ^C above all, end the server too
+      detached: true, // otherwise the keys of our own terminal, above all ^C, would end the server too
     });
     this.#child = child;
     const gone = this.#untilGone(child);
@@ -80,7 +80,7 @@ export class TmuxServer implements Task {
 
   #untilGone(child: ChildProcess): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    child.stderr?.on("error", () => {}); // its exit tells
+    child.stderr?.on("error", () => {}); // its exit reports the failure
     child.stderr?.on("data", (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString()).slice(-500);
     });
@@ -91,14 +91,17 @@ export class TmuxServer implements Task {
     });
     child.on("exit", (code, signal) => {
       this.#exit = { code, signal };
-      // Its last words are already in the pipe, and a job of its may hold the other end for much longer.
+      // Its last output is already in the pipe, and a job of the server may hold the other end for much longer.
       setImmediate(() => child.stderr?.destroy());
     });
     child.on("close", () => resolve());
     return promise;
   }
 
-  /** kill-server first (it lets clients go in order), then TERM, then KILL: a wedged client can block the first two. */
+  /**
+   * Stops it by kill-server first (clients leave in order), then TERM, then KILL: a hanging client can block the first
+   * two.
+   */
   async #stopOnAbort(stop: AbortSignal, gone: AbortSignal, child: ChildProcess): Promise<void> {
     await aborted(stop);
     const steps = [() => this.#killServer(), () => child.kill("SIGTERM"), () => child.kill("SIGKILL")];
@@ -112,13 +115,13 @@ export class TmuxServer implements Task {
   #killServer(): void {
     const { tmuxProgram, socketPath, env, stopStepMs = 1000 } = this.#options;
     const limits = { env: withoutTmux(env), timeout: stopStepMs, killSignal: "SIGKILL" } as const;
-    // Its failure needs no answer: the next step follows.
+    // A failure is ignored: the next step follows.
     execFile(tmuxProgram, ["-N", "-S", socketPath, "kill-server"], limits, () => {});
   }
 }
 
 /**
- * Removes a socket that no server listens on any more. tmux itself would replace a live server's socket without asking.
+ * Removes a socket on which no server listens any more. tmux itself would silently replace a live server's socket.
  * @throws DomainError `already-exists` when a server answers, or when it is another kind of file
  */
 async function removeStaleSocket(socketPath: string): Promise<void> {
@@ -136,7 +139,7 @@ async function removeStaleSocket(socketPath: string): Promise<void> {
   await unlink(socketPath).catch(() => {});
 }
 
-/** What fits into a `sockaddr_un` with its closing NUL. */
+/** The longest path in a `sockaddr_un`, with its closing NUL. */
 const MAX_SOCKET_PATH_BYTES = 107;
 
 function checkSocketPath(socketPath: string): void {
@@ -154,7 +157,7 @@ function probeSocket(socketPath: string): Promise<"live" | "stale" | "absent"> {
     resolve("live");
   });
   socket.on("error", (err: NodeJS.ErrnoException) => {
-    // EAGAIN: its backlog is full, so someone owns it.
+    // EAGAIN: the backlog is full, so a server owns the socket.
     if (err.code === "ENOENT") resolve("absent");
     else resolve(err.code === "EAGAIN" || err.code === "EACCES" ? "live" : "stale");
   });

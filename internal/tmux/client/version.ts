@@ -12,7 +12,7 @@ export interface TmuxVersion {
   readonly text: string;
 }
 
-/** Control clients without output, subscriptions and `-D` came with it. */
+/** The first version with control clients without output, subscriptions and `-D`. */
 const OLDEST = { major: 3, minor: 2, suffix: "" };
 const PROBE_MS = 5000;
 
@@ -37,7 +37,7 @@ export function usableVersion(printed: string): TmuxVersion {
 }
 
 /**
- * Reads what `tmux -V` prints.
+ * Parses the output of `tmux -V`.
  * @throws DomainError `precondition` when there is no version in it
  * @internal
  */

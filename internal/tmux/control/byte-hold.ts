@@ -5,7 +5,7 @@ export class ByteHold {
   #memory = Buffer.alloc(0);
   #length = 0;
 
-  /** What is held followed by `chunk`. Valid until the next `keep`. */
+  /** The held bytes followed by `chunk`. Valid until the next `keep`. */
   with(chunk: Uint8Array): Buffer {
     if (this.#length === 0) return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     const needed = this.#length + chunk.length;
@@ -19,7 +19,7 @@ export class ByteHold {
     return this.#memory.subarray(0, needed);
   }
 
-  /** Holds `data` (what `with` gave) from `from` on; gives a large memory back once nothing is held. */
+  /** Holds `data` (the result of `with`) from `from` on; releases a large memory once nothing is held. */
   keep(data: Buffer, from: number): void {
     const length = data.length - from;
     if (length > 0 && this.#length > 0) this.#memory.copyWithin(0, from, data.length);

@@ -1,7 +1,7 @@
-/** Both directions of an attached control client that someone else runs. */
+/** Both directions of an attached control client, which other code runs. */
 export interface ByteStream {
   write(text: string): void;
-  /** Nothing more is written: tmux lets the client go, and the stream closes. */
+  /** Ends the writing side: tmux lets the client go, and the stream closes. */
   end(): void;
   /** Closes it now, whatever the other end does. */
   destroy(): void;
@@ -9,12 +9,12 @@ export interface ByteStream {
 
 export interface StreamEvents {
   onBytes(chunk: Uint8Array): void;
-  /** Once, as the last event, also after `destroy`. */
+  /** Called once, as the last event, also after `destroy`. */
   onClosed(reason: string): void;
 }
 
 /**
- * Opens a stream of its own for each call, and calls `events` later than it returns. May throw when there is nothing to
+ * Opens a new stream for each call, and calls `events` only after it has returned. May throw if there is nothing to
  * open.
  */
 export type OpenStream = (events: StreamEvents) => ByteStream;

@@ -15,7 +15,7 @@ export type { Notification } from "./control-stream.ts";
 export interface CommandClientOptions {
   /** The byte stream of a control client, for each attach. */
   readonly open: OpenStream;
-  /** A server that owes an answer and gives none for this long is given up, and attached to again. Default 2000. */
+  /** How long the server may owe an answer before the client gives it up and attaches again. Default 2000. */
   readonly timeoutMs?: number;
   /** Commands written and not yet answered; more wait. Default 64. */
   readonly maxInFlight?: number;
@@ -25,15 +25,16 @@ export interface CommandClientOptions {
 
 const RETRY = { firstMs: 10, maxMs: 1000, factor: 1.6 };
 const MAX_WAITING = 1024;
-/** tmux's words when an attach finds no session at all, or none of that name. */
+/** tmux's messages if an attach finds no session at all, or none of that name. */
 const NO_SESSION = /^(no sessions|can't find session)/;
 
 /**
  * Commands for a tmux server over one attached control client that gets no pane output. Attaches again, with back-off,
  * whenever the client ends or the server does not answer; while it is not attached every command fails at once.
  *
- * On a server with other sessions keep one client rather than attach for each call: tmux 3.3a crashes when a session is
- * made or closed at the moment at which a control client connects (seen; not when one is attached or leaves).
+ * On a server with other sessions keep one client rather than attach for each call: tmux 3.3a was seen to crash when a
+ * session is created or closed at the moment at which a control client connects, but not while one is attached or
+ * leaves.
  */
 export class CommandClient implements Commands, Task {
   readonly #deps: { readonly clock: Clock; readonly logger: Logger };
@@ -49,18 +50,21 @@ export class CommandClient implements Commands, Task {
     this.#options = options;
   }
 
-  /** Attached at this moment. */
+  /** True while attached. */
   get isAttached(): boolean {
     return this.#connection !== undefined;
   }
 
-  /** The server answers, and has no session of that name: it was closed or renamed, or the server is starting. */
+  /**
+   * True if the server answers and has no session of that name: it was closed or renamed, or the server is starting.
+   */
   get isSessionMissing(): boolean {
     return this.#connection === undefined && NO_SESSION.test(this.#reason);
   }
 
   /**
-   * Clients that ended since a command was last answered: several in a row mean that the server itself is sick or gone.
+   * The number of clients that ended since a command was last answered: several in a row mean that the server hangs or
+   * is gone.
    */
   get failures(): number {
     return this.#connection?.answered ? 0 : this.#failures;
@@ -98,8 +102,8 @@ export class CommandClient implements Commands, Task {
   }
 
   /**
-   * Calls `listener` for each notification (name without the `%`), `exit` included. It must not throw. Answers how to
-   * stop that.
+   * Calls `listener` for each notification (name without the `%`), `exit` included. It must not throw. Returns a
+   * function that stops the calls.
    */
   onNotification(listener: (notification: Notification) => void): () => void {
     this.#listeners.add(listener);

@@ -9,11 +9,11 @@ export interface ControlBlock {
   readonly number: number;
   /** Bit 0: the command came from this client's stdin. */
   readonly flags: number;
-  /** `%end` closed it, not `%error`. */
+  /** True if `%end` closed it, false for `%error`. */
   readonly ok: boolean;
   /** The body as UTF-8 text, one entry per line; invalid bytes become U+FFFD. */
   readonly body: readonly string[];
-  /** The body as it came, each line with its LF. */
+  /** The body in its original bytes, each line with its LF. */
   readonly bytes: Uint8Array;
   /** The body went over the limit and was dropped: `body` and `bytes` are empty. */
   readonly truncated: boolean;
@@ -27,7 +27,7 @@ export type ControlEvent =
   | { readonly type: "exit"; readonly reason: string }
   /** A line outside of every block that does not begin with `%`. */
   | { readonly type: "stray"; readonly line: string }
-  /** A line or a body over its limit; told once, at the byte that went over. What was held of it is dropped. */
+  /** A line or a body over its limit; reported once, at the byte that exceeded it. The part held so far is dropped. */
   | { readonly type: "overflow"; readonly part: "line" | "body"; readonly limitBytes: number };
 
 export interface ControlParserOptions {
@@ -55,9 +55,9 @@ interface OpenBlock {
 }
 
 /**
- * Turns the bytes of a tmux control client into events; does no I/O. Inside a block only a whole line with the block's
- * own time, number and flags is special, so nothing that is printed in a pane can close it early. Bodies are searched,
- * not split into lines. Memory is bounded by the two limits.
+ * Parses the bytes of a tmux control client into events; does no I/O. Inside a block only a whole line with the block's
+ * own time, number and flags is special, so text printed in a pane cannot close it early. Bodies are searched, not
+ * split into lines. Memory is bounded by the two limits.
  */
 export class ControlParser {
   readonly #limits: ControlParserOptions;
@@ -69,7 +69,7 @@ export class ControlParser {
     this.#limits = { ...LIMITS, ...options };
   }
 
-  /** In the middle of a block. */
+  /** True in the middle of a block. */
   get inBlock(): boolean {
     return this.#open !== undefined;
   }
@@ -88,7 +88,7 @@ export class ControlParser {
     return events;
   }
 
-  /** Where the next element begins, or undefined when the line is not complete. */
+  /** Takes one line; returns the start of the next element, or undefined if the line is not complete. */
   #takeLine(data: Buffer, at: number, events: ControlEvent[]): number | undefined {
     const end = data.indexOf(LF, at);
     if (end < 0) return undefined;
@@ -132,7 +132,7 @@ export class ControlParser {
     return undefined;
   }
 
-  /** Drops what is over a limit; answers from where on the bytes must be kept. */
+  /** Drops whatever exceeds a limit; returns the offset from which the bytes must be kept. */
   #limit(data: Buffer, at: number, events: ControlEvent[]): number {
     const held = data.length - at;
     const open = this.#open;
@@ -148,7 +148,7 @@ export class ControlParser {
       open.truncated = true;
     }
     if (!open.truncated) return at;
-    // What is kept has been searched but for an end that is not complete, so its first byte never counts as a line's
+    // The kept bytes have been searched except for an incomplete end, so the first of them never counts as a line's
     // start.
     const keep = Math.max(at, data.length - open.tail.length - ERROR.length);
     open.searched = Math.max(0, open.searched - (keep - at));

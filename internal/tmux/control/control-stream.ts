@@ -7,7 +7,7 @@ import { ReplyQueue, type Request } from "./reply-queue.ts";
 export interface ControlStreamOptions {
   /** Both directions of an attached control client. */
   readonly open: OpenStream;
-  /** The server counts as hung when it owes an answer and has given none for this long. */
+  /** How long the server may owe an answer before it counts as hung. */
   readonly timeoutMs: number;
   readonly maxInFlight: number;
   readonly maxWaiting: number;
@@ -21,20 +21,23 @@ export interface Notification {
 export interface ControlStreamEvents {
   onReady(): void;
   onNotification(notification: Notification): void;
-  /** The other end does not speak control mode: tmux never sends this. Called at most once. */
+  /** Called at most once, when the other end sends something that tmux never sends: it does not speak control mode. */
   onForeign(): void;
 }
 
 /** How long a client that was asked to leave may take before its stream is cut. */
 const LEAVE_MS = 500;
-/** If this process itself was stalled, the answer has already arrived but has not been read: it is read first. */
+/**
+ * If this process itself was stalled, the answer may have arrived without having been read: it is read within this
+ * time.
+ */
 const SECOND_LOOK_MS = 50;
 /** Longest time that one reply may take to arrive. */
 const LONGEST_REPLY_MS = 30_000;
 
 /**
- * Control mode over one byte stream, from its start to its end. What comes is hostile input: the server may be the
- * agent's own. Used once.
+ * Control mode over one byte stream, from its start to its end. Its input is hostile: the server may be the agent's
+ * own. Used once.
  */
 export class ControlStream {
   readonly #clock: Clock;
@@ -49,7 +52,7 @@ export class ControlStream {
   #answered = false;
   #foreign = false;
   #progressMs = 0;
-  /** When the block began that is open. */
+  /** When the open block began; monotonic. */
   #blockMs: number | undefined;
   #wakeWatchdog = () => {};
 
@@ -60,12 +63,12 @@ export class ControlStream {
     this.#queue = new ReplyQueue(options, (text) => this.#write(text));
   }
 
-  /** A command was answered. */
+  /** True once a command was answered. */
   get answered(): boolean {
     return this.#answered;
   }
 
-  /** Resolves with why it ended; every request without an answer has failed then. */
+  /** Resolves with the reason why it ended; every request without an answer has failed by then. */
   async run(signal: AbortSignal): Promise<string> {
     try {
       this.#stream = this.#options.open({
@@ -108,7 +111,7 @@ export class ControlStream {
   }
 
   /**
-   * A long reply that is still coming is an answer; a notification is none, and a reply without an end is none either.
+   * A long reply that is still arriving counts as progress; a notification does not, nor does a reply that never ends.
    */
   #noteOpenBlock(): void {
     const now = this.#clock.monotonicMs();
@@ -147,7 +150,7 @@ export class ControlStream {
     this.#wakeWatchdog();
   }
 
-  /** Cuts the stream when the server owes an answer (the attach itself is the first) and says nothing for too long. */
+  /** Cuts the stream if the server owes an answer (the attach itself is the first) and sends nothing for too long. */
   async #watch(signal: AbortSignal): Promise<void> {
     this.#progressMs = this.#clock.monotonicMs();
     while (!signal.aborted) {

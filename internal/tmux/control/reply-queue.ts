@@ -2,11 +2,11 @@ import { DomainError } from "../../base/errors.ts";
 import { TmuxUnavailableError } from "../pane/errors.ts";
 import type { ControlBlock } from "./control-parser.ts";
 
-/** One request: text to write, and what to do with the blocks that answer it. */
+/** One request: the text to write, and the handler of the blocks that answer it. */
 export interface Request {
   /** Whole lines, each with its LF. */
   readonly text: string;
-  /** Takes a block: `done` when the answer is complete, `foreign` when it is none that tmux would give. */
+  /** Takes a block: `done` when the answer is complete, `foreign` if tmux would never send it. */
   accept(block: ControlBlock): "more" | "done" | "foreign";
   fail(err: Error): void;
 }
@@ -14,12 +14,12 @@ export interface Request {
 export interface ReplyQueueOptions {
   /** Requests written and not yet answered; tmux buffers replies without a limit of its own. */
   readonly maxInFlight: number;
-  /** Requests that wait for a place among those. */
+  /** Requests that wait to be written. */
   readonly maxWaiting: number;
 }
 
 /**
- * Who gets which reply: tmux answers in the order of the questions, so each block with flag 1 goes to the oldest
+ * Assigns replies to requests: tmux answers in the order of the commands, so each block with flag 1 goes to the oldest
  * request. A request whose caller has given up keeps its place, because its reply still comes. Does no I/O.
  */
 export class ReplyQueue {
@@ -48,7 +48,7 @@ export class ReplyQueue {
     }
   }
 
-  /** Takes a request that has not been written out of the queue; false when it was written and must stay. */
+  /** Removes a request that has not been written yet; false if it was written and must stay. */
   withdraw(request: Request): boolean {
     const before = this.#waiting.length;
     this.#waiting = this.#waiting.filter((other) => other !== request);
@@ -67,7 +67,7 @@ export class ReplyQueue {
     return true;
   }
 
-  /** Fails everything that is still owed an answer. */
+  /** Fails every request that has no answer yet. */
   failAll(reason: string): void {
     for (const request of this.#inFlight.splice(0)) request.fail(new TmuxUnavailableError(reason, true));
     for (const request of this.#waiting.splice(0)) request.fail(new TmuxUnavailableError(reason, false));

@@ -5,7 +5,10 @@ import { TmuxCommandError } from "../pane/errors.ts";
 import type { ControlBlock } from "./control-parser.ts";
 import type { Request } from "./reply-queue.ts";
 
-/** None of our scripts has this many commands (4096 bytes of raw keys need the most), and their replies are short. */
+/**
+ * The limits of a script's answer: none of ours has this many commands (4096 bytes of raw keys need the most), and
+ * their replies are short.
+ */
 const MAX_REPLIES = 8192;
 const MAX_REPLY_BYTES = 32 << 20;
 
@@ -28,7 +31,7 @@ export function commandRequest(line: string): Asked<readonly string[]> {
 }
 
 /**
- * A list or a conditional. tmux tells neither how many blocks will come nor when they are all there, so a second line
+ * A list or a conditional. tmux reports neither how many blocks will come nor which is the last, so a second line
  * follows that prints `nonce`: it is a group of its own and runs even after an error.
  */
 export function scriptRequest(line: string, nonce: string): Asked<readonly Reply[]> {

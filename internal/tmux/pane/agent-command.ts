@@ -1,7 +1,7 @@
 import { DomainError } from "../../base/errors.ts";
 import { quoteArgument } from "./quote.ts";
 
-/** What runs in a pane, and how. */
+/** The command of a pane, its environment and its folder. */
 export interface AgentCommand {
   /** Program and arguments; no shell is around them. */
   readonly argv: readonly [string, ...string[]];
@@ -9,11 +9,11 @@ export interface AgentCommand {
   readonly env: Readonly<Record<string, string>>;
   /** Removed from it. `TMUX` and `TMUX_PANE`, which tmux sets for every pane, are removed always. */
   readonly unsetEnv: readonly string[];
-  /** Absolute path; a folder that does not exist makes tmux use another one without a word. */
+  /** Absolute path. If the folder does not exist, tmux silently uses another one. */
   readonly cwd: string;
 }
 
-/** Option of the server that carries the folder: `-c` expands formats, and an option's value is not expanded again. */
+/** The server option that carries the folder: `-c` expands formats, but not those in the value of an option. */
 const CWD_OPTION = "@gt-cwd";
 
 /** The command line that must run before one with `commandArguments`. */
@@ -35,7 +35,7 @@ export function commandArguments(command: AgentCommand): string {
 }
 
 /**
- * What tmux executes.
+ * The argument list that tmux executes.
  * @internal
  */
 export function paneArgv(command: AgentCommand): readonly string[] {

@@ -3,7 +3,7 @@ import { DomainError } from "../../base/errors.ts";
 const NAME = /^[a-z][a-z-]*$/;
 /** Quoted strings, escaped characters and plain text; what is left over is a separator or a brace. */
 const SKIPPED = /"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^"'\\;{}]+/y;
-/** They run further commands, so their number of replies cannot be known beforehand. */
+/** Commands that run further commands, so that the number of their replies is unknown beforehand. */
 const COMPOUND = new Set([
   "if-shell",
   "if",

@@ -1,12 +1,12 @@
-/** What one command of a script answered. */
+/** The reply to one command of a script. */
 export interface Reply {
   readonly ok: boolean;
-  /** Its output, or tmux's words when it is not ok. */
+  /** Its output, or tmux's error message. */
   readonly lines: readonly string[];
 }
 
 export interface AskOptions {
-  /** Gives the caller up, with the signal's reason; a command that was written still runs. */
+  /** Ends the caller's wait with the signal's reason; a command that was written still runs. */
   readonly signal?: AbortSignal;
 }
 

@@ -5,7 +5,7 @@ import { rawKeysLine } from "./raw-keys.ts";
 const BUFFER = /^[A-Za-z0-9._-]{1,160}$/;
 const PANE = /^%\d{1,10}$/;
 
-/** Printed by the server when a guarded line did, or did not, do its work. */
+/** The server prints one of these: a guarded line did its work, or the reason why it did not. */
 export const DONE = "gt-done";
 export const REFUSED = "gt-refused";
 export const MOVED = "gt-moved";
@@ -33,9 +33,9 @@ const DEAF = "#{||:#{pane_dead},#{pane_input_off}}";
 const SHARED = "#{&&:#{pane_synchronized},#{!=:#{window_panes},1}}";
 
 /**
- * Input is dropped without a word by a pane that is dead or has its input turned off, and a paste into a dead one kills
- * tmux 3.3a; with `synchronize-panes` keys for one pane reach the others of its window: so the server itself looks and
- * acts in one step. Copy mode and the like are closed first.
+ * A pane that is dead or has its input turned off silently drops input, and a paste into a dead one kills tmux 3.3a;
+ * with `synchronize-panes`, keys for one pane reach the others of its window. So the server itself checks and acts in
+ * one step. Copy mode and the like are closed first.
  */
 function guarded(paneId: string, command: string): string {
   const why = quoteArgument(`#{?${DEAF},${REFUSED},${SYNCHRONIZED}}`);
@@ -48,7 +48,8 @@ function guarded(paneId: string, command: string): string {
 }
 
 /**
- * `-p`: tmux adds the paste brackets if the program asked for them; `-r`: line feeds stay line feeds; `-d`: used up.
+ * `-p`: tmux adds the paste brackets if the program asked for them; `-r`: line feeds stay line feeds; `-d`: the buffer
+ * is deleted.
  */
 export function pasteLine(paneId: string, buffer: string): string {
   return guarded(paneId, `paste-buffer -d -p -r -b ${checkBufferName(buffer)} -t ${paneId}`);
@@ -67,14 +68,14 @@ export function rawLine(paneId: string, data: Uint8Array): string {
 }
 
 /**
- * A literal CR: some releases translate the named key by what the program asked its keyboard to be. With a place, only
- * while the cursor is there: the server has then read nothing that moved it since, such as a dialog.
+ * A literal CR: some releases translate the named key by the keyboard mode that the program asked for. With `cursor`,
+ * it is sent only while the cursor is there: the server has then read no output that moved it, such as a dialog.
  */
 export function enterLine(paneId: string, cursor?: CursorPlace): string {
   return cursor === undefined ? textLine(paneId, "\r") : textAtLine(paneId, "\r", cursor);
 }
 
-/** A text, only while the cursor is there. */
+/** Types a text, only while the cursor is there. */
 export function textAtLine(paneId: string, text: string, cursor: CursorPlace): string {
   const press = textLine(paneId, text);
   const isThere = `#{&&:#{==:#{cursor_x},${cursor.x}},#{==:#{cursor_y},${cursor.y}}}`;
@@ -82,7 +83,7 @@ export function textAtLine(paneId: string, text: string, cursor: CursorPlace): s
   return `if-shell -F -t ${paneId} ${quoteArgument(isThere)} ${quoteArgument(press)} ${quoteArgument(otherwise)}`;
 }
 
-/** The pipe's command is a format, goes through strftime, and is then run by sh. */
+/** The pipe's command is expanded as a format and by strftime, and then run by sh. */
 export function pipeLine(paneId: string, fifoPath: string): string {
   const command = formatLiteral(`exec cat > ${quoteShell(fifoPath)}`, { time: true });
   return `pipe-pane -O -t ${paneId} ${quoteArgument(command)}`;

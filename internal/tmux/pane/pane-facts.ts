@@ -1,7 +1,7 @@
 import { DomainError } from "../../base/errors.ts";
 import { quoteArgument } from "./quote.ts";
 
-/** How the pane's terminal is set; tmux tells no more than this (bracketed paste from 3.7 on). */
+/** The modes of the pane's terminal, as far as tmux reports them (bracketed paste from 3.7 on). */
 export interface PaneModes {
   readonly cursorVisible: boolean;
   readonly insert: boolean;
@@ -16,12 +16,12 @@ export interface PaneModes {
   /** First and last row that scroll, from 0. */
   readonly scrollTop: number;
   readonly scrollBottom: number;
-  /** Where the cursor is on the main screen while the alternate one is on. */
+  /** The cursor on the main screen while the alternate one is on. */
   readonly savedX: number;
   readonly savedY: number;
 }
 
-/** What the server knows of a pane at one moment. */
+/** The server's facts about a pane at one moment. */
 export interface PaneFacts {
   /** The pane's command has ended. */
   readonly dead: boolean;
@@ -32,7 +32,7 @@ export interface PaneFacts {
   /** Number of the signal that ended it. Absent on tmux older than 3.3. */
   readonly deadSignal?: number;
   readonly alternate: boolean;
-  /** Of the last process started in it, also when that is dead. */
+  /** The last process started in the pane, also after its end. */
   readonly pid: number;
   readonly piped: boolean;
   readonly cols: number;
@@ -43,7 +43,7 @@ export interface PaneFacts {
   readonly cursorY: number;
   /** Panes of its window, itself included. */
   readonly panes: number;
-  /** When something was printed last; wall clock, ms, told by tmux in whole seconds (the second's end). */
+  /** When something was printed last; wall clock, ms, rounded up to the end of the second that tmux reports. */
   readonly activityAt?: number;
   readonly currentCommand: string;
   readonly title: string;
@@ -85,9 +85,9 @@ const MODES = [
 const NAMES = ["pane_current_command", "pane_title"];
 
 /**
- * The command that asks for everything. A program chooses the names itself, and one with a line break could imitate the
- * end of a reply: tmux replaces their control characters. `separator` must be unguessable, since any printable one
- * could be in a name.
+ * The command that asks for all facts. A program chooses the names itself, and a name with a line break could imitate
+ * the end of a reply, so tmux replaces their control characters. `separator` must be unguessable, since a name may
+ * contain any printable one.
  */
 export function factsCommand(paneId: string, separator: string): string {
   const numbers = NUMBERS.map((name) => `#{${name}}`).join(",");
@@ -134,7 +134,7 @@ const MAY_BE_EMPTY: ReadonlySet<string | undefined> = new Set([
   "window_activity",
 ]);
 
-/** Least and largest of fields that are more than counted; a window has tmux's own limit. */
+/** Lowest and highest value of fields that are more than counted; a window has tmux's own limit. */
 const RANGES: Readonly<Record<string, readonly [least: number, most: number]>> = {
   pane_dead_status: [0, 255],
   pane_dead_signal: [0, 255],
@@ -143,7 +143,7 @@ const RANGES: Readonly<Record<string, readonly [least: number, most: number]>> =
   pane_height: [1, 10_000],
 };
 
-/** The server may be the agent's own: what it says is only taken if tmux could have said it. */
+/** The server may be the agent's own: a value is accepted only if tmux could have sent it. */
 function isNumberOf(value: string, index: number): boolean {
   const name = NUMBERS[index] ?? "";
   if (value === "") return MAY_BE_EMPTY.has(name);

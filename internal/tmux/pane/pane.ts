@@ -43,8 +43,8 @@ export type { CaptureOptions } from "./pane-commands.ts";
 export type { PaneFacts, PaneModes } from "./pane-facts.ts";
 
 /**
- * Nothing was typed. `refused`: the pane is dead or has its input turned off; `synchronized`: what is typed into it
- * reaches the other panes of its window, by `synchronize-panes`.
+ * Nothing was typed. `refused`: the pane is dead or has its input turned off; `synchronized`: with `synchronize-panes`
+ * the text would reach the other panes of its window.
  */
 type NotSent = "refused" | "synchronized";
 
@@ -61,9 +61,9 @@ export interface PaneCut {
 }
 
 export interface TmuxPaneOptions {
-  /** Private folder (0700), best in memory, for captures on their way; no `#[` in its path. */
+  /** Private folder (0700), preferably in memory, for captures in transit; no `#[` in its path. */
   readonly dir: string;
-  /** Reads and removes a file in that folder; undefined when it is none of tmux's. */
+  /** Reads and removes a file in that folder; undefined if it is not one of tmux's. */
   readonly take: (name: string, maxBytes: number) => Promise<string | undefined>;
 }
 
@@ -118,15 +118,15 @@ export class TmuxPane {
   }
 
   /**
-   * The facts, and for a dead pane also how its command ended. Some builds of tmux lose the signal that says so: then
-   * the pane is dead without a status, and no hook ran, until another child of the server ends. Takes up to 0.3 s when
-   * there is no status to be had, because a process that closed its terminal still runs.
+   * The facts, and for a dead pane also how its command ended. Some builds of tmux lose the signal about that: the pane
+   * is then dead without a status, and no hook runs, until another child of the server ends. Takes up to 0.3 s if there
+   * is no status because a process that closed its terminal is still running.
    */
   async recoverDeadStatus(): Promise<PaneFacts> {
     let facts = await this.facts();
     for (let attempt = 0; attempt < RECOVER_ATTEMPTS; attempt++) {
       if (!facts.dead || facts.deadStatus !== undefined || facts.deadSignal !== undefined) break;
-      // Not -b: the command after it waits until `true` was reaped, and with it everything that had ended before.
+      // Not -b: the next command waits until `true` was reaped, and with it every child that had ended before.
       await this.#client.script(attempt === 0 ? "run-shell true" : "run-shell -d 0.01 true");
       facts = await this.facts();
     }
@@ -134,18 +134,18 @@ export class TmuxPane {
   }
 
   /**
-   * Text of a range of lines, each with its LF. One at a time: the server does nothing else meanwhile (1 ms per 1000
-   * lines).
+   * The text of a range of lines, each with its LF. Capture one range at a time: the server does nothing else meanwhile
+   * (1 ms per 1000 lines).
    */
   async capture(options: CaptureOptions): Promise<string> {
     return await this.#fetch((buffer) => this.#client.command(captureLine(this.id, buffer, options)));
   }
 
   /**
-   * The screen with up to `history` lines above it, its cursor and modes, and what is behind an alternate screen:
-   * all of one moment. Wrapped rows are joined. With a FIFO the output goes there from the very next byte on: nothing
-   * is lost or doubled between the two. Give a FIFO of its own to each cut: what is still on its way through an earlier
-   * pipe would come after it. The cut may fall between CR and LF.
+   * The screen with up to `history` lines above it, its cursor and modes, and the screen behind an alternate one, all
+   * of one moment. Wrapped rows are joined. With a FIFO, the output goes there from the very next byte on: nothing is
+   * lost or doubled between the two. Give each cut a FIFO of its own: bytes in transit through an earlier pipe would
+   * come after the cut. The cut may fall between CR and LF.
    */
   async cut(history: number, fifoPath?: string): Promise<PaneCut> {
     const separator = `gt${randomBytes(8).toString("hex")}`;
@@ -157,7 +157,8 @@ export class TmuxPane {
       factsCommand(this.id, separator),
       modesCommand(this.id),
       captureLine(this.id, `${screen}`, { ...both, start: -history }),
-      // Behind an alternate screen the history and the main screen are fetched apart, for they are drawn before it.
+      // Behind an alternate screen the history and the main screen are fetched separately, because they are drawn
+      // first.
       `if-shell -F -t ${this.id} "#{alternate_on}" ${quoteArgument(
         [
           captureLine(this.id, `${screen}`, { ...both, start: 0 }),
@@ -215,8 +216,8 @@ export class TmuxPane {
   }
 
   /**
-   * Types a staged buffer as one paste and deletes it; closes copy mode and the like first. When refused, the buffer is
-   * left.
+   * Types a staged buffer as one paste and deletes it; closes copy mode and the like first. If it is refused, the
+   * buffer stays.
    * @throws TmuxCommandError when there is no such buffer
    */
   async paste(buffer: string): Promise<"pasted" | NotSent> {
@@ -235,28 +236,26 @@ export class TmuxPane {
     return text === "" ? "sent" : await this.#guarded("send-keys", textLine(this.id, text));
   }
 
-  /**
-   * Hands bytes of a person's terminal to the program as they are; closes copy mode and the like first. At most 4096.
-   */
+  /** Passes at most 4096 bytes of a person's terminal to the program unchanged; closes copy mode and the like first. */
   async sendBytes(data: Uint8Array): Promise<Sent> {
     if (data.length > RAW_KEYS_MAX_BYTES) throw new DomainError("invalid", `cannot type ${data.length} bytes at once`);
     return data.length === 0 ? "sent" : await this.#guarded("send-keys", rawLine(this.id, data));
   }
 
   /**
-   * Presses Enter; closes copy mode and the like first, as the paste before it did. `moved`: it was to be pressed only
-   * while the cursor is at that place, and it does not.
+   * Presses Enter; closes copy mode and the like first, as the paste before it did. `moved`: the cursor is not at
+   * `cursor`; nothing was sent.
    */
   async enter(cursor?: CursorPlace): Promise<Sent | "moved"> {
     return await this.#guarded("send-keys", enterLine(this.id, cursor), { [MOVED]: "moved" });
   }
 
-  /** Characters as they are, only while the cursor is there. */
+  /** Types characters as they are. `moved`: the cursor is not at `cursor`; nothing was sent. */
   async typeAt(text: string, cursor: CursorPlace): Promise<Sent | "moved"> {
     return await this.#guarded("send-keys", textAtLine(this.id, text, cursor), { [MOVED]: "moved" });
   }
 
-  /** Bytes that were typed and that the program has not read; undefined when that cannot be known. */
+  /** The number of typed bytes that the program has not read; undefined if unknown. */
   async unread(): Promise<number | undefined> {
     const [tty = ""] = await this.#client.command(`display-message -p -t ${this.id} "#{pane_tty}"`).catch(() => []);
     return await unreadInput(tty);
@@ -272,9 +271,9 @@ export class TmuxPane {
   }
 
   /**
-   * Starts a command in the pane in place of one that has ended. What was on the screen goes to the history, the
-   * window gets its name back, the pipe continues, and variables of the first start stay set. On the alternate screen
-   * the last frame is lost: capture it before.
+   * Starts a command in the pane in place of one that has ended. The text on the screen moves to the history, the
+   * window gets its name back, the pipe continues, and variables of the first start stay set. The last frame of an
+   * alternate screen is lost: capture it first.
    * @throws TmuxCommandError when the command in it still runs
    */
   async respawn(command: AgentCommand): Promise<void> {
@@ -297,14 +296,14 @@ export class TmuxPane {
     const replies = await this.#client.script(line);
     const answers = { [DONE]: "sent", [REFUSED]: "refused", [SYNCHRONIZED]: "synchronized" } as const;
     const known: Readonly<Record<string, Sent | T>> = { ...answers, ...more };
-    // A person's hooks may print beside it.
+    // A person's hooks may print more lines.
     for (const line of replies.flatMap(({ lines }) => lines)) {
       if (Object.hasOwn(known, line)) return known[line] as Sent | T;
     }
     throw new TmuxCommandError(name, replies.find((reply) => !reply.ok)?.lines ?? []);
   }
 
-  /** Fills a buffer and brings its text here through a file: the three commands travel together. */
+  /** Fills a buffer and reads its text through a file; the three commands are sent together. */
   async #fetch(fill: (buffer: string) => Promise<unknown>): Promise<string> {
     const buffer = `gtcap-${randomUUID()}`;
     const [filled, text] = await Promise.allSettled([fill(buffer), this.#bring(buffer)]);
@@ -314,9 +313,9 @@ export class TmuxPane {
   }
 
   /**
-   * The text of a buffer, which is deleted. On a full volume tmux writes what fits and says that all is well, so the
-   * buffer's own name stands at its end. Of a capture without a single byte tmux makes no buffer: then it is all there
-   * is.
+   * Reads and deletes a buffer. On a full disk tmux reports success for a truncated file, so the buffer's name is
+   * appended as an end mark. For a capture without a single byte tmux makes no buffer: the mark is then its whole
+   * content.
    */
   async #bring(buffer: string): Promise<string> {
     const { dir, take } = this.#options;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { fc } from "../../../test/support/property.ts";
 import { rawKeysLine } from "./raw-keys.ts";
 
-/** What tmux would write to the pane for such a line. */
+/** The bytes that tmux would write to the pane for such a line. */
 function bytesOf(line: string): Buffer {
   const parts = line.split(/ ; (?=send-keys -t %0 -[Hl] )/).filter((part) => part !== "");
   return Buffer.concat(

@@ -9,8 +9,8 @@ const MIN_TEXT = 8;
 const TEXT_RUN = /[^\x00-\x1f\x7f-\x9f\ufffd]+/gu;
 
 /**
- * The commands that hand bytes to a pane's program exactly as they are: no name of a key, no paste bracket, no change
- * of encoding. At most `RAW_KEYS_MAX_BYTES` of them.
+ * The commands that pass bytes to a pane's program unchanged: no key names, no paste brackets, no change of encoding.
+ * At most `RAW_KEYS_MAX_BYTES` of them.
  */
 export function rawKeysLine(paneId: string, data: Uint8Array): string {
   return piecesOf(Buffer.from(data.buffer, data.byteOffset, data.byteLength))

@@ -1,15 +1,15 @@
 import { closeSync, constants, openSync } from "node:fs";
 
-/** Asks a terminal how many bytes its program has still to read. */
+/** The ioctl that returns how many bytes a terminal's program has still to read. */
 const FIONREAD = process.platform === "linux" ? 0x541b : 0x4004667f;
 
 type Ioctl = (fd: number, request: number, count: Buffer) => number;
 let ioctl: Promise<Ioctl> | undefined;
 
 /**
- * How many bytes of what was typed into this terminal its program has not read: more than 0 for longer than a moment
- * means that it hangs or is stopped. Undefined where that cannot be known, such as in another container. The native
- * part is loaded by the first call, which takes up to 100 ms.
+ * The number of bytes typed into this terminal that its program has not read: more than 0 for longer than a moment
+ * means that the program hangs or is stopped. Undefined if unknown, e.g. in another container. The first call loads the
+ * native part, which takes up to 100 ms.
  */
 export async function unreadInput(tty: string): Promise<number | undefined> {
   if (!/^\/dev\/[\w/.-]{1,200}$/.test(tty)) return undefined;
