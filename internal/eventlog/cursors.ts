@@ -1,11 +1,11 @@
-/** Whose position it is: names of one owner say nothing about those of another. */
+/** The owner of a position, with its name: equal names of different owners are different subscribers. */
 export interface Subscriber {
   /** Empty: callers cannot be distinguished. */
   readonly owner: string;
   readonly subscriber: string;
 }
 
-/** How far one subscriber has got. Times are milliseconds on a timeline that never jumps, see `MachineTime`. */
+/** The position of one subscriber. Times are milliseconds on a timeline that never jumps, see `MachineTime`. */
 export interface Cursor extends Subscriber {
   /** The last event that it is done with. */
   readonly seq: bigint;
@@ -14,16 +14,16 @@ export interface Cursor extends Subscriber {
 
 export interface CursorsOptions {
   readonly max: number;
-  /** How many of these may belong to one owner, where owners can be distinguished. */
+  /** The limit per owner, where owners can be distinguished. */
   readonly maxOfOne: number;
-  /** One that has not been heard of for this long is forgotten. */
+  /** A cursor that has not been used for this long is forgotten. */
   readonly idleMs: number;
 }
 
 /**
- * The acknowledged positions of subscribers, bounded in number and idle time. One more takes the place of the one of
- * the same owner that has been idle longest; of an owner that has none, of the owner that has the most. One that is
- * forgotten begins at the start again: it gets events twice or a named gap, but never misses events silently.
+ * The acknowledged positions of subscribers, bounded in number and idle time. A new one replaces the longest idle one
+ * of the same owner; if that owner has none, of the owner that has the most. A forgotten subscriber begins at the start
+ * again: it gets events twice or a reported gap, but never misses events silently.
  */
 export class Cursors {
   readonly #options: CursorsOptions;
@@ -37,14 +37,14 @@ export class Cursors {
     for (const cursor of restored.toSorted((a, b) => a.at - b.at)) this.#put(cursor);
   }
 
-  /** 0 for one that has acknowledged nothing. Asking is a sign of life. */
+  /** The position of a subscriber, 0 if it has acknowledged nothing. The call counts as a sign of life. */
   position(who: Subscriber, now: number): bigint {
     const seq = this.#fresh(who, now)?.seq;
     if (seq !== undefined) this.#put({ ...who, seq, at: now });
     return seq ?? 0n;
   }
 
-  /** Moves a position forward; returns the cursor, or undefined when it is there or further already. */
+  /** Moves a position forward; returns the cursor, or undefined if it is already there or further. */
   advance(who: Subscriber, seq: bigint, now: number): Cursor | undefined {
     const before = this.#fresh(who, now)?.seq;
     const cursor = { ...who, seq: before !== undefined && before > seq ? before : seq, at: now };
@@ -52,13 +52,13 @@ export class Cursors {
     return before !== undefined && before >= seq ? undefined : cursor;
   }
 
-  /** All that are remembered. */
+  /** All cursors that are not idle for too long. */
   list(now: number): readonly Cursor[] {
     const all = [...this.#owners.values()].flatMap((own) => [...own.values()]);
     return all.filter((cursor) => now - cursor.at < this.#options.idleMs);
   }
 
-  /** Positions in an epoch that is over say nothing. */
+  /** Forgets all positions: those of an ended epoch have no meaning. */
   clear(): void {
     this.#owners.clear();
     this.#size = 0;

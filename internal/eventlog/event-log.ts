@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { EventSource, Held } from "./log-cursor.ts";
 
-/** Sequence numbers that this log may hand out, promised where it outlives the process. */
+/** Sequence numbers that this log may hand out, promised in a store that outlives the process. */
 export interface SeqPromise {
   readonly epoch: string;
   /** The last number that may have been handed out. */
@@ -9,28 +9,28 @@ export interface SeqPromise {
 }
 
 export interface EventLogDeps {
-  /** Keeps a promise where it outlives this process, before it returns; false when that cannot be done. */
+  /** Stores a promise so that it outlives this process, before it returns; false if that failed. */
   readonly keep: (promise: SeqPromise) => boolean;
 }
 
 export interface EventLogOptions {
   readonly maxEvents: number;
-  /** Of the sizes given to `append`. The newest event is held whatever its size. */
+  /** The limit of the sizes given to `append`. The newest event is held whatever its size. */
   readonly maxBytes: number;
-  /** What an earlier process had promised; absent: there was none, or its promises are lost. */
+  /** The promise of an earlier process; absent: there was none, or it is lost. */
   readonly before?: SeqPromise;
 }
 
-/** Numbers are promised in steps, so that the journal is written once a step. */
+/** Numbers are promised in batches, so that the journal is written once per batch. */
 const RESERVE = 256n;
-/** Entries that were evicted are dropped from the array in lots. */
+/** Evicted entries are removed from the array in batches. */
 const EVICT_LOT = 1024;
 
 /**
  * The last events of a session, numbered from 1, bounded by count and bytes: the oldest go first. A number is never
- * used twice within an epoch: a log that continues after another process begins above everything that one may have
- * handed out. If numbers can no longer be promised, the log renumbers what it holds under a new epoch that no reader
- * will continue.
+ * used twice within an epoch: a log that continues after another process begins above every number that the other may
+ * have handed out. If numbers can no longer be promised, the log renumbers what it holds under a new epoch that no
+ * reader will continue.
  */
 export class EventLog<T> implements EventSource<T> {
   readonly #deps: EventLogDeps;
@@ -76,7 +76,7 @@ export class EventLog<T> implements EventSource<T> {
     return this.#base + BigInt(this.#from);
   }
 
-  /** 0 before the first. */
+  /** The last number handed out; 0 before the first. */
   get head(): bigint {
     return this.#base + BigInt(this.#entries.length) - 1n;
   }
@@ -93,13 +93,13 @@ export class EventLog<T> implements EventSource<T> {
     return this.#closed;
   }
 
-  /** What the journal must hold of this log; undefined when no promise could be kept. */
+  /** The promise that the journal must hold for this log; undefined if no promise could be kept. */
   get promise(): SeqPromise | undefined {
     return this.#promised ? { epoch: this.#epoch, reservedTo: this.#reservedTo } : undefined;
   }
 
   /**
-   * Adds an event and returns its number; undefined when the log is closed. `bytes`: roughly what it takes in memory.
+   * Adds an event and returns its number; undefined when the log is closed. `bytes`: its approximate size in memory.
    */
   append(event: T, bytes: number): bigint | undefined {
     if (this.#closed) return undefined;
@@ -158,10 +158,7 @@ export class EventLog<T> implements EventSource<T> {
     this.#reservedTo = reservedTo;
   }
 
-  /**
-   * A later process would continue the epoch with numbers that are about to be used: it must not be this one's any
-   * more.
-   */
+  /** Begins a new epoch: a later process would continue the old one with numbers that this process is about to use. */
   #beginAnew(): void {
     this.#entries.splice(0, this.#from);
     this.#from = 0;

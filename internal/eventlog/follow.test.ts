@@ -104,9 +104,9 @@ describe("a reader", () => {
   });
 });
 
-/** The world that the property test plays in: processes that crash, a journal that fails, readers that come and go. */
+/** The surroundings of the property test: processes that crash, a journal that fails, readers that come and go. */
 class World {
-  /** What every number of every epoch stands for; undefined: renumbered away. */
+  /** The event of every number of every epoch; undefined: renumbered away. */
   readonly truth = new Map<string, Map<bigint, number>>();
   readonly readers: Reader[];
   readonly maxEvents: number;
@@ -158,7 +158,7 @@ class World {
   }
 }
 
-/** Reads at its own speed and checks that every number comes once or is named. */
+/** Reads at its own speed and checks that every number comes once or is reported missing. */
 class Reader {
   readonly #world: World;
   #position: { epoch: string; seq: bigint } | undefined;
@@ -212,7 +212,7 @@ class Reader {
     this.#position = { epoch, seq: followed.seq };
   }
 
-  /** The connection breaks; what was on its way is lost with it. */
+  /** Breaks the connection; events in transit are lost. */
   cut(): void {
     this.#open?.stop.abort(new Error("cut"));
     this.#open = undefined;

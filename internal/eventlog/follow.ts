@@ -2,7 +2,7 @@ import { raceSignal } from "../base/abort.ts";
 import { type EventSource, type Followed, type FollowRequest, LogCursor } from "./log-cursor.ts";
 
 /**
- * Events after a position, then those that come, until the log is closed; see `LogCursor`.
+ * Yields the events after a position, then live ones, until the log is closed; see `LogCursor`.
  * @throws DomainError as `LogCursor.open`, and in the middle when the log begins a new epoch. The signal's reason when
  * that is aborted.
  */
@@ -20,7 +20,7 @@ async function* read<T>(
   signal: AbortSignal,
 ): AsyncGenerator<Followed<T>, void> {
   for (;;) {
-    // Asked for before the log is read: what comes in between wakes this reader.
+    // Call it before the log is read, so that events in between wake this reader.
     const grown = log.grown();
     for (;;) {
       signal.throwIfAborted();

@@ -13,7 +13,8 @@ const CHUNK_BYTES = 256 * 1024;
 export const LINE_MAX_BYTES = 2 * 1024 * 1024;
 
 /**
- * One line of the file: its JSON, or what cannot be trusted. Both buffers are valid until the next line is asked for.
+ * One line of the file: its JSON, or bytes that cannot be trusted. Both buffers are valid until the next line is
+ * requested.
  */
 export type JournalLine =
   | { readonly type: "record"; readonly json: string }
@@ -29,7 +30,7 @@ export function journalLine(record: unknown): Buffer {
 
 /**
  * The lines of an open file from its beginning, read piece by piece: it takes the memory of one line, however long the
- * file is. A last line without a line feed is not given. Lines without a checksum, which earlier versions wrote, are
+ * file is. A last line without a line feed is left out. Lines without a checksum, which earlier versions wrote, are
  * records as long as no line with one came before.
  */
 export function* readJournalLines(fd: number): Generator<JournalLine> {
@@ -54,7 +55,7 @@ function summedLine(bytes: Buffer): JournalLine {
   return isWhole ? { type: "record", json: json.toString("utf8") } : { type: "damaged", bytes };
 }
 
-/** Of a line that is too long one byte more than the bound is kept. */
+/** Keeps one byte more than the bound of a line that is too long. */
 function* readLines(fd: number): Generator<Buffer> {
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   let pending: Buffer[] = [];

@@ -15,30 +15,30 @@ import { openPlainFile } from "../files/plain-file.ts";
 import { journalLine, readJournalLines } from "./journal-lines.ts";
 
 /**
- * A larger file is not read: its writer keeps it shorter.
+ * A larger file is not read: the writer keeps its files shorter.
  * @internal
  */
 export const JOURNAL_MAX_BYTES = 128 * 1024 * 1024;
-/** As `setAside` names it. */
+/** The suffix that `setAside` adds. */
 const ASIDE = ".damaged";
-/** How much damaged data is set aside. */
+/** The limit of damaged data that is set aside. */
 const ASIDE_MAX_BYTES = 4 * 1024 * 1024;
 
-/** What the reader of a journal does with each of its lines, in order. */
+/** Handles each line of a journal, in order. */
 export interface JournalReader<T> {
-  /** Undefined: this is no record that we write. */
+  /** Undefined: not a record that we write. */
   readonly parse: (value: unknown) => T | undefined;
-  /** A record; what has been superseded is best dropped at once, so that no more is held than counts in the end. */
+  /** Takes a record. Drop superseded records at once, so that no more are held than count in the end. */
   readonly take: (record: T) => void;
-  /** A line that is damaged or no record. What it said is lost. */
+  /** Called for a line that is damaged or no record. Its content is lost. */
   readonly damaged?: () => void;
 }
 
-/** Where a journal lies, for a folder that is not found by its path alone. */
+/** The location of a journal, for a folder that is not found by its path alone. */
 export interface JournalFile {
-  /** Good for the calls that follow at once. */
+  /** Valid for calls that follow at once. */
   readonly path: string;
-  /** Removes the file, the one beside it that is to replace it, or what was set aside, or whatever has that name. */
+  /** Removes the file, its replacement beside it, or the data set aside, or whatever has that name. */
   remove(suffix: "" | ".next" | ".damaged"): void;
 }
 
@@ -59,10 +59,10 @@ export class Journal<T> {
   }
 
   /**
-   * Opens or makes the file and hands what it holds to `reader`, oldest first. A torn last line (a writer killed in the
-   * middle) is cut off (`isTorn`). Damaged lines are counted, and set aside in `<path>.damaged` (0600, the first 4 MiB
-   * of them). What stands at `path` and is no file is removed, and a file larger than `JOURNAL_MAX_BYTES` is set aside,
-   * for a new one (`replaced`).
+   * Opens or creates the file and gives its records to `reader`, oldest first. A torn last line (its writer was killed)
+   * is cut off (`isTorn`). Damaged lines are counted, and set aside in `<path>.damaged` (0600, the first 4 MiB of
+   * them). If `path` is no file, it is removed, and a file larger than `JOURNAL_MAX_BYTES` is set aside, for a new one
+   * (`replaced`).
    */
   static open<T>(where: string | JournalFile, reader: JournalReader<T>) {
     const file = typeof where === "string" ? fileAt(where) : where;
@@ -201,7 +201,7 @@ class SetAside {
   }
 }
 
-/** Where the last line feed stands, plus one; looked for from the end, in pieces. */
+/** The offset after the last line feed; searched from the end, in pieces. */
 function endOfLastLine(fd: number): number {
   const piece = Buffer.allocUnsafe(64 * 1024);
   for (let end = fstatSync(fd).size; end > 0; ) {

@@ -9,21 +9,21 @@ export interface Held<T> {
 /** Events by ascending numbers; those of one epoch may have holes. */
 export interface EventSource<T> {
   readonly epoch: string;
-  /** Number of the oldest event held; of the next one to come when none is. */
+  /** Number of the oldest event held; if none is held, of the next one. */
   readonly oldest: bigint;
   /** The last number handed out or skipped. */
   readonly head: bigint;
   /** The first number that this process could hand out. */
   readonly start: bigint;
-  /** Nothing more will come. */
+  /** True once nothing more will come. */
   readonly closed: boolean;
-  /** The first event held after a number; `hole`: why numbers right before it were never held. */
+  /** The first event held after a number; `hole`: the reason why the numbers right before it were never held. */
   after(seq: bigint): (Held<T> & { readonly hole?: Missing["reason"] }) | undefined;
   /** Resolves when something was appended, the epoch changed or the log was closed after this call. */
   grown(): Promise<void>;
 }
 
-/** Where a reader wants to begin. */
+/** The position at which a reader begins. */
 export interface FollowRequest {
   /** Events after this one; absent: from the oldest that is held. */
   readonly after?: bigint;
@@ -44,13 +44,16 @@ export type Followed<T> = { readonly epoch: string } & (
   | { readonly type: "missing"; readonly seq: bigint; readonly missing: Missing }
 );
 
-/** A reader's place in a log. Holds nothing of it: what the log has dropped before it was read is named as missing. */
+/**
+ * A reader's place in a log. It holds no events: those that the log has dropped before they were read are reported as
+ * missing.
+ */
 export class LogCursor<T> {
   readonly #log: EventSource<T>;
-  /** Empty: it was opened before the log had one. */
+  /** Empty: it was opened before the log had an epoch. */
   #epoch: string;
   #position: bigint;
-  /** It has been at the end, or got an event: what it misses from now on it missed by being slow. */
+  /** The reader has been at the end, or got an event: if it misses events from now on, it was too slow. */
   #isLive = false;
 
   private constructor(log: EventSource<T>, position: bigint) {
@@ -66,7 +69,7 @@ export class LogCursor<T> {
   }
 
   /**
-   * What comes next: each number once, in order, or named as missing; undefined: nothing yet.
+   * The next event, or a report of missing ones: each number is covered once, in order. Undefined: nothing yet.
    * @throws DomainError `precondition` when the log has begun a new epoch
    */
   next(): Followed<T> | undefined {
