@@ -8,7 +8,7 @@ const HELP = [
   "  run: CMD asks for permission · ask: Q|A|B asks a question · lines: N answers with N lines",
 ];
 
-/** Takes what the agent reads as a command of its own (first character `/` or `!`); false: it is a message. */
+/** Runs the agent's own commands (first character `/` or `!`); returns false for a message. */
 export function runCommand(work: Work, text: string): boolean {
   if (text.startsWith("!")) {
     const command = text.slice(1).trim();

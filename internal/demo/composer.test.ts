@@ -17,7 +17,7 @@ function typed(text: string, ...names: KeyName[]): Composer {
   return names.reduce(edit, insertText(emptyComposer, text));
 }
 
-/** The text with the cursor as `|`. */
+/** The text with the cursor shown as `|`. */
 function view(composer: Composer): string {
   return fullText(insertText(composer, "|"));
 }

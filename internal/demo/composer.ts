@@ -36,12 +36,12 @@ export function insertPaste(composer: Composer, text: string, label: string): Co
   return insertUnits(composer, [{ type: "paste", text, label }]);
 }
 
-/** What the model gets. */
+/** The text for the model. */
 export function fullText(composer: Composer): string {
   return composer.units.map((unit) => unit.text).join("");
 }
 
-/** What the screen shows: folded pastes as their markers. */
+/** The text on the screen: folded pastes are shown as markers. */
 export function shownText(composer: Composer): string {
   return composer.units.map((unit) => (unit.type === "paste" ? unit.label : unit.text)).join("");
 }
@@ -78,7 +78,7 @@ export function edit(composer: Composer, name: KeyName): Composer {
   }
 }
 
-/** Splits text into what a person takes for characters; controls but LF are left out, a tab is four blanks. */
+/** Splits text into characters as a person sees them; controls but LF are left out, a tab becomes four blanks. */
 function unitsOf(text: string): Unit[] {
   const clean = text.replaceAll("\t", "    ").replace(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/g, "");
   if (/^[\n\x20-\x7e]*$/.test(clean)) return Array.from(clean, (character) => ({ type: "char", text: character }));

@@ -1,7 +1,7 @@
 /** The part that an agent plays in a thread: it reviews, or it fixes. */
 export type Part = "review" | "fix";
 
-/** A message as `read_messages` gives it, as far as the parts look at it. */
+/** A message from `read_messages`, with the fields that the parts use. */
 export interface Heard {
   readonly thread_id: string;
   readonly message_id: string;
@@ -24,8 +24,8 @@ export interface Said {
 }
 
 /**
- * What an agent says to one message, by script: the reviewer reports one finding to whoever asks, and calls it resolved
- * when it is asked to look again; the fixer pushes a fix for each finding, and asks for another look.
+ * The scripted reply of an agent to one message: the reviewer reports one finding to the sender, and resolves it when
+ * asked for another look; the fixer pushes a fix for each finding, and asks for another look.
  */
 export function answerTo(part: Part, heard: Heard): readonly Said[] {
   const about = {

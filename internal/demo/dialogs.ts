@@ -29,7 +29,7 @@ export function permissionDialog(command: string): Dialog {
   };
 }
 
-/** A last choice `...` is a field for an answer of one's own. */
+/** A last choice `...` becomes a field for a free answer. */
 export function questionDialog(question: string, choices: readonly string[]): Dialog {
   const dialog = { purpose: { type: "question", question }, title: question, body: [], choices, selected: 0 } as const;
   return choices.at(-1) === "..." ? { ...dialog, field: "" } : dialog;

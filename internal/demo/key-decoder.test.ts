@@ -44,7 +44,7 @@ it("gives the same keys wherever the bytes are split", () => {
   }
 });
 
-/** Text that came in two chunks is two keys; what counts is the text. */
+/** Joins neighbouring text keys: text that came in two chunks is two keys. */
 function joined(keys: readonly Key[]): Key[] {
   const out: Key[] = [];
   for (const one of keys) {

@@ -19,7 +19,7 @@ export type KeyName =
   | "end-of-input"
   | "redraw";
 
-/** One thing a person (or a terminal on a person's behalf) did. */
+/** One action of a person, or of a terminal on a person's behalf. */
 export type Key =
   | { readonly type: "key"; readonly name: KeyName }
   /** Characters typed one after the other; several when they came in one burst. */
@@ -67,7 +67,7 @@ const CSI = /^\x1b\[([0-?]*)([ -/]*)([@-~])/;
 const CSI_BEGUN = /^\x1b\[[0-?]*[ -/]*$/;
 
 /**
- * Turns the bytes of a terminal into keys. Bytes may be split anywhere, inside a character or an escape sequence too.
+ * Decodes the bytes of a terminal into keys. Bytes may be split anywhere, inside a character or an escape sequence too.
  * A lone ESC stays `pending` until more comes or the caller decides with `flush` that it was the Escape key.
  */
 export class KeyDecoder {
@@ -93,7 +93,7 @@ export class KeyDecoder {
     return this.#drain(false);
   }
 
-  /** Takes what is pending as it is: a lone ESC is the Escape key, half a sequence is dropped. */
+  /** Ends what is pending: a lone ESC is the Escape key, half a sequence is dropped. */
   flush(): Key[] {
     return this.#drain(true);
   }

@@ -7,7 +7,7 @@ export type Style = "plain" | "dim" | "bold" | "accent" | "error" | "selected";
 /** A line of the transcript or of the live region: stretches of text, each in one style. */
 export type Line = readonly { readonly text: string; readonly style: Style }[];
 
-/** A message on its way: what the model gets and what the screen shows for it (folded pastes). */
+/** A message in transit: the text for the model, and the text that the screen shows for it (folded pastes). */
 export interface Message {
   readonly text: string;
   readonly shown: string;
@@ -26,7 +26,7 @@ export interface Dialog {
   readonly body: readonly string[];
   readonly choices: readonly string[];
   readonly selected: number;
-  /** The last choice is a field, and this is what was typed into it. */
+  /** Set if the last choice is a field: the text typed into it. */
   readonly field?: string;
 }
 
@@ -58,12 +58,12 @@ export interface State {
   composer: Composer;
   /** Number of the last folded paste. */
   pastes: number;
-  /** Present while the agent works. */
+  /** Present while the agent is working. */
   turn: Turn | undefined;
   dialog: Dialog | undefined;
   /** Messages typed while it worked, oldest first. */
   queue: readonly Message[];
-  /** The end of the answer that has no line end yet. */
+  /** The last line of the answer, which has no line end yet. */
   partial: string;
   spinner: number;
   /** A fault shows the busy agent as idle. */
@@ -96,7 +96,7 @@ export type HookLine =
   | { readonly type: "turn-ended" }
   | { readonly type: "waiting"; readonly reason: string };
 
-/** What the outside has to do. In the order of the list. */
+/** An action to take outside, in the order of the list. */
 export type Effect =
   | { readonly type: "print"; readonly lines: readonly Line[] }
   /** Bytes for the terminal as they are; only the garbage fault sends any. */
@@ -112,7 +112,7 @@ export type Effect =
   | { readonly type: "hang" }
   | { readonly type: "exit"; readonly code: number };
 
-/** A reducer's worktable: a copy of the state to write on, and the effects so far. Never leaves `reduce`. */
+/** The working copy of a reducer: a copy of the state to write on, and the effects so far. Never leaves `reduce`. */
 export interface Work {
   readonly s: State;
   readonly effects: Effect[];

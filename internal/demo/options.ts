@@ -1,4 +1,4 @@
-/** What the demo agent can do wrong on purpose, so that tests see how a sender copes. Durations are milliseconds. */
+/** Faults that the demo agent simulates, to test how a sender copes. Durations are milliseconds. */
 export interface Faults {
   /** The first Enter on every draft does nothing. */
   readonly dropFirstEnter: boolean;

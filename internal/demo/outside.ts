@@ -6,7 +6,7 @@ import type { HookLine } from "./model.ts";
 export interface Outside {
   /** A message that the agent really took. */
   took(text: string, via: "direct" | "queue", at: number): void;
-  /** A line for the tool log: what a real agent would have run. */
+  /** A line for the tool log: the command that a real agent would have run. */
   tool(text: string): void;
   hook(line: HookLine): void;
 }
@@ -17,7 +17,7 @@ export interface OutsidePaths {
   readonly toolLog: string | undefined;
   /** A FIFO that another process may have open. */
   readonly hookFifo: string | undefined;
-  /** Where a prompt's text is left for the reader of the FIFO. */
+  /** The folder for prompts' texts, for the reader of the FIFO. */
   readonly hookDir: string | undefined;
 }
 
@@ -27,7 +27,7 @@ export class FileOutside implements Outside {
   readonly #id: string;
   #prompts = 0;
 
-  /** `id` keeps the names of spooled prompts apart from those of other processes. */
+  /** `id` distinguishes the names of spooled prompts from those of other processes. */
   constructor(paths: OutsidePaths, id: string) {
     this.#paths = paths;
     this.#id = id;
@@ -60,8 +60,8 @@ export class FileOutside implements Outside {
 }
 
 /**
- * One write below PIPE_BUF, so lines of several writers never mix. A FIFO without a reader, or anything else, is left
- * alone.
+ * Writes once, below PIPE_BUF, so that lines of several writers never mix. Does nothing for a FIFO without a reader,
+ * and for anything else.
  */
 function writeFifo(path: string, text: string): void {
   let file: number;

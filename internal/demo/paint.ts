@@ -12,8 +12,8 @@ const SGR: Readonly<Record<Style, string>> = {
 };
 
 /**
- * Clears from the cursor's row on and stays there. Not by ED alone: at the top left corner tmux takes that for clearing
- * the screen, and moves what it erases into the history.
+ * Clears from the cursor's row on and stays there. ED alone does not do: at the top left corner tmux takes it for
+ * clearing the screen, and moves the erased text into the history.
  */
 const CLEAR_BELOW = "\x1b7\x1b[2K\x1b[1B\x1b[J\x1b8";
 
@@ -28,7 +28,7 @@ interface Drawn {
 }
 
 /**
- * Makes terminal bytes of frames. On the main screen finished lines go above the live region and scroll into the
+ * Renders frames as terminal bytes. On the main screen finished lines go above the live region and scroll into the
  * terminal's own history; on the alternate screen everything is drawn again.
  */
 export class Painter {
@@ -59,8 +59,8 @@ export class Painter {
   }
 
   /**
-   * The terminal has another size, and may have dropped rows of the live region: tmux takes away what is below the
-   * cursor when it gets lower. The next paint draws the whole region, even where nothing else has changed.
+   * Call it after the terminal's size has changed. It may have dropped rows of the live region: tmux removes rows below
+   * the cursor when it gets lower. The next paint draws the whole region, even where nothing else has changed.
    */
   resized(): void {
     if (this.#drawn !== undefined) this.#drawn = { ...this.#drawn, frame: "" };

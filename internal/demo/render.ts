@@ -90,7 +90,7 @@ function dialogLines(dialog: Dialog, cols: number): Line[] {
 }
 
 function statusLine(state: State, busy: boolean): Line {
-  // The last column stays free: what is cleared behind a full row would take its last character along.
+  // The last column stays free: clearing after a full row would erase its last character.
   return line(clipText(statusText(state, busy), state.cols - 1), "dim");
 }
 

@@ -6,7 +6,7 @@ import { planTurn } from "./script.ts";
 import { readStdioRequest, type StdioReply, type StdioRequest } from "./stdio-lines.ts";
 
 export interface StdioAgentDeps {
-  /** Lines that come in; their end ends the agent. */
+  /** Input lines; their end ends the agent. */
   readonly lines: AsyncIterable<string>;
   readonly write: (text: string) => void;
   readonly outside: Outside;
@@ -19,7 +19,7 @@ type Ask = Extract<StdioReply, { readonly type: "asks" }>;
 const LAST_CHOICE_DENIES = ["Yes", "Yes, and do not ask again", "No"];
 const PROTOCOL = 1;
 
-/** The demo agent without a terminal: messages and answers come in as JSON lines, what it does goes out as such. */
+/** The demo agent without a terminal: messages and answers come in as JSON lines, its actions go out as JSON lines. */
 export class StdioAgent {
   readonly #deps: StdioAgentDeps;
   readonly #options: DemoOptions;

@@ -1,20 +1,20 @@
-/** What comes in, one JSON object a line. */
+/** A line of input: one JSON object. */
 export type StdioRequest =
   | { readonly type: "message"; readonly id: string; readonly text: string }
-  /** `choice`: position in the list, the first is 0; any other number is no. */
+  /** `choice`: position in the list, from 0; any other number declines. */
   | { readonly type: "answer"; readonly id: string; readonly choice: number };
 
-/** What goes out, one JSON object a line. */
+/** A line of output: one JSON object. */
 export type StdioReply =
   | { readonly type: "ready"; readonly protocol: number }
-  /** The message was read. `held`: it works, and this one comes next. */
+  /** The message was read. `held`: the agent is working, and takes the message next. */
   | { readonly type: "taken"; readonly id: string; readonly held: boolean }
-  /** The turn on that message begins, and is over. */
+  /** The turn on that message begins, or is over. */
   | { readonly type: "started" | "done"; readonly id: string }
   /** A piece of its answer, line ends included. */
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "tool"; readonly call: string; readonly result: string }
-  /** It waits for an answer. */
+  /** The agent waits for an answer. */
   | {
       readonly type: "asks";
       readonly id: string;

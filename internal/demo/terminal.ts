@@ -3,7 +3,7 @@ export interface Terminal {
   readonly cols: number;
   readonly rows: number;
   write(text: string): void;
-  /** Switches to raw mode and hands over what is typed until `close`. */
+  /** Switches to raw mode and passes on input until `close`. */
   open(on: { readonly data: (bytes: Uint8Array) => void; readonly resize: () => void; readonly end: () => void }): void;
   /** Stops reading permanently, like a hanging program. */
   freeze(): void;

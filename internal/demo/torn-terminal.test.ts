@@ -4,7 +4,7 @@ import { TornTerminal } from "./torn-terminal.ts";
 
 const DRAWING = "\x1b[2K> some text\r\n────";
 
-/** The text that arrives of some drawings, `|` for each pause. */
+/** The text that arrives of some drawings, with `|` for each pause. */
 function drawn(seed: number, times: number): string {
   let out = "";
   const whole: Terminal = {

@@ -2,9 +2,9 @@ import { nextRandom } from "./model.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**
- * A terminal on which every drawing stays half-done for a while, as that of a program that loses its core in the middle
- * of a write. The process does nothing else meanwhile. Where it is cut is another place each time, the same ones for
- * the same seed.
+ * A terminal on which every drawing stays half-done for a while, as if the program lost its processor in the middle of
+ * a write. The process does nothing else meanwhile. Each drawing is cut at another place; the same seed gives the same
+ * places.
  */
 export class TornTerminal implements Terminal {
   readonly #whole: Terminal;

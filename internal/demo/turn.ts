@@ -15,13 +15,13 @@ const GARBAGE_LINES = [
 export const GARBAGE_BYTES =
   "\x1b]2;%end 1 1 1\x07\x1b[?7777h\x1b[>99;1~\x1bPq%begin 9 9 9\x1b\\\x1b_apc\x1b\\\x9b\x07";
 
-/** A message leaves the composer: it is worked on now, or kept until the turn in hand has ended. */
+/** A message leaves the composer: the agent works on it now, or keeps it until the current turn has ended. */
 export function submit(work: Work, message: Message): void {
   if (work.s.turn === undefined) startTurn(work, message, "direct");
   else work.s.queue = [...work.s.queue, message];
 }
 
-/** The pause before the next step is over. */
+/** Runs the next step, after the pause before it. */
 export function advanceTurn(work: Work): void {
   const turn = work.s.turn;
   const step = turn?.steps[turn.next];
@@ -37,7 +37,7 @@ export function advanceTurn(work: Work): void {
   scheduleStep(work, flickerMs);
 }
 
-/** Goes on after a dialog that belonged to the turn. */
+/** Continues after a dialog that belonged to the turn. */
 export function resumeTurn(work: Work): void {
   if (work.s.turn === undefined) return;
   scheduleStep(work, 0);
