@@ -31,7 +31,7 @@ const read = (path: string) => {
   return result.ok ? result.text : result.reason;
 };
 
-// Descriptors are of this process: other test files do not run meanwhile.
+// Descriptors belong to the process, which runs no other test file meanwhile.
 describe.runIf(process.platform === "linux")("read", () => {
   it("reads files below its root", () => {
     expect(read("/docs/a.md")).toBe("text\n");

@@ -6,14 +6,14 @@ import type { PathPattern } from "./path-patterns.ts";
 import { plainParts, RootedWalk } from "./rooted-walk.ts";
 import { systemReason } from "./system-reason.ts";
 
-/** Why a file is not read. */
+/** The reason why a file is not read. */
 type ReadRefusal = "not allowed" | "not found" | "too large" | "not text" | "internal error";
 
 export type ReadResult =
   | { readonly ok: true; readonly text: string; readonly bytes: number }
   | { readonly ok: false; readonly reason: ReadRefusal };
 
-/** What is readable below a root. */
+/** The readable files below a root. */
 export interface AllowList {
   readonly patterns: readonly PathPattern[];
   /** The largest file, bytes. */
@@ -26,15 +26,15 @@ const MAX_DEPTH = 16;
 const MAX_VISITED = 5000;
 
 /**
- * The text files of one folder, under a prefix such as `/docs` that stands for it in the paths of callers. The folder
- * is held by a descriptor: what takes its name later is not read. Linux only.
+ * The text files of one folder, under a prefix such as `/docs` that replaces its path for callers. The folder is held
+ * by a descriptor: a folder that takes its name later is not read. Linux only.
  */
 export class AllowedFiles implements Disposable {
   readonly prefix: string;
   readonly #walk: RootedWalk;
   readonly #mount: string;
 
-  /** Holds the folder at `root`; its own path may lead over links. @throws DomainError `unavailable` */
+  /** Holds the folder at `root`, whose own path may contain links. @throws DomainError `unavailable` */
   constructor(root: string, prefix: string) {
     if (!HAS_PROC) throw new DomainError("unavailable", "reading files within bounds needs Linux's /proc");
     this.prefix = prefix;
@@ -54,8 +54,8 @@ export class AllowedFiles implements Disposable {
 
   /**
    * The text of the file at `path`, which begins with the prefix. A path that is not plain, not under the prefix or not
-   * on the list is `not allowed` before the file system is asked, so that no answer says what exists elsewhere; so are
-   * links, files with a second name, other kinds of files and other mounts. Never waits for a FIFO or a device.
+   * on the list is `not allowed` without a look at the file system, so that no answer reveals what exists elsewhere; so
+   * are links, files with a second name, other kinds of files and other mounts. Never waits for a FIFO or a device.
    */
   read(path: string, { patterns, maxBytes }: AllowList): ReadResult {
     const parts = this.#partsOf(path, patterns);
@@ -140,7 +140,7 @@ function entryOf(folder: number, name: string): Entry | undefined {
   return found?.isFile() && found.nlink === 1 ? { name, isFolder: false, bytes: found.size } : undefined;
 }
 
-/** Reads one byte more than is allowed: the size that the system states may be another one by then. */
+/** Reads one byte more than is allowed: the file may have grown since its size was read. */
 function textOf(fd: number, maxBytes: number): ReadResult {
   const { size } = fstatSync(fd);
   if (size > maxBytes) return refusal("too large");

@@ -7,8 +7,8 @@ import { systemReason } from "./system-reason.ts";
 const { O_APPEND, O_CREAT, O_WRONLY, W_OK, X_OK } = constants;
 
 /**
- * A file that lines are appended to, made with mode 0600. One that was renamed or removed, as by logrotate, is opened
- * again under its name: the next line is in the new one.
+ * A file that lines are appended to, created with mode 0600. If it was renamed or removed, as by logrotate, it is
+ * opened again under its name: the next line is in the new file.
  */
 export class AuditFile implements Disposable {
   readonly #path: string;
@@ -48,7 +48,7 @@ export class AuditFile implements Disposable {
 }
 
 /**
- * Checks that an `AuditFile` can append to `path`, or be made there. Makes nothing.
+ * Checks that an `AuditFile` can append to `path`, or be created there. Creates nothing.
  * @throws DomainError `invalid` with the path and the reason
  */
 export function checkAuditFile(path: string): void {

@@ -4,12 +4,12 @@ import type { Logger } from "../base/logger.ts";
 import { AuditFile } from "./audit-file.ts";
 
 const STDERR = 2;
-/** Otherwise a full disk would be reported at every call. */
+/** Without this pause a full disk would be reported at every call. */
 const TELL_EVERY_MS = 60_000;
 
 /**
- * Where an audit log's lines go: a file that may be rotated away, or without `path` stderr. What cannot be written is
- * lost: no call waits for it, and the log or a later line says so.
+ * Returns the writer of an audit log's lines: to a file that may be rotated away or, without `path`, to stderr. Lines
+ * that cannot be written are lost: no call waits for them, and the log or a later line reports it.
  * @throws as `AuditFile`
  */
 export function auditLines(

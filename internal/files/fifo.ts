@@ -9,11 +9,11 @@ import type { Task } from "../base/task-group.ts";
 import { checkPart } from "./open-below.ts";
 import type { PinnedFolder } from "./pinned-folder.ts";
 
-/** Node has no call for it. */
+/** Node has no call to make a FIFO. */
 const MAKE_FIFO = "mkfifo";
 
 /**
- * Makes a FIFO with mode 0600; one that is there is replaced.
+ * Makes a FIFO with mode 0600; an existing one is replaced.
  * @throws DomainError `already-exists` when something else has that path; `unavailable` when it cannot be made
  */
 export async function makeFifo(path: string, env: Environment): Promise<void> {
@@ -25,8 +25,8 @@ export async function makeFifo(path: string, env: Environment): Promise<void> {
 }
 
 /**
- * Makes a FIFO with mode 0600 in a folder; there is nothing of that name. @throws DomainError `unavailable` when it
- * cannot be made
+ * Makes a FIFO with mode 0600 in a folder that has no entry of that name.
+ * @throws DomainError `unavailable` when it cannot be made
  */
 export async function makeFifoIn(folder: PinnedFolder, name: string, env: Environment): Promise<void> {
   // The descriptor of the folder closes when the program begins; its working folder stays.
@@ -44,8 +44,7 @@ async function runMakeFifo(path: string, options: { readonly env: Environment; r
 
 /**
  * Keeps a FIFO open for reading and writing without ever reading, so that its reader and its writers may come and go:
- * what is in it stays, and no writer gets SIGPIPE. Without a reader it holds one pipe buffer (64 KiB); writers wait
- * then.
+ * its content stays, and no writer gets SIGPIPE. Without a reader it holds one pipe buffer (64 KiB); then writers wait.
  */
 export class FifoHolder implements Task {
   readonly #path: string;
@@ -101,8 +100,8 @@ export async function readOpenFifo(
 }
 
 /**
- * For writing too: with its own writer, a reader sees no end of file, and opening does not block. A bare
- * descriptor, because the socket that gets it closes it.
+ * Opens it for writing too: a reader that is also a writer sees no end of file, and opening does not block. Returns a
+ * bare descriptor, because the socket that gets it closes it.
  */
 function openFifo(path: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();

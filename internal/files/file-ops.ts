@@ -12,7 +12,7 @@ import {
   writeSync,
 } from "node:fs";
 
-/** Each call to the system that a set of files is written with, so that a test can end it at any of them. */
+/** The system calls that write a set of files, so that a test can end the process at any of them. */
 export interface FileOps {
   createFile(path: string, mode: number): number;
   write(fd: number, bytes: Uint8Array): number;
@@ -20,12 +20,12 @@ export interface FileOps {
   setMode(fd: number, mode: number): void;
   sync(fd: number): void;
   close(fd: number): void;
-  /** Fails with EEXIST where something stands. */
+  /** Fails with EEXIST if `to` exists. */
   link(from: string, to: string): void;
   rename(from: string, to: string): void;
   remove(path: string): void;
   list(folder: string): string[];
-  /** Undefined: nothing there. */
+  /** Undefined: there is no such file. */
   inodeOf(path: string): bigint | undefined;
   openFolder(path: string): number;
 }

@@ -29,7 +29,7 @@ function put(files: Readonly<Record<string, string>>): void {
 class Killed extends Error {}
 
 /**
- * Does the first `calls` calls; with the next one the process is gone: nothing works any more. A write is cut in half.
+ * Runs the first `calls` calls; at the next one the process is killed: no call works any more. A write is cut in half.
  */
 function killedAfter(calls: number): FileOps {
   let left = calls;
@@ -45,8 +45,8 @@ function killedAfter(calls: number): FileOps {
 }
 
 /**
- * Kills at each call in turn until it gets through; answers with what lay there after each kill and the next run's
- * start.
+ * Kills at each call in turn until the set is written; returns the folder's content after each kill and after the next
+ * run's start.
  */
 function killedAtEach(placing: "create" | "replace", before: Readonly<Record<string, string>>) {
   const outcomes: { readonly killed: Record<string, string>; readonly recovered: Record<string, string> }[] = [];

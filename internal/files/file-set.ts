@@ -9,11 +9,11 @@ export interface NewFile {
   readonly name: string;
   readonly content: string;
   readonly mode: number;
-  /** Default: this process's. Only root can give a file away. */
+  /** Default: this process's user and group. Only root can give a file away. */
   readonly owner?: { readonly uid: number; readonly gid: number };
 }
 
-/** How the files of a set come into place: where nothing stands, or over what stands. */
+/** How the files of a set come into place: only as new files, or also over existing ones. */
 export type Placing = "create" | "replace";
 
 const PREFIX = ".bridge-ca-";
@@ -31,9 +31,10 @@ interface Part {
 }
 
 /**
- * Writes files of one folder that belong together; the folder must be locked. Each is complete before it is in its
+ * Writes files of one folder that belong together; the folder must be locked. Each file is complete before it is in its
  * place, and they come into place in the given order. A process that is killed between two of them leaves a part of the
- * set; `recoverFileSets`, which runs first here, then takes a created set back and completes a replaced one.
+ * set; `recoverFileSets`, which runs first here, then removes a set that was being created and completes one that was
+ * being replaced.
  * @throws DomainError `already-exists` when `placing` is `create` and one of them is there, `invalid` when one that is
  * to be replaced is a link: then none is written
  */
@@ -57,7 +58,7 @@ export function writeFileSet(ops: FileOps, folder: string, files: readonly NewFi
   }
 }
 
-/** A file in the place of a link would leave what the link leads to as it was, for all who read it there. */
+/** If a file replaced a link, the link's target would stay as it was for all who read it there. */
 function refuseLink(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
   throw new DomainError("invalid", `${path} is a link to ${readlinkSync(path)}: it is not replaced by a file`, {
@@ -65,7 +66,7 @@ function refuseLink(path: string): void {
   });
 }
 
-/** Ends what a process that was killed in this folder began. The folder must be locked. */
+/** Completes or undoes the work of a process that was killed in this folder. The folder must be locked. */
 export function recoverFileSets(ops: FileOps, folder: string): void {
   const parts = ops.list(folder).flatMap((file) => partOf(folder, file) ?? []);
   for (const [, own] of Map.groupBy(parts, ({ set }) => set)) {
@@ -89,8 +90,8 @@ function writePart(ops: FileOps, part: Part, { content, mode, owner }: NewFile):
 }
 
 /**
- * Links them, the last one last: with it the set is there. The parts go from the first on, so the last part is the
- * proof.
+ * Links the files, the last one last: it completes the set. The parts are removed from the first on, so the last part
+ * proves that the set is complete.
  */
 function createAll(ops: FileOps, folder: string, parts: readonly Part[]): void {
   for (const part of parts) {
@@ -117,7 +118,7 @@ function recoverCreated(ops: FileOps, folder: string, parts: readonly Part[]): v
   for (const part of parts) ops.remove(part.path);
 }
 
-/** All parts are written before the first is moved: where the first is gone, the others are complete. */
+/** All parts are written before the first is moved: if the first is gone, the others are complete. */
 function recoverReplaced(ops: FileOps, folder: string, parts: readonly Part[]): void {
   const isMoving = parts[0]?.number !== 1;
   for (const part of parts) {
@@ -131,9 +132,7 @@ function isLinked(ops: FileOps, folder: string, part: Part): boolean {
   return inode !== undefined && inode === ops.inodeOf(join(folder, part.name));
 }
 
-/**
- * After a failure that was not a kill: the same, as far as the system allows; its first error is the one that counts.
- */
+/** Undoes a set after a failure that was not a kill, as far as the system allows; only its first error is reported. */
 function undo(ops: FileOps, folder: string): void {
   try {
     recoverFileSets(ops, folder);
@@ -149,7 +148,7 @@ function partOf(folder: string, file: string): Part | undefined {
   return { set, placing, number: Number(number), count: Number(count), name, path: join(folder, file) };
 }
 
-/** What the folder lists is on the disk. */
+/** Waits until the folder's entries are on the disk. */
 function syncFolder(ops: FileOps, folder: string): void {
   const fd = ops.openFolder(folder);
   try {

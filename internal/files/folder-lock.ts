@@ -7,8 +7,8 @@ import { holdName } from "./held-name.ts";
 const LOOK_EVERY_MS = 25;
 
 /**
- * Takes folders for this process alone; the system gives them back when the process ends, however it ends. Held among
- * the processes of one network namespace, on Linux; elsewhere nothing is locked.
+ * Locks folders for this process alone; the system releases them when the process ends, however it ends. The lock
+ * counts among the processes of one network namespace, on Linux; elsewhere nothing is locked.
  * @throws DomainError `unavailable` when another process still has one of them after `waitMs`
  */
 export async function lockFolders(
@@ -20,7 +20,7 @@ export async function lockFolders(
   const held = new AsyncDisposableStack();
   const names = new Map(folders.map((folder) => [lockName(folder), folder]));
   try {
-    // Always in the same order: two processes that want the same folders do not wait for each other.
+    // Always lock in the same order: two processes that want the same folders must not wait for each other.
     for (const [name, folder] of [...names].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
       held.use(await lock(name, folder));
     }
@@ -44,7 +44,7 @@ export async function lockFolders(
   }
 }
 
-/** A name in the kernel's table of sockets, which lasts as long as its process. */
+/** A name in the kernel's table of sockets, where it lasts as long as its process. */
 function lockName(folder: string): string {
   const { dev, ino } = statSync(folder, { bigint: true });
   return `\0gastown-folder-${createHash("sha256").update(`${dev} ${ino}`).digest("hex")}`;

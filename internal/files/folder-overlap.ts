@@ -1,18 +1,18 @@
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import { placeOf } from "./open-below.ts";
 
-/** As in open-below.ts: names the place only. */
+/** As in open-below.ts: only names the place. */
 const O_PATH = 0x200000;
 
 /**
- * True when two open folders are the same or one contains the other, by what they are: neither names nor links count.
- * Linux only.
+ * True when two open folders are the same or one contains the other, compared by device and inode: neither names nor
+ * links count. Linux only.
  */
 export function foldersOverlap(one: number, other: number): boolean {
   return ancestorsOf(one).includes(folderId(other)) || ancestorsOf(other).includes(folderId(one));
 }
 
-/** The folder and all above it. */
+/** The ids of the folder and of all folders above it. */
 function ancestorsOf(folder: number): readonly string[] {
   const ids: string[] = [];
   let fd = openAbove(folder, ".");

@@ -1,10 +1,10 @@
 import { createServer } from "node:net";
 
 /**
- * Takes a name in the kernel's own table of sockets, which lasts as long as its process; it keeps no process from
- * ending. Held among the processes of one network namespace, on Linux; elsewhere every name can be had.
+ * Takes a name in the kernel's table of sockets, where it lasts as long as its process; it keeps no process from
+ * ending. It is unique among the processes of one network namespace, on Linux; elsewhere every call succeeds.
  * @param name an abstract socket's: begins with NUL
- * @returns undefined when another one has it
+ * @returns undefined if the name is taken
  */
 export function holdName(name: string): Promise<AsyncDisposable | undefined> {
   if (process.platform !== "linux") return Promise.resolve({ [Symbol.asyncDispose]: async () => {} });

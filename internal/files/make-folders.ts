@@ -3,8 +3,8 @@ import { dirname } from "node:path";
 import { isMissing } from "./named-file.ts";
 
 /**
- * Makes a folder and those above it that are missing, for their owner alone; one that exists stays as it is.
- * `mkdir` with `recursive` does the same, but never returns below a folder where nothing can be made, such as /proc.
+ * Creates a folder and missing folders above it, for their owner alone; existing ones stay as they are. `mkdir` with
+ * `recursive` does the same, but never returns below a folder where nothing can be made, such as /proc.
  * @throws as `mkdirSync`
  */
 export function makeFolders(path: string): void {

@@ -15,7 +15,7 @@ export async function readNamedFile(path: string, kind: ErrorKind = "invalid"): 
   }
 }
 
-/** As `readNamedFile`. */
+/** The synchronous form of `readNamedFile`. */
 export function readNamedFileSync(path: string, kind: ErrorKind = "invalid"): string {
   try {
     return readRegularFileSync(path);
@@ -24,7 +24,7 @@ export function readNamedFileSync(path: string, kind: ErrorKind = "invalid"): st
   }
 }
 
-/** As `readNamedFile`, of what a person names on a command line: waits for a pipe, such as the shell's `<(…)`. */
+/** As `readNamedFile`, for a file on a command line: waits for a pipe, such as the shell's `<(…)`. */
 export async function readNamedInput(path: string, kind: ErrorKind = "invalid"): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -40,7 +40,7 @@ export async function readNamedInput(path: string, kind: ErrorKind = "invalid"):
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** `cannot read PATH: there is no such file`, with what the system, or a reader of this room, has thrown. */
+/** `cannot read PATH: there is no such file`, for an error of the system or of a reader of this room. */
 export function unreadableText(path: string, cause: unknown): string {
   return `cannot read ${path}: ${systemReason(cause)}`;
 }

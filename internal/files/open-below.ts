@@ -2,26 +2,26 @@ import { closeSync, constants, fstatSync, openSync, type Stats } from "node:fs";
 import { DomainError } from "../base/errors.ts";
 
 /**
- * The descriptor names a place and opens nothing: no FIFO is waited for, no device begins to act. The same number on
- * all our platforms.
+ * A descriptor with this flag only names a place: opening it waits for no FIFO and starts no device. The number is the
+ * same on all our platforms.
  */
 const O_PATH = 0x200000;
 
 /**
- * Without /proc a file is opened by its whole path: its last part is still checked, what leads there may change
- * meanwhile.
+ * Without /proc a file is opened by its whole path: its last part is still checked, but the folders before it may
+ * change meanwhile.
  */
 export const HAS_PROC = process.platform === "linux";
 
 export type Kind = "folder" | "file" | "FIFO" | "socket";
 
-/** Why something in a folder is not what the owner of the folder put there. */
+/** The reason why an entry of a folder is not the one that the folder's owner put there. */
 export type Oddity = "link" | "kind" | "owner";
 
-/** A link, another kind of file or another user's file is where one of ours is expected. It was not opened. */
+/** A link, another kind of file or another user's file is in the place of one of ours. It was not opened. */
 export class OddFileError extends DomainError {
   readonly oddity: Oddity;
-  /** It was counted already. */
+  /** It has already been counted. */
   isNoted = false;
 
   constructor(path: string, oddity: Oddity) {
@@ -43,20 +43,20 @@ const IS_OF: Readonly<Record<Kind, (found: Stats) => boolean>> = {
   socket: (found) => found.isSocket(),
 };
 
-/** One part of a path. @throws DomainError `invalid` for anything that could lead out of its folder */
+/** Checks one part of a path. @throws DomainError `invalid` for anything that could lead out of its folder */
 export function checkPart(name: string): string {
   if (name === "" || name === "." || name === ".." || /[/\0]/.test(name))
     throw new DomainError("invalid", `not a file's name: ${JSON.stringify(name.slice(0, 40))}`);
   return name;
 }
 
-/** The path of what a descriptor names. */
+/** The path of the file that a descriptor names. */
 export function placeOf(fd: number, name?: string): string {
   return name === undefined ? `/proc/self/fd/${fd}` : `/proc/self/fd/${fd}/${name}`;
 }
 
 /**
- * A descriptor that names what is at `path`, whose last part is not followed. Linux only.
+ * A descriptor that names the file at `path`; a link at the end of the path is not followed. Linux only.
  * @throws OddFileError for another kind; else as `openSync`
  */
 export function namePlace(path: string, kind: Kind): number {
@@ -67,7 +67,7 @@ export function namePlace(path: string, kind: Kind): number {
   throw new OddFileError(path, found.isSymbolicLink() ? "link" : "kind");
 }
 
-/** `namePlace` of a folder with no part of its path being a link. `path` is absolute. */
+/** `namePlace` of a folder whose path contains no link. `path` is absolute. */
 export function nameWithoutLinks(path: string): number {
   let fd = namePlace("/", "folder");
   for (const part of path.split("/").filter((name) => name !== "")) {
@@ -97,7 +97,7 @@ export function openChecked(
   const named = HAS_PROC ? namePlace(path, kind) : undefined;
   try {
     const real = named === undefined ? path : placeOf(named);
-    const follow = named === undefined ? constants.O_NOFOLLOW : 0; // what the descriptor names is the thing itself
+    const follow = named === undefined ? constants.O_NOFOLLOW : 0; // a path through a descriptor names the file itself
     const fd = openSync(real, flags | constants.O_NONBLOCK | follow);
     const oddity = oddityOf(fstatSync(fd), kind, isOwner);
     if (oddity === undefined) return fd;

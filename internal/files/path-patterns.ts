@@ -20,7 +20,7 @@ export function pathPattern(text: string): PathPattern {
   return (path) => matchParts(parts, path);
 }
 
-/** Dynamic programming over the parts: its time is their product, whatever the pattern. */
+/** Dynamic programming over the parts: takes time in proportion to their product, whatever the pattern. */
 function matchParts(pattern: readonly string[], path: readonly string[]): boolean {
   let reached = path.map(() => false).concat(false);
   reached[0] = true;
@@ -35,7 +35,7 @@ function matchParts(pattern: readonly string[], path: readonly string[]): boolea
   return reached[path.length] === true;
 }
 
-/** Each piece between stars is found at its first place, the last one at the end. */
+/** Finds each piece between stars at its first place, the last piece at the end. */
 function matchPart(wanted: string, part: string): boolean {
   const [first = "", ...pieces] = wanted.split("*");
   const last = pieces.pop();

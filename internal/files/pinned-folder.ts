@@ -22,23 +22,23 @@ export interface PinnedFolderOptions {
 const readAt = promisify(read);
 
 /**
- * A tree that is removed: entries at most, since nothing else happens meanwhile, and how deep. What is left is removed
- * by later calls.
+ * Limits for the removal of a tree: the number of entries, since nothing else happens meanwhile, and the depth. Later
+ * calls remove the rest.
  */
 const REMOVE_MOST = 1000;
 const REMOVE_DEPTH = 32;
 
 /**
- * A folder that others may change, held by a descriptor: whatever they put in the place of its parts, each name is
- * looked up in this very folder, nothing is followed out of it, and only plain files, FIFOs and sockets of its owner or
- * of this user are opened. When another folder has taken its name, the next call continues in that one.
+ * A folder that others may change, held by a descriptor: whatever they put in its place, each name is looked up in this
+ * very folder, no link is followed out of it, and only plain files, FIFOs and sockets of its owner or of this user are
+ * opened. If another folder has taken its name, the next call continues in that folder.
  *
  * Without /proc (macOS) names are looked up by path: a folder above that is replaced during a call can then lead
- * elsewhere. What is opened is checked all the same. Every call is synchronous up to the opening, so a descriptor is
- * never used late.
+ * elsewhere. Every opened file is still checked. Every call is synchronous up to the opening, so a descriptor is never
+ * used late.
  */
 export class PinnedFolder implements Disposable {
-  /** As it was named: for programs that look it up themselves. */
+  /** The path as given, for programs that look it up themselves. */
   readonly path: string;
   readonly #locate: () => number;
   readonly #options: PinnedFolderOptions;
@@ -67,13 +67,16 @@ export class PinnedFolder implements Disposable {
     return new PinnedFolder(join(this.path, checkPart(name)), locate, this.#options, this);
   }
 
-  /** The path of an entry for one call of the file system at once: a later one may find another folder pinned. */
+  /**
+   * The path of an entry, to be used at once in one call of the file system: a later call may find another folder
+   * pinned.
+   */
   place(name: string): string {
     checkPart(name);
     return HAS_PROC ? placeOf(this.#pinned(), name) : join(this.path, name);
   }
 
-  /** The folder's own path, in the same way; also good as the working folder of a child. */
+  /** The folder's own path, to be used at once; also valid as the working folder of a child. */
   get cwd(): string {
     return HAS_PROC ? placeOf(this.#pinned()) : this.path;
   }
@@ -88,14 +91,17 @@ export class PinnedFolder implements Disposable {
     return this.#noting(() => openChecked(this.place(name), "FIFO", constants.O_RDWR, (uid) => this.#isOwner(uid)));
   }
 
-  /** A path to a socket that cannot be anything else; give it up after connecting. @throws as `openFile` */
+  /** A path that leads to a socket and nothing else; dispose of it after connecting. @throws as `openFile` */
   nameSocket(name: string): { readonly path: string } & Disposable {
     if (!HAS_PROC) return { path: this.place(name), [Symbol.dispose]: () => {} };
     const fd = this.#noting(() => namePlace(this.place(name), "socket"));
     return { path: placeOf(fd), [Symbol.dispose]: () => closeSync(fd) };
   }
 
-  /** A text file's content; undefined when there is none, when it is anything else, or has more than `maxBytes`. */
+  /**
+   * A text file's content; undefined if there is none, if it is another kind of file, or if it has more than
+   * `maxBytes`.
+   */
   async readText(name: string, maxBytes: number): Promise<string | undefined> {
     const fd = this.#tryOpen(name);
     if (fd === undefined) return undefined;
@@ -186,7 +192,7 @@ function removeBelow(dir: number, name: string, budget: { left: number }, depth:
   rmdirSync(place);
 }
 
-/** So many names in a folder at the most, and no look at the others. */
+/** At most `most` names of a folder; the others are not read. */
 function entriesOf(fd: number, most: number): readonly string[] {
   const dir = opendirSync(placeOf(fd));
   try {

@@ -2,14 +2,14 @@ import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { DomainError } from "../base/errors.ts";
 
-/** A FIFO would be waited for, a link leads elsewhere. */
+/** Opening must not wait for a FIFO or follow a link. */
 const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
-/** What the system says of a path where there is nothing that could be read. */
+/** The system's codes for a path without a readable file. */
 const NOTHING_THERE = new Set(["ENOENT", "ENOTDIR", "EISDIR", "ELOOP", "ENXIO", "ENODEV", "EACCES", "EPERM"]);
 
 /**
- * Reads a text file in a folder that others write to as well, never waiting for them. Undefined: there is none, it is
- * no plain file (but a FIFO, a device, a link, a folder), it may not be read, or has more than `maxBytes`.
+ * Reads a text file in a folder that others write to as well, never waiting for them. Undefined: it does not exist, is
+ * no plain file (but a FIFO, a device, a link, a folder), may not be read, or has more than `maxBytes`.
  */
 export async function readPlainFile(path: string, maxBytes: number): Promise<string | undefined> {
   try {
@@ -25,7 +25,7 @@ export async function readPlainFile(path: string, maxBytes: number): Promise<str
   }
 }
 
-/** As `readPlainFile`, at once. */
+/** The synchronous form of `readPlainFile`. */
 export function readPlainFileSync(path: string, maxBytes: number): string | undefined {
   try {
     const fd = openPlainFile(path, constants.O_RDONLY);
@@ -41,7 +41,7 @@ export function readPlainFileSync(path: string, maxBytes: number): string | unde
 }
 
 /**
- * Opens a file with `flags` of open(2), mode 0600 when it is made; never waits.
+ * Opens a file with `flags` of open(2), with mode 0600 if it is created; never waits.
  * @throws DomainError `precondition` for anything but a plain file; else as `openSync`
  */
 export function openPlainFile(path: string, flags: number): number {
@@ -59,7 +59,7 @@ export function openPlainFile(path: string, flags: number): number {
 }
 
 /**
- * All of an open file, from its beginning.
+ * The content of an open file, from its beginning.
  * @internal
  */
 export function readAll(fd: number): Buffer {

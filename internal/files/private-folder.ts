@@ -9,15 +9,15 @@ import { isMissing } from "./named-file.ts";
 export interface RuntimeWhere {
   readonly xdgRuntimeDir?: string;
   readonly uid: number;
-  /** Default: the user's as the system knows it, whatever HOME says; none for a user without an entry. */
+  /** Default: the user's home as the system knows it, whatever HOME says; none for a user without an entry. */
   readonly home?: string;
 }
 
 const NAME = "gt-sidecars";
 
 /**
- * Where programs of one person on one machine find each other: running sidecars and locks of sessions. Usually the
- * first of `runtimeFolders`; a later one where others have taken its place.
+ * The folder where programs of one person on one machine find each other: running sidecars and locks of sessions.
+ * Usually the first of `runtimeFolders`; a later one if others have taken its place.
  */
 export function runtimeFolder(where: RuntimeWhere): string {
   const [first = "", ...others] = runtimeFolders(where);
@@ -25,13 +25,13 @@ export function runtimeFolder(where: RuntimeWhere): string {
 }
 
 /**
- * All folders in which a sidecar of this user may have put itself down, the one of this environment first. `su` and
+ * All folders in which a sidecar of this user may have announced itself, this environment's folder first. `su` and
  * `cron` leave no XDG_RUNTIME_DIR, or another user's.
  */
 export function runtimeFolders({ xdgRuntimeDir, uid, home = systemHome() }: RuntimeWhere): readonly string[] {
   const usual = `/run/user/${uid}`;
   const own = ownRuntimeDir(xdgRuntimeDir, uid);
-  // Where a person has set one apart, only what is in it is meant.
+  // If a person has set a different one, only its content is meant.
   if (own !== undefined && own !== usual) return [join(own, NAME)];
   const isUsual = own === usual || (existsSync(usual) && isOwn(usual, uid));
   return [
@@ -49,18 +49,18 @@ function systemHome(): string | undefined {
   }
 }
 
-/** Where a sidecar puts itself down: in the folder of its environment, and in the one without any. */
+/** The folders in which a sidecar announces itself: the one of its environment, and the one without XDG_RUNTIME_DIR. */
 export function announcedFolders(where: RuntimeWhere): readonly string[] {
   const { xdgRuntimeDir: _, ...plain } = where;
   return [...new Set([runtimeFolder(where), runtimeFolder(plain)])];
 }
 
-/** XDG_RUNTIME_DIR if it can be used: absolute, and this user's or to be made by it. */
+/** XDG_RUNTIME_DIR if it is usable: absolute, and this user's or creatable by this user. */
 export function ownRuntimeDir(dir: string | undefined, uid: number): string | undefined {
   return dir !== undefined && isAbsolute(dir) && isOwn(dir, uid) ? dir : undefined;
 }
 
-/** A folder of this user's own, or one that does not exist and that it may make. */
+/** True for a folder of this user's own, and for a missing one that this user may create. */
 function isOwn(path: string, uid: number): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return canMake(path);
@@ -88,7 +88,7 @@ function canWrite(path: string): boolean {
 }
 
 /**
- * Makes the folder (mode 0700) when it does not exist.
+ * Creates the folder (mode 0700) if it does not exist.
  * @throws DomainError `denied` when it is a link, no folder, another user's, or open to others: then nothing in it can
  * be trusted, since anyone may make a folder of that name in /tmp.
  */

@@ -10,7 +10,7 @@ const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 /**
  * The text of a file that a configuration names. Links are followed: a mounted Secret is made of them.
  * @throws DomainError `invalid`, without the path, when it is a FIFO, a device, a folder or too long; errors of the
- * file system as they are
+ * file system unchanged
  */
 export async function readRegularFile(path: string, maxBytes = MAX_BYTES): Promise<string> {
   await using file = await open(path, FLAGS);
@@ -18,7 +18,7 @@ export async function readRegularFile(path: string, maxBytes = MAX_BYTES): Promi
   return await file.readFile("utf8");
 }
 
-/** As `readRegularFile`. */
+/** The synchronous form of `readRegularFile`. */
 export function readRegularFileSync(path: string): string {
   const fd = openSync(path, FLAGS);
   try {

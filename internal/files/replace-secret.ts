@@ -3,8 +3,8 @@ import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /**
- * Writes a file of mode 0600 in one step: a reader sees the old text or the new one. A failure leaves the old one, and
- * nothing beside it.
+ * Writes a file of mode 0600 in one step: a reader sees the old text or the new one. A failure leaves the old text, and
+ * no other file.
  * @throws as `writeFileSync` and `renameSync`
  */
 export function replaceSecret(path: string, text: string): void {

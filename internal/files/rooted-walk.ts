@@ -19,17 +19,17 @@ function isPlainName(part: string): boolean {
 }
 
 /**
- * A folder that is held by a descriptor, and what lies below it: each part of a way is looked up in the folder before
- * it, and none is followed if it is a link, not even one that took the place of a folder meanwhile.
+ * A folder that is held by a descriptor, and the files below it: each part of a path is looked up in the folder before
+ * it, and no link is followed, not even one that took the place of a folder meanwhile.
  *
- * Without /proc (macOS) the whole path is resolved at once and refused if it contains a link; what leads there may
+ * Without /proc (macOS) the whole path is resolved at once and refused if it contains a link; the folders before it may
  * change meanwhile.
  */
 export class RootedWalk implements Disposable {
   readonly #fd: number;
   readonly #real: string;
 
-  /** Holds the folder at `root`, whose own path may lead over links. @throws as `openSync` */
+  /** Holds the folder at `root`, whose own path may contain links. @throws as `openSync` */
   constructor(root: string) {
     this.#fd = openSync(root, constants.O_RDONLY | constants.O_DIRECTORY);
     this.#real = HAS_PROC ? root : realpathSync(root);
@@ -62,8 +62,8 @@ export class RootedWalk implements Disposable {
   }
 
   /**
-   * A descriptor to read the plain file at `parts`, of which there is at least one; its owner does not matter. Nothing
-   * is waited for. The caller closes it.
+   * A descriptor to read the plain file at `parts`, of which there is at least one; its owner does not matter. Never
+   * waits. The caller closes it.
    * @throws OddFileError for a link, a file with a second name, or another kind; else as `openSync`
    */
   openFile(parts: readonly string[]): number {

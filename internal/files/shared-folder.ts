@@ -5,9 +5,10 @@ import { DomainError } from "../base/errors.ts";
 const PASSABLE = 0o711;
 
 /**
- * Makes a folder that every user may pass through and only this one may change: what lies in it belongs to several.
- * Those above it that are missing are made in the same way.
- * @throws DomainError `denied` when others may change it, `unavailable` when it cannot be made or be reached by others
+ * Creates a folder that every user may pass through and only this one may change, because its entries belong to several
+ * users. Missing folders above it are created in the same way.
+ * @throws DomainError `denied` when others may change it, `unavailable` when it cannot be created or be reached by
+ * others
  */
 export function openSharedFolder(path: string): void {
   try {

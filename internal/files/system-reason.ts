@@ -18,8 +18,8 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Why the system refuses a file, in words: `there is no such WHAT`, `permission denied`. An error that the system did
- * not make keeps its own text.
+ * The system's reason for refusing a file, in words: `there is no such WHAT`, `permission denied`. An error that is not
+ * the system's keeps its own text.
  */
 export function systemReason(err: unknown, what = "file"): string {
   const code = codeOf(err);
