@@ -4,12 +4,10 @@ import { SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
 import type { Caller, SessionTerminal } from "./session-backend.ts";
 
 const { peek, status, getNudge } = SidecarService.method;
-/** What can be asked of an agent that has ended. */
+/** Calls that can be answered after an agent has ended. */
 const LOOKS: ReadonlySet<unknown> = new Set([peek, status, getNudge]);
 
-/**
- * The terminal of a session that has ended: `look` answers the calls that read it, everything else fails with `why`.
- */
+/** The terminal of a session that has ended: `look` answers the calls that read it; all others fail with `why`. */
 export function endedTerminal(look: SessionTerminal["unary"], why: () => DomainError): SessionTerminal {
   return {
     unary: <I extends DescMessage, O extends DescMessage>(

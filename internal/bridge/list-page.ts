@@ -9,7 +9,7 @@ const TIME_BYTES = 8;
 
 export interface PageRequest {
   readonly project: string;
-  /** 0: 100; at most 1,000. */
+  /** 0: default, 100; at most 1,000. */
   readonly size: number;
   /** Empty: the first page. */
   readonly token: string;
@@ -24,9 +24,9 @@ export interface SessionPage {
 }
 
 /**
- * A page of a list that changes while it is read. Its token names the last session of the page, so no session that is
- * there all the time is left out or comes twice. A token has a checksum, not a signature: every replica can read it,
- * also after a restart, and it gives no access to anything. A token for another project or filter is an error.
+ * One page of a list that may change between pages. The token names the last session of the page, so every session that
+ * exists throughout is listed exactly once. The token contains a checksum, not a signature: every replica can read it,
+ * also after a restart, and it grants no access. A token of another project or filter is an error.
  *
  * @param sessions the oldest first
  * @throws DomainError `invalid`
@@ -52,7 +52,7 @@ export function byAge(a: Place, b: Place): number {
 
 type Place = Pick<SessionInfo, "createdAt" | "id">;
 
-// A token: the checksum, the time of creation as a float64, the id.
+// Layout of a token: the checksum, the time of creation as a float64, the id.
 
 function tokenOf({ createdAt, id }: Place, scope: string): string {
   const time = Buffer.alloc(TIME_BYTES);

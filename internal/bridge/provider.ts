@@ -1,14 +1,14 @@
 import type { AgentStateName, Dialog } from "../session/types.ts";
 
-/** What to start, checked: the path is allowed, the options are known to the provider. */
+/** A checked start: the path is allowed, and the provider knows the options. */
 export interface SessionConfig {
   readonly project: string;
   readonly sessionId: string;
-  /** An existing folder, under the requested name. */
+  /** An existing folder, by the requested name. */
   readonly repoPath: string;
   /**
-   * The same folder, as the working folder for a child that is spawned before `start` resolves: it leads to the folder
-   * that was checked, whatever has taken its name since.
+   * Working folder for a child that is spawned before `start` resolves: leads to the folder that was checked, even if
+   * its name has been taken over since.
    */
   readonly cwd: string;
   readonly options: Readonly<Record<string, string>>;
@@ -19,33 +19,33 @@ export interface SessionConfig {
 /** One running agent. */
 export interface SessionHandle {
   readonly id: string;
-  /** Of the agent's process; 0: it has none of its own. */
+  /** Process id of the agent; 0: it has no process of its own. */
   readonly pid: number;
 }
 
-/** What an agent reports. Texts are unchanged: the code that stores them removes secrets. */
+/** Events of an agent. Texts are unredacted: the code that stores them removes secrets. */
 export type AgentEvent =
-  /** Text for people, decoded from the program's own protocol; `text` is whole characters. */
+  /** Text for people, decoded from the program's own protocol; `text` contains whole characters only. */
   | {
       readonly type: "output";
       readonly stream: "stdout" | "stderr";
       readonly text: string;
-      /** So many UTF-16 units at the beginning of `text` are the model's words; the rest is of tools, or a notice. */
+      /**
+       * The number of UTF-16 units at the beginning of `text` that the model wrote; the rest is of tools, or a notice.
+       */
       readonly modelChars?: number;
     }
   /**
-   * What it says of itself: takes a message now, works, or waits for an answer. `hasFailed`: the turn that this ends
-   * was cut off, or its model refused.
+   * The agent's state by its own report: ready for a message, working, or waiting for an answer. `hasFailed`: the turn
+   * that this ends was cut off, or the model refused.
    */
   | { readonly type: "phase"; readonly state: AgentStateName; readonly hasFailed?: true }
   | { readonly type: "dialog-opened" | "dialog-closed"; readonly dialog: Dialog }
-  /**
-   * What became of an input that `send` answered with `queued`: given to the agent, or it never will be. Once for each.
-   */
+  /** The final outcome of an input for which `send` returned `queued`. Sent once for each. */
   | { readonly type: "input-settled"; readonly requestId: string; readonly result: InputOutcome }
-  /** Output that never became text: at least this many bytes, e.g. the rest of a line that is too long. */
+  /** Output that could not be turned into text: at least this many bytes, e.g. the rest of an overlong line. */
   | { readonly type: "lost"; readonly stream: "stdout" | "stderr"; readonly bytes: number; readonly reason: string }
-  /** The last one. `error`: it failed, or ended by itself with this. */
+  /** The last event. `error`: the agent failed, or ended unexpectedly with this message. */
   | { readonly type: "ended"; readonly error?: string; readonly exitCode?: number };
 
 export interface AgentInput {
@@ -54,7 +54,9 @@ export interface AgentInput {
   readonly requestId: string;
 }
 
-/** `submitted`: written, and accepted by the agent's protocol. `queued`: written while it works; it comes next. */
+/**
+ * `submitted`: written, and accepted by the agent's protocol. `queued`: written while the agent works; it comes next.
+ */
 export interface InputOutcome {
   readonly outcome: "submitted" | "queued" | "unknown" | "agent-dead" | "unsafe";
   /** A sentence for a person; empty when submitted or queued. */
@@ -63,43 +65,46 @@ export interface InputOutcome {
 
 export type Capability = "stdio" | "terminal" | "resume";
 
-/** Whether a provider can be used now, and what it is. */
+/** The availability and version of a provider. */
 export interface ProviderHealth {
   readonly available: boolean;
-  /** Why not, a sentence for a person; empty when it can. */
+  /** Why it is unavailable, a sentence for a person; empty if it is available. */
   readonly error: string;
-  /** What the program says of itself; empty: not known. */
+  /** Version as the program reports it; empty: not known. */
   readonly version: string;
 }
 
 /**
- * An agent program as a source of sessions. The handles that it gives out are its own; every other one is an error.
- * Methods throw DomainErrors only.
+ * An agent program as a source of sessions. Accepts only handles that it returned itself. Methods throw only
+ * DomainErrors.
  */
 export interface Provider {
   readonly id: string;
   /** The program, as configured. */
   readonly binary: string;
   readonly capabilities: readonly Capability[];
-  /** `agent_opts` as requested, `mode` included. @throws DomainError `denied` for one that callers may not choose */
+  /**
+   * Checks `agent_opts` as requested, with `mode`. @throws DomainError `denied` for an option that callers may not set
+   */
   checkAllowed?(options: SessionConfig["options"]): void;
-  /** Before anything is started. @throws DomainError `invalid` for an option that is not on the provider's list */
+  /** Called before a start. @throws DomainError `invalid` for an option that the provider does not have */
   checkOptions(options: SessionConfig["options"]): void;
   /**
-   * Starts the agent and waits until it can take a message, at most for the provider's start-up time.
-   * @throws DomainError `precondition` (no such program, not available), `deadline`; nothing is left running then
+   * Starts the agent and waits until it accepts a message, at most for the provider's start-up time. If it throws,
+   * nothing is left running.
+   * @throws DomainError `precondition` (no such program, not available), `deadline`
    */
   start(config: SessionConfig, signal: AbortSignal): Promise<SessionHandle>;
-  /** The same `requestId` is given to the agent once only. */
+  /** Gives the agent a message; repeated calls with one `requestId` give it only once. */
   send(handle: SessionHandle, input: AgentInput, signal: AbortSignal): Promise<InputOutcome>;
   /**
-   * Asks, then TERM, then KILL to its whole process group within `graceMs`; 0: KILL at once. Resolves when all have
-   * gone.
+   * Asks the agent to end, then sends TERM and KILL to its whole process group within `graceMs`; 0: KILL at once.
+   * Resolves when all processes have ended.
    */
   stop(handle: SessionHandle, graceMs: number): Promise<void>;
   /**
-   * Everything from its start on, to be read once; ends after `ended`. Bounded: a slow reader holds the agent's output
-   * back.
+   * All events from the start on; may be read once, and ends after `ended`. Bounded: a slow reader causes backpressure
+   * on the agent's output.
    */
   events(handle: SessionHandle): AsyncIterable<AgentEvent>;
   health(signal: AbortSignal): Promise<ProviderHealth>;

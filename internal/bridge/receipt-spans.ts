@@ -4,33 +4,33 @@ import { failureName } from "../rpc/server/trace-calls.ts";
 import type { NudgeOutcome, NudgeReceipt } from "../session/types.ts";
 import type { SessionKey } from "./session-backend.ts";
 
-/** What a call said became of an input. */
+/** The outcome of an input as the call's response states it. */
 export type Answer = Pick<NudgeReceipt, "requestId" | "outcome">;
 
-/** Open spans, and receipts before their answers, that one project may have. */
+/** The most open spans, and the most early receipts, per project. */
 const MAX_OPEN = 1000;
 
-/** Inputs of one project. */
+/** Pending inputs of one project. */
 interface Waiting {
   readonly open: Map<string, TraceSpan>;
-  /** Receipts that came before the answer of their call. */
+  /** Receipts that arrived before the response of their call. */
   readonly early: BoundedMap<NudgeOutcome>;
 }
 
 /**
- * The span of an input from its acceptance to its receipt, which for what was queued comes after the call's own end.
- * Bounded: of too many of a project that wait the oldest ends as `queued`.
+ * Traces an input from its acceptance to its receipt, which for a queued input comes after the end of the call.
+ * Bounded: if too many inputs of a project are pending, the span of the oldest ends as `queued`.
  */
 export class ReceiptSpans {
   readonly #follows: boolean;
   readonly #projects = new Map<string, Waiting>();
 
-  /** `follows`: `settled` will be called; else what was queued ends as that. */
+  /** `follows`: `settled` will be called; otherwise the spans of queued inputs end as `queued`. */
   constructor({ follows }: { readonly follows: boolean }) {
     this.#follows = follows;
   }
 
-  /** Makes the call. `span`: of the caller's call, if it is traced. */
+  /** Makes the call within a span. `span`: that of the caller's call, if it is traced. */
   async around<T>(
     span: TraceSpan | undefined,
     key: SessionKey,
@@ -49,7 +49,7 @@ export class ReceiptSpans {
     }
   }
 
-  /** What became of an input, as its session tells. */
+  /** Reports the outcome of an input, from the events of its session. */
   settled(key: SessionKey, { requestId, outcome }: Answer): void {
     if (outcome === "queued") return;
     const { open, early } = this.#of(key);

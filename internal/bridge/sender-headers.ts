@@ -3,8 +3,8 @@ import { SENDER_HEADER, SENDER_ROLE_HEADER } from "../rpc/port/caller.ts";
 import type { Caller } from "./session-backend.ts";
 
 /**
- * What tells a sidecar that believes us on whose behalf a call is made, that it may do no more than that caller, and
- * which trace the call belongs to. `span`: of the call to the sidecar; default: the caller's.
+ * Headers by which a sidecar that trusts us knows the caller of a forwarded call, the role that limits the call, and
+ * the trace. `span`: that of the call to the sidecar; default: the caller's.
  */
 export function senderHeaders(
   { identity, role, trace }: Pick<Caller, "identity"> & Partial<Caller>,

@@ -6,29 +6,29 @@ import type { FrameTarget } from "../rpc/server/frames.ts";
 import type { AgentStateName, Dialog, NudgeOutcome, NudgeReceipt } from "../session/types.ts";
 import type { Capability, ProviderHealth } from "./provider.ts";
 
-/** A session is found by both: the same id in another project is another session. */
+/** Identifies a session. Ids are unique only within a project. */
 export interface SessionKey {
   readonly project: string;
   readonly id: string;
 }
 
-/** On whose behalf the backend acts. */
+/** The caller on whose behalf the backend acts. */
 export interface Caller {
-  /** As receipts and the audit log name it. Printable, at most 256 characters. */
+  /** The name in receipts and the audit log. Printable, at most 256 characters. */
   readonly identity: string;
   readonly role: Role;
-  /** Of its call, if that is traced: what is done for it goes below. */
+  /** Span of the call, if it is traced; parent of spans for work on its behalf. */
   readonly trace?: TraceSpan;
 }
 
 export type SessionStatusName = "starting" | "running" | "failed" | "stopping" | "stopped";
 
-/** What an agent does, as its protocol says. */
+/** The activity of an agent, as its protocol reports it. */
 export interface AgentActivity {
   readonly state: AgentStateName;
-  /** Since when; wall clock, ms. */
+  /** Start of the state; wall clock, ms. */
   readonly since: number;
-  /** What it waits for; without secrets. */
+  /** The question that it waits for; without secrets. */
   readonly dialog?: Dialog;
 }
 
@@ -40,18 +40,18 @@ export interface SessionInfo extends SessionKey {
   /** Wall clock, ms. */
   readonly createdAt: number;
   readonly stoppedAt?: number;
-  /** A sentence for a person: why it failed, cannot start yet, or is out of reach; else empty. */
+  /** A sentence for a person: why the session failed, cannot start yet, or is unreachable; else empty. */
   readonly error: string;
-  /** For programs, e.g. `ImagePullBackOff`; empty: nothing to tell. */
+  /** The same for programs, e.g. `ImagePullBackOff`; empty: none. */
   readonly reason: string;
   readonly lastSeq: bigint;
   readonly epoch: string;
   /** Address of the agent; empty: it has none. */
   readonly agent: string;
   readonly restarts: number;
-  /** Of a session that runs without a terminal: what its agent says of itself. */
+  /** Only while running without a terminal: the agent's own report. */
   readonly activity?: AgentActivity;
-  /** Of a session in a pod: where in the cluster its sidecar is reached. */
+  /** Only in a pod: the address of its sidecar in the cluster. */
   readonly sidecar?: { readonly host: string; readonly port: number };
 }
 
@@ -69,14 +69,14 @@ export interface InputRequest {
 
 export interface InputResult {
   readonly outcome: NudgeOutcome;
-  /** Of its INPUT_RECEIVED event; 0: none is held. */
+  /** Sequence number of the INPUT_RECEIVED event; 0: not known. */
   readonly seq: bigint;
   readonly error: string;
 }
 
 export interface EventsRequest {
   readonly after?: bigint;
-  /** Empty: none. */
+  /** Empty: the reader has no name, so no position is stored. */
   readonly subscriber: string;
   /** Empty: not checked. */
   readonly epoch: string;
@@ -88,21 +88,24 @@ export interface ProviderInfo extends ProviderHealth {
   readonly capabilities: readonly Capability[];
 }
 
-/** One whole message of a stream, encoded as the sidecar's own type; it is passed on without decoding. */
+/** One whole message of a stream, encoded as the sidecar's type; passed on without decoding. */
 export type EncodedMessage = Uint8Array;
 
-/** The events of a session from a position on, each encoded once for all who get it, as `bridge.v1.SessionEvent`. */
+/**
+ * The events of a session from a position on, as `bridge.v1.SessionEvent`; each is encoded once for all subscribers.
+ */
 export interface EventFeed {
   /**
-   * Writes them to `target` as fast as that takes them; resolves after the session's last event. Nothing is held for a
-   * slow target: what it misses is named to it. Rejects with a DomainError, or with the signal's reason.
+   * Writes them to `target` as fast as it accepts them; resolves after the session's last event. Nothing is buffered
+   * for a slow target: events that it misses are reported as a gap. Rejects with a DomainError, or with the signal's
+   * reason.
    */
   pipe(target: FrameTarget, signal: AbortSignal): Promise<void>;
 }
 
 /**
- * The sidecar of one session, for RPCs that are passed through. The caller's identity goes along in `gastown-sender`.
- * Errors of the sidecar come as DomainErrors.
+ * The sidecar of one session, for forwarded RPCs. The caller's identity is sent in `gastown-sender`. Errors of the
+ * sidecar become DomainErrors.
  */
 export interface SessionTerminal {
   unary<I extends DescMessage, O extends DescMessage>(
@@ -111,7 +114,7 @@ export interface SessionTerminal {
     caller: Caller,
     signal: AbortSignal,
   ): Promise<MessageShape<O>>;
-  /** Ends upstream too when the loop is left or the signal aborts. */
+  /** Leaving the loop or aborting the signal cancels the upstream call too. */
   stream<I extends DescMessage, O extends DescMessage>(
     method: DescMethodServerStreaming<I, O>,
     request: MessageShape<I>,
@@ -125,40 +128,41 @@ export interface SessionTerminal {
   ): AsyncIterable<SidecarAttachOutput>;
 }
 
-/** What became of a session, for overviews: it or its agent changed, or it is not kept any more. */
+/** A change for overviews: the session or its agent changed, or the session is no longer kept. */
 export type SessionChange =
   | { readonly type: "changed"; readonly session: SessionInfo; readonly receipt?: NudgeReceipt }
   | { readonly type: "gone"; readonly session: SessionInfo };
 
 /**
- * Where sessions live: child processes of this host (`LocalSessions`), or pods of a cluster. Callers are checked
- * before: a method is called for sessions of the caller's own project only, by callers whose role is enough. Methods
- * throw DomainErrors: `not-found` for a session that is not kept, `unavailable` for one that cannot be reached now.
+ * The place where sessions run: child processes of this host (`LocalSessions`), or pods of a cluster. Callers are
+ * authorized before: sessions are in the caller's own project, and the role suffices. Methods throw DomainErrors:
+ * `not-found` for a session that is not kept, `unavailable` for one that is unreachable now.
  */
 export interface SessionBackend {
   /**
-   * The same key and parameters: the session that exists.
+   * Starts a session, or returns the existing one for the same key and parameters.
    * @throws DomainError `invalid`, `denied` (a path that is not allowed), `already-exists` (other parameters),
-   * `precondition` (no such provider or mode, not available, or the id has ended and is still kept), `exhausted`
-   * (limits)
+   * `precondition` (no such provider or mode, not available, or a session of this id has ended and is still kept),
+   * `exhausted` (limits)
    */
   start(request: StartRequest, caller: Caller, signal: AbortSignal): Promise<SessionInfo>;
-  /** Resolves when it is stopping; `watch` and `get` report the agent's end. */
+  /** Resolves when the session is stopping; `changes` and `get` report the agent's end. */
   stop(key: SessionKey, how: { readonly force: boolean }, caller: Caller, signal: AbortSignal): Promise<SessionInfo>;
-  /** Undefined: it is not kept. */
+  /** Undefined: the session is not kept. */
   get(key: SessionKey): SessionInfo | undefined;
   /**
-   * `get`, with the position of its events, which is queried if it is not known here; without it if there is no answer
-   * in time.
+   * As `get`, but queries the position of the events if it is not known here; without it if there is no answer in time.
    */
   readonly describe?: (key: SessionKey, signal: AbortSignal) => Promise<SessionInfo | undefined>;
-  /** All of a project that are kept, the oldest first. */
+  /** All sessions that are kept of a project, the oldest first. */
   list(project: string): readonly SessionInfo[];
-  /** Changes of a project's sessions from this call on; bounded: of many changes of one session the last is given. */
+  /**
+   * Changes of a project's sessions from this call on. Bounded: a slow reader gets only the last change of each
+   * session.
+   */
   changes(project: string, signal: AbortSignal): AsyncIterable<SessionChange>;
-  /** Labels that can be requested; undefined: any. */
+  /** Labels that requests may name; undefined: any. */
   readonly knownLabels: ReadonlySet<string> | undefined;
-  /** Those that a session has. */
   labelsOf(session: SessionInfo): Readonly<Record<string, string>>;
   sendInput(key: SessionKey, input: InputRequest, caller: Caller, signal: AbortSignal): Promise<InputResult>;
   /** Checks the position; see `follow` in eventlog for order, gaps and errors. */
@@ -170,10 +174,11 @@ export interface SessionBackend {
     signal: AbortSignal,
   ): Promise<void>;
   /**
-   * Of a session that has ended: what its screen showed last; its other calls fail with `precondition`.
+   * The terminal of a session. If the session has ended, it shows the last screen, and other calls fail with
+   * `precondition`.
    * @throws DomainError `unimplemented` for a session without a terminal, `unavailable` while it starts
    */
   terminal(key: SessionKey): SessionTerminal;
-  /** Answers within seconds, whatever a provider's program does. */
+  /** Answers within seconds, even if a provider's program hangs. */
   providers(project: string, signal: AbortSignal): Promise<readonly ProviderInfo[]>;
 }

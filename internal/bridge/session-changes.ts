@@ -2,12 +2,12 @@ import { SignalBus } from "../base/signal-bus.ts";
 import type { SessionChange } from "./session-backend.ts";
 
 interface Reader {
-  /** By session; the last change of each. */
+  /** By session id: the last change. */
   readonly due: Map<string, SessionChange>;
   readonly woken: SignalBus;
 }
 
-/** Tells readers what became of a project's sessions; of many changes of one session a slow reader gets the last. */
+/** Broadcasts changes of a project's sessions; a slow reader gets only the last change of each session. */
 export class SessionChanges {
   readonly #readers = new Map<string, Set<Reader>>();
 
@@ -21,7 +21,7 @@ export class SessionChanges {
     }
   }
 
-  /** From this call on. Fails with the signal's reason. */
+  /** Changes from this call on. Fails with the signal's reason. */
   read(project: string, signal: AbortSignal): AsyncIterable<SessionChange> {
     const reader: Reader = { due: new Map(), woken: new SignalBus() };
     const readers = this.#readers.get(project) ?? new Set();
@@ -47,7 +47,7 @@ async function* drain({ due, woken }: Reader, signal: AbortSignal): AsyncGenerat
   }
 }
 
-/** A receipt that a reader has not got yet goes along with the session's next change. */
+/** Keeps a receipt that the reader has not got yet, in the session's next change. */
 function merged(before: SessionChange | undefined, change: SessionChange): SessionChange {
   if (before?.type !== "changed" || change.type !== "changed") return change;
   const receipt = change.receipt ?? before.receipt;

@@ -1,13 +1,13 @@
 import { DomainError } from "../base/errors.ts";
 import type { Capability, Provider } from "./provider.ts";
 
-/** How a session's agent is talked to: `agent_opts.mode`. */
+/** The way to talk to a session's agent: `agent_opts.mode`. */
 export type SessionMode = Extract<Capability, "stdio" | "terminal">;
 
 /**
- * The mode that is asked for; without one `stdio` where the provider has it.
- * @param hasTerminals terminals can be made here
- * @throws DomainError `invalid` for what is no mode, `precondition` for one that the provider lacks
+ * The requested mode; the default is `stdio` if the provider has it, else `terminal`.
+ * @param hasTerminals this process can start terminals
+ * @throws DomainError `invalid` for an unknown mode, `precondition` for one that the provider does not have here
  */
 export function modeOf(
   { id, capabilities }: Pick<Provider, "id" | "capabilities">,

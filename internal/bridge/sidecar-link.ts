@@ -16,13 +16,13 @@ import { failureName } from "../rpc/server/trace-calls.ts";
 import { senderHeaders } from "./sender-headers.ts";
 import type { Caller, EncodedMessage, SessionTerminal } from "./session-backend.ts";
 
-/** Longer than any call of a sidecar takes; what the caller allows arrives by its signal. */
+/** Longer than any call of a sidecar; the caller's own deadline arrives as its signal. */
 const CALL_MS = 630_000;
 
 /** A caller, or the bridge itself, which has no role of its own. */
 type Sender = Pick<Caller, "identity"> & Partial<Caller>;
 
-/** The sidecar of one session, wherever it is, for calls that are passed through. */
+/** The sidecar of one session, local or remote, for forwarded calls. */
 export class SidecarLink implements SessionTerminal {
   readonly #connection: Pick<SidecarConnection, "transport" | "encoded">;
 
@@ -74,14 +74,14 @@ export class SidecarLink implements SessionTerminal {
   }
 }
 
-/** Of a call to the sidecar, below the caller's. */
+/** A client span for a call to the sidecar, below the caller's span. */
 function spanOf(method: DescMethod, { trace }: Sender): TraceSpan | undefined {
   const service = method.parent.typeName;
   const attributes = { "rpc.service": service, "rpc.method": method.name };
   return trace?.child(`${service}/${method.name}`, "client", attributes);
 }
 
-/** A stream with its failures as callers get them; its span ends with it. */
+/** Maps the errors of a stream for callers, and ends its span with it. */
 async function* followed<T>(
   messages: AsyncIterable<T>,
   signal: AbortSignal,
@@ -100,8 +100,9 @@ async function* followed<T>(
 }
 
 /**
- * What a failed call means: the reason of a caller who left, a DomainError, or a bug as it is. A sidecar that is not
- * trusted, or does not trust us, is not a fault of the caller's credentials. Errors name no paths.
+ * The error for a failed call: the reason of a caller that left, a DomainError, or a bug unchanged. An untrusted
+ * connection to the sidecar, in either direction, is not the fault of the caller's credentials. Errors contain no
+ * paths.
  */
 function failure(err: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
@@ -115,9 +116,8 @@ function failure(err: unknown, signal: AbortSignal): unknown {
 }
 
 /**
- * `unauthenticated`: we did not take the server's certificate; a sidecar's own refusal has no such cause.
- * `unavailable`: the server did not take ours, or closed the connection before its first frame, as after a slow
- * handshake.
+ * `unauthenticated`: we refused the server's certificate; a refusal by the sidecar itself has no such cause.
+ * `unavailable`: the server refused ours, or closed the connection before its first frame, as after a slow handshake.
  */
 function refused(err: unknown): "unauthenticated" | "unavailable" | undefined {
   if (!(err instanceof ConnectError)) return undefined;

@@ -1,59 +1,62 @@
 import type { SessionConfig } from "./provider.ts";
 import type { SessionTerminal, StartRequest } from "./session-backend.ts";
 
-/** What a terminal session is started with. */
+/** The parameters of a terminal session. */
 export interface TerminalConfig extends SessionConfig {
-  /** Which agent program: the provider's name. */
+  /** The agent program, by the provider's name. */
   readonly provider: string;
-  /** Wall clock, ms; kept with the session, so that a later daemon knows it. */
+  /** Wall clock, ms; stored with the session for a later daemon. */
   readonly createdAt: number;
   /** As requested by the caller, including `mode`; stored for the same reason. */
   readonly request: StartRequest;
 }
 
-/** How a session ended. `error`: it failed, a sentence for a person. */
+/** The end of a session. `error`: why it failed, a sentence for a person. */
 export interface TerminalEnd {
   readonly error?: string;
   readonly exitCode?: number;
-  /** The end was not observed: the last event says how it ended, if there is one. */
+  /** The end was not observed: the session's last event, if there is one, states how it ended. */
   readonly isUnknown?: true;
 }
 
 /** An agent in a terminal, behind its own sidecar. */
 export interface LaunchedTerminal {
   readonly terminal: SessionTerminal;
-  /** Of the sidecar's process. */
+  /** Process id of the sidecar. */
   readonly pid: number;
   /** Address of the agent; empty: it has none. */
   readonly agent: string;
   /** Resolves when agent and sidecar have ended; never rejects. */
   readonly ended: Promise<TerminalEnd>;
-  /** Its agent has ended and its final state was read: the sidecar, which lingers for that, may end. */
+  /** Lets the sidecar end: its agent has ended, and the final state, for which it lingers, was read. */
   release(): void;
   /**
-   * Asks, then TERM, then KILL within `graceMs`; 0: KILL at once. Resolves when nothing is left of it. May be called
-   * again with a shorter time while it continues.
+   * Asks the agent to end, then sends TERM and KILL within `graceMs`; 0: KILL at once. Resolves when nothing is left.
+   * May be called again with a shorter time meanwhile.
    */
   stop(graceMs: number): Promise<void>;
 }
 
-/** A session that an earlier daemon has left. */
+/** A session of an earlier daemon. */
 export interface TerminalSurvivor {
   readonly config: TerminalConfig;
   readonly launched: LaunchedTerminal;
-  /** Its agent has ended with the daemon: what is left to tell is how. */
+  /** The agent ended with that daemon: only its end remains to be reported. */
   readonly isLost?: true;
 }
 
-/** Starts agents in terminals. Methods throw DomainErrors only. */
+/** Starts agents in terminals. Methods throw only DomainErrors. */
 export interface TerminalLauncher {
-  /** Before anything is started. @throws DomainError `invalid` for an option that the provider lacks in a terminal */
+  /**
+   * Called before a start. @throws DomainError `invalid` for an option that the provider does not have in a terminal
+   */
   checkOptions(provider: string, options: SessionConfig["options"]): void;
   /**
-   * Starts a sidecar with its agent and waits until Status answers and the agent lives, at most for the start-up time.
-   * @throws DomainError `precondition` (no such program, not available), `deadline`; nothing is left running then
+   * Starts a sidecar with its agent and waits until Status responds and the agent is alive, at most for the start-up
+   * time. If it throws, nothing is left running.
+   * @throws DomainError `precondition` (no such program, not available), `deadline`
    */
   start(config: TerminalConfig, signal: AbortSignal): Promise<LaunchedTerminal>;
-  /** What an earlier daemon has left, once, before any start; remains of others are cleared away. */
+  /** The sessions of an earlier daemon. To be called once, before any start; cleans up after sessions that are gone. */
   survivors(signal: AbortSignal): Promise<readonly TerminalSurvivor[]>;
 }

@@ -6,12 +6,12 @@ import { EncodedFrame, type FrameTarget } from "../rpc/server/frames.ts";
 import { sendHead } from "../rpc/server/response-head.ts";
 import type { EncodedMessage } from "./session-backend.ts";
 
-/** A reader with more than this on its way is sent nothing until that is gone: it is all that a stalled one costs. */
+/** While more than this is unsent, a reader gets nothing new; this bounds the memory of a stalled reader. */
 export const BACKLOG_BYTES = 64 * 1024;
 
 /**
- * A streaming call's answer that goes past Connect: its headers at once, then what `write` writes. To be returned by
- * the handler when nothing can be wrong with the request any more.
+ * A streaming response that bypasses Connect: sends the headers at once, then what `write` writes. The handler must
+ * return it only once the request has been validated.
  */
 export function unreadStream(
   context: HandlerContext,
@@ -25,7 +25,7 @@ export function unreadStream(
   return { [Symbol.asyncIterator]: () => ({ next }) };
 }
 
-/** Writes messages as fast as the target takes them. */
+/** Writes messages as fast as the target accepts them. */
 export async function pipeMessages(
   messages: AsyncIterable<EncodedMessage>,
   frames: SharedFrames,
@@ -39,7 +39,7 @@ export async function pipeMessages(
   }
 }
 
-/** The frames of messages that several targets get: each is enveloped once. */
+/** Encodes messages for several targets: each is enveloped once. */
 export class SharedFrames {
   readonly #schema: DescMessage;
   readonly #frames = new WeakMap<EncodedMessage, EncodedFrame>();

@@ -6,7 +6,7 @@ import { dialogMessage } from "../../wire/dialog.ts";
 import { PHASES, STATES } from "../../wire/status.ts";
 import type { SessionInfo } from "../session-backend.ts";
 
-/** What an overview says of an agent without a terminal; undefined: it has said nothing. `now`: wall clock, ms. */
+/** The status of an agent without a terminal, for overviews; undefined: it has reported none. `now`: wall clock, ms. */
 export function activityStatus(session: SessionInfo, now: number): SidecarStatusResponse | undefined {
   const { activity, id, project, provider, agent, epoch, restarts, createdAt } = session;
   if (activity === undefined) return undefined;

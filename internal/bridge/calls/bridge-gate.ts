@@ -8,12 +8,12 @@ import { ServerReflection as ReflectionV1 } from "../../gen/grpc/reflection/v1/r
 import { ServerReflection as ReflectionV1Alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import type { CallContext } from "../../rpc/server/call-facts.ts";
 
-/** They tell nothing of a project: any token will do. */
+/** These services reveal nothing about a project: any valid token is enough. */
 const FOR_ANY_TOKEN: ReadonlySet<string> = new Set([Health, ReflectionV1, ReflectionV1Alpha].map((it) => it.typeName));
 
 /**
- * Refuses callers whose token's scope is too low for the RPC, before its request is read. To stand after the gate that
- * verifies tokens, which has to require one of every service.
+ * Refuses callers whose token's scope is too low for the RPC, before the request is read. Must run after the gate that
+ * verifies tokens, which must require a token for every service.
  */
 export function bridgeGate(context: CallContext): void {
   const claims = claimsOf(context);
@@ -25,7 +25,7 @@ export function bridgeGate(context: CallContext): void {
   if (refusal) throw refusal;
 }
 
-/** What the token of a call says. @throws DomainError `unauthenticated` for a call that came without */
+/** The claims of a call's token. @throws DomainError `unauthenticated` for a call without a token */
 export function claimsOf({ values }: CallContext): TokenClaims {
   const claims = values.get(tokenKey)?.claims;
   if (claims === undefined) throw new DomainError("unauthenticated", "the call has no token (authorization: Bearer)");

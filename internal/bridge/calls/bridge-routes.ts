@@ -15,26 +15,24 @@ import { watchSessions } from "./watch-sessions.ts";
 export interface BridgeServiceDeps {
   readonly clock: Clock;
   readonly backend: SessionBackend;
-  /** Hears of every decision about a project or a session. */
+  /** Receives every decision about a project or a session. */
   readonly audit: Pick<AuditLog, "policy">;
-  /** Absent: what was queued is not followed to its receipt. */
+  /** Absent: the spans of queued inputs end as `queued` with the call. */
   readonly receipts?: ReceiptSpans;
   /** False while the bridge is shutting down. */
   readonly isServing: () => boolean;
 }
 
 export interface BridgeLimits {
-  /** Of one issuer in one project, whatever subjects its tokens name: the issuer chooses those. */
+  /** Per issuer and project, whatever subjects the issuer's tokens name, since the issuer chooses those. */
   readonly startsPerMinute: number;
-  /** The same, to one session: SendInput, Nudge, SendKeys and Respond together. */
+  /** Per issuer and session: SendInput, Nudge, SendKeys and Respond together. */
   readonly inputsPerMinute: number;
-  /** Of a text, UTF-8. */
+  /** Longest text, in bytes of UTF-8. */
   readonly maxInputBytes: number;
 }
 
-/**
- * BridgeService over a backend. The server's gates must verify tokens (`TokenLayer`) and roles (`bridgeGate`) before.
- */
+/** BridgeService on a backend. The server's gates must have verified tokens (`TokenLayer`) and roles (`bridgeGate`). */
 export function bridgeRoutes(deps: BridgeServiceDeps, limits: BridgeLimits): Routes {
   const { clock, backend, audit, isServing, receipts = new ReceiptSpans({ follows: false }) } = deps;
   const { startsPerMinute, inputsPerMinute, maxInputBytes } = limits;

@@ -8,13 +8,15 @@ import { bridgeGate } from "./bridge-gate.ts";
 export interface BridgeServingOptions extends Pick<TrustedServerOptions, "listen" | "maxConnectionAgeMs" | "graceMs"> {
   readonly tls: NonNullable<TrustedServerOptions["tls"]>;
   readonly tokens: Omit<NonNullable<TrustedServerOptions["tokens"]>, "required" | "freeServices">;
-  /** BridgeService; `grpc.health.v1` and reflection are served beside it. */
+  /** BridgeService; `grpc.health.v1` and reflection are added. */
   readonly routes: Routes;
   /** Calls of BridgeService wait for this. Default: they do not wait. */
   readonly ready?: Promise<void>;
 }
 
-/** BridgeService behind both layers: a client certificate and a token for every RPC, of every service. */
+/**
+ * BridgeService with both layers of authentication: every RPC of every service needs a client certificate and a token.
+ */
 export function bridgeServing(deps: TrustedServerDeps, options: BridgeServingOptions): TrustedServer {
   const { routes, ready, tokens, ...rest } = options;
   const untilReady: Gate = async ({ service, signal }) => {

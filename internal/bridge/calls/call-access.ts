@@ -8,7 +8,7 @@ import type { Caller, SessionBackend, SessionKey } from "../session-backend.ts";
 import { claimsOf } from "./bridge-gate.ts";
 import { callerIdentity } from "./caller-identity.ts";
 
-/** What a caller may do with projects and sessions. Each decision goes to the audit log. */
+/** Authorizes access to projects and sessions. Each decision goes to the audit log. */
 export class CallAccess {
   readonly #sessions: Pick<SessionBackend, "get">;
   readonly #audit: Pick<AuditLog, "policy">;
@@ -24,12 +24,14 @@ export class CallAccess {
     return { identity: callerIdentity(claims), role: claims.role, ...(trace && { trace }) };
   }
 
-  /** Whose key has signed the caller's token. */
+  /** The issuer of the caller's token. */
   issuer(context: HandlerContext): string {
     return claimsOf(context).issuer;
   }
 
-  /** The project of the call. @throws DomainError `denied` when the request names another; empty: it names none */
+  /**
+   * The project of the call. @throws DomainError `denied` if the request names another project; empty: it names none
+   */
   project(context: HandlerContext, named: string): string {
     const claims = claimsOf(context);
     const refusal = named === "" ? undefined : projectRefusal(claims, named);
@@ -39,8 +41,8 @@ export class CallAccess {
   }
 
   /**
-   * As `project`, for a call that decides more once it is under way, about a session that need not exist: what `decide`
-   * throws is the one decision that is audited.
+   * As `project`, for a call whose authorization also depends on `decide`, about a session that need not exist. Audits
+   * a single decision: the error of `decide` if it throws.
    */
   async deciding<T>(context: HandlerContext, named: string, session: string, decide: () => Promise<T>): Promise<T> {
     const about = { project: named, ...(session && { session }) };
@@ -58,8 +60,9 @@ export class CallAccess {
   }
 
   /**
-   * @param admit what else must hold of the call; its refusal is the one decision that is audited
-   * @throws DomainError `invalid` without an id, `not-found` for a session that the caller's project does not have
+   * Finds a session for the caller.
+   * @param admit checks further conditions of the call; its error is audited as the decision
+   * @throws DomainError `invalid` without an id, `not-found` for a session that is not in the caller's project
    */
   session(context: HandlerContext, id: string, admit?: (key: SessionKey) => void): SessionKey {
     const claims = claimsOf(context);
@@ -73,7 +76,7 @@ export class CallAccess {
     return key;
   }
 
-  /** @throws DomainError `denied` for one who may look only and would type */
+  /** @throws DomainError `denied` if the caller's role is read-only and `readOnly` is false */
   attach(context: HandlerContext, { project, id }: SessionKey, readOnly: boolean): void {
     const refusal = attachRefusal(claimsOf(context), readOnly);
     this.#audit.policy(context, { project, session: id }, refusal);
@@ -81,7 +84,7 @@ export class CallAccess {
   }
 }
 
-/** Failures that are decisions about a caller; others say that something did not work. */
+/** Kinds of errors that are decisions about a caller; the others are failures. */
 const REFUSALS: ReadonlySet<ErrorKind> = new Set([
   ...(["denied", "exhausted", "invalid", "precondition", "already-exists"] as const),
 ]);
@@ -96,7 +99,10 @@ function refusalOf(check: () => void): DomainError | undefined {
   }
 }
 
-/** With the id that the audit log has of it. Not for `not-found`: of another project's session nothing differs. */
+/**
+ * Adds the correlation id of the audit log. Not to `not-found`, which must look the same for a session of another
+ * project.
+ */
 function numbered({ values }: HandlerContext, { kind, message, fields }: DomainError): DomainError {
   return new DomainError(kind, message, { fields: { ...fields, correlation_id: values.get(correlationKey) } });
 }

@@ -2,9 +2,9 @@ import { boundedName } from "../../auth/tls/identities.ts";
 import type { TokenClaims } from "../../auth/token-claims.ts";
 
 /**
- * Who makes a call, as receipts, positions and the audit log name it: `<iss>/<sub>` of the token. Characters that would
- * let two callers have the same name, or that a header does not take, are percent-encoded: `/` in `iss`, blanks and all
- * but ASCII in both. A name of more than 256 characters ends in `~` and its SHA-256 instead.
+ * The name of a caller in receipts, positions and the audit log: `<iss>/<sub>` of the token. Characters that would make
+ * names ambiguous or are not allowed in a header are percent-encoded: `/` in `iss`; blanks, `%` and non-ASCII
+ * characters in both. A name of more than 256 characters is cut and ends in `~` and its SHA-256.
  */
 export function callerIdentity({ issuer, subject }: Pick<TokenClaims, "issuer" | "subject">): string {
   return boundedName(`${encoded(issuer).replaceAll("/", "%2F")}/${encoded(subject)}`);

@@ -40,17 +40,17 @@ export interface PassThroughDeps {
   readonly receipts: ReceiptSpans;
 }
 
-/** A call about a session, around the sidecar's own request. */
+/** A call about a session, wrapping the sidecar's own request. */
 interface Around<M extends DescMessage> {
   readonly sessionId: string;
   readonly request?: MessageShape<M> | undefined;
 }
 
 const { peek, status, nudge, getNudge, cancelNudge, sendKeys, respond, watchOutput } = SidecarService.method;
-/** The first message of an attachment must have come after this. */
+/** The first message of an attachment must arrive within this time. */
 const HELLO_MS = 5000;
 
-/** The RPCs that a session's sidecar answers, asked on behalf of the caller. */
+/** The RPCs that the session's sidecar answers; the bridge calls it on behalf of the caller. */
 export function passThrough(deps: PassThroughDeps) {
   const { clock, backend, access, countInput, maxInputBytes, receipts } = deps;
   const frames = new SharedFrames(watchOutput.output);

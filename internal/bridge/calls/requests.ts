@@ -8,10 +8,10 @@ const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 const MAX_PATH_BYTES = 4096;
 const MAX_OPTIONS = 64;
 const MAX_OPTION_NAME_BYTES = 128;
-/** As long as the longest that a provider takes, `system_prompt`. */
+/** The longest value that a provider accepts, that of `system_prompt`. */
 const MAX_OPTION_BYTES = 16_384;
 
-/** What to start. @throws DomainError `invalid` */
+/** Validates a StartSession request. @throws DomainError `invalid` */
 export function startRequestOf(request: StartSessionRequest): StartRequest {
   const { projectId: project, sessionId: id, provider, repoPath, agentOpts } = request;
   if (project === "") throw new DomainError("invalid", "a project_id is required");
@@ -42,7 +42,7 @@ function checkOptions(options: readonly (readonly [name: string, value: string])
   }
 }
 
-/** A message for an agent. @throws DomainError `invalid` */
+/** Validates a SendInput request. @throws DomainError `invalid` */
 export function inputRequestOf({ text, idempotencyKey }: SendInputRequest, maxBytes: number): InputRequest {
   checkText(text, maxBytes);
   if (idempotencyKey !== "" && !ID.test(idempotencyKey))
@@ -50,7 +50,7 @@ export function inputRequestOf({ text, idempotencyKey }: SendInputRequest, maxBy
   return { text, idempotencyKey };
 }
 
-/** @throws DomainError `invalid` for a text that is empty, too large or not Unicode */
+/** @throws DomainError `invalid` for a text that is empty, too large or not valid Unicode */
 export function checkText(text: string, maxBytes: number): void {
   const bytes = Buffer.byteLength(text);
   if (bytes === 0) throw new DomainError("invalid", "cannot send an empty text");
@@ -63,7 +63,7 @@ export function checkText(text: string, maxBytes: number): void {
 
 /** @throws DomainError `invalid` for a value that is no status */
 export function statusesOf(values: readonly SessionStatus[]): ReadonlySet<SessionStatusName> {
-  return new Set([...new Set(values)].map(statusOf)); // a request has room for half a million
+  return new Set([...new Set(values)].map(statusOf)); // deduplicate first: a request has room for half a million values
 }
 
 function statusOf(value: SessionStatus): SessionStatusName {

@@ -25,7 +25,7 @@ export interface SessionCallsDeps {
   readonly backend: SessionBackend;
   readonly access: CallAccess;
   readonly isServing: () => boolean;
-  /** By project and issuer. */
+  /** Limits starts by project and issuer. */
   readonly starts: RateLimiter;
   /** Counts an input to a session. @throws DomainError `exhausted` */
   readonly countInput: (context: HandlerContext, key: SessionKey) => void;

@@ -17,9 +17,9 @@ import { type DueUpdate, type TakenUpdate, UpdateQueue } from "./update-queue.ts
 
 export interface SessionsWatchRequest {
   readonly project: string;
-  /** A session has to have all of these. */
+  /** Labels that a session must have, all of them. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Of each screen; 0: none. */
+  /** Lines of each screen; 0: no screens. */
   readonly lines: number;
   readonly caller: Caller;
 }
@@ -27,32 +27,34 @@ export interface SessionsWatchRequest {
 /** One session as an overview shows it. */
 export interface WatchedSession {
   readonly session: SessionInfo;
-  /** Absent: it does not run, or its sidecar does not answer now. */
+  /** Absent: the session is not running, or its sidecar does not answer now. */
   readonly status?: SidecarStatusResponse;
-  /** The last one since the watch began. */
+  /** The last receipt since the watch began. */
   readonly receipt?: NudgeReceipt;
   readonly screen: readonly string[];
   readonly isGone: boolean;
 }
 
-/** What is known of a session beside its own state. */
+/** State of a session that is shown in addition to the session itself. */
 interface Seen {
   receipt?: NudgeReceipt;
   screen: readonly string[];
-  /** Follows its screen; undefined: nothing does. */
+  /** Stops following the screen; undefined: it is not followed. */
   following?: AbortController;
 }
 
 const { status: statusMethod, watchOutput } = SidecarService.method;
-/** A sidecar that has not answered after this is left out of an overview. */
+/** Omit the status of a sidecar that has not answered within this time. */
 const STATUS_MS = 2000;
-/** Sidecars that are asked at a time for one reader. */
+/** The most sidecars that are asked concurrently for one reader. */
 const LOOKS = 16;
 const SCREEN_INTERVAL_MS = 1000;
-/** Of the lines that were asked for, at their longest; a sidecar that sends more is not shown. */
+/** The largest update that is shown, enough for the requested lines at their longest. */
 const MAX_SCREEN_BYTES = 256 * 1024;
 
-/** One reader's view of a project's sessions. Costs at most one pending update a session, however slowly it is read. */
+/**
+ * One reader's view of a project's sessions. Holds at most one pending update per session, however slow the reader is.
+ */
 export class SessionsWatch {
   readonly #clock: Clock;
   readonly #backend: SessionBackend;
@@ -60,11 +62,11 @@ export class SessionsWatch {
   readonly #queue = new UpdateQueue<SessionChange>();
   readonly #woken = new SignalBus();
   readonly #seen = new Map<string, Seen>();
-  /** Sessions whose sidecars are asked now. */
+  /** Sessions whose sidecars are being asked. */
   readonly #looking = new Set<string>();
-  /** What there is to say of sessions, or why that is not known, in the order in which it was found out. */
+  /** Results in the order in which they became known: the state of a session, or a rejection. */
   readonly #looked: { readonly taken: TakenUpdate<SessionChange>; readonly value: Promise<WatchedSession> }[] = [];
-  /** Why no more changes come. */
+  /** The error that ended the stream of changes. */
   #failure: unknown;
 
   constructor(deps: { readonly clock: Clock; readonly backend: SessionBackend }, request: SessionsWatchRequest) {
@@ -73,7 +75,7 @@ export class SessionsWatch {
     this.#request = request;
   }
 
-  /** Until the signal is aborted, with whose reason it then fails. To be called once. */
+  /** Yields updates until the signal is aborted, then fails with the signal's reason. To be called once. */
   async *updates(signal: AbortSignal): AsyncGenerator<DueUpdate<WatchedSession>, void> {
     const stop = new AbortController();
     const stopped = AbortSignal.any([signal, stop.signal]);
@@ -92,7 +94,7 @@ export class SessionsWatch {
     }
   }
 
-  /** Asks the sidecars of sessions that have changed, a few at a time: one that does not answer delays no other. */
+  /** Asks the sidecars of changed sessions, a few at a time, so that one that does not answer delays no other. */
   #lookAtDue(signal: AbortSignal): void {
     while (this.#looking.size < LOOKS && this.#looked.length < LOOKS) {
       const taken = this.#queue.take(this.#looking);
@@ -120,7 +122,7 @@ export class SessionsWatch {
 
   #changed(change: SessionChange): void {
     const { session } = change;
-    // One that is gone may have no labels any more: it is for those who have heard of it.
+    // A session that is gone may have lost its labels: report it to readers that were sent it before.
     if (change.type === "gone" ? !this.#seen.has(session.id) : !this.#hasLabels(session)) return;
     const seen = this.#seen.get(session.id) ?? { screen: [] };
     this.#seen.set(session.id, seen);
@@ -174,7 +176,7 @@ export class SessionsWatch {
       return await Promise.race([asked, slept]);
     } catch {
       signal.throwIfAborted();
-      return undefined; // it is just ending: its next change says so
+      return undefined; // it is ending: the session's next change says so
     } finally {
       asked.catch(() => {});
       slept.catch(() => {});
@@ -182,7 +184,7 @@ export class SessionsWatch {
     }
   }
 
-  /** Until it fails or the session ends; it is taken up again with the session's next change. */
+  /** Runs until it fails or the session ends; the session's next change starts it again. */
   async #followScreen(session: SessionInfo, terminal: SessionTerminal, seen: Seen, signal: AbortSignal): Promise<void> {
     const following = new AbortController();
     seen.following = following;
@@ -202,7 +204,7 @@ export class SessionsWatch {
         this.#put({ type: "changed", session });
       }
     } catch {
-      // the session's own changes tell what became of it
+      // the session's own changes report its end
     } finally {
       delete seen.following;
     }

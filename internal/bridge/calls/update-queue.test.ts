@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { UpdateQueue } from "./update-queue.ts";
 
-/** Takes the next and gives it to the reader at once. */
+/** Takes the next update and gives it to the reader at once. */
 function next(queue: UpdateQueue<string>, busy?: ReadonlySet<string>) {
   const taken = queue.take(busy);
   return taken && queue.give(taken, taken.value);

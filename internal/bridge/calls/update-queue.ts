@@ -1,23 +1,23 @@
 /** One update that is due. */
 export interface DueUpdate<T> {
   readonly value: T;
-  /** Position in the stream, the first is 1. */
+  /** Position in the stream; the first is 1. */
   readonly seq: bigint;
-  /** First of the updates right before it that its reader does not get; absent: it gets all. */
+  /** The first of the updates just before it that the reader did not get; absent: it got all. */
   readonly missedFrom?: bigint;
 }
 
-/** An update that was taken, to be numbered when its reader gets it. */
+/** An update that was taken from the queue, to be numbered when the reader gets it. */
 export interface TakenUpdate<T> {
   readonly key: string;
   readonly value: T;
-  /** How many it has taken the place of. */
+  /** The number of updates that it replaced. */
   readonly missed: number;
 }
 
 /**
- * Updates that one reader has not taken yet, at most one for each key: a later one takes the place of an earlier one,
- * whose number is then named as missed.
+ * Pending updates of one reader, at most one per key: a later update replaces an earlier one, whose number is then
+ * reported as missed.
  */
 export class UpdateQueue<T> {
   readonly #due = new Map<string, TakenUpdate<T>>();
@@ -29,7 +29,7 @@ export class UpdateQueue<T> {
     this.#due.set(key, { key, value, missed: before === undefined ? 0 : before.missed + 1 });
   }
 
-  /** The oldest of a key that is not in `busy`; undefined: none is due. */
+  /** Removes and returns the oldest update whose key is not in `busy`; undefined: none is pending. */
   take(busy: { has(key: string): boolean } = NONE): TakenUpdate<T> | undefined {
     for (const [key, update] of this.#due) {
       if (busy.has(key)) continue;
@@ -39,7 +39,7 @@ export class UpdateQueue<T> {
     return undefined;
   }
 
-  /** Numbers what its reader gets now, with `value` as its content. */
+  /** Numbers an update as the reader gets it, with `value` as its content. */
   give<V>({ missed }: TakenUpdate<T>, value: V): DueUpdate<V> {
     const first = this.#given + 1n;
     this.#given = first + BigInt(missed);

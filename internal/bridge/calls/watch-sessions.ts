@@ -22,7 +22,7 @@ export interface WatchSessionsDeps {
 const MAX_LINES = 50;
 const MAX_LABELS = 64;
 
-/** WatchSessions: all sessions of the project as they are, then each that changes. */
+/** WatchSessions: first all sessions of the project, then each one that changes. */
 export function watchSessions({ clock, backend, access }: WatchSessionsDeps) {
   return {
     async *watchSessions({ projectId, labels, lines }: WatchSessionsRequest, context: HandlerContext) {

@@ -2,13 +2,13 @@ import { setImmediate } from "node:timers/promises";
 import type { FrameTarget, StreamFrame } from "../../rpc/server/frames.ts";
 import { BACKLOG_BYTES } from "../unread-stream.ts";
 
-/** A subscriber's place in a session's events. */
+/** A subscriber's position in a session's events. */
 export interface FrameCursor {
-  /** Undefined: nothing yet. @throws DomainError when it cannot continue */
+  /** The next frame; undefined: there is none yet. @throws DomainError if the reader cannot continue */
   next(): StreamFrame | undefined;
 }
 
-/** As far as a fan-out needs it; see `EventSource` in eventlog. */
+/** The part of a log that a fan-out uses; see `EventSource` in eventlog. */
 interface Growing {
   readonly closed: boolean;
   grown(): Promise<void>;
@@ -19,18 +19,18 @@ interface Member {
   readonly target: FrameTarget;
   readonly end: () => void;
   readonly fail: (err: unknown) => void;
-  /** Waits for its connection. */
+  /** The connection has a backlog; skip the member until it has drained. */
   isStalled: boolean;
 }
 
-/** Frames that one member is given before it is another's turn. */
+/** The most frames that one member gets per turn. */
 const TURN = 32;
-/** Other work of the process gets its turn after this. */
+/** After this long, yield to other work of the process. */
 const SLICE_MS = 10;
 
 /**
- * Serves all subscribers of one session in one loop, so that an event costs each of them a write and nothing more. A
- * subscriber that does not read is left alone until its connection has taken what it was sent.
+ * Serves all subscribers of one session in one loop, so that an event costs one write per subscriber. A subscriber that
+ * does not read is skipped until its connection has drained.
  */
 export class EventFanout {
   readonly #log: Growing;
@@ -43,7 +43,7 @@ export class EventFanout {
     this.#log = log;
   }
 
-  /** Resolves after the last event; rejects with what `next` throws, or with the signal's reason. */
+  /** Resolves after the last event; rejects with an error of `next`, or with the signal's reason. */
   async pipe(cursor: FrameCursor, target: FrameTarget, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const { promise, resolve: end, reject: fail } = Promise.withResolvers<void>();
@@ -72,7 +72,7 @@ export class EventFanout {
     this.#isRunning = false;
   }
 
-  /** Before the log is read, so that events in between wake the loop. */
+  /** Called before the log is read, so that an event that arrives meanwhile wakes the loop. */
   #awaitGrowth(): void {
     const grown = this.#log.closed ? undefined : this.#log.grown();
     if (grown !== this.#awaited) void grown?.then(() => this.#wake());
@@ -83,7 +83,7 @@ export class EventFanout {
     this.#woken.resolve();
   }
 
-  /** A turn for each; true: there may be more at once. */
+  /** Gives each member a turn; true: some may have more at once. */
   async #round(): Promise<boolean> {
     let isMore = false;
     let until = performance.now() + SLICE_MS;

@@ -11,13 +11,13 @@ export interface MirrorLogOptions {
 }
 
 /**
- * The last events of a log that lives elsewhere, under the numbers that they have there; bounded by count and bytes:
- * the oldest go first. Missing numbers remain gaps, which are reported to readers.
+ * A copy of the last events of another log, with that log's numbers; bounded by count and bytes, and the oldest are
+ * dropped first. Missing numbers remain gaps, which are reported to readers.
  */
 export class MirrorLog<T> implements EventSource<T> {
   readonly start = 1n;
   readonly #options: MirrorLogOptions;
-  /** By ascending numbers; those before `#from` have been dropped. */
+  /** In ascending order; entries before index `#from` have been dropped. */
   #entries: (Entry<T> | undefined)[] = [];
   #from = 0;
   #epoch = "";
@@ -30,7 +30,7 @@ export class MirrorLog<T> implements EventSource<T> {
     this.#options = options;
   }
 
-  /** Empty: no event has come yet. */
+  /** Empty until the first event. */
   get epoch(): string {
     return this.#epoch;
   }
@@ -62,12 +62,14 @@ export class MirrorLog<T> implements EventSource<T> {
     return this.#entries[low];
   }
 
-  /** A reader's position after `seq`. @throws DomainError `precondition` for another epoch */
+  /** A reader positioned after `seq`. @throws DomainError `precondition` for another epoch */
   cursorAfter(seq: bigint, epoch: string): LogCursor<T> {
     return LogCursor.open(this, { epoch, after: seq });
   }
 
-  /** Takes an event unless its number has come already; `hole`: why the numbers before it did not come. */
+  /**
+   * Appends an event; ignores a number that was appended before. `hole`: why the numbers just before it are missing.
+   */
   append(seq: bigint, event: T, bytes: number, hole?: Missing["reason"]): void {
     if (this.#closed || seq <= this.#head) return;
     this.#entries.push({ seq, event, bytes, ...(hole !== undefined && { hole }) });
@@ -78,7 +80,7 @@ export class MirrorLog<T> implements EventSource<T> {
     this.#notify();
   }
 
-  /** Another epoch, of which events after `head` are to come: nothing of the one before counts any more. */
+  /** Drops all events and starts an epoch whose first event follows `head`. Does nothing for the current epoch. */
   begin(epoch: string, head = 0n): void {
     if (this.#closed || epoch === this.#epoch) return;
     this.#entries = [];

@@ -24,30 +24,30 @@ import { eventFrame, type SessionLog } from "./session-log.ts";
 export interface MirroredEventsDeps {
   readonly clock: Clock;
   readonly session: EventSession;
-  /** Hears of each event once, in order. */
+  /** Called once for each event, in order. */
   readonly onEvent: (event: SidecarEvent) => void;
 }
 
-/** What an event takes in memory besides its bytes, roughly. */
+/** Memory of an event in addition to its bytes, roughly. */
 const EVENT_BYTES = 200;
 const RETRY_MS = 250;
-/** Whose stream it is at the sidecar. */
+/** The caller under which the bridge itself reads the sidecar's events. */
 const BRIDGE: Caller = { identity: "bridge", role: "operate" };
 
 /**
- * The events of a sidecar, read once for all subscribers, under the sidecar's numbers and as the sidecar encoded them.
- * They stay readable when the sidecar has gone.
+ * The events of a sidecar, read once for all subscribers, with the sidecar's numbers and encoding. They stay readable
+ * after the sidecar has ended.
  */
 export class MirroredEvents implements SessionLog {
   readonly #deps: MirroredEventsDeps;
   readonly #log: MirrorLog<StreamFrame>;
   readonly #fanout: EventFanout;
   readonly #cursors = new Cursors(SUBSCRIBER_LIMITS);
-  /** Why the numbers before the next event have not come. */
+  /** Why the numbers before the next event are missing. */
   #hole: Missing["reason"] | undefined;
-  /** The session's last event: it is given on when nothing of the session is left, by `finish`. */
+  /** The session's last event, held back until `finish`: subscribers get it when nothing of the session is left. */
   #last: { readonly seq: bigint; readonly payload: Uint8Array } | undefined;
-  /** The sidecar does not know our position any more. */
+  /** The sidecar no longer has events at our position. */
   #isLost = false;
 
   constructor(deps: MirroredEventsDeps, options: MirrorLogOptions) {
@@ -68,12 +68,12 @@ export class MirroredEvents implements SessionLog {
     return this.#log.bytes;
   }
 
-  /** The session's last event has come from the sidecar. */
+  /** The sidecar has sent the session's last event. */
   get isOver(): boolean {
     return this.#last !== undefined;
   }
 
-  /** Why the session failed, as its last event tells; undefined: it tells no failure, or has not come. */
+  /** Why the session failed, from its last event; undefined: it did not fail, or the event has not arrived. */
   get failure(): string | undefined {
     if (this.#last === undefined) return undefined;
     const { type, error } = fromBinary(SidecarEventSchema, this.#last.payload);
@@ -95,7 +95,7 @@ export class MirroredEvents implements SessionLog {
     return { pipe: (target, signal) => this.#fanout.pipe({ next }, target, signal) };
   }
 
-  /** 0: it has acknowledged nothing here. */
+  /** The position that a subscriber has acknowledged here; 0: none. */
   positionOf(who: Subscriber): bigint {
     return this.#cursors.position(who, this.#deps.clock.monotonicMs());
   }
@@ -107,7 +107,7 @@ export class MirroredEvents implements SessionLog {
     this.#cursors.advance(who, seq, this.#deps.clock.monotonicMs());
   }
 
-  /** Reads the sidecar's events until the last one, repeatedly where its stream breaks. */
+  /** Reads the sidecar's events until the last one; reconnects if the stream breaks. */
   async run(terminal: SessionTerminal, signal: AbortSignal): Promise<void> {
     while (!signal.aborted && !this.isOver) {
       try {
@@ -119,7 +119,7 @@ export class MirroredEvents implements SessionLog {
     }
   }
 
-  /** Adds the last event; one of our own if the sidecar ended before it sent it. */
+  /** Appends the last event, made here if the sidecar ended without sending it, and closes the log. */
   finish(error: string | undefined): void {
     const { seq, payload } = this.#last ?? this.#lastEvent(error);
     this.#append(seq, payload);
@@ -127,7 +127,8 @@ export class MirroredEvents implements SessionLog {
   }
 
   /**
-   * @throws DomainError `unavailable` before the first event: no position can be judged then, a later one may be good
+   * @throws DomainError `unavailable` before the first event: the epoch is not known yet, so a position cannot be
+   * checked
    */
   #checkBegun(): void {
     if (this.#log.epoch !== "") return;

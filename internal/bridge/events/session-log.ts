@@ -11,12 +11,12 @@ import { type EventSession, eventMessage } from "../../wire/event.ts";
 import type { EventFeed } from "../session-backend.ts";
 import { EventFanout, type FrameCursor } from "./event-fanout.ts";
 
-/** The events of one session, as subscribers get them. */
+/** The events of one session for subscribers. */
 export interface SessionLog {
   /** Empty: not known yet. */
   readonly epoch: string;
   readonly head: bigint;
-  /** What it holds in memory, roughly. */
+  /** Memory that the events take, roughly. */
   readonly bytes: number;
   /** @throws DomainError `precondition`, `invalid` (the subscriber's name) */
   open(request: EventsRequest): EventFeed;
@@ -30,7 +30,7 @@ export interface EncodedEventsDeps {
   readonly session: EventSession;
 }
 
-/** Events that were made here, each encoded when the first subscriber gets it. */
+/** Events that were made in this process; each is encoded once, when the first subscriber gets it. */
 export class EncodedEvents implements SessionLog {
   readonly #deps: EncodedEventsDeps;
   readonly #fanout: EventFanout;
@@ -86,7 +86,7 @@ export class EncodedEvents implements SessionLog {
   }
 }
 
-/** `payload`: a SidecarEvent, which is a SessionEvent byte by byte. */
+/** `payload`: an encoded SidecarEvent, whose bytes are also those of a SessionEvent. */
 export function eventFrame(payload: Uint8Array): StreamFrame {
   return new EncodedFrame(SessionEventSchema, payload);
 }

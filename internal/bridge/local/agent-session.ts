@@ -4,55 +4,57 @@ import type { NudgeReceipt } from "../../session/types.ts";
 import type { SessionLog } from "../events/session-log.ts";
 import type { AgentActivity, Caller, InputRequest, InputResult, SessionTerminal } from "../session-backend.ts";
 
-/** How an agent ended. `error`: it failed. */
+/** The end of an agent. `error`: it failed. */
 export interface AgentEnd {
   readonly error?: string;
 }
 
-/** A subscriber is done with all events up to `seq`. */
+/** A subscriber's acknowledgement of all events up to `seq`. */
 export interface AckedPosition {
   readonly subscriber: string;
   readonly seq: bigint;
   readonly epoch: string;
 }
 
-/** Hears what an agent does. */
+/** Notified of an agent's activity. */
 export interface AgentListener {
-  /** It printed, changed its state or was given something. */
+  /** It printed, changed its state or received input. */
   active(): void;
-  /** Someone follows it live, or works in its terminal, until this is disposed of. */
+  /** Someone follows it live, or works in its terminal, until the result is disposed of. */
   attended(): Disposable;
-  /** What an overview shows of it changed. */
+  /** Its summary in overviews has changed. */
   changed(receipt?: NudgeReceipt): void;
 }
 
-/** The one agent of a session, whichever way it is talked to. Methods throw DomainErrors. */
+/** The agent of one session, with or without a terminal. Methods throw DomainErrors. */
 export interface AgentSession {
   readonly log: SessionLog;
   readonly hasTerminal: boolean;
-  /** Undefined: it has none, or none yet. */
+  /** Undefined: the agent has no terminal, or none yet. */
   readonly terminal: SessionTerminal | undefined;
-  /** Its terminal once it has ended, of which `why` tells; absent: it has none. */
+  /**
+   * The terminal after the agent has ended; `why` is the error of calls that it no longer answers. Absent: no terminal.
+   */
   readonly terminalAtEnd?: (why: () => DomainError) => SessionTerminal;
   /** Address of the agent; empty: it has none. */
   readonly agent: string;
   readonly restarts: number;
-  /** It works, however quietly, or waits for a person or a limit: it is not idle. */
+  /** The agent works, even silently, or waits for a person or a limit: it does not count as idle. */
   readonly isOccupied: boolean;
-  /** Undefined: its terminal tells it, or it has said nothing yet. */
+  /** Undefined: its terminal shows the activity, or the agent has reported none yet. */
   readonly activity?: AgentActivity | undefined;
-  /** Resolves when it takes messages; nothing is left running when it rejects. */
+  /** Resolves when the agent accepts messages; if it rejects, nothing is left running. */
   start(signal: AbortSignal): Promise<void>;
-  /** Resolves when nothing of it is left and its output has been read. To be called once, after `start`. */
+  /** Resolves when nothing of the agent is left and its output was read. To be called once, after `start`. */
   ended(): Promise<AgentEnd>;
-  /** To be called between `start` and the end. */
+  /** To be called after `start` and before the end. */
   send(input: InputRequest, caller: Caller, signal: AbortSignal): Promise<InputResult>;
-  /** Looks for a subscriber's position where it outlived an earlier process, before `log.open`. */
+  /** Restores a subscriber's position that an earlier process stored. To be called before `log.open`. */
   recallPosition(request: EventsRequest, caller: Caller, signal: AbortSignal): Promise<void>;
-  /** Keeps a position that was acknowledged where it outlives this process, if that can be done. */
+  /** Stores an acknowledged position beyond the life of this process, if possible. */
   keepPosition(position: AckedPosition, caller: Caller, signal: AbortSignal): Promise<void>;
-  /** 0: KILL at once. Resolves when it has ended. */
+  /** `graceMs` 0: KILL at once. Resolves when the agent has ended. */
   stop(graceMs: number): Promise<void>;
-  /** Adds the session's last event; this object owns nothing afterwards. */
+  /** Appends the session's last event; afterwards this object owns no resources. */
   finish(end: AgentEnd): Promise<void>;
 }

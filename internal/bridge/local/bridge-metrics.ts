@@ -3,15 +3,14 @@ import { DomainError } from "../../base/errors.ts";
 import type { SessionInfo } from "../session-backend.ts";
 
 /**
- * Numbers about the sessions of a bridge; the names begin with `gastown_bridge_`. Labels hold nothing that a caller
- * chose.
+ * Metrics of a bridge's sessions; their names begin with `gastown_bridge_`. No label contains text that a caller chose.
  */
 export class BridgeMetrics {
   readonly #registers: Registry[];
   readonly #providers: ReadonlySet<string>;
   readonly #starts: Counter<"provider" | "outcome">;
 
-  /** `providers`: those of the configuration. */
+  /** `providers`: those in the configuration. */
   constructor(registry: Registry, providers: readonly string[]) {
     this.#registers = [registry];
     this.#providers = new Set(providers);
@@ -23,13 +22,13 @@ export class BridgeMetrics {
     });
   }
 
-  /** A start was answered; `err`: it was refused. */
+  /** Counts a StartSession call; `err`: it failed. */
   started(provider: string, err?: unknown): void {
     const outcome = err === undefined ? "ok" : err instanceof DomainError ? err.kind : "internal";
     this.#starts.inc({ provider: this.#providers.has(provider) ? provider : "unknown", outcome });
   }
 
-  /** The sessions that are kept; read at each scrape. */
+  /** Exports the sessions that are kept; `sessions` is called at each scrape. */
   observe(sessions: () => readonly Pick<SessionInfo, "provider" | "status">[]): void {
     new Gauge({
       name: "gastown_bridge_sessions",

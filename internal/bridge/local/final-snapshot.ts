@@ -20,20 +20,22 @@ import type { RecordedReceipts } from "./recorded-receipts.ts";
 
 const { peek, status, getNudge } = SidecarService.method;
 const BRIDGE: Caller = { identity: "bridge", role: "read" };
-/** Kept of an ended session's terminal. */
+/** The most lines to keep of an ended session's terminal. */
 const KEPT_LINES = 200;
 const KEPT_CHARS = 64 * 1024;
 const DEFAULT_LINES = 50;
 const MOST_LINES = 100_000;
 const ANSWER_MS = 1000;
 
-/** What a session's terminal showed when its agent had ended. */
+/** The last state of a session's terminal, read after its agent ended. */
 export interface FinalSnapshot {
   readonly screen: SidecarPeekResponse;
   readonly status: SidecarStatusResponse;
 }
 
-/** Asks the sidecar of an agent that has just ended; undefined when it does not answer within a second. */
+/**
+ * Reads it from the sidecar of an agent that has just ended; undefined if the sidecar does not answer within a second.
+ */
 export async function takeFinalSnapshot(clock: Clock, terminal: SessionTerminal): Promise<FinalSnapshot | undefined> {
   const stop = new AbortController();
   const request = create(SidecarPeekRequestSchema, { lines: KEPT_LINES });
@@ -60,7 +62,7 @@ export interface Remains {
 }
 
 /**
- * A terminal that shows the final snapshot, at most 200 lines, without colours, and returns the recorded receipts.
+ * A terminal that shows the final snapshot (at most 200 lines, without colours) and returns the recorded receipts.
  * Without a snapshot it shows an empty screen.
  */
 export function snapshotTerminal({ look, receipts, session }: Remains, why: () => DomainError): SessionTerminal {

@@ -3,18 +3,18 @@ import { idToForget, wasTyped } from "../../session/kept-ids.ts";
 import { hashOf } from "../../session/nudge-record.ts";
 import type { NudgeOutcome } from "../../session/types.ts";
 
-/** An input that an agent was given, by its key. */
+/** An input that was accepted for an agent, by its key. */
 export interface LedgerEntry {
   readonly requestId: string;
   readonly owner: string;
   /** Monotonic, ms. */
   readonly acceptedAt: number;
-  /** Of its INPUT_RECEIVED event. */
+  /** Sequence number of its INPUT_RECEIVED event. */
   readonly seq: bigint;
   /** `queued` or final; absent: the agent has not answered yet. */
   outcome?: NudgeOutcome;
   error: string;
-  /** Resolves when there is an outcome, and is absent then: entries are kept for long. */
+  /** Resolves when there is an outcome, and is then deleted to save memory, since entries are kept for long. */
   answered?: PromiseWithResolvers<void>;
 }
 
@@ -25,16 +25,17 @@ const MAX_OF_ONE = 8000;
 const MAX_OPEN = 50;
 
 /**
- * The inputs of one session, so that none is given twice: kept for 24 h after they came, at most 10,000, of one caller
- * 8,000.
+ * The inputs of one session, so that none is delivered twice: kept for 24 h after acceptance, at most 10,000 in all and
+ * 8,000 of one caller.
  */
 export class InputLedger {
   /** The oldest first. */
   readonly #entries = new Map<string, LedgerEntry & { readonly hash: string }>();
 
   /**
-   * The input with this key; undefined: there is none. `now`: monotonic, ms. @throws DomainError `already-exists` when
-   * it was another text
+   * The input with this key; undefined: there is none.
+   * @param now monotonic, ms
+   * @throws DomainError `already-exists` if the key belongs to another text
    */
   find(requestId: string, text: string, now: number): LedgerEntry | undefined {
     this.#expire(now);
@@ -43,7 +44,7 @@ export class InputLedger {
     throw new DomainError("already-exists", `idempotency_key ${JSON.stringify(requestId)} belongs to another text`);
   }
 
-  /** @throws DomainError `exhausted` when no room can be made for one more of this owner */
+  /** @throws DomainError `exhausted` if no entry can be dropped for another input of this owner */
   makeRoom(owner: string): void {
     const open = [...this.open()].length;
     if (open >= MAX_OPEN) {
@@ -71,7 +72,7 @@ export class InputLedger {
     return this.#entries.get(requestId);
   }
 
-  /** Those without a final outcome. */
+  /** Inputs without a final outcome. */
   *open(): Generator<LedgerEntry> {
     for (const entry of this.#entries.values()) if (isOpen(entry)) yield entry;
   }

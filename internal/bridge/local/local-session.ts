@@ -20,22 +20,22 @@ export interface LocalSessionDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly makeAgent: (listener: AgentListener) => AgentSession;
-  /** Given up when the agent has been started, or will not be. */
+  /** Disposed of when the agent has started, or will not start. */
   readonly untilStarted?: Disposable;
-  /** It, or what an overview shows of its agent, is another now. */
+  /** The session, or its agent's summary in overviews, has changed. */
   readonly changed: (receipt?: NudgeReceipt) => void;
 }
 
 export interface LocalSessionOptions {
-  /** How long its agent may be idle while no one sends, follows it live or is attached. Infinite: any time. */
+  /** Stop an agent that is idle for this long while no one sends, follows it live or is attached. Infinity: never. */
   readonly idleTimeoutMs: number;
   readonly stopGraceMs: number;
 }
 
-/** Timers know no longer times. */
+/** Node's timers cannot wait much longer than 24 days. */
 const MAX_SLEEP_MS = 24 * 3_600_000;
 
-/** From the start of one agent to its end, and what is known of it afterwards. */
+/** One agent from its start to its end, and its record afterwards. */
 export class LocalSession {
   readonly request: StartRequest;
   /** Wall clock, ms. */
@@ -45,12 +45,12 @@ export class LocalSession {
   readonly #agent: AgentSession;
   readonly #starting = new AbortController();
   readonly #started = Promise.withResolvers<void>();
-  /** Aborted at the end. */
+  /** Aborted when the agent has ended. */
   readonly #over = new AbortController();
   #state: SessionState = { type: "starting" };
-  /** Monotonic, ms: the last input or output, or the end of a turn or of someone's attention. */
+  /** Monotonic, ms: the last input or output, or the end of a turn or of an attendance. */
   #activeAt: number;
-  /** Those who follow it live or work in its terminal. */
+  /** The number of clients that follow the session live or work in its terminal. */
   #attending = 0;
 
   constructor(deps: LocalSessionDeps, request: StartRequest, createdAt: number, options: LocalSessionOptions) {
@@ -78,7 +78,7 @@ export class LocalSession {
     return this.#agent.log;
   }
 
-  /** Resolves when it is not STARTING any more. */
+  /** Resolves when the session is no longer STARTING. */
   get started(): Promise<void> {
     return this.#started.promise;
   }
@@ -97,20 +97,20 @@ export class LocalSession {
     };
   }
 
-  /** Starts the agent and stays with it until nothing of it is left; never rejects. */
+  /** Starts the agent and resolves when nothing of it is left; never rejects. */
   async run(): Promise<void> {
     const end = await this.#live();
     this.#over.abort();
     const fact = { type: "ended", at: this.#deps.clock.now(), ...end } as const;
     const next = nextState(this.#state, fact);
-    // At once: who has got the last event finds a session that has ended.
+    // Change the state at once: a subscriber that has got the last event must find the session ended.
     const finished = this.#agent.finish(next.type === "failed" ? { error: next.error } : {});
     this.#become(fact);
     this.#started.resolve();
     await finished.catch((err: unknown) => this.#bug(err));
   }
 
-  /** Begins to stop it; one that is stopping is stopped at once with `force`. */
+  /** Begins to stop the session; with `force`, kills the agent of one that is already stopping. */
   stop(why: StopReason, force: boolean): void {
     const before = this.#state.type;
     if (this.hasEnded) return;
@@ -120,7 +120,10 @@ export class LocalSession {
     this.#started.resolve();
   }
 
-  /** Waits while it starts. @throws DomainError `precondition` while it does not run, else as `AgentSession.send` */
+  /**
+   * Waits while the session starts. @throws DomainError `precondition` if it is not running, else as
+   * `AgentSession.send`
+   */
   async send(input: InputRequest, caller: Caller, signal: AbortSignal): Promise<InputResult> {
     await raceSignal(this.#started.promise, signal);
     if (this.#state.type !== "running") throw this.#notRunning();

@@ -37,18 +37,18 @@ import { TerminalSession } from "./terminal-session.ts";
 export interface LocalSessionsDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Takes secrets out of event texts. */
+  /** Removes secrets from event texts. */
   readonly redactor: Redactor;
-  /** Those of the configuration. */
+  /** Those in the configuration. */
   readonly providers: readonly Provider[];
-  /** Absent: no provider has the mode `terminal` here. */
+  /** Absent: providers cannot use the mode `terminal` here. */
   readonly terminals?: TerminalLauncher;
-  /** Which projects may start sessions. Default: all. @throws DomainError `denied` */
+  /** Allows or denies a project to start sessions. Default: all may. @throws DomainError `denied` */
   readonly checkProject?: (project: string) => void;
   readonly metrics?: BridgeMetrics;
   /** Absent: agents get no tokens. */
   readonly tokens?: SessionTokens;
-  /** Hears what became of each input. */
+  /** Receives the receipt of each input. */
   readonly onReceipt?: (session: SessionKey, receipt: NudgeReceipt) => void;
 }
 
@@ -56,27 +56,27 @@ export interface LocalSessionsDeps {
 export interface LocalSessionsOptions {
   readonly maxPerProject: number;
   readonly maxGlobal: number;
-  /** A session without input and output for this long is stopped; infinite: never. */
+  /** A session without input and output for this long is stopped; Infinity: never. */
   readonly idleTimeoutMs: number;
   readonly stopGraceMs: number;
   /** A session that has ended is kept for this long, with its events; at most 24 days. */
   readonly retentionMs: number;
-  /** Events that are held of one session, and their bytes. */
+  /** The most events to keep of one session, by number and by bytes. */
   readonly eventBuffer: number;
   readonly eventBytes: number;
-  /** Absolute; a segment `*` stands for any one segment. */
+  /** Absolute; a segment `*` matches any single segment. */
   readonly allowedPaths: readonly string[];
 }
 
-/** StartSession answers after this whatever the agent does: STARTING then. */
+/** StartSession responds after this long even if the agent has not started; the status is then STARTING. */
 const START_WAIT_MS = 10_000;
 
-/** Labels that WatchSessions knows on a host. */
+/** Labels that WatchSessions supports on a host. */
 const LABELS: ReadonlySet<string> = new Set(["gastown.io/agent", "gastown.io/provider"]);
 
 /**
- * Sessions on this host. Starts are accepted while `run` is running; when it is asked to stop, it stops all sessions
- * first.
+ * Sessions on this host. Accepts starts while `run` is running; when its signal is aborted, `run` stops all sessions
+ * before it resolves.
  */
 export class LocalSessions implements SessionBackend, Task {
   readonly knownLabels = LABELS;
@@ -85,10 +85,10 @@ export class LocalSessions implements SessionBackend, Task {
   readonly #providers: ProviderRegistry;
   readonly #table: SessionTable;
   readonly #changes = new SessionChanges();
-  /** Of sessions whose provider is still being asked: what becomes of that. */
+  /** Sessions whose provider is being checked, with the result. */
   readonly #admissions = new Map<LocalSession, Promise<void>>();
   readonly #running = new Set<Promise<void>>();
-  /** Sessions of an earlier daemon are in the table. */
+  /** The sessions of an earlier daemon are in the table. */
   readonly #ready = Promise.withResolvers<void>();
   readonly #closing = new AbortController();
 
@@ -100,16 +100,14 @@ export class LocalSessions implements SessionBackend, Task {
     deps.metrics?.observe(() => [...this.#table.all()].map((session) => session.info()));
   }
 
-  /**
-   * Resolves when the sessions of an earlier daemon are known here: before that, one that runs would seem not to exist.
-   */
+  /** Resolves when the sessions of an earlier daemon have been adopted; before that they would seem not to exist. */
   get ready(): Promise<void> {
     return this.#ready.promise;
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const survivors = await this.#survivors(signal);
-    // Until then a session that runs would be shown as starting, and know no positions of its events.
+    // Wait: until then a running session would be shown as starting, and without positions of its events.
     await Promise.all(survivors.map((survivor) => this.#adopt(survivor)));
     this.#deps.tokens?.removeOthers();
     this.#ready.resolve();
@@ -188,7 +186,8 @@ export class LocalSessions implements SessionBackend, Task {
   }
 
   /**
-   * The session that was started before with the same parameters. @throws DomainError `precondition`, `already-exists`
+   * The session that was started before with the same parameters; undefined: none.
+   * @throws DomainError `precondition`, `already-exists`
    */
   #known(request: StartRequest): LocalSession | undefined {
     const session = this.#table.get(request);
@@ -202,9 +201,7 @@ export class LocalSessions implements SessionBackend, Task {
     throw new DomainError("already-exists", `${named} was started with other parameters`);
   }
 
-  /**
-   * Everything up to the table's entry happens at once: what comes meanwhile finds the session, and is counted with it.
-   */
+  /** Runs synchronously up to the table's entry, so that concurrent calls find the session and count it. */
   #begin(request: StartRequest): LocalSession {
     if (this.#closing.signal.aborted) throw new DomainError("unavailable", "the bridge is shutting down");
     const provider = this.#providers.get(request.provider);
@@ -229,7 +226,7 @@ export class LocalSessions implements SessionBackend, Task {
     return session;
   }
 
-  /** @throws DomainError `precondition` when the provider cannot be used: nothing is kept of the session then */
+  /** @throws DomainError `precondition` if the provider cannot be used; the session is then removed */
   async #admit(session: LocalSession, provider: Provider, folder: Disposable): Promise<void> {
     try {
       await this.#providers.check(provider);
@@ -290,7 +287,7 @@ export class LocalSessions implements SessionBackend, Task {
     }
   }
 
-  /** Resolves when it runs on, or when it has ended. */
+  /** Resolves when the session is running again, or has ended. */
   #adopt({ config, launched, isLost }: TerminalSurvivor): Promise<void> {
     const { clock, logger } = this.#deps;
     const launch = async () => launched;
@@ -302,7 +299,7 @@ export class LocalSessions implements SessionBackend, Task {
     return isLost === true ? ended : adopted.started;
   }
 
-  /** Resolves when it has ended. */
+  /** Resolves when the session has ended. */
   #run(session: LocalSession): Promise<void> {
     const token = this.#deps.tokens?.keep(session.request);
     const running = session.run().then(() => {

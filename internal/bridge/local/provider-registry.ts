@@ -5,20 +5,18 @@ import type { Logger } from "../../base/logger.ts";
 import type { Provider, ProviderHealth } from "../provider.ts";
 import type { ProviderInfo } from "../session-backend.ts";
 
-/** A provider that has not answered after this is not available. */
+/** A provider that has not answered within this time is not available. */
 const HEALTH_MS = 3000;
-/** Overviews ask again after this. */
+/** Overviews accept an answer of up to this age. */
 const FRESH_MS = 5000;
 
 interface Asked {
   readonly answer: Promise<ProviderHealth>;
-  /** Monotonic, ms; undefined while the question is under way. */
+  /** Monotonic, ms; undefined until the answer has arrived. */
   answeredAt: number | undefined;
 }
 
-/**
- * The providers of the configuration. One question about a provider's health is under way at a time, and ends in time.
- */
+/** The configured providers. Checks the health of each provider at most once at a time, with a time-out. */
 export class ProviderRegistry {
   readonly #deps: { readonly clock: Clock; readonly logger: Logger };
   readonly #providers: ReadonlyMap<string, Provider>;
@@ -29,7 +27,7 @@ export class ProviderRegistry {
     this.#providers = new Map(providers.map((provider) => [provider.id, provider]));
   }
 
-  /** @throws DomainError `invalid` for one that is not configured */
+  /** @throws DomainError `invalid` for a provider that is not configured */
   get(name: string): Provider {
     const provider = this.#providers.get(name);
     if (provider !== undefined) return provider;
@@ -37,13 +35,13 @@ export class ProviderRegistry {
     throw new DomainError("invalid", `no provider ${JSON.stringify(name.slice(0, 64))} is configured here`, { fields });
   }
 
-  /** Asks the provider now. @throws DomainError `precondition` when it cannot be used */
+  /** Checks the provider now. @throws DomainError `precondition` if it cannot be used */
   async check(provider: Provider): Promise<void> {
     const { available, error } = await this.#health(provider, 0);
     if (!available) throw new DomainError("precondition", `the provider ${provider.id} cannot be used: ${error}`);
   }
 
-  /** By name; a provider's answer is at most some seconds old. */
+  /** All providers, sorted by name, with a health check at most FRESH_MS old. */
   async list(): Promise<readonly ProviderInfo[]> {
     const all = [...this.#providers.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
     return Promise.all(

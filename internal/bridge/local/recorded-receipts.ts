@@ -4,12 +4,12 @@ import { NudgeOutcome, type NudgeReceipt, NudgeReceiptSchema } from "../../gen/g
 import { type SidecarNudgeResponse, SidecarNudgeResponseSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 import type { Caller } from "../session-backend.ts";
 
-/** How many of a session's newest receipts are kept. */
+/** The most receipts to keep of a session; the newest are kept. */
 const KEPT = 1000;
 
 /** The receipts that a sidecar reported, for calls after it has ended. */
 export class RecordedReceipts {
-  /** Encoded: a message of many objects holds several times as much. */
+  /** Kept encoded: decoded messages take several times as much memory. */
   readonly #receipts = new Map<string, Uint8Array>();
 
   record(receipt: NudgeReceipt): void {
@@ -20,9 +20,9 @@ export class RecordedReceipts {
   }
 
   /**
-   * Without `delivered_text`, which no event has.
+   * The receipt without `delivered_text`, which no event contains.
    *
-   * @throws DomainError `not-found` for an unknown one, and for another caller's without the role operate
+   * @throws DomainError `not-found` for an unknown id, and for another caller's receipt without the role operate
    */
   get(requestId: string, { identity, role }: Caller): SidecarNudgeResponse {
     const bytes = this.#receipts.get(requestId);
@@ -42,5 +42,5 @@ export class RecordedReceipts {
   }
 }
 
-/** A receipt's sender is the caller, followed by how its message arrived. */
+/** The sender of a receipt is the caller, possibly followed by ` via ` and how the message arrived. */
 const isFrom = (sender: string, identity: string) => sender === identity || sender.startsWith(`${identity} via `);

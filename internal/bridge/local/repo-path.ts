@@ -3,21 +3,21 @@ import { DomainError } from "../../base/errors.ts";
 import { HAS_PROC, OddFileError } from "../../files/open-below.ts";
 import { plainParts, RootedWalk } from "../../files/rooted-walk.ts";
 
-/** A folder that was checked, held by a descriptor until it is disposed of. */
+/** A checked folder, held open by a descriptor until it is disposed of. */
 export interface CheckedFolder extends Disposable {
-  /** As the caller named it. */
+  /** The path as the caller gave it. */
   readonly path: string;
-  /** Leads to this very folder from any process of this user, whatever has taken its name since. */
+  /** Leads to this very folder from any process of this user, even if its name has been taken over since. */
   readonly cwd: string;
 }
 
 /**
- * Opens the folder at `path` if it is one of `allowed`, or below one. An allowed path is absolute, and `*` in it stands
- * for any one part. Parts are compared as they are, byte by byte; nothing is normalised. What leads to an allowed path,
- * up to its first `*`, may be a link that the administrator has made; no part from there on is.
+ * Opens the folder at `path` if it is one of `allowed`, or below one. An allowed path is absolute; a part `*` in it
+ * matches any one part. Parts are compared byte by byte, without normalisation. The administrator's part, up to the
+ * first `*`, may contain links; no later part may be one.
  *
- * @throws DomainError `denied` for a path that is not allowed or goes over a link, `invalid` for one that is not
- * absolute, or below which there is no such folder
+ * @throws DomainError `denied` for a path that is not allowed or leads through a link, `invalid` for one that is not
+ * absolute or not a folder
  */
 export function openRepo(path: string, allowed: readonly string[]): CheckedFolder {
   if (!path.startsWith("/")) throw new DomainError("invalid", "repo_path must be absolute");
@@ -25,7 +25,7 @@ export function openRepo(path: string, allowed: readonly string[]): CheckedFolde
   if (parts === undefined) throw notAllowed();
   const roots = allowed.map(rootOf).filter((root) => isBelow(parts, root));
   if (roots.length === 0) throw notAllowed();
-  // Where several allow it, the longest part that an administrator has named is trusted.
+  // If several paths allow it, trust the longest part that an administrator has named.
   const trusted = Math.max(...roots.map(({ fixed }) => fixed));
   const fd = openAt(parts, trusted);
   const cwd = HAS_PROC ? `/proc/${process.pid}/fd/${fd}` : path;
@@ -48,7 +48,7 @@ function isBelow(parts: readonly string[], root: Root): boolean {
   return root.parts.length <= parts.length && root.parts.every((part, i) => part === "*" || part === parts[i]);
 }
 
-/** A part after the first `trusted` that becomes a link meanwhile is not followed. */
+/** Follows no link after the first `trusted` parts, even if a part becomes a link meanwhile. */
 function openAt(parts: readonly string[], trusted: number): number {
   try {
     using walk = new RootedWalk(`/${parts.slice(0, trusted).join("/")}`);

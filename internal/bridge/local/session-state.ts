@@ -1,6 +1,6 @@
 import type { SessionStatusName } from "../session-backend.ts";
 
-/** Where a session stands; times are wall clock, ms. */
+/** The state of a session; times are wall clock, ms. */
 export type SessionState =
   | { readonly type: "starting" }
   | { readonly type: "running" }
@@ -15,16 +15,17 @@ export type SessionState =
 
 export type StopReason = "StopRequested" | "IdleTimeout" | "BridgeShutdown";
 
-/** What happens to a session. */
+/** An event in the life of a session. */
 export type SessionFact =
-  /** The agent can take messages. */
+  /** The agent accepts messages. */
   | { readonly type: "started" }
   | { readonly type: "stop"; readonly why: StopReason }
   /** Nothing of the agent is left; `error`: it failed, or could not be started. */
   | { readonly type: "ended"; readonly at: number; readonly error?: string };
 
 /**
- * What a session becomes. What ended stays as it ended; an agent that fails while it is being stopped has been stopped.
+ * The state after a fact. An ended session never changes; an agent that fails while it is being stopped counts as
+ * stopped.
  */
 export function nextState(state: SessionState, fact: SessionFact): SessionState {
   switch (state.type) {
@@ -50,7 +51,7 @@ export function nextState(state: SessionState, fact: SessionFact): SessionState 
   }
 }
 
-/** Nothing of its agent is left. */
+/** Nothing of the session's agent is left. */
 export function hasEnded(status: SessionStatusName): boolean {
   return status === "stopped" || status === "failed";
 }

@@ -4,19 +4,19 @@ import type { SessionKey } from "../session-backend.ts";
 import type { LocalSession } from "./local-session.ts";
 
 export interface TableLimits {
-  /** Sessions that have not ended. */
+  /** Limits of sessions that have not ended. */
   readonly maxPerProject: number;
   readonly maxGlobal: number;
 }
 
 /**
- * Sessions that have ended, of all projects, and what their events take. Beyond that, projects that keep most let go of
- * their oldest early: one that ends many never takes another's place.
+ * Limits of ended sessions of all projects, by number and by bytes of their events. Beyond these, the oldest sessions
+ * of the project that keeps most are dropped early, so that a project with many displaces only its own.
  */
 const MAX_ENDED = 1000;
 const MAX_ENDED_BYTES = 256 * 1024 * 1024;
 
-/** What the table asks of a session. */
+/** The part of a session that the table uses. */
 type Kept = Pick<LocalSession, "request" | "createdAt" | "hasEnded" | "state"> & {
   readonly log: Pick<LocalSession["log"], "bytes">;
 };
@@ -34,7 +34,7 @@ export class SessionTable<S extends Kept = LocalSession> {
     return this.#projects.get(project)?.get(id);
   }
 
-  /** The oldest first. */
+  /** The project's sessions, the oldest first. */
   of(project: string): readonly S[] {
     return [...(this.#projects.get(project)?.values() ?? [])].toSorted(byStart);
   }
@@ -43,7 +43,7 @@ export class SessionTable<S extends Kept = LocalSession> {
     return [...this.#projects.values()].flatMap((sessions) => [...sessions.values()]);
   }
 
-  /** @throws DomainError `exhausted` when there is no room for one more session of this project */
+  /** @throws DomainError `exhausted` if the project or this host has reached its limit */
   checkRoom(project: string): void {
     const { maxPerProject, maxGlobal } = this.#limits;
     const own = this.of(project).filter(isLive).length;
@@ -58,7 +58,7 @@ export class SessionTable<S extends Kept = LocalSession> {
     this.#projects.set(project, sessions.set(id, session));
   }
 
-  /** True: it was there. */
+  /** Returns false if the session was not in the table. */
   remove(session: S): boolean {
     const { project, id } = session.request;
     const sessions = this.#projects.get(project);
@@ -68,7 +68,7 @@ export class SessionTable<S extends Kept = LocalSession> {
     return true;
   }
 
-  /** Those that have ended and are to go although their retention continues. */
+  /** Ended sessions to drop before their retention is over. */
   overflow(): readonly S[] {
     const projects = [...this.#projects.values()].map((sessions) => {
       const ended = [...sessions.values()].filter((session) => session.hasEnded);
@@ -80,7 +80,10 @@ export class SessionTable<S extends Kept = LocalSession> {
   }
 }
 
-/** Takes the oldest out of the list that weighs most until all lists together weigh no more than `most`. */
+/**
+ * Removes the oldest item of the heaviest list, until all lists together weigh no more than `most`; returns the
+ * removed.
+ */
 function beyond<T>(lists: readonly T[][], most: number, weightOf: (item: T) => number): readonly T[] {
   const weighed = lists.map((items) => ({ items, weight: items.reduce((sum, item) => sum + weightOf(item), 0) }));
   const taken: T[] = [];

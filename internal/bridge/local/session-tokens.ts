@@ -13,16 +13,16 @@ export interface SessionTokensDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly tokens: AgentTokens;
-  /** Whose a project's files are, which agents of that user read. Absent: this process's user's. */
+  /** The owner of a project's files, as whom its agents run. Absent: the user of this process. */
   readonly ownerOf?: (project: string) => { readonly uid: number; readonly gid: number } | undefined;
 }
 
-/** Renewed at half of its life; a renewal that failed is tried again this often in what is left. */
+/** A token is renewed at half of its lifetime; a failed renewal is retried this often in the other half. */
 const TRIES_LEFT = 20;
 
 /**
- * A file with a token of its own for each session that runs, mode 0600 and always whole: it is there before the agent
- * starts, is replaced at half of the token's life, and is gone when nothing of the session is left.
+ * A file with its own token for each running session, of mode 0600 and always complete: it exists before the agent
+ * starts, is replaced at half of the token's lifetime, and is removed when nothing of the session is left.
  */
 export class SessionTokens {
   readonly #deps: SessionTokensDeps;
@@ -35,8 +35,8 @@ export class SessionTokens {
   }
 
   /**
-   * Makes the folder, for this user alone unless files have owners.
-   * @throws DomainError `denied` when others may use it
+   * Creates the folder, private to this user unless files have other owners.
+   * @throws DomainError `denied` if others may use it
    */
   static async open(deps: SessionTokensDeps, folder: string): Promise<SessionTokens> {
     if (deps.ownerOf === undefined) await openPrivateFolder(folder, process.getuid?.() ?? 0);
@@ -44,7 +44,7 @@ export class SessionTokens {
     return new SessionTokens(deps, folder);
   }
 
-  /** For the session's agent: where its token is. */
+  /** Environment for the session's agent: the path of its token file. */
   environmentOf({
     project,
     sessionId: id,
@@ -52,7 +52,7 @@ export class SessionTokens {
     return { [TOKEN_FILE_VARIABLE]: join(this.#folder, nameOf({ project, id })) };
   }
 
-  /** Writes the session's token at once and renews it until it is disposed of, which removes the file. */
+  /** Writes the session's token at once and renews it until the result is disposed of, which removes the file. */
   keep(session: SessionKey): Disposable {
     const name = nameOf(session);
     const over = new AbortController();
@@ -67,14 +67,14 @@ export class SessionTokens {
     };
   }
 
-  /** Removes what an earlier process has left of sessions that are not kept here. */
+  /** Removes files that an earlier process left for sessions that no longer exist. */
   removeOthers(): void {
     for (const name of readdirSync(this.#folder)) {
       if (!this.#kept.has(name)) rmSync(join(this.#folder, name), { force: true });
     }
   }
 
-  /** The first token is written before any wait. If none can be created, the previous one stays. */
+  /** Writes the first token before any wait. If a token cannot be created, the previous one stays. */
   async #renew(session: SessionKey, path: string, signal: AbortSignal): Promise<void> {
     const { clock, logger, tokens } = this.#deps;
     const halfLifeMs = tokens.ttlMs / 2;
@@ -102,7 +102,7 @@ export class SessionTokens {
   }
 }
 
-/** A file's name for any project and id. */
+/** A file name for any project and id. */
 function nameOf({ project, id }: SessionKey): string {
   return createHash("sha256")
     .update(JSON.stringify([project, id]))

@@ -7,13 +7,13 @@ interface Batch<T> {
   waiting: number;
 }
 
-/** One call for all callers at the same moment; each answer was requested after its caller asked. */
+/** Makes one call for all callers of the same turn; the call starts after each of them asked. */
 export class SharedCall<T> {
   readonly #call: (signal: AbortSignal) => Promise<T>;
-  /** Not begun yet. */
+  /** The batch whose call has not started. */
   #next: Batch<T> | undefined;
 
-  /** The signal of `call` aborts when no caller is waiting any more. */
+  /** The signal of `call` is aborted when no caller waits any more. */
   constructor(call: (signal: AbortSignal) => Promise<T>) {
     this.#call = call;
   }
@@ -37,7 +37,7 @@ export class SharedCall<T> {
       if (this.#next === batch) this.#next = undefined;
       return this.#call(stop.signal);
     });
-    answer.catch(() => {}); // those who wait hear of it
+    answer.catch(() => {}); // waiting callers handle it
     const batch: Batch<T> = { answer, stop, waiting: 0 };
     this.#next = batch;
     return batch;

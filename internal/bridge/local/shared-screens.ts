@@ -3,18 +3,18 @@ import { SignalBus } from "../../base/signal-bus.ts";
 import { type SidecarWatchRequest, UpdateKind } from "../../gen/gastown/v1/sidecar_pb.ts";
 import type { EncodedMessage } from "../session-backend.ts";
 
-/** Opens a stream of the sidecar; ends it when the signal aborts. */
+/** Opens a stream of the sidecar; aborting the signal ends it. */
 type Open = (request: SidecarWatchRequest, signal: AbortSignal) => AsyncIterable<EncodedMessage>;
 
 /** Field `kind` of `SidecarOutputUpdate`. */
 const KIND_FIELD = 4;
-/** Behind an update: of a field that comes twice the last one counts. */
+/** Appended to an update: of a repeated field the last value counts. */
 const AS_SNAPSHOT = Uint8Array.of(KIND_FIELD << 3, UpdateKind.SNAPSHOT);
 
 /**
- * Watchers of one session's screen: those who want the same lines at the same rate share one stream of its sidecar,
- * which lives from the first to the last of them. Updates are passed on as the sidecar encoded them. Who comes later
- * begins with the last picture; a slow watcher gets the newest one when it is ready, and delays no other watcher.
+ * Watchers of one session's screen. Watchers that want the same lines at the same rate share one stream of the sidecar,
+ * from the first to the last of them. Updates are passed on as encoded by the sidecar. A late watcher begins with the
+ * last picture; a slow one gets the newest picture when it is ready, and delays no other.
  */
 export class SharedScreens {
   readonly #open: Open;
@@ -24,7 +24,7 @@ export class SharedScreens {
     this.#open = open;
   }
 
-  /** A snapshot first, and the `end` last. @throws what the sidecar's stream throws; the signal's reason */
+  /** Yields a snapshot first and the `end` last. @throws the error of the sidecar's stream; the signal's reason */
   async *watch(request: SidecarWatchRequest, signal: AbortSignal): AsyncGenerator<EncodedMessage, void, undefined> {
     const key = `${Math.max(0, request.lines)} ${Math.max(0, request.intervalMs)} ${request.ansi}`;
     const share = this.#shares.get(key) ?? this.#begin(key, request);
@@ -52,15 +52,15 @@ interface Numbered {
   readonly seq: number;
 }
 
-/** One stream of a sidecar. Holds its last snapshot and the updates after it. */
+/** One stream of a sidecar. Keeps its last picture and its last update. */
 class Share {
   readers = 0;
   readonly stop = new AbortController();
   readonly #grown = new SignalBus();
   #picture: Numbered | undefined;
-  /** The last update, whatever its kind. */
+  /** The last update of any kind. */
   #last: Numbered | undefined;
-  /** Nothing more comes; `error`: why. */
+  /** The stream has ended; `error`: why it failed. */
   #over: { readonly error?: unknown } | undefined;
 
   async follow(updates: AsyncIterable<EncodedMessage>): Promise<void> {
@@ -97,7 +97,7 @@ class Share {
   }
 }
 
-/** Without decoding the screen, which is most of it. */
+/** Reads the kind without decoding the screen, which is most of the message. */
 function isPicture(payload: EncodedMessage): boolean {
   const reader = new BinaryReader(payload);
   let kind = 0;

@@ -5,13 +5,11 @@ import { DomainError } from "../../base/errors.ts";
 import { SidecarService, SidecarStreamEventsRequestSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 import type { Caller, SessionTerminal } from "../session-backend.ts";
 
-/**
- * No event has this number: a sidecar that is asked for what comes after it refuses, and says which one is the last.
- */
+/** A number that no event has: asked for events after it, a sidecar refuses and names its last event. */
 const NO_SEQ = 2n ** 64n - 1n;
 const BRIDGE: Caller = { identity: "bridge", role: "read" };
 
-/** The number of the last event of a session; undefined: its sidecar does not answer within `ms`. */
+/** The number of a session's last event; undefined: its sidecar does not answer within `ms`. */
 export async function headAtSidecar(clock: Clock, terminal: SessionTerminal, ms: number): Promise<bigint | undefined> {
   const stop = new AbortController();
   const asked = refusalOf(terminal, stop.signal);
@@ -26,7 +24,7 @@ export async function headAtSidecar(clock: Clock, terminal: SessionTerminal, ms:
   }
 }
 
-/** The head that it names; undefined: it does not refuse. */
+/** The head that the refusal names; undefined: the sidecar does not refuse. */
 async function refusalOf(terminal: SessionTerminal, signal: AbortSignal): Promise<string | undefined> {
   const request = create(SidecarStreamEventsRequestSchema, { afterSeq: NO_SEQ });
   try {

@@ -22,17 +22,17 @@ export interface StdioSessionDeps {
   readonly listener: AgentListener;
 }
 
-/** After this much text other work of the process gets its turn. */
+/** After this much text, yield to other work of the process. */
 const TURN_CHARS = 64 * 1024;
-/** A stopped agent has reported its end after this time. */
+/** Time for a stopped agent to report its end. */
 const LAST_WORDS_MS = 2000;
 
-/** States in which it is not idle. Of an uncertain one only its output and its input say so. */
+/** States that do not count as idle. In an uncertain state, only output and input show activity. */
 const OCCUPIED: ReadonlySet<AgentStateName | undefined> = new Set<AgentStateName>([
   ...(["starting", "busy", "dialog", "parked", "stopping", "stalled"] as const),
 ]);
 
-/** An agent that is talked to in its own protocol, over its standard streams. */
+/** An agent that speaks its own protocol on its standard streams. */
 export class StdioSession implements AgentSession {
   readonly log: EncodedEvents;
   readonly hasTerminal = false;
@@ -43,10 +43,10 @@ export class StdioSession implements AgentSession {
   readonly #config: SessionConfig;
   readonly #events: SessionEvents;
   readonly #ledger = new InputLedger();
-  /** Until the session's last event. */
+  /** Aborted after the session's last event. */
   readonly #life = new AbortController();
   readonly #stopped = Promise.withResolvers<AgentEnd>();
-  /** Writes out text that waits. */
+  /** Writes pending text. */
   #writing: Promise<void> | undefined;
   #handle: SessionHandle | undefined;
   #activity: AgentActivity | undefined;
@@ -89,7 +89,7 @@ export class StdioSession implements AgentSession {
     return { outcome, seq, error };
   }
 
-  /** Its agent does not outlive this process, and so neither does a position. */
+  /** The agent does not outlive this process, and so neither does a position. */
   async recallPosition(): Promise<void> {}
 
   async keepPosition(): Promise<void> {}
@@ -122,7 +122,7 @@ export class StdioSession implements AgentSession {
 
   async #deliver(entry: LedgerEntry, text: string): Promise<void> {
     const result = await this.#give({ text, requestId: entry.requestId });
-    // Its outcome may already have been reported.
+    // An event may have reported the outcome already.
     if (entry.outcome === undefined) this.#settle(entry, result);
   }
 

@@ -47,32 +47,35 @@ export interface TerminalSessionDeps {
   readonly session: EventSession;
   readonly launch: (signal: AbortSignal) => Promise<LaunchedTerminal>;
   readonly listener: AgentListener;
-  /** An earlier process has started it: its sidecar knows positions that this one does not. */
+  /** An earlier process started the session: its sidecar knows positions that this process does not. */
   readonly isSurvivor: boolean;
 }
 
-/** The first event of a sidecar that answers Status comes within this. */
+/** Time for the first event of a sidecar that answers Status. */
 const FIRST_EVENT_MS = 2000;
-/** All events that a sidecar holds come within this. */
+/** Time for all events that a sidecar holds. */
 const CATCH_UP_MS = 10_000;
-/** An event that a sidecar's answer is about comes within this. */
+/** Time for the event that belongs to a response of the sidecar. */
 const EVENT_MS = 1000;
-/** Inputs whose INPUT_RECEIVED event can be named. */
+/** The most inputs to remember the INPUT_RECEIVED event of. */
 const MAX_INPUTS = 10_000;
 
-/** A sidecar that was released after the last event ends within this. */
+/** Time for a released sidecar to end after the last event. */
 const LEAVE_MS = 15_000;
-/** A sidecar gives the first event that a subscriber has not acknowledged within this. */
+/** Time for a sidecar to send the first event that a subscriber has not acknowledged. */
 const POSITION_MS = 500;
 
 const { nudge, sendKeys, respond, ackEvents, streamEvents, watchOutput, status } = SidecarService.method;
-/** The caller in whose name a sidecar is queried for all. */
+/** The caller under which calls to the sidecar are shared by all callers. */
 const WATCHERS: Caller = { identity: "bridge", role: "read" };
-/** Methods by which something is given to an agent. */
+/** Methods that give an agent input. */
 const INPUTS: ReadonlySet<unknown> = new Set([nudge, sendKeys, respond]);
 const SCREENS: ReadonlySet<WatchMode> = new Set([WatchMode.UNSPECIFIED, WatchMode.SCREEN]);
 
-/** States in which it is not idle, whether it prints or not. Of an uncertain one only its output and input say so. */
+/**
+ * States that do not count as idle, whether the agent prints or not. In an uncertain state, only output and input show
+ * activity.
+ */
 const OCCUPIED: ReadonlySet<AgentState> = new Set([
   ...[AgentState.STARTING, AgentState.BUSY, AgentState.DIALOG, AgentState.PARKED, AgentState.STOPPING],
   AgentState.STALLED,
@@ -85,7 +88,7 @@ export class TerminalSession implements AgentSession {
   readonly #deps: TerminalSessionDeps;
   readonly #life = new AbortController();
   readonly #told = new SignalBus();
-  /** Of INPUT_RECEIVED, by request id; the oldest first. */
+  /** Sequence numbers of INPUT_RECEIVED events by request id; the oldest first. */
   readonly #inputs = new Map<string, bigint>();
   #launched: LaunchedTerminal | undefined;
   #terminal: SessionTerminal | undefined;
@@ -165,7 +168,7 @@ export class TerminalSession implements AgentSession {
 
   async keepPosition({ subscriber, seq, epoch }: AckedPosition, caller: Caller, signal: AbortSignal): Promise<void> {
     const request = create(SidecarAckEventsRequestSchema, { subscriberId: subscriber, ackSeq: seq, epoch });
-    // Without a sidecar it is kept here, as long as this process lives.
+    // Without a sidecar, the position is kept by this process only.
     await this.#launched?.terminal.unary(ackEvents, request, caller, signal).catch(() => {});
   }
 
@@ -209,7 +212,7 @@ export class TerminalSession implements AgentSession {
     this.#told.notify();
   }
 
-  /** Its sidecar lingers for a last status after the last event was delivered; it is killed if it does not end then. */
+  /** After the last event, the sidecar lingers for a last status. Releases it then, and kills it if it does not end. */
   async #leave(): Promise<void> {
     const { clock } = this.#deps;
     const launched = this.#launched;
@@ -226,7 +229,10 @@ export class TerminalSession implements AgentSession {
     if (this.#inputs.size > MAX_INPUTS && oldest !== undefined) this.#inputs.delete(oldest);
   }
 
-  /** A subscriber's stream begins after its position; a silent one, after the last event. 0: it cannot be asked. */
+  /**
+   * The position of a subscriber at the sidecar: just before the first event that its stream sends, or the last event
+   * if it sends none in time. 0: the sidecar cannot be asked.
+   */
   async #positionAtSidecar(subscriberId: string, caller: Caller, signal: AbortSignal): Promise<bigint> {
     const { terminal } = this.#launched as LaunchedTerminal;
     const { head, epoch } = this.log;
@@ -253,7 +259,8 @@ export class TerminalSession implements AgentSession {
   }
 
   /**
-   * The first event has arrived; of a survivor, all events so far, because its readers may know their positions.
+   * Resolves when the first event has arrived; of a survivor, all events so far, because its readers may know
+   * positions.
    */
   async #caughtUp(terminal: SessionTerminal): Promise<void> {
     const { clock, isSurvivor } = this.#deps;
@@ -261,7 +268,7 @@ export class TerminalSession implements AgentSession {
     await this.#until(() => this.log.head >= head || this.log.isOver, isSurvivor ? CATCH_UP_MS : FIRST_EVENT_MS);
   }
 
-  /** Until an event made it true, at most `ms`. */
+  /** Waits until an event makes it true, at most `ms`. */
   async #until(isTrue: () => boolean, ms: number): Promise<void> {
     const { clock } = this.#deps;
     const end = clock.monotonicMs() + ms;
@@ -272,9 +279,7 @@ export class TerminalSession implements AgentSession {
   }
 }
 
-/**
- * The same terminal; what is typed by way of it keeps the session from being idle, and those who only look share calls.
- */
+/** Wraps a terminal: input through it counts as activity of the session, and read-only calls are shared. */
 function withActivity(terminal: SessionTerminal, { active, attended }: AgentListener): SessionTerminal {
   const screens = new SharedScreens((request, signal) => terminal.stream(watchOutput, request, WATCHERS, signal));
   const statuses = new SharedCall((signal) =>
