@@ -107,6 +107,7 @@ export const rooms = {
     ...["relay/*", "eventlog", "auth", "auth/*", "process/*"],
     ...["rpc/port", "rpc/routes", "rpc/server", "rpc/common"],
   ],
+  "relay/front": [...["relay/door", "relay/lanes", "relay/acp", "relay/nats", "auth"], ...["rpc/routes", "rpc/server"]],
 };
 
 /** Arrows that only tests may use: they test a room against real rooms above it. */

@@ -13,6 +13,8 @@ import { auditLines } from "../../internal/files/audit-lines.ts";
 import { readAgentClaims } from "../../internal/relay/door/agent-claims.ts";
 import { AgentDoor } from "../../internal/relay/door/agent-door.ts";
 import { agentGate, alsoShown } from "../../internal/relay/door/agent-gate.ts";
+import { FrontDoor } from "../../internal/relay/front/front-door.ts";
+import { frontGate } from "../../internal/relay/front/front-gate.ts";
 import { answerInstanceCalls } from "../../internal/relay/lanes/instance-calls.ts";
 import { LaneControl } from "../../internal/relay/lanes/lane-control.ts";
 import type { LaneDeps, TurnPoint } from "../../internal/relay/lanes/lane-deps.ts";
@@ -28,7 +30,9 @@ import { checkPublishing } from "../../internal/relay/nats/check-publishing.ts";
 import { type Created, ensureStreams } from "../../internal/relay/nats/ensure-streams.ts";
 import { LossyPublisher } from "../../internal/relay/nats/lossy-publisher.ts";
 import { Outbox } from "../../internal/relay/nats/outbox.ts";
+import { ProgressRings } from "../../internal/relay/nats/progress-rings.ts";
 import type { LaneName } from "../../internal/relay/nats/subjects.ts";
+import type { PlainOptions } from "../../internal/rpc/routes/route.ts";
 import { bridgeRoles } from "./bridge/bridge-roles.ts";
 import { natsAuth } from "./nats-auth.ts";
 import { laneOptionsOf, roleOf, samplingOf } from "./role-options.ts";
@@ -107,7 +111,8 @@ export class Daemon implements Task {
     const registry = new Registry();
     const [ended, closing] = [new AbortController(), new AbortController()];
     const { signers } = this.#settings.signing;
-    const sending = { bus, outbox, lossy, events, metrics, signers };
+    const rings = new ProgressRings();
+    const sending = { bus, outbox, lossy, rings, events, metrics, signers };
     const laneDeps = { clock, logger, ...sending, instance: this.#instance, reached: this.#reached() };
     const laneOptions = laneOptionsOf(this.#settings);
     const lanes = new Lanes(laneDeps, laneOptions, registry, { draining: signal, ended: ended.signal });
@@ -130,16 +135,17 @@ export class Daemon implements Task {
       connections: registry.all().map((entry) => entry.facts()),
     });
     const controlHere = (lane: LaneName, text: string) => control.answerHere(lane, text, closing.signal);
-    const calls = { bus, clock, logger, registry, instance: this.#instance, status, control: controlHere };
+    const calls = { bus, clock, logger, registry, instance: this.#instance, status, control: controlHere, rings };
     const permissions = this.#permissions(laneDeps);
     const audit = this.#audit();
     const trusted = { ...(audit && { audit }), renew: (...renewed: Renewed) => server.renew(...renewed) };
     const doorDeps = { clock, logger, ...sending, ...trusted, lanes, permissions, ended: signal };
     const door = new AgentDoor(doorDeps, this.#doorOptions());
+    const front = new FrontDoor({ bus, clock, logger, metrics }, this.#doorOptions());
     const bridged = bridgeRoles({ ...laneDeps, permissions }, this.#settings);
     const roles = stdioRoles({ ...laneDeps, permissions, env: this.#deps.env }, this.#settings);
     const served = new ServedRoles(laneDeps, lanes, [...roles, ...bridged.roles]);
-    const server: TrustedServer = this.#server({ frame, door, metrics, audit }, signal);
+    const server: TrustedServer = this.#server({ frame, door, front, metrics, audit }, signal);
     frame.drainsWith(signal);
     const drain = async (stop: AbortSignal) => {
       await aborted(stop);
@@ -153,7 +159,7 @@ export class Daemon implements Task {
       { run: drain },
       served,
       // Agents stay connected until their turns have ended, and hear then that the relay goes.
-      { run: () => runTasks(closing.signal, [server, frame, asTask(bus, logger), outbox]) },
+      { run: () => runTasks(closing.signal, [server, front, frame, asTask(bus, logger), outbox]) },
       { run: () => answerInstanceCalls(calls, closing.signal) },
       { run: () => permissions.run(closing.signal) },
       { run: () => streams.run(closing.signal) },
@@ -176,7 +182,7 @@ export class Daemon implements Task {
   }
 
   /** Agents may connect until the relay is asked to stop. */
-  #server({ frame, door, metrics: counted, audit }: ServerParts, draining: AbortSignal): TrustedServer {
+  #server({ frame, door, front, metrics: counted, audit }: ServerParts, draining: AbortSignal): TrustedServer {
     const { listen, allowHosts, trust } = this.#settings;
     const { health, metrics } = frame;
     const { tls, auth } = trust;
@@ -187,10 +193,10 @@ export class Daemon implements Task {
     return new TrustedServer(
       { ...this.#deps, health, metrics, ...(audit && { audit }) },
       {
-        ...{ listen, tls, services: [], plain: door.plain },
+        ...{ listen, tls, services: [], plain: both(door.plain, front.plain) },
         tokens: auth && { ...auth, required: true, freeServices: new Set(), readClaims: readAgentClaims, alsoShown },
         hostCheck: { allowHosts, anyHost: tls !== undefined },
-        rules: () => ({ routes: () => {}, gates: [isOpen, gate] }),
+        rules: () => ({ routes: () => {}, gates: [isOpen, gate, frontGate] }),
         graceMs: CLOSE_MS,
       },
     );
@@ -244,8 +250,16 @@ type Renewed = Parameters<TrustedServer["renew"]>;
 interface ServerParts {
   readonly frame: DaemonFrame;
   readonly door: AgentDoor;
+  readonly front: FrontDoor;
   readonly metrics: RelayMetrics;
   readonly audit: AuditLog | undefined;
+}
+
+function both(one: PlainOptions, other: PlainOptions): PlainOptions {
+  return {
+    routes: [...(one.routes ?? []), ...(other.routes ?? [])],
+    upgrades: [...(one.upgrades ?? []), ...(other.upgrades ?? [])],
+  };
 }
 
 function asTask(bus: Bus, logger: Logger): Task {

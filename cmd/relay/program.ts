@@ -2,7 +2,9 @@ import type { Command, CommandNode, Program } from "../../internal/cli/command/c
 import { unknownCommand } from "../../internal/cli/command/unknown-word.ts";
 import { reportConfig, withFaultLines } from "../../internal/config/report-config.ts";
 import { type DeadCommand, readDead, readDial, readResults, readSend, readServe, readStatus } from "./config.ts";
+import { readAcp } from "./editors/acp-config.ts";
 import {
+  ACP_FLAGS,
   DEAD_FLAGS,
   DIAL_FLAGS,
   NATS_SERVER_FLAGS,
@@ -139,6 +141,21 @@ const dial: Command<typeof DIAL_FLAGS> = {
   run: async (given, context) => (await import("./dial.ts")).dial(readDial(given, context.env), context),
 };
 
+const acp: Command<typeof ACP_FLAGS> = {
+  name: "acp",
+  flags: ACP_FLAGS,
+  help: {
+    usage: "--server URL --role R",
+    summary: "be an ACP agent over stdio whose prompts are work of a role",
+    text: `Speaks the Agent Client Protocol on stdin and stdout, for editors, and carries it to a relay's front door: a prompt
+is work of the role, which its agent does once.`,
+    notes: EXIT_CODES,
+    examples: ["relay acp --server ws://127.0.0.1:8080 --session sess_123 --role coding"],
+  },
+  completion: [],
+  run: async (given, context) => (await import("./editors/acp.ts")).acp(readAcp(given), context),
+};
+
 function deadCommand(name: DeadCommand["action"], usage: string, summary: string): Command<typeof DEAD_FLAGS> {
   return {
     name,
@@ -239,6 +256,7 @@ export const relay: Program = {
     results: async () => results,
     status: async () => status,
     dial: async () => dial,
+    acp: async () => acp,
     token: async () => token,
     nats: async () => nats,
     dead: async () => dead,

@@ -140,3 +140,14 @@ export const DIAL_FLAGS = {
   },
   ...SIGN_FLAGS,
 } as const satisfies CommandFlags;
+
+export const ACP_FLAGS = {
+  server: DIAL_FLAGS.server,
+  session: { type: "string", value: "S", help: "the session (a new one for each session of the editor)" },
+  role: LANE_FLAGS.role,
+  "tls-dir": {
+    ...{ type: "string", value: "DIR", complete: "file" },
+    help: "TLS: the editor's tls.crt and tls.key, ca.crt of the relay, crl.pem if there is one",
+  },
+  "token-file": { ...{ type: "string", value: "FILE", complete: "file" }, help: "a token for the session and role" },
+} as const satisfies CommandFlags;

@@ -5,7 +5,7 @@ import { tokenError } from "../../auth/token-error.ts";
 import { leaseName } from "../../auth/token-leases.ts";
 import type { VerifiedToken } from "../../auth/token-verifier.ts";
 import { DomainError } from "../../base/errors.ts";
-import { isName } from "../nats/subjects.ts";
+import { isName, type LaneName } from "../nats/subjects.ts";
 import type { AgentPlace } from "./upgrade-place.ts";
 
 /** The claims of a token with which an agent dials in. */
@@ -34,15 +34,22 @@ export function readAgentClaims(claims: Readonly<Record<string, unknown>>): Agen
 }
 
 /** The reason why a token does not admit its bearer as the agent of `place`; undefined: it does. */
-export function claimsRefusal({ claims, key }: VerifiedToken, { lane, agentId }: AgentPlace): DomainError | undefined {
+export function claimsRefusal(token: VerifiedToken, { lane, agentId }: AgentPlace): DomainError | undefined {
+  const refusal = laneRefusal(token, lane);
+  if (refusal !== undefined) return refusal;
+  const { claims } = token;
+  if ((claims as AgentClaims).place.agentId !== agentId) return denied("the token is for another agent");
+  return includes(claims.role, "operate") ? undefined : denied("to be an agent takes the scope operate");
+}
+
+/** The reason why a token does not count for a lane; undefined: it does. */
+export function laneRefusal({ claims, key }: VerifiedToken, lane: LaneName): DomainError | undefined {
   const said = (claims as AgentClaims).place;
   if (said.lane.sessionId !== lane.sessionId) return denied("the token is for another session");
   if (said.lane.role !== lane.role) return denied("the token is for another role");
-  if (said.agentId !== agentId) return denied("the token is for another agent");
   const { sessions = ["*"] } = key.rule as AgentIssuer;
-  if (!sessions.some((pattern) => isOf(pattern, lane.sessionId)))
-    return denied("the token's issuer may not sign for this session");
-  return includes(claims.role, "operate") ? undefined : denied("to be an agent takes the scope operate");
+  const isSigned = sessions.some((pattern) => isOf(pattern, lane.sessionId));
+  return isSigned ? undefined : denied("the token's issuer may not sign for this session");
 }
 
 /** The reason why `next` may not extend a connection that `first` opened; undefined: it may. */

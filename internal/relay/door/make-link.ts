@@ -17,6 +17,7 @@ export interface LinkDeps {
   readonly logger: Logger;
   readonly metrics: RelayMetrics;
   readonly lossy: LaneDeps["lossy"];
+  readonly rings: LaneDeps["rings"];
   readonly permissions: Permissions;
 }
 

@@ -1,3 +1,5 @@
+import { promptBlocks } from "../acp/acp-turn.ts";
+import { writeJson } from "../acp/json-text.ts";
 import { cancellation, failure } from "../acp/result-parts.ts";
 import { continuesConversation } from "../acp/user-message.ts";
 import { isRefusal, type WorkMessage } from "../acp/work-message.ts";
@@ -245,6 +247,7 @@ export class HeldLane {
     reached("prompted");
     const onAsked = () => {
       turn.asked = true;
+      this.#deps.rings.prompted(this.#claim.lane, work.id, promptRecord(work));
       reached("asked");
     };
     return await askInTime(clock, { link: this.link, item, prompt, cancelled, onAsked }, this.#options, signal);
@@ -328,6 +331,11 @@ function placeOf({ dialect, agentSession, agentPlace }: Link): Pick<Prompted, "d
     ...(agentSession !== undefined && { agent_session: agentSession }),
     ...(agentPlace !== undefined && { agent_place: agentPlace }),
   };
+}
+
+/** As editors that open the session again are shown it. */
+function promptRecord(work: WorkMessage): string {
+  return writeJson({ id: work.id, type: "prompt", payload: { prompt: promptBlocks(work) } });
 }
 
 function ownFailure(reason: Parameters<typeof failure>[0], text: string): LinkAnswer {

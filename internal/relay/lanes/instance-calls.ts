@@ -1,8 +1,9 @@
 import { type Msg, NoRespondersError, RequestError } from "@nats-io/transport-node";
 import { runTasks } from "../../base/task-group.ts";
-import { isObject, type Json, readJson, writeJson } from "../acp/json-text.ts";
+import { isList, isObject, type Json, type JsonObject, RECORD_DEPTH, readJson, writeJson } from "../acp/json-text.ts";
 import type { Bus } from "../nats/bus.ts";
 import { type KeepSubscribedDeps, keepSubscribed } from "../nats/keep-subscribed.ts";
+import type { ProgressPlace, ProgressRings } from "../nats/progress-rings.ts";
 import { isName, type LaneName, subjects } from "../nats/subjects.ts";
 import type { Registry } from "./registry.ts";
 
@@ -58,6 +59,8 @@ export interface InstanceCallsDeps extends KeepSubscribedDeps {
   readonly status: () => object;
   /** Answers a control message of a lane; undefined: this relay does not hold it. */
   readonly control: (lane: LaneName, text: string) => Promise<string | undefined>;
+  /** What is kept of lanes. */
+  readonly rings: Pick<ProgressRings, "read">;
 }
 
 /**
@@ -72,7 +75,12 @@ export async function answerInstanceCalls(deps: InstanceCallsDeps, signal: Abort
       () => message.respond(NOT_HELD),
     );
   };
-  const onStatus = (message: Msg) => void message.respond(writeJson(status()));
+  const onStatus = (message: Msg) => {
+    const call = readJson(message.string());
+    if (!isObject(call) || call["op"] !== "replay") return void message.respond(writeJson(status()));
+    const kept = replayFor(deps, call); // all are asked; those that have nothing are silent
+    if (kept !== undefined) message.respond(kept);
+  };
   await runTasks(signal, [
     { run: (stop) => keepSubscribed(deps, { subject: subjects.instance(instance), onMessage: onCall }, stop) },
     { run: (stop) => keepSubscribed(deps, { subject: subjects.status, onMessage: onStatus }, stop) },
@@ -81,7 +89,7 @@ export async function answerInstanceCalls(deps: InstanceCallsDeps, signal: Abort
 
 const NOT_HELD = writeJson({ answer: "not-held" });
 
-async function answerTo({ registry, control }: InstanceCallsDeps, text: string): Promise<string> {
+async function answerTo({ registry, control, rings }: InstanceCallsDeps, text: string): Promise<string> {
   const call = readJson(text);
   if (!isObject(call)) return writeJson({ error: "no JSON object" });
   const { op, session_id: sessionId, role, agent_id: agentId, body } = call;
@@ -89,6 +97,7 @@ async function answerTo({ registry, control }: InstanceCallsDeps, text: string):
     return writeJson({ error: "bad name" });
   }
   const lane = { sessionId, role };
+  if (op === "replay") return replayFor({ rings }, call) ?? NOT_HELD;
   if (op === "release") return writeJson(await releaseFor(registry, lane, agentId));
   if (op === "control" && typeof body === "string") return (await control(lane, body)) ?? NOT_HELD;
   return writeJson({ error: "unknown op" });
@@ -100,4 +109,36 @@ async function releaseFor(registry: Registry, lane: LaneName, agentId: Json | un
   if (entry.agentId !== agentId) return { answer: "held", agent_id: entry.agentId };
   await entry.supersede();
   return { answer: "released" };
+}
+
+/** How long relays may take to say what they keep of a lane. */
+const REPLAY_MS = 2000;
+
+/** What a relay, or any, keeps of a lane behind an update. Undefined: no one keeps anything, or no one answers. */
+export async function askReplay(
+  bus: Bus,
+  instance: string | undefined,
+  { sessionId, role }: LaneName,
+  after: ProgressPlace | undefined,
+): Promise<JsonObject | undefined> {
+  const body = writeJson({ op: "replay", session_id: sessionId, role, ...(after && { after }) });
+  const subject = instance === undefined ? subjects.status : subjects.instance(instance);
+  try {
+    const answer = await bus.nc.request(subject, body, { timeout: REPLAY_MS });
+    const value = readJson(answer.string(), RECORD_DEPTH);
+    return isObject(value) && isList(value["bodies"]) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function replayFor({ rings }: Pick<InstanceCallsDeps, "rings">, call: JsonObject): string | undefined {
+  const { session_id: sessionId, role, after } = call;
+  if (typeof sessionId !== "string" || typeof role !== "string") return undefined;
+  const { epoch, seq } = isObject(after) ? after : {};
+  const place = typeof epoch === "string" && typeof seq === "number" ? { epoch, seq } : undefined;
+  const kept = rings.read({ sessionId, role }, place);
+  if (kept === undefined) return undefined;
+  const { bodies, prompts, gap } = kept;
+  return `{"bodies":[${bodies.join()}],"prompts":${prompts},"gap":${writeJson(gap ?? null)}}`;
 }

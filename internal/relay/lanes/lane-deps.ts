@@ -3,6 +3,7 @@ import type { Logger } from "../../base/logger.ts";
 import type { Bus } from "../nats/bus.ts";
 import type { LossyPublisher } from "../nats/lossy-publisher.ts";
 import type { Outbox } from "../nats/outbox.ts";
+import type { ProgressRings } from "../nats/progress-rings.ts";
 import type { Signers } from "../nats/signing.ts";
 import type { RelayEvents } from "./relay-events.ts";
 import type { RelayMetrics } from "./relay-metrics.ts";
@@ -17,6 +18,8 @@ export interface LaneDeps {
   readonly bus: Bus;
   readonly outbox: Pick<Outbox, "hold" | "isFull" | "changes">;
   readonly lossy: Pick<LossyPublisher, "publish">;
+  /** Keep what editors may want to see again. */
+  readonly rings: Pick<ProgressRings, "add" | "prompted">;
   readonly events: RelayEvents;
   readonly metrics: RelayMetrics;
   /** Signers of work, decisions and control messages; undefined: messages need no signature. */

@@ -1,10 +1,12 @@
 import { type JsonObject, member, writeJson } from "../acp/json-text.ts";
 import type { LossyPublisher } from "../nats/lossy-publisher.ts";
+import type { ProgressRings } from "../nats/progress-rings.ts";
 import { type LaneName, subjects } from "../nats/subjects.ts";
 import type { RelayMetrics } from "./relay-metrics.ts";
 
 interface ProgressDeps {
   readonly lossy: Pick<LossyPublisher, "publish">;
+  readonly rings: Pick<ProgressRings, "add">;
   readonly metrics: Pick<RelayMetrics, "progressGaps">;
 }
 
@@ -27,14 +29,15 @@ export class Progress {
 
   send(workId: string, update: JsonObject): void {
     const kind = member(update, "sessionUpdate");
+    const place = { epoch: this.#epoch, seq: ++this.#seq };
     const body = writeJson({
       id: workId,
       session_id: this.#lane.sessionId,
       type: `progress.${typeof kind === "string" ? kind : "unknown"}`,
       payload: update,
-      epoch: this.#epoch,
-      seq: ++this.#seq,
+      ...place,
     });
+    this.#deps.rings.add(this.#lane, { ...place, body });
     const isSent = this.#deps.lossy.publish(subjects.progress(this.#lane), body);
     if (!isSent && !this.#isGap) this.#deps.metrics.progressGaps.inc();
     this.#isGap = !isSent;

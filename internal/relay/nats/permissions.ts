@@ -38,6 +38,7 @@ export function relayPermissions(streams: StreamNames): Permissions {
     ],
     subscribe: [
       ...[subjects.allControl, "sessions.*.approvals", "sessions.*.work.*", subjects.status, subjects.instance("*")],
+      ...["sessions.*.results.*", "sessions.*.progress.*", "sessions.*.dead.*"], // for editors
       `${inboxPrefix}.>`,
     ],
     answers: true,

@@ -1,0 +1,99 @@
+import type { IncomingMessage } from "node:http";
+import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
+import type { ConnectionOptions } from "node:tls";
+import { WebSocket } from "ws";
+import { DomainError } from "../../base/errors.ts";
+
+export interface CarriedEditorOptions {
+  /** `ws://HOST:PORT/acp?…` */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Undefined: plaintext. */
+  readonly tls: ConnectionOptions | undefined;
+}
+
+/** The editor's own streams: one frame a line. */
+export interface EditorStreams {
+  readonly input: Readable;
+  readonly output: Writable;
+}
+
+const MAX_FRAME_BYTES = 16 * 1024 * 1024;
+/** What the relay has not taken yet: no more is read from the editor meanwhile. */
+const FULL_BYTES = 4 * 1024 * 1024;
+const FULL_LOOK_MS = 20;
+
+/**
+ * Carries the frames of an editor that speaks ACP over stdio, unread, to a relay's front door and back, until the
+ * editor ends its input or the signal.
+ * @throws DomainError `unavailable`: the relay cannot be reached, or the connection was lost; `denied`: it refuses
+ */
+export async function carryEditor(
+  { url, headers, tls }: CarriedEditorOptions,
+  { input, output }: EditorStreams,
+  signal: AbortSignal,
+): Promise<void> {
+  const socket = new WebSocket(url, { maxPayload: MAX_FRAME_BYTES, headers, ...tls });
+  const stop = () => socket.close(1000, "the editor has left");
+  const closed = new Promise<readonly [number, Buffer]>((resolve) => {
+    socket.once("close", (code, reason) => resolve([code, reason]));
+  });
+  await opened(socket);
+  socket.on("error", () => {}); // it closes then
+  socket.on("message", (data) => {
+    if (output.write(`${data.toString()}\n`)) return;
+    socket.pause();
+    output.once("drain", () => socket.resume());
+  });
+  socket.resume();
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  let hasLeft = false;
+  const leave = () => {
+    hasLeft = true;
+    stop();
+  };
+  output.once("error", leave);
+  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+  lines.on("line", (line) => {
+    if (line.trim() === "") return;
+    socket.send(line);
+    if (socket.bufferedAmount > FULL_BYTES) holdBack(lines, socket);
+  });
+  lines.once("close", leave);
+  const [code, reason] = await closed;
+  signal.removeEventListener("abort", stop);
+  if (hasLeft || signal.aborted) return;
+  lines.close();
+  const why = reason.toString() === "" ? "" : `: ${reason.toString()}`;
+  throw new DomainError("unavailable", `the relay has ended the connection with ${code}${why}`);
+}
+
+/** Paused, so that frames which come with the answer are not lost. */
+async function opened(socket: WebSocket): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  socket.once("open", () => {
+    socket.pause();
+    resolve();
+  });
+  socket.once("unexpected-response", (_request, response: IncomingMessage) => {
+    const { statusCode: status = 0 } = response;
+    response.destroy();
+    const isForNow = status >= 500 || status === 429;
+    reject(new DomainError(isForNow ? "unavailable" : "denied", `the relay refuses the connection with ${status}`));
+  });
+  socket.once("error", (err) => {
+    reject(new DomainError("unavailable", `the relay cannot be reached: ${err.message}`, { cause: err }));
+  });
+  await promise;
+}
+
+function holdBack(lines: ReturnType<typeof createInterface>, socket: WebSocket): void {
+  lines.pause();
+  const look = () => {
+    if (socket.readyState !== socket.OPEN || socket.bufferedAmount < FULL_BYTES) return lines.resume();
+    return setTimeout(look, FULL_LOOK_MS).unref();
+  };
+  look();
+}

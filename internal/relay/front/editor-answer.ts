@@ -1,0 +1,75 @@
+import { isObject, type Json, type JsonObject, member } from "../acp/json-text.ts";
+
+/** What an editor is answered for a prompt. */
+export interface EditorAnswer {
+  /** Updates that it has not had yet. */
+  readonly updates: readonly JsonObject[];
+  readonly response: { readonly result: JsonObject } | { readonly error: JsonObject };
+}
+
+/** Failures that ACP knows as the end of a turn. */
+const STOPS: ReadonlySet<Json | undefined> = new Set(["refusal", "max_tokens", "max_turn_requests"]);
+const FAILED = -32000;
+
+/**
+ * The answer to `session/prompt` by the results of its work, in order.
+ * @param shown the text that the editor was shown meanwhile; undefined: not known, since updates are missing
+ */
+export function answerOfResults(results: readonly JsonObject[], shown: string | undefined): EditorAnswer {
+  const parts = results.map(partOf);
+  const said = parts.flatMap(({ type, payload }) => {
+    const text = member(payload, "text");
+    return (type === "result.success" || type === "result.partial") && typeof text === "string" ? [text] : [];
+  });
+  const rest = restOf(said.join("\n\n"), shown);
+  const updates = [
+    ...(rest === "" ? [] : [chunk(rest)]),
+    ...parts.filter(({ type }) => type === "tool_use").map(toolCall),
+  ];
+  return { updates, response: responseOf(parts.at(-1)) };
+}
+
+interface Part {
+  readonly type: Json | undefined;
+  readonly payload: JsonObject;
+}
+
+function partOf(body: JsonObject): Part {
+  const payload = member(body, "payload");
+  return { type: member(body, "type"), payload: isObject(payload) ? payload : {} };
+}
+
+/** Agents that stream have shown their text by then; what was lost at its end is shown now. */
+function restOf(text: string, shown: string | undefined): string {
+  if (shown === undefined) return "";
+  return text.startsWith(shown) ? text.slice(shown.length) : "";
+}
+
+function responseOf(last: Part | undefined): EditorAnswer["response"] {
+  const { type, payload } = last ?? { type: undefined, payload: {} };
+  if (type === "result.cancelled") return { result: { stopReason: "cancelled" } };
+  if (type !== "result.failure") {
+    const [usage, gaps] = [member(payload, "usage"), member(payload, "gaps")];
+    const meta = { ...(usage !== undefined && { usage }), ...(gaps !== undefined && { gaps }) };
+    return { result: { stopReason: "end_turn", ...(Object.keys(meta).length > 0 && { _meta: { relay: meta } }) } };
+  }
+  const { reason, code, error, data } = payload;
+  if (typeof reason === "string" && STOPS.has(reason)) return { result: { stopReason: reason } };
+  const message = typeof error === "string" ? error : "the work failed";
+  const more = { ...(reason !== undefined && { reason }), ...(data !== undefined && { data }) };
+  return { error: { code: typeof code === "number" ? code : FAILED, message, data: more } };
+}
+
+/** An update with text of the agent. */
+function chunk(text: string): JsonObject {
+  return { sessionUpdate: "agent_message_chunk", content: { type: "text", text } };
+}
+
+/** A tool that the agent wants its coordinator to run. */
+function toolCall({ payload }: Part): JsonObject {
+  const { tool_name: name, tool_id: id, input } = payload;
+  return {
+    ...{ sessionUpdate: "tool_call", toolCallId: String(id), title: String(name), kind: "other", status: "pending" },
+    ...(input !== undefined && { rawInput: input }),
+  };
+}

@@ -1,0 +1,140 @@
+import type { Msg } from "@nats-io/transport-node";
+import { chunkText } from "../acp/acp-turn.ts";
+import { isObject, type Json, type JsonObject, member, RECORD_DEPTH, readJson } from "../acp/json-text.ts";
+import type { Bus } from "../nats/bus.ts";
+import type { ProgressPlace, ReplayGap } from "../nats/progress-rings.ts";
+import { type LaneName, subjects } from "../nats/subjects.ts";
+import type { EditorOutput } from "./editor-output.ts";
+import { sessionOfLane } from "./front-place.ts";
+
+/** Text of one piece of work that an editor was shown. Undefined: not all of it is known. */
+interface Shown {
+  readonly workId: string;
+  text: string | undefined;
+}
+
+/** The longest text that is compared with the result, characters. */
+const MAX_SHOWN = 1024 * 1024;
+/** Updates; those behind are missing, as their numbers show. */
+const MOST_HELD = 4096;
+
+/** Shows an editor the updates of a lane, as the agent gave them, and says which are missing. */
+export class FollowedLane {
+  readonly lane: LaneName;
+  readonly #bus: Bus;
+  readonly #output: EditorOutput;
+  #last: ProgressPlace | undefined;
+  #shown: Shown | undefined;
+  /** Updates that came while earlier ones are still to be shown. */
+  #held: Msg[] | undefined;
+  /** The conversation goes on with the next prompt. */
+  continues = false;
+  /** A prompt is open. */
+  isBusy = false;
+
+  constructor(bus: Bus, lane: LaneName, output: EditorOutput) {
+    this.#bus = bus;
+    this.lane = lane;
+    this.#output = output;
+  }
+
+  /** Follows it until the signal; resolves once nothing that is published from then on is missed. */
+  async follow(signal: AbortSignal): Promise<void> {
+    const callback = (err: Error | null, message: Msg) => {
+      if (err !== null) return;
+      if (this.#held === undefined) this.#came(message);
+      else if (this.#held.length < MOST_HELD) this.#held.push(message);
+    };
+    const subscription = this.#bus.nc.subscribe(subjects.progress(this.lane), { callback });
+    signal.addEventListener("abort", () => subscription.unsubscribe(), { once: true });
+    if (signal.aborted) subscription.unsubscribe();
+    await this.#bus.nc.flush();
+  }
+
+  /** Keeps what comes until `show`. */
+  hold(): void {
+    this.#held ??= [];
+  }
+
+  /** Shows what was kept at a relay, then what has come since `hold`. */
+  show(bodies: readonly Json[]): void {
+    for (const body of bodies) if (isObject(body)) this.#again(body);
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const message of held) this.#came(message);
+  }
+
+  /** The place of the last update. */
+  get last(): ProgressPlace | undefined {
+    return this.#last;
+  }
+
+  /** From now on, what the editor is shown of a piece of work is noted. */
+  note(workId: string): void {
+    this.#shown = { workId, text: "" };
+  }
+
+  get shownText(): string | undefined {
+    return this.#shown?.text;
+  }
+
+  update(update: JsonObject, relay: JsonObject = {}, bytes = 256): void {
+    const params = { sessionId: sessionOfLane(this.lane), update, _meta: { relay } };
+    this.#output.send({ jsonrpc: "2.0", method: "session/update", params }, bytes);
+  }
+
+  /** Says that updates are missing, for people too. */
+  missing({ epoch, first, to }: ReplayGap): void {
+    const which = to === 0 ? `from ${first} on` : first === to ? `${first}` : `${first} to ${to}`;
+    const text = `[relay: updates are missing: ${which}]`;
+    this.update(
+      { sessionUpdate: "agent_thought_chunk", content: { type: "text", text } },
+      { gap: { epoch, first, to } },
+    );
+  }
+
+  #came(message: Msg): void {
+    if (this.#output.isFull) {
+      this.#lose(); // its number shows that it is missing
+      return;
+    }
+    const body = readJson(message.string(), RECORD_DEPTH);
+    const [epoch, seq] = isObject(body) ? [member(body, "epoch"), member(body, "seq")] : [];
+    if (!isObject(body) || typeof epoch !== "string" || typeof seq !== "number") return;
+    const last = this.#last;
+    if (last?.epoch === epoch && seq <= last.seq) return;
+    const first = last?.epoch === epoch ? last.seq + 1 : 1;
+    if (last !== undefined && seq > first) {
+      this.#lose();
+      this.missing({ epoch, first, to: seq - 1 });
+    }
+    this.#pass(body, { epoch, seq }, message.data.length);
+  }
+
+  #again(body: JsonObject): void {
+    const [epoch, seq, payload] = [member(body, "epoch"), member(body, "seq"), member(body, "payload")];
+    if (typeof epoch === "string" && typeof seq === "number") {
+      this.#pass(body, { epoch, seq }, 512);
+      return;
+    }
+    const prompt = isObject(payload) ? member(payload, "prompt") : undefined;
+    for (const content of Array.isArray(prompt) ? (prompt as readonly Json[]) : []) {
+      this.update({ sessionUpdate: "user_message_chunk", content });
+    }
+  }
+
+  #pass(body: JsonObject, place: ProgressPlace, bytes: number): void {
+    const [id, update] = [member(body, "id"), member(body, "payload")];
+    if (!isObject(update)) return;
+    this.#last = place;
+    this.update(update, { ...place, ...(id !== undefined && { id }) }, bytes);
+    const shown = this.#shown;
+    if (shown === undefined || shown.workId !== id || shown.text === undefined) return;
+    shown.text += chunkText(update) ?? "";
+    if (shown.text.length > MAX_SHOWN) shown.text = undefined;
+  }
+
+  #lose(): void {
+    if (this.#shown !== undefined) this.#shown.text = undefined;
+  }
+}

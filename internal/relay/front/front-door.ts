@@ -1,0 +1,172 @@
+import type { IncomingMessage } from "node:http";
+import { AcpServer, type AgentFactory } from "@agentclientprotocol/sdk/experimental/server";
+import { type WebSocket, WebSocketServer } from "ws";
+import { tokenKey } from "../../auth/token-gate.ts";
+import { DomainError, errorText } from "../../base/errors.ts";
+import type { PlainOptions, Upgrade } from "../../rpc/routes/route.ts";
+import type { CallContext } from "../../rpc/server/call-facts.ts";
+import type { RelayMetrics } from "../lanes/relay-metrics.ts";
+import { EditorConnection, type EditorDeps, type EditorOptions } from "./editor-connection.ts";
+import { EDITORS_SERVICE, placeOf } from "./front-gate.ts";
+import type { FrontPlace } from "./front-place.ts";
+import { HttpConnections } from "./http-connections.ts";
+
+export interface FrontDoorDeps extends EditorDeps {
+  readonly metrics: Pick<RelayMetrics, "connections" | "connectionsTotal">;
+}
+
+export interface FrontDoorOptions extends EditorOptions {
+  readonly pingIntervalMs: number;
+  readonly pongTimeoutMs: number;
+}
+
+/** Editors at one time. */
+const MOST_EDITORS = 512;
+/** What an editor has not read, bytes; it may take a minute to read any of it. */
+const BUFFERED_BYTES = 4 * 1024 * 1024;
+const ID = "acp-connection-id";
+const LABELS = { dialect: "acp", role: "editor" } as const;
+
+/**
+ * Where editors connect: `/acp`, by WebSocket and by Streamable HTTP, behind `frontGate`. To them the relay is an ACP
+ * agent: a prompt is work of a lane, which any replica and any link may do.
+ */
+export class FrontDoor {
+  readonly #deps: FrontDoorDeps;
+  readonly #options: FrontDoorOptions;
+  readonly #server: AcpServer;
+  readonly #http: HttpConnections;
+  readonly #sockets: WebSocketServer;
+  readonly #ids = new WeakMap<IncomingMessage, string>();
+  readonly #serving = new Set<Promise<void>>();
+
+  constructor(deps: FrontDoorDeps, options: FrontDoorOptions) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#server = new AcpServer({
+      createAgent: () => this.#agent({ sessionId: undefined, role: undefined }),
+      maxBufferedBytes: BUFFERED_BYTES,
+      maxBufferedSessionStreams: 64,
+      maxIdLength: 256,
+    });
+    this.#http = new HttpConnections(deps.clock, (request) => this.#server.handleRequest(request));
+    this.#sockets = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload: options.maxMessageBytes,
+      handleProtocols: () => false,
+    });
+    this.#sockets.on("headers", (lines, request) => lines.push(`${ID}: ${this.#ids.get(request) ?? ""}`));
+  }
+
+  /** For a server with trust, which lets a call in before it comes here. */
+  get plain(): PlainOptions {
+    const at = { path: "/acp", service: EDITORS_SERVICE, maxBodyBytes: this.#options.maxMessageBytes };
+    return {
+      routes: [{ ...at, methods: ["GET", "POST", "DELETE"], handle: (request, call) => this.#answer(request, call) }],
+      upgrades: [{ ...at, handle: (upgrade, call) => this.#upgrade(upgrade, call) }],
+    };
+  }
+
+  /** Ends connections whose editors have left without a word, until the signal; then all. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#http.run(signal);
+    } finally {
+      await this.#server.close();
+      await Promise.all(this.#serving);
+    }
+  }
+
+  async #answer(request: Request, call: CallContext): Promise<Response> {
+    const token = call.values.get(tokenKey);
+    const owner = token && `${token.claims.issuer} ${token.claims.subject} ${token.claims.project}`;
+    const id = request.headers.get(ID);
+    if (id !== null) return await this.#http.answer(request, id, owner);
+    if (request.method === "POST") this.#admit();
+    const agent = this.#agent(placeOf(call.values));
+    const response = await this.#server.handleRequest(request, { agent });
+    const opened = response.headers.get(ID);
+    if (opened !== null) this.#http.opened(opened, owner);
+    return response;
+  }
+
+  async #upgrade({ req, take }: Upgrade, { signal, values }: CallContext): Promise<undefined> {
+    this.#admit();
+    const upgrade = this.#server.prepareWebSocketUpgrade({ agent: this.#agent(placeOf(values)) });
+    this.#ids.set(req, upgrade.connectionId);
+    const { socket, head } = take();
+    const gone = () => upgrade.reject();
+    if (socket.destroyed) {
+      gone();
+      return undefined;
+    }
+    socket.once("close", gone);
+    this.#sockets.handleUpgrade(req, socket, head, (webSocket) => {
+      socket.off("close", gone);
+      upgrade.accept(webSocket);
+      this.#keepAlive(webSocket, signal);
+    });
+    return undefined;
+  }
+
+  #admit(): void {
+    if (this.#serving.size < MOST_EDITORS) return;
+    throw new DomainError("exhausted", `${MOST_EDITORS} editors are connected`);
+  }
+
+  #agent(place: FrontPlace): ReturnType<AgentFactory> {
+    return {
+      connect: (stream) => {
+        const { metrics, logger } = this.#deps;
+        metrics.connections.inc(LABELS);
+        metrics.connectionsTotal.inc({ outcome: "open" });
+        logger.info(
+          { action: "editor_connected", session_id: place.sessionId, role: place.role },
+          "an editor is connected",
+        );
+        const served = EditorConnection.serve(this.#deps, this.#options, place, stream).finally(() => {
+          metrics.connections.dec(LABELS);
+          this.#serving.delete(served);
+          logger.info(
+            { action: "editor_disconnected", session_id: place.sessionId, role: place.role },
+            "an editor is gone",
+          );
+        });
+        this.#serving.add(served);
+        return { closed: served };
+      },
+    };
+  }
+
+  /** Closes it when the call ends, and when no pong comes. */
+  #keepAlive(socket: WebSocket, over: AbortSignal): void {
+    const { clock } = this.#deps;
+    const { pingIntervalMs, pongTimeoutMs } = this.#options;
+    const closed = new AbortController();
+    socket.once("close", () => closed.abort());
+    const leave = () => {
+      const why: unknown = over.reason;
+      const code =
+        why instanceof DomainError ? ({ unauthenticated: 4401, denied: 4403 }[why.kind as string] ?? 1001) : 1001;
+      socket.close(code, errorText(why).slice(0, 100));
+    };
+    if (over.aborted) leave();
+    else over.addEventListener("abort", leave, { once: true, signal: closed.signal });
+    let seenMs = clock.monotonicMs();
+    socket.on("pong", () => {
+      seenMs = clock.monotonicMs();
+    });
+    const alive = async () => {
+      for (;;) {
+        await clock.sleep(pingIntervalMs, closed.signal);
+        const askedMs = clock.monotonicMs();
+        socket.ping();
+        await clock.sleep(pongTimeoutMs, closed.signal);
+        if (seenMs < askedMs) return socket.terminate();
+      }
+    };
+    alive().catch(() => {}); // it has closed
+  }
+}

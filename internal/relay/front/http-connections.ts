@@ -1,0 +1,73 @@
+import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
+
+interface HttpConnection {
+  /** Who opened it; undefined: callers show no tokens. */
+  readonly owner: string | undefined;
+  /** Requests that are open, streams of events among them. */
+  open: number;
+  /** Monotonic ms of the last request that began or ended. */
+  lastMs: number;
+}
+
+/** An editor without an open stream is gone after this long. */
+const IDLE_MS = 60_000;
+const LOOK_MS = 5000;
+
+/** Connections of editors by Streamable HTTP: who may use them, and whether someone still does. */
+export class HttpConnections {
+  readonly #clock: Clock;
+  readonly #handle: (request: Request) => Promise<Response>;
+  readonly #connections = new Map<string, HttpConnection>();
+
+  constructor(clock: Clock, handle: (request: Request) => Promise<Response>) {
+    this.#clock = clock;
+    this.#handle = handle;
+  }
+
+  opened(id: string, owner: string | undefined): void {
+    this.#connections.set(id, { owner, open: 0, lastMs: this.#clock.monotonicMs() });
+  }
+
+  /** @throws DomainError `denied`: another caller has opened it */
+  async answer(request: Request, id: string, owner: string | undefined): Promise<Response> {
+    const connection = this.#connections.get(id);
+    if (connection === undefined) return await this.#handle(request);
+    if (connection.owner !== owner) throw new DomainError("denied", "the connection is another caller's");
+    connection.open++;
+    connection.lastMs = this.#clock.monotonicMs();
+    request.signal.addEventListener("abort", () => this.#ended(connection), { once: true });
+    const response = await this.#handle(request);
+    if (response.status === 404 || request.method === "DELETE") this.#connections.delete(id);
+    return begun(response);
+  }
+
+  /** Ends what no one uses any more, until the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#clock.sleep(LOOK_MS, signal).catch(() => {});
+      const before = this.#clock.monotonicMs() - IDLE_MS;
+      for (const [id, { open, lastMs }] of this.#connections) {
+        if (open > 0 || lastMs > before) continue;
+        this.#connections.delete(id);
+        await this.#handle(new Request("http://relay/acp", { method: "DELETE", headers: { "acp-connection-id": id } }));
+      }
+    }
+  }
+
+  #ended(connection: HttpConnection): void {
+    connection.open = Math.max(0, connection.open - 1);
+    connection.lastMs = this.#clock.monotonicMs();
+  }
+}
+
+/** A stream of events begins with a comment, so that its head goes out before the first event. */
+function begun(response: Response): Response {
+  const { body, headers, status } = response;
+  if (body === null || headers.get("content-type") !== "text/event-stream") return response;
+  const parts = async function* (): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(": open\n\n");
+    yield* body;
+  };
+  return new Response(ReadableStream.from(parts()), { status, headers });
+}

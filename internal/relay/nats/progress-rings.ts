@@ -1,0 +1,120 @@
+import { type LaneName, laneKey } from "./subjects.ts";
+
+/** An update of a lane as it was published, or a prompt that an agent got. */
+export interface RingEntry {
+  /** Empty and 0 for a prompt. */
+  readonly epoch: string;
+  readonly seq: number;
+  /** A JSON object. */
+  readonly body: string;
+}
+
+/** An update by its place. */
+export interface ProgressPlace {
+  readonly epoch: string;
+  readonly seq: number;
+}
+
+/** Updates of `epoch` from `first` to `to` that are not kept; `to` 0: it is not known how many. */
+export interface ReplayGap {
+  readonly epoch: string;
+  readonly first: number;
+  readonly to: number;
+}
+
+export interface Replay {
+  readonly bodies: readonly string[];
+  readonly prompts: number;
+  readonly gap: ReplayGap | undefined;
+}
+
+interface Ring {
+  entries: RingEntry[];
+  bytes: number;
+  lastPrompt: string | undefined;
+  /** The newest update that was dropped. */
+  lost: ProgressPlace | undefined;
+}
+
+/** Of one lane, so that all of it fits into one message. */
+const LANE_BYTES = 512 * 1024;
+const LANE_ENTRIES = 4096;
+const ALL_BYTES = 64 * 1024 * 1024;
+
+/** The latest updates of lanes that this relay holds or held, for editors that open their sessions again. Bounded. */
+export class ProgressRings {
+  /** The lane that was written to last is the last. */
+  readonly #rings = new Map<string, Ring>();
+  readonly #allBytes: number;
+  #bytes = 0;
+
+  /** @param allBytes of all lanes */
+  constructor(allBytes = ALL_BYTES) {
+    this.#allBytes = allBytes;
+  }
+
+  add(lane: LaneName, entry: RingEntry): void {
+    const key = laneKey(lane);
+    const ring = this.#rings.get(key) ?? { entries: [], bytes: 0, lastPrompt: undefined, lost: undefined };
+    this.#rings.delete(key);
+    this.#rings.set(key, ring);
+    ring.entries.push(entry);
+    this.#grow(ring, entry.body.length);
+    let drop = 0;
+    let bytes = ring.bytes;
+    while (bytes > LANE_BYTES || ring.entries.length - drop > LANE_ENTRIES) {
+      const { epoch, seq, body } = ring.entries[drop++] as RingEntry;
+      bytes -= body.length;
+      if (epoch !== "") ring.lost = { epoch, seq };
+    }
+    if (drop > 0) ring.entries = ring.entries.slice(drop);
+    this.#grow(ring, bytes - ring.bytes);
+    this.#bound(key);
+  }
+
+  /** A prompt that an agent gets; the same work again is the same prompt. */
+  prompted(lane: LaneName, id: string, body: string): void {
+    if (this.#rings.get(laneKey(lane))?.lastPrompt === id) return;
+    this.add(lane, { epoch: "", seq: 0, body });
+    const ring = this.#rings.get(laneKey(lane));
+    if (ring !== undefined) ring.lastPrompt = id;
+  }
+
+  /** What is kept of a lane, behind an update where one is named. Undefined: nothing was ever kept. */
+  read(lane: LaneName, after: ProgressPlace | undefined): Replay | undefined {
+    const ring = this.#rings.get(laneKey(lane));
+    if (ring === undefined) return undefined;
+    const { entries, lost } = ring;
+    const at = after === undefined ? -1 : entries.findLastIndex((each) => isUpTo(each, after));
+    const prompts = entries.filter(({ epoch }) => epoch === "").length;
+    return {
+      bodies: entries.slice(at + 1).map(({ body }) => body),
+      prompts,
+      gap: at >= 0 ? undefined : gapOf(lost, after),
+    };
+  }
+
+  #grow(ring: Ring, bytes: number): void {
+    ring.bytes += bytes;
+    this.#bytes += bytes;
+  }
+
+  #bound(newest: string): void {
+    for (const [key, { bytes }] of this.#rings) {
+      if (this.#bytes <= this.#allBytes || key === newest) return;
+      this.#rings.delete(key);
+      this.#bytes -= bytes;
+    }
+  }
+}
+
+function isUpTo({ epoch, seq }: RingEntry, after: ProgressPlace): boolean {
+  return epoch === after.epoch && seq <= after.seq;
+}
+
+/** Undefined: nothing is missing. */
+function gapOf(lost: ProgressPlace | undefined, after: ProgressPlace | undefined): ReplayGap | undefined {
+  if (lost === undefined) return after && { epoch: after.epoch, first: after.seq + 1, to: 0 };
+  const first = after?.epoch === lost.epoch ? after.seq + 1 : 1;
+  return first > lost.seq ? undefined : { epoch: lost.epoch, first, to: lost.seq };
+}
