@@ -111,8 +111,8 @@ async function releaseFor(registry: Registry, lane: LaneName, agentId: Json | un
   return { answer: "released" };
 }
 
-/** How long relays may take to say what they keep of a lane. */
-const REPLAY_MS = 2000;
+/** Where no one holds a lane, all are asked what they keep of it, and those that keep nothing are silent. */
+const REPLAY_MS = 3000;
 
 /** What a relay, or any, keeps of a lane behind an update. Undefined: no one keeps anything, or no one answers. */
 export async function askReplay(
@@ -124,7 +124,7 @@ export async function askReplay(
   const body = writeJson({ op: "replay", session_id: sessionId, role, ...(after && { after }) });
   const subject = instance === undefined ? subjects.status : subjects.instance(instance);
   try {
-    const answer = await bus.nc.request(subject, body, { timeout: REPLAY_MS });
+    const answer = await bus.nc.request(subject, body, { timeout: instance === undefined ? REPLAY_MS : CONTROL_MS });
     const value = readJson(answer.string(), RECORD_DEPTH);
     return isObject(value) && isList(value["bodies"]) ? value : undefined;
   } catch {
