@@ -33,6 +33,7 @@ import { Outbox } from "../../internal/relay/nats/outbox.ts";
 import { ProgressRings } from "../../internal/relay/nats/progress-rings.ts";
 import type { LaneName } from "../../internal/relay/nats/subjects.ts";
 import type { PlainOptions } from "../../internal/rpc/routes/route.ts";
+import type { CallContext } from "../../internal/rpc/server/call-facts.ts";
 import { bridgeRoles } from "./bridge/bridge-roles.ts";
 import { natsAuth } from "./nats-auth.ts";
 import { laneOptionsOf, roleOf, samplingOf } from "./role-options.ts";
@@ -187,8 +188,10 @@ export class Daemon implements Task {
     const { health, metrics } = frame;
     const { tls, auth } = trust;
     const gate = agentGate({ ...this.#deps, metrics: counted });
-    const isOpen = () => {
-      if (draining.aborted) throw new DomainError("unavailable", "the relay is shutting down");
+    const isOpen = ({ requestHeader }: CallContext) => {
+      // What belongs to a connection that is open may go on.
+      if (draining.aborted && !requestHeader.has("acp-connection-id"))
+        throw new DomainError("unavailable", "the relay is shutting down");
     };
     return new TrustedServer(
       { ...this.#deps, health, metrics, ...(audit && { audit }) },

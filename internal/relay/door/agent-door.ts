@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { type WebSocket, WebSocketServer } from "ws";
+import { WebSocketServer } from "ws";
 import type { AuditLog } from "../../auth/audit-log.ts";
 import { RateLimiter } from "../../auth/rate-limiter.ts";
 import { tokenKey } from "../../auth/token-gate.ts";
@@ -15,8 +15,11 @@ import type { LaneDeps } from "../lanes/lane-deps.ts";
 import type { Admitted, Lanes } from "../lanes/lanes.ts";
 import type { RelayEvents } from "../lanes/relay-events.ts";
 import type { ChannelEnd } from "../links/channel-end.ts";
+import type { FrameChannel } from "../links/frame-channel.ts";
 import { holdWhileFull } from "../links/hold-while-full.ts";
+import { laneKey } from "../nats/subjects.ts";
 import { AGENTS_SERVICE, countRefusal, placeOf } from "./agent-gate.ts";
+import { EventStreamChannel } from "./event-stream-channel.ts";
 import { FrameRates } from "./frame-rates.ts";
 import { type LinkDeps, type LinkOptions, makeLink } from "./make-link.ts";
 import { type OpenCall, renewalOf } from "./token-renewal.ts";
@@ -57,6 +60,8 @@ export class AgentDoor {
   readonly #serving = new Set<Promise<void>>();
   /** By connection id. */
   readonly #open = new Map<string, OpenCall>();
+  /** Connections without WebSocket. */
+  readonly #streams = new Map<string, OpenStream>();
   /** Values for the answer to an upgrade. */
   readonly #answers = new WeakMap<IncomingMessage, Named>();
 
@@ -80,15 +85,53 @@ export class AgentDoor {
 
   /** For a server with trust, which lets a connection in before it comes here. */
   get plain(): PlainOptions {
-    const at = { path: "/acp/**", service: AGENTS_SERVICE, refusalHeaders };
+    const { maxMessageBytes: maxBodyBytes } = this.#options;
+    const at = { path: "/acp/**", service: AGENTS_SERVICE, refusalHeaders, maxBodyBytes };
     const renewal = { path: "/acp/*/*/token", service: "relay.tokens", refusalHeaders };
     return {
       routes: [
         { ...renewal, methods: ["POST"], handle: (request, call) => this.#renew(request, call) },
-        { ...at, methods: ["GET", "POST"], handle: (_request, { values }) => needsUpgrade(values) },
+        { ...at, methods: ["GET", "POST"], handle: (request, call) => this.#plain(request, call) },
       ],
       upgrades: [{ ...at, handle: (upgrade, call) => this.#answer(upgrade, call) }],
     };
+  }
+
+  /** Without WebSocket: a stream of events to the agent, and a POST for each frame of it. */
+  async #plain(request: Request, call: CallContext): Promise<Response> {
+    const place = placeOf(call.values);
+    const isStream = request.method === "GET" && request.headers.get("accept")?.includes(EVENTS) === true;
+    const id = request.headers.get(CONNECTION_ID);
+    if (isRefused(place) || (!isStream && id === null)) {
+      if (isRefused(place)) countRefusal(this.#deps, place.status, place.reason);
+      return needsUpgrade(call.values);
+    }
+    if (request.method === "GET") return await this.#stream(place, request, call);
+    const stream = this.#streams.get(id ?? "");
+    const isTaken = isSamePlace(stream?.place, place) && (await stream?.channel.came(await request.text()));
+    if (isTaken !== true) throw new DomainError("not-found", "no such connection of this agent is open here");
+    return new Response(null, { status: 202 });
+  }
+
+  async #stream(place: UpgradePlace, { signal }: Request, call: CallContext): Promise<Response> {
+    const connectionId = randomUUID();
+    const admitted = await this.#admit(place, connectionId, call);
+    const channel = new EventStreamChannel(this.#deps, this.#rates.of(place));
+    this.#deps.metrics.connectionsTotal.inc({ outcome: "open" });
+    this.#streams.set(connectionId, { place, channel });
+    signal.addEventListener("abort", () => channel.cut(1006, "cut"), { once: true });
+    if (signal.aborted) channel.cut(1006, "cut");
+    const alive = channel.keepAlive(this.#options.pingIntervalMs);
+    this.#begin({ place, connectionId, call }, admitted, channel, alive);
+    channel.ended.addEventListener("abort", () => this.#streams.delete(connectionId), { once: true });
+    const headers = { "content-type": EVENTS, "cache-control": "no-store", [CONNECTION_ID]: connectionId };
+    return new Response(channel.body, { headers });
+  }
+
+  #begin(arrival: Arrival, admitted: Admitted, channel: FrameChannel, alive: Promise<void>): void {
+    const served = this.#serve(arrival, admitted, channel, alive);
+    this.#serving.add(served);
+    void served.finally(() => this.#serving.delete(served));
   }
 
   async #answer({ req, take }: Upgrade, call: CallContext): Promise<Response | undefined> {
@@ -108,9 +151,9 @@ export class AgentDoor {
     this.#sockets.handleUpgrade(req, socket, head, (webSocket) => {
       socket.off("close", gone);
       metrics.connectionsTotal.inc({ outcome: "open" });
-      const served = this.#serve({ place, connectionId, call }, admitted, webSocket);
-      this.#serving.add(served);
-      void served.finally(() => this.#serving.delete(served));
+      const channel = new WebSocketChannel(this.#deps, webSocket, this.#rates.of(place));
+      const alive = channel.keepAlive(this.#options);
+      this.#begin({ place, connectionId, call }, admitted, channel, alive);
     });
     return undefined;
   }
@@ -159,19 +202,22 @@ export class AgentDoor {
     }
   }
 
-  async #serve({ place, connectionId, call }: Arrival, admitted: Admitted, socket: WebSocket): Promise<void> {
+  async #serve(
+    { place, connectionId, call }: Arrival,
+    admitted: Admitted,
+    channel: FrameChannel,
+    alive: Promise<void>,
+  ): Promise<void> {
     const { lane, agentId } = place;
     const { signal: over, values } = call;
     const { clock, logger, metrics, events } = this.#deps;
     this.#open.set(connectionId, { place, connection: values.get(peerKey), token: values.get(tokenKey) });
-    const channel = new WebSocketChannel(this.#deps, socket, this.#rates.of(place));
     holdWhileFull(this.#deps.outbox, channel);
     const names = { session_id: lane.sessionId, agent_id: agentId, role: lane.role };
     const began = clock.monotonicMs();
     metrics.connections.inc({ dialect: place.dialect, role: "agent" });
     logger.info({ action: "agent_connected", ...names, dialect: place.dialect }, "an agent is connected");
     events.publish(lane.sessionId, "agent.connected", { agent_id: agentId, role: lane.role, dialect: place.dialect });
-    const alive = channel.keepAlive(this.#options);
     // A socket that has closed ends its call, too; the channel knows how it closed.
     const leave = () => {
       const why: unknown = over.reason;
@@ -204,6 +250,15 @@ interface Arrival {
   readonly call: CallContext;
 }
 
+interface OpenStream {
+  readonly place: UpgradePlace;
+  readonly channel: EventStreamChannel;
+}
+
+function isSamePlace(open: UpgradePlace | undefined, { lane, agentId }: UpgradePlace): boolean {
+  return open?.agentId === agentId && laneKey(open.lane) === laneKey(lane);
+}
+
 /** Values that a 101 has beside those of the handshake. */
 interface Named {
   readonly subprotocol: string | undefined;
@@ -211,6 +266,7 @@ interface Named {
 }
 
 const CONNECTION_ID = "acp-connection-id";
+const EVENTS = "text/event-stream";
 /** The answers to admissions that fail; all others are 503. */
 const STATUS: Readonly<Record<string, number>> = { "already-exists": 409, exhausted: 429 };
 
@@ -221,7 +277,7 @@ function subjectOf({ lane, agentId }: UpgradePlace) {
 /** The answer to a request that is not an upgrade, or that asks for an unknown dialect. */
 function needsUpgrade(values: CallContext["values"]): Response {
   const place = placeOf(values);
-  const reason = isRefused(place) ? place.reason : "connect with WebSocket: GET with Upgrade: websocket";
+  const reason = isRefused(place) ? place.reason : "connect with WebSocket, or with GET and Accept: text/event-stream";
   const headers = { "content-type": "text/plain; charset=utf-8", upgrade: "websocket" };
   return new Response(`${reason}\n`, { status: 426, headers });
 }

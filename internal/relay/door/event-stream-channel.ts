@@ -1,0 +1,137 @@
+import type { Clock } from "../../base/clock.ts";
+import { SignalBus } from "../../base/signal-bus.ts";
+import type { RelayMetrics } from "../lanes/relay-metrics.ts";
+import { ChannelEnd } from "../links/channel-end.ts";
+import type { FrameChannel } from "../links/frame-channel.ts";
+import type { FrameRate } from "./frame-rates.ts";
+
+export interface EventStreamDeps {
+  readonly clock: Clock;
+  readonly metrics: Pick<RelayMetrics, "slowReaders">;
+}
+
+/** What may wait to be read before the agent counts as slow, bytes. */
+const SLOW_BYTES = 4 * 1024 * 1024;
+/** An agent that has so much before it for so long is gone. */
+const SLOW_MS = 20_000;
+const LOOK_MS = 250;
+const SLOW = 1013;
+
+/**
+ * The frames of an agent without WebSocket: an event each in a stream of server-sent events, and one in each POST. The
+ * agent is gone when the stream is.
+ */
+export class EventStreamChannel implements FrameChannel {
+  onFrame: (text: string) => void = () => {};
+  /** The answer's body. */
+  readonly body: ReadableStream<Uint8Array>;
+  readonly #clock: Clock;
+  readonly #metrics: EventStreamDeps["metrics"];
+  readonly #rate: FrameRate;
+  readonly #ended = new AbortController();
+  readonly #released = new SignalBus();
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #isAsked = false;
+  #isSlow = false;
+
+  constructor({ clock, metrics }: EventStreamDeps, rate: FrameRate) {
+    this.#clock = clock;
+    this.#metrics = metrics;
+    this.#rate = rate;
+    this.body = new ReadableStream(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        cancel: () => this.#end(1006, "cut"),
+      },
+      { highWaterMark: SLOW_BYTES, size: (chunk) => chunk?.length ?? 0 },
+    );
+    this.#write(": open\n\n"); // so that the answer's head goes out
+  }
+
+  get ended(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  get isHeld(): boolean {
+    return this.#isAsked || this.#isSlow;
+  }
+
+  send(text: string): void {
+    const lines = text.split(/\r\n|\r|\n/).map((line) => `data: ${line}\n`);
+    this.#write(`${lines.join("")}\n`);
+    if ((this.#controller?.desiredSize ?? 0) < 0 && !this.#isSlow) void this.#watchSlow();
+  }
+
+  /** Takes a frame of the agent, once it may be read. False: the connection has ended. */
+  async came(text: string): Promise<boolean> {
+    try {
+      this.#rate.count();
+      while (this.isHeld) await this.#released.next(this.ended);
+      for (let ms = this.#rate.restMs; ms > 0; ms = this.#rate.restMs) await this.#clock.sleep(ms, this.ended);
+    } catch {
+      return false;
+    }
+    if (this.ended.aborted) return false;
+    this.onFrame(text);
+    return true;
+  }
+
+  hold(isHeld: boolean): void {
+    this.#isAsked = isHeld;
+    if (!this.isHeld) this.#released.notify();
+  }
+
+  close(code: number, reason: string): void {
+    if (this.ended.aborted) return;
+    this.#write(`event: close\ndata: ${JSON.stringify({ code, reason })}\n\n`);
+    this.#controller?.close();
+    this.#end(code, reason);
+  }
+
+  /** The caller is gone, or may stay no longer. */
+  cut(code: number, why: string): void {
+    this.#end(code, why);
+  }
+
+  /** Keeps what is between the two from taking the stream for dead, until the end. */
+  async keepAlive(everyMs: number): Promise<void> {
+    try {
+      for (;;) {
+        await this.#clock.sleep(everyMs, this.ended);
+        this.#write(": alive\n\n");
+      }
+    } catch {
+      // It has ended.
+    }
+  }
+
+  #write(text: string): void {
+    if (!this.ended.aborted) this.#controller?.enqueue(Buffer.from(text));
+  }
+
+  #end(code: number, why: string): void {
+    if (this.ended.aborted) return;
+    this.#ended.abort(new ChannelEnd(code, why));
+  }
+
+  async #watchSlow(): Promise<void> {
+    this.#isSlow = true;
+    this.#metrics.slowReaders.inc();
+    try {
+      for (let waitedMs = 0; (this.#controller?.desiredSize ?? 0) < 0; waitedMs += LOOK_MS) {
+        if (waitedMs >= SLOW_MS) {
+          this.#controller?.error(new Error("the agent does not read"));
+          return this.#end(SLOW, "does not read");
+        }
+        await this.#clock.sleep(LOOK_MS, this.ended);
+      }
+    } catch {
+      // It has ended.
+    } finally {
+      this.#isSlow = false;
+      if (!this.isHeld) this.#released.notify();
+    }
+  }
+}
