@@ -52,7 +52,7 @@ export class FrontDoor {
     this.#http = new HttpConnections(deps.clock, (request) => this.#server.handleRequest(request));
     this.#sockets = new WebSocketServer({
       noServer: true,
-      clientTracking: false,
+      clientTracking: true,
       perMessageDeflate: false,
       maxPayload: options.maxMessageBytes,
       handleProtocols: () => false,
@@ -74,6 +74,8 @@ export class FrontDoor {
     try {
       await this.#http.run(signal);
     } finally {
+      // Before the library does it, which gives no code.
+      for (const socket of this.#sockets.clients) socket.close(1001, "the relay is shutting down");
       await this.#server.close();
       await Promise.all(this.#serving);
     }
