@@ -1,0 +1,172 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
+import { type RelayValues, relayFile } from "../../cmd/relay/schema.ts";
+import { readConfigText } from "../../internal/config/config-file.ts";
+import { component, requireComponent } from "../support/cluster/components.ts";
+import { CHART, Helm, type Manifest, manifestsOf } from "../support/cluster/helm.ts";
+
+const VALUES = join(CHART, "ci", "relay-values.yaml");
+const LEAST = { enabled: true, nats: { url: "nats://nats:4222" }, tls: { secretName: "relay-tls" } };
+
+describe("the chart's relay", () => {
+  let dir = "";
+  let helm: Helm | undefined;
+
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), "gt-chart-relay-"));
+    const found = await component("helm");
+    if ("path" in found) helm = new Helm(found.path, dir);
+  });
+
+  afterAll(async () => await rm(dir, { recursive: true, force: true }));
+
+  async function here(context: TestContext): Promise<Helm> {
+    if (helm !== undefined) return helm;
+    await requireComponent(context, "helm");
+    return context.skip("no helm");
+  }
+
+  /** With these values of `relay`. */
+  async function rendered(context: TestContext, name: string, relay: object): Promise<readonly Manifest[]> {
+    const tool = await here(context);
+    const file = join(dir, `${name}.json`);
+    await writeFile(file, JSON.stringify({ relay }));
+    return relayOf(await tool.template("gastown", "-f", file));
+  }
+
+  it("is not there unless it is asked for", async (context) => {
+    expect(relayOf(await (await here(context)).template("gastown"))).toEqual([]);
+  });
+
+  it("passes helm lint with its values", async (context) => {
+    const said = await (await here(context)).run("lint", CHART, "--strict", "-f", VALUES);
+    expect(said).toContain("0 chart(s) failed");
+  });
+
+  it("writes a configuration that the relay reads, with all that its values say", async (context) => {
+    const values = configOf(relayOf(await (await here(context)).template("gastown", "-f", VALUES)));
+    expect(values).toMatchObject({
+      listen: { host: "0.0.0.0", port: 8080 },
+      health_listen: { host: "0.0.0.0", port: 8081 },
+      nats: {
+        ...{ url: "tls://nats.nats.svc:4333", replicas: 3, stream_prefix: "TOWN", inbox_prefix: "_INBOX_relay" },
+        ...{ nkey: "/etc/relay/nats/nkey", tls_dir: "/etc/relay/nats-tls" },
+      },
+      tls: { dir: "/etc/relay/tls" },
+      auth: { jwt_public_keys: [{ issuer: "town", key_path: "/etc/relay/issuers/town.pub", sessions: ["sess_*"] }] },
+      signing: { name: "town", seed_file: "/etc/relay/signing/seed", signers: { coordinator: expect.any(String) } },
+      connections: { max_message_bytes: 900_000 },
+      turns: { drain_timeout: 60_000, permission: "deny" },
+      roles: { coding: { link: "bridge", bridge: "town" }, review: { max_tokens: 9_000_000 } },
+      bridges: { town: { target: "gastown:9445", tls_dir: "/etc/relay/bridges/town", jwt_issuer: "admin" } },
+    });
+  });
+
+  it("mounts every file that its configuration names, from a Secret or a map of public keys", async (context) => {
+    const manifests = relayOf(await (await here(context)).template("gastown", "-f", VALUES));
+    const { containers, volumes } = podOf(manifests);
+    const named = JSON.stringify(configOf(manifests)).match(/\/etc\/relay\/[^"]+/g) ?? [];
+    const mounts = containers[0].volumeMounts.map(({ mountPath }) => mountPath);
+    const missing = named.filter((path) => !mounts.some((mount) => `${path}/`.startsWith(`${mount}/`)));
+    expect([named.length > 5, missing]).toEqual([true, []]);
+    expect(volumes.flatMap(({ secret }) => secret?.secretName ?? []).sort()).toEqual([
+      ...["gastown-client-admin", "nats-ca", "relay-nats", "relay-signing", "relay-tls"],
+    ]);
+  });
+
+  it("runs without rights, and is given longer to end than its drain takes", async (context) => {
+    const manifests = await rendered(context, "least", LEAST);
+    const pod = podOf(manifests);
+    expect(pod).toMatchObject({ automountServiceAccountToken: false, securityContext: { runAsNonRoot: true } });
+    expect(pod.containers[0]).toMatchObject({
+      image: "gt-relay:0.1.0",
+      securityContext: {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ["ALL"] },
+      },
+      livenessProbe: { httpGet: { path: "/livez", port: "health" } },
+      readinessProbe: { httpGet: { path: "/readyz", port: "health" } },
+    });
+    const drainMs = configOf(manifests).turns.drain_timeout;
+    expect(pod.terminationGracePeriodSeconds).toBe(drainMs / 1000 + 20);
+    const slow = await rendered(context, "slow", { ...LEAST, turns: { drain_timeout: "1m30s" } });
+    expect(podOf(slow).terminationGracePeriodSeconds).toBe(110);
+  });
+
+  it("has a budget for disruptions where there are two, and none for one", async (context) => {
+    const kinds = async (replicas: number) =>
+      (await rendered(context, `replicas-${replicas}`, { ...LEAST, replicas })).map(({ kind }) => kind);
+    expect(await kinds(2)).toContain("PodDisruptionBudget");
+    expect(await kinds(1)).not.toContain("PodDisruptionBudget");
+  });
+
+  it("is reached by those whom its values name, and reaches NATS and its bridges", async (context) => {
+    const all = manifestsOf(await (await here(context)).template("gastown", "-f", VALUES));
+    const policies = all.filter(({ kind }) => kind === "NetworkPolicy") as unknown as readonly Policy[];
+    const labels = { "app.kubernetes.io/name": "gastown-relay", "app.kubernetes.io/instance": "gastown" };
+    const [relay, ...others] = policies.filter(
+      ({ metadata, spec }) => metadata.namespace === "gastown-system" && matches(spec.podSelector.matchLabels, labels),
+    );
+    expect(others).toEqual([]);
+    expect(relay?.spec.ingress[0]).toEqual({
+      ports: [{ protocol: "TCP", port: "relay" }],
+      from: [{ namespaceSelector: { matchLabels: { agents: "true" } } }],
+    });
+    expect(relay?.spec.egress.flatMap(({ ports = [] }) => ports.map(({ port }) => port))).toEqual([53, 53, 4333, 9445]);
+    const controller = policies.find(({ metadata }) => metadata.name === "gastown");
+    expect(controller?.spec.ingress[0]?.from).toContainEqual({ podSelector: { matchLabels: labels } });
+  });
+
+  it.for([
+    ["no server", { nats: { url: "" } }, /relay\.nats\.url: is missing/],
+    ["a password in a URL", { nats: { url: "nats://u:p@nats:4222" } }, /url/],
+    ["another protocol", { nats: { url: "http://nats:4222" } }, /url/],
+    ["two copies of a stream", { nats: { url: "nats://n", replicas: 2 } }, /replicas/],
+    ["no certificate", { tls: { secretName: "" } }, /relay\.tls\.secretName: is missing/],
+    ["a misspelt key", { replica: 2 }, /replica/],
+    ["a bridge that is not there", { roles: { coding: { link: "bridge", bridge: "x" } } }, /needs the bridge "x"/],
+    ["a bridge without its Secret", { bridges: { town: { target: "a:1", issuer: "a", project: "b" } } }, /secretName/],
+    ["a role's name with a dot", { roles: { "a.b": {} } }, /a\.b/],
+    ["a seed for a public nkey", { signing: { signers: { a: `S${"A".repeat(57)}` } } }, /signers/],
+    ["a request above its limit", { resources: { requests: { memory: "2Gi" } } }, /relay\.resources: requests\.memory/],
+  ] as const)("refuses %s, naming it", async ([name, relay, message], context) => {
+    await expect(rendered(context, name.replaceAll(" ", "-"), { ...LEAST, ...relay })).rejects.toThrow(message);
+  });
+});
+
+interface Pod {
+  readonly terminationGracePeriodSeconds: number;
+  readonly containers: readonly [{ readonly volumeMounts: readonly { readonly mountPath: string }[] }];
+  readonly volumes: readonly { readonly secret?: { readonly secretName: string } }[];
+}
+
+interface Policy {
+  readonly metadata: { readonly name: string; readonly namespace: string };
+  readonly spec: {
+    readonly podSelector: { readonly matchLabels?: Readonly<Record<string, string>> };
+    readonly ingress: readonly { readonly from?: readonly object[] }[];
+    readonly egress: readonly { readonly ports?: readonly { readonly port: number }[] }[];
+  };
+}
+
+function matches(selector: Readonly<Record<string, string>> = {}, labels: Readonly<Record<string, string>>): boolean {
+  return Object.entries(selector).every(([key, value]) => labels[key] === value);
+}
+
+const relayOf = (text: string) => manifestsOf(text).filter(({ metadata }) => metadata.name.startsWith("gastown-relay"));
+
+function podOf(manifests: readonly Manifest[]): Pod {
+  const deployment = manifests.find(({ kind }) => kind === "Deployment");
+  return (deployment as unknown as { readonly spec: { readonly template: { readonly spec: Pod } } }).spec.template.spec;
+}
+
+/** What the relay reads, from the text alone. */
+function configOf(manifests: readonly Manifest[]): RelayValues {
+  const text = manifests.find(({ data }) => data?.["relay.yaml"] !== undefined)?.data?.["relay.yaml"] ?? "";
+  const { value, findings } = readConfigText(text, relayFile, { file: "relay.yaml", folder: "/etc/relay" });
+  findings.assertUsable();
+  return value;
+}
