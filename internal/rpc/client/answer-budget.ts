@@ -1,13 +1,13 @@
 import { type ClientHttp2Stream, constants, type Http2Session } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
 
-/** So much of an answer counts nowhere: small answers arrive whatever large ones hold. */
+/** The first part of each response is not counted, so that small responses arrive however much the large ones hold. */
 const FREE_BYTES = 64 * 1024;
 const PREFIX_BYTES = 5;
 
 /**
- * What messages that have not arrived whole may hold in memory, of one server or of several. Without it many large
- * answers at a time, each within the limit of one, use up the memory of a client that many share.
+ * Bounds the memory of messages that have not arrived completely, of one server or of several. Without it, many large
+ * responses at a time, each within its own limit, would exhaust the memory of a client shared by many.
  */
 export class AnswerBudget {
   readonly #maxBytes: number;
@@ -15,7 +15,7 @@ export class AnswerBudget {
   readonly #seen = new WeakSet<Http2Session>();
   #heldBytes = 0;
 
-  /** `all`: what is held here is held there, too. */
+  /** `all`: a budget to which everything counted here is added, too. */
   constructor(maxBytes: number, all?: AnswerBudget) {
     this.#maxBytes = maxBytes;
     this.#all = all;
@@ -25,7 +25,7 @@ export class AnswerBudget {
     return this.#heldBytes;
   }
 
-  /** Takes so much, or gives it back where it is negative. @throws ConnectError `resource_exhausted`, taking nothing */
+  /** Takes bytes; a negative number gives bytes back. @throws ConnectError `resource_exhausted`, taking nothing */
   take(bytes: number): void {
     if (bytes > 0 && this.#heldBytes + bytes > this.#maxBytes) {
       throw new ConnectError("too many large answers at a time", Code.ResourceExhausted);
@@ -35,8 +35,8 @@ export class AnswerBudget {
   }
 
   /**
-   * Counts the answer of a call while it is read, until its stream closes. Its reader gets the error of `take`.
-   * `isFramed`: it is a stream of messages, not one.
+   * Counts the response of a call while it is read, until its stream closes. The reader gets the error of `take`.
+   * `isFramed`: the response is a stream of messages, not one message.
    */
   count(stream: ClientHttp2Stream, isFramed: boolean): void {
     if (stream.session && !this.#seen.has(stream.session)) this.#adopt(stream.session);
@@ -58,7 +58,10 @@ export class AnswerBudget {
     stream[Symbol.asyncIterator] = stream.iterator;
   }
 
-  /** Node keeps each origin that a server names for as long as the connection lives. Ours name none. */
+  /**
+   * Ends a connection whose server sends ORIGIN frames: Node keeps each origin as long as the connection. Our servers
+   * send none.
+   */
   #adopt(session: Http2Session): void {
     this.#seen.add(session);
     const named = new ConnectError("the server names origins", Code.Unavailable);
@@ -66,7 +69,7 @@ export class AnswerBudget {
   }
 }
 
-/** The whole body. */
+/** A unary response: the whole body is one message. */
 class OneMessage {
   #bytes = 0;
 
@@ -76,10 +79,10 @@ class OneMessage {
   }
 }
 
-/** What has come of the message of a stream that is not whole. */
+/** The received part of the current message of a stream. */
 class OpenMessage {
   #prefix = Buffer.alloc(0);
-  /** Of the message whose prefix has come. */
+  /** Length of the message whose prefix has arrived. */
   #wanted = 0;
   #got = 0;
 

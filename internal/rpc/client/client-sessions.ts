@@ -5,26 +5,26 @@ import { mapFailures } from "../common/map-failures.ts";
 import { type ConnectionSettings, type ConnectionTimes, ServerConnection } from "./server-connection.ts";
 import { keepWholeAnswers } from "./whole-answers.ts";
 
-/** So many connections are opened for one call: each of the first ones ended between its opening and the call. */
+/** The most connections to open for one call, if each ends between its opening and the call. */
 const MAX_DIALS = 3;
 
 /**
- * The connections to one server, as Connect's transports use them: one for new calls, opened when it is needed, and
- * those that close after their last call.
+ * The connections to one server, for Connect's transports: one for new calls, opened on demand, and those that close
+ * after their last call.
  */
 export class ClientSessions {
   /** Scheme, host and port. */
   readonly authority: string;
-  /** Of an IPv6 address: Node leaves out its brackets. */
+  /** The authority of an IPv6 address: Node leaves out the brackets. */
   readonly #host: OutgoingHttpHeaders;
   readonly #times: ConnectionTimes;
   readonly #settings: ConnectionSettings | undefined;
   readonly #open = new Set<ServerConnection>();
-  /** New calls begin on it. */
+  /** The connection for new calls. */
   #newest: ServerConnection | undefined;
   #onRetired: (() => void) | undefined;
 
-  /** Default times: no PING while calls are open, 15 s for its answer, 15 minutes without a call. */
+  /** Default times: no PING while calls are open, 15 s for a PING's answer, closed after 15 minutes without a call. */
   constructor(url: string, times: Partial<ConnectionTimes> = {}, settings?: ConnectionSettings) {
     const defaults = { pingIntervalMs: Infinity, pingTimeoutMs: 15_000, idleConnectionTimeoutMs: 900_000 };
     const { origin, host, hostname } = new URL(url);
@@ -34,14 +34,14 @@ export class ClientSessions {
     this.#settings = settings;
   }
 
-  /** After how long a silent connection is pinged now. @internal */
+  /** Pings a connection that has been silent for this long, ms. @internal */
   get pingIntervalMs(): number {
     return this.#times.pingIntervalMs;
   }
 
   /**
    * Begins a call. `options.signal` ends the wait for a connection, not the call.
-   * @throws Error why no connection could be opened; the signal's reason
+   * @throws Error if no connection can be opened; the signal's reason
    */
   async request(
     method: string,
@@ -64,17 +64,17 @@ export class ClientSessions {
     throw new ConnectError("each connection ends as it opens", Code.Unavailable);
   }
 
-  /** To be called whenever a part of an answer was read: the server is alive. */
+  /** To be called for each part of a response that was read: the server is alive. */
   notifyResponseByteRead(stream: ClientHttp2Stream): void {
     for (const connection of this.#open) if (connection.has(stream)) connection.alive();
   }
 
-  /** Ends all connections and the calls on them. A later call opens a new one. */
+  /** Closes all connections and cancels the calls on them. A later call opens a new connection. */
   abort(reason = new ConnectError("connection aborted", Code.Canceled)): void {
     for (const connection of this.#open) connection.destroy(reason);
   }
 
-  /** No further calls begin here: it closes when the last one has ended, and reports that. */
+  /** No call may begin after this. Calls `onClosed` when the last connection has closed after its last call. */
   retire(onClosed: () => void): void {
     this.#onRetired = onClosed;
     for (const connection of this.#open) connection.retire();
@@ -82,8 +82,8 @@ export class ClientSessions {
   }
 
   /**
-   * A connection that closes under a call makes its stream end with CANCEL, which Connect reports as if the caller had
-   * cancelled. Unless this side or the server's answer says so, it was cut.
+   * Corrects the error of a call whose connection closed. Its stream ends with CANCEL, which Connect reports as if the
+   * caller had cancelled; unless this side or the server did cancel, the connection was cut.
    */
   interceptor(): Interceptor {
     return (next) => async (req) => {
@@ -117,7 +117,7 @@ export class ClientSessions {
     if (this.#newest?.isHeard) {
       return new ConnectError("the connection was cut", Code.Unavailable, undefined, undefined, cause);
     }
-    // Node's TLS server sends no alert for a client certificate it does not accept: it closes after the handshake.
+    // Node's TLS server sends no alert for a client certificate that it refuses: it closes after the handshake.
     const [message, code] = this.authority.startsWith("https:")
       ? [
           "the server closed the connection after the handshake: it may not accept this certificate",

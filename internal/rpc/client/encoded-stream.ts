@@ -12,24 +12,24 @@ import {
 import { Envelopes, enveloped } from "./envelopes.ts";
 import type { SwitchingSessions } from "./switching-sessions.ts";
 
-/** What opens streams on a connection to one server. */
+/** Opens streams on a connection to one server. */
 type Connections = Pick<SwitchingSessions, "request" | "notifyResponseByteRead">;
 
-/** More of a body that is an error is not read. */
+/** The most bytes to read of an error body. */
 const MAX_ERROR_BYTES = 64 * 1024;
-/** Other work of the process gets its turn after this: what has come may be a hundred thousand messages. */
+/** After this long, yield to other work of the process: a chunk may contain a hundred thousand messages. */
 const SLICE_MS = 5;
 
 export interface EncodedStreamOptions {
   readonly header?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  /** Of one message; over it `exhausted`. */
+  /** The largest message, bytes; a larger one fails with `exhausted`. */
   readonly readMaxBytes: number;
 }
 
 /**
- * The messages of a server stream as they arrive, for passing on without decoding. The call is cancelled when the
- * loop is left or the signal aborts.
+ * The messages of a server stream as they arrive, undecoded, for forwarding. Leaving the loop or aborting the signal
+ * cancels the call.
  * @throws ConnectError as a Connect client does; the signal's reason
  */
 export async function* encodedStream<I extends DescMessage, O extends DescMessage>(

@@ -1,33 +1,34 @@
 import { DomainError } from "../../base/errors.ts";
 
-/** Flags, and the length of what follows. */
+/** Flags and payload length. */
 const PREFIX_BYTES = 5;
 
-/** One message of a stream as it goes over the line, or its end with what the protocol says there. */
+/** One encoded message of a stream, or the end of the stream with its metadata. */
 export interface Envelope {
   readonly flags: number;
   readonly payload: Buffer;
 }
 
-/** Parts a stream of bytes into envelopes, whichever way it is cut. */
+/** Splits a stream of bytes into envelopes, whatever its chunks. */
 export class Envelopes {
   readonly #maxBytes: number;
   #held: Buffer[] = [];
   #heldBytes = 0;
 
-  /** `maxBytes`: of one payload. */
+  /** `maxBytes`: the largest payload. */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** True while an envelope has begun and is not whole. */
+  /** Part of an envelope has arrived. */
   get isOpen(): boolean {
     return this.#heldBytes > 0;
   }
 
   /**
-   * Those that are whole now, each made when it is asked for; the payloads are the caller's. The next chunk may come
-   * after the last. @throws DomainError `exhausted` for one that is too large
+   * Yields the envelopes that are complete after this chunk; the caller owns the payloads. Read all before the next
+   * call.
+   * @throws DomainError `exhausted` for a payload that is too large
    */
   *push(chunk: Buffer): Generator<Envelope, void> {
     this.#held.push(chunk);
@@ -45,7 +46,7 @@ export class Envelopes {
     this.#heldBytes = rest.length;
   }
 
-  /** How many bytes the next envelope takes, as far as that is known. */
+  /** The size of the next envelope, as far as known: at least that of its prefix. */
   #wanted(): number {
     const [first] = this.#held;
     return first === undefined || first.length < PREFIX_BYTES ? PREFIX_BYTES : PREFIX_BYTES + this.#lengthIn(first);
@@ -58,7 +59,7 @@ export class Envelopes {
   }
 }
 
-/** A payload with its prefix, uncompressed. */
+/** Adds a prefix to a payload, uncompressed. */
 export function enveloped(payload: Uint8Array): Buffer {
   const bytes = Buffer.allocUnsafe(PREFIX_BYTES + payload.length);
   bytes.writeUInt8(0, 0);

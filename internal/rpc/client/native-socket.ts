@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { type Duplex, pipeline } from "node:stream";
 
 /**
- * A socket of the operating system that carries what `stream` carries, and ends with it. HTTP/2 needs one: over a
- * stream of JavaScript Node runs all its callbacks for a chunk before anything else, and a response that comes in one
- * chunk with its end is then taken for cut off.
+ * A socket of the operating system that forwards the bytes of `stream` in both directions, and ends with it. HTTP/2
+ * needs one: on a JavaScript stream, Node runs all callbacks for a chunk before anything else, so a response that
+ * arrives in one chunk with its end is taken for cut off.
  */
 export function nativeSocket(stream: Duplex): Socket {
   const folder = mkdtempSync(join(tmpdir(), "gt-")); // mode 0700: no other user can connect
@@ -18,13 +18,13 @@ export function nativeSocket(stream: Duplex): Socket {
   };
   server.once("connection", (far) => {
     remove();
-    // A pipeline listens until it has ended; an error may come later.
+    // `pipeline` removes its error listeners when it ends; an error may come later.
     for (const end of [stream, far]) end.on("error", () => {});
     pipeline(stream, far, () => far.destroy());
     pipeline(far, stream, () => stream.destroy());
   });
   server.once("error", (err) => near.destroy(err));
-  // Both calls have done their work when they return.
+  // Both calls are complete when they return.
   server.listen(join(folder, "s"));
   const near = connect(join(folder, "s"));
   near.on("error", remove);

@@ -1,7 +1,7 @@
-/** A smaller difference is the time that an answer takes, and the whole seconds of a `date` header. */
+/** Smaller differences may come from the duration of a response and the whole seconds of a `date` header. */
 const NOTABLE_MS = 2000;
 
-/** What is known of a server's clock, by the `date` of its answers. */
+/** A server's clock, estimated from the `date` headers of its responses. */
 export class ServerClock {
   readonly #now: () => number;
   #aheadMs = 0;
@@ -11,17 +11,17 @@ export class ServerClock {
     this.#now = now;
   }
 
-  /** By how much the server's clock is ahead of ours, ms; negative: behind. 0 while that is not known to matter. */
+  /** How far the server's clock is ahead of ours, ms; negative: behind. 0 if the difference is small or unknown. */
   get aheadMs(): number {
     return this.#aheadMs;
   }
 
-  /** The server's wall clock, ms, as far as it is known. */
+  /** The estimated wall clock of the server, ms. */
   now(): number {
     return this.#now() + this.#aheadMs;
   }
 
-  /** Learns from an answer that has just come. True: the clock is another than was thought. */
+  /** Updates the estimate from the headers of a response that has just arrived. Returns true if it has changed. */
   learn(headers: Headers): boolean {
     const told = Date.parse(headers.get("date") ?? "");
     if (Number.isNaN(told)) return false;
@@ -32,7 +32,7 @@ export class ServerClock {
     return true;
   }
 
-  /** For an error about times; empty: the clocks agree. */
+  /** The difference as text for an error about times; empty if the clocks agree. */
   get difference(): string {
     if (this.#aheadMs === 0) return "";
     const seconds = Math.round(Math.abs(this.#aheadMs) / 1000);

@@ -11,30 +11,30 @@ import {
 import type { Socket } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
 
-/** How much all streams of a connection together may have on their way to us, bytes. */
+/** Flow-control window of a connection, for all its streams together, bytes. */
 const CONNECTION_WINDOW_BYTES = 8 * 1024 * 1024;
-/** A server that has not finished the handshake after this is given up. */
+/** Gives up a server that has not finished the handshake by then. */
 const HANDSHAKE_MS = 20_000;
-/** A server sends its settings first; one that has not done so after this is given up. */
+/** Gives up a server that has not sent its SETTINGS, which come first, by then. */
 const SETTINGS_MS = 5000;
-/** What a proxy that is pinged too often says when it closes the connection. */
+/** The reason with which a proxy closes a connection that is pinged too often. */
 const TOO_MANY_PINGS = "too_many_pings";
 
-/** When a connection is checked and closed, ms. */
+/** Times of a connection's checks, ms. */
 export interface ConnectionTimes {
-  /** After how long a silent connection is pinged: with open calls then, without them before the next one begins. */
+  /** A connection that has been silent for this long is pinged: at once if it has calls, else before the next call. */
   pingIntervalMs: number;
-  /** It is cut when it does not answer within this. */
+  /** A connection that does not answer a PING within this is cut. */
   readonly pingTimeoutMs: number;
-  /** It is closed after this without a call. */
+  /** A connection that has had no calls for this long is closed. */
   readonly idleConnectionTimeoutMs: number;
 }
 
 export type ConnectionSettings = ClientSessionOptions | SecureClientSessionOptions;
 
 /**
- * One connection to a server, from the dial to the end of its socket. It listens for errors at every instant between
- * them, has one timer at most, and no timer after its end.
+ * One connection to a server, from the dial until its socket has closed. It always listens for errors, has at most one
+ * timer, and none after its end.
  */
 export class ServerConnection {
   readonly #times: ConnectionTimes;
@@ -47,10 +47,12 @@ export class ServerConnection {
   #aliveAt = 0;
   #socket: Socket | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** A PING is under way; called when it is answered, or never will be. */
+  /** A PING is in progress; resolved when it is answered, or the connection ends. */
   #checked: PromiseWithResolvers<void> | undefined;
 
-  /** `onClosed`: called once, also when it could not be opened. @throws what `settings.createConnection` throws */
+  /**
+   * `onClosed`: called once, even if the connection could not be opened. @throws errors of `settings.createConnection`
+   */
   constructor(
     authority: string,
     times: ConnectionTimes,
@@ -59,7 +61,7 @@ export class ServerConnection {
   ) {
     this.#times = times;
     this.#onClosed = onClosed;
-    this.#opened.promise.catch(() => {}); // those who wait for it are told; there may be none
+    this.#opened.promise.catch(() => {}); // `ready` reports the error, if it is called
     this.#session = connect(authority, settings);
     this.#session.on("error", (err: Error) => this.#opened.reject(err));
     this.#session.once("close", () => this.#closed());
@@ -69,17 +71,19 @@ export class ServerConnection {
     this.#after(HANDSHAKE_MS, () => this.#giveUp("the server does not complete the handshake"));
   }
 
-  /** Calls may begin on it, at once or when it is open. */
+  /** Calls may begin, at once or when the connection is open. */
   get takesCalls(): boolean {
     return (this.#phase === "opening" || this.#phase === "open") && !this.#session.closed && !this.#session.destroyed;
   }
 
-  /** The server's first frame has come. */
+  /** The server's first frame has arrived. */
   get isHeard(): boolean {
     return this.#isHeard;
   }
 
-  /** Resolves once a call may begin: true, or false for one that has ended. @throws why it could not be opened */
+  /**
+   * Resolves when a call may begin: true, or false if the connection has ended. @throws Error if it could not be opened
+   */
   async ready(): Promise<boolean> {
     await this.#opened.promise;
     const isStale = this.#streams === 0 && performance.now() - this.#aliveAt > this.#times.pingIntervalMs;
@@ -87,7 +91,7 @@ export class ServerConnection {
     return this.takesCalls;
   }
 
-  /** Begins a call. @throws Error where Node cannot, e.g. for a connection that has just ended */
+  /** Begins a call. @throws Error if Node cannot, e.g. on a connection that has just ended */
   request(headers: OutgoingHttpHeaders, options: ClientSessionRequestOptions): ClientHttp2Stream {
     const stream = this.#session.request(headers, options);
     stream.on("error", () => {}); // until the caller listens
@@ -107,12 +111,14 @@ export class ServerConnection {
     return stream.session === this.#session;
   }
 
-  /** Something has come from the server. */
+  /** To be called when something has arrived from the server. */
   alive(): void {
     this.#aliveAt = performance.now();
   }
 
-  /** No more calls begin here: it closes when the last one has ended. Those that wait for it to open still begin. */
+  /**
+   * Accepts no further calls, and closes after the last one. Calls that wait for the connection to open still begin.
+   */
   retire(): void {
     if (this.#phase === "opening") {
       this.#opened.promise.then(
@@ -127,11 +133,11 @@ export class ServerConnection {
     this.#rest();
   }
 
-  /** Ends it and all its calls, with `reason`. */
+  /** Closes the connection; its calls fail with `reason`. */
   destroy(reason: ConnectError): void {
     this.#opened.reject(reason);
     if (!this.#session.destroyed) this.#session.destroy(reason, constants.NGHTTP2_CANCEL);
-    // Node only ends the socket of a session that was closing, and waits for the peer to do so too.
+    // For a session that was closing, Node only ends the socket and waits for the peer to do the same.
     this.#socket?.destroy();
   }
 
@@ -141,8 +147,8 @@ export class ServerConnection {
     this.#phase = "open";
     this.#session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     this.alive();
-    // A connection that is reset right after its handshake is not always reported: Node may neither read nor write on
-    // it any more, and emit nothing.
+    // A reset right after the handshake is not always reported: Node may neither read nor write any more, and emit no
+    // event.
     const settingsMs = Math.min(SETTINGS_MS, this.#times.pingTimeoutMs);
     this.#after(settingsMs, () => this.#giveUp("the server sends no settings"));
     this.#opened.resolve();
@@ -157,7 +163,7 @@ export class ServerConnection {
     if (said !== undefined && Buffer.from(said).equals(Buffer.from(TOO_MANY_PINGS))) this.#times.pingIntervalMs *= 2;
     if (this.#phase === "closed") return;
     this.#phase = "closing";
-    // Node leaves it open where it has no calls.
+    // Node leaves a connection without calls open.
     if (this.#streams === 0) this.#session.destroy();
     else this.#rest();
   }
@@ -170,13 +176,13 @@ export class ServerConnection {
     this.#onClosed(this);
   }
 
-  /** Waits for what comes next. Handshake, settings and PING have their own limits. */
+  /** Sets the timer for the next check. Handshake, SETTINGS and PING have their own timers. */
   #rest(): void {
     if (!this.#isHeard || this.#checked || this.#phase === "closed") return;
     if (this.#streams > 0) {
       this.#pingWhenSilent();
     } else {
-      this.#session.unref(); // it does not keep the process
+      this.#session.unref(); // does not keep the process alive
       this.#end();
     }
   }
@@ -184,7 +190,7 @@ export class ServerConnection {
   #end(): void {
     const { idleConnectionTimeoutMs, pingTimeoutMs } = this.#times;
     if (this.#phase === "open") this.#after(idleConnectionTimeoutMs, () => this.retire());
-    // A peer that does not answer the end of a connection holds its socket.
+    // A peer that does not close its side would keep the socket.
     else this.#after(pingTimeoutMs, () => this.#giveUp("the server does not end the connection"));
   }
 

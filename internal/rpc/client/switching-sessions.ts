@@ -4,8 +4,8 @@ import type { AnswerBudget } from "./answer-budget.ts";
 import type { ClientSessions } from "./client-sessions.ts";
 
 /**
- * The connection to one server that can be replaced, e.g. for a new certificate: new calls go over the new one, the old
- * one closes when its last call has ended.
+ * Connections to one server that can be replaced, e.g. for a new certificate: new calls use the new connection, and the
+ * old one closes after its last call.
  */
 export class SwitchingSessions {
   readonly #owners = new WeakMap<ClientHttp2Stream, ClientSessions>();
@@ -13,7 +13,7 @@ export class SwitchingSessions {
   readonly #answers: AnswerBudget | undefined;
   #current: ClientSessions;
 
-  /** `answers`: what the answers may hold while they arrive. */
+  /** `answers`: bounds the memory of responses while they arrive. */
   constructor(first: ClientSessions, answers?: AnswerBudget) {
     this.#current = first;
     this.#answers = answers;
@@ -31,8 +31,9 @@ export class SwitchingSessions {
   }
 
   /**
-   * That of the connection a call begins on. A call that the server refused unseen, because it closes the connection,
-   * is made once more, over another one; a stream of requests cannot be, and is `unavailable`.
+   * The interceptor of the connection on which a call begins. If the server refuses a call unprocessed because it is
+   * closing the connection, the call is made once more on another; a streaming call cannot be repeated and fails with
+   * `unavailable`.
    */
   interceptor(): Interceptor {
     return (next) => async (req) => {

@@ -8,50 +8,53 @@ import { type EncodedStreamOptions, encodedStream } from "./encoded-stream.ts";
 import { SwitchingSessions } from "./switching-sessions.ts";
 
 export interface SidecarTransportOptions extends DialOptions {
-  /** For https: our certificate, and the CA of the server's. */
+  /** For https: our certificate, and the CA of the server. */
   readonly tls?: ClientTls;
-  /** Default `connect`: half the CPU of `grpc` per unary call. */
+  /** Default `connect`, which takes half the CPU of `grpc` per unary call. */
   readonly protocol?: "connect" | "grpc";
-  /** Largest answer, bytes; over it `exhausted`. Default 16 MiB. */
+  /** The largest response message, bytes; a larger one fails with `exhausted`. Default 16 MiB. */
   readonly readMaxBytes?: number;
-  /** Methods with smaller ones: what a message takes when it is decoded may be a hundred times its bytes. */
+  /** Methods with a lower limit: a decoded message may take a hundred times its encoded size. */
   readonly small?: SmallAnswers;
   readonly interceptors?: readonly Interceptor[];
-  /** What answers may hold while they arrive; over it `exhausted`. For the protocol `connect`. Default: no limit. */
+  /**
+   * Bounds the memory of responses while they arrive; beyond it, calls fail with `exhausted`. Only for the protocol
+   * `connect`. Default: no limit.
+   */
   readonly answers?: AnswerBudget;
 }
 
 interface SmallAnswers {
   readonly has: (method: DescMethod) => boolean;
-  /** Largest answer, bytes. */
+  /** The largest response message, bytes. */
   readonly readMaxBytes: number;
 }
 
-/** A transport and the connection under it. */
+/** A transport with its connections. */
 export interface SidecarConnection extends Disposable {
   readonly transport: Transport;
   /**
-   * Calls that begin from now on go over a new connection with this certificate and these CAs; those under way go on
-   * where they are, and the old connection closes after the last. @throws Error for what is no PEM, changes nothing
-   * then.
+   * Uses this certificate and these CAs for new calls, on a new connection; calls in progress continue, and the old
+   * connection closes after the last.
+   * @throws Error for invalid PEM; the current files then stay in use
    */
   setTls(tls: ClientTls): void;
   /**
-   * The messages of a server stream as they come, undecoded, for passing on. Cancelled when the loop is left.
-   * @throws ConnectError as a call through `transport` does; the signal's reason
+   * The messages of a server stream as they arrive, undecoded, for forwarding. Leaving the loop cancels the call.
+   * @throws ConnectError as a call on `transport` does; the signal's reason
    */
   encoded<I extends DescMessage, O extends DescMessage>(
     method: DescMethodServerStreaming<I, O>,
     request: MessageShape<I>,
     options: Omit<EncodedStreamOptions, "readMaxBytes">,
   ): AsyncGenerator<Uint8Array, void, undefined>;
-  /** Cuts the connection; calls under way fail as cancelled. A later call would open a new one. */
+  /** Closes the connections; calls in progress fail as cancelled. A later call would open a new connection. */
   [Symbol.dispose](): void;
 }
 
 /**
- * A client's side of one server over HTTP/2. Connects at the first call and again when needed. It sets no deadlines:
- * give every unary call a `timeoutMs`. Streams are opened through `abortOnExit` only.
+ * A client of one server over HTTP/2. Connects at the first call, and again when needed. It sets no deadlines: give
+ * every unary call a `timeoutMs`, and open streams only with `abortOnExit`.
  */
 export function sidecarTransport(options: SidecarTransportOptions): SidecarConnection {
   const { baseUrl, protocol = "connect", readMaxBytes = 16 * 1024 * 1024, interceptors = [], small } = options;
@@ -61,7 +64,7 @@ export function sidecarTransport(options: SidecarTransportOptions): SidecarConne
     sessionManager: sessions,
     interceptors: [...interceptors, sessions.interceptor()],
     acceptCompression: [],
-    // Each takes two bytes of a message, and a hundred in memory.
+    // An unknown field takes two bytes of a message, and a hundred in memory.
     binaryOptions: { readUnknownFields: false },
   };
   const within = (maxBytes: number) => {
@@ -79,7 +82,7 @@ export function sidecarTransport(options: SidecarTransportOptions): SidecarConne
   return { transport, setTls, encoded, [Symbol.dispose]: () => sessions.abort() };
 }
 
-/** For each call one of two transports over the same connection. */
+/** Chooses one of two transports on the same connection for each call. */
 function chosen({ has }: SmallAnswers, small: Transport, large: Transport): Transport {
   return {
     unary: (method, ...call) => (has(method) ? small : large).unary(method, ...call),
@@ -88,8 +91,8 @@ function chosen({ has }: SmallAnswers, small: Transport, large: Transport): Tran
 }
 
 /**
- * Opens a stream that is cancelled when the loop over it is left, by `break`, `return` or `throw` alike, or when
- * `signal` aborts. Without this the server's handler would continue forever.
+ * Opens a stream that is cancelled when the loop over it is left, by `break`, `return` or `throw`, or when `signal` is
+ * aborted. Otherwise the server's handler would continue without end.
  */
 export async function* abortOnExit<T>(
   open: (signal: AbortSignal) => AsyncIterable<T>,

@@ -4,10 +4,9 @@ import type { ClientHttp2Stream } from "node:http2";
 const NO_ERROR = 0;
 
 /**
- * Lets an answer be read that came whole before its reader began. A stream of HTTP/2 counts as closed from its last
- * frame on, and Node's iterators take a stream that is closed before they begin for one that broke off, whatever it
- * still holds. Under load, when a write makes TLS hand over several answers at once, that hits calls that have been
- * answered.
+ * Makes a response readable that arrived completely before its reader began. An HTTP/2 stream counts as closed after
+ * its last frame, and Node's iterators report a stream that was already closed as broken off, even if it still has
+ * data. This happens under load, when one write makes TLS deliver several responses at once.
  */
 export function keepWholeAnswers(stream: ClientHttp2Stream): void {
   const iterator = stream.iterator.bind(stream);

@@ -4,7 +4,7 @@ import { DomainError, type ErrorFields, type ErrorKind } from "../../base/errors
 import { ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { networkFailureOf } from "./network-errors.ts";
 
-/** `domain` of the `google.rpc.ErrorInfo` detail that goes with each DomainError. */
+/** `domain` of the `google.rpc.ErrorInfo` detail of each DomainError. */
 const ERROR_DOMAIN = "gastown";
 
 const CODES: Readonly<Record<ErrorKind, Code>> = {
@@ -21,11 +21,14 @@ const CODES: Readonly<Record<ErrorKind, Code>> = {
   unimplemented: Code.Unimplemented,
 };
 
-/** What a code means that came without our detail. Absent ones (internal, unknown, data loss) are bugs. */
+/**
+ * The kind of an error that was sent without our detail. Codes that are missing (internal, unknown, data loss) are
+ * bugs.
+ */
 const KINDS: ReadonlyMap<Code, ErrorKind> = new Map([
   ...Object.entries(CODES).map(([kind, code]) => [code, kind as ErrorKind] as const),
   [Code.OutOfRange, "invalid"],
-  [Code.Aborted, "unavailable"], // how connect-node reports a connection that was cut
+  [Code.Aborted, "unavailable"], // connect-node reports a connection that was cut this way
 ]);
 
 /**
@@ -37,8 +40,8 @@ export function codeOfKind(kind: ErrorKind): Code {
 }
 
 /**
- * A DomainError as it goes over the wire: code, sentence, kind and fields as `google.rpc.ErrorInfo`, and a field
- * `retry_after_ms` as `google.rpc.RetryInfo` too.
+ * Encodes a DomainError: code, message, kind and fields as `google.rpc.ErrorInfo`, and a field `retry_after_ms` as
+ * `google.rpc.RetryInfo` too.
  */
 export function connectErrorOf(err: DomainError): ConnectError {
   const metadata = Object.fromEntries(Object.entries(err.fields).map(([key, value]) => [key, String(value)]));
@@ -52,7 +55,7 @@ function retryDetails(ms: ErrorFields[string] | undefined) {
   return [{ desc: RetryInfoSchema, value: { retryDelay: durationFromMs(ms) } }];
 }
 
-/** Reasons of codes that no kind of a DomainError has. */
+/** Reasons for codes that no kind of DomainError maps to. */
 const OTHER_REASONS: Readonly<Partial<Record<Code, string>>> = {
   [Code.Unknown]: "unknown",
   [Code.Internal]: "internal",
@@ -70,9 +73,9 @@ export function withErrorInfo(err: ConnectError): ConnectError {
 }
 
 /**
- * What a failed call means to the caller: a DomainError with the server's kind, sentence and fields (all of them
- * strings), also for a server that is not ours; `unavailable` when it could not be reached, `unauthenticated` when one
- * side does not trust the other's certificate. Anything that is a bug, of either side, comes back as it is.
+ * The meaning of a failed call for the caller: a DomainError with the server's kind, message and fields (all strings),
+ * also from a server that is not ours; `unavailable` if the server could not be reached, `unauthenticated` if one side
+ * does not trust the other's certificate. A bug of either side is returned unchanged.
  */
 export function domainErrorOf(err: unknown): unknown {
   if (err instanceof DomainError) return err;

@@ -1,6 +1,6 @@
 /**
- * The same messages, with what goes wrong between them passed through `map`. Not a generator: one more of those per
- * message costs more than all the rest of an interceptor.
+ * The same messages, with errors between them mapped. Not a generator: one more generator per message costs more than
+ * the rest of an interceptor.
  */
 export function mapFailures<T>(messages: AsyncIterable<T>, map: (err: unknown) => unknown): AsyncIterable<T> {
   return {
@@ -12,7 +12,7 @@ export function mapFailures<T>(messages: AsyncIterable<T>, map: (err: unknown) =
           inner.next().catch((err: unknown) => {
             throw map(err);
           }),
-        // Called when the messages cannot be passed on: `reason` is the transport's, not the producer's.
+        // Called when the messages cannot be forwarded: `reason` is the transport's, not the producer's.
         throw: (reason) => inner.throw?.(reason) ?? Promise.reject(reason),
         return: (value) => inner.return?.(value) ?? Promise.resolve(done),
       };

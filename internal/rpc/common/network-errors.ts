@@ -1,10 +1,10 @@
 import { causesOf, codeOf, type ErrorKind, isConnectFailure } from "../../base/errors.ts";
 
-/** Names that Node gives to failures of certificates; those of OpenSSL begin with `ERR_SSL_` or `ERR_TLS_`. */
+/** Node's codes for certificate errors; OpenSSL's begin with `ERR_SSL_` or `ERR_TLS_`. */
 const CERTIFICATE_CODES =
   /^(?:CERT_|CRL_HAS_EXPIRED|DEPTH_ZERO_SELF_SIGNED|HOSTNAME_MISMATCH|INVALID_(?:CA|PURPOSE)$|SELF_SIGNED_CERT|UNABLE_TO_(?:GET|VERIFY)_)/;
 
-/** The other end does not speak TLS at all: nothing to do with trust. */
+/** The other end does not speak TLS: not a question of trust. */
 const NOT_TLS = /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|RECORD_LAYER/;
 
 const UNREACHABLE_CODES: ReadonlySet<string> = new Set([
@@ -20,7 +20,7 @@ const UNREACHABLE_CODES: ReadonlySet<string> = new Set([
   "EHOSTUNREACH",
   "ENETDOWN",
   "ENETUNREACH",
-  "ENOENT", // a unix socket that is not there
+  "ENOENT", // no such unix socket
   "ENOTFOUND",
   "EPIPE",
   "EPROTO",
@@ -41,7 +41,10 @@ export interface NetworkFailure {
   readonly message: string;
 }
 
-/** What a failure of the network or of TLS means, looking through `cause` and aggregated errors; undefined: not one. */
+/**
+ * Classifies an error of the network or of TLS, including those in `cause` and in aggregated errors; undefined:
+ * neither.
+ */
 export function networkFailureOf(err: unknown): NetworkFailure | undefined {
   const chain = causesOf(err).map((one) => {
     const code = codeOf(one);
@@ -49,7 +52,7 @@ export function networkFailureOf(err: unknown): NetworkFailure | undefined {
   });
   const untrusted = chain.find(({ code }) => isTrustCode(code));
   if (untrusted) return { kind: "unauthenticated", message: `not trusted: ${untrusted.message}` };
-  // No code of connect(2) is a fault of ours: it may be another user's socket, a path that is none, a firewall.
+  // No error of connect(2) is a bug: it may be another user's socket, a path that is not a socket, or a firewall.
   const unreachable = chain.find(({ code, isConnect }) => isConnect || UNREACHABLE_CODES.has(code) || isTlsCode(code));
   if (unreachable) return { kind: "unavailable", message: `cannot be reached: ${unreachable.message}` };
   return undefined;

@@ -12,18 +12,18 @@ export interface TlsMaterial {
   /** Leaf first, then the chain. */
   readonly cert: string;
   readonly key: string;
-  /** What the other side's certificate must lead to; system roots are never used. */
+  /** CAs to which the peer's certificate must lead; system roots are never used. */
   readonly ca: string;
 }
 
-/** The CA that a client trusts, its own certificate where it has one, and what it knows beside them. */
+/** The CA that a client trusts, its own certificate if it has one, and further checks of the server. */
 export interface ClientTls extends Pick<TlsMaterial, "ca">, Partial<Pick<TlsMaterial, "cert" | "key">> {
   /**
-   * Whether the server's certificate is the one that is meant: `instead` of the check that it has the name that was
-   * dialled, `also` beside it, or an error. Default `also`.
+   * Identifies the server by its certificate: `instead` of the check that it has the dialled name, `also` in addition
+   * to that check, or an error. Default `also`.
    */
   readonly identify?: (server: X509Certificate) => "instead" | "also" | Error;
-  /** Why this server is not spoken to although its chain and name are good, e.g. because it is revoked. */
+  /** Refuses a server whose chain and name are valid, e.g. because its certificate is revoked. */
   readonly refuse?: (server: X509Certificate, chain: readonly X509Certificate[]) => Error | undefined;
 }
 
@@ -32,23 +32,23 @@ type TlsOptions = Pick<
   "cert" | "key" | "ca" | "minVersion" | "maxVersion" | "requestCert" | "rejectUnauthorized"
 > & { readonly allowPartialTrustChain: true };
 
-/** Certificate and key come together. */
+/** Certificate and key are given together. */
 type OwnFiles = Pick<ClientTls, "ca" | "cert" | "key">;
 
 /**
- * Everything a server's TLS context is made of: TLS 1.3 only, client certificate required, or optional: then the
- * listener refuses one that does not verify, after the handshake. Used whole for the first
- * context and for each later one, because `setSecureContext` falls back to a default for whatever is left out: without
- * `minVersion` TLS 1.2 is open again, without `ca` the system's roots count and our own clients do not.
+ * All options of a server's TLS context: TLS 1.3 only; a client certificate is required, or optional (the listener then
+ * refuses one that does not verify, after the handshake). Use all of them for the first context and for each later one:
+ * `setSecureContext` sets omitted options to their defaults, so that without `minVersion` TLS 1.2 is accepted again,
+ * and without `ca` the system's roots are trusted and our own clients are not.
  *
- * Revocation lists are not given to OpenSSL: with one it refuses every caller whose CA has none, and every caller once
- * one is out of date, and it never looks at a connection again. That is `admit`'s work.
+ * Revocation lists are not passed to OpenSSL: with one, it refuses every caller whose CA has no list, and all callers
+ * once a list is out of date, and it never checks a connection again. `admit` checks revocation instead.
  */
 export function serverTlsOptions(material: TlsMaterial, isCertificateOptional = false): TlsOptions {
   return { ...commonOptions(material), requestCert: true, rejectUnauthorized: !isCertificateOptional };
 }
 
-/** The same for a client: TLS 1.3 only, the server's certificate and name are verified. */
+/** The options for a client: TLS 1.3 only; the server's certificate and name are verified. */
 export function clientTlsOptions(tls: ClientTls): ConnectionOptions {
   const { refuse, identify } = tls;
   if (refuse === undefined && identify === undefined) return commonOptions(tls);
@@ -62,7 +62,7 @@ export function clientTlsOptions(tls: ClientTls): ConnectionOptions {
   return { ...commonOptions(tls), checkServerIdentity: check };
 }
 
-/** Longer chains are loops; Node ends one with a certificate that is its own issuer. */
+/** A longer chain is a loop; in Node's chains, the last certificate is its own issuer. */
 const MAX_CHAIN = 8;
 
 function chainOf(server: PeerCertificate): X509Certificate[] {

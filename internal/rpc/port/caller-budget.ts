@@ -1,16 +1,17 @@
 import type { Clock } from "../../base/clock.ts";
 
-/** Streams that lived longer than this cost more to keep than to open: their end is no flood. */
+/** A stream that lived longer cost more to keep than to open: its reset does not count as part of a flood. */
 export const YOUNG_STREAM_MS = 1000;
-/** So often at once, and then so often a second. */
+/** The size of the burst; the bucket is then refilled at PER_SECOND. */
 const BURST = 256;
 const PER_SECOND = 50;
-/** Full ones are forgotten when there are more. */
+/** Beyond this number, full buckets are dropped. */
 const KEPT = 1024;
 
 /**
- * How often a caller may do what costs us more than it: open streams and reset them at once ("rapid reset"), or call
- * with credentials that do not count. Of all its connections together: a new one brings no new budget.
+ * Limits operations that cost us more than the caller: opening streams and resetting them at once ("rapid reset"), or
+ * calling with invalid credentials. The budget is shared by all connections of a caller: a new connection brings no new
+ * budget.
  */
 export class CallerBudget {
   readonly #clock: Clock;
@@ -20,7 +21,7 @@ export class CallerBudget {
     this.#clock = clock;
   }
 
-  /** Takes one; false when there was none left. */
+  /** Takes one unit; false if none is left. */
   take(share: string): boolean {
     const now = this.#clock.monotonicMs();
     const budget = this.#shares.get(share) ?? { left: BURST, at: now };
@@ -33,7 +34,7 @@ export class CallerBudget {
     return true;
   }
 
-  /** Whether one could be taken. */
+  /** A unit is available. */
   has(share: string): boolean {
     const budget = this.#shares.get(share);
     return budget === undefined || leftAt(budget, this.#clock.monotonicMs()) >= 1;

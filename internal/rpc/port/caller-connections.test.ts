@@ -10,7 +10,7 @@ const LIMITS = {
   ...{ idleMs: 60_000, idleWithoutRoleMs: 60_000, mayCutBusy: false },
 };
 
-/** As much of a connection as is looked at. */
+/** The parts of a connection that the code uses. */
 class FakeSession extends EventEmitter {
   destroyed = false;
 

@@ -8,24 +8,24 @@ import type { Peer } from "./peer.ts";
 
 export interface CallerConnectionsDeps {
   readonly clock: Clock;
-  /** A rule gives the peer a role; calls of others may prove one later, see `promote`. */
+  /** A rule assigns the peer a role; without one, its calls may prove a role later, see `promote`. */
   readonly hasRole: (peer: Peer) => boolean;
-  /** A connection was cut for a newer one, or found no place. */
+  /** A connection was cut for a newer one, or refused for lack of room. */
   readonly onCut: () => void;
 }
 
-/** Streams that this side has refused: not the caller's doing. */
+/** Streams that this side refused, which must not count against the caller. */
 const refused = new WeakSet<ServerHttp2Stream>();
 
-/** Resets a stream unanswered, without counting that against its caller. */
+/** Resets a stream unanswered, without counting it against its caller. */
 export function refuseStream(stream: ServerHttp2Stream, code: number): void {
   refused.add(stream);
   stream.close(code);
 }
 
 /**
- * HTTP/2 sessions and HTTP/1.1 sockets within `OpenConnections`; what their callers reset, and what is refused them,
- * within a `CallerBudget`.
+ * Keeps HTTP/2 sessions and HTTP/1.1 sockets within `OpenConnections`, and their callers' resets and refusals within a
+ * `CallerBudget`.
  */
 export class CallerConnections {
   readonly #deps: CallerConnectionsDeps;
@@ -33,7 +33,7 @@ export class CallerConnections {
   readonly #resets: CallerBudget;
   readonly #refusals: CallerBudget;
   readonly #byPeer = new WeakMap<Peer, TrackedConnection>();
-  /** Those with an admitted call. */
+  /** Connections with an admitted call. */
   readonly #proven = new WeakSet<TrackedConnection>();
 
   constructor(deps: CallerConnectionsDeps, limits: ConnectionLimits) {
@@ -67,14 +67,14 @@ export class CallerConnections {
     this.#add(socket, peer, () => socket.destroy());
   }
 
-  /** An HTTP/1.1 request has come; `answer` closes when it is answered. */
+  /** An HTTP/1.1 request has arrived; `answer` closes when it has been answered. */
   request(peer: Peer, answer: { once(event: "close", listener: () => void): unknown }): void {
     const tracked = this.#byPeer.get(peer);
     tracked?.begin();
     answer.once("close", () => tracked?.end());
   }
 
-  /** A call of this peer had credentials that do not count. With too many of those its connection ends. */
+  /** A call of this peer had invalid credentials. After too many of those its connection is cut. */
   refused(peer: Peer): void {
     const tracked = this.#byPeer.get(peer);
     if (tracked !== undefined && !this.#refusals.take(tracked.connection.share)) this.#cut(tracked);
@@ -89,8 +89,8 @@ export class CallerConnections {
   }
 
   /**
-   * Its caller has been refused too often of late, and no call over this connection was let in yet. The calls of one
-   * batch are all begun before the first is refused: each would cost a look at its credentials.
+   * The caller was refused too often recently, and no call on this connection has been admitted yet. All calls of a
+   * batch begin before the first is refused, and each would cost a check of its credentials.
    */
   #isSpent(tracked: TrackedConnection): boolean {
     return !this.#proven.has(tracked) && !this.#refusals.has(tracked.connection.share);

@@ -2,30 +2,31 @@ import { createContextKey } from "@connectrpc/connect";
 import { DomainError } from "../../base/errors.ts";
 import type { Peer } from "./peer.ts";
 
-/** The header in which a believed peer names the person it speaks for. */
+/** The header in which a trusted peer names the person on whose behalf it calls. */
 export const SENDER_HEADER = "gastown-sender";
 
-/** The header in which it says what that person may do; without it, what the peer itself may. */
+/** The header with that person's role; without it, the peer's own role applies. */
 export const SENDER_ROLE_HEADER = "gastown-sender-role";
 
-/** Of a peer at a unix socket that names no person. */
+/** The identity of a peer at a unix socket that names no person. */
 export const LOCAL_IDENTITY = "unix";
 
 /** The caller: the peer, or the person that a trusted peer names. */
 export interface Caller {
   /**
-   * Of the peer (`spiffe://…`, or `<SHA-256 of its CA>/<CN>`), or `<sender> via <peer>`. Empty: not known (plaintext).
+   * The peer's identity (`spiffe://…`, or `<SHA-256 of its CA>/<CN>`), or `<sender> via <peer>`. Empty: not known
+   * (plaintext).
    */
   readonly identity: string;
-  /** Under which its calls are counted: the identity, or the peer's address where there is none. */
+  /** The key under which its calls are counted: the identity, or the peer's address if there is none. */
   readonly share: string;
   /** The maximum role of the person that a trusted peer names. */
   readonly senderRole?: string;
-  /** Why its calls are refused. */
+  /** The error with which its calls are refused. */
   readonly fault?: DomainError;
 }
 
-/** Where handlers find the caller: `context.values.get(callerKey)`. */
+/** Handlers read the caller with `context.values.get(callerKey)`. */
 export const callerKey = createContextKey<Caller>(
   { identity: "", share: "" },
   { description: "who calls, or for whom" },
@@ -34,8 +35,8 @@ export const callerKey = createContextKey<Caller>(
 const SENDER = /^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/;
 
 /**
- * The caller behind a peer. `sender` is what the peer says in the header `gastown-sender`; it counts only when the peer
- * is `believed`: then it must be 1 to 256 printable ASCII characters.
+ * The caller behind a peer. `sender` is the peer's header `gastown-sender`, 1 to 256 printable ASCII characters; it is
+ * ignored unless the peer is `believed`.
  */
 export function callerOf(peer: Peer, sender: string | undefined, believed: boolean): Caller {
   const name = nameOf(peer);
@@ -49,7 +50,7 @@ function known(identity: string): Caller {
   return { identity, share: identity };
 }
 
-/** Without the port. Empty: not known. */
+/** The address without the port. Empty: not known. */
 function addressOf({ address }: Peer): string {
   const end = address.lastIndexOf(":");
   return end === -1 ? address : address.slice(0, end);
@@ -66,7 +67,7 @@ function nameOf(peer: Peer): string {
   }
 }
 
-/** By its SHA-256: serials are chosen by CAs, and another one's may be the same. */
+/** Named by the SHA-256: CAs choose serials, so certificates of two CAs may have the same one. */
 function namelessOf({ certificate, serial }: Extract<Peer, { type: "certificate" }>): string {
   return `certificate ${certificate?.fingerprint256.replaceAll(":", "").toLowerCase() ?? serial}`;
 }

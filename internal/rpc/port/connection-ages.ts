@@ -1,12 +1,12 @@
 import type { Clock } from "../../base/clock.ts";
 
-/** How long HTTP/1.1 connections have been there: one that is old ends with its next answer. */
+/** The ages of HTTP/1.1 connections: an old one is closed after its next response. */
 export class ConnectionAges {
   readonly #clock: Clock;
   readonly #maxAgeMs: number | undefined;
   readonly #began = new WeakMap<object, number>();
 
-  /** `maxAgeMs` undefined: no connection gets old. */
+  /** `maxAgeMs` undefined: connections have no maximum age. */
   constructor(clock: Clock, maxAgeMs: number | undefined) {
     this.#clock = clock;
     this.#maxAgeMs = maxAgeMs;

@@ -1,10 +1,10 @@
-/** A connection that is refused or ended: by the handshake, or for its certificate. */
+/** A connection that was refused or ended, by the handshake or because of its certificate. */
 export interface ConnectionDecision {
   /** `host:port` of the other end. */
   readonly address: string;
-  /** The identity in its certificate, if there was one. */
+  /** The identity in the peer's certificate, if there is one. */
   readonly identity?: string;
   readonly serial?: string;
-  /** Node's or OpenSSL's code of a handshake that failed; a sentence otherwise. */
+  /** Node's or OpenSSL's code for a failed handshake; otherwise a sentence. */
   readonly reason: string;
 }

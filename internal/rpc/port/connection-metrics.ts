@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { ConnectionFault } from "./listener.ts";
 
-/** Numbers about the connections of one server. */
+/** Metrics of one server's connections. */
 export class ConnectionMetrics {
   readonly #registers: Registry[];
   readonly #faults: Counter<"reason">;

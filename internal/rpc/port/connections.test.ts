@@ -14,7 +14,7 @@ const certificate = new X509Certificate(new TestCa("town").issue({ uris: ["spiff
 const GONE = new DomainError("unavailable", "connect again");
 const REVOKED = new DomainError("unauthenticated", "revoked");
 
-/** An HTTP/2 connection as far as it matters here. */
+/** An HTTP/2 connection, as far as it matters here. */
 function session() {
   const socket = {
     encrypted: true,

@@ -10,21 +10,21 @@ import { type Identify, type Peer, peerOfSocket } from "./peer.ts";
 import type { ServerRequest } from "./request.ts";
 
 /**
- * Says why the owner of a certificate may not call, or not any more (`isNew` false). Asked repeatedly: must be
- * cheap.
+ * Decides whether the owner of a certificate may call, or may continue to (`isNew` false); undefined: it may. Called
+ * repeatedly, so it must be cheap.
  */
 export type Admission = (certificate: X509Certificate, isNew: boolean) => DomainError | undefined;
 
-/** When what a caller is admitted by ends, wall clock, ms: its certificate, or a CA above it. */
+/** When a caller's admission ends, wall clock, ms: at the end of its certificate or of a CA above it. */
 export type AdmittedUntil = (certificate: X509Certificate) => number;
 
-/** A certificate may end at any time; that someone has set the clock is found out after this. */
+/** The longest wait between two checks, since the wall clock may be set meanwhile. */
 const LOOK_AT_LEAST_EVERY_MS = 60_000;
-/** Calls with an answer of their own may get it although their connection ends. */
+/** Time for unary calls to be answered although their connection ends. */
 const PATIENCE_MS = 5000;
-/** From the last answer of a connection to its end, so that the answer arrives. */
+/** Time between the last response on a connection and its end, so that the response arrives. */
 const FLUSH_MS = 1000;
-/** Looked at in one go; then others get their turn. */
+/** The number of connections to check before yielding to other work. */
 const BATCH = 50;
 
 interface Call {
@@ -36,21 +36,21 @@ interface Connection {
   readonly peer: Peer;
   readonly certificate: X509Certificate;
   readonly calls: Set<Call>;
-  /** Aborted when it is closed. */
+  /** Aborted when the connection is closed. */
   readonly closed: AbortSignal;
   refusal?: DomainError;
-  /** No more new calls, where the protocol can say that. */
+  /** Refuses new calls, if the protocol can express that. */
   goAway(): void;
   destroy(): void;
 }
 
 /**
- * The connections of a server by who is at their other end. Those with a certificate are looked at when they come, when
- * their certificate ends and when our trust changes (`reconsider`); one whose owner may not call any more ends:
+ * The peers of a server's connections. A connection with a certificate is checked when it is opened, when its
+ * certificate expires and when our trust changes (`reconsider`); it ends if its owner may no longer call:
  *
- * - `unavailable`, a certificate that may have a successor: no new calls, streams end at once with that error, other
- *   calls within 5 s;
- * - anything else: every call is answered with the error, and the connection is cut after 1 s.
+ * - `unavailable`, a certificate that may have been renewed: no new calls; streams end at once with that error, other
+ * calls within 5 s;
+ * - any other error: every call fails with it, and the connection is cut after 1 s.
  */
 export class Connections implements Task {
   readonly #clock: Clock;
@@ -66,8 +66,9 @@ export class Connections implements Task {
   #nextLook = Number.POSITIVE_INFINITY;
 
   /**
-   * `isLocal`: they come over a unix socket. `identify`: who a certificate without a URI name is of. `until`: default,
-   * the end of the certificate itself. `decided`: called for each connection that is refused or ended.
+   * `isLocal`: the connections are at a unix socket. `identify`: names the owner of a certificate without a URI name.
+   * `until`: default, the end of the certificate itself. `decided`: called for each connection that is refused or
+   * ended.
    */
   constructor(
     deps: {
@@ -88,7 +89,7 @@ export class Connections implements Task {
     this.#decided = decided;
   }
 
-  /** Looks at each connection once. */
+  /** The peer of a request; each connection is examined only once. */
   peerOf(req: ServerRequest): Peer {
     const connection = "stream" in req ? req.stream.session : req.socket;
     if (connection === undefined) return { type: "unverified", address: "" };
@@ -120,12 +121,12 @@ export class Connections implements Task {
     return peer;
   }
 
-  /** Why this peer's calls are refused; undefined: they are not. */
+  /** The error with which this peer's calls are refused; undefined: none. */
   refusalOf(peer: Peer): DomainError | undefined {
     return this.#byPeer.get(peer)?.refusal;
   }
 
-  /** From now on until `abort` is aborted, the call that it ends ends with the trust in its connection. */
+  /** Aborts the call if its connection loses our trust before `abort` is aborted. */
   track(peer: Peer, abort: AbortController, unary: boolean): void {
     const { signal } = abort;
     const record = this.#byPeer.get(peer);
@@ -135,7 +136,7 @@ export class Connections implements Task {
     signal.addEventListener("abort", () => record.calls.delete(call), { once: true });
   }
 
-  /** Our trust has changed: every connection is checked again soon. */
+  /** Checks every connection again soon, because our trust has changed. */
   reconsider(): void {
     this.#wake.abort();
   }
@@ -186,7 +187,7 @@ export class Connections implements Task {
       for (const { abort } of record.calls) abort.abort(refusal);
       await this.#clock.sleep(FLUSH_MS, record.closed);
     } catch {
-      // It closed by itself.
+      // The connection closed by itself.
     }
     record.destroy();
   }

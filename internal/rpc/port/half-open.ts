@@ -1,18 +1,18 @@
 import type { Socket } from "node:net";
 
 /**
- * Connections whose other end has not said yet who it is, or what it speaks. There may be so many of them; one more and
- * the oldest is cut of the address that has the most: who means it needs milliseconds, who holds them open holds no
- * others out.
+ * Bounds the connections that have not authenticated or shown their protocol yet. When there are more, the oldest
+ * connection of the address that has most is cut: an honest client needs only milliseconds here, and one that keeps
+ * connections open cannot lock out other addresses.
  */
 export class HalfOpen {
   readonly #max: number;
   readonly #tell: (what: "cut" | "gone") => void;
-  /** By address and what tells its connections apart, oldest first. */
+  /** Sockets by address, and then by what distinguishes them there; the oldest first. */
   readonly #sockets = new Map<string, Map<number | Socket, Socket>>();
   #size = 0;
 
-  /** `tell`: one was closed for a newer one, or ended (or was refused) before it was complete. */
+  /** `tell`: a connection was cut for a newer one, or ended (or was refused) before it was complete. */
   constructor(max: number, tell: (what: "cut" | "gone") => void) {
     this.#max = max;
     this.#tell = tell;
@@ -33,7 +33,7 @@ export class HalfOpen {
     if (this.#size > this.#max) this.#cutOne();
   }
 
-  /** `socket` or one that wraps it, as TLS does. */
+  /** `socket` itself, or one that wraps it, as TLS does. */
   done(socket: Socket): void {
     this.#remove(...placeOf(socket));
   }
@@ -57,7 +57,7 @@ export class HalfOpen {
   }
 }
 
-/** Of all connections to one port no two have the same. Those at a unix socket have neither address nor port. */
+/** Unique among the connections to one port. Those at a unix socket have neither address nor port. */
 function placeOf(socket: Socket): [address: string, port: number | Socket] {
   const { remoteAddress = "", remotePort = socket } = socket;
   return [remoteAddress, remotePort];

@@ -2,24 +2,24 @@ import type { Socket } from "node:net";
 import type { Clock } from "../../base/clock.ts";
 
 export interface HandshakeRate {
-  /** So many may begin a second; the others wait for a turn. */
+  /** The most handshakes to begin per second; further ones wait for a turn. */
   readonly handshakesPerSecond: number;
-  /** So many may begin at once after a quiet time. */
+  /** The most handshakes to begin at once after a quiet period. */
   readonly handshakeBurst: number;
 }
 
 /**
- * Lets handshakes begin at a bounded rate: each is work for a processor that the calls under way need, and whoever asks
- * for them pays next to nothing. When more come, each address has its turn after the others, and of one address the
- * newest: who still waits there for the oldest has given up more likely.
+ * Limits the rate of handshakes: each takes CPU that calls in progress need, and costs the client next to nothing. When
+ * many arrive, addresses take turns, and each address's newest connection comes first: the client of an older one has
+ * more likely given up.
  */
 export class HandshakeTurns {
   readonly #clock: Clock;
   readonly #rate: HandshakeRate;
   readonly #closed = new AbortController();
-  /** By address, that whose turn is next first; what to call when it is, newest last. */
+  /** Callbacks by address, the newest last; the address whose turn is next comes first. */
   readonly #waiting = new Map<string, Map<Socket, () => void>>();
-  /** Whose turn was the last. */
+  /** The address that had the last turn. */
   #last: string | undefined;
   #isGiving = false;
   #left: number;
@@ -32,7 +32,7 @@ export class HandshakeTurns {
     this.#leftAt = clock.monotonicMs();
   }
 
-  /** Calls `begin` when it is this connection's turn, which may be now; never if it has closed before. */
+  /** Calls `begin` when it is this connection's turn, possibly at once; never if it closes first. */
   add(socket: Socket, begin: () => void): void {
     if (this.#waiting.size === 0 && this.#mayBegin()) {
       begin();
@@ -45,7 +45,7 @@ export class HandshakeTurns {
     if (!this.#isGiving) void this.#giveTurns();
   }
 
-  /** Nobody begins any more; the connections of those who wait are cut. */
+  /** Begins no further handshakes; cuts the waiting connections. */
   close(): void {
     this.#closed.abort();
     for (const line of this.#waiting.values()) for (const socket of line.keys()) socket.destroy();
@@ -62,7 +62,8 @@ export class HandshakeTurns {
   }
 
   /**
-   * The newest connection of the first address, which then moves to the end, after addresses that arrived meanwhile.
+   * Takes the newest connection of the first address, which then moves to the end, after addresses that arrived
+   * meanwhile.
    */
   #next(): (() => void) | undefined {
     const [first, second] = this.#waiting;

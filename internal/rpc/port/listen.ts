@@ -3,23 +3,25 @@ import type { AddressInfo, Server } from "node:net";
 import { DomainError, errorText } from "../../base/errors.ts";
 import { removeStaleSocket } from "./stale-socket.ts";
 
-/** Where a server listens: a port of a host, or a unix socket. */
+/** The address of a server: host and port, or a unix socket. */
 export interface ListenAddress {
   /** Empty with `path`. */
   readonly host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** A unix socket's; host and port mean nothing then. Its folder must be the user's alone. */
+  /** Path of a unix socket; host and port are then ignored. Its folder must be private to the user. */
   readonly path?: string;
 }
 
-/** Node's 511 fill up when thousands connect at once; a probe would then wait a second for its next try. */
+/**
+ * Node's default of 511 fills up when thousands connect at once; a probe would then wait a second for its next attempt.
+ */
 const BACKLOG = 4096;
 
 /**
- * Makes `server` listen; the answer names the port that it got. A unix socket has mode 0600, replaces the file of a
+ * Makes `server` listen; the result contains the actual port. A unix socket has mode 0600, replaces the file of a
  * listener that is gone, and is removed by Node when the server closes.
- * @throws DomainError `unavailable` with the field `reason` = `listen`: the address is not to be had
+ * @throws DomainError `unavailable` with the field `reason` = `listen`: the address is not available
  */
 export async function listen(server: Server, { host, port, path }: ListenAddress): Promise<ListenAddress> {
   if (path === undefined) {

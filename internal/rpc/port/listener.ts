@@ -20,49 +20,52 @@ import type { ServerRequest, ServerResponse12 } from "./request.ts";
 import { sniffHttpVersion } from "./sniff.ts";
 
 export interface ListenerLimits extends HandshakeRate {
-  /** TLS handshake, first bytes of a plaintext connection, headers of an HTTP/1.1 request. */
+  /** Limit of a TLS handshake, the first bytes of a plaintext connection, and the headers of an HTTP/1.1 request. */
   readonly handshakeTimeoutMs: number;
-  /** A whole HTTP/1.1 request. */
+  /** Limit of a complete HTTP/1.1 request. */
   readonly requestTimeoutMs: number;
-  /** Past their handshake, or their first bytes; see `OpenConnections`. */
+  /** The most connections after their handshake or first bytes; see `OpenConnections`. */
   readonly maxConnections: number;
-  /** How many more may be before the end of their handshake (TLS) or their first bytes; one more cuts the oldest. */
+  /** The most connections before the end of their handshake (TLS) or first bytes; one more cuts the oldest. */
   readonly maxHalfOpen: number;
-  /** Streams of an HTTP/2 connection that are open at a time; further ones are reset before anything looks at them. */
+  /** The most open streams of an HTTP/2 connection; further ones are reset before any code sees them. */
   readonly maxStreams: number;
 }
 
-/** Why a connection came to nothing before its first request. */
+/** Why a connection failed before its first request. */
 export type ConnectionFault = "limit" | "half-open" | "handshake";
 
 export interface ListenerHandlers {
   onRequest(req: ServerRequest, res: ServerResponse12): void;
-  /** Whether an HTTP/1.1 request that asks for an upgrade goes to `onUpgrade`: any other is answered as without. */
+  /** An HTTP/1.1 request for an upgrade goes to `onUpgrade`; if false, it is answered as an ordinary request. */
   isUpgrade(req: IncomingMessage): boolean;
-  /** The connection of this request is nobody else's from now on. */
+  /** The handler owns the connection of this request from now on. */
   onUpgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
   onSession(session: ServerHttp2Session): void;
   /** An HTTP/1.1 connection, before its first request. */
   onHttp1(socket: Socket): void;
   onFault(fault: ConnectionFault): void;
-  /** A TLS handshake came to nothing. */
+  /** A TLS handshake failed. */
   onHandshakeFailed(decision: ConnectionDecision): void;
 }
 
 /** One port that speaks HTTP/1.1 and HTTP/2. */
 export interface Listener {
-  /** What listens and counts the connections. */
+  /** The server that listens and counts connections. */
   readonly server: Server;
-  /** Stops listening and closes idle HTTP/1.1 connections; the others continue. HTTP/2 sessions are the caller's. */
+  /** Stops listening and closes idle HTTP/1.1 connections; others continue. The caller must close HTTP/2 sessions. */
   close(): void;
-  /** TLS for new connections from now on. @throws Error for bad PEM; the old one stays then. */
+  /**
+   * Uses this TLS material for new connections. @throws Error for invalid PEM; the current material then stays in use
+   */
   setTls?(material: TlsMaterial): void;
 }
 
 /**
- * Of each HTTP/2 connection; the stream window bounds what one upload may have on its way to us. A caller may cancel
- * all streams it can have at once, and then so many a second: opening and cancelling forever ("rapid reset") ends the
- * connection. PING and SETTINGS are answered as long as the answers are read, up to 1,000 that are not (nghttp2's own).
+ * Options of each HTTP/2 connection; the stream window bounds the unread data of one upload. A caller may cancel all
+ * its streams at once, and then a limited number per second: opening and cancelling without end ("rapid reset") ends
+ * the connection. PING and SETTINGS are acknowledged as long as the caller reads; nghttp2 allows 1,000 unread
+ * acknowledgements.
  */
 function http2Options({ maxStreams }: ListenerLimits) {
   return {
@@ -78,14 +81,13 @@ function http2Options({ maxStreams }: ListenerLimits) {
   };
 }
 
-/** A client that was stopped keeps its sockets; the kernel finds out about one that is gone. */
+/** A stopped client keeps its sockets; keep-alive makes the kernel notice one that is gone. */
 const KEEP_ALIVE = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 };
 
 /**
- * TLS 1.3 with client certificates; ALPN chooses the protocol. Where a certificate is required, an HTTP/1.1 request is
- * refused without one like any other: the handshake fails first. Where it is optional, one that does not verify is
- * refused all the same. Node's server gets its connections from one that listens, each when it is its
- * turn.
+ * TLS 1.3 with client certificates; ALPN selects the protocol. If a certificate is required, every connection without
+ * one is refused, since the handshake fails first. If it is optional, one that does not verify is still refused. Node's
+ * server gets each connection from the listening server when it is its turn.
  */
 export function createTlsListener(
   clock: Clock,
@@ -121,7 +123,8 @@ export function createTlsListener(
     if (socket.alpnProtocol !== "h2") handlers.onHttp1(socket);
   });
   secure.on("tlsClientError", (err: NodeJS.ErrnoException, socket) => {
-    // Of a certificate that does not verify Node tells on the socket; its error says that the socket was closed.
+    // For a certificate that does not verify, Node sets the reason on the socket; the error only says that it was
+    // closed.
     const reason: unknown = socket.authorizationError ?? err.code;
     handlers.onHandshakeFailed({ address: addressOf(wrappedBy(socket)), reason: reasonText(reason) });
   });
@@ -138,8 +141,8 @@ export function createTlsListener(
 }
 
 /**
- * Plaintext. Node's HTTP/2 server refuses HTTP/1.1 here (there is no ALPN to ask), so two servers that do not listen
- * themselves get their connections from one that does, by the first bytes of each.
+ * Plaintext. Node's HTTP/2 server refuses HTTP/1.1 here, since there is no ALPN to ask. Therefore a third server
+ * listens and passes each connection to an HTTP/1.1 or HTTP/2 server by its first bytes.
  */
 export function createPlainListener(clock: Clock, limits: ListenerLimits, handlers: ListenerHandlers): Listener {
   const http1 = createHttp1Server({ ...http1Limits(limits), ...KEEP_ALIVE });
@@ -147,7 +150,7 @@ export function createPlainListener(clock: Clock, limits: ListenerLimits, handle
   wireUpgrades(http1, handlers);
   const http2 = createHttp2Server(http2Options(limits));
   wireHttp2(http2, handlers);
-  // Half-open, because an HTTP/1.1 client may close its side once the request is written.
+  // `allowHalfOpen`: an HTTP/1.1 client may close its side after writing the request.
   const server = createServer({ ...KEEP_ALIVE, allowHalfOpen: true });
   const halfOpen = bounded(server, limits, handlers);
   server.on("connection", async (socket) => {
@@ -169,13 +172,13 @@ export function createPlainListener(clock: Clock, limits: ListenerLimits, handle
   };
 }
 
-/** Node does it when its server begins to listen, which one that is handed its connections never does. */
+/** Starts Node's check for slow requests, which a server starts when it listens; this one never does. */
 function watchSlowRequests(server: Http1Server | Http2SecureServer): void {
   server.emit("listening");
 }
 
 function bounded(server: Server, limits: ListenerLimits, { onFault }: ListenerHandlers): HalfOpen {
-  // Each kind has its own bound, which cuts the right ones; this one is for those that are being closed.
+  // Each kind of connection has its own limit, which cuts the right one; this limit is for those being closed.
   server.maxConnections = 2 * (limits.maxConnections + limits.maxHalfOpen);
   server.on("drop", () => onFault("limit"));
   return new HalfOpen(limits.maxHalfOpen, (what) => onFault(what === "cut" ? "half-open" : "handshake"));
@@ -189,10 +192,12 @@ function handOver(socket: Socket, to: Http1Server | Http2Server): void {
 function wireHttp2(server: Http2Server | Http2SecureServer, handlers: ListenerHandlers): void {
   server.on("request", handlers.onRequest);
   server.on("session", handlers.onSession);
-  server.on("sessionError", () => {}); // the session is destroyed and its owner sees that
+  server.on("sessionError", () => {}); // the session is destroyed, and its owner notices
 }
 
-/** Node gives *every* upgrade to a listener for them; a secure HTTP/2 server asks this property, and has no option. */
+/**
+ * By default Node emits `upgrade` for *every* upgrade; a secure HTTP/2 server has this property, but no option for it.
+ */
 function wireUpgrades(server: Http1Server | Http2SecureServer, handlers: ListenerHandlers): void {
   const isUpgrade = (req: IncomingMessage) =>
     req.headers.upgrade?.toLowerCase() === "websocket" && handlers.isUpgrade(req);
@@ -213,13 +218,13 @@ function http1Limits(limits: ListenerLimits) {
   };
 }
 
-/** A TLS socket that was destroyed has forgotten its address; the one below it was asked before and has not. */
+/** A destroyed TLS socket has lost its address; the socket below was asked before and still has it. */
 function wrappedBy(socket: TLSSocket): Socket {
   const { _parent: below } = socket as TLSSocket & { readonly _parent?: Socket };
   return below?.remoteAddress === undefined ? socket : below;
 }
 
-/** Node has no names for some of OpenSSL's verdicts on a certificate, and tells nothing else of them. */
+/** Node has no codes for some of OpenSSL's verification errors, and gives no other information. */
 function reasonText(reason: unknown): string {
   if (reason !== "UNSPECIFIED") return String(reason ?? "handshake failed");
   return "the certificate does not verify, for a reason without a code (a name that its CA may not issue, a weak key or digest, an unknown critical extension)";

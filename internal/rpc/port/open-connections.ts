@@ -1,35 +1,35 @@
 import type { Clock } from "../../base/clock.ts";
 
 export interface ConnectionLimits {
-  /** Connections past their handshake, or their first bytes. */
+  /** The most connections after their handshake or first bytes. */
   readonly maxConnections: number;
-  /** Of these, how many may be one caller's. */
+  /** The most of these per caller. */
   readonly maxConnectionsOfOne: number;
-  /** Of these, how many may be callers' without a role, all together. */
+  /** The most of these for all callers without a role together. */
   readonly maxWithoutRole: number;
-  /** A connection without a call ends after this; PING does not count. */
+  /** A connection without calls ends after this, ms; PINGs do not count. */
   readonly idleMs: number;
-  /** The same, of a caller without a role. */
+  /** The same for a caller without a role. */
   readonly idleWithoutRoleMs: number;
-  /** Where nothing idle can make room, the oldest connection of the caller with the most does. */
+  /** If no connection is idle, the oldest connection of the caller with the most may be cut for a new one. */
   readonly mayCutBusy: boolean;
 }
 
 export interface OpenConnection {
-  /** Under which it counts: an identity, or an address. */
+  /** The key under which it counts: an identity, or an address. */
   readonly share: string;
   readonly hasRole: boolean;
-  /** Ends it in order: GOAWAY, where the protocol has that. */
+  /** Closes it gracefully: with GOAWAY, if the protocol has it. */
   close(): void;
   destroy(): void;
 }
 
-/** One connection as its server uses it. */
+/** A connection with its state. */
 export class TrackedConnection {
   readonly connection: OpenConnection;
   hasRole: boolean;
   calls = 0;
-  /** Monotonic ms: when its last call ended. */
+  /** When its last call ended; monotonic, ms. */
   idleSince: number;
   readonly closed = new AbortController();
   readonly #clock: Clock;
@@ -50,23 +50,23 @@ export class TrackedConnection {
   }
 }
 
-/** Callers without a role share one place: none of them is worth more than the others. */
+/** Callers without a role share one quota: none of them has precedence over the others. */
 const WITHOUT_ROLE = "without role";
 
 /**
- * The connections of a server, shared among its callers: each caller has at most its share, callers without a role a
- * small one together, and a newcomer gets the place of the connection that has been idle longest, of the caller that
- * has the most. Connections that nobody uses end.
+ * The connections of a server, shared fairly among its callers: each caller has a quota, and callers without a role a
+ * small one together. A new connection replaces the one that has been idle longest, of the caller that has the most.
+ * Idle connections end after a while.
  */
 export class OpenConnections {
   readonly #clock: Clock;
   readonly #limits: ConnectionLimits;
   readonly #onCut: () => void;
-  /** By share, oldest first. */
+  /** Connections by share, the oldest first. */
   readonly #shares = new Map<string, Set<TrackedConnection>>();
   #size = 0;
 
-  /** `onCut`: a connection was cut for a newer one, or found no place. */
+  /** `onCut`: called when a connection was cut for a newer one, or refused for lack of room. */
   constructor(clock: Clock, limits: ConnectionLimits, onCut: () => void) {
     this.#clock = clock;
     this.#limits = limits;
@@ -77,7 +77,7 @@ export class OpenConnections {
     return this.#size;
   }
 
-  /** Takes a new connection in; undefined, with the connection destroyed, when there is no place for it. */
+  /** Adds a new connection; if there is no room for it, destroys it and returns undefined. */
   add(connection: OpenConnection): TrackedConnection | undefined {
     const tracked = new TrackedConnection(connection, this.#clock);
     if (!this.#makePlace(tracked)) {
@@ -104,7 +104,7 @@ export class OpenConnections {
     if (own.size === 0) this.#shares.delete(share);
   }
 
-  /** One of its calls was admitted: the caller has a role, for example by a token. */
+  /** The caller has proven a role with an admitted call, for example by a token. */
   promote(tracked: TrackedConnection): void {
     if (tracked.hasRole || tracked.closed.signal.aborted) return;
     this.#take(tracked);

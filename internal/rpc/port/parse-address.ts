@@ -1,4 +1,4 @@
-/** `127.0.0.1:9090`, `[::1]:9090`, `localhost:9090`; undefined for anything else. Port 0 means any free one. */
+/** `127.0.0.1:9090`, `[::1]:9090`, `localhost:9090`; undefined for any other text. Port 0 means any free one. */
 export function parseAddress(text: string): { readonly host: string; readonly port: number } | undefined {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s/]+)):(\d{1,5})$/.exec(text);
   const host = match?.[1] ?? match?.[2];
@@ -6,7 +6,7 @@ export function parseAddress(text: string): { readonly host: string; readonly po
   return host === undefined || port > 65_535 ? undefined : { host, port };
 }
 
-/** As `parseAddress`; as in Go, `:9445` means every address of the host. */
+/** As `parseAddress`; as in Go, `:9445` means all addresses of the host. */
 export function parseListenAddress(text: string): ReturnType<typeof parseAddress> {
   return parseAddress(text.startsWith(":") ? `0.0.0.0${text}` : text);
 }

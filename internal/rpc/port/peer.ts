@@ -5,13 +5,13 @@ import { createContextKey } from "@connectrpc/connect";
 import { urisOf } from "../../base/text/uri-names.ts";
 import type { SocketEnds } from "./socket-owners.ts";
 
-/** Who calls, as far as the connection itself proves it. */
+/** The other end of a connection, as far as the connection itself proves it. */
 export type Peer =
   | {
       /** The certificate was verified against our CA by the handshake. */
       readonly type: "certificate";
       /**
-       * URI SANs, e.g. `spiffe://example.org/client/alice`; without one what the server's `identify` says. May be
+       * URI SANs, e.g. `spiffe://example.org/client/alice`; without any, the result of the server's `identify`. May be
        * empty.
        */
       readonly identities: readonly string[];
@@ -21,21 +21,21 @@ export type Peer =
       readonly notAfter: number;
       readonly address: string;
     }
-  /** At the other end of a unix socket; `address` is `unix`. */
+  /** A peer at a unix socket; `address` is `unix`. */
   | { readonly type: "local"; readonly address: string }
-  /** `ends`: of its connection, for `SocketOwners`; absent once it has disconnected. */
+  /** `ends`: those of its connection, for `SocketOwners`; absent if it has disconnected. */
   | { readonly type: "unverified"; readonly address: string; readonly ends?: SocketEnds };
 
-/** Where interceptors and handlers find the peer: `context.values.get(peerKey)`. */
+/** Interceptors and handlers read the peer with `context.values.get(peerKey)`. */
 export const peerKey = createContextKey<Peer>(
   { type: "unverified", address: "" },
   { description: "who calls, by the connection" },
 );
 
-/** Who the owner of a certificate without a URI name is, the identity that counts first. */
+/** Identities of the owner of a certificate without a URI name, the main one first. */
 export type Identify = (certificate: X509Certificate) => readonly string[];
 
-/** Who is at the other end of a connection, and the certificate that proves it. `isLocal`: it is a unix socket. */
+/** The peer of a connection, and its certificate if it has proven one. `isLocal`: it is a unix socket. */
 export function peerOfSocket(
   socket: Socket,
   { isLocal = false, identify }: { readonly isLocal?: boolean; readonly identify?: Identify | undefined } = {},
@@ -67,7 +67,7 @@ function certificateOf(socket: TLSSocket): X509Certificate | undefined {
   return socket.authorized ? socket.getPeerX509Certificate() : undefined;
 }
 
-/** With a scheme, in characters that URIs are written with: otherwise it could pose as an identity of another kind. */
+/** The name has a scheme and only URI characters: otherwise it could pose as an identity of another kind. */
 function isWholeUri(name: string): boolean {
   return /^[a-z][a-z\d+.-]*:[\x21-\x7e]+$/i.test(name);
 }

@@ -1,20 +1,20 @@
-/** One request that has come, and what happens to it. */
+/** A request that waits to begin. */
 interface WaitingRequest {
-  /** Whose it is: callers have their turn one after the other. */
+  /** The caller, for taking turns among callers. */
   readonly share: string;
-  /** Over which connection it came: those of one caller have their turn one after the other. */
+  /** The connection, for taking turns among those of one caller. */
   readonly connection: object;
-  /** Its caller has gone away. */
+  /** The caller has disconnected. */
   isGone(): boolean;
   begin(): void;
 }
 
 interface RequestTurnsLimits {
-  /** Requests that begin in one turn of the event loop. */
+  /** The most requests to begin in one turn of the event loop. */
   readonly perTurn: number;
-  /** Requests that wait. */
+  /** The most waiting requests. */
   readonly maxWaiting: number;
-  /** Of these, how many may be one caller's. */
+  /** The most waiting requests of one caller. */
   readonly maxWaitingOfOne: number;
 }
 
@@ -26,21 +26,21 @@ interface Waiting {
 }
 
 /**
- * When the requests of a server begin. One read of one connection can hold hundreds of them, and what all of them do
- * would come before the next word of any other caller, even before the signs of life of this process. So a few begin in
- * each turn of the event loop; while more than that have come, each caller has its turn, and of a caller each
- * connection. A request whose caller goes away meanwhile never begins.
+ * Schedules a server's requests. One read of one connection may contain hundreds, whose work would run before any other
+ * caller's next byte, even before this process's own heartbeats. Therefore only a few begin per turn of the event loop;
+ * if more have arrived, callers take turns, and each caller's connections take turns. A request whose caller
+ * disconnects meanwhile never begins.
  */
 export class RequestTurns {
   readonly #limits: RequestTurnsLimits;
   readonly #schedule: (turn: () => void) => void;
-  /** By share; who comes first has waited longest. */
+  /** By share; the one that has waited longest comes first. */
   readonly #waiting = new Map<string, Waiting>();
   #size = 0;
   #begun = 0;
   #isScheduled = false;
 
-  /** `schedule`: calls back in the next turn of the event loop. */
+  /** `schedule`: calls `turn` in the next turn of the event loop. */
   constructor(
     limits: Partial<RequestTurnsLimits> = {},
     schedule = (turn: () => void): void => void setImmediate(turn),
@@ -49,7 +49,7 @@ export class RequestTurns {
     this.#schedule = schedule;
   }
 
-  /** Begins a request now or later; false when too many wait already, and it never will. */
+  /** Begins a request now or later; returns false if too many wait, and the request will not begin. */
   add(request: WaitingRequest): boolean {
     if (this.#size === 0 && this.#begun < this.#limits.perTurn) {
       this.#begin(request);
@@ -103,7 +103,7 @@ export class RequestTurns {
   }
 }
 
-/** The oldest request of the connection whose turn it is, which then is the last to have another. */
+/** Takes the oldest request of the connection whose turn it is, and moves that connection to the end. */
 function takeTurn(byConnection: Map<object, WaitingRequest[]>): WaitingRequest | undefined {
   const [first] = byConnection;
   if (first === undefined) return undefined;

@@ -5,24 +5,24 @@ import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 
 export interface SessionLimits {
-  /** A new connection's SETTINGS must have come after this. */
+  /** A new connection must have sent its SETTINGS within this, ms. */
   readonly handshakeTimeoutMs: number;
   readonly pingIntervalMs: number;
   readonly pingTimeoutMs: number;
-  /** A request must be complete after this; checked once per ping. */
+  /** A request must be complete within this, ms; checked once per PING. */
   readonly requestTimeoutMs: number;
   /**
-   * A connection is asked to go (GOAWAY) at about this age: its streams continue, calls begin on another. Default:
+   * A connection gets GOAWAY at about this age, ms: its streams continue, new calls use another connection. Default:
    * never.
    */
   readonly maxConnectionAgeMs?: number;
-  /** How much the connection may send before we have read it, all its streams together, bytes. */
+  /** Flow-control window of the connection, for all its streams together, bytes. */
   readonly connectionWindowBytes: number;
 }
 
 /**
- * The HTTP/2 connections of a server. Each is asked now and then whether it still lives (a client that was stopped or
- * unplugged is noticed by nothing else) and destroyed when it does not answer.
+ * The HTTP/2 connections of a server. Each is pinged regularly, since nothing else detects a client that was stopped or
+ * unplugged, and destroyed if it does not answer.
  */
 export class Sessions {
   readonly #clock: Clock;
@@ -49,7 +49,7 @@ export class Sessions {
     );
   }
 
-  /** GOAWAY to all: streams continue, new ones are refused, and each connection closes with its last stream. */
+  /** Sends GOAWAY to all: streams continue, new ones are refused, and each connection closes after its last stream. */
   close(): void {
     for (const session of this.#watches.keys()) session.close();
   }
@@ -58,7 +58,7 @@ export class Sessions {
     for (const session of this.#watches.keys()) session.destroy();
   }
 
-  /** Resolves when every connection there was is closed. */
+  /** Resolves when all present connections have closed. */
   async closed(): Promise<void> {
     await Promise.all(this.#watches.values());
   }
@@ -97,7 +97,7 @@ export class Sessions {
     return withTimeout(this.#clock, ms, what, raceSignal(promise, signal));
   }
 
-  /** Requests that have not arrived whole, with when they began. */
+  /** Requests that have not arrived completely, with their start times (monotonic, ms). */
   #trackRequests(session: ServerHttp2Session): Map<ServerHttp2Stream, number> {
     const unfinished = new Map<ServerHttp2Stream, number>();
     session.on("stream", (stream: ServerHttp2Stream, headers) => {
@@ -115,7 +115,7 @@ export class Sessions {
   }
 }
 
-/** Connections that were opened at the same moment do not all reconnect at the same moment. */
+/** Jitter, so that connections opened together do not all reconnect together. */
 function ageOfOne(maxAgeMs: number, random: () => number): number {
   return maxAgeMs * (0.9 + 0.2 * random());
 }

@@ -4,11 +4,11 @@ import type { Clock } from "../../base/clock.ts";
 
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
-/** No HTTP/1 method begins like this. */
+/** No HTTP/1 method begins with this many bytes of the preface. */
 const ENOUGH = 4;
 
 /**
- * Which HTTP a connection's first bytes are; undefined while they can still be either.
+ * The HTTP version that a connection's first bytes show; undefined while both are possible.
  * @internal
  */
 export function httpVersionOf(bytes: Uint8Array): "1" | "2" | undefined {
@@ -18,8 +18,8 @@ export function httpVersionOf(bytes: Uint8Array): "1" | "2" | undefined {
 }
 
 /**
- * Reads a new connection's first bytes, puts them back, and says which HTTP they begin. Undefined, with the socket
- * destroyed, when the peer goes away first or has not sent enough after `timeoutMs`.
+ * Reads a new connection's first bytes, puts them back, and returns their HTTP version. If the peer disconnects first
+ * or has not sent enough within `timeoutMs`, destroys the socket and returns undefined.
  */
 export async function sniffHttpVersion(
   socket: Socket,

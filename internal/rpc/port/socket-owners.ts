@@ -9,24 +9,24 @@ interface SocketEnd {
   readonly port: number;
 }
 
-/** Both ends of a TCP connection, as the server's socket names them. */
+/** Both ends of a TCP connection, from the server's socket. */
 export interface SocketEnds {
   readonly server: SocketEnd;
   readonly client: SocketEnd;
 }
 
-/** The kernel's tables of the network that this process is in; undefined: there is no such table. */
+/** Reads the kernel's tables for this process's network; undefined: no such table. */
 type ReadTables = () => Promise<readonly (string | undefined)[]>;
 
-/** A table that changes while it is read may leave out a connection that is there. */
+/** Read again: a table that changes while it is read may lack an existing connection. */
 const TRIES = 5;
 const PAUSE_MS = 5;
-/** Established, either side has sent its last byte: as in the kernel's `tcp_states.h`. */
+/** States of the kernel's `tcp_states.h` in which a connection is established or one side has sent its FIN. */
 const CONNECTED: ReadonlySet<string> = new Set(["01", "04", "05", "08"]);
 
 /**
- * Tells which user's process is at the other end of a connection within this machine, from `/proc/net/tcp` and
- * `/proc/net/tcp6`. Each table is read once for all that ask at the time.
+ * Determines which user's process is at the other end of a connection within this machine, from `/proc/net/tcp` and
+ * `/proc/net/tcp6`. Concurrent queries share one read of the tables.
  */
 export class SocketOwners {
   readonly #clock: Clock;
@@ -39,7 +39,7 @@ export class SocketOwners {
     this.#read = read;
   }
 
-  /** The uid of the client; undefined where that cannot be known: no such table, or the client has closed. */
+  /** The uid of the client; undefined if it cannot be determined: no such table, or the client has closed. */
   async ownerOf(ends: SocketEnds): Promise<number | undefined> {
     for (let tries = 0; tries < TRIES; tries++) {
       if (tries > 0) await this.#clock.sleep(PAUSE_MS);
@@ -51,7 +51,7 @@ export class SocketOwners {
     return undefined;
   }
 
-  /** Of now or later: a reading under way may be past the place of a connection that has just come. */
+  /** Always a later read: one in progress may have passed the row of a new connection. */
   #tables(): ReturnType<ReadTables> {
     if (this.#next !== undefined) return this.#next;
     const next = (this.#reading ?? Promise.resolve()).then(() => {
@@ -71,8 +71,8 @@ async function readSystemTables(): Promise<readonly (string | undefined)[]> {
 }
 
 /**
- * The uid in the client's row of a table: its local address is the client's. A socket that no process holds has inode 0
- * and the uid of root, whoever opened it.
+ * The uid in the row of a table whose local address is the client's. Skips a socket that no process holds: it has inode
+ * 0 and the uid of root, whoever opened it.
  * @internal
  */
 export function ownerIn(table: string, { server, client }: SocketEnds, order = endianness()): number | undefined {
@@ -93,13 +93,13 @@ export function ownerIn(table: string, { server, client }: SocketEnds, order = e
 
 type Form = (host: string, order: "BE" | "LE") => string | undefined;
 
-/** An IPv4 address as such, mapped ones too; an IPv6 address as such. */
+/** An IPv4 address as IPv4, even if mapped; an IPv6 address as IPv6. */
 const nativeForm: Form = (host, order) => {
   const v4 = ipv4Of(host);
   return hexWords(v4 ?? ipv6Bytes(host), order);
 };
 
-/** An IPv4 address at a socket for IPv6. */
+/** An IPv4 address as it appears at an IPv6 socket. */
 const mappedForm: Form = (host, order) => {
   const v4 = ipv4Of(host);
   return v4 && hexWords([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, ...v4], order);
@@ -120,7 +120,7 @@ function ipv6Bytes(host: string): readonly number[] | undefined {
   return all.flatMap((word) => [word >> 8, word & 0xff]);
 }
 
-/** In words of 32 bits, each as this machine's memory has it. */
+/** In words of 32 bits, each in this machine's byte order. */
 function hexWords(bytes: readonly number[] | undefined, order: "BE" | "LE"): string | undefined {
   if (bytes === undefined) return undefined;
   const words = Array.from({ length: bytes.length / 4 }, (_, i) => bytes.slice(4 * i, 4 * i + 4));

@@ -3,9 +3,9 @@ import { createConnection } from "node:net";
 import { DomainError } from "../../base/errors.ts";
 
 /**
- * Removes the socket file that a listener left behind when it was killed. No file: nothing to do.
- * @throws DomainError `unavailable` with the field `reason` = `listen`: another process listens there, or it is no
- * socket
+ * Removes the socket file of a listener that was killed; does nothing if there is no file.
+ * @throws DomainError `unavailable` with the field `reason` = `listen`: another process listens there, or the file is
+ * not a socket
  */
 export async function removeStaleSocket(path: string): Promise<void> {
   const found = await lstat(path).catch((err: NodeJS.ErrnoException) => {
@@ -18,7 +18,7 @@ export async function removeStaleSocket(path: string): Promise<void> {
   await rm(path, { force: true });
 }
 
-/** A listener that is too busy to accept counts as one: only a refusal shows that it is gone. */
+/** A listener that is too busy to accept counts as alive: only a refusal shows that it is gone. */
 function isAnswered(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection(path);

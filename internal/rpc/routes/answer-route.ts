@@ -20,7 +20,7 @@ export interface PlainDeps {
 
 const MAX_BODY_BYTES = 512 * 1024;
 
-/** Lets a request in and answers it. */
+/** Checks a request with the guard, calls its route and writes the response. */
 export async function answerRoute(
   { clock, guard }: PlainDeps,
   route: Route,

@@ -13,7 +13,9 @@ export interface Arrival {
   readonly head: Buffer;
 }
 
-/** Lets a connection in that is to become a WebSocket, and gives it to its route; a refusal is an HTTP answer. */
+/**
+ * Checks a request for a WebSocket with the guard and passes its socket to the route; a refusal is an HTTP response.
+ */
 export async function answerUpgrade(
   { clock, guard }: PlainDeps,
   route: UpgradeRoute,

@@ -1,16 +1,16 @@
 import { aborted, raceSignal } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 
-/** From the end of a call to the cut of its answer or connection, so that what says why arrives. */
+/** Time between the end of a call and the cut of its response or connection, so that the reason arrives. */
 const LAST_WORD_MS = 1000;
 
-/** Calls `cut` if the call has been over for 1 s and `closed` has not been aborted. */
+/** Calls `cut` 1 s after the call has ended, unless `closed` is aborted first. */
 export async function cutAfterEnd(clock: Clock, over: AbortSignal, closed: AbortSignal, cut: () => void) {
   try {
     await raceSignal(aborted(over), closed);
     await clock.sleep(LAST_WORD_MS, closed);
     cut();
   } catch {
-    // It closed by itself.
+    // The connection closed by itself.
   }
 }

@@ -4,7 +4,7 @@ import { answerRoute } from "./answer-route.ts";
 import { answerUpgrade } from "./answer-upgrade.ts";
 import type { Place, PlainOptions } from "./route.ts";
 
-/** For `RpcServerOptions.plain`: routes and upgrades that pass what RPCs pass, and end when they end. */
+/** For `RpcServerOptions.plain`: routes and upgrades with the same checks as RPCs, and ended like them. */
 export function plainServing(clock: Clock, { routes = [], upgrades = [] }: PlainOptions): PlainServing {
   return {
     route(path: string, guard: Guard) {

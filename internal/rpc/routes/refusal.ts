@@ -5,21 +5,24 @@ import type { Logger } from "../../base/logger.ts";
 import { connectErrorOf, domainErrorOf, withErrorInfo } from "../common/errors.ts";
 import type { Place } from "./route.ts";
 
-/** The answer of a call that failed, as Connect's unary errors have it. */
+/** The response to a failed call, in the form of Connect's unary errors. */
 export interface Refusal {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
 
-/** The call that was refused: where it went, and its name in the log. */
+/** The refused call: its route, its URL, and its name in the log. */
 interface Refused {
   readonly place: Place;
   readonly url: string;
   readonly name: string;
 }
 
-/** What is answered for anything that was thrown. Anything but an error for callers is a bug: logged, `internal`. */
+/**
+ * The response to any error. An error that is neither a DomainError nor a ConnectError is a bug: logged, answered as
+ * `internal`.
+ */
 export function refusalOf(err: unknown, { place, url, name }: Refused, logger: Logger): Refusal {
   const error = withErrorInfo(errorOf(err, name, logger));
   const meant = domainErrorOf(error);

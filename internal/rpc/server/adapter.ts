@@ -22,19 +22,19 @@ import { abortedAtClose, authorityOf, handlerRequest } from "./handler-request.t
 import { refusalBody, refuseUnknownMethod } from "./not-served.ts";
 import { responseKey } from "./shared-response.ts";
 
-/** Registers services on a router; rooms export these and `cmd` hands them to the server. */
+/** Registers services on a router; rooms export these, and `cmd` passes them to the server. */
 export type Routes = (router: ConnectRouter) => void;
 
 export interface AdapterOptions extends ConnectRouterOptions {
   readonly routes: Routes;
   readonly contextValues: (req: ServerRequest) => ContextValues;
-  /** Called when a call begins; the result learns of its end. Undefined: the call is cut off. */
+  /** Called when a call begins; the result is notified of its end. Undefined: the call is cut off. */
   readonly enter: (values: ContextValues) => Call | undefined;
-  /** Called when a call begins, with what ends it. `abort` is aborted when the call's stream has closed. */
+  /** Called when a call begins, with a controller to end it. `abort` is aborted when the call's stream has closed. */
   readonly began: (values: ContextValues, abort: AbortController, unary: boolean) => void;
-  /** Every error has our ErrorInfo in its details, also those that Connect itself makes. Default true. */
+  /** Adds our ErrorInfo to the details of every error, including those that Connect itself makes. Default true. */
   readonly describesErrors?: boolean;
-  /** What answers requests of a path that is none of an RPC. */
+  /** Finds a handler for requests to a path that is not an RPC's. */
   readonly plain?: (path: string) => ((req: ServerRequest, res: ServerResponse12) => Promise<void>) | undefined;
   /** Answers requests that are not RPCs of this server. Default: 404. */
   readonly fallback?: (req: ServerRequest, res: ServerResponse12) => void | Promise<void>;
@@ -42,13 +42,13 @@ export interface AdapterOptions extends ConnectRouterOptions {
 
 export interface Adapter {
   handle(req: ServerRequest, res: ServerResponse12): void;
-  /** Paths of methods whose request may stay open as long as the caller likes. */
+  /** Paths of methods whose request may stay open without a limit. */
   readonly openEndedPaths: ReadonlySet<string>;
 }
 
 /**
- * From Node's requests to Connect's handlers. Unlike connect-node's own adapter it survives a request whose authority
- * is no host name, ends a response whose handler failed, and writes to our log instead of the console.
+ * Connects Node's requests to Connect's handlers. Unlike connect-node's own adapter, it survives a request whose
+ * authority is no host name, ends a response whose handler failed, and logs to our log instead of the console.
  */
 export function createAdapter(logger: Logger, options: AdapterOptions): Adapter {
   const { routes, contextValues, enter, began, plain, fallback = notFound, ...rest } = options;
@@ -99,9 +99,9 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
 }
 
 /**
- * A handler may answer before it has read the whole request. Over HTTP/1.1 what is left of it is before the
- * connection's next request; over HTTP/2 its sender waits for room for it, and may not look at the answer before that.
- * So the request must survive its reader, and the rest is read when the answer is out.
+ * The body of a request. It stays open when its reader stops: a handler may respond before it has read everything. Over
+ * HTTP/1.1 the rest precedes the connection's next request; over HTTP/2 the sender waits for window for it, and may not
+ * look at the response before that. So the rest is read after the response is sent.
  */
 export function bodyOf(req: ServerRequest): AsyncIterable<Uint8Array> {
   return mapFailures(req.iterator({ destroyOnReturn: false }), brokenOff);
@@ -115,8 +115,8 @@ function brokenOff(cause: unknown): ConnectError {
 }
 
 /**
- * Who has sent this much after the answer was out has had word from us since, and so the answer: over HTTP/2 it can be
- * cut off without losing that.
+ * A client that has sent this much since our response has received the response: over HTTP/2 its request can then be
+ * cut without losing that.
  */
 const MAX_DISCARDED_BYTES = 1024 * 1024;
 
@@ -131,19 +131,19 @@ function discardRest(req: ServerRequest): void {
   discard();
 }
 
-/** The caller disconnected while we were writing: not an error. */
+/** The caller disconnected while we were writing, which is not an error. */
 export function isHangUp(err: unknown): boolean {
   const { code, cause } = ConnectError.from(err);
-  const wasCut = (cause as NodeJS.ErrnoException | undefined)?.code === "ECANCELED"; // a write on a socket that is closed
+  const wasCut = (cause as NodeJS.ErrnoException | undefined)?.code === "ECANCELED"; // a write on a closed socket
   return wasCut || code === Code.Aborted || code === Code.Canceled;
 }
 
-/** HTTP/2 has a sign for it, which clients know. */
+/** HTTP/2 has an error code for overload, which clients know. */
 function isOverload(err: unknown): boolean {
   return ConnectError.from(err).code === Code.ResourceExhausted;
 }
 
-/** Ends an answer with nothing but a status, or the connection under one that has begun. */
+/** Ends a response with only a status; if it has begun, cuts the connection. */
 export function refuse(res: ServerResponse12, status: number): void {
   if (res.headersSent) {
     res.destroy();
@@ -153,7 +153,7 @@ export function refuse(res: ServerResponse12, status: number): void {
   res.end();
 }
 
-/** A refusal that Connect makes of a status alone says in its body what is wrong. */
+/** Adds a body with the reason to a response that Connect made of a status only. */
 function withBody(response: UniversalServerResponse): UniversalServerResponse {
   const body = response.body === undefined ? refusalBody(response.status) : undefined;
   if (body === undefined) return response;
@@ -162,7 +162,7 @@ function withBody(response: UniversalServerResponse): UniversalServerResponse {
   return { ...response, header, body: createAsyncIterable([body]) };
 }
 
-/** Without a message: HTTP/2 has a code for a request that was not processed. */
+/** Cuts a call off without a message: HTTP/2 has a code for a request that was not processed. */
 export function cutOff(req: ServerRequest, res: ServerResponse12): void {
   if ("stream" in req) refuseStream(req.stream, constants.NGHTTP2_REFUSED_STREAM);
   else refuse(res, 503);

@@ -15,9 +15,9 @@ export interface ArrivalsDeps {
   readonly connections: Connections;
   readonly callers: CallerConnections;
   readonly ages: ConnectionAges;
-  /** What takes a connection that is upgraded at this path over. */
+  /** Finds the handler that takes over a connection upgraded at this path. */
   readonly upgrade: (path: string) => Upgrade | undefined;
-  /** Under which a request counts. */
+  /** The share under which a request is counted. */
   readonly shareOf: (req: ServerRequest) => string;
   readonly shutdown: AbortSignal;
 }
@@ -25,7 +25,7 @@ export interface ArrivalsDeps {
 type Upgrade = (req: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>;
 type Arrivals = Pick<ListenerHandlers, "onRequest" | "isUpgrade" | "onUpgrade">;
 
-/** What becomes of each request between its headers and its handler: it may be too much, and it waits for its turn. */
+/** Handles each request between its headers and its handler: checks its limits, then lets it wait for its turn. */
 export function arrivals(deps: ArrivalsDeps): Arrivals {
   const { adapter, connections, callers, ages, upgrade, shareOf, shutdown } = deps;
   const pipelines = new Pipelines();
@@ -37,7 +37,7 @@ export function arrivals(deps: ArrivalsDeps): Arrivals {
         refuse(res, 431);
         return;
       }
-      // A kept-alive HTTP/1.1 connection has no GOAWAY: it ends with the answer under way.
+      // A kept-alive HTTP/1.1 connection has no GOAWAY: it ends after the current response.
       if (!("stream" in req)) {
         if ("shouldKeepAlive" in res && ages.isOld(req.socket)) res.shouldKeepAlive = false;
         res.once("finish", () => shutdown.aborted && req.socket.end());
@@ -53,7 +53,7 @@ export function arrivals(deps: ArrivalsDeps): Arrivals {
     },
     isUpgrade: (req) => upgrade(pathOf(req)) !== undefined,
     onUpgrade(req, socket, head) {
-      // As long as it is open it is a call: no idle connection.
+      // An open upgraded connection counts as a call, so it is never idle.
       callers.request(connections.peerOf(req), socket);
       const run = upgrade(pathOf(req));
       const isTaken =

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { heldAnswer, heldBody, heldMessages } from "./bodies.ts";
 import type { Call } from "./calls.ts";
 
-/** A call that writes down how much is held. */
+/** A call that records how many bytes are held. */
 function call() {
   const state = { held: 0 };
   const counted: Call = {
@@ -63,7 +63,7 @@ it("of a body with many messages what is held is the message that is not whole y
       let passed = 0;
       let sinceEnd = 0;
       for await (const chunk of heldMessages(chunksOf(chunks), counted)) {
-        // Held: what was not whole before this chunk, and the chunk.
+        // Held: the incomplete part before this chunk, and the chunk.
         expect(state.held).toBe(sinceEnd + chunk.length);
         passed += chunk.length;
         sinceEnd = passed - (ends.findLast((end) => end <= passed) ?? 0);

@@ -1,10 +1,10 @@
 import type { Call } from "./calls.ts";
 import { mapParts } from "./map-parts.ts";
 
-/** Flags, and the length of what follows. */
+/** Flags and payload length. */
 const PREFIX_BYTES = 5;
 
-/** The body of a request with one message: all of it is held until the call has ended. @throws as `Call.hold` */
+/** The body of a unary request: all of it is counted until the call has ended. @throws as `Call.hold` */
 export function heldBody(body: AsyncIterable<Uint8Array>, call: Call): AsyncIterable<Uint8Array> {
   return mapParts(body, (chunk) => {
     call.hold(chunk.length);
@@ -13,7 +13,7 @@ export function heldBody(body: AsyncIterable<Uint8Array>, call: Call): AsyncIter
 }
 
 /**
- * The body of a request with many messages: each is held until it is whole and its reader wants more.
+ * The body of a streaming request: each message is counted until it is complete and its reader wants more.
  * @throws as `Call.hold`
  */
 export async function* heldMessages(body: AsyncIterable<Uint8Array>, call: Call): AsyncGenerator<Uint8Array> {
@@ -32,8 +32,8 @@ export async function* heldMessages(body: AsyncIterable<Uint8Array>, call: Call)
 }
 
 /**
- * An answer, each part of which waits until the caller has taken it: the next is asked for then. @throws as
- * `Call.answering`
+ * A response of which each part counts until the caller has taken it and the next one is requested.
+ * @throws as `Call.answering`
  */
 export function heldAnswer(body: AsyncIterable<Uint8Array>, call: Call): AsyncIterable<Uint8Array> {
   const parts = body[Symbol.asyncIterator]();
@@ -45,19 +45,19 @@ export function heldAnswer(body: AsyncIterable<Uint8Array>, call: Call): AsyncIt
       return part;
     },
   };
-  // The writer reports its failures to the handler, if the handler wants to know.
+  // The writer reports its errors to the handler, if the handler has these methods.
   if (parts.throw) held.throw = (err) => parts.throw?.(err) ?? Promise.reject(err);
   if (parts.return) held.return = () => parts.return?.() ?? Promise.resolve({ done: true, value: undefined });
   return { [Symbol.asyncIterator]: () => held };
 }
 
-/** Where messages end: each has its length before it (gRPC's framing, which Connect's streams have as well). */
+/** Finds the ends of messages with a length prefix (gRPC's framing, which Connect's streams share). */
 class Framing {
   readonly #prefix = Buffer.alloc(PREFIX_BYTES);
   #prefixed = 0;
   #left = 0;
 
-  /** Takes the next bytes; answers where the last message that is whole now ends among them, 0 when none does. */
+  /** Consumes the next bytes; returns where in them the last complete message ends, 0 if none does. */
   end(chunk: Uint8Array): number {
     let end = 0;
     for (let at = 0; at < chunk.length; ) {

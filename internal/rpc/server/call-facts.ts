@@ -3,23 +3,23 @@ import { type ContextKey, type ContextValues, createContextKey, type HandlerCont
 import type { DomainError } from "../../base/errors.ts";
 import type { ServerRequest } from "../port/request.ts";
 
-/** What gates know of a call: of Connect's, of a plain HTTP route (`rpc/routes`), or of an upgraded connection. */
+/** A call as gates see it: an RPC, a request to a plain HTTP route (`rpc/routes`), or an upgraded connection. */
 export interface CallContext
   extends Pick<HandlerContext, "values" | "url" | "requestHeader" | "signal" | "protocolName"> {
   readonly service: { readonly typeName: string };
   readonly method: Pick<HandlerContext["method"], "name" | "localName" | "methodKind">;
 }
 
-/** Every `authorization` header of the request: Node itself shows the first one only. */
+/** All `authorization` headers of the request: Node exposes only the first one. */
 export const authorizationKey: ContextKey<readonly string[]> = createContextKey<readonly string[]>([], {
   description: "authorization headers of a call",
 });
 
-/** What a call is known by in logs here and at its caller: `x-request-id` if that is a name, else made here. */
+/** Identifies a call in our logs and its caller's: `x-request-id` if it is a valid id, else generated here. */
 export const correlationKey: ContextKey<string> = createContextKey("", { description: "correlation id of a call" });
 
 /**
- * Ends the call with an error, for a gate that let it in for some time only. Undefined where calls have no end of their
+ * Ends the call with an error, for a gate that admitted it for a limited time. Undefined if calls do not end on their
  * own.
  */
 export const endCallKey: ContextKey<EndCall | undefined> = createContextKey<EndCall | undefined>(undefined, {
@@ -32,7 +32,7 @@ const CORRELATION_ID = /^[A-Za-z0-9._-]{1,128}$/;
 const AUTHORIZATION = "authorization";
 const REQUEST_ID = "x-request-id";
 
-/** Notes what gates need of a request beyond what Connect gives them. */
+/** Records the parts of a request that gates need and Connect does not pass on. */
 export function noteFacts(values: ContextValues, { rawHeaders }: ServerRequest): ContextValues {
   const authorization: string[] = [];
   let id = "";

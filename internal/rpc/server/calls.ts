@@ -3,65 +3,72 @@ import { DomainError } from "../../base/errors.ts";
 import { connectErrorOf } from "../common/errors.ts";
 
 export interface CallLimits {
-  /** Calls that are answered at a time, streams included; more are refused, and beyond twice as many cut off. */
+  /**
+   * The most calls to answer concurrently, including streams; further calls are refused, and cut off beyond twice the
+   * number.
+   */
   readonly maxCalls: number;
-  /** Of these, how many may be of one caller, so that nobody holds all others out. */
+  /** The most of these per caller, so that no caller locks out the others. */
   readonly maxCallsOfOne: number;
-  /** What the requests of all calls may have together, bytes; small ones are taken beyond that. */
+  /** The most bytes of all calls' requests together; small requests are accepted beyond that. */
   readonly maxRequestBytes: number;
-  /** What is written of all answers and not yet taken by their callers, bytes; small ones go beyond that. */
+  /**
+   * The most bytes of responses that were written and not yet taken by their callers; small ones are sent beyond that.
+   */
   readonly maxAnswerBytes: number;
-  /** Of these, how many may be one caller's. */
+  /** The most of these per caller. */
   readonly maxAnswerBytesOfOne: number;
 }
 
-/** A request of no more than this is never refused for its size. */
+/** A request up to this size is never refused for its size, */
 const SMALL_BYTES = 4096;
-/** Nor is an answer of no more than this. */
+/** nor is a response up to this size. */
 const SMALL_ANSWER_BYTES = 64 * 1024;
 
-/** One call on its way. */
+/** A call in progress. */
 export interface Call {
-  /** Why it is not answered. */
+  /** The error with which to refuse it; undefined: it is admitted. */
   readonly refusal: DomainError | undefined;
-  /** So many bytes of its request are held from now on. @throws ConnectError `resource_exhausted` */
+  /** Counts bytes of its request that are in memory. @throws ConnectError `resource_exhausted` */
   hold(bytes: number): void;
-  /** They are not any more. */
+  /** Uncounts bytes that were counted by `hold`. */
   release(bytes: number): void;
   /**
-   * So many bytes of its answer wait to be taken, instead of those before. @throws ConnectError `resource_exhausted`
+   * Sets the bytes of its response that wait to be taken.
+   * @throws ConnectError `resource_exhausted`
    */
   answering(bytes: number): void;
-  /** Nothing of its request is held any more. */
+  /** Nothing of its request is in memory any more. */
   answered(): void;
-  /** Its stream is closed. */
+  /** Its stream has closed. */
   closed(): void;
 }
 
-/** Where gates find the call: `context.values.get(callKey)`. */
+/** Gates read the call with `context.values.get(callKey)`. */
 export const callKey: ContextKey<Call | undefined> = createContextKey<Call | undefined>(undefined, {
   description: "the call among the others of its server",
 });
 
-/** Whether this many bytes count toward the limit. */
+/** A response of this size counts towards the limit. */
 export function isLargeAnswer(bytes: number): boolean {
   return bytes > SMALL_ANSWER_BYTES;
 }
 
 /**
- * To be called with the size of what a handler is about to return, before it is encoded. @throws as `Call.answering`
+ * To be called with the size of a response before it is encoded.
+ * @throws as `Call.answering`
  */
 export function answering(context: HandlerContext, bytes: number): void {
   context.values.get(callKey)?.answering(bytes);
 }
 
-/** What the calls of one caller, or of all, take together. */
+/** The resources that the calls of one caller use together. */
 interface Share {
   calls: number;
   answerBytes: number;
 }
 
-/** Counts what the calls of a server take from it: each costs memory for as long as its caller likes. */
+/** Counts the resources of a server's calls: each occupies memory for as long as its caller likes. */
 export class Calls {
   readonly limits: CallLimits;
   readonly all = { calls: 0, requestBytes: 0, answerBytes: 0 };
@@ -72,8 +79,8 @@ export class Calls {
   }
 
   /**
-   * `name`: the caller's share. Undefined: cut it off. Callers who are refused need not go: what their open streams
-   * take is bounded, too.
+   * Counts a new call. `name`: the caller's share. Undefined: cut the call off. A refused caller may stay connected,
+   * since the resources of its open streams are bounded, too.
    */
   enter(name: string): Call | undefined {
     const { maxCalls, maxCallsOfOne } = this.limits;
@@ -126,7 +133,7 @@ class CountedCall implements Call {
     const { maxAnswerBytes, maxAnswerBytesOfOne } = this.#calls.limits;
     const isTooMuch = this.#calls.all.answerBytes > maxAnswerBytes;
     if (!isTooMuch && this.#caller.answerBytes <= maxAnswerBytesOfOne) return;
-    this.#answer(0); // what is refused takes no room from the answers of others
+    this.#answer(0); // a refused response takes no room from others
     throw isTooMuch ? tooMuch("asked for", maxAnswerBytes) : tooMuch("requested but not read", maxAnswerBytesOfOne);
   }
 
@@ -135,7 +142,7 @@ class CountedCall implements Call {
   }
 
   closed(): void {
-    this.answered(); // a request that was broken off is waited for in vain
+    this.answered(); // nothing more of an aborted request will come
     this.answering(0);
     this.#calls.left(this.#name, this.#caller);
   }
@@ -153,7 +160,7 @@ class CountedCall implements Call {
   }
 }
 
-/** As it goes over the wire: where bodies are read and written nobody makes an answer of other errors. */
+/** A ConnectError, because no code maps other errors where bodies are read and written. */
 function tooMuch(what: string, limit: number): ConnectError {
   return connectErrorOf(new DomainError("exhausted", `too much data is ${what} at a time`, { fields: { limit } }));
 }

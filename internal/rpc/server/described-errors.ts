@@ -15,13 +15,13 @@ import { withErrorInfo } from "../common/errors.ts";
 import { mapParts } from "./map-parts.ts";
 import { asRequestFault } from "./request-faults.ts";
 
-/** Flags and length of a message in a stream. */
+/** Flags and payload length. */
 const PREFIX_BYTES = 5;
 const endStream = createEndStreamSerialization(undefined);
 
 /**
- * The same answer, with our ErrorInfo in its error. Connect itself makes an error where a request cannot be read, and
- * no interceptor sees that one: it exists in the answer only, encoded for the caller's protocol.
+ * Adds our ErrorInfo to the error in a response. Connect itself makes an error if a request cannot be read; no
+ * interceptor sees it, since it exists only in the response, encoded for the caller's protocol.
  */
 export async function describeErrors(response: UniversalServerResponse): Promise<UniversalServerResponse> {
   const { status, header, body, trailer } = response;
@@ -36,7 +36,7 @@ export async function describeErrors(response: UniversalServerResponse): Promise
   return response;
 }
 
-/** Connect's answer to a unary call that failed: JSON, whatever the request was. */
+/** Connect's response to a failed unary call is JSON, whatever the request was. */
 async function describeUnary(
   response: UniversalServerResponse,
   body: AsyncIterable<Uint8Array>,
@@ -57,7 +57,7 @@ function describeTrailer(trailer: Headers): void {
   if (error !== undefined) setTrailerStatus(trailer, describe(error));
 }
 
-/** gRPC-Web's trailer is a part of the body with a flag of its own. */
+/** In gRPC-Web the trailer is a part of the body, marked by a flag. */
 function describeWebTrailer(part: Uint8Array): Uint8Array {
   if (!isFlagged(part, trailerFlag)) return part;
   const trailer = trailerParse(part.subarray(PREFIX_BYTES));
@@ -72,7 +72,7 @@ function describeEndStream(part: Uint8Array): Uint8Array {
   return encodeEnvelope(endStreamFlag, endStream.serialize({ metadata, error: describe(error) }));
 }
 
-/** Only errors that Connect made are without details here: the interceptor has described those of handlers. */
+/** An error without details was made by Connect: the interceptor has described those of handlers. */
 function describe(error: ConnectError): ConnectError {
   return withErrorInfo(error.findDetails(ErrorInfoSchema).length > 0 ? error : asRequestFault(error));
 }

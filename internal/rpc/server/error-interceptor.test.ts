@@ -6,7 +6,7 @@ import { SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { domainErrorOf } from "../common/errors.ts";
 import { errorInterceptor } from "./error-interceptor.ts";
 
-/** What unary and streaming callers get when a handler throws `thrown`, and what is logged. */
+/** Errors that unary and streaming callers get if a handler throws `thrown`, and what is logged. */
 async function answersTo(thrown: (signal: AbortSignal) => unknown, timeoutMs?: number) {
   const log: string[] = [];
   const logger = createLogger("test", "info", { destination: { write: (line) => void log.push(line) } });

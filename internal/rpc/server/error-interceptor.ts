@@ -6,10 +6,9 @@ import { mapFailures } from "../common/map-failures.ts";
 import { asRequestFault } from "./request-faults.ts";
 
 /**
- * Gives what a handler throws its code: DomainErrors theirs, ConnectErrors as they are, the reason of an aborted call
- * when the handler stopped for that. Anything else is a bug: logged with its stack, answered as `internal`. Each has
- * our ErrorInfo in its details, unless `describesErrors` is false. Covers the bodies of streams as well as the calls
- * themselves.
+ * Maps a handler's errors to codes: a DomainError by its kind, a ConnectError unchanged, the reason of an aborted call
+ * if the handler stopped for that. Any other error is a bug: logged with its stack, answered as `internal`. Adds our
+ * ErrorInfo to the details unless `describesErrors` is false. Applies to the bodies of streams as well.
  */
 export function errorInterceptor(logger: Logger, describesErrors = true): Interceptor {
   return (next) => async (req) => {

@@ -6,16 +6,16 @@ import type { FrameTarget, StreamFrame } from "./frames.ts";
 import { responseKey } from "./shared-response.ts";
 
 /**
- * The middle of a streaming call's response, past Connect's pipeline: shared frames straight to the connection. To be
- * used while the handler's generator is suspended after its first message, or after `sendHead`, for Connect writes
- * nothing then; it writes the end after, in the call's protocol.
+ * Writes shared frames of a streaming response directly to the connection, bypassing Connect's pipeline. May be used
+ * only while the handler's generator is suspended after its first message, or after `sendHead`, because Connect writes
+ * nothing then; afterwards Connect writes the end in the call's protocol.
  */
 export class FrameSink implements FrameTarget {
   readonly #out: Writable;
   readonly #call: Call | undefined;
   readonly #isJson: boolean;
 
-  /** @throws Error for a call that did not come through the adapter */
+  /** @throws Error for a call that did not arrive through the adapter */
   constructor(context: HandlerContext) {
     const response = context.values.get(responseKey);
     if (response === undefined) throw new Error("a call without a response to write to");
@@ -39,7 +39,7 @@ export class FrameSink implements FrameTarget {
     this.#out.once("drain", fn);
   }
 
-  /** False: too much waits to be taken already, and this stream has been cut off. */
+  /** Returns false if too much already waits to be taken; the stream has then been cut off. */
   #mayWait(bytes: number): boolean {
     try {
       this.#call?.answering(this.backlog + bytes);

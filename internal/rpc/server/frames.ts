@@ -7,27 +7,27 @@ import {
   toJsonString,
 } from "@bufbuild/protobuf";
 
-/** Flags (none: not compressed) and length. */
+/** Flags (none: uncompressed) and length. */
 const ENVELOPE_BYTES = 5;
 
-/** One message of a stream with its envelope, as it goes over the line. */
+/** An encoded message of a stream, in its envelope. */
 export interface StreamFrame {
-  /** Must not be changed. */
+  /** The caller must not modify the bytes. */
   bytes(isJson: boolean): Buffer;
 }
 
-/** Where the messages of a streaming call go; see `FrameSink`. */
+/** Receives the messages of a streaming call; see `FrameSink`. */
 export interface FrameTarget {
-  /** Bytes that were sent and that the connection has not taken yet. */
+  /** Bytes that were sent and not yet taken by the connection. */
   readonly backlog: number;
   send(frame: StreamFrame): void;
-  /** Calls `fn` once when the backlog is gone; never when the connection breaks first. */
+  /** Calls `fn` once when the backlog has drained; never if the connection breaks first. */
   onDrain(fn: () => void): void;
 }
 
 /**
- * A message of a stream, encoded once for all who get it: its envelope is the same in gRPC, gRPC-Web and
- * Connect, and an uncompressed message is legal whatever was negotiated.
+ * A message that is encoded once for all its receivers: the envelope is the same in gRPC, gRPC-Web and Connect, and an
+ * uncompressed message is valid whatever was negotiated.
  */
 export class Frame<Desc extends DescMessage = DescMessage> implements StreamFrame {
   readonly #schema: Desc;
@@ -47,7 +47,7 @@ export class Frame<Desc extends DescMessage = DescMessage> implements StreamFram
   }
 }
 
-/** A message that came encoded and is passed on unread; it is decoded for callers only who take JSON. */
+/** A message that arrived encoded and is forwarded undecoded; it is decoded only for callers that use JSON. */
 export class EncodedFrame implements StreamFrame {
   readonly #schema: DescMessage;
   readonly #payload: Uint8Array;

@@ -15,10 +15,12 @@ import type { Decisions } from "./decisions.ts";
 import { type HostCheck, hostRefusal } from "./host-check.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** Lets a call in, or throws what its caller is answered. */
+/** Admits a call, or throws the error for its caller. */
 export type Gate = (context: CallContext) => void | Promise<void>;
 
-/** What a server answers beside RPCs. Undefined: nothing at this path. Both let no one in but by `guard`. */
+/**
+ * Handlers for requests other than RPCs. Undefined: nothing at this path. Both must admit calls through `guard` only.
+ */
 export interface PlainServing {
   route(path: string, guard: Guard): ((req: ServerRequest, res: ServerResponse12) => Promise<void>) | undefined;
   upgrade(
@@ -38,7 +40,7 @@ export interface GuardDeps {
   readonly shutdown: AbortSignal;
 }
 
-/** As `RpcServerOptions` says. */
+/** As in `RpcServerOptions`. */
 export interface GuardOptions {
   readonly tls?: unknown;
   readonly clientCertificate?: "required" | "optional";
@@ -48,21 +50,21 @@ export interface GuardOptions {
   readonly isOpenToAll?: (service: string) => boolean;
 }
 
-/** A call that is no RPC. */
+/** A call other than an RPC. */
 export interface PlainCall {
   readonly url: string;
   readonly header: Headers;
-  /** In the audit log and in metrics: `service/method`. Nothing that a caller chose. */
+  /** The names in the audit log and in metrics: `service/method`. Contain nothing that a caller chose. */
   readonly service: string;
   readonly method: string;
   readonly protocol: "http" | "websocket";
-  /** Aborted by its owner when its answer, or its connection, has closed. */
+  /** Aborted by its owner when the response, or the connection, has closed. */
   readonly abort: AbortController;
-  /** Calls back when its answer, or its connection, has closed. */
+  /** Registers a callback for when the response, or the connection, has closed. */
   readonly onClosed: (closed: () => void) => void;
 }
 
-/** What every call passes, and what ends it: RPCs, plain routes and upgraded connections alike. */
+/** Runs the checks of every call, and ends calls: RPCs, plain routes and upgraded connections alike. */
 export class Guard {
   readonly logger: Logger;
   readonly #deps: GuardDeps;
@@ -74,25 +76,28 @@ export class Guard {
     this.#options = options;
   }
 
-  /** Who calls, and what gates need of the request. */
+  /** The caller, and the parts of the request that gates need. */
   valuesOf(req: ServerRequest): ContextValues {
     const peer = this.#deps.connections.peerOf(req);
     const values = createContextValues().set(peerKey, peer).set(callerKey, this.#callerOf(peer, req));
     return noteFacts(values, req);
   }
 
-  /** Undefined: too many calls are open, and this one is cut off. */
+  /** Undefined: too many calls are open, and this one must be cut off. */
   enter(values: ContextValues): Call | undefined {
     return this.#deps.calls.enter(values.get(callerKey).share);
   }
 
-  /** `abort` ends the call, when the trust in its connection ends or by a gate; it is aborted when the call is over. */
+  /**
+   * Registers `abort`, by which lost trust in the connection or a gate ends the call; it is aborted when the call is
+   * over.
+   */
   began(values: ContextValues, abort: AbortController, unary: boolean): void {
     this.#deps.connections.track(values.get(peerKey), abort, unary);
     values.set(endCallKey, (why) => abort.abort(why));
   }
 
-  /** @throws ConnectError the answer of a call that is refused; it has been counted and recorded */
+  /** @throws ConnectError the response to a refused call, which has been counted and recorded */
   async check(context: CallContext): Promise<void> {
     const { decisions, callers, metrics } = this.#deps;
     try {
@@ -108,8 +113,8 @@ export class Guard {
   }
 
   /**
-   * The context of a call that is no RPC, once it has passed; what ends RPCs ends it, by `abort`. Undefined: too many
-   * calls are open, and this one is cut off.
+   * Runs the checks of a call other than an RPC and returns its context; `abort` ends it as an RPC would end.
+   * Undefined: too many calls are open, and this one must be cut off.
    * @throws as `check`
    */
   async admit(req: ServerRequest, plain: PlainCall): Promise<CallContext | undefined> {
@@ -155,7 +160,7 @@ export class Guard {
     if (isOpenToAll?.(context.service.typeName) !== true) callers.promote(peer);
   }
 
-  /** Tells of a refusal; gives what the caller is answered. */
+  /** Reports a refusal; returns the error for the caller. */
   #refused(context: CallContext, refusal: DomainError): DomainError {
     const { decisions } = this.#deps;
     if (decisions === undefined) return refusal;

@@ -2,12 +2,12 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
 import type { ServerRequest, ServerResponse12 } from "../port/request.ts";
 
-/** Why the signal of an answered call is aborted. One for all calls: an error takes longer to make than a request. */
+/** The abort reason of an answered call. Shared, because creating an error takes longer than a request. */
 const ANSWERED = new ConnectError("the call has been answered", Code.Canceled);
 
 /**
- * What Connect's handlers take, made of Node's request. Unlike connect-node's own function it makes no error for each
- * call that ends in order, and lets the caller say what else ends a call. The authority is known to be a host name.
+ * Converts Node's request for Connect's handlers. Unlike connect-node's own function, it creates no error for each call
+ * that ends normally, and lets the caller determine what else ends a call. The authority must be a valid host name.
  */
 export function handlerRequest(
   req: ServerRequest,
@@ -23,12 +23,12 @@ export function handlerRequest(
   };
 }
 
-/** The host that a request names; empty when it names none. */
+/** The host that a request names; empty: none. */
 export function authorityOf(req: ServerRequest): string {
   return ("authority" in req ? req.authority : req.headers.host) ?? "";
 }
 
-/** Aborted when the request's stream has closed: over HTTP/1.1 that is the end of its response. */
+/** Aborted when the request's stream has closed; over HTTP/1.1, at the end of its response. */
 export function abortedAtClose(req: ServerRequest, res: ServerResponse12): AbortController {
   const abort = new AbortController();
   const closed = () =>

@@ -14,8 +14,8 @@ export interface HealthListenerOptions extends ListenAddress {
 }
 
 /**
- * A probe is a new connection with one request: it takes the place of an older one, no matter whose. Anyone may call
- * here, so a connection has few streams.
+ * A probe is a new connection with one request: it replaces an older connection of any caller. Callers are not
+ * authenticated, so a connection may have few streams.
  */
 const LIMITS = {
   handshakeTimeoutMs: 2000,
@@ -25,13 +25,15 @@ const LIMITS = {
   mayCutBusy: true,
   maxStreams: 16,
 } as const;
-/** Metrics are made at most this often, however many ask: it takes some milliseconds. */
+/**
+ * Metrics are collected at most this often, since that takes some milliseconds; concurrent scrapes share the result.
+ */
 const METRICS_MS = 50;
 
 /**
  * The plaintext port for probes: `GET /livez`, `/readyz`, `/metrics`, and `grpc.health.v1` (HTTP/2 and HTTP/1.1). It
- * carries no terminal content. A request whose `Host` or `Origin` is foreign (see `hostRefusal`) gets 403. `/livez`
- * answers as long as the event loop turns: it takes no lock and awaits nothing.
+ * never carries terminal content. A request with a foreign `Host` or `Origin` (see `hostRefusal`) gets 403. `/livez`
+ * answers as long as the event loop runs: it takes no lock and awaits nothing.
  */
 export function createHealthServer(
   deps: RpcServerDeps & { readonly health: HealthState; readonly metrics: Metrics },
@@ -84,7 +86,7 @@ function notServing({ hindrance }: HealthState): string {
   return `not serving${hindrance === "" ? "" : `: ${hindrance}`}\n`;
 }
 
-/** What `make` gives, for all who ask within `ms` of its beginning. */
+/** Calls `make` at most once per `ms`; callers within that time share the result. */
 function shared<T>(clock: Clock, ms: number, make: () => Promise<T>): () => Promise<T> {
   let begunMs = Number.NEGATIVE_INFINITY;
   let made: Promise<T> | undefined;

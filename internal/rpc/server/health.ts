@@ -3,12 +3,12 @@ import { DomainError } from "../../base/errors.ts";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.ts";
 import type { Routes } from "./adapter.ts";
 
-/** What stands in the way of everything once a process shuts down. */
+/** The hindrance of all services once the process shuts down. */
 const SHUTTING_DOWN = "shutting down";
 
 /**
- * Whether a process, and each service in it, can do its work. The name "" is the process as a whole. Nothing serves
- * while a hindrance stands, and once shut down nothing serves any more, whatever is set later.
+ * The health of a process and of each service in it. The name "" is the process as a whole. Nothing serves while there
+ * is a hindrance, and nothing serves after `shutDown`, whatever is set later.
  */
 export class HealthState {
   readonly #able = new Map<string, boolean>([["", false]]);
@@ -21,7 +21,7 @@ export class HealthState {
     this.#tell();
   }
 
-  /** Something that keeps every service from its work, in words for probes; false: it no longer does. */
+  /** Adds or removes a hindrance of all services; its text is for probes. */
   hinder(hindrance: string, stands: boolean): void {
     if (this.#hindrances.has(hindrance) === stands) return;
     if (stands) this.#hindrances.add(hindrance);
@@ -39,7 +39,7 @@ export class HealthState {
     return new Map([...this.#able.keys()].map((service) => [service, this.get(service) === true]));
   }
 
-  /** What stands in the way of everything; none: "". */
+  /** All current hindrances as text; "": none. */
   get hindrance(): string {
     return [...this.#hindrances].join(", ");
   }
@@ -52,7 +52,7 @@ export class HealthState {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Resolves at the next change of anything; rejects with the signal's reason. */
+  /** Resolves at the next change; rejects with the signal's reason. */
   changed(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const finish = (settle: () => void) => {
@@ -87,7 +87,7 @@ export function healthRoutes(health: HealthState): Routes {
         const now = health.get(service);
         if (now !== told) yield { status: statusOf(now) };
         told = now;
-        // Looked at again before waiting: it may have changed while the answer was written.
+        // Check again before waiting: the state may have changed while the response was written.
         if (health.get(service) === told) await health.changed(signal);
       }
     },

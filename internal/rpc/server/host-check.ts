@@ -1,26 +1,24 @@
 import { isIP } from "node:net";
 import { isLoopbackAddress } from "../../base/loopback.ts";
 
-/** Whose requests a listener answers, by what the request says. */
+/** Rules for the `Host` and `Origin` headers of requests. */
 export interface HostCheck {
-  /**
-   * Whatever `Host` says: for TLS, where the certificate says who is who. `Origin` is still looked at. Default false.
-   */
+  /** Accept any `Host`: for TLS, where certificates identify both sides. `Origin` is still checked. Default false. */
   readonly anyHost?: boolean;
-  /** Host names beyond `localhost`, without port, that may be in `Host` and `Origin`. */
+  /** Allowed host names in `Host` and `Origin` besides `localhost`, without port. */
   readonly allowHosts: readonly string[];
-  /** No flag of this server adds names, so a refusal names none. Default false: `--allow-host` does. */
+  /** The server has no flag that adds names, so refusals mention none. Default false: they mention `--allow-host`. */
   readonly isFixed?: boolean;
 }
 
 /**
- * Why a request is refused, or undefined when it is not. Guards against web pages: a page that
- * lets its own name resolve to a loopback address still sends that name as `Host`, and a page that calls us directly
- * says so in `Origin`. An IP literal as `Host` passes, because such a trick needs a name. With TLS the trick fails, but
- * a browser that holds a caller's certificate would lend it to any page. Not a check of who calls.
+ * Why a request is refused; undefined: it is accepted. Guards against web pages: a page whose own name resolves to a
+ * loopback address still sends that name as `Host`, and a page that calls us directly sends its `Origin`. An IP literal
+ * as `Host` passes, because the attack needs a name. With TLS the attack fails, but a browser with a caller's
+ * certificate would use it for any page. This does not authenticate callers.
  *
  * @param host `Host` header or `:authority`, with or without port
- * @param origin `Origin` header, null or undefined when there is none
+ * @param origin `Origin` header; null or undefined: none
  */
 export function hostRefusal(
   host: string | undefined,
@@ -45,7 +43,7 @@ function isAllowed(name: string, check: HostCheck): boolean {
   return name === "localhost" || check.allowHosts.some((allowed) => allowed.toLowerCase() === name);
 }
 
-/** Lower case, without port, brackets and the dot of a full name; undefined if the text is no URL with a host. */
+/** Lower case, without port, brackets and final dot; undefined if the text is not a URL with a host. */
 function hostNameOf(url: string): string | undefined {
   if (!URL.canParse(url)) return undefined;
   const name = new URL(url).hostname.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");

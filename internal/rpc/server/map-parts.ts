@@ -1,4 +1,4 @@
-/** Each part passed through `map`, and `atEnd` called after the last. Not a generator, as in `mapFailures`. */
+/** Maps each part, and calls `atEnd` after the last. Not a generator, for the reason given at `mapFailures`. */
 export function mapParts(
   body: AsyncIterable<Uint8Array>,
   map: (part: Uint8Array) => Uint8Array,
@@ -13,7 +13,7 @@ export function mapParts(
       return part;
     },
   };
-  // The writer reports its failures to the handler, if the handler wants to know.
+  // The writer reports its errors to the handler, if the handler has these methods.
   if (parts.throw) mapped.throw = (err) => parts.throw?.(err) ?? Promise.reject(err);
   if (parts.return) mapped.return = () => parts.return?.() ?? Promise.resolve({ done: true, value: undefined });
   return { [Symbol.asyncIterator]: () => mapped };

@@ -4,12 +4,12 @@ import type { CallContext } from "./call-facts.ts";
 
 const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600];
 
-/** The event loop's delay is sampled by a timer of its own; an idle sidecar need not wake a hundred times a second. */
+/** Node samples the event loop's delay with a timer; an idle sidecar need not wake a hundred times a second. */
 const LOOP_SAMPLE_MS = 100;
 
 /**
- * Numbers of one process, in a registry of its own. Other rooms add theirs to `registry` (names begin with `gastown_`
- * and end in the unit); values never contain terminal content, labels never what a caller chose.
+ * Metrics of one process, in their own registry. Other rooms add theirs to `registry` (names begin with `gastown_` and
+ * end in the unit). Values never contain terminal content, and labels never contain text that a caller chose.
  */
 export class Metrics {
   readonly registry = new Registry();
@@ -40,12 +40,12 @@ export class Metrics {
     });
   }
 
-  /** Adds CPU, memory, event loop and garbage collection of the process. */
+  /** Adds metrics of the process's CPU, memory, event loop and garbage collection. */
   collectProcess(): void {
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: LOOP_SAMPLE_MS });
   }
 
-  /** Counts and times each RPC; to be the outermost one. */
+  /** Counts and times each RPC; must be the outermost interceptor. */
   interceptor(): Interceptor {
     return (next) => async (req) => {
       const method = `${req.service.typeName}/${req.method.name}`;
@@ -75,7 +75,7 @@ export class Metrics {
     };
   }
 
-  /** A call that stays open begins; the result is to be called once, when it has ended. */
+  /** Counts a call that stays open; call the result once, when it has ended. */
   streamBegan(method: string, protocol: string): (err?: unknown) => void {
     this.#streams.inc({ method });
     return (err) => {
@@ -84,7 +84,7 @@ export class Metrics {
     };
   }
 
-  /** A call that a gate refused: interceptors never see it. */
+  /** Counts a call that a gate refused: interceptors never see it. */
   countRefusal(context: CallContext, err: unknown): void {
     const method = `${context.service.typeName}/${context.method.name}`;
     this.#requests.inc({ method, code: codeName(err), protocol: context.protocolName });
@@ -102,7 +102,7 @@ function protocolOf(contentType: string): string {
   return contentType.startsWith("application/grpc") ? "grpc" : "connect";
 }
 
-/** Calls `ended` once: at the end, at a failure, or when the response is given up. */
+/** Calls `ended` once: at the end, at a failure, or when the response is abandoned. */
 function observeEnd<T>(messages: AsyncIterable<T>, ended: (err?: unknown) => void): AsyncIterable<T> {
   let open = true;
   const end = (err?: unknown) => {

@@ -10,7 +10,7 @@ import { connectErrorOf } from "../common/errors.ts";
 type Request = Pick<IncomingMessage, "method" | "headers">;
 type Response = ServerResponse | Http2ServerResponse;
 
-/** `/package.Service/Method`, short enough to be repeated in an answer. */
+/** `/package.Service/Method`, short enough to be repeated in a response. */
 const METHOD_PATH = /^\/([A-Za-z_][A-Za-z0-9_.]{0,199}\/[A-Za-z_][A-Za-z0-9_]{0,99})$/;
 const endStream = createEndStreamSerialization(undefined);
 
@@ -21,7 +21,7 @@ const SENTENCES: Readonly<Record<number, DomainError>> = {
   505: new DomainError("unimplemented", "this method needs HTTP/2"),
 };
 
-/** Answers a call of a method that nobody serves, in the protocol of the call. False: the request is no call. */
+/** Answers a call to an unknown method in the call's protocol. Returns false if the request is not a call. */
 export function refuseUnknownMethod(path: string, req: Request, res: Response): boolean {
   const name = METHOD_PATH.exec(path)?.[1];
   const type = req.headers["content-type"] ?? "";
@@ -36,13 +36,13 @@ export function refuseUnknownMethod(path: string, req: Request, res: Response): 
   return true;
 }
 
-/** The body of a refusal that Connect makes of a status alone; undefined where it says enough. */
+/** The body for a refusal that Connect makes of a status only; undefined if the status says enough. */
 export function refusalBody(status: number): Uint8Array | undefined {
   const sentence = SENTENCES[status];
   return sentence && errorToJsonBytes(connectErrorOf(sentence), undefined);
 }
 
-/** gRPC and gRPC-Web take the trailers of an answer without messages as its headers. */
+/** In gRPC and gRPC-Web, the headers of a response without messages are its trailers. */
 function answerInHead(res: Response, type: string, error: ConnectError): void {
   const trailer = setTrailerStatus(new Headers(), error);
   write(res, 200, { "content-type": type, ...Object.fromEntries(trailer) }, new Uint8Array());
@@ -53,5 +53,5 @@ function write(res: Response, status: number, headers: Readonly<Record<string, s
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
   res.setHeader("content-length", body.byteLength);
   if (body.byteLength > 0) res.end(body);
-  else res.end(); // over HTTP/2 the head then ends the stream
+  else res.end(); // over HTTP/2 the headers then end the stream
 }

@@ -8,7 +8,7 @@ import {
 } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import type { Routes } from "./adapter.ts";
 
-/** gRPC status codes as numbers, which is what reflection answers with. */
+/** gRPC status codes as numbers, as used by reflection. */
 const INVALID_ARGUMENT = 3;
 const NOT_FOUND = 5;
 
@@ -27,8 +27,8 @@ interface Known {
 }
 
 /**
- * Server reflection, v1 and v1alpha, over the given services, the details of errors, and itself, so that generic
- * clients (grpcurl) can call without .proto files. Files come with everything they import, each once per stream.
+ * Server reflection, v1 and v1alpha, of the given services, the details of errors, and itself, so that generic clients
+ * (grpcurl) can call without .proto files. A file is sent with all its imports, each once per stream.
  */
 export function reflectionRoutes(services: readonly DescService[]): Routes {
   const known = knownOf([...services, ServerReflection, ServerReflectionAlpha]);

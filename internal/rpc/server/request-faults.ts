@@ -1,11 +1,11 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 
-/** How Connect's message begins when it cannot decode a binary request. */
+/** The beginning of Connect's message if it cannot decode a binary request. */
 const UNDECODABLE = "parse binary: ";
 
 /**
- * Connect calls a binary message that it cannot decode an internal error. That fits an answer; of a request it is the
- * caller's mistake: `invalid_argument`. Other errors come back as they are.
+ * Connect reports a binary message that it cannot decode as an internal error. For a request, that is the caller's
+ * mistake: `invalid_argument`. Other errors are returned unchanged.
  */
 export function asRequestFault(err: ConnectError): ConnectError {
   if (err.code !== Code.Internal || !err.rawMessage.startsWith(UNDECODABLE)) return err;

@@ -2,10 +2,10 @@ import type { HandlerContext } from "@connectrpc/connect";
 import { responseKey } from "./shared-response.ts";
 
 /**
- * Sends the headers of a streaming call's answer now, so that the caller knows that it was accepted: Connect does it
- * with the first message only, which may be hours away. To be called by the handler when nothing can be wrong with the
- * request any more; headers that are set later are lost.
- * @throws Error for a call that did not come through the adapter
+ * Sends the headers of a streaming response now, so that the caller knows that the call was accepted: Connect sends
+ * them only with the first message, which may be hours later. The handler must call it only once the request has been
+ * validated; headers that are set later are lost.
+ * @throws Error for a call that did not arrive through the adapter
  */
 export function sendHead(context: HandlerContext): void {
   const response = context.values.get(responseKey);
@@ -13,7 +13,7 @@ export function sendHead(context: HandlerContext): void {
   if (response.headersSent) return;
   for (const [name, value] of context.responseHeader) response.setHeader(name, value);
   if ("stream" in response) response.writeHead(200);
-  else response.writeHead(200).flushHeaders(); // it waits for a body otherwise
-  // Connect writes the same ones with its first message.
+  else response.writeHead(200).flushHeaders(); // otherwise it waits for a body
+  // Connect writes the same headers with its first message.
   response.writeHead = () => response as never;
 }

@@ -40,55 +40,56 @@ import type { Metrics } from "./metrics.ts";
 export interface RpcServerDeps {
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Set to NOT_SERVING when the server is asked to stop. */
+  /** Reports NOT_SERVING when the server begins to stop. */
   readonly health?: HealthState;
   readonly metrics?: Metrics;
-  /** For an audit log. With it a refusal's details name the call's correlation id. */
+  /** For an audit log. If set, the details of a refusal contain the call's correlation id. */
   readonly decisions?: Decisions;
 }
 
-/** With `path` it serves a unix socket: plaintext, and the peers are of the type `local`. */
+/** With `path` it serves a unix socket: plaintext, with peers of type `local`. */
 export interface RpcServerOptions extends ListenAddress {
   readonly routes: Routes;
-  /** With it: TLS 1.3 and client certificates only. Without: plaintext. */
+  /** Given: TLS 1.3 with client certificates only. Absent: plaintext. */
   readonly tls?: TlsMaterial;
-  /** With `tls`. Optional: the gates decide about callers without one. Default: required. */
+  /** With `tls`. Optional: the gates decide about callers without a certificate. Default: required. */
   readonly clientCertificate?: "required" | "optional";
   /**
-   * With `tls`: who of those with a good certificate may not call; asked again when a certificate ends and on `setTls`.
+   * With `tls`: refuses callers although their certificate is valid; called again when a certificate expires and at
+   * `setTls`.
    */
   readonly admit?: Admission;
   /**
-   * With `admit`: when to ask it again about a caller, e.g. when a CA above its certificate ends. Default: at the
-   * certificate's end.
+   * With `admit`: when to call it again for a caller, e.g. when a CA above its certificate expires. Default: when the
+   * certificate expires.
    */
   readonly admittedUntil?: AdmittedUntil;
-  /** With `tls`: who the owner of a certificate without a URI name is. Default: nobody in particular. */
+  /** With `tls`: names the owner of a certificate without a URI name. Default: such a caller has no identity. */
   readonly identify?: Identify;
-  /** Which peers may name, in the header `gastown-sender`, the person they speak for. Default: none. */
+  /** Trusts a peer to name, in the header `gastown-sender`, the person on whose behalf it calls. Default: none. */
   readonly believes?: (peer: Peer) => boolean;
-  /** Which `Host` and `Origin` are answered; without it any. For plaintext listeners. */
+  /** The accepted values of `Host` and `Origin`; default: any. For plaintext listeners. */
   readonly hostCheck?: HostCheck;
-  /** Run before a request's body is read, in order; what they throw is the answer. The place to authenticate. */
+  /** Run in order before a request's body is read; errors become the response. The place to authenticate. */
   readonly gates?: readonly Gate[];
-  /** Plain HTTP routes and upgrades, beside the RPCs: see `plainServing` in `rpc/routes`. */
+  /** Plain HTTP routes and upgrades besides RPCs: see `plainServing` in `rpc/routes`. */
   readonly plain?: PlainServing;
-  /** Run inside those of the server (metrics, errors). */
+  /** Run inside the server's own interceptors (metrics, errors). */
   readonly interceptors?: readonly Interceptor[];
-  /** Every error has our ErrorInfo in its details, also those that Connect itself makes. Default true. */
+  /** Adds our ErrorInfo to the details of every error, including those that Connect itself makes. Default true. */
   readonly describesErrors?: boolean;
-  /** Answers requests that are no RPC. Default: 404. */
+  /** Answers other requests. Default: 404. */
   readonly fallback?: (req: ServerRequest, res: ServerResponse12) => void | Promise<void>;
-  /** Largest request message, bytes; over it `resource_exhausted`. Default 512 KiB. */
+  /** The largest request message, bytes; a larger one fails with `resource_exhausted`. Default 512 KiB. */
   readonly readMaxBytes?: number;
-  /** Between NOT_SERVING and the end of listening, so that callers can turn away. Default 0. */
+  /** Wait between NOT_SERVING and the end of listening, so that callers can turn away, ms. Default 0. */
   readonly drainDelayMs?: number;
-  /** How long calls may continue after they were asked to stop. Default 5 s. */
+  /** How long calls may continue after they were asked to stop, ms. Default 5 s. */
   readonly graceMs?: number;
   readonly limits?: Partial<Limits>;
-  /** Which peers have a role before any call. Default: all. */
+  /** Peers that have a role before any call. Default: all. */
   readonly hasRole?: (peer: Peer) => boolean;
-  /** Services that a peer without a role may call: their calls do not prove one. */
+  /** Services that a peer without a role may call: calling them does not prove a role. */
   readonly isOpenToAll?: (service: string) => boolean;
 }
 
@@ -118,11 +119,12 @@ const LIMITS: Limits = {
 };
 
 /**
- * Serves Connect, gRPC and gRPC-Web over HTTP/2 and HTTP/1.1 on one port. Streams may stay silent forever: there is no
- * write time-out, dead peers are found by PING (HTTP/2) or the kernel (HTTP/1.1). Nothing is compressed.
+ * Serves Connect, gRPC and gRPC-Web over HTTP/2 and HTTP/1.1 on one port. Streams may be silent without a limit: there
+ * is no write time-out; dead peers are detected by PING (HTTP/2) or the kernel (HTTP/1.1). Nothing is compressed.
  *
- * `run` stops in this order: health says NOT_SERVING; no more connections, GOAWAY on the ones there are; calls are
- * aborted with `unavailable: the server is shutting down`; after the grace time what is left is cut.
+ * `run` stops in this order: health reports NOT_SERVING; new connections are refused, and existing ones get GOAWAY;
+ * calls are aborted with `unavailable: the server is shutting down`; remaining connections are cut after the grace
+ * time.
  */
 export class RpcServer implements Task {
   readonly #deps: RpcServerDeps;
@@ -146,17 +148,18 @@ export class RpcServer implements Task {
     const onCut = () => this.#connectionMetrics?.fault("limit");
     const callers = { clock: deps.clock, hasRole, onCut };
     this.#callers = new CallerConnections(callers, { ...LIMITS, ...options.limits });
-    this.#listening.promise.catch(() => {}); // `run` throws the same
+    this.#listening.promise.catch(() => {}); // `run` throws the same error
   }
 
-  /** Where it listens; rejects when it never will. */
+  /** The address it listens on; rejects if `run` fails. */
   get listening(): Promise<ListenAddress> {
     return this.#listening.promise;
   }
 
   /**
-   * New handshakes use `material` from now on. Connections there are go on, but for those that `admit` does not want
-   * any more: it is asked about each of them, soon after. @throws Error for bad PEM, changes nothing then.
+   * Uses `material` for new handshakes. Existing connections continue, unless `admit`, which is called for each of them
+   * soon after, refuses them.
+   * @throws Error for invalid PEM; the current material then stays in use
    */
   setTls(material: TlsMaterial): void {
     this.#listener?.setTls?.(material);
@@ -164,8 +167,8 @@ export class RpcServer implements Task {
   }
 
   /**
-   * @throws DomainError `unavailable` when the address cannot be listened on
-   * @throws Error for TLS material that is no PEM
+   * @throws DomainError `unavailable` if it cannot listen on the address
+   * @throws Error for TLS material that is not PEM
    */
   async run(signal: AbortSignal): Promise<void> {
     try {
@@ -194,7 +197,7 @@ export class RpcServer implements Task {
       listener.close();
       throw err;
     }
-    // Failures of single connections, such as too many open files; without a listener they would end the process.
+    // Errors of single connections, such as too many open files; without a listener they would end the process.
     listener.server.on("error", (err) => this.#deps.logger.warn({ err }, "cannot accept a connection"));
     const watching = this.#options.admit && this.#connections.run(signal);
     await aborted(signal);
@@ -212,7 +215,7 @@ export class RpcServer implements Task {
       ...(fallback && { fallback }),
       describesErrors,
       readMaxBytes,
-      // Each takes two bytes of a request, and a hundred in memory for as long as its call lasts.
+      // An unknown field takes two bytes of a request, and a hundred in memory for as long as the call lasts.
       binaryOptions: { readUnknownFields: false },
       shutdownSignal,
       acceptCompression: [],

@@ -4,7 +4,7 @@ import { type ContextKey, createContextKey } from "@connectrpc/connect";
 
 type Response = ServerResponse | Http2ServerResponse | undefined;
 
-/** The response that a call's messages are written to; set by the adapter. */
+/** The response to which a call's messages are written; set by the adapter. */
 export const responseKey: ContextKey<Response> = createContextKey<Response>(undefined, {
   description: "the response of a call",
 });

@@ -1,6 +1,6 @@
 /**
- * Options of calls that start, stop or type. Nothing of that is done by half: JSON with a field that is not known, or
- * that is not UTF-8, is no request. A binary message that is not UTF-8 is refused without them.
+ * Options for calls that start, stop or type, none of which must be done by half: refuses JSON with an unknown field or
+ * invalid UTF-8. A binary message with invalid UTF-8 is refused without these options.
  */
 export const STRICT_JSON = {
   jsonOptions: { ignoreUnknownFields: false, textDecoder: new TextDecoder("utf-8", { fatal: true }) },

@@ -2,13 +2,13 @@ import { Code, ConnectError, type ContextKey, createContextKey, type Interceptor
 import { DomainError } from "../../base/errors.ts";
 import type { Tracer, TraceSpan } from "../../base/tracing.ts";
 
-/** The span of a call; undefined: it is not traced. */
+/** The span of a call; undefined: the call is not traced. */
 export const spanKey: ContextKey<TraceSpan | undefined> = createContextKey<TraceSpan | undefined>(undefined, {
   description: "span of a call",
 });
 
 /**
- * Makes a span of each call that the gates let in, below the caller's `traceparent`. A stream's ends with the stream.
+ * Creates a span for each admitted call, below the caller's `traceparent`. The span of a stream ends with the stream.
  */
 export function traceCalls(tracer: Tracer): Interceptor {
   return (next) => async (request) => {
@@ -30,7 +30,7 @@ export function traceCalls(tracer: Tracer): Interceptor {
   };
 }
 
-/** The kind of a failure, for a span; nothing of its text. */
+/** The kind of an error, for a span; never its text. */
 export function failureName(err: unknown): string {
   if (err instanceof DomainError) return err.kind;
   return err instanceof ConnectError ? (Code[err.code] ?? "unknown").toLowerCase() : "internal";
