@@ -13,30 +13,30 @@ export interface BeadWriterDeps {
   readonly logger: Logger;
   readonly pods: Pick<SessionPods, "all" | "listen" | "sharesOf">;
   readonly bd: BeadDeps;
-  /** Asked right before each write. @throws DomainError while another replica may write */
+  /** To be called right before each write. @throws DomainError if another replica may be writing */
   readonly assertMayWrite: () => void;
 }
 
-/** Each runs a program; the beads of one project take half of them. */
+/** Each worker runs a program; the beads of one project occupy at most half of them. */
 const WORKERS = 4;
 const STEP_MS = 60_000;
-/** While another project's turn with the same bead lasts. */
+/** Wait while another project's turn with the same bead lasts. */
 const AGAIN_MS = 200;
-/** An id that is no flag of `bd`. */
+/** Excludes ids that `bd` would parse as flags. */
 const BEAD_ID = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
 /**
- * The leader's work on beads: the bead that a pod's label names says where the pod's sidecar is for as long as the
- * session lives, of several the youngest one of the project that has had it longest. A bead that says something else by
- * then is left as it is.
+ * The leader's work on beads: while a session lives, the bead that its pod's label names records the sidecar's address.
+ * If several sessions name a bead, it belongs to the project of the oldest, and records that project's youngest
+ * session. A bead that was changed by others meanwhile is left alone.
  */
 export class BeadWriter implements Task {
   readonly #deps: BeadWriterDeps;
-  /** By project and bead: others have their turns, however many beads one project names and however long `bd` takes. */
+  /** Keyed by project and bead, so that a project with many beads, or a slow `bd`, does not delay the others. */
   readonly #queue: WorkQueue;
   /** Beads that are being read or written. */
   readonly #busy = new Set<string>();
-  /** By bead, what it was made to say here. */
+  /** The last values written here, by bead. */
   readonly #written = new Map<string, { readonly session: string; readonly host: string }>();
 
   constructor(deps: BeadWriterDeps) {
@@ -81,7 +81,7 @@ export class BeadWriter implements Task {
     const records = [...this.#deps.pods.all()].filter((record) => beadOf(record) === bead);
     const all = records.filter((record) => sidecarOf(record) !== undefined && !isStopping(record));
     const first = all.reduce<SessionRecord | undefined>((a, b) => (a && !isOlder(b, a) ? a : b), undefined);
-    // It is written in its own project's turn.
+    // It is written in the turn of its own project.
     if (first !== undefined && first.key.project !== project) return this.#look(first);
     const live = all
       .filter(({ key }) => key.project === project)
@@ -108,7 +108,7 @@ export class BeadWriter implements Task {
     await writeBead(bead, place, this.#deps.bd, signal);
   }
 
-  /** Only while it says what was written for a session that has ended. */
+  /** Clears a bead only while it still names a session that has ended. */
   async #clear(bead: string, ended: readonly SessionRecord[], signal: AbortSignal): Promise<void> {
     const written = this.#written.get(bead)?.session;
     const sessions = new Set([...ended.filter(hasNoPlace).map(({ key }) => key.id), ...(written ? [written] : [])]);
@@ -122,7 +122,7 @@ export class BeadWriter implements Task {
   }
 }
 
-/** A pod that only waits for its address is not one that has ended. */
+/** Excludes a pod that has no address yet: it has not ended. */
 const hasNoPlace = (record: SessionRecord): boolean => isStopping(record) || record.pod.status.podIp !== "";
 
 const isYounger = (a: SessionRecord, b: SessionRecord): boolean => a.pod.createdAt > b.pod.createdAt;

@@ -17,7 +17,7 @@ export interface CaCacheDeps {
 
 const RETRY_MS = 2_000;
 
-/** The CA of the cluster's sessions, as its Secret has it. One that cannot be read leaves the last one in use. */
+/** The CA of the cluster's sessions, from its Secret. If the Secret cannot be read, the last CA stays in use. */
 export class CaCache implements Task {
   readonly #deps: CaCacheDeps;
   readonly #secret: { readonly namespace: string; readonly secret: string };
@@ -36,7 +36,7 @@ export class CaCache implements Task {
     return this.#current !== undefined;
   }
 
-  /** @throws DomainError `unavailable` before it was read, and once the CA has expired */
+  /** @throws DomainError `unavailable` before the first read, and after the CA has expired */
   get(): CaMaterial {
     const { namespace, secret } = this.#secret;
     if (this.#current === undefined) {
@@ -46,7 +46,7 @@ export class CaCache implements Task {
     throw new DomainError("unavailable", `the CA in the Secret ${namespace}/${secret} has expired`);
   }
 
-  /** Because this replica has written it. */
+  /** Reads again at once, because this replica has written the Secret. */
   lookNow(): void {
     this.#wake.notify();
   }

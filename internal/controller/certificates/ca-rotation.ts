@@ -1,36 +1,36 @@
 /** A CA by the SHA-256 of its certificate (DER), lower-case hexadecimal, as sidecars report it. */
 export type CaId = string;
 
-/** How far the replacement of a CA is. It is kept beside the CA's key. */
+/** The progress of the replacement of a CA. It is stored beside the CA's key. */
 export type RotationState =
   /** One CA signs and is trusted. */
   | { readonly type: "steady"; readonly current: CaId }
   /** `current` signs; every bundle gets `next` too. */
   | { readonly type: "introducing"; readonly current: CaId; readonly next: CaId }
-  /** `current`, the new one, signs; every certificate is issued again. Bundles hold both. `since`: wall clock, ms. */
+  /** The new CA, `current`, signs; every certificate is reissued. Bundles contain both. `since`: wall clock, ms. */
   | { readonly type: "reissuing"; readonly current: CaId; readonly previous: CaId; readonly since: number }
-  /** The previous CA leaves every bundle. */
+  /** The previous CA is removed from every bundle. */
   | { readonly type: "retiring"; readonly current: CaId; readonly previous: CaId };
 
-/** What a running session's sidecar reports in its Status. */
+/** The CAs that a running session's sidecar uses, by its Status. */
 export interface SidecarReport {
-  /** Names it in alarms. */
+  /** Names the session in alarms. */
   readonly session: string;
-  /** The CAs of the bundle in use; undefined: it was not reached yet. */
+  /** The CAs in the current bundle; undefined: the sidecar was not reached yet. */
   readonly caSha256: readonly CaId[] | undefined;
-  /** The CA that signed the certificate in use; undefined: not known. */
+  /** The issuer of the current certificate; undefined: not known. */
   readonly issuer: CaId | undefined;
 }
 
 export interface RotationOptions {
   /**
-   * How long certificates of callers that the previous CA has signed may live on, ms: it stays trusted for this long
-   * after the change of the signer.
+   * How long callers' certificates signed by the previous CA stay valid, ms: that CA remains trusted for this long
+   * after the new one has begun to sign.
    */
   readonly callersMs: number;
 }
 
-/** The state after a look, and who holds up the next step. */
+/** The state after a check, and the sessions that delay the next step. */
 export interface RotationStep {
   readonly state: RotationState;
   /** Sessions whose sidecars have not followed yet, sorted; empty: all have. */
@@ -38,8 +38,8 @@ export interface RotationStep {
 }
 
 /**
- * Takes at most one step. Each is taken only when every live sidecar reports that it has followed the one before:
- * waiting for a fixed time instead would cut off those whose Secret arrives late.
+ * Takes at most one step, and only when every live sidecar reports that it has followed the previous one: a fixed wait
+ * would cut off sidecars whose Secret arrives late.
  * @param reports one for each live session with a certificate of ours
  * @param now wall clock, ms
  */
@@ -54,7 +54,7 @@ export function nextRotation(
   return { state: stepFrom(state, now, callersMs), waitingFor: [] };
 }
 
-/** The CAs of every bundle in a state, the signer first. */
+/** The CAs in every bundle of a state; the signer comes first. */
 export function bundleOf(state: RotationState): readonly CaId[] {
   switch (state.type) {
     case "steady":
@@ -67,13 +67,13 @@ export function bundleOf(state: RotationState): readonly CaId[] {
   }
 }
 
-/** Begins the replacement by `next`. A replacement that is under way continues; it is not replaced itself. */
+/** Begins the replacement by `next`, unless a replacement is in progress or `next` is the current CA. */
 export function startRotation(state: RotationState, next: CaId): RotationState {
   if (state.type !== "steady" || state.current === next) return state;
   return { type: "introducing", current: state.current, next };
 }
 
-/** Whether a sidecar is as far as the state asks. */
+/** A sidecar has done all that the state requires. */
 export function hasFollowed(state: RotationState, { caSha256, issuer }: SidecarReport): boolean {
   switch (state.type) {
     case "steady":

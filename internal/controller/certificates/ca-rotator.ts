@@ -13,44 +13,44 @@ import type { SecretStore } from "./secret-store.ts";
 export interface CaRotatorDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** With the leader's writes. */
+  /** A store whose writes require leadership. */
   readonly secrets: Pick<SecretStore, "get" | "patch">;
   readonly reports: Pick<RotationReports, "collect">;
-  /** What is known of pods and Secrets is complete. */
+  /** All pods and Secrets have been listed. */
   readonly isSynced: () => boolean;
-  /** The CA's Secret was written. */
+  /** Called after the CA's Secret was written. */
   readonly onWritten: () => void;
-  /** For those who look at the cluster. */
+  /** Reports progress to people who inspect the cluster. */
   readonly events: ObjectEvents;
 }
 
-/** Where the replacement of the CA stands. */
+/** Progress of the CA's replacement. */
 export interface RotationStatus {
   readonly phase: RotationState["type"];
-  /** Who holds up the next step. */
+  /** The sessions, or CAs of clients, that delay the next step. */
   readonly waitingFor: readonly string[];
 }
 
 const BUSY_LOOK_MS = 1_000;
 const MAX_WAIT_MS = 15_000;
 const IDLE_LOOK_MS = 60_000;
-/** Each step lasts at least this many reads of the CA's Secret, so that every serving replica has seen it. */
+/** A step lasts at least this many reads of the CA's Secret, so that every serving replica has seen it. */
 const READS_OF_A_STEP = 3;
-/** Those who hold up a step are named that often. */
+/** Interval of warnings about what delays a step. */
 const REMIND_MS = 300_000;
 const NAMED = 10;
 
 /**
- * Takes the CA's replacement from step to step, by the replica that leads. Where it is stands in the CA's Secret
- * alone, so a replica that begins to lead continues where the one before was cut off, at whichever call; each step is
- * one write with what was seen as its precondition.
+ * Advances the replacement of the CA, on the leading replica. The progress is stored in the CA's Secret alone, so a new
+ * leader continues wherever the previous one stopped. Each step is a single write with the observed state as its
+ * precondition.
  */
 export class CaRotator implements Task {
   readonly #deps: CaRotatorDeps;
   readonly #ca: CaSettings;
   readonly #wake = new SignalBus();
   #status: RotationStatus = { phase: "steady", waitingFor: [] };
-  /** The state that was seen last, and since when (monotonic, ms). */
+  /** The last state seen; `at` and `remindAt` are monotonic, ms. */
   #seen = { text: "", at: 0, remindAt: 0 };
 
   constructor(deps: CaRotatorDeps, ca: CaSettings) {
@@ -62,7 +62,7 @@ export class CaRotator implements Task {
     return this.#status;
   }
 
-  /** The CA's Secret has changed. */
+  /** Checks now, because the CA's Secret has changed. */
   look(): void {
     this.#wake.notify();
   }
@@ -81,7 +81,7 @@ export class CaRotator implements Task {
     }
   }
 
-  /** One look, and at most one step; answers how long to wait before the next. */
+  /** Checks once and takes at most one step; returns how long to wait before the next check, ms. */
   async #look(signal: AbortSignal): Promise<number> {
     const { clock, secrets, isSynced } = this.#deps;
     const secret = await secrets.get(this.#ca.namespace, this.#ca.secret, signal);
@@ -104,7 +104,7 @@ export class CaRotator implements Task {
     return step.waitingFor.length > 0 ? this.#waitMs() : Math.min(IDLE_LOOK_MS, this.#ca.reloadMs);
   }
 
-  /** A state that was not seen before is reported; it is kept for a minimum time, whichever replica wrote it. */
+  /** Reports a state that was not seen before, and begins its minimum time, whichever replica wrote it. */
   async #notice(state: RotationState, secret: ObservedSecret, signal: AbortSignal): Promise<boolean> {
     const text = JSON.stringify(state);
     if (text === this.#seen.text) return false;
@@ -122,7 +122,7 @@ export class CaRotator implements Task {
     return this.#seen.at + READS_OF_A_STEP * this.#ca.reloadMs - this.#deps.clock.monotonicMs();
   }
 
-  /** With growing intervals: a sidecar that has not followed for long will not do so within the next second. */
+  /** Intervals grow: a sidecar that has been late for long will hardly follow within the next second. */
   #waitMs(): number {
     const waited = this.#deps.clock.monotonicMs() - this.#seen.at;
     return Math.max(BUSY_LOOK_MS, Math.min(waited / 10, MAX_WAIT_MS));
@@ -166,7 +166,7 @@ export class CaRotator implements Task {
   }
 }
 
-/** The keys that differ; undefined: to be removed. */
+/** The keys that differ, with their new values; undefined: remove the key. */
 export function changesOf(before: CaSecretData, after: CaSecretData): Readonly<Record<string, string | undefined>> {
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
   return Object.fromEntries([...keys].filter((key) => before[key] !== after[key]).map((key) => [key, after[key]]));

@@ -7,20 +7,20 @@ import { bundleOf, type CaId, type RotationState } from "./ca-rotation.ts";
 import type { IssuingCa } from "./session-certificate.ts";
 
 /**
- * What the CA's Secret holds. `ca.crt` and `ca.key`: the CA. `next.crt` and `next.key`: the one that replaces it, while
- * that is going on; afterwards `previous.crt`, until the old one is trusted no more. `chain.crt`: the new one as the
- * old one signed it, for those who trust the old one alone. `clients.crt`: CAs of callers, as our CA signed them.
- * `crl.pem`: revocation lists. `rotation.json`: how far the replacement is.
+ * Keys of the CA's Secret. `ca.crt` and `ca.key`: the CA. `next.crt` and `next.key`: its successor, while it is being
+ * introduced; afterwards `previous.crt`, until the old CA is no longer trusted. `chain.crt`: the successor signed by
+ * the old CA, for peers that trust only the old one. `clients.crt`: CAs of callers, signed by our CA. `crl.pem`:
+ * revocation lists. `rotation.json`: progress of the replacement.
  */
 export type CaSecretData = Readonly<Record<string, string>>;
 
-/** The CA as it issues now. */
+/** The CA for issuing now. */
 export interface CaMaterial extends IssuingCa {
   readonly state: RotationState;
 }
 
 /**
- * Reads and checks the CA's Secret.
+ * Parses and checks the CA's Secret.
  * @param now wall clock, ms
  * @throws DomainError `precondition` that names the key of the Secret
  */
@@ -47,8 +47,8 @@ export function readCaSecret(data: CaSecretData, now: number): CaMaterial {
 }
 
 /**
- * CAs of callers that only the previous CA has signed: their callers would be refused without it. Their names, for the
- * operator, who has them signed by the new one.
+ * Names of callers' CAs that only the previous CA has signed. Without it their callers would be refused: the operator
+ * must have them signed by the new CA.
  */
 export function clientsOfPrevious(data: CaSecretData, state: RotationState): readonly string[] {
   if (state.type !== "reissuing" || !data["clients.crt"] || !data["previous.crt"]) return [];
@@ -59,9 +59,8 @@ export function clientsOfPrevious(data: CaSecretData, state: RotationState): rea
 }
 
 /**
- * The Secret's keys after a step of the replacement: the signer's are always `ca.crt` and `ca.key`. A key that is
- * undefined goes.
- * @throws DomainError `precondition` when the next CA's certificate or key is missing
+ * The Secret's data after a step of the replacement; the signer is always in `ca.crt` and `ca.key`.
+ * @throws DomainError `precondition` if the next CA's certificate or key is missing
  */
 export function afterStep(data: CaSecretData, state: RotationState): CaSecretData {
   const kept: CaSecretData = { ...data, "rotation.json": JSON.stringify(state) };
@@ -77,7 +76,8 @@ export function afterStep(data: CaSecretData, state: RotationState): CaSecretDat
 }
 
 /**
- * Without the revocation lists of CAs that leave the bundle: a sidecar takes none that no CA of its bundle has signed.
+ * Drops the revocation lists of CAs that leave the bundle: a sidecar refuses a list that no CA of its bundle has
+ * signed.
  */
 function withoutLists(data: CaSecretData): CaSecretData {
   const { "crl.pem": crl, ...rest } = data;
@@ -89,7 +89,7 @@ function withoutLists(data: CaSecretData): CaSecretData {
   return kept.length === 0 ? rest : { ...rest, "crl.pem": kept.map(({ pem }) => pem).join("") };
 }
 
-/** What every sidecar would refuse is refused here, before it is in every Secret. */
+/** Refuses lists that every sidecar would refuse, before they are in every Secret. */
 function checkLists(pem: string, cas: readonly X509Certificate[]): void {
   const lists = read("crl.pem", () => revocationListsOf(pem));
   if (lists.every((list) => isOfOne(list, cas))) return;
@@ -100,12 +100,12 @@ function isOfOne(list: RevocationList, cas: readonly X509Certificate[]): boolean
   return cas.some((ca) => list.isSignedBy(ca));
 }
 
-/** As sidecars report the CAs of their bundle. */
+/** The id of a CA as sidecars report it. */
 export function caId(certificate: X509Certificate): CaId {
   return createHash("sha256").update(certificate.raw).digest("hex");
 }
 
-/** Without `rotation.json` nothing is going on. */
+/** Without `rotation.json` the state is steady. */
 function stateOf(data: CaSecretData, current: CaId): RotationState {
   const text = data["rotation.json"];
   if (text === undefined || text === "") return { type: "steady", current };

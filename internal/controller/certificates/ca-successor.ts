@@ -11,7 +11,7 @@ import { issuingTime } from "./session-certificate.ts";
 const CA_DAYS = 3650;
 const MAX_COMMON_NAME = 64;
 
-/** A CA for sessions, PEM. Its name holds the day and time, so that no two CAs of a trust domain have the same. */
+/** A CA for sessions, PEM. Its name contains date and time, so that no two CAs of a trust domain have the same name. */
 export async function newSessionsCa(
   trustDomain: string,
   now: number,
@@ -24,10 +24,10 @@ export async function newSessionsCa(
 }
 
 /**
- * The CA's Secret with a CA that is to take the place of the one in it: the one in `next.crt` and `next.key` if
- * it contains one, otherwise a new one. The Secret is unchanged while a replacement is in progress.
+ * Begins the replacement of the CA in the Secret's data: by the CA in `next.crt` and `next.key` if given, otherwise by
+ * a new one. While a replacement is in progress the data is returned unchanged.
  * @param now wall clock, ms
- * @throws DomainError `precondition` for a Secret that cannot be used, `denied` for a next CA that cannot
+ * @throws DomainError `precondition` for an unusable Secret, `denied` for an unusable next CA
  */
 export async function introduceSuccessor(
   data: CaSecretData,
@@ -47,7 +47,7 @@ export async function introduceSuccessor(
     "next.key": key,
     "chain.crt": signSuccessor(certificate, signer, issuingTime(now)),
   };
-  // A CA that may not have a CA below it signs none: its trust ends with it.
+  // A CA with path length 0 may sign no CA, so there is no chain: trust in it ends with it.
   if (factsOf(signer.certificate).pathLength === 0) next["chain.crt"] = "";
   return afterStep(next, startRotation(state, caId(certificate)));
 }

@@ -4,7 +4,7 @@ import { firstCertificateOf } from "../../pki/pem.ts";
 import { adoptedSecretName, LABELS, labelValue, MANAGED_BY } from "../pods/names.ts";
 import { type IssuingCa, isCertificateOf, renewalTime, type SessionIdentity } from "./session-certificate.ts";
 
-/** A Secret as it is in the cluster. */
+/** A Secret as observed in the cluster. */
 export interface ObservedSecret {
   readonly name: string;
   readonly uid: string;
@@ -12,56 +12,56 @@ export interface ObservedSecret {
   readonly labels: Readonly<Record<string, string>>;
   readonly owners: readonly { readonly kind: string; readonly name: string; readonly uid: string }[];
   readonly deleting: boolean;
-  /** Its content cannot be changed: it is immutable, or of another type than ours. */
+  /** The content cannot be changed: the Secret is immutable, or of another type than ours. */
   readonly fixed?: boolean;
   /** Decoded. */
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** A session's pod, its Secret, and what the Secret should hold. */
+/** A session's pod, its Secret, and the inputs for the desired Secret. */
 export interface CertificateCase {
   readonly identity: SessionIdentity;
   readonly pod: { readonly name: string; readonly uid: string };
-  /** Undefined: there is none of that name. */
+  /** Undefined: no Secret has the name. */
   readonly secret: ObservedSecret | undefined;
   readonly ca: IssuingCa;
   /** Wall clock, ms. */
   readonly now: number;
 }
 
-/** What to do about a Secret. */
+/** The action for a Secret. */
 export type CertificateAction =
-  /** Nothing to do until the certificate is due for renewal (wall clock, ms); Infinity: it ends with its CA. */
+  /** Nothing, until the certificate is due for renewal (wall clock, ms). Infinity: it expires with its CA. */
   | { readonly type: "keep"; readonly renewAt: number }
   /** Write a new key and certificate. */
   | { readonly type: "issue"; readonly why: string }
-  /** Write the CAs and lists of today beside the certificate that is there. */
+  /** Update the CAs and lists; the certificate stays. */
   | { readonly type: "refresh"; readonly why: string }
-  /** Delete it and begin again: it is of a pod of that name that is gone, or cannot be written. */
+  /** Delete and begin again: it belongs to an earlier pod of that name, or cannot be written. */
   | { readonly type: "recreate"; readonly why: string }
-  /** Touch nothing: a foreign Secret has the name. */
+  /** Touch nothing: the name is taken by a Secret that is not ours. */
   | { readonly type: "refuse"; readonly why: string }
-  /** It is being deleted: look again when it is gone. */
+  /** Wait: it is being deleted. */
   | { readonly type: "wait"; readonly why: string };
 
-/** The input of a policy; `leaf` if the Secret has one. */
+/** The input of a policy; `leaf` is undefined if the Secret has no readable certificate. */
 interface Facts extends CertificateCase {
   readonly secret: ObservedSecret;
   readonly leaf: X509Certificate | undefined;
 }
 
-/** A Secret that is there and the pod that it should belong to. */
+/** An existing Secret and the pod to which it should belong. */
 type Place = Pick<Facts, "secret"> & { readonly pod: { readonly name: string; readonly uid: string } };
 
-/** One reason to act, or undefined. Later policies rely on what earlier ones have ruled out. */
+/** Returns an action, or undefined. Later policies rely on what earlier ones have ruled out. */
 interface Policy<F = Facts> {
   readonly name: string;
   readonly check: (facts: F) => CertificateAction | undefined;
 }
 
 /**
- * Decides what becomes of a session's Secret. The first policy that objects decides; `why` is its name, for logs,
- * events and metrics. Calling it again after the action was taken gives `keep`.
+ * Decides the action for a session's Secret: that of the first policy that returns one. `why` is the policy's name, for
+ * logs, events and metrics. After the action was taken, the result is `keep`.
  */
 export function certificateAction(one: CertificateCase): CertificateAction {
   if (one.secret === undefined) return { type: "issue", why: "secret-absent" };
@@ -74,8 +74,8 @@ export function certificateAction(one: CertificateCase): CertificateAction {
 }
 
 /**
- * What is wrong with a Secret of that name whatever it holds: `wait`, `refuse` or `recreate`; undefined: it is this
- * pod's.
+ * The action if a Secret is unusable whatever it contains: `wait`, `refuse` or `recreate`; undefined: it belongs to the
+ * pod.
  */
 export function placeAction(place: Place): CertificateAction | undefined {
   for (const { check } of PLACE_POLICIES) {
@@ -86,25 +86,24 @@ export function placeAction(place: Place): CertificateAction | undefined {
 }
 
 const PLACE_POLICIES: readonly Policy<Place>[] = [
-  // Garbage collection or a person deletes it: a write would be lost with it.
+  // Garbage collection or a person is deleting it: a write would be lost.
   policy("being-deleted", ({ secret }) => (secret.deleting ? "wait" : undefined)),
 
-  // Without our label and our pod as its owner someone else made it, whatever its name: it may hold what pods of theirs
-  // need.
+  // Without our label and our pod as its owner, it was made by someone else, whatever its name: their pods may need it.
   policy("not-ours", ({ secret, pod }) => (isLabelled(secret) || isOwnedBy(secret, pod) ? undefined : "refuse")),
 
-  // The pod before this one had the same name; its garbage has not been collected yet.
+  // It belongs to an earlier pod of the same name, and has not been garbage-collected yet.
   policy("other-owner", ({ secret, pod }) => {
     if (isOwnedBy(secret, pod)) return undefined;
     return secret.owners.every(({ kind, name }) => kind === "Pod" && name === pod.name) ? "recreate" : "refuse";
   }),
 
-  // Someone made it immutable, or made it for this pod with another type: every write would be refused.
+  // It was made immutable, or made for this pod with another type: every write would be refused.
   policy("fixed", ({ secret }) => (secret.fixed ? "recreate" : undefined)),
 ];
 
 const POLICIES: readonly Policy[] = [
-  // Adopted pods of one session share its Secret's name: the one before this has ended and stays, e.g. evicted.
+  // Adopted pods of one session share the Secret's name: the earlier pod has ended but still exists, e.g. evicted.
   policy("pod-replaced", ({ secret, pod, identity }) => {
     if (secret.deleting || secret.fixed || !isLabelled(secret) || isOwnedBy(secret, pod)) return undefined;
     const isTheirs = secret.labels[LABELS.session] === labelValue(identity.sessionId);
@@ -114,39 +113,39 @@ const POLICIES: readonly Policy[] = [
 
   ...PLACE_POLICIES,
 
-  // A key was deleted or emptied, or the certificate cannot be read.
+  // A key was deleted or emptied, or the certificate is unreadable.
   policy("data-missing", ({ secret, leaf }) => (leaf === undefined || !secret.data["tls.key"] ? "issue" : undefined)),
 
-  // Half of a change by hand: the key is another certificate's.
+  // It was changed halfway by hand: the key belongs to another certificate.
   policy("pair-mismatch", ({ secret, leaf }) => (isPair(leaf, secret.data["tls.key"]) ? undefined : "issue")),
 
-  // The CA was replaced: new certificates come from the new one, before the old one leaves the bundle.
+  // The CA was replaced: reissue before the old CA leaves the bundle.
   policy("wrong-issuer", ({ leaf, ca }) => (leaf && isIssuedBy(leaf, ca.signer.certificate) ? undefined : "issue")),
 
-  // Another session's certificate, one with more names, or one that may call: the sidecar or its callers would refuse
+  // The certificate is another session's, has more names, or allows calling: the sidecar or its callers would refuse
   // it.
   policy("wrong-names", ({ leaf, identity }) => (leaf && isCertificateOf(leaf, identity) ? undefined : "issue")),
 
-  // Issued by a clock that was ahead.
+  // It was issued by a replica whose clock was ahead.
   policy("not-yet-valid", ({ leaf, now }) => (leaf && leaf.validFromDate.getTime() > now ? "issue" : undefined)),
 
-  // Half of its life is over; an expired one too.
+  // Half of its lifetime is over, or it has expired.
   policy("renewal-due", ({ leaf, ca, now }) => (leaf && renewalTime(leaf, ca) <= now ? "issue" : undefined)),
 
-  // The CAs that the sidecar's callers may come from have changed.
+  // The CAs of the sidecar's callers have changed.
   policy("bundle-stale", ({ secret, ca }) => (secret.data["ca.crt"] === ca.bundle ? undefined : "refresh")),
 
-  // Someone was revoked, or the list was renewed.
+  // A certificate was revoked, or the list was renewed.
   policy("list-stale", ({ secret, ca }) => (secret.data["crl.pem"] === ca.crl ? undefined : "refresh")),
 
-  // A label was changed by hand: the watch, and who looks for what is ours, would pass it by.
+  // A label was changed by hand: the watch, and searches for our objects, would miss the Secret.
   policy("labels-changed", ({ secret, identity }) =>
     isLabelled(secret) && secret.labels[LABELS.session] === labelValue(identity.sessionId) ? undefined : "refresh",
   ),
 ];
 
 /**
- * The names of the policies, in their order; `secret-absent` comes before them.
+ * The names of the policies in order; `secret-absent` comes before them.
  * @internal
  */
 export const POLICY_NAMES: readonly string[] = POLICIES.map(({ name }) => name);

@@ -12,17 +12,17 @@ import { type ShownSecret, ShownSecrets } from "./shown-secrets.ts";
 export interface CertificateReconcilerDeps {
   readonly secrets: SecretStore;
   readonly notes: PodNotes;
-  /** The CA as it is now. @throws DomainError `unavailable` while it is not known */
+  /** The current CA. @throws DomainError `unavailable` while it is not known */
   readonly ca: () => IssuingCa;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called once a certificate was written; `why` is a policy's name. */
+  /** Called after a certificate was written; `why` is a policy's name. */
   readonly onIssued?: (why: string) => void;
-  /** What a watch shows is not read at each look. Absent: there is none. */
+  /** A Secret that a watch shows unchanged is not read again. Absent: there is no watch. */
   readonly shown?: ShownSecret;
 }
 
-/** A Secret in which nothing was to be done. */
+/** A Secret that needed no action. */
 interface Kept {
   readonly podUid: string;
   readonly ca: IssuingCa;
@@ -31,31 +31,31 @@ interface Kept {
   readonly renewAt: number;
 }
 
-/** A session and the pod that it is bound to. */
+/** A session and its pod. */
 export interface CertifiedSession {
   readonly sessionId: string;
   readonly pod: ObservedPod;
-  /** The Secret that the pod mounts; derived from the session or the pod's uid, never read from the pod. */
+  /** The Secret that the pod mounts; derived from the session or the pod's uid, not from the pod's spec. */
   readonly secretName: string;
 }
 
-/** What was done, and when to look again without being asked to. */
+/** The result of a check, and when to check again if nothing changes. */
 export type CertificateOutcome =
   /** The Secret is correct, and the pod's annotation records it. */
   | { readonly type: "current"; readonly again: { readonly inMs: number } }
-  /** Someone else's Secret has the name: nothing was touched, and the pod cannot start. */
+  /** A Secret that is not ours has the name: nothing was touched, and the pod cannot start. */
   | { readonly type: "refused"; readonly why: string; readonly again: { readonly inMs: number } }
-  /** Garbage is in the way. */
+  /** An old Secret must be deleted first. */
   | { readonly type: "waiting"; readonly why: string; readonly again: { readonly inMs: number } };
 
-/** Where it goes earlier, the watch shows that; a finalizer may hold it for as long as its owner likes. */
+/** The watch shows an earlier deletion; a finalizer may delay it without a limit. */
 const LOOK_AGAIN_MS = 10_000;
 const REFUSED_AGAIN_MS = 60_000;
 
 /**
- * Brings the Secret of one session's pod into the state that the policies ask for, and tells the pod. Every write has a
- * precondition, so two replicas that do the same at once, or one that stops between two writes, leave one valid Secret:
- * the next look completes what is missing.
+ * Brings the Secret of one session's pod into its desired state, and annotates the pod. Every write has a precondition,
+ * so concurrent replicas, or one that stops between two writes, leave one valid Secret: the next check completes the
+ * rest.
  */
 export class CertificateReconciler {
   readonly #deps: CertificateReconcilerDeps;
@@ -69,9 +69,9 @@ export class CertificateReconciler {
   }
 
   /**
-   * One look. A pod that is being deleted gets nothing any more.
-   * @throws DomainError of the cluster's API: `already-exists` and `precondition` when another replica was quicker;
-   * look again
+   * Checks once. A pod that is being deleted is left alone.
+   * @throws DomainError of the cluster's API: `already-exists` and `precondition` if another replica was faster; check
+   * again
    */
   async reconcile(session: CertifiedSession, signal: AbortSignal): Promise<CertificateOutcome> {
     const { pod, secretName } = session;
@@ -123,7 +123,7 @@ export class CertificateReconciler {
     }
   }
 
-  /** A refresh keeps the certificate and its key. What others put into the Secret is not kept. */
+  /** A refresh keeps the certificate and its key. Keys that others added to the Secret are dropped. */
   async #dataFor(
     session: CertifiedSession,
     action: CertificateAction,
@@ -169,7 +169,10 @@ export class CertificateReconciler {
     this.#deps.onIssued?.(action.why);
   }
 
-  /** That of another pod is gone soon after that pod, when a Deployment has replaced it; one that is not ours stays. */
+  /**
+   * `other-owner`: a Deployment has replaced the pod, and the old pod's Secret will be gone soon. A foreign Secret
+   * stays.
+   */
   #tellRefused({ pod: { namespace }, secretName: secret, sessionId: session }: CertifiedSession, why: string): void {
     const { logger } = this.#deps;
     const fields = { namespace, secret, session, why };
@@ -209,7 +212,7 @@ function leafOf(data: SecretContent["data"]): X509Certificate {
   return firstCertificateOf(data["tls.crt"] ?? "");
 }
 
-/** Of everything but the key, which is not hashed into a place that more people may read. */
+/** Hashes everything but the key, whose hash must not be in an annotation that more people may read. */
 function hashOf(data: SecretContent["data"]): string {
   const hash = createHash("sha256");
   for (const name of ["tls.crt", "ca.crt", "crl.pem"]) hash.update(`${name}\0${data[name] ?? ""}\0`);

@@ -4,7 +4,7 @@ import type { Logger } from "../../base/logger.ts";
 import type { KubeApi } from "../../kube/kube-api.ts";
 import { LABELS, MANAGED_BY } from "../pods/names.ts";
 
-/** What an Event tells. */
+/** The content of an Event. */
 export interface EventNote {
   readonly type: "Normal" | "Warning";
   /** In CamelCase. */
@@ -12,7 +12,7 @@ export interface EventNote {
   readonly message: string;
 }
 
-/** What it tells about. */
+/** The object of an Event. */
 export interface EventObject {
   readonly kind: string;
   readonly namespace: string;
@@ -26,9 +26,7 @@ export interface ObjectEventsDeps {
   readonly logger: Logger;
 }
 
-/**
- * Events of the cluster: what `kubectl describe` shows of an object for an hour. For people; nothing depends on them.
- */
+/** Events of the cluster, which `kubectl describe` shows for an hour. They are for people; no code depends on them. */
 export class ObjectEvents {
   readonly #deps: ObjectEventsDeps;
 
@@ -36,7 +34,7 @@ export class ObjectEvents {
     this.#deps = deps;
   }
 
-  /** One that cannot be written is logged and left out. Rejects with the signal's reason only. */
+  /** Writes an Event; a failure is logged and ignored. Rejects only with the signal's reason. */
   async tell(object: EventObject, note: EventNote, signal: AbortSignal): Promise<void> {
     const { api, clock, logger } = this.#deps;
     const { namespace, name } = object;

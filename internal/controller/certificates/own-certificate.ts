@@ -11,11 +11,11 @@ import { type IssuingCa, issuingTime, renewalTime } from "./session-certificate.
 export interface OwnCertificateDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called with each new set. What it throws has the set made again. */
+  /** Called with each new set of files. If it throws, a new set is created and it is called again. */
   readonly onRenewed?: (files: TlsFiles) => void | Promise<void>;
 }
 
-/** What the certificate is for. */
+/** The purpose of the certificate. */
 export type OwnNames =
   /** For calls to sidecars. */
   | { readonly type: "client"; readonly uri: string }
@@ -23,12 +23,12 @@ export type OwnNames =
   | { readonly type: "server"; readonly hosts: readonly string[] };
 
 const RETRY_MS = 5_000;
-/** A timer stands still while the machine is suspended, and a certificate's life does not. */
+/** The longest wait: a timer stops while the machine is suspended, and the certificate's lifetime does not. */
 const LOOK_MS = 60_000;
 
 /**
- * A certificate of the controller itself, made from the sessions' CA and held in memory: 24 hours, renewed at half of
- * its life and whenever the CA, its bundle or its list changes. Each replica makes its own.
+ * A certificate of the controller itself, issued by the sessions' CA and kept in memory: valid for 24 hours, renewed at
+ * half of its lifetime and whenever the CA, its bundle or its list changes. Each replica has its own.
  */
 export class OwnCertificate implements Task {
   readonly #deps: OwnCertificateDeps;
@@ -48,12 +48,12 @@ export class OwnCertificate implements Task {
     return this.#files;
   }
 
-  /** Resolves once there is one; rejects with the signal's reason. */
+  /** Resolves when there is a certificate; rejects with the signal's reason. */
   async first(signal: AbortSignal): Promise<void> {
     while (this.#files === undefined) await this.#changed.next(signal);
   }
 
-  /** To be called with each CA. */
+  /** To be called with each version of the CA. */
   follow(ca: IssuingCa): void {
     this.#ca = ca;
     this.#renewAt = 0;

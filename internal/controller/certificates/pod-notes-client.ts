@@ -4,7 +4,7 @@ import { isFault } from "../../kube/kube-errors.ts";
 import { ANNOTATIONS, CERTIFICATE_GATE } from "../pods/names.ts";
 import type { PodNote, PodNotes } from "./secret-store.ts";
 
-/** Notes on pods over the Kubernetes API. */
+/** Annotates pods through the Kubernetes API. */
 export class PodNotesClient implements PodNotes {
   readonly #api: KubeApi;
 
@@ -18,7 +18,7 @@ export class PodNotesClient implements PodNotes {
     signal: AbortSignal,
   ): Promise<void> {
     const annotations = { [ANNOTATIONS.certSerial]: serial, [ANNOTATIONS.tlsHash]: tlsHash };
-    // The uid is a precondition: a pod of that name with another one is refused as an invalid change.
+    // The uid is a precondition: for another pod of that name, the API server refuses the patch as invalid.
     const body = {
       metadata: { uid: pod.uid, annotations },
       spec: { schedulingGates: [{ $patch: "delete", name: CERTIFICATE_GATE }] },

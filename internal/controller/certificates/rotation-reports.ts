@@ -15,21 +15,22 @@ export interface RotationReportsDeps {
   readonly pool: Pick<SidecarPool, "link">;
 }
 
-/** The state of a replacement, and the name of the CA that signs in it. */
+/** The state of a replacement, and the name of the signing CA. */
 export interface RotationPhase {
   readonly state: RotationState;
   readonly signerName: string;
 }
 
-/** So many sidecars are asked at a time. */
+/** The most sidecars to ask concurrently. */
 const ASKED_AT_ONCE = 16;
 
 /**
- * What each session's sidecar uses: asked of those that serve, read from the Secret for those that will start with it.
+ * Determines the CAs that each session's sidecar uses: from its Status if it is serving, else from the Secret with
+ * which it will start.
  */
 export class RotationReports {
   readonly #deps: RotationReportsDeps;
-  /** By pod uid: those that have followed a state are not asked again before the step. */
+  /** By pod uid: sidecars that have followed the state are not asked again before the next step. */
   readonly #followed = new Map<string, SidecarReport>();
   #phase = "";
 
@@ -37,7 +38,7 @@ export class RotationReports {
     this.#deps = deps;
   }
 
-  /** One for each session with a certificate that lives. `afresh`: those that had followed are asked again too. */
+  /** One report for each live session with a certificate. `afresh`: also asks those again that had followed. */
   async collect(
     phase: RotationPhase,
     { afresh }: { readonly afresh: boolean },
@@ -71,14 +72,14 @@ export class RotationReports {
       facts !== undefined && facts.issuer === phase.signerName && phase.state.type !== "introducing"
         ? phase.state.current
         : undefined;
-    // Its containers mount what the Secret holds when they start.
+    // Not started: its containers will mount the Secret as it is then.
     if (!hasStarted(record)) return { session, caSha256: secret?.caSha256, issuer: issuerOf(secret) };
     const inUse = await this.#ask(record, signal);
     const isNewest = inUse !== undefined && inUse.tlsSerial !== "" && inUse.tlsSerial === secret?.serial;
     return { session, caSha256: inUse?.caSha256, issuer: isNewest ? issuerOf(secret) : undefined };
   }
 
-  /** Undefined: it did not answer. */
+  /** Undefined: the sidecar did not answer. */
   async #ask(record: SessionRecord, signal: AbortSignal) {
     const { clock, pool } = this.#deps;
     try {
@@ -91,8 +92,8 @@ export class RotationReports {
 }
 
 /**
- * Pods that end take no new Secret any more; plaintext ones, and those in whose Secret's place is another's, never had
- * one.
+ * False for pods that are ending, which receive no new Secret; and for plaintext pods and those whose Secret's name is
+ * taken, which never had one.
  */
 function isConcerned({ pod, binding }: SessionRecord, secret: SecretFacts | undefined): boolean {
   const isCertified = secret !== undefined || pod.annotations[ANNOTATIONS.certSerial] !== undefined;

@@ -7,7 +7,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 const TYPE = "Opaque";
 
-/** Secrets over the Kubernetes API. */
+/** Secrets through the Kubernetes API. */
 export class SecretClient implements SecretStore {
   readonly #api: KubeApi;
 
@@ -58,14 +58,14 @@ export class SecretClient implements SecretStore {
   }
 }
 
-/** Of all Secrets of a namespace, or of one. */
+/** The path of all Secrets of a namespace, or of one. */
 export function secretsPath(namespace: string, name?: string): string {
   const all = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`;
   return name === undefined ? all : `${all}/${encodeURIComponent(name)}`;
 }
 
 function bodyOf({ name, labels, owner, data }: SecretContent, seen?: Seen): Json {
-  // Of what was seen nothing but these two: a whole Secret may be given.
+  // Only these two fields of `seen`, which may be a whole Secret.
   const current = seen && { uid: seen.uid, resourceVersion: seen.resourceVersion };
   const ownerReferences = owner && [{ apiVersion: "v1", ...owner }];
   return {
@@ -81,7 +81,7 @@ function base64Of(text: string): string {
   return Buffer.from(text).toString("base64");
 }
 
-/** A Secret of the API server's JSON. Fields that are absent count as empty. */
+/** Parses a Secret. Missing fields count as empty. */
 function observeSecret(value: unknown): ObservedSecret {
   const { metadata, data, immutable, type } = value as Json & {
     readonly metadata?: Json;

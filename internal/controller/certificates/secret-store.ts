@@ -1,6 +1,6 @@
 import type { ObservedSecret } from "./certificate-policies.ts";
 
-/** The object with whose end the cluster deletes the Secret. */
+/** The owner of a Secret: the cluster deletes the Secret with it. */
 export interface SecretOwner {
   readonly kind: "Pod" | "ConfigMap";
   readonly name: string;
@@ -16,7 +16,7 @@ export interface SecretContent {
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** What was seen of an object before it is changed: a change of something newer, or of another object, is refused. */
+/** The observed version of an object: a write is refused if the object is newer, or another one. */
 export interface Seen {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -24,16 +24,16 @@ export interface Seen {
 
 /** Secrets of a cluster. Errors are those of `KubeApi`. */
 export interface SecretStore {
-  /** Undefined: there is none. */
+  /** Undefined: the Secret does not exist. */
   get(namespace: string, name: string, signal: AbortSignal): Promise<ObservedSecret | undefined>;
   /** @throws DomainError `already-exists` */
   create(namespace: string, secret: SecretContent, signal: AbortSignal): Promise<void>;
-  /** @throws DomainError `precondition` when it was changed since, `not-found` */
+  /** @throws DomainError `precondition` if it was changed since, `not-found` */
   replace(namespace: string, secret: SecretContent, seen: Seen, signal: AbortSignal): Promise<void>;
   /**
-   * Writes these keys and takes away those that are undefined; everything else of it stays, others' labels too. An
-   * `owner` takes the place of what owned it.
-   * @throws DomainError `precondition` when it was changed since, `not-found`
+   * Sets these keys and removes those that are undefined; everything else stays, including foreign labels. An `owner`
+   * replaces the current owners.
+   * @throws DomainError `precondition` if it was changed since, `not-found`
    */
   patch(
     namespace: string,
@@ -42,11 +42,11 @@ export interface SecretStore {
     seen: Seen & { readonly owner?: SecretOwner },
     signal: AbortSignal,
   ): Promise<void>;
-  /** @throws DomainError `precondition` when it was changed since. One that is gone is no error. */
+  /** Does nothing if it is gone. @throws DomainError `precondition` if it was changed since */
   delete(namespace: string, name: string, seen: Seen, signal: AbortSignal): Promise<void>;
 }
 
-/** What is written on a session's pod about its Secret. */
+/** Annotations of a session's pod about its Secret. */
 export interface PodNote {
   readonly serial: string;
   readonly tlsHash: string;
@@ -54,7 +54,7 @@ export interface PodNote {
 
 export interface PodNotes {
   /**
-   * Writes the annotations and, if the pod waits for its certificate, takes the gate away, in one write.
+   * Sets the annotations and removes the pod's certificate gate, if any, in one write.
    * @throws DomainError `precondition` for a pod with another uid, `not-found`
    */
   announce(

@@ -6,41 +6,41 @@ import { newKeyPair, privateKeyPem } from "../../pki/key-pair.ts";
 import { newLeaf } from "../../pki/leaf.ts";
 import { sidecarDnsName, sidecarId } from "../../pki/trust-domain.ts";
 
-/** Whose certificate it is. */
+/** The session that a certificate identifies. */
 export interface SessionIdentity {
   readonly trustDomain: string;
   readonly namespace: string;
   readonly sessionId: string;
 }
 
-/** The inputs of certificates, and the other contents of every Secret. */
+/** The CA for issuing, and the content that all Secrets share. */
 export interface IssuingCa {
   readonly signer: Signer;
-  /** CAs between the signer and a root of `bundle`, PEM; empty when the signer is one. */
+  /** CAs between the signer and a root of `bundle`, PEM; empty if the signer is a root. */
   readonly chain: string;
-  /** `ca.crt` of every Secret, PEM: the CAs that a sidecar's callers and its own certificate lead to. */
+  /** `ca.crt` of every Secret, PEM: the CAs to which the certificates of a sidecar and its callers must lead. */
   readonly bundle: string;
   /** `crl.pem` of every Secret, PEM; undefined: none. */
   readonly crl?: string;
 }
 
-/** For nodes whose clocks are behind: beside the minute by which every certificate begins in the past. */
+/** For nodes whose clocks are behind; added to the minute by which every certificate is backdated. */
 const CLOCKS_BEHIND_MS = 14 * 60_000;
 
-/** As of when the controller issues, so that what it issues `now` is valid where the clock is 15 minutes behind. */
+/** The time to issue a certificate as of, so that it is valid now even where the clock is 15 minutes behind. */
 export function issuingTime(now: number): number {
   return now - CLOCKS_BEHIND_MS;
 }
 
-/** How long a sidecar's certificate is valid. */
+/** Lifetime of a sidecar's certificate. */
 const LIFE_DAYS = 1;
-/** Renewed at half of its life, and up to a tenth of it sooner or later. */
+/** Renewed after this share of its lifetime, ± RENEW_SPREAD. */
 const RENEW_AT = 0.5;
 const RENEW_SPREAD = 0.1;
 
 /**
- * A certificate for a session's sidecar and its new key: for servers only, 24 hours, with the session's URI and DNS
- * name.
+ * Issues a certificate with a new key for a session's sidecar: for servers only, valid for 24 hours, with the session's
+ * URI and DNS name.
  * @param now wall clock, ms
  * @throws DomainError `invalid` for a session that cannot be named in a certificate
  */
@@ -60,9 +60,9 @@ export async function newSessionCertificate(
 }
 
 /**
- * When a certificate is replaced, wall clock, ms: at half of its life, spread over a fifth of it by its serial, so that
- * certificates of one hour are not all renewed in one minute. The same for every replica that asks. Infinity for one
- * that ends with its CA: the next would end then too.
+ * When to renew a certificate, wall clock, ms: near half of its lifetime, spread by its serial, so that certificates
+ * issued together are not all renewed together. All replicas get the same result. Infinity for a certificate that
+ * expires with its CA: the next would expire then too.
  */
 export function renewalTime(leaf: X509Certificate, { signer }: Pick<IssuingCa, "signer">): number {
   const [start, end] = [leaf.validFromDate.getTime(), leaf.validToDate.getTime()];
@@ -73,7 +73,7 @@ export function renewalTime(leaf: X509Certificate, { signer }: Pick<IssuingCa, "
   return Math.round(start + life * (RENEW_AT + spread * RENEW_SPREAD));
 }
 
-/** It names this session and nothing else, and is for servers only. */
+/** It names exactly this session, and is for servers only. */
 export function isCertificateOf(
   leaf: X509Certificate,
   { trustDomain, namespace, sessionId }: SessionIdentity,

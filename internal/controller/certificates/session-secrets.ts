@@ -16,15 +16,15 @@ import type { NamespaceBinding } from "../pods/settings.ts";
 import { secretsPath } from "./secret-client.ts";
 import type { Seen } from "./secret-store.ts";
 
-/** What is kept of a session's Secret: neither its key nor its certificate. */
+/** The kept part of a session's Secret: neither its key nor its certificate. */
 export interface SecretFacts {
-  /** Of its certificate, upper-case hexadecimal; empty: it holds none that can be read. */
+  /** Serial of the certificate, upper-case hexadecimal; empty: there is no readable one. */
   readonly serial: string;
-  /** Name of the CA that the certificate says it is of. */
+  /** Subject of the certificate's issuer. */
   readonly issuer: string;
-  /** When the certificate ends, wall clock, ms. */
+  /** When the certificate expires, wall clock, ms; 0: there is none. */
   readonly notAfter: number;
-  /** SHA-256 of each CA of its bundle (DER), lower-case hexadecimal. */
+  /** SHA-256 of each CA in the bundle (DER), lower-case hexadecimal. */
   readonly caSha256: readonly string[];
 }
 
@@ -35,27 +35,27 @@ export interface SessionSecretsDeps {
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   readonly pods: SessionPods;
-  /** A session's Secret was created, changed or deleted by anyone; `delayMs`: when to check it. */
+  /** Called when a session's Secret was created, changed or deleted by anyone; check it after `delayMs`. */
   readonly onChanged: (record: SessionRecord, delayMs: number) => void;
 }
 
-/** This many changes of a Secret are checked at once, and one more after each such interval. */
+/** This many changes of a Secret are checked at once; after that, one per EACH_MS. */
 const BURST = 30;
 const EACH_MS = 5_000;
-/** Whoever may write Secrets may put a megabyte of certificates into one that has our labels. */
+/** Limits for Secrets with our labels, into which anyone with write access may put a megabyte of certificates. */
 const MAX_CAS = 256;
 const MAX_TEXT = 1024;
 
 /**
- * The Secrets of sessions, watched by our labels: damage done by hand is seen when it is done. Run by the replica that
- * leads; another one holds no watch on Secrets.
+ * The Secrets of sessions, watched by our labels, so that damage done by hand is noticed at once. Only the leading
+ * replica watches Secrets.
  */
 export class SessionSecrets implements Task {
   readonly #deps: SessionSecretsDeps;
   readonly #reflectors: readonly Reflector<SecretFacts>[];
-  /** By namespace and name of the Secret that a session should have: the session's key as text. */
+  /** Key of the session as text, by namespace and name of the Secret that it should have. */
   readonly #sessions = new Map<string, string>();
-  /** By namespace and name of the Secret: how many immediate checks are left. */
+  /** Immediate checks that are left, by namespace and name of the Secret. */
   readonly #budgets = new Map<string, TokenBucket>();
   #bundle: { readonly text: string; readonly caSha256: readonly string[] } = { text: "", caSha256: [] };
 
@@ -85,7 +85,7 @@ export class SessionSecrets implements Task {
     }
   }
 
-  /** Every namespace with certificates was read once. */
+  /** Every namespace with certificates has been listed. */
   get isSynced(): boolean {
     return this.#reflectors.every(({ isSynced }) => isSynced);
   }
@@ -94,7 +94,7 @@ export class SessionSecrets implements Task {
     return this.#reflectors.map(({ counts }) => counts);
   }
 
-  /** Undefined: it has none with our labels, as far as is known. */
+  /** Undefined: as far as known, the session has no Secret with our labels. */
   of(record: SessionRecord): SecretFacts | undefined {
     for (const { store } of this.#reflectors) {
       const secret = store.get(keyOf(record));
@@ -103,7 +103,7 @@ export class SessionSecrets implements Task {
     return undefined;
   }
 
-  /** The Secret as the watch shows it now, one of a token too. */
+  /** The Secret as the watch shows it now; also for Secrets with tokens. */
   shown(namespace: string, name: string): Seen | undefined {
     const key = `${namespace}/${name}`;
     for (const { store } of this.#reflectors) {
@@ -137,8 +137,8 @@ export class SessionSecrets implements Task {
   }
 
   /**
-   * 0 for a Secret that changes occasionally. A Secret that another party keeps rewriting is repaired less and less
-   * often.
+   * How long to delay a check: 0 for a Secret that changes occasionally; a Secret that another party keeps rewriting is
+   * repaired at most once per EACH_MS.
    */
   #delayMs(key: string): number {
     const now = this.#deps.clock.monotonicMs();
@@ -165,7 +165,7 @@ export class SessionSecrets implements Task {
     };
   }
 
-  /** Nearly all Secrets have the same bundle: it is read once. */
+  /** Nearly all Secrets have the same bundle, so its result is cached. */
   #idsOf(text: string): readonly string[] {
     if (text !== this.#bundle.text) {
       const caSha256 = bundleIn(text)
@@ -181,7 +181,7 @@ function keyOf(record: SessionRecord): string {
   return `${record.pod.namespace}/${secretNameOf(record)}`;
 }
 
-/** What a bundle holds that may be anything. */
+/** The certificates of a bundle, which may contain anything. */
 function bundleIn(pem: string): readonly Buffer[] {
   try {
     return pemBlocks(pem, "CERTIFICATE");
@@ -198,7 +198,7 @@ function leafIn(pem: string): X509Certificate | undefined {
   }
 }
 
-/** Empty for a text that none of ours is as long as. */
+/** Drops a text that is longer than any of ours. */
 function brief(text = ""): string {
   return text.length <= MAX_TEXT ? text : "";
 }

@@ -16,17 +16,17 @@ export interface SetUpDeps {
   readonly clock: Clock;
 }
 
-/** What a cluster needs before its first caller can do anything. */
+/** The objects that a cluster needs before its first caller can call. */
 export interface SetUpWish {
   readonly trustDomain: string;
   readonly ca: { readonly namespace: string; readonly secret: string };
-  /** Where the client's Secrets go. */
+  /** Namespace of the client's Secrets. */
   readonly namespace: string;
-  /** The first client's name, in its certificate and as the issuer of its tokens. */
+  /** The first client's name in its certificate, and the issuer of its tokens. */
   readonly client: string;
   /** Secret with `tls.crt`, `tls.key`, `ca.crt` and `jwt.key`. */
   readonly clientSecret: string;
-  /** With whose end the client's Secret goes; undefined: it stays. */
+  /** Owner of the client's Secret, with which it is deleted; undefined: none. */
   readonly clientOwner?: SecretOwner;
   /** Secret with the public keys of issuers, `<issuer>.pub`. */
   readonly issuersSecret: string;
@@ -34,7 +34,7 @@ export interface SetUpWish {
 
 type SetUpStep = "made" | "renewed" | "kept";
 
-/** What became of each Secret. */
+/** The result for each Secret. */
 export interface SetUpReport {
   readonly ca: SetUpStep;
   readonly client: SetUpStep;
@@ -46,10 +46,10 @@ const CLIENT_DAYS = 90;
 const RENEW_AFTER = 2 / 3;
 
 /**
- * Makes the CA, the first client's certificate and the key of its tokens, as far as they are missing. What is there is
- * kept, a CA always; a client's certificate that ends soon or is of another CA is made again, with the key of its
- * tokens kept, and what else there is in its Secret. Runs that overlap or are cut off leave what the next completes.
- * @throws DomainError `precondition` for a Secret that is there and cannot be used; errors of the cluster's API
+ * Creates the CA, the first client's certificate and the key of its tokens if they are missing. An existing CA is
+ * always kept. A client's certificate that expires soon or was issued by another CA is reissued; its token key and
+ * other keys of its Secret are kept. Overlapping or interrupted runs are completed by the next one.
+ * @throws DomainError `precondition` for an existing Secret that is unusable; errors of the cluster's API
  */
 export async function setUp(deps: SetUpDeps, wish: SetUpWish, signal: AbortSignal): Promise<SetUpReport> {
   const { material, step } = await ensureCa(deps, wish, signal);
@@ -116,7 +116,7 @@ async function ensureIssuer(
   return "renewed";
 }
 
-/** What is there when another run was quicker; undefined: it was created. */
+/** Creates a Secret and returns undefined, or returns the existing one if another run was faster. */
 async function createOrGet(
   secrets: SecretStore,
   namespace: string,

@@ -2,7 +2,9 @@ import type { Clock } from "../../base/clock.ts";
 import type { ObservedSecret } from "./certificate-policies.ts";
 import type { Seen } from "./secret-store.ts";
 
-/** A Secret as a watch shows it now, another object after each change; undefined: it shows none, or none watches. */
+/**
+ * A Secret as a watch shows it now, a new object after each change; undefined: the watch shows none, or there is none.
+ */
 export type ShownSecret = (namespace: string, name: string) => Seen | undefined;
 
 interface Look<T> {
@@ -11,12 +13,12 @@ interface Look<T> {
   readonly until: number;
 }
 
-/** A watch may fail unseen, so that a Secret is read now and then whatever it shows. */
+/** A watch may fail unnoticed, so a Secret is read again after this time in any case. */
 const TRUSTED_MS = 60_000;
 
 /**
- * What was found in Secrets, for as long as the watch shows them unchanged, and for a minute at most: a pod that starts
- * changes half a dozen times, which is no reason to read its Secret as often.
+ * Caches results of reading Secrets while the watch shows them unchanged, for up to a minute: a starting pod changes
+ * half a dozen times, and its Secret need not be read each time.
  */
 export class ShownSecrets<T> {
   readonly #clock: Clock;
@@ -28,14 +30,14 @@ export class ShownSecrets<T> {
     this.#shown = shown;
   }
 
-  /** Undefined: the Secret is to be read. */
+  /** The cached result; undefined: read the Secret. */
   found(namespace: string, name: string): T | undefined {
     const shown = this.#shown(namespace, name);
     const look = shown && this.#looks.get(shown);
     return look !== undefined && this.#clock.monotonicMs() < look.until ? look.found : undefined;
   }
 
-  /** Keeps it, if the watch shows the Secret as it was read. */
+  /** Caches a result, if the watch shows the version of the Secret that was read. */
   keep(namespace: string, { name, uid, resourceVersion }: ObservedSecret, found: T): void {
     const shown = this.#shown(namespace, name);
     if (shown?.uid !== uid || shown.resourceVersion !== resourceVersion) return;

@@ -16,16 +16,16 @@ export interface TearDownDeps {
 }
 
 export interface TearDownWish {
-  /** Of the controllers. */
+  /** Namespace of the controllers. */
   readonly namespace: string;
   readonly deployment: string;
-  /** Of the controllers, in their namespace. */
+  /** Lease of the controllers, in their namespace. */
   readonly lease: string;
   /** Label selector of the controllers' pods. */
   readonly controllers: string;
   /** The namespaces with agents. */
   readonly agents: readonly string[];
-  /** Secrets that setting up made; one without our label stays. */
+  /** Secrets that the set-up made; one without our label is kept. */
   readonly secrets: readonly { readonly namespace: string; readonly name: string }[];
   /** How long the pods may take to end, ms. */
   readonly timeoutMs: number;
@@ -34,9 +34,10 @@ export interface TearDownWish {
 const LOOK_MS = 500;
 
 /**
- * Takes away what the controllers made: stops them first, so that nothing new begins; then deletes the pods with our
- * label, with whose end their Secrets go, and the Secrets of the set-up. Adopted pods are others' and stay.
- * @throws DomainError `deadline` that names what is left
+ * Removes what the controllers made: stops them first, so that nothing new begins; then deletes the pods with our
+ * label, with which the cluster deletes their Secrets, and the Secrets of the set-up. Adopted pods belong to others and
+ * stay.
+ * @throws DomainError `deadline` that names the remaining objects
  */
 export async function tearDown(deps: TearDownDeps, wish: TearDownWish, signal: AbortSignal): Promise<void> {
   const end = deps.clock.monotonicMs() + wish.timeoutMs;
@@ -57,8 +58,8 @@ export async function tearDown(deps: TearDownDeps, wish: TearDownWish, signal: A
 }
 
 /**
- * Whether Helm installed the controllers, or they are gone. Others render the chart and apply the text, and with it the
- * hook that is to run before Helm uninstalls a release.
+ * Helm installed the controllers, or they are gone. If false, the chart was rendered and applied as plain manifests,
+ * including the hook that Helm runs before it uninstalls a release.
  */
 export async function isHelmRelease(
   api: KubeApi,
@@ -114,7 +115,7 @@ async function untilNone(
   }
 }
 
-/** What is gone already is what was wanted. */
+/** Ignores `not-found`. */
 async function orGone(call: Promise<unknown>): Promise<void> {
   try {
     await call;

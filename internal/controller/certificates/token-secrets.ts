@@ -13,23 +13,23 @@ export interface TokenSecretsDeps {
   readonly tokens: AgentTokens;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** What a watch shows is not read at each look. Absent: there is none. */
+  /** A Secret that a watch shows unchanged is not read again. Absent: there is no watch. */
   readonly shown?: ShownSecret;
 }
 
-/** Where it goes earlier, the watch shows that; a finalizer may hold it for as long as its owner likes. */
+/** The watch shows an earlier deletion; a finalizer may delay it without a limit. */
 const LOOK_AGAIN_MS = 10_000;
 const REFUSED_AGAIN_MS = 60_000;
 const FAILED_AGAIN_MS = 30_000;
 
 /**
- * The Secret with the token of a session's agent, beside that with its certificate: named after the pod, owned by it,
- * and mounted where the agent is. Every write has a precondition; the kubelet brings the file up to date within a
- * minute or two.
+ * The Secret with the token of a session's agent: named after the pod, owned by it, and mounted in the agent's
+ * container. It is separate from the Secret with the certificate. Every write has a precondition; the kubelet updates
+ * the file within a minute or two.
  */
 export class TokenSecrets {
   readonly #deps: TokenSecretsDeps;
-  /** When the token of a pod is due, wall clock, ms. */
+  /** When to renew the token of a pod, wall clock, ms. */
   readonly #due: ShownSecrets<{ readonly podUid: string; readonly at: number }>;
 
   constructor(deps: TokenSecretsDeps) {
@@ -38,10 +38,10 @@ export class TokenSecrets {
   }
 
   /**
-   * One look; answers after how many ms the next is due, undefined: the session has ended, or its pod has no place for
-   * a token.
-   * @throws DomainError of the cluster's API: `already-exists` and `precondition` when another replica was quicker;
-   * look again
+   * Checks once; returns when to check again, in ms. Undefined: the session has ended, or its pod has no volume for a
+   * token.
+   * @throws DomainError of the cluster's API: `already-exists` and `precondition` if another replica was faster; check
+   * again
    */
   async look(record: SessionRecord, signal: AbortSignal): Promise<number | undefined> {
     const { pod } = record;
@@ -54,7 +54,7 @@ export class TokenSecrets {
     const action = secret && placeAction({ secret, pod });
     if (secret === undefined || action === undefined) return this.#renew(record, secret, signal);
     if (action.type === "recreate") {
-      // Not at the next look: the pod would start without a token, and its kubelet finds one minutes later.
+      // Now, rather than at the next check: otherwise the pod would start without a token, and get it minutes later.
       await secrets.delete(pod.namespace, name, secret, signal);
       return this.#renew(record, undefined, signal);
     }
@@ -63,7 +63,7 @@ export class TokenSecrets {
     return REFUSED_AGAIN_MS;
   }
 
-  /** When the session has ended; the pod stays. */
+  /** Deletes the token when the session has ended; the pod stays. */
   async remove(record: SessionRecord, signal: AbortSignal): Promise<void> {
     const { pod } = record;
     if (!hasPlace(record)) return;
@@ -97,7 +97,7 @@ export class TokenSecrets {
     return Math.max(0, at - clock.now());
   }
 
-  /** A key that cannot be read holds up no session. */
+  /** A key that cannot be read must not block the session. */
   #tried(record: SessionRecord, make: () => string): string | undefined {
     try {
       return make();
@@ -109,7 +109,7 @@ export class TokenSecrets {
   }
 }
 
-/** Its volume was put there when the pod was made here; what others mount is theirs. */
+/** The controller created the pod with this volume; volumes of adopted pods belong to their creators. */
 function hasPlace({ isOwn, pod }: SessionRecord): boolean {
   return isOwn && pod.tokenSecret === tokenSecretName(pod.name);
 }
