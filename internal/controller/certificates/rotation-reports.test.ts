@@ -19,7 +19,7 @@ interface Case {
   readonly certified?: boolean;
   readonly plain?: boolean;
   readonly secret?: Partial<SecretFacts>;
-  /** What its sidecar answers; undefined: nothing. */
+  /** The sidecar's answer; undefined: none. */
   readonly fault?: Error;
   readonly answer?: { readonly tlsSerial: string; readonly caSha256: readonly string[] };
 }

@@ -4,21 +4,21 @@ export interface AgentTemplate {
   /** Default: the cluster's. */
   readonly imagePullPolicy?: "Always" | "IfNotPresent" | "Never";
   readonly imagePullSecrets: readonly string[];
-  /** Profile of `gt-sidecar --agent`; undefined: what the image says. */
+  /** Profile of `gt-sidecar --agent`; undefined: the image's default. */
   readonly agent?: string;
-  /** The agent's program and its arguments; empty: the profile's own. */
+  /** The agent's program and its arguments; empty: those of the profile. */
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly envFrom: readonly EnvSource[];
-  /** What a caller may set by `agent_opts`, by name. */
+  /** Options that a caller may set in `agent_opts`, by name. */
   readonly options: Readonly<Record<string, AgentOption>>;
-  /** `embedded`: the sidecar is the first process of the agent's container; `containers`: it has one of its own. */
+  /** `embedded`: the sidecar is the first process of the agent's container; `containers`: it has its own container. */
   readonly isolation: "embedded" | "containers";
   readonly resources: Resources;
-  /** Of the sidecar's own container; not used when embedded. */
+  /** Resources of the sidecar's own container; unused if embedded. */
   readonly sidecarResources: Resources;
   readonly workspace: Workspace;
-  /** From the request to stop to the agent's end, ms. */
+  /** Time between the request to stop and the agent's end, ms. */
   readonly graceMs: number;
   /** Numeric user, and group of its files; undefined: the cluster chooses. */
   readonly user: number | undefined;
@@ -28,18 +28,18 @@ export interface AgentTemplate {
 export interface EnvSource {
   readonly type: "secret" | "config-map";
   readonly name: string;
-  /** Pods start without it too. */
+  /** The pod starts even if it is missing. */
   readonly optional: boolean;
 }
 
-/** An option becomes an environment variable of the agent's. */
+/** An option that becomes an environment variable of the agent. */
 interface AgentOption {
   readonly env: string;
-  /** What may be set; undefined: any text of at most 1,024 bytes without control characters. */
+  /** Allowed values; undefined: any text of at most 1,024 bytes without control characters. */
   readonly values?: readonly string[];
 }
 
-/** Quantities as Kubernetes writes them, by resource. */
+/** Quantities in Kubernetes notation, by resource. */
 export interface Resources {
   readonly requests: Readonly<Record<string, string>>;
   readonly limits: Readonly<Record<string, string>>;
@@ -47,18 +47,18 @@ export interface Resources {
 
 /** The volume at `/workspace`. */
 export type Workspace =
-  /** Empty at the start, gone with the pod. */
+  /** Initially empty, and deleted with the pod. */
   | { readonly type: "empty-dir"; readonly sizeLimit: string }
-  /** A PersistentVolumeClaim that exists; shared by all pods of the template. */
+  /** An existing PersistentVolumeClaim, shared by all pods of the template. */
   | { readonly type: "claim"; readonly claimName: string }
-  /** An empty one with a clone in it, made before the agent starts. */
+  /** A volume with a clone that is made before the agent starts. */
   | {
       readonly type: "git";
       readonly sizeLimit: string;
       readonly url: string;
-      /** Branch or tag; undefined: the repository's own choice. */
+      /** Branch or tag; undefined: the repository's default. */
       readonly ref?: string;
-      /** Commits to fetch; 0: all. */
+      /** Depth of the clone in commits; 0: complete. */
       readonly depth: number;
       /** Folder of the clone, below `/workspace`. */
       readonly path: string;
@@ -66,9 +66,9 @@ export type Workspace =
       readonly credentialsSecret?: string;
     };
 
-/** Where pods run and as whom. */
+/** The nodes on which pods run, and their service account. */
 export interface Placement {
-  /** One without any role; undefined: the namespace's default, whose token is not mounted. */
+  /** A service account without roles; undefined: the namespace's default, whose token is not mounted. */
   readonly serviceAccountName?: string;
   readonly nodeSelector: Readonly<Record<string, string>>;
   readonly tolerations: readonly Toleration[];
@@ -83,10 +83,10 @@ interface Toleration {
   readonly effect?: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
 }
 
-/** Where the workspace is mounted; every `repo_path` is this folder or one below it. */
+/** Mount path of the workspace; every `repo_path` is this folder or below it. */
 export const WORKSPACE = "/workspace";
 
-/** What the examples of `deploy/k8s` and every template without its own values use. */
+/** Used by the examples of `deploy/k8s` and by every template without its own values. */
 export const DEFAULT_RESOURCES: Resources = {
   requests: { cpu: "100m", memory: "256Mi", "ephemeral-storage": "256Mi" },
   limits: { memory: "2Gi", "ephemeral-storage": "4Gi" },

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** What the pods and Secrets of a cluster are known by. */
+/** Labels of the cluster's pods and Secrets. */
 export const LABELS = {
   agent: "gastown.io/agent",
   rig: "gastown.io/rig",
@@ -12,17 +12,17 @@ export const LABELS = {
   managedBy: "app.kubernetes.io/managed-by",
 } as const;
 
-/** The value of `app.kubernetes.io/managed-by` on everything that is created here. */
+/** The value of `app.kubernetes.io/managed-by` on all objects that the controller creates. */
 export const MANAGED_BY = "gastown";
 
 export const ANNOTATIONS = {
   /** The agent's full address. */
   address: "gastown.io/address",
-  /** Serial of the certificate that the pod's Secret holds. */
+  /** Serial of the certificate in the pod's Secret. */
   certSerial: "gastown.io/cert-serial",
-  /** Hash of what the pod's Secret holds: when it changes, the kubelet brings the Secret's files up to date at once. */
+  /** Hash of the pod's Secret: a change of the annotation makes the kubelet update the Secret's files at once. */
   tlsHash: "gastown.io/tls-hash",
-  /** The whole id, of which the label may hold the hash only. */
+  /** The whole id; the label may have only its hash. */
   sessionId: "gastown.io/session-id",
   repoPath: "gastown.io/repo-path",
   /** JSON. */
@@ -31,21 +31,21 @@ export const ANNOTATIONS = {
   startedBy: "gastown.io/started-by",
   /** When StopSession was called, RFC 3339. */
   stopRequested: "gastown.io/stop-requested",
-  /** `true`: without waiting for the agent. */
+  /** `true`: stop without waiting for the agent. */
   stopForced: "gastown.io/stop-forced",
-  /** When the session had ended, RFC 3339: its retention begins. */
+  /** When the session ended and its retention began, RFC 3339. */
   stoppedAt: "gastown.io/stopped-at",
 } as const;
 
-/** The gate that holds a pod back until its Secret exists. */
+/** The scheduling gate that holds a pod back until its Secret exists. */
 export const CERTIFICATE_GATE = "gastown.io/certificate";
 
 const LABEL_VALUE = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 const MAX_SLUG = 36;
 
 /**
- * Name of a session's pod: the same for the same project and id, another one for every other session. At most 59
- * characters, so that it is a host name and has room for a suffix.
+ * Name of a session's pod; determined by project and id, and different for every session. At most 59 characters, so
+ * that it is a valid host name with room for a suffix.
  */
 export function podName(project: string, sessionId: string): string {
   const slug = sessionId
@@ -62,12 +62,12 @@ export function secretName(pod: string): string {
   return `${pod}-tls`;
 }
 
-/** Begins the name of the Secret that an adopted pod with a session's label mounts. */
+/** Prefix of the name of the Secret that an adopted pod with a session's label mounts. */
 export const ADOPTED_SECRET = "gastown-session-";
 
 /**
- * Name of the Secret of an adopted pod, in a name space that is ours: it follows from the session's label, so that
- * the creator of the pod can mount it; without the label, from the pod's uid.
+ * Name of the Secret of an adopted pod, with a prefix that is ours. It follows from the session's label, so that the
+ * creator of the pod can mount the Secret; without the label, from the pod's uid.
  */
 export function adoptedSecretName(sessionLabel: string | undefined, podUid: string): string {
   if (sessionLabel === undefined || sessionLabel === "") return `gastown-${sha256(podUid).slice(0, 32)}-tls`;
@@ -75,7 +75,7 @@ export function adoptedSecretName(sessionLabel: string | undefined, podUid: stri
   return `${ADOPTED_SECRET}${isName ? sessionLabel : sha256(sessionLabel).slice(0, 32)}`;
 }
 
-/** Name of the Secret with the token of such a session's agent. */
+/** Name of the Secret with the token of the agent of a session that the controller started. */
 export function tokenSecretName(pod: string): string {
   return `${pod}-token`;
 }
@@ -83,7 +83,7 @@ export function tokenSecretName(pod: string): string {
 const TOWN_ROLES = ["mayor", "deacon", "boot"];
 const RIG_ROLES = ["witness", "refinery"];
 
-/** The address of an agent whose pod does not state it, as its labels have it; empty: they have none. */
+/** The agent's address from the labels of a pod without the annotation; empty: the labels name none. */
 export function labelledAddress(labels: Readonly<Record<string, string>>): string {
   const { [LABELS.agent]: agent = "", [LABELS.rig]: rig = "", [LABELS.role]: role = "" } = labels;
   if (TOWN_ROLES.includes(role)) return role;
@@ -93,7 +93,7 @@ export function labelledAddress(labels: Readonly<Record<string, string>>): strin
   return `${rig}/${agent}`;
 }
 
-/** A text as the value of a label: itself where Kubernetes allows it, else the first 32 hex digits of its SHA-256. */
+/** Converts a text to a label value: unchanged if Kubernetes allows it, else the first 32 hex digits of its SHA-256. */
 export function labelValue(text: string): string {
   return LABEL_VALUE.test(text) ? text : sha256(text).slice(0, 32);
 }

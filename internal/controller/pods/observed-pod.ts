@@ -1,43 +1,43 @@
 import { asText, type Json, objectOf } from "../../base/json-fields.ts";
 import { ANNOTATIONS, LABELS, MANAGED_BY } from "./names.ts";
 
-/** What a pod's name, labels and status tell; everything else that the API server sends of a pod is dropped at once. */
+/** The kept fields of a pod; the rest of the API server's object is dropped at once. */
 export interface ObservedPod {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** `app.kubernetes.io/managed-by`, and those of `gastown.io/`: 64 at most. */
+  /** `app.kubernetes.io/managed-by` and labels of `gastown.io/`: 64 at most. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Those that are known here; of a pod that was not made here none of more than 1,024 characters. */
+  /** Annotations in `ANNOTATIONS`; for a pod that was not made here, only values of up to 1,024 characters. */
   readonly annotations: Readonly<Record<string, string>>;
   /** Wall clock, ms. */
   readonly createdAt: number;
   /** When its deletion was requested, wall clock, ms. */
   readonly deletedAt?: number;
   readonly nodeName: string;
-  /** 16 at most. */
+  /** Scheduling gates, 16 at most. */
   readonly gates: readonly string[];
-  /** Name of the Secret that is mounted as the volume `tls`. */
+  /** Name of the Secret in the volume `tls`. */
   readonly tlsSecret?: string;
-  /** Name of the Secret that is mounted as the volume `session`. */
+  /** Name of the Secret in the volume `session`. */
   readonly tokenSecret?: string;
-  /** The Secrets without which its containers cannot start, 16 at most; absent: it mounts none. */
+  /** Secrets that the containers need to start, 16 at most; absent: none. */
   readonly mountedSecrets?: readonly string[];
   readonly status: PodFacts;
 }
 
-/** The status of a pod, as far as it says how an agent is: of each text its beginning. */
+/** The status of a pod, as far as it shows the state of the agent; texts are cut. */
 export interface PodFacts {
   readonly phase: string;
   readonly reason: string;
   readonly message: string;
   readonly podIp: string;
-  /** Those by which a pod is judged. */
+  /** The conditions in `JUDGED`. */
   readonly conditions: readonly PodCondition[];
-  /** Those that end before the others start. */
+  /** Init containers that end before the others start. */
   readonly initContainers: readonly ContainerFacts[];
-  /** The others, those included that start early and run beside the agent's. */
+  /** The other containers, including those that start early and run beside the agent's. */
   readonly containers: readonly ContainerFacts[];
 }
 
@@ -51,13 +51,13 @@ export interface PodCondition {
 export interface ContainerFacts {
   readonly name: string;
   readonly ready: boolean;
-  /** Its startup probe has passed; it has none: it runs. */
+  /** The startup probe has passed; without one, the container runs. */
   readonly started: boolean;
   /** It starts before the others and runs beside them. */
   readonly early: boolean;
   readonly restarts: number;
   readonly state: ContainerState;
-  /** How it ended the last time; undefined: it has not ended. */
+  /** Its last end; undefined: it has not ended yet. */
   readonly lastEnd?: ContainerEnd;
 }
 
@@ -72,18 +72,18 @@ export interface ContainerEnd {
   readonly message: string;
 }
 
-/** A pod may carry a megabyte of each, and others than we make pods too: all replicas hold what is kept. */
+/** Limits: a pod may carry a megabyte of each, also a foreign one, and every replica keeps all pods in memory. */
 const MAX_LABELS = 64;
 const MAX_GATES = 16;
 const MAX_FOREIGN_TEXT = 1024;
-/** Who may write a pod's status may write what a kubelet never does. */
+/** Anyone with write access to a pod's status may write values that a kubelet never does. */
 const MAX_STATUS_TEXT = 320;
 const MAX_CONTAINERS = 16;
 const MAX_NAME = 253;
 const MAX_SECRETS = 16;
 const KNOWN_ANNOTATIONS: ReadonlySet<string> = new Set(Object.values(ANNOTATIONS));
 
-/** A pod of the API server's JSON as what is kept of it. Fields that are absent or of another type count as empty. */
+/** Parses a pod. Missing fields and fields of another type count as empty. */
 export function observePod(pod: unknown): ObservedPod {
   const { metadata, spec, status } = objectOf(pod) as { metadata?: unknown; spec?: unknown; status?: unknown };
   const meta = objectOf(metadata);
@@ -137,7 +137,7 @@ function factsOf(value: unknown, spec: unknown): PodFacts {
   };
 }
 
-/** A kubelet sets five or more for each pod, and thousands of pods are held. */
+/** Only these conditions: a kubelet sets five or more per pod, and thousands of pods are in memory. */
 const JUDGED = ["Ready", "PodScheduled", "DisruptionTarget"];
 
 function judgedOf(conditions: readonly unknown[]): readonly PodCondition[] {
@@ -181,7 +181,7 @@ function secretOf(spec: unknown, name: string): string | undefined {
   return secret === "" || secret.length > MAX_NAME ? undefined : secret;
 }
 
-/** Those of volumes, also of projected ones, that are not optional. */
+/** Secrets of volumes, including projected ones, that are not optional. */
 function mountedIn(spec: unknown): readonly string[] {
   const names = list(objectOf(spec)["volumes"]).flatMap((volume) => {
     const { secret, projected } = objectOf(volume);
@@ -198,7 +198,7 @@ function texts(value: unknown, isKept: (key: string, text: string) => boolean): 
   );
 }
 
-/** A text of a status. What is cut off would be held by a slice of it, not by a copy. */
+/** A text of a status, cut to MAX_STATUS_TEXT. Copied, because a slice would keep the whole text in memory. */
 function told(value: unknown): string {
   const text = asText(value);
   return text.length <= MAX_STATUS_TEXT ? text : Buffer.from(text.slice(0, MAX_STATUS_TEXT)).toString();

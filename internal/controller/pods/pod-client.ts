@@ -4,10 +4,10 @@ import type { KubeApi } from "../../kube/kube-api.ts";
 import { isFault } from "../../kube/kube-errors.ts";
 import { type ObservedPod, observePod } from "./observed-pod.ts";
 
-/** A pod as it was seen; a write that meets another one of its name is refused. */
+/** A pod as it was observed; a write to another pod of the same name is refused. */
 export type SeenPod = Pick<ObservedPod, "namespace" | "name" | "uid">;
 
-/** Pods over the Kubernetes API; errors are those of `KubeApi`. */
+/** Pods through the Kubernetes API; errors are those of `KubeApi`. */
 export class PodClient {
   readonly #api: KubeApi;
 
@@ -20,14 +20,14 @@ export class PodClient {
     return observePod(await this.#api.call(request, signal));
   }
 
-  /** Like `create`, but a dry run: whether admission, quota and the API server's own checks would accept it. */
+  /** As `create`, but a dry run: checks that admission, quota and the API server would accept the pod. */
   async tryCreate(namespace: string, pod: V1Pod, signal: AbortSignal): Promise<void> {
     const query = { dryRun: "All" };
     const request = { method: "POST", path: podsPath(namespace), query, body: pod, lane: "creates" } as const;
     await this.#api.call(request, signal);
   }
 
-  /** Undefined: there is none of that name. */
+  /** Undefined: no pod has the name. */
   async get(namespace: string, name: string, signal: AbortSignal): Promise<ObservedPod | undefined> {
     try {
       return observePod(await this.#api.call({ method: "GET", path: podsPath(namespace, name) }, signal));
@@ -37,7 +37,7 @@ export class PodClient {
     }
   }
 
-  /** All with the label, as the API server has them now. */
+  /** All pods that match the selector, from the API server. */
   async list(namespace: string, labelSelector: string, signal: AbortSignal): Promise<readonly ObservedPod[]> {
     const request = { method: "GET", path: podsPath(namespace), query: { labelSelector }, keep: observePod } as const;
     return ((await this.#api.call(request, signal)) as { readonly items: readonly ObservedPod[] }).items;
@@ -55,7 +55,7 @@ export class PodClient {
     }
   }
 
-  /** One that is gone, or was replaced by another one of its name, is no error. */
+  /** Deletes the pod; does nothing if it is gone or was replaced by another one of its name. */
   async delete({ namespace, name, uid }: SeenPod, signal: AbortSignal): Promise<void> {
     const body = { kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid } };
     try {

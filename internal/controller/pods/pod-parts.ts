@@ -1,12 +1,12 @@
 import type { V1EnvFromSource, V1Probe, V1ResourceRequirements, V1SecurityContext } from "@kubernetes/client-node";
 import type { EnvSource, Resources } from "./agent-template.ts";
 
-/** What Pod Security "restricted" asks of a container, and a read-only root. */
+/** The security context that Pod Security "restricted" requires, with a read-only root. */
 export function hardened(): V1SecurityContext {
   return { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } };
 }
 
-/** A text that the kubelet leaves as it is: in `env`, `command` and `args` it would replace `$(NAME)`. */
+/** Escapes a text for `env`, `command` and `args`, where the kubelet would expand `$(NAME)`. */
 export function literal(text: string): string {
   return text.replaceAll("$(", "$$$$(");
 }
@@ -15,7 +15,7 @@ export function startupProbe(): V1Probe {
   return { ...probe("/livez"), periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 60 };
 }
 
-/** Lenient: a container that is killed by a probe takes the agent's work with it. */
+/** Lenient: a probe that kills a container destroys the agent's work. */
 export function livenessProbe(initialDelaySeconds?: number): V1Probe {
   const delay = initialDelaySeconds === undefined ? {} : { initialDelaySeconds };
   return { ...probe("/livez"), ...delay, periodSeconds: 20, timeoutSeconds: 10, failureThreshold: 6 };

@@ -1,23 +1,23 @@
 import type { SessionInfo } from "../../bridge/session-backend.ts";
 import type { ContainerEnd, ContainerFacts, ObservedPod, PodCondition, PodFacts } from "./observed-pod.ts";
 
-/** Where a session stands, as its pod shows it. */
+/** The status of a session as its pod shows it. */
 export type PodVerdict = Pick<SessionInfo, "status" | "reason" | "error">;
 
-/** What a pod cannot tell: that its session was asked to stop. */
+/** Facts about the session that the pod does not show: a request to stop it. */
 export interface SessionIntent {
   readonly stopping: boolean;
 }
 
 type Check = (pod: ObservedPod, intent: SessionIntent) => PodVerdict | undefined;
 
-/** Waiting reasons that do not pass by themselves within seconds. The kubelet continues trying all the same. */
+/** Waiting reasons that do not resolve by themselves within seconds, although the kubelet keeps trying. */
 const CANNOT_PULL = ["ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError"];
 const CANNOT_CREATE = ["CreateContainerConfigError", "CreateContainerError", "RunContainerError"];
 
 /**
- * Judges a pod. The first check that knows decides; a pod that none of them knows is starting.
- * @param intent what is known of the session beside its pod
+ * Judges a pod by the first check that applies; without one, the pod is starting.
+ * @param intent facts about the session beside the pod
  */
 export function podVerdict(pod: ObservedPod, intent: SessionIntent = { stopping: false }): PodVerdict {
   for (const check of CHECKS) {
@@ -28,8 +28,8 @@ export function podVerdict(pod: ObservedPod, intent: SessionIntent = { stopping:
 }
 
 /**
- * The whole pod was ended from outside: eviction, preemption, a node that was drained or shut down. An agent that ends
- * with 0 on request makes its pod look as if it had ended by itself.
+ * The whole pod was ended from outside: eviction, preemption, a node that was drained or shut down. If the agent exits
+ * with 0 when asked to, the pod looks as if it had ended by itself.
  */
 const evicted: Check = ({ status, deletedAt }, { stopping }) => {
   const disrupted = disruptionOf(status);
@@ -42,14 +42,15 @@ const evicted: Check = ({ status, deletedAt }, { stopping }) => {
   return failed(reason, `the cluster ${isTold ? "ended" : "evicted"} the pod${why}; its history is lost`);
 };
 
-/** The node refused the pod after it was scheduled: no room, a taint, a port in use. */
+/** The node refused the pod after scheduling: no room, a taint, a port in use. */
 const refusedByNode: Check = ({ status }) => {
   const isRefusal = status.phase === "Failed" && status.reason !== "" && status.containers.length === 0;
   return isRefusal ? failed(status.reason, `the node refused the pod${sentence(status.message)}`) : undefined;
 };
 
 /**
- * Its node does not answer. The agent may well run on, so it has not failed; when the node is back, the pod says more.
+ * The node does not answer. The agent may still be running, so the session has not failed; the pod's status will show
+ * more when the node is back.
  */
 const nodeLost: Check = ({ status, nodeName, deletedAt }, { stopping }) => {
   const isLost = status.reason === "NodeLost" || status.phase === "Unknown" || wasMarkedNotReady(status);
@@ -58,7 +59,7 @@ const nodeLost: Check = ({ status, nodeName, deletedAt }, { stopping }) => {
   return { status: deletedAt === undefined && !stopping ? "running" : "stopping", reason: "NodeLost", error };
 };
 
-/** Its own end: every container has ended and none is started again. */
+/** Its own end: all containers have ended, and none will be restarted. */
 const ended: Check = ({ status, deletedAt }, { stopping }) => {
   const wasDeleted = deletedAt !== undefined && !stopping;
   if (status.phase === "Succeeded") return { status: "stopped", reason: wasDeleted ? "Deleted" : "", error: "" };
@@ -73,7 +74,7 @@ const ended: Check = ({ status, deletedAt }, { stopping }) => {
   return failed(end.end.reason || "Error", `the agent ended${endText(end.end)}`);
 };
 
-/** Deletion was requested: its containers have until their grace period ends. */
+/** Deletion was requested: the containers run until their grace period ends. */
 const beingDeleted: Check = ({ deletedAt, status }, { stopping }) => {
   if (deletedAt !== undefined) {
     return { status: "stopping", reason: disruptionOf(status)?.reason ?? "Terminating", error: "" };
@@ -81,7 +82,7 @@ const beingDeleted: Check = ({ deletedAt, status }, { stopping }) => {
   return stopping ? { status: "stopping", reason: "", error: "" } : undefined;
 };
 
-/** A container of its own before the agent's: the clone, the workspace. */
+/** A container that runs before the agent's fails: the clone, or the workspace. */
 const initFailing: Check = ({ status }) => {
   const failing = status.initContainers.find((one) => isCrashLooping(one) || hasFailedAgain(one));
   if (failing === undefined) return undefined;
@@ -101,7 +102,7 @@ const crashLooping: Check = ({ status }) => {
   return failed("CrashLoopBackOff", `the agent's container ends repeatedly${endText(failing.lastEnd)}`);
 };
 
-/** No node accepts it. It starts by itself once the cluster changes. */
+/** No node accepts the pod. It starts by itself once the cluster changes. */
 const unschedulable: Check = ({ status }) => {
   const scheduled = status.conditions.find(({ type }) => type === "PodScheduled");
   if (scheduled?.status !== "False" || scheduled.reason !== "Unschedulable") return undefined;
@@ -112,13 +113,13 @@ const unschedulable: Check = ({ status }) => {
   };
 };
 
-/** It waits for its certificate. */
+/** The pod waits for its certificate. */
 const gated: Check = ({ gates }) =>
   gates.length > 0 ? { status: "starting", reason: "SchedulingGated", error: "" } : undefined;
 
 /**
- * Its sidecar serves, or has served: in one container the startup probe says so. How the agent is, the sidecar says. An
- * end for lack of memory stays visible as the reason after the restart.
+ * The sidecar serves, or has served: in an embedded container the startup probe shows that. The sidecar itself reports
+ * the agent's state. A kill for lack of memory remains visible as the reason after the restart.
  */
 const running: Check = ({ status }) => {
   const { containers } = status;
@@ -128,12 +129,12 @@ const running: Check = ({ status }) => {
   return { status: "running", reason: wasKilled ? "OOMKilled" : "", error: "" };
 };
 
-/** The cluster counts it as ready: its sidecar serves, and the agent lives. */
+/** The cluster considers the pod ready: its sidecar serves, and the agent is alive. */
 export function isReady({ status }: ObservedPod): boolean {
   return readyCondition(status)?.status === "True";
 }
 
-/** The container of its sidecar has started, so that it may answer. */
+/** The sidecar's container has started, so it may answer. */
 export function hasSidecarStarted({ status: { containers } }: ObservedPod): boolean {
   const early = containers.filter((one) => one.early);
   return (early.length > 0 ? early : containers).some(({ started }) => started);
@@ -155,15 +156,15 @@ const CHECKS: readonly Check[] = [
 ];
 
 const EVICTIONS = ["Evicted", "Preempting", "Shutdown", "NodeShutdown", "Terminated"];
-/** What the first process of a container leaves as its message when a signal ended it. */
+/** The termination message that the first process of a container leaves if a signal ended it. */
 const TERMINATED = "ended from outside";
 const NEVER_RAN = ["StartError", "ContainerCannotRun", "ContainerStatusUnknown"];
 const OUT_OF_MEMORY = "the agent's container ran out of memory";
 
 /**
- * The verdict on a pod that the API server would not take.
+ * The verdict on a pod that the API server refused.
  * @param code HTTP status
- * @param message of the API server's answer
+ * @param message message of the API server
  */
 export function refusalVerdict(code: number, message: string): PodVerdict {
   if (/exceeded quota/.test(message))
@@ -187,7 +188,7 @@ function isCrashLooping({ state }: ContainerFacts): boolean {
   return state.type === "waiting" && state.reason === "CrashLoopBackOff";
 }
 
-/** Between two attempts, before the kubelet says how long it waits. */
+/** True between two attempts, before the kubelet reports its back-off. */
 function hasFailedAgain({ state, restarts }: ContainerFacts): boolean {
   return restarts > 0 && state.type === "terminated" && state.exitCode !== 0;
 }
@@ -200,8 +201,7 @@ function endedBadly(containers: readonly ContainerFacts[]) {
 }
 
 /**
- * The message of a program that ran is the program's own and is not repeated; that of one that never ran is the
- * runtime's.
+ * The message of a program that ran is its own and is not repeated; that of a program that never ran is the runtime's.
  */
 function endText(end: ContainerEnd | undefined): string {
   if (end === undefined) return "";
@@ -212,10 +212,7 @@ function wasTerminated({ containers }: PodFacts): boolean {
   return containers.some(({ state }) => state.type === "terminated" && state.message === TERMINATED);
 }
 
-/**
- * The cluster marks the pods of a node that it does not hear from, and gives no reason. A kubelet that takes a pod for
- * not ready always gives one.
- */
+/** The cluster marks the pods of an unreachable node as not ready without a reason. A kubelet always gives a reason. */
 function wasMarkedNotReady(status: PodFacts): boolean {
   const ready = readyCondition(status);
   if (ready?.reason === "NodeStatusUnknown") return true;
@@ -230,7 +227,7 @@ function disruptionOf({ conditions }: PodFacts): PodCondition | undefined {
   return conditions.find(({ type, status }) => type === "DisruptionTarget" && status === "True");
 }
 
-/** What the cluster says, as the end of a sentence: one line without control characters, bounded. */
+/** Formats a message of the cluster as the end of a sentence: one bounded line without control characters. */
 function sentence(message: string | undefined): string {
   const line = (message ?? "")
     .replace(/[\s\p{Cc}]+/gu, " ")

@@ -28,15 +28,15 @@ export interface AgentPodPlan {
   readonly project: string | undefined;
   /** `/workspace` or a folder below it. */
   readonly workdir: string;
-  /** What the caller's options come to. */
+  /** Environment variables from the caller's options. */
   readonly agentEnv: Readonly<Record<string, string>>;
-  /** How the sidecar is reached: by mutual TLS with the files of a Secret, or in plaintext behind a network policy. */
+  /** Protection of the sidecar's port: mutual TLS with the files of a Secret, or plaintext behind a network policy. */
   readonly credentials: { readonly type: "secret"; readonly name: string } | { readonly type: "plaintext" };
-  /** A Secret with the session's own token, mounted beside the agent at `/etc/gt/session`. */
+  /** A Secret with the session's token, mounted in the agent's container at `/etc/gt/session`. */
   readonly sessionSecret?: string;
-  /** Rules of `--allow-client`; empty: the controllers of the trust domain. */
+  /** Rules for `--allow-client`; empty: the controllers of the trust domain. */
   readonly allowClients: readonly string[];
-  /** How long the sidecar serves after the agent's end, ms; 0: not at all. */
+  /** Time that the sidecar serves after the agent's end, ms; 0: none. */
   readonly lingerMs: number;
   /** The scheduler waits until the gate `gastown.io/certificate` is removed. */
   readonly gated: boolean;
@@ -45,10 +45,10 @@ export interface AgentPodPlan {
 const TLS_DIR = "/etc/gt/tls";
 const SESSION_DIR = "/etc/gt/session";
 const STATE_DIR = "/run/gt/state";
-/** What the kubelet gets beyond the agent's own grace. */
+/** Added to the agent's grace for the kubelet. */
 const KUBELET_GRACE_MS = 10_000;
 
-/** The pod of one agent. It fits a namespace that enforces Pod Security "restricted". */
+/** The pod of one agent; it satisfies Pod Security "restricted". */
 export function agentPod(plan: AgentPodPlan): V1Pod {
   const { name, labels, annotations } = plan;
   const hasAnnotations = Object.keys(annotations).length > 0;
@@ -94,7 +94,7 @@ function podSecurity(user: number | undefined): V1PodSecurityContext {
   return { runAsNonRoot: true, ...ids, seccompProfile: { type: "RuntimeDefault" } };
 }
 
-/** Both halves in one container, the supervising one its first process. */
+/** The embedded container: serving and supervising halves in one, with the supervising half as its first process. */
 function embeddedContainer(plan: AgentPodPlan): V1Container {
   const { template } = plan;
   return {
@@ -112,7 +112,7 @@ function embeddedContainer(plan: AgentPodPlan): V1Container {
   };
 }
 
-/** The half with the port and the key. It has no startup probe: that would hold back the container it waits for. */
+/** The serving half, with the port and the key. No startup probe: that would delay the container that it waits for. */
 function servingContainer(plan: AgentPodPlan): V1Container {
   const { template } = plan;
   const nodeOptions = { name: "NODE_OPTIONS", value: "--max-old-space-size=384 --max-semi-space-size=4" };
@@ -137,7 +137,7 @@ function servingContainer(plan: AgentPodPlan): V1Container {
   };
 }
 
-/** The half beside the agent. Neither the key nor anything else of the serving half's is mounted here. */
+/** The supervising half, beside the agent. Nothing of the serving half, such as the key, is mounted here. */
 function agentContainer(plan: AgentPodPlan): V1Container {
   const { template } = plan;
   return {
@@ -192,12 +192,12 @@ function profileEnv({ agent }: AgentTemplate): V1EnvVar[] {
   return agent === undefined ? [] : [{ name: "GT_AGENT", value: agent }];
 }
 
-/** The image's own is `/workspace`. */
+/** The image's default is `/workspace`. */
 function workdirEnv({ workdir }: AgentPodPlan): V1EnvVar[] {
   return workdir === WORKSPACE ? [] : [{ name: "GT_AGENT_WORKDIR", value: literal(workdir) }];
 }
 
-/** What the agent sees. A caller's option replaces the template's default. */
+/** The agent's environment. A caller's option overrides the template's default. */
 function agentEnv(plan: AgentPodPlan): V1EnvVar[] {
   const { template, agentEnv: options, sessionSecret } = plan;
   const own = Object.entries({ ...template.env, ...options });

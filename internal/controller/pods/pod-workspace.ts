@@ -4,7 +4,7 @@ import { hardened, literal, resourcesOf } from "./pod-parts.ts";
 
 const CREDENTIALS = "/etc/gt/git";
 
-/** Clones once: after a node's restart the init container runs again and finds the clone. */
+/** Clones only once: after a node's restart the init container runs again and finds the clone. */
 const CLONE = `set -eu
 path=$1; shift
 [ ! -e "$path/.git" ] || exit 0
@@ -20,8 +20,8 @@ export function workspaceVolumes(workspace: Workspace): V1Volume[] {
 }
 
 /**
- * What has to happen in the workspace before the agent starts: the clone, or the folder it works in. It sees the
- * variables of the template (proxies, CAs for git), and none of its Secrets.
+ * Init containers that prepare the workspace: they clone, or create the working folder. They get the environment
+ * variables of the template (proxies, CAs for git), but none of its Secrets.
  * @param workdir `/workspace` or a folder below it
  */
 export function workspaceContainers(template: AgentTemplate, workdir: string): V1Container[] {
@@ -51,7 +51,8 @@ function container(template: AgentTemplate, name: string, command: string[], wor
       name: variable,
       value: literal(value),
     })),
-    // The agent's: the larger of both counts, once, and a quota that asks for a limit asks it of every container.
+    // Those of the agent: the scheduler counts only the larger of both, and a quota with limits requires one for every
+    // container.
     resources: resourcesOf(template.resources),
     securityContext: hardened(),
     volumeMounts: [

@@ -30,25 +30,24 @@ export interface SessionPodsDeps {
   readonly random: () => number;
 }
 
-/** `gone`: the pod was deleted. If its session has another pod, a `changed` with that one follows at once. */
+/** `gone`: the pod was deleted. If its session has another pod, a `changed` with that pod follows at once. */
 export type SessionPodListener = (change: {
   readonly type: "changed" | "gone";
   readonly record: SessionRecord;
 }) => void;
 
 /**
- * The sessions that the cluster's pods are, as this replica knows them now: a watch of each bound namespace, and an
- * index.
+ * The sessions of the cluster's pods as this replica knows them now: a watch of each bound namespace, with an index.
  */
 export class SessionPods implements Task {
   readonly #clock: Clock;
   readonly #reflectors: readonly Reflector<ObservedPod>[];
-  /** By reflector. */
+  /** The project of each reflector. */
   readonly #projects: readonly string[];
   readonly #bindings: readonly NamespaceBinding[];
   readonly #changed = new SignalBus();
   readonly #listeners = new Set<SessionPodListener>();
-  /** By project and id; of several pods with one id the first is the session. */
+  /** By project and id; if several pods have the same id, the first is the session's. */
   readonly #sessions = new Map<string, readonly SessionRecord[]>();
 
   constructor(deps: SessionPodsDeps, bindings: readonly NamespaceBinding[]) {
@@ -67,12 +66,12 @@ export class SessionPods implements Task {
     await runTasks(signal, this.#reflectors);
   }
 
-  /** Every namespace was read once. */
+  /** Every namespace has been listed. */
   get isSynced(): boolean {
     return this.#reflectors.every(({ isSynced }) => isSynced);
   }
 
-  /** Since the API server was last heard about the namespace that is longest silent. */
+  /** Time since the API server was last heard from, ms, for the namespace that has been silent longest. */
   get staleMs(): number {
     return Math.max(0, ...this.#reflectors.map(({ staleMs }) => staleMs));
   }
@@ -82,8 +81,8 @@ export class SessionPods implements Task {
   }
 
   /**
-   * Shares of a queue's workers: no project has more than half of them, unless it is the only one. Its pods, and what
-   * answers there, may be its own.
+   * Groups of a queue by project. With several projects, none gets more than half of the workers: a project may control
+   * its pods and the programs that answer there.
    */
   sharesOf(workers: number): KeyGroups {
     const projects = new Set(this.#bindings.map(({ project }) => project));
@@ -94,7 +93,7 @@ export class SessionPods implements Task {
     return this.at(keyText(key));
   }
 
-  /** By the `keyText` of the session's key. */
+  /** Finds a session by the `keyText` of its key. */
   at(key: string): SessionRecord | undefined {
     return this.#sessions.get(key)?.[0];
   }
@@ -103,13 +102,13 @@ export class SessionPods implements Task {
     for (const [first] of this.#sessions.values()) if (first !== undefined) yield first;
   }
 
-  /** Calls `listener` at each change until the returned function is called. It must not throw. */
+  /** Calls `listener` at each change until the returned function is called. The listener must not throw. */
   listen(listener: SessionPodListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Resolves once the session satisfies `holds`, or after `ms`. */
+  /** Resolves when the session satisfies `holds`, or after `ms`. */
   async until(key: SessionKey, holds: (record: SessionRecord | undefined) => boolean, ms: number, signal: AbortSignal) {
     const end = this.#clock.monotonicMs() + ms;
     for (let left = ms; left > 0 && !holds(this.get(key)); left = end - this.#clock.monotonicMs()) {
@@ -123,15 +122,16 @@ export class SessionPods implements Task {
   }
 
   /**
-   * That a session is unknown means that the project has none of that id.
-   * @throws DomainError `unavailable` while the API server does not answer: another replica may have started it
+   * Ensures that a session which is unknown here does not exist.
+   * @throws DomainError `unavailable` while the API server does not answer: another replica may have started the
+   * session
    */
   assertFollows(project: string): void {
     this.assertSynced();
     if (this.catchUp(project)) throw new DomainError("unavailable", "the API server does not answer: try again");
   }
 
-  /** Where the API server did not answer it is asked again, soon; whether that is so. */
+  /** Retries soon where the API server did not answer; returns whether that is so for a namespace of the project. */
   catchUp(project: string): boolean {
     const away = this.#reflectors.filter((each, i) => each.isAway && this.#projects[i] === project);
     for (const each of away) each.hurry();
@@ -169,16 +169,18 @@ export class SessionPods implements Task {
   }
 }
 
-/** Pods that name a session and lack the agent's label hang for want of a certificate: that is shown. */
+/**
+ * Pods with a session's label but without the agent's are watched, too, because they hang without a certificate and the
+ * session must show why.
+ */
 function selectorsOf({ adoption, credentials }: NamespaceBinding): readonly string[] {
   const isShown = adoption !== undefined && credentials === "secret";
   return isShown ? [LABELS.agent, `${LABELS.session},!${LABELS.agent}`] : [LABELS.agent];
 }
 
 /**
- * A pod that only claims a session's id never takes its place: our own come first, then those with the labels
- * that make one, then those that have not ended (an evicted pod stays, and its Deployment replaces it), then the
- * oldest.
+ * A pod that only claims a session's id never takes its place. Order: our own pods, pods with all labels for adoption,
+ * pods that have not ended (an evicted pod stays while its Deployment replaces it), the oldest.
  */
 function byPrecedence(a: SessionRecord, b: SessionRecord): number {
   if (a.isOwn !== b.isOwn) return a.isOwn ? -1 : 1;

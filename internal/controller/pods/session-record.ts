@@ -13,7 +13,7 @@ import type { ObservedPod } from "./observed-pod.ts";
 import { podVerdict } from "./pod-status.ts";
 import type { NamespaceBinding } from "./settings.ts";
 
-/** Of every pod's sidecar. */
+/** The port of every sidecar. */
 export const SIDECAR_PORT = 9090;
 
 const MAX_INT32 = 2 ** 31 - 1;
@@ -23,11 +23,11 @@ export interface SessionRecord {
   readonly key: SessionKey;
   readonly pod: ObservedPod;
   readonly binding: NamespaceBinding;
-  /** The pod was made here; others are adopted. */
+  /** The pod was made by the controller; other pods are adopted. */
   readonly isOwn: boolean;
 }
 
-/** A session's key as one text, for maps and queues. */
+/** A session's key as text, for maps and queues. */
 export function keyText({ project, id }: SessionKey): string {
   return JSON.stringify([project, id]);
 }
@@ -44,32 +44,32 @@ export function projectOf(text: string): string {
 }
 
 /**
- * The Secret with a session's certificate: its name follows from the session or the pod's uid, never from what the pod
- * mounts.
+ * The name of the Secret with a session's certificate: follows from the session or the pod's uid, never from the pod's
+ * spec.
  */
 export function secretNameOf({ pod, isOwn }: SessionRecord): string {
   return isOwn ? secretName(pod.name) : adoptedSecretName(pod.labels[LABELS.session], pod.uid);
 }
 
-/** How an agent ended last that ends soon after each start; its sidecar starts it again with growing delays. */
+/** The last end of an agent that ends soon after each start; its sidecar restarts it with growing delays. */
 export interface AgentLoop {
   readonly exitCode: number;
 }
 
-/** What the pod does not say. */
+/** Facts about a session that its pod does not show. */
 export interface SessionKnowledge {
-  /** The sidecar answered with the session's own certificate, and its agent is running. */
+  /** The sidecar has answered with the session's own certificate, and its agent is running. */
   readonly confirmed: boolean;
-  /** The sidecar said that its agent ends soon after each start; undefined: it does not, as far as is known. */
+  /** The sidecar reports that the agent ends soon after each start; undefined: not known. */
   readonly loop: AgentLoop | undefined;
-  /** A Secret that its pod mounts and that is not there; undefined: none is missing, as far as is known. */
+  /** A Secret that the pod mounts and that does not exist; undefined: none is known to be missing. */
   readonly missing: string | undefined;
   readonly startTimeoutMs: number;
   /** Wall clock, ms. */
   readonly now: number;
 }
 
-/** The session of a pod; undefined: it is none, because it is not ours and its namespace adopts none. */
+/** The session of a pod; undefined: the pod is not ours, and its namespace adopts none. */
 export function sessionRecord(pod: ObservedPod, binding: NamespaceBinding): SessionRecord | undefined {
   const isOwn = pod.labels[LABELS.managedBy] === MANAGED_BY;
   if (!isOwn && binding.adoption === undefined) return undefined;
@@ -77,7 +77,7 @@ export function sessionRecord(pod: ObservedPod, binding: NamespaceBinding): Sess
   return { key: { project: binding.project, id: id || pod.uid }, pod, binding, isOwn };
 }
 
-/** An order of all pods that every replica agrees on; those of one second have an order too. */
+/** A total order of pods on which all replicas agree, also for pods created in the same second. */
 export function isOlder({ pod: a }: SessionRecord, { pod: b }: SessionRecord): boolean {
   return a.createdAt < b.createdAt || (a.createdAt === b.createdAt && a.uid < b.uid);
 }
@@ -87,33 +87,31 @@ export function hasEnded({ pod }: SessionRecord): boolean {
   return pod.annotations[ANNOTATIONS.stoppedAt] !== undefined || isOver(pod);
 }
 
-/** No container of the pod runs or will run again. */
+/** No container of the pod is running or will run again. */
 export function isOver({ status }: ObservedPod): boolean {
   return status.phase === "Succeeded" || status.phase === "Failed";
 }
 
-/**
- * Where in the cluster its sidecar is reached; undefined before the pod has an address, and once the session has ended.
- */
+/** Address of the sidecar in the cluster; undefined before the pod has an address, and after the session has ended. */
 export function sidecarOf(record: SessionRecord): SessionInfo["sidecar"] {
   const { podIp } = record.pod.status;
   return podIp === "" || hasEnded(record) ? undefined : { host: podIp, port: SIDECAR_PORT };
 }
 
-/** How often the pod's containers were started again. */
+/** The number of restarts of the pod's containers. */
 export function restartsOf({ status }: ObservedPod): number {
   return status.containers.reduce((sum, { restarts }) => sum + restarts, 0);
 }
 
 /**
- * Another's pod that names a session and lacks the label by which pods are adopted: it gets no certificate, and labels
- * of a pod cannot be changed.
+ * A foreign pod with a session's label but without the label for adoption: it gets no certificate, and the label cannot
+ * be added later.
  */
 export function isUnlabelled({ pod, isOwn }: SessionRecord): boolean {
   return !isOwn && pod.labels[LABELS.agent] === undefined;
 }
 
-/** Its pod may not start before its certificate is there. */
+/** The pod must not start before its certificate exists. */
 export function isWaiting({ pod }: SessionRecord): boolean {
   return pod.gates.includes(CERTIFICATE_GATE);
 }
@@ -123,17 +121,17 @@ export function isSecured({ binding }: SessionRecord): boolean {
   return binding.credentials === "secret";
 }
 
-/** Its end was requested. */
+/** A stop was requested. */
 export function isStopping({ pod }: SessionRecord): boolean {
   return pod.annotations[ANNOTATIONS.stopRequested] !== undefined;
 }
 
-/** Its end was requested without waiting for the agent. */
+/** A stop was requested that does not wait for the agent. */
 export function isForced({ pod }: SessionRecord): boolean {
   return pod.annotations[ANNOTATIONS.stopForced] === "true";
 }
 
-/** A session as callers see it. */
+/** The session as callers see it. */
 export function sessionInfo(record: SessionRecord, known: SessionKnowledge): SessionInfo {
   const { key, pod } = record;
   const sidecar = sidecarOf(record);
@@ -166,7 +164,7 @@ function verdictOf(record: SessionRecord, known: SessionKnowledge): Pick<Session
   if (isMounting && isUnlabelled(record)) return mountVerdict(UNLABELLED);
   if (isMounting && known.missing !== undefined) return mountVerdict(missingText(record, known.missing));
   if (verdict.status === "running" && !known.confirmed) return { ...verdict, status: "starting" };
-  // While the agent is started again, a pod whose sidecar has a container of its own is not ready.
+  // While the agent is restarted, a pod with a separate sidecar container is not ready.
   if (verdict.status === "starting" && known.confirmed) return { ...verdict, status: "running" };
   const isLate = verdict.status === "starting" && known.now - pod.createdAt > known.startTimeoutMs;
   if (!isLate) return verdict;
@@ -175,7 +173,9 @@ function verdictOf(record: SessionRecord, known: SessionKnowledge): Pick<Session
   return { status: "failed", reason: verdict.reason || "StartTimeout", error };
 }
 
-/** Its container runs on, and its sidecar answers: to the caller it is as if its container ended again and again. */
+/**
+ * The container keeps running and the sidecar answers, but to the caller this is like a container that keeps ending.
+ */
 function loopVerdict({ exitCode }: AgentLoop): Pick<SessionInfo, "status" | "reason" | "error"> {
   const error = `the agent ends soon after each start, the last time with code ${exitCode}`;
   return { status: "failed", reason: "CrashLoopBackOff", error };
@@ -193,12 +193,12 @@ function missingText(record: SessionRecord, missing: string): string {
     : `${text}; by its label ${LABELS.session} its certificate is in ${own}`;
 }
 
-/** As the kubelet says it, in an event of the pod only; it tries again until the Secret is there. */
+/** The kubelet reports this only as an event of the pod; it retries until the Secret exists. */
 function mountVerdict(error: string): Pick<SessionInfo, "status" | "reason" | "error"> {
   return { status: "failed", reason: "FailedMount", error };
 }
 
-/** The options that it was started with; none where the pod says something else. */
+/** The options of the session's start; none if the annotation is invalid. */
 export function optionsOf({ annotations }: ObservedPod): Readonly<Record<string, string>> {
   try {
     const options: unknown = JSON.parse(annotations[ANNOTATIONS.agentOpts] ?? "{}");

@@ -13,7 +13,7 @@ import { isOver, type SessionRecord, SIDECAR_PORT } from "./session-record.ts";
 export interface SidecarPoolDeps {
   /** Our certificate, its key and the CAs of the sidecars; undefined: not known yet. */
   readonly tls: () => TlsMaterial | undefined;
-  /** Opens no connection before the first call. Default: `sidecarTransport`. */
+  /** Creates a connection that opens at the first call. Default: `sidecarTransport`. */
   readonly connect?: typeof sidecarTransport;
 }
 
@@ -25,9 +25,8 @@ interface Pooled {
 }
 
 /**
- * The bytes that answers may hold while they arrive, of all sidecars, of those of one project and of one: a sidecar may
- * be in the hands of its agent, and a project's callers may help it. Whatever one project holds, there is room for
- * another's.
+ * Limits of responses in memory while they arrive: of all sidecars, of one project's, and of one. An agent may control
+ * its sidecar, and a project's callers may collude with it, but no project can take the memory of the others.
  */
 const ANSWERS_BYTES = 96 * 1024 * 1024;
 const ANSWERS_OF_PROJECT_BYTES = 64 * 1024 * 1024;
@@ -36,8 +35,8 @@ const { peek, watchOutput, attach } = SidecarService.method;
 const LARGE: ReadonlySet<DescMethod> = new Set<DescMethod>([peek, watchOutput, attach]);
 
 /**
- * What is taken of a sidecar: more than one sends, which is 3 MiB of a screen and its history, and for everything else
- * a screen's text; and so much ahead of a caller that does not read.
+ * Limits of a sidecar's messages, above what an honest one sends: 3 MiB for a screen with its history, and a screen's
+ * text for all other methods. `window` bounds what is buffered for a caller that does not read.
  * @internal
  */
 export const SIDECAR_LIMITS = {
@@ -47,13 +46,13 @@ export const SIDECAR_LIMITS = {
 };
 
 /**
- * One connection to each session's sidecar, shared by all callers, opened by the first call, closed when idle. A
- * sidecar whose certificate does not name the session is not spoken to, whatever answers at the pod's address.
+ * One connection to each session's sidecar, shared by all callers; the first call opens it, and it closes when idle. A
+ * server whose certificate does not name the session is refused, whatever answers at the pod's address.
  */
 export class SidecarPool implements Disposable {
   readonly #deps: SidecarPoolDeps;
   readonly #trustDomain: string;
-  /** By pod uid. */
+  /** Connections by pod uid. */
   readonly #pooled = new Map<string, Pooled>();
   readonly #answers = new AnswerBudget(ANSWERS_BYTES);
   readonly #answersOf = new Map<string, AnswerBudget>();
@@ -64,13 +63,12 @@ export class SidecarPool implements Disposable {
   }
 
   /**
-   * @throws DomainError `unavailable` for a pod that has no address, or none any more because it has ended, and while
-   * we have no certificate
+   * @throws DomainError `unavailable` for a pod that has no address yet or has ended, and while we have no certificate
    */
   link(record: SessionRecord): SidecarLink {
     const { podIp } = record.pod.status;
     if (podIp === "") throw new DomainError("unavailable", `session ${record.key.id} has no address yet`);
-    // Its status names the address for as long as it is kept; the cluster may give it to another pod meanwhile.
+    // The pod keeps its address in its status, while the cluster may give it to another pod.
     if (isOver(record.pod)) throw new DomainError("unavailable", `the pod of session ${record.key.id} has ended`);
     const isPlain = record.binding.credentials === "plaintext";
     const tls = isPlain ? undefined : this.#deps.tls();
@@ -80,7 +78,7 @@ export class SidecarPool implements Disposable {
     return this.#current(record, address, tls).link;
   }
 
-  /** The pod is gone: calls under way fail. */
+  /** Closes the connection to a pod that is gone; calls in progress fail. */
   drop(podUid: string): void {
     this.#pooled.get(podUid)?.connection[Symbol.dispose]();
     this.#pooled.delete(podUid);
@@ -122,7 +120,7 @@ export class SidecarPool implements Disposable {
     return budget;
   }
 
-  /** The DNS name is checked by TLS itself; this also refuses a certificate that names another session beside it. */
+  /** TLS itself checks the DNS name; this also refuses a certificate that names another session in addition. */
   #tlsFor({ key }: SessionRecord, tls: TlsMaterial) {
     return {
       ...tls,

@@ -11,11 +11,12 @@ import {
 } from "../../gen/gastown/v1/sidecar_pb.ts";
 
 const ASK_MS = 3_000;
-/** Whose calls they are at a sidecar. */
+/** The caller under which the controller calls sidecars. */
 export const CONTROLLER = { identity: "gt-controller" };
 
 /**
- * A sidecar's Status within 3 s. A call that takes longer is ended: one that never answers is asked again and again.
+ * Reads a sidecar's Status within 3 s. A slower call is cancelled, since a sidecar that never answers is asked
+ * repeatedly.
  * @throws DomainError as the call does, `deadline`
  */
 export async function sidecarStatus(
@@ -34,7 +35,7 @@ export async function sidecarStatus(
   }
 }
 
-/** A sidecar answers what is an error of its own, or no answer of its service. */
+/** The sidecar answered with an internal error, or not as its service should. */
 export function isSidecarsFault(err: unknown): boolean {
   return err instanceof ConnectError;
 }

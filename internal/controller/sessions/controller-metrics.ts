@@ -8,25 +8,25 @@ import type { RotationStatus } from "../certificates/ca-rotator.ts";
 export interface ControllerFacts {
   sessions(): Iterable<Pick<SessionInfo, "status">>;
   leads(): boolean;
-  /** Sessions that wait for the leader's work. */
+  /** The number of sessions that wait for the leader's work. */
   queueDepth(): number;
   /** Undefined: this replica does not lead. */
   rotation(): RotationStatus | undefined;
   /**
-   * When the first of the sessions' certificates ends, wall clock, ms; undefined: this replica does not lead, or there
-   * is none.
+   * When the first of the sessions' certificates expires, wall clock, ms; undefined: this replica does not lead, or
+   * there is none.
    */
   earliestEnd(): number | undefined;
-  /** By what is watched. */
+  /** By watched resource. */
   watches(): Readonly<Record<"pods" | "secrets", readonly ReflectorCounts[]>>;
-  /** Since the API server was last heard about pods, ms. */
+  /** Time since the API server was last heard from about pods, ms. */
   staleMs(): number;
 }
 
 const STATUSES: readonly SessionInfo["status"][] = ["starting", "running", "stopping", "stopped", "failed"];
 const PHASES: readonly RotationStatus["phase"][] = ["steady", "introducing", "reissuing", "retiring"];
 
-/** Numbers of one replica; labels never hold what a caller chose. */
+/** Metrics of one replica; labels never contain text that a caller chose. */
 export class ControllerMetrics {
   readonly #registers: Registry[];
   readonly #starts: Counter<"outcome">;
@@ -86,7 +86,7 @@ export class ControllerMetrics {
     );
   }
 
-  /** `aheadMs`: by how much this machine's clock is ahead of the API server's. */
+  /** `aheadMs`: how far this machine's clock is ahead of the API server's, ms. */
   clock(aheadMs: () => number): void {
     this.#gauge(
       "gastown_kube_clock_ahead_seconds",

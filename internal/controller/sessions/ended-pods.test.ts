@@ -21,7 +21,7 @@ it.each([
   const state = { terminated: { exitCode: phase === "Failed" ? 137 : 0 } };
   town.runs({ phase, containerStatuses: [{ name: "agent", state }], ...status });
   await town.holds(() => /failed|stopped/.test(sessions.get(request("one"))?.status ?? ""));
-  // `unavailable` has them come back until the pod is deleted.
+  // `unavailable` makes callers retry until the pod is deleted.
   await expect(sessions.events(request("one"), { epoch: "", subscriber: "" }, caller)).rejects.toMatchObject({
     kind: "precondition",
     message: expect.stringMatching(message),

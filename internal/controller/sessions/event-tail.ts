@@ -15,7 +15,7 @@ import type { FrameTarget, StreamFrame } from "../../rpc/server/frames.ts";
 import { type EventOwner, ownEvent } from "./own-event.ts";
 import { eventPosition, OPERATOR } from "./sidecar-position.ts";
 
-/** A reader's place: it has all up to this event. */
+/** The position of a reader that has all events up to this one. */
 export interface ReadUpTo {
   readonly epoch: string;
   readonly seq: bigint;
@@ -24,25 +24,23 @@ export interface ReadUpTo {
 export interface EventTailDeps {
   readonly clock: Clock;
   readonly key: EventOwner;
-  /** The way to the sidecar as it is now. @throws DomainError `unavailable` */
+  /** The current connection to the sidecar. @throws DomainError `unavailable` */
   readonly terminal: () => SessionTerminal;
 }
 
-/** What is kept for readers that are a little behind; readers that are further behind read from the sidecar. */
+/** Events kept for readers that lag a little; readers further behind read from the sidecar. */
 const KEPT = { eventBuffer: 1000, eventBytes: 1024 * 1024 };
-/** What an event takes in memory besides its bytes, roughly. */
+/** Memory of an event in addition to its bytes, roughly. */
 const EVENT_BYTES = 200;
 const RETRY_MS = 250;
-/**
- * A serving half that was killed is back within a second; readers of a sidecar that is away for longer get an error.
- */
+/** A serving half that was killed is back within a second; after this long, readers get an error. */
 const AWAY_MS = 15_000;
 
-/** A reader wants what is not kept here. */
+/** The reader's next event is no longer kept here. */
 class Behind extends Error {}
 
 /**
- * The newest events of one sidecar, read over one stream for all who are at its end. It continues where a stream broke.
+ * The newest events of one sidecar, read on one stream for all readers near the end. Continues after a broken stream.
  */
 export class EventTail {
   readonly #deps: EventTailDeps;
@@ -50,9 +48,9 @@ export class EventTail {
   readonly #fanout = new EventFanout(this.#log);
   readonly #listeners = new Set<(event: SidecarEvent) => void>();
   readonly #life = new AbortController();
-  /** What comes next does not follow what is kept. */
+  /** The next event does not follow the last one kept. */
   #hasHole = false;
-  /** The first number from which nothing is missing. */
+  /** The first number from which no event is missing. */
   #whole = 0n;
   #isLost = true;
 
@@ -69,27 +67,28 @@ export class EventTail {
     return this.#log.closed || this.#life.signal.aborted;
   }
 
-  /** A reader at this position gets all further events from here. */
+  /** All events after this position are available here. */
   holds({ epoch, seq }: ReadUpTo): boolean {
     const { epoch: own, oldest, head } = this.#log;
     return !this.isOver && epoch === own && seq >= oldest - 1n && seq >= this.#whole - 1n && seq <= head;
   }
 
-  /** Calls `fn` with each event that comes from now on, until the returned function is called. */
+  /** Calls `fn` with each new event, until the returned function is called. */
   onEvent(fn: (event: SidecarEvent) => void): () => void {
     this.#listeners.add(fn);
     return () => this.#listeners.delete(fn);
   }
 
-  /** Resolves when it knows where the events stand, or after `ms`. */
+  /** Resolves when the position of the events is known, or after `ms`. */
   async begun(ms: number, signal: AbortSignal): Promise<void> {
     const either = AbortSignal.any([signal, this.#life.signal]);
     if (this.#isLost) await within(this.#deps.clock, ms, this.#log.grown(), either);
   }
 
   /**
-   * Sends what comes after `from`. Undefined: the session's last event was sent; else the place from which the reader
-   * must continue at the sidecar. Rejects with the signal's reason, with that of `end`, and as `LogCursor.next`.
+   * Sends the events after `from`. Resolves with undefined after the session's last event, or with the position from
+   * which the reader must continue at the sidecar. Rejects with the signal's reason, with that of `end`, and as
+   * `LogCursor.next`.
    */
   async pipe(from: ReadUpTo, target: FrameTarget, signal: AbortSignal): Promise<ReadUpTo | undefined> {
     const cursor = this.#log.cursorAfter(from.seq, from.epoch);
@@ -109,7 +108,7 @@ export class EventTail {
     }
   }
 
-  /** Reads until the session's last event or `end`; ends itself when the sidecar is away for too long. */
+  /** Reads until the session's last event or `end`; ends by itself if the sidecar is away for too long. */
   async run(): Promise<void> {
     const { clock } = this.#deps;
     const { signal } = this.#life;
@@ -130,7 +129,7 @@ export class EventTail {
     }
   }
 
-  /** Delivers nothing more; readers fail with `reason`. */
+  /** Stops delivering; readers fail with `reason`. */
   end(reason: unknown): void {
     this.#life.abort(reason);
   }
@@ -156,11 +155,11 @@ export class EventTail {
     const { event, payload } = ownEvent(bytes, this.#deps.key);
     const { seq, gap, done } = event;
     if (gap !== undefined && gap.first !== seq) {
-      this.#hasHole = true; // a reader that continues here asks the sidecar, which names what is missing
+      this.#hasHole = true; // a reader that continues here asks the sidecar, which reports the gap
       return;
     }
-    if (seq <= this.#log.head) return; // it came before
-    // Numbers that a sidecar leaves out without naming them are missing, too.
+    if (seq <= this.#log.head) return; // a repetition
+    // Numbers that a sidecar skips without reporting a gap are missing, too.
     const follows = !this.#hasHole && seq === this.#log.head + 1n;
     if (!follows) this.#whole = seq;
     this.#log.append(seq, eventFrame(payload), EVENT_BYTES + payload.length, follows ? undefined : "evicted");

@@ -6,8 +6,8 @@ import { sidecarEvent } from "./own-event.ts";
 import { type EventPosition, eventPosition, OPERATOR } from "./sidecar-position.ts";
 
 /**
- * Number of the INPUT_RECEIVED event of an input that its sidecar has taken; 0: it holds none. `before`: where the
- * events was before it was sent; an input that had come earlier is looked for among all.
+ * Number of the INPUT_RECEIVED event of an input that the sidecar has accepted; 0: the sidecar holds none. `before`:
+ * the position of the events before the input was sent. An input that was sent earlier is searched in all events.
  * @throws DomainError as the calls do
  */
 export async function inputSeq(
@@ -23,7 +23,7 @@ export async function inputSeq(
   return await find(terminal, requestId, { from: 0n, to: isNew ? before.head : now.head }, signal);
 }
 
-/** Among the events after `from` up to `to`. */
+/** Searches the events after `from` up to `to`. */
 async function find(
   terminal: SessionTerminal,
   requestId: string,

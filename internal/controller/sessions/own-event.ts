@@ -3,15 +3,15 @@ import { DomainError } from "../../base/errors.ts";
 import type { SessionKey } from "../../bridge/session-backend.ts";
 import { type SidecarEvent, SidecarEventSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 
-/** Whose events they are. */
+/** The session that events belong to. */
 export interface EventOwner extends SessionKey {
-  /** As the session was started; empty: as the sidecar says. */
+  /** The provider with which the session was started; empty: the one that the sidecar names. */
   readonly provider: string;
 }
 
 /**
- * An event of a session's sidecar, and its bytes. Whose it is, the sidecar does not decide: another session, project or
- * provider in it is replaced by those that the cluster knows. A sidecar knows the agent's profile only.
+ * Decodes an event of a session's sidecar. The sidecar does not decide where it belongs: session, project and provider
+ * are replaced by those that the cluster knows. (The sidecar's provider is only the agent's profile.)
  * @throws DomainError as `sidecarEvent`
  */
 export function ownEvent(
@@ -23,11 +23,11 @@ export function ownEvent(
   if (event.sessionId === id && event.projectId === project && event.provider === provider) return { event, payload };
   const own = { sessionId: id, projectId: project, provider };
   Object.assign(event, own);
-  // Of a field that comes twice the last one counts.
+  // The last value of a repeated field counts.
   return { event, payload: Buffer.concat([payload, toBinary(SidecarEventSchema, create(SidecarEventSchema, own))]) };
 }
 
-/** Without fields that are not known here. @throws DomainError `unavailable` for what is no event */
+/** Drops unknown fields. @throws DomainError `unavailable` for bytes that are not an event */
 export function sidecarEvent(payload: Uint8Array): SidecarEvent {
   try {
     return fromBinary(SidecarEventSchema, payload, { readUnknownFields: false });

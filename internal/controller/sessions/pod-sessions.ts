@@ -57,7 +57,7 @@ export interface PodSessionsDeps {
   readonly liveness: (onChanged: (record: SessionRecord) => void) => SessionLiveness;
   readonly mounts: (onChanged: (record: SessionRecord) => void) => SessionMounts;
   readonly providers: ProviderChecks;
-  /** How each start went: `started`, or the kind of its error. */
+  /** Receives the outcome of each start: `started`, or the kind of its error. */
   readonly onStart?: (how: string) => void;
 }
 
@@ -65,17 +65,17 @@ export interface PodSessionsOptions {
   readonly startTimeoutMs: number;
 }
 
-/** Until the watch shows what was written. */
+/** How long to wait until the watch shows a write. */
 const SEEN_MS = 2_000;
 /** How long an input waits for its session to run. */
 const START_WAIT_MS = 10_000;
-/** For what a sidecar is asked beside the call itself. */
+/** Limit of additional calls to a sidecar. */
 const POSITION_MS = 2_000;
 const MAX_INT32 = 2 ** 31 - 1;
 
 /**
- * Sessions that are pods of a cluster. It keeps nothing that the API server or a sidecar does not have, so any replica
- * answers any call; events, order and positions are the sidecar's.
+ * Sessions that are pods of a cluster. Keeps no state that the API server or a sidecar does not have, so any replica
+ * can answer any call. Sidecars own events, their order and positions.
  */
 export class PodSessions implements SessionBackend, Task {
   readonly knownLabels = undefined;
@@ -138,12 +138,12 @@ export class PodSessions implements SessionBackend, Task {
     }
   }
 
-  /** What is said of sessions whose pods run is what their sidecars have answered, or that they have not. */
+  /** The status of every session with a running pod is based on its sidecar's answer, or on the lack of one. */
   get isCaughtUp(): boolean {
     return this.#liveness.isCaughtUp;
   }
 
-  /** The cluster may yet get it going: until someone stops it, it is kept. */
+  /** A failed session is kept until someone stops it, since the cluster may still get it running. */
   #assertNotFailed({ project, id }: SessionKey): void {
     const known = this.#deps.pods.get({ project, id });
     const info = known && this.#info(known);
@@ -154,7 +154,7 @@ export class PodSessions implements SessionBackend, Task {
     });
   }
 
-  /** Of every project. */
+  /** The sessions of all projects. */
   *all(): Generator<SessionInfo> {
     for (const record of this.#deps.pods.all()) yield this.#info(record);
   }
@@ -237,7 +237,7 @@ export class PodSessions implements SessionBackend, Task {
     }
   }
 
-  /** The input was taken: what fails here does not undo that. */
+  /** The input has been accepted: an error here does not undo that. */
   async #seqOf(
     terminal: SessionTerminal,
     requestId: string,
@@ -257,7 +257,7 @@ export class PodSessions implements SessionBackend, Task {
 
   async events(key: SessionKey, request: EventsRequest, caller: Caller): Promise<EventFeed> {
     const record = this.#record(key);
-    // Readers come back as long as a sidecar may answer.
+    // Before that, readers reconnect, since the sidecar may answer.
     if (isOver(record.pod)) throw this.#endOf(record);
     const events = this.#eventsOf(record);
     events.terminal();
@@ -290,13 +290,13 @@ export class PodSessions implements SessionBackend, Task {
     const { status, error } = this.#info(record);
     const how = status === "failed" ? "has failed" : "has ended";
     const message = `session ${JSON.stringify(record.key.id)} ${how}${error === "" ? "" : `: ${error}`}`;
-    // One that has failed may yet run, as long as its pod is not over.
+    // A failed session may still recover until its pod is over.
     return new DomainError("precondition", message, {
       fields: { status, ...(hasEnded(record) && { session: "ended" }) },
     });
   }
 
-  /** The sidecar of an agent that has ended stays for a while: it answers as long as its pod is there. */
+  /** After its agent's end a sidecar lingers: it answers until its pod is deleted. */
   #lingering(record: SessionRecord, ended: () => DomainError): SessionTerminal {
     return endedTerminal(async (method, request, caller, signal) => {
       try {
@@ -343,7 +343,7 @@ export class PodSessions implements SessionBackend, Task {
     throw new DomainError("not-found", `no session ${JSON.stringify(key.id)}`);
   }
 
-  /** A stopped session's sidecar serves its events through the retention. */
+  /** A stopped session's sidecar serves its events during the retention. */
   #link(key: SessionKey): SidecarLink {
     return this.#deps.pool.link(this.#record(key));
   }

@@ -23,12 +23,12 @@ export interface ProviderChecksOptions {
 }
 
 interface Check {
-  /** Monotonic, ms; Infinity: it is being asked. */
+  /** Monotonic, ms; Infinity while the check is running. */
   readonly until: number;
   readonly outcome: Promise<PodVerdict | undefined>;
 }
 
-/** What is in the way of a pod changes without our knowing: quotas, policies, the namespace's labels. */
+/** Results expire, because quotas, policies and labels of the namespace change without notice. */
 const GOOD_MS = 60_000;
 const BAD_MS = 5_000;
 const ID = "provider-check";
@@ -36,8 +36,8 @@ const FAILED = Symbol("failed");
 const NEVER = new AbortController().signal;
 
 /**
- * Which providers a project has: those that its namespaces have a template for, available where the cluster would take
- * such a pod now. It is asked by a dry run, which goes through admission and quota and makes nothing.
+ * The providers of a project: those for which its namespaces have a template. A provider is available if the cluster
+ * would accept its pod now, which a dry run checks, including admission and quota.
  */
 export class ProviderChecks {
   readonly #deps: ProviderChecksDeps;
@@ -61,7 +61,7 @@ export class ProviderChecks {
     return await Promise.all(byName.map(([provider, binding]) => this.#info(provider, binding, signal)));
   }
 
-  /** A start in the project was refused: what is known of it may be old. */
+  /** Drops the results of a project after a refused start: they may be outdated. */
   forget(project: string): void {
     for (const binding of this.#options.bindings.filter((each) => each.project === project)) {
       for (const provider of binding.templates.keys()) this.#checks.delete(`${binding.name}/${provider}`);
@@ -93,7 +93,7 @@ export class ProviderChecks {
     return await raceSignal(outcome, signal);
   }
 
-  /** From its outcome on it is known for a time; one that was forgotten meanwhile is not. */
+  /** A result expires some time after it is known, unless it was dropped meanwhile. */
   async #settle(key: string, outcome: Check["outcome"]): Promise<void> {
     const refusal = await outcome.catch(() => FAILED);
     if (this.#checks.get(key)?.outcome !== outcome) return;
@@ -101,7 +101,10 @@ export class ProviderChecks {
     else this.#checks.set(key, { until: this.#deps.clock.monotonicMs() + (refusal ? BAD_MS : GOOD_MS), outcome });
   }
 
-  /** Why the cluster would not take the pod; undefined: it would. For all who wait for it: no caller ends it. */
+  /**
+   * Why the cluster would refuse the pod; undefined: it would accept it. Shared by all waiting callers, so no caller
+   * can cancel it.
+   */
   async #ask(provider: string, binding: NamespaceBinding): Promise<PodVerdict | undefined> {
     const { bindings: _, ...options } = this.#options;
     const session = { id: ID, provider, repoPath: WORKSPACE, agentOpts: {}, startedBy: "gt-controller" };
@@ -110,7 +113,7 @@ export class ProviderChecks {
       await this.#deps.client.tryCreate(binding.name, agentPod(plan), NEVER);
       return undefined;
     } catch (err) {
-      if (isFault(err, "already-exists")) return undefined; // a session of this name: the cluster took it
+      if (isFault(err, "already-exists")) return undefined; // a session of this name exists: the cluster accepted it
       const isRefusal = isFault(err, "forbidden") || isFault(err, "invalid") || isFault(err, "not-found");
       if (!isRefusal || !(err instanceof KubeApiError)) throw err;
       return refusalVerdict(err.status, err.answer);

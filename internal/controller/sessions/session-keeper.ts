@@ -30,20 +30,24 @@ export interface SessionKeeperDeps {
 
 const WORKERS = 8;
 const STEP_MS = 120_000;
-/** The replica that received the call does it; after this time, longer than it waits, its work counts as abandoned. */
+/**
+ * The replica that received the call does the work. After this time, longer than that replica waits, the work counts as
+ * abandoned.
+ */
 const START_LEFT_MS = 15_000;
 const STOP_LEFT_MS = 15_000;
 /**
- * What the watch of Secrets does not show is found within this, with more sessions later: ten looks a second in all.
+ * Interval of checks for changes that the watch of Secrets did not show; longer with many sessions: ten checks per
+ * second in total.
  */
 const LOOK_MS = 300_000;
 const LOOK_OF_EACH_MS = 100;
-/** Nothing is deleted by what was known of the cluster so long ago. */
+/** Delete nothing if the known state of the cluster is older than this. */
 const STALE_MS = 300_000;
 
 /**
- * The leader's work on sessions: completes starts and stops that another replica left behind, keeps certificates
- * current, and deletes pods whose retention is over. Every step looks at what is and is safe to make twice.
+ * The leader's work on sessions: completes starts and stops that another replica abandoned, renews certificates, and
+ * deletes pods after their retention. Every step is based on the current state and is idempotent.
  */
 export class SessionKeeper implements Task {
   readonly #deps: SessionKeeperDeps;
@@ -61,7 +65,7 @@ export class SessionKeeper implements Task {
     );
   }
 
-  /** Sessions that wait for a worker. */
+  /** The number of sessions that wait for a worker. */
   get depth(): number {
     return this.#queue.depth;
   }
@@ -79,12 +83,12 @@ export class SessionKeeper implements Task {
     }
   }
 
-  /** E.g. because the CA has changed. */
+  /** Checks all sessions, e.g. because the CA has changed. */
   lookAtAll(): void {
     for (const record of this.#deps.pods.all()) this.lookAt(record);
   }
 
-  /** E.g. because its Secret was changed. */
+  /** Checks a session, e.g. because its Secret was changed. */
   lookAt({ key }: SessionRecord, delayMs = 0): void {
     if (delayMs > 0) this.#queue.addAfter(keyText(key), delayMs);
     else this.#queue.add(keyText(key));
@@ -97,7 +101,7 @@ export class SessionKeeper implements Task {
     if (inMs !== undefined) this.#queue.addAfter(key, inMs);
   }
 
-  /** One step; after how many ms to look again, undefined: when something changes. */
+  /** Takes one step; returns when to check again, in ms, or undefined: at the next change. */
   async #step(record: SessionRecord, signal: AbortSignal): Promise<number | undefined> {
     const { clock, stopper, opening } = this.#deps;
     const { pod } = record;
@@ -114,7 +118,7 @@ export class SessionKeeper implements Task {
       const leftMs = askedAt + STOP_LEFT_MS - clock.now();
       if (leftMs > 0) return leftMs;
       if (await stopper.complete(record, signal)) return undefined;
-      // It has yet to run: without its certificate it never would, and could not be stopped.
+      // The pod has not run yet. It needs its certificate to run, and must run to be stopped.
     }
     if (!isSecured(record) || isUnlabelled(record)) return undefined;
     if (!isWaiting(record)) return Math.min(await opening.look(record, signal), this.#lookMs());
@@ -136,7 +140,7 @@ export class SessionKeeper implements Task {
     return undefined;
   }
 
-  /** A stopped session's sidecar serves its events: its certificate is kept current until its container ends. */
+  /** A stopped session's sidecar serves its events, so its certificate is renewed until its container ends. */
   async #keepReadable(record: SessionRecord, leftMs: number, signal: AbortSignal): Promise<number> {
     if (isOver(record.pod) || !isSecured(record)) return leftMs;
     return Math.min(leftMs, await this.#deps.opening.look(record, signal), this.#lookMs());

@@ -24,35 +24,35 @@ export interface SessionLivenessDeps {
   readonly logger: Logger;
   readonly pods: SessionPods;
   readonly pool: Pick<SidecarPool, "link">;
-  /** A session, as it is now, has answered for the first time, or ends again and again, or no longer does. */
+  /** Called when a session has answered for the first time, or its agent begins or stops ending again and again. */
   readonly onChanged: (record: SessionRecord) => void;
-  /** Its agent has ended by itself and is not started again. What it throws has it called again. */
+  /** Called when an agent has ended by itself and will not be restarted. If it throws, it is called again. */
   readonly onEnded: (record: SessionRecord, signal: AbortSignal) => Promise<void>;
 }
 
-/** A question, which a sidecar has 3 s to answer, and noting the answer. */
+/** Limit of asking a sidecar, which has 3 s to answer, and of recording the answer. */
 const STEP_MS = 15_000;
-/** The most sidecars asked at a time, so that a hung one delays none and a thousand new ones are paced. */
+/** The most sidecars to ask concurrently, so that a hung one delays none and a thousand new ones are paced. */
 const WORKERS = 32;
 const ASK_AGAIN_MS = 1_000;
-/** While there is no way to it: a replica that starts has no certificate for a moment. */
+/** Retry interval without a connection: a starting replica has no certificate for a moment. */
 const LINK_AGAIN_MS = 500;
-/** While a pod whose agent was alive is not ready. */
+/** Interval while a pod whose agent was alive is not ready. */
 const LOOK_AGAIN_MS = 5_000;
 
 /**
- * Asks sidecars about their agents. After each start of a container, whether it answers over the session's own
- * certificate and its agent lives: only then is the session running. And while such a pod is not ready, whether the
- * agent has ended for good: its sidecar serves its events on.
+ * Asks sidecars about their agents: after each start of a container, whether the sidecar answers with the session's own
+ * certificate and the agent is alive, without which the session is not running; and while a confirmed pod is not ready,
+ * whether the agent has ended for good, in which case the sidecar continues to serve its events.
  */
 export class SessionLiveness implements Task {
   readonly #deps: SessionLivenessDeps;
   readonly #queue: WorkQueue;
-  /** By pod uid: the start that was confirmed. */
+  /** The number of container restarts at the confirmation, by pod uid. */
   readonly #confirmed = new Map<string, number>();
-  /** By pod uid, of the same start: an agent that ends soon after each start. */
+  /** Agents that end soon after each start, by pod uid; `starts` as in `#confirmed`. */
   readonly #loops = new Map<string, AgentLoop & { readonly starts: number }>();
-  /** By pod uid: whose sidecar was asked, whatever came of it. */
+  /** Uids of pods whose sidecar was asked, whatever the result. */
   readonly #asked = new Set<string>();
 
   constructor(deps: SessionLivenessDeps) {
@@ -69,13 +69,13 @@ export class SessionLiveness implements Task {
     return this.#confirmed.get(pod.uid) === restartsOf(pod);
   }
 
-  /** Undefined: its agent does not end soon after each start, as far as is known. */
+  /** Undefined: the agent is not known to end soon after each start. */
   loopOf({ pod }: SessionRecord): AgentLoop | undefined {
     const loop = this.#loops.get(pod.uid);
     return loop?.starts === restartsOf(pod) ? loop : undefined;
   }
 
-  /** Each session whose pod runs was asked at least once: those that are not confirmed do not answer. */
+  /** Every session with a running pod has been asked at least once: the unconfirmed ones do not answer. */
   get isCaughtUp(): boolean {
     return this.#deps.pods.all().every((record) => !this.#isDue(record) || this.#asked.has(record.pod.uid));
   }
@@ -99,7 +99,7 @@ export class SessionLiveness implements Task {
     }
   }
 
-  /** Its sidecar may answer, and the answer is not known. */
+  /** The sidecar may answer, and its answer is needed. */
   #isDue(record: SessionRecord): boolean {
     const { pod } = record;
     if (hasEnded(record) || isStopping(record)) return false;
@@ -116,7 +116,7 @@ export class SessionLiveness implements Task {
     const link = this.#linkTo(record);
     if (link === undefined) return this.#queue.addAfter(key, LINK_AGAIN_MS);
     const answer = await this.#statusOf(link, signal);
-    // Meanwhile it may have been stopped, or be gone.
+    // The session may have been stopped or deleted meanwhile.
     const now = pods.at(key);
     if (now?.pod.uid !== record.pod.uid) return;
     this.#asked.add(now.pod.uid);
@@ -128,7 +128,7 @@ export class SessionLiveness implements Task {
     if (this.#isDue(now)) this.#queue.addAfter(key, this.isConfirmed(now) ? LOOK_AGAIN_MS : ASK_AGAIN_MS);
   }
 
-  /** Whether it has begun, has ended, or its agent ended in another way. No answer changes nothing. */
+  /** Returns whether a loop began, ended, or has another exit code. No answer changes nothing. */
   #noteLoop(record: SessionRecord, answer: SidecarStatusResponse | undefined): boolean {
     if (answer === undefined) return false;
     const before = this.loopOf(record)?.exitCode;
@@ -139,7 +139,7 @@ export class SessionLiveness implements Task {
     return before !== this.loopOf(record)?.exitCode;
   }
 
-  /** Undefined: there is none at the moment. */
+  /** Undefined: there is no connection at the moment. */
   #linkTo(record: SessionRecord): SidecarLink | undefined {
     try {
       return this.#deps.pool.link(record);
@@ -149,7 +149,7 @@ export class SessionLiveness implements Task {
     }
   }
 
-  /** Undefined: it does not answer now. */
+  /** Undefined: the sidecar does not answer now. */
   async #statusOf(link: SidecarLink, signal: AbortSignal): Promise<SidecarStatusResponse | undefined> {
     try {
       return await sidecarStatus(link, this.#deps.clock, signal);
@@ -160,7 +160,7 @@ export class SessionLiveness implements Task {
   }
 }
 
-/** Without an error: one that ends with an error is started again, by its sidecar or by the kubelet. */
+/** It exited without an error; after an error, the sidecar or the kubelet restarts it. */
 function hasEndedForGood({ state, exitCode }: SidecarStatusResponse): boolean {
   return state === AgentState.DEAD && exitCode === 0;
 }

@@ -11,7 +11,7 @@ describe("a pod whose containers do not begin", () => {
     town = made;
   });
 
-  /** As a kubelet shows it that cannot mount what is missing. */
+  /** A pod as shown by a kubelet that cannot mount a missing Secret. */
   function add(labels: object, volumes: readonly object[]): void {
     const containerStatuses = [{ name: "agent", restartCount: 0, state: { waiting: { reason: "ContainerCreating" } } }];
     town.kube.set(PODS, {

@@ -13,25 +13,25 @@ export interface SessionMountsDeps {
   readonly logger: Logger;
   readonly pods: SessionPods;
   readonly secrets: Pick<SecretStore, "get">;
-  /** A session, as it is now, waits for a Secret, or no longer does. */
+  /** Called when a session begins or stops waiting for a Secret. */
   readonly onChanged: (record: SessionRecord) => void;
 }
 
 const STEP_MS = 15_000;
 const WORKERS = 4;
-/** An adopted pod's certificate is written once the pod is there, and containers start within this. */
+/** The certificate of an adopted pod is written once the pod exists, and containers start within this time. */
 const FIRST_LOOK_MS = 5_000;
-/** With more pods that wait later: ten looks a second in all. */
+/** Longer with many waiting pods: ten checks per second in total. */
 const LOOK_OF_EACH_MS = 100;
 
 /**
- * Finds out why the containers of a pod do not begin: a Secret that it mounts is missing. Neither the pod nor its
- * status says so, only an event of the kubelet.
+ * Detects that the containers of a pod do not start because a Secret that it mounts is missing. The pod and its status
+ * do not show this, only an event of the kubelet.
  */
 export class SessionMounts implements Task {
   readonly #deps: SessionMountsDeps;
   readonly #queue: WorkQueue;
-  /** By pod uid: pods that have yet to begin; undefined: nothing is missing, as far as is known. */
+  /** The missing Secret of pods that have not started, by pod uid; undefined: none is known. */
   readonly #waiting = new Map<string, string | undefined>();
 
   constructor(deps: SessionMountsDeps) {
@@ -44,7 +44,7 @@ export class SessionMounts implements Task {
     );
   }
 
-  /** Name of a Secret that its pod waits for; undefined: none, as far as is known. */
+  /** The Secret that the pod waits for; undefined: none is known. */
   missingOf({ pod }: SessionRecord): string | undefined {
     return this.#waiting.get(pod.uid);
   }
@@ -95,7 +95,7 @@ export class SessionMounts implements Task {
   }
 }
 
-/** A node has it, and none of its containers has begun. */
+/** The pod has been scheduled, and none of its containers has started. */
 function isDue(record: SessionRecord): boolean {
   const { pod } = record;
   const { initContainers, containers } = pod.status;

@@ -15,13 +15,16 @@ export interface SessionOpeningDeps {
   readonly tokens?: TokenSecrets;
 }
 
-/** Another replica that does the same, or garbage in the way: looks before the leader is left to it. */
+/**
+ * The number of attempts, in case another replica does the same or an old Secret is being deleted; then the leader
+ * takes over.
+ */
 const LOOKS = 4;
 const BETWEEN_LOOKS_MS = 50;
 
 /**
- * Brings a pod that was made from its gate to its certificate. Done by the replica that made it, and by the leader
- * after a crash.
+ * Takes a new pod from its scheduling gate to its certificate. Run by the replica that created the pod, and by the
+ * leader after a crash.
  */
 export class SessionOpening {
   readonly #deps: SessionOpeningDeps;
@@ -44,8 +47,7 @@ export class SessionOpening {
   }
 
   /**
-   * One look at the token, which is there before the pod may start, and at the certificate; answers after how many ms
-   * the next is due.
+   * Checks the token, which must exist before the pod starts, and the certificate; returns when to check again, in ms.
    */
   async look(record: SessionRecord, signal: AbortSignal): Promise<number> {
     const { key, pod } = record;
@@ -55,7 +57,7 @@ export class SessionOpening {
     return Math.min(again.inMs, tokenInMs);
   }
 
-  /** Takes away what a session that has ended has no use for. */
+  /** Deletes the token of a session that has ended. */
   async close(record: SessionRecord, signal: AbortSignal): Promise<void> {
     await this.#deps.tokens?.remove(record, signal);
   }

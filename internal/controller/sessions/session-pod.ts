@@ -24,17 +24,16 @@ export interface WantedSession {
 export interface SessionPodOptions {
   readonly retentionMs: number;
   readonly allowClients: ClientRules;
-  /** Each agent gets a token in its own Secret. Plaintext namespaces have no Secrets of ours. */
+  /** Each agent gets a token in its own Secret, except in plaintext namespaces, which have no Secrets of ours. */
   readonly hasTokens: boolean;
 }
 
 const MAX_OPTION_BYTES = 1024;
 
 /**
- * The plan of a session's pod. The same session gives the same plan.
- * @throws DomainError `precondition` for a provider without a template here and for a mode that pods lack, `denied` for
- * a
- *   path outside the workspace, `invalid` for a path or an option that cannot be used
+ * The plan of a session's pod; determined by the session.
+ * @throws DomainError `precondition` for a provider without a template here and for a mode that pods do not have,
+ * `denied` for a path outside the workspace, `invalid` for a path or an option that cannot be used
  */
 export function sessionPodPlan(
   session: WantedSession,
@@ -112,8 +111,8 @@ function workdirOf(repoPath: string): string {
 }
 
 /**
- * What a caller's options come to in the agent's environment. Every pod has the mode `terminal`.
- * @throws DomainError `invalid` for an option that is not on the template's list, `precondition` for another mode
+ * Environment variables of the agent from a caller's options. Every pod has the mode `terminal`.
+ * @throws DomainError `invalid` for an option that the template does not have, `precondition` for another mode
  */
 function optionsEnv(template: AgentTemplate, opts: Readonly<Record<string, string>>): Record<string, string> {
   const { mode, ...rest } = opts;

@@ -24,27 +24,27 @@ export interface SessionStarterDeps {
 export interface SessionStarterOptions {
   readonly bindings: readonly NamespaceBinding[];
   readonly retentionMs: number;
-  /** Who may call the sidecars. */
+  /** The callers that sidecars accept. */
   readonly allowClients: ClientRules;
-  /** Agents get a token each. */
+  /** Each agent gets a token. */
   readonly hasTokens: boolean;
 }
 
-/** Until the watch shows a pod that was made. */
+/** How long to wait until the watch shows a new pod. */
 const SEEN_MS = 2_000;
-/** Starts at a time: more would wait for the connections to the API server, and for longer than its calls may take. */
+/** Concurrent starts: more would wait for connections to the API server longer than its calls may take. */
 const AT_A_TIME = 8;
 
 /**
- * Makes a session's pod. Its name follows from project and id, and the scheduler waits until its Secret exists: however
- * often and wherever it is called, there is one pod, and what a crash leaves is completed by the next call or by the
- * leader.
+ * Creates a session's pod. Its name follows from project and id, and the scheduler waits until its Secret exists.
+ * However often and on whichever replica it is called, there is one pod, and the next call or the leader completes what
+ * a crash interrupted.
  */
 export class SessionStarter {
   readonly #deps: SessionStarterDeps;
   readonly #options: SessionStarterOptions;
   readonly #slots = new Slots(AT_A_TIME);
-  /** By project: of several, one whose pods are admitted slowly leaves room for the others. */
+  /** Slots by project: a project whose pods are admitted slowly leaves some to the others. */
   readonly #ofProject: ReadonlyMap<string, Slots>;
 
   constructor(deps: SessionStarterDeps, options: SessionStarterOptions) {
@@ -85,14 +85,17 @@ export class SessionStarter {
     return pods.get(request) ?? record;
   }
 
-  /** Why the cluster refuses what the pod needs, e.g. its Secret. Refused is refused: the pod does not wait for it. */
+  /**
+   * Maps a refusal of the cluster, e.g. of the pod's Secret, to the caller's error. After a refusal the pod is deleted
+   * rather than left waiting.
+   */
   async #refused(record: SessionRecord, err: unknown, signal: AbortSignal): Promise<unknown> {
     const refusal = startError(err);
     if (refusal !== err) await this.#deps.client.delete(record.pod, signal);
     return refusal;
   }
 
-  /** Of several namespaces of a project the first that has the provider. */
+  /** The project's first namespace that has the provider. */
   #binding({ project, provider }: StartRequest): NamespaceBinding {
     const all = this.#options.bindings.filter((each) => each.project === project);
     const binding = all.find(({ templates }) => templates.has(provider)) ?? all[0];
@@ -101,8 +104,8 @@ export class SessionStarter {
   }
 
   /**
-   * The session's older pod in another namespace of the project, made at the same time for a provider that is there:
-   * one name keeps two pods apart in one namespace only.
+   * An older pod of the same session in another namespace of the project, created concurrently for a provider there:
+   * the name excludes a second pod only within one namespace.
    */
   async #olderElsewhere(record: SessionRecord, signal: AbortSignal): Promise<SessionRecord | undefined> {
     const { key, pod, binding } = record;
@@ -115,7 +118,7 @@ export class SessionStarter {
     return undefined;
   }
 
-  /** The pod of the plan, made now or before. */
+  /** Creates the pod of the plan, or returns the existing one. */
   async #create(binding: NamespaceBinding, plan: AgentPodPlan, signal: AbortSignal): Promise<ObservedPod> {
     const { client } = this.#deps;
     try {
@@ -162,10 +165,10 @@ function sorted(options: Readonly<Record<string, string>>): string {
   return JSON.stringify(Object.entries(options).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** `not-found`: of the namespace. */
+/** `not-found`: there is no such namespace. */
 const REFUSALS: readonly KubeFault[] = ["forbidden", "invalid", "not-found"];
 
-/** What a refusal of the cluster means to the caller of StartSession. */
+/** Maps a refusal of the cluster to the error of StartSession. */
 function startError(err: unknown): unknown {
   if (!(err instanceof KubeApiError) || !REFUSALS.includes(err.fault)) return err;
   const { reason, error } = refusalVerdict(err.status, err.answer);

@@ -17,14 +17,13 @@ export interface SessionStopperDeps {
   readonly pool: Pick<SidecarPool, "link">;
 }
 
-/** On top of the agent's grace: a delivery under way, KILL, and until the end is noticed. */
+/** Added to the agent's grace: for a delivery in progress, KILL, and noticing the end. */
 const STOP_MARGIN_MS = 30_000;
 const DEFAULT_GRACE_MS = 20_000;
 
 /**
- * Ends sessions: what was asked for is written on the pod first, so that every replica shows it and the leader
- * completes it after a crash; then the agent is stopped, and the pod stays for the retention so that its events can be
- * read.
+ * Ends sessions. The request is first written to the pod, so that every replica shows it and the leader completes it
+ * after a crash. Then the agent is stopped, and the pod stays for the retention, so that its events can be read.
  */
 export class SessionStopper {
   readonly #deps: SessionStopperDeps;
@@ -40,11 +39,11 @@ export class SessionStopper {
   }
 
   /**
-   * Completes a requested stop. A pod of ours that never ran, or whose sidecar cannot be reached, is deleted: the
-   * kubelet ends the agent within its grace, and its events are lost. An adopted pod is its creator's: its stop is not
-   * complete before its sidecar answers.
+   * Completes a requested stop. A pod of ours that never ran, or whose sidecar is unreachable, is deleted: the kubelet
+   * ends the agent within its grace, and its events are lost. An adopted pod belongs to its creator: its stop is
+   * complete only when its sidecar has answered.
    *
-   * @returns false: an adopted pod has not run yet, and is stopped once it does
+   * @returns false: an adopted pod has not run yet, and will be stopped once it does
    * @throws DomainError the sidecar of an adopted pod cannot be reached
    */
   async complete(record: SessionRecord, signal: AbortSignal): Promise<boolean> {
@@ -66,14 +65,14 @@ export class SessionStopper {
     return await this.#ended(record, signal);
   }
 
-  /** The agent has ended by itself and is not started again: the retention begins. */
+  /** The agent has ended by itself and will not be restarted: begins the retention. */
   async noteEnd(record: SessionRecord, signal: AbortSignal): Promise<void> {
     await this.#ended(record, signal);
     const { key, pod } = record;
     this.#deps.logger.info({ session: key.id, pod: pod.name }, "agent has ended by itself: session stopped");
   }
 
-  /** The session has ended at a time that cannot be read any more: its retention begins anew. */
+  /** The session has ended at a time that is no longer readable: begins its retention again. */
   async noteEndAgain(record: SessionRecord, signal: AbortSignal): Promise<void> {
     await this.#ended(record, signal);
     const { key, pod } = record;
@@ -92,7 +91,7 @@ export class SessionStopper {
     );
   }
 
-  /** The retention begins. */
+  /** Begins the retention. */
   async #ended({ pod }: SessionRecord, signal: AbortSignal): Promise<true> {
     const now = new Date(this.#deps.clock.now()).toISOString();
     await this.#deps.client.annotate(pod, { [ANNOTATIONS.stoppedAt]: now }, signal);

@@ -30,9 +30,9 @@ class Sidecar {
   readonly #journal: EventRecord[] = [];
   readonly #cuts = new Set<AbortController>();
   events: SessionEvents;
-  /** Who reads, one for each open stream. */
+  /** The callers that read, one for each open stream. */
   readonly readers: string[] = [];
-  /** Whose events it says they are. */
+  /** The owner that the sidecar's events name. */
   session = SESSION;
   hangs = false;
 
@@ -91,7 +91,7 @@ interface Wanted {
 /** A caller's stream; `stalled`: it reads nothing. */
 class Reader implements FrameTarget {
   readonly got: string[] = [];
-  /** Whose events they were. */
+  /** The owners of the received events. */
   readonly whose = new Set<string>();
   readonly stop = new AbortController();
   readonly ended: Promise<unknown>;
@@ -178,7 +178,7 @@ describe("the events of a session's sidecar", () => {
     sidecar.print(4, 5);
     await clock.advance(1000);
     await rest();
-    // The new process names the numbers that the one before may have given.
+    // The new process reports the numbers that the one before may have assigned.
     const told = ["gap 4-258", "258", "259"];
     expect([reader.got, second.got]).toEqual([[...numbers(1, 3), ...told], told]);
     expect(sidecar.readers).toEqual(["gt-controller"]);

@@ -17,51 +17,52 @@ import { type EventOwner, ownEvent } from "./own-event.ts";
 
 interface Shared {
   readonly tail: EventTail;
-  /** Resolves when the tail is over. */
+  /** Resolves when the tail has ended. */
   readonly over: Promise<void>;
   readers: number;
-  /** When the last one left (monotonic, ms), and whether its end is waited for. */
+  /** When the last reader left (monotonic, ms), and whether a timer to close the stream is running. */
   leftAt: number;
   isIdle: boolean;
 }
 
-/** One session's sidecar. */
+/** The events of one session's sidecar. */
 export interface EventsOf {
   readonly key: EventOwner;
-  /** Of the pod. */
+  /** Uid of the pod. */
   readonly uid: string;
-  /** The way to it as it is now. @throws DomainError `unavailable` */
+  /** The current connection to the sidecar. @throws DomainError `unavailable` */
   readonly terminal: () => SessionTerminal;
-  /** New events may come. */
+  /** New events may arrive. */
   readonly isLive: boolean;
 }
 
-/** The stream of a sidecar without readers is closed after this. */
+/** A sidecar's stream without readers is closed after this time. */
 const IDLE_MS = 30_000;
 const BEGIN_MS = 2_000;
 /**
- * Sidecars of a project whose streams `listen` opens at a time: its first overview would connect to all at once.
+ * The most streams of a project that `listen` opens concurrently: its first overview would otherwise connect to all
+ * sidecars at once.
  */
 const AT_A_TIME = 16;
 
 /**
- * The events of sidecars for any number of readers. A reader that is behind reads from the sidecar itself, over a
- * stream of its own; who has come to the end shares one stream with all others there. Positions and acknowledgements
- * are the sidecar's, so that a reader continues at any replica.
+ * The events of sidecars for any number of readers. A reader that is behind has its own stream from the sidecar;
+ * readers that have caught up share one stream. Sidecars own positions and acknowledgements, so a reader may continue
+ * at any replica.
  */
 export class SharedEvents implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #shared = new Map<string, Shared>();
   readonly #running = new Set<Promise<void>>();
   readonly #life = new AbortController();
-  /** By project: sidecars that hang hold up no other one's. */
+  /** By project, so that hung sidecars do not delay other projects. */
   readonly #opening = new Map<string, Slots>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** How many sidecars are read for several. */
+  /** The number of shared streams. */
   get open(): number {
     return this.#shared.size;
   }
@@ -71,8 +72,8 @@ export class SharedEvents implements AsyncDisposable {
   }
 
   /**
-   * Calls `hear` with each new event, over the stream that readers share. Resolves after the session's last event, and
-   * when its sidecar stays away; rejects with the signal's reason.
+   * Calls `hear` with each new event on the shared stream. Resolves after the session's last event, and if its sidecar
+   * stays away; rejects with the signal's reason.
    */
   async listen(session: EventsOf, hear: (event: SidecarEvent) => void, signal: AbortSignal): Promise<void> {
     const { project } = session.key;
@@ -87,7 +88,7 @@ export class SharedEvents implements AsyncDisposable {
     }
   }
 
-  /** The pod is gone. */
+  /** Ends the stream of a pod that is gone. */
   drop(uid: string): void {
     this.#end(uid, new DomainError("unavailable", "the session's pod is gone"));
   }
@@ -111,7 +112,7 @@ export class SharedEvents implements AsyncDisposable {
     try {
       await shared.tail.begun(BEGIN_MS, signal);
       let at = placeOf(request);
-      // Who has fallen behind reads from the sidecar before the shared stream is tried again.
+      // A reader that has fallen behind reads from the sidecar before it rejoins the shared stream.
       for (let from: EventsRequest | undefined = request; from !== undefined; at = undefined) {
         const reached: ReadUpTo | undefined =
           at !== undefined && shared.tail.holds(at)
@@ -125,9 +126,7 @@ export class SharedEvents implements AsyncDisposable {
     }
   }
 
-  /**
-   * From the sidecar, until the shared stream has what comes next; undefined: the sidecar's stream has come to its end.
-   */
+  /** Reads from the sidecar until the shared stream has the next event; undefined: the sidecar's stream has ended. */
   async #catchUp(
     { key, terminal }: EventsOf,
     { after, epoch, subscriber }: EventsRequest,
@@ -209,7 +208,7 @@ export class SharedEvents implements AsyncDisposable {
   }
 }
 
-/** Undefined: only the sidecar knows where that is. */
+/** Undefined: only the sidecar knows the position. */
 function placeOf({ after, epoch }: EventsRequest): ReadUpTo | undefined {
   return after === undefined || epoch === "" ? undefined : { epoch, seq: after };
 }

@@ -8,24 +8,24 @@ import {
 } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { CONTROLLER } from "../pods/sidecar-status.ts";
 
-/** Where a sidecar's events stand. */
+/** The position of a sidecar's events. */
 export interface EventPosition {
   readonly epoch: string;
-  /** The last event's number. */
+  /** Number of the last event. */
   readonly head: bigint;
 }
 
-/** The controller, where a call needs a role. */
+/** The controller as a caller, for calls that need a role. */
 export const OPERATOR: Caller = { ...CONTROLLER, role: "operate" };
-/** No sidecar has it: epochs are UUIDs. */
+/** An epoch that no sidecar has: epochs are UUIDs. */
 const NO_EPOCH = "-";
 const MAX_EPOCH = 64;
 const MAX_SEQ = 2n ** 64n - 1n;
 
 /**
- * Asks a sidecar where its events stand, by an acknowledgement for an epoch that it does not have: its refusal tells
- * both.
- * @throws DomainError as the call does, `unavailable` for an answer that does not tell
+ * Queries the position of a sidecar's events with an acknowledgement for an unknown epoch, whose refusal names epoch
+ * and head.
+ * @throws DomainError as the call does, `unavailable` for a response without them
  */
 export async function eventPosition(terminal: SessionTerminal, signal: AbortSignal): Promise<EventPosition> {
   const request = create(SidecarAckEventsRequestSchema, { subscriberId: "position", ackSeq: 0n, epoch: NO_EPOCH });
@@ -39,13 +39,13 @@ export async function eventPosition(terminal: SessionTerminal, signal: AbortSign
   throw new DomainError("unavailable", "the session's sidecar does not report the position of its events");
 }
 
-/** How often the sidecar has started its agent again since its container began. @throws DomainError as the call does */
+/** How often the sidecar has restarted its agent since its container began. @throws DomainError as the call does */
 export async function agentRestarts(terminal: SessionTerminal, signal: AbortSignal): Promise<number> {
   const request = create(SidecarStatusRequestSchema);
   return (await terminal.unary(SidecarService.method.status, request, OPERATOR, signal)).restarts;
 }
 
-/** Undefined: it tells no position that callers could be given. */
+/** Undefined: the error contains no valid position. */
 function positionIn({ fields }: DomainError): EventPosition | undefined {
   const { epoch, head } = fields;
   if (typeof epoch !== "string" || epoch === "" || epoch.length > MAX_EPOCH) return undefined;

@@ -15,20 +15,20 @@ export interface StartLimitsDeps {
 
 type Limits = Pick<SessionSettings, "maxPerProject" | "maxGlobal">;
 
-/** Closer than this to a limit, what this replica knows of other namespaces is not enough. */
+/** Closer than this to a limit, this replica's view of other namespaces is not reliable enough. */
 const MARGIN = 20;
-/** Until the watch shows the pod. */
+/** How long to wait until the watch shows the pod. */
 const SEEN_MS = 2_000;
-/** How long a start waits for younger ones to be taken back, and between two looks at that. */
+/** How long a start waits for the deletion of newer pods; BETWEEN_LOOKS_MS is the interval of checks. */
 const WAIT_MS = 10_000;
 const BETWEEN_LOOKS_MS = 100;
 
 /**
- * How many sessions there may be, in a project and in all. They are counted after the pod was made, while it still
- * waits for its certificate: once the watch shows it, it has shown every older pod of the namespace; near a limit the
- * API server is asked for the other namespaces that it is about. The start goes on once there is room beside all
- * others. Of those that are too many the youngest are taken back, and the others wait for that. So the limit holds with
- * any number of replicas, and as many start as there is room for.
+ * Limits the sessions of a project and in total. They are counted after the pod was created, while it still waits for
+ * its certificate: once the watch shows it, it has shown every older pod of the namespace; near a limit, the other
+ * relevant namespaces are listed from the API server. A start continues once there is room. If there are too many, the
+ * newest pods are deleted and the other starts wait for that. The limit thus holds with any number of replicas, and as
+ * many sessions start as there is room for.
  */
 export class StartLimits {
   readonly #deps: StartLimitsDeps;
@@ -39,12 +39,12 @@ export class StartLimits {
     this.#limits = limits;
   }
 
-  /** Before a pod is created. @throws DomainError `exhausted` */
+  /** Checks before a pod is created. @throws DomainError `exhausted` */
   assertRoom(project: string): void {
     this.#assertBelow(countOf(this.#deps.pods.all()), project);
   }
 
-  /** After it was created. @throws DomainError `exhausted`: there are too many without it, and it must be deleted */
+  /** Checks after the pod was created. @throws DomainError `exhausted`: the limit is reached without it; delete it */
   async confirm(record: SessionRecord, signal: AbortSignal): Promise<void> {
     const { clock, pods } = this.#deps;
     const { project } = record.key;
@@ -65,7 +65,7 @@ export class StartLimits {
     }
   }
 
-  /** `isKnown`: what the watch shows of a namespace is enough. */
+  /** `isKnown`: the watch's view of a namespace is reliable enough. */
   async #others(
     { pod }: SessionRecord,
     isKnown: (binding: NamespaceBinding) => boolean,
@@ -87,7 +87,7 @@ export class StartLimits {
     return count.of(project) + margin < maxPerProject && count.atMost(maxPerProject) + margin < maxGlobal;
   }
 
-  /** Those of a project that are too many leave it to others: they are taken back. */
+  /** Counts each project up to its own limit: its surplus pods will be deleted, and leave room to other projects. */
   #assertBelow(count: Count, project: string): void {
     const { maxPerProject, maxGlobal } = this.#limits;
     if (count.of(project) >= maxPerProject) throw tooMany(`the project has ${maxPerProject} sessions`);
@@ -95,18 +95,18 @@ export class StartLimits {
   }
 }
 
-/** `other` has been let through, or has the older claim. */
+/** `other` was admitted, or is older. */
 function isBefore(other: SessionRecord, record: SessionRecord): boolean {
   return (isSecured(other) && !isWaiting(other)) || isOlder(other, record);
 }
 
 interface Count {
   of(project: string): number;
-  /** All, of each project at most so many. */
+  /** All sessions, counting each project up to this number. */
   atMost(perProject: number): number;
 }
 
-/** Sessions that have ended are kept, and count no more. */
+/** Counts the sessions that have not ended. */
 function countOf(records: Iterable<SessionRecord>): Count {
   const byProject = new Map<string, number>();
   for (const record of records) {

@@ -9,20 +9,20 @@ interface StopsUnderWayDeps {
   readonly stopper: Pick<SessionStopper, "request" | "complete">;
 }
 
-/** Stops that go on after their calls. What this replica does not bring to its end the leader does. */
+/** Stops that continue after their calls. The leader completes those that this replica cannot. */
 export class StopsUnderWay implements AsyncDisposable {
   readonly #deps: StopsUnderWayDeps;
   readonly #life = new AbortController();
-  /** By pod uid, forced ones apart: what is being written. */
+  /** Writes in progress, by pod uid and force. */
   readonly #requests = new Map<string, Promise<void>>();
-  /** By pod uid, forced ones apart. */
+  /** Stops in progress, by pod uid; forced ones separately. */
   readonly #stops = new Map<string, Promise<unknown>>();
 
   constructor(deps: StopsUnderWayDeps) {
     this.#deps = deps;
   }
 
-  /** As `SessionStopper.request`, written once however many ask at a time. */
+  /** As `SessionStopper.request`; concurrent requests share one write. */
   async request(record: SessionRecord, force: boolean, signal: AbortSignal): Promise<void> {
     const stop = `${record.pod.uid} ${force}`;
     const writing =
@@ -34,7 +34,7 @@ export class StopsUnderWay implements AsyncDisposable {
 
   complete(record: SessionRecord): void {
     const { uid, name } = record.pod;
-    // A forced one does not wait for one that waits for the agent.
+    // A forced stop does not wait for one that waits for the agent.
     const stop = isForced(record) ? `${uid} forced` : uid;
     if (this.#stops.has(stop)) return;
     const { logger, stopper } = this.#deps;

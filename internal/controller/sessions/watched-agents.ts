@@ -16,19 +16,19 @@ export interface WatchedAgentsDeps {
   readonly pods: Pick<SessionPods, "get"> & { all(): Iterable<SessionRecord> };
   readonly isRunning: (record: SessionRecord) => boolean;
   readonly eventsOf: (record: SessionRecord) => EventsOf;
-  /** An agent's state or dialog has changed, or a nudge has its receipt. */
+  /** Called when an agent's state or dialog has changed, or a nudge has its receipt. */
   readonly onChanged: (record: SessionRecord, receipt?: NudgeReceipt) => void;
 }
 
-/** The watch of one project. */
+/** The state of a watched project. */
 interface Watch {
   readers: number;
   readonly stop: AbortController;
-  /** By pod uid. */
+  /** Uids of the pods that are followed. */
   readonly followed: Set<string>;
 }
 
-/** A sidecar that stayed away, or whose last event came, is followed again if its session is running after this. */
+/** A sidecar that stayed away, or sent its last event, is followed again if its session is running after this time. */
 const AGAIN_MS = 5_000;
 const MAX_EVIDENCE = 32;
 const CHANGES: ReadonlySet<EventType> = new Set([
@@ -38,7 +38,7 @@ const CHANGES: ReadonlySet<EventType> = new Set([
   EventType.NUDGE_RECEIPT,
 ]);
 
-/** Follows the events of a project's running agents for as long as someone watches the project. */
+/** Follows the events of a project's running agents while anyone watches the project. */
 export class WatchedAgents implements AsyncDisposable {
   readonly #deps: WatchedAgentsDeps;
   readonly #watches = new Map<string, Watch>();
@@ -48,7 +48,7 @@ export class WatchedAgents implements AsyncDisposable {
     this.#deps = deps;
   }
 
-  /** Someone watches the project until the signal is aborted. */
+  /** Watches the project until the signal is aborted. */
   watch(project: string, signal: AbortSignal): void {
     if (signal.aborted) return;
     const watch = this.#watches.get(project) ?? { readers: 0, stop: new AbortController(), followed: new Set() };
@@ -58,7 +58,7 @@ export class WatchedAgents implements AsyncDisposable {
     for (const record of this.#deps.pods.all()) if (record.key.project === project) this.look(record);
   }
 
-  /** It is followed if its agent is running and its project watched. */
+  /** Follows a session if its agent is running and its project is watched. */
   look(record: SessionRecord): void {
     const watch = this.#watches.get(record.key.project);
     const { uid } = record.pod;
@@ -108,7 +108,7 @@ export class WatchedAgents implements AsyncDisposable {
   }
 }
 
-/** What readers hold of it: a sidecar names a few things that it has seen. */
+/** Bounds a receipt that readers keep: an honest sidecar names only a few pieces of evidence. */
 function brief(receipt: NonNullable<SidecarEvent["receipt"]>): NonNullable<SidecarEvent["receipt"]> {
   return { ...receipt, evidence: receipt.evidence.slice(0, MAX_EVIDENCE) };
 }
