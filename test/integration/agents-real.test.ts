@@ -12,13 +12,13 @@ import type { AgentProgram } from "../support/agents/agents-install.ts";
 /** The first use installs the programs. */
 const LONG = 300_000;
 /**
- * OpenCode works for ten seconds before it shows anything, and for some more before its first turn reaches the model;
- * here it shares two processors with many others.
+ * OpenCode works for ten seconds before it draws its first screen, and for some more before its first turn reaches the
+ * model; here it shares two processors with many others.
  */
 const START_MS = 180_000;
 const STEP_MS = 60_000;
 
-/** What Claude Code puts around a longer pasted text on its way to the model. */
+/** The text without the marks that Claude Code puts around a longer paste on its way to the model. */
 const bare = (text: string): string =>
   text.replace(/^\s*<pasted_content id="\w+">\n/, "").replace(/\n<\/pasted_content id="\w+">\s*$/, "");
 
@@ -29,7 +29,7 @@ async function submit(session: AgentSession, text: string): Promise<void> {
     (view) => (view.composer?.text ?? "") !== "" || (view.composer?.pasteMarkers ?? 0) > 0,
   );
   await sleep(150);
-  // An agent that has just started drops an Enter, or takes it late; one whose composer cannot be seen gets no other.
+  // An agent that has just started drops an Enter, or takes it late; an agent with an invisible composer gets only one.
   const before = session.model.requests.length;
   for (let tries = 0; tries < 3; tries++) {
     const { composer: standing } = session.profile.view(await session.screen());
@@ -67,8 +67,8 @@ const MESSAGES = [
 const PROGRAMS: readonly AgentProgram[] = ["claude-2.1.330", "claude-2.1.197", "codex-0.169.0", "opencode-1.18.33"];
 
 /**
- * A start costs more than all that is asked of a program: each is started once, and one step continues where another
- * has left it.
+ * A start costs more than all the steps: each program is started once, and each step continues where the previous one
+ * ended.
  */
 describe.concurrent.each(PROGRAMS)("%s", (program) => {
   it("gets each defused message once and unchanged, and shows work, rest and dialogs", { timeout: LONG }, async ({
@@ -117,7 +117,7 @@ async function showsWorkAndDialogs(session: AgentSession, expect: ExpectStatic):
   expect(existsSync(join(session.home.workdir, "tool-ran"))).toBe(false);
 }
 
-/** How many different things are seen around its composer in so long a time. */
+/** The number of different frames around its composer within this time. */
 async function framesSeen(session: AgentSession, ms: number): Promise<number> {
   let shown = "";
   let frames = 0;
@@ -130,7 +130,7 @@ async function framesSeen(session: AgentSession, ms: number): Promise<number> {
   return frames;
 }
 
-/** Whatever its words are: something moves around its composer while it works, and nothing while it rests. */
+/** Independent of its wording: the area around its composer changes while it works, and stays still while it rests. */
 async function movesOnlyWhileItWorks(session: AgentSession, expect: ExpectStatic): Promise<void> {
   await sleep(2000);
   expect(await framesSeen(session, 6000)).toBe(1);
@@ -142,7 +142,7 @@ async function movesOnlyWhileItWorks(session: AgentSession, expect: ExpectStatic
   await session.idle();
 }
 
-/** Of a program that has taken nothing yet. */
+/** For a program that has not taken a message yet. */
 async function tellsByItsPlugin(session: AgentSession, expect: ExpectStatic): Promise<void> {
   const words = () =>
     session.hookLines.filter((line) => line !== "activity").map((line) => line.replace(/ payload.*/, ""));

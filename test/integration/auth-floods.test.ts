@@ -5,7 +5,7 @@ import { DomainError } from "../../internal/base/errors.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import { FloodedServer, type WrongCredentials } from "../support/bridge/flooded-server.ts";
 
-/** What one caller may have refused: at once, and a second. */
+/** The refusals that one caller may cause: at once, and per second. */
 const [BURST, PER_SECOND] = [256, 50];
 
 describe("a flood", () => {
@@ -26,7 +26,7 @@ describe("a flood", () => {
       void flood.many.then(() => {
         isFlood = true;
       });
-      // Where there is no core left for the flood, it takes longer to become one.
+      // On a machine without a free core the flood needs more time to build up.
       for (let i = 0; i < 10 || !isFlood; i++) {
         using newcomer = server.caller();
         await Promise.all([newcomer.call(), open.call()]);

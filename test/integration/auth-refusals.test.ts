@@ -57,14 +57,14 @@ describe("a call with both layers", () => {
   });
 });
 
-/** A refusal by the handshake has no answer, only an audited reason: Node's name of OpenSSL's verdict. */
+/** A refusal in the handshake gives no answer, only an audited reason: Node's name of OpenSSL's verdict. */
 const noAnswer = (reason: string): CertificateRefusal => ({ reason });
 const answered = (code: string, kind: string, reason: string): CertificateRefusal => ({ code, kind, reason });
 
 interface CertificateRefusal {
-  /** Of the answer; undefined: none comes. */
+  /** The code of the answer; undefined: no answer comes. */
   readonly code?: string;
-  /** In the audit log. */
+  /** The kind in the audit log. */
   readonly kind?: string;
   readonly reason: string;
 }

@@ -272,7 +272,7 @@ describe("a stream", () => {
     };
     return { ended, show, [Symbol.dispose]: () => connection[Symbol.dispose]() };
   };
-  /** A token counts whole seconds: it ends up to one earlier. */
+  /** A token has a resolution of whole seconds: it ends up to one second earlier. */
   const ending = (ms: number, request: Partial<TokenRequest> = {}) => token({ ttlMs: ms, ...request });
   const settled = async (promise: Promise<unknown>, ms: number) =>
     await Promise.race([promise, new Promise((resolve) => setTimeout(resolve, ms, "still open"))]);

@@ -27,7 +27,7 @@ const nudgeRequest: NudgeRequest = {
 const watchRequest: WatchRequest = { mode: "screen", lines: 20, intervalMs: 20, ansi: false, epoch: "" };
 const never = new AbortController().signal;
 
-/** What every `Backend` promises, near or far. */
+/** The contract of every `Backend`, local or remote. */
 export function backendConformance(name: string, start: Start): void {
   describe(`${name}: peek`, () => peekTests(start));
   describe(`${name}: nudge`, () => nudgeTests(start));
@@ -44,7 +44,7 @@ function nudge(backend: Backend, change: Partial<NudgeRequest> = {}) {
   return backend.nudge({ ...nudgeRequest, ...change }, never);
 }
 
-/** The agent's state once it is one of these. */
+/** Waits until the agent is in one of these states; returns the state. */
 function state(backend: Backend, ...wanted: AgentStatus["state"][]): Promise<AgentStatus> {
   return eventually(`state ${wanted.join(" or ")}`, async () => {
     const status = await backend.status(never);
@@ -125,7 +125,7 @@ function peekTests(start: Start): void {
   });
 
   it("shows the last screen of an agent that has ended", async () => {
-    // tmux itself may lose what a program prints in the instant of its end.
+    // tmux itself may lose a program's output of its last instant.
     const argv = ["sh", "-c", "stty -echo; echo last words; read go"] as const;
     await using place = await start({ argv: () => argv, profile: "generic" });
     await eventually("it is printed", async () => (await peek(place.backend)).output.includes("last words"));

@@ -1,4 +1,4 @@
-// openssl judges what bridge-ca makes, and bridge-ca judges the same: both accept, or both refuse.
+// Compares openssl and bridge-ca as judges of bridge-ca's files: both accept, or both refuse.
 import { writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CaSandbox } from "../support/bridge/bridge-ca.ts";
@@ -6,7 +6,7 @@ import { CaSandbox } from "../support/bridge/bridge-ca.ts";
 let sandbox: CaSandbox;
 
 /**
- * A leaf that openssl signs with another CA's own key: what its owner would mint. `ext` are lines of an openssl
+ * A leaf that openssl signs with another CA's own key, as its owner could mint it. `ext` are lines of an openssl
  * section.
  */
 async function mint(
@@ -53,7 +53,7 @@ beforeAll(async () => {
 
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
-/** Exit code 0 of both, or of neither; with what bridge-ca said. */
+/** Whether both exit with 0, or neither does; with the output of bridge-ca. */
 async function judged(cert: string, usage: "client" | "server", bundle: string, more = "") {
   const ours = await sandbox.sh(`bridge-ca verify --cert ${cert} --bundle ${bundle} --usage ${usage}`);
   const openssl = await sandbox.sh(

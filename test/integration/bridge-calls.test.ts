@@ -7,7 +7,7 @@ import { until } from "../support/sidecar/sidecar.ts";
 
 type Bridge = Client<typeof BridgeService>;
 
-/** Until its first message. */
+/** Reads the stream's first message. */
 const first = async (stream: AsyncIterable<unknown>) => void (await stream[Symbol.asyncIterator]().next());
 
 const EVENTS: Readonly<Record<string, (bridge: Bridge, sessionId: string) => Promise<unknown>>> = {

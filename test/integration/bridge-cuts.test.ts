@@ -28,14 +28,14 @@ const print = () => {
 };
 print();
 `;
-/** What a subscriber may meet while the bridge, the network or the client itself is away. */
+/** The errors that a subscriber may get while the bridge, the network or the client itself is away. */
 const PASSES: ReadonlySet<Code> = new Set([Code.Unavailable, Code.Canceled, Code.Aborted, Code.DeadlineExceeded]);
 
 const sessionId = "cuts";
-/** Events that a session holds. */
+/** The number of events that a session keeps. */
 const HELD = 100n;
 
-/** One bridge on one port over and over, in front of it a network that can be cut. */
+/** A bridge that is restarted on the same port, behind a network that can be cut. */
 class CutBridge implements AsyncDisposable {
   readonly #folder: BridgeFolder;
   readonly #config: string;
@@ -68,7 +68,7 @@ class CutBridge implements AsyncDisposable {
     return `https://127.0.0.1:${this.proxy.port}`;
   }
 
-  /** The next bridge finds what this one leaves. */
+  /** Kills the bridge; the next one finds its state. */
   async kill(): Promise<void> {
     this.kills++;
     this.bridge.process.kill("SIGKILL");
@@ -111,7 +111,7 @@ it(
         ],
       });
     }
-    /** As any gRPC client does it: the position that it has acknowledged is kept by the bridge. */
+    /** Like any gRPC client: the bridge stores the position that it has acknowledged. */
     const readRaw = async () => {
       while (!raw.isDone) {
         const client = createClient(BridgeService, connection.transport);
@@ -124,7 +124,7 @@ it(
           }
         } catch (err) {
           const { code, rawMessage } = ConnectError.from(err);
-          // A connection that is cut right behind the handshake looks like one that the server refuses.
+          // A connection that is cut right after the handshake looks like one that the server refuses.
           const passes =
             PASSES.has(code) || rawMessage.startsWith("the server closed the connection after the handshake");
           if (!passes) raw.faults.push(`${Code[code]}: ${rawMessage}`);
@@ -144,7 +144,7 @@ it(
     const readSdk = async () => {
       for await (const event of client.session(sessionId).events({ subscriberId: "sdk" })) sdk.take(event);
     };
-    /** Comes for a few events, and stays away until the next ones are not held any more. */
+    /** Reads a few events, and stays away until the next ones are no longer kept. */
     let overflows = 0;
     const readLate = async () => {
       while (!late.isDone) {

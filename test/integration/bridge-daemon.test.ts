@@ -16,7 +16,7 @@ import {
 import { TestCa } from "../support/bridge/certificates.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
-/** What is put into its place is looked at before this. */
+/** A replaced file is noticed before this time. */
 const TAKEN_MS = 600;
 
 let folder: BridgeFolder;

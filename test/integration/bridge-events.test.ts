@@ -18,14 +18,14 @@ beforeAll(async () => {
 });
 afterAll(() => room[Symbol.asyncDispose]());
 
-/** Starts a session and gives the agent behind it. */
+/** Starts a session and returns the agent behind it. */
 async function begin(sessionId: string, inRoom = room): Promise<ScriptedAgent> {
   const request = { projectId: "prd-manager", sessionId, repoPath: inRoom.repo, provider: "scripted" };
   await inRoom.client(inRoom.prd).startSession(request);
   return inRoom.provider.agents.find(({ id }) => id === `prd-manager/${sessionId}`) as ScriptedAgent;
 }
 
-/** Each a event of its own: two outputs in a row would be one. */
+/** Makes each an event of its own: two outputs in a row would be merged. */
 function say(agent: ScriptedAgent, count: number, bytes = 0): void {
   for (let i = 0; i < count; i++)
     agent.say(
@@ -34,7 +34,7 @@ function say(agent: ScriptedAgent, count: number, bytes = 0): void {
     );
 }
 
-/** Follows a session over one connection until it is left or broken. */
+/** Follows a session over one connection until it is closed or broken. */
 async function follow(
   client: Client<typeof BridgeService>,
   request: Parameters<Client<typeof BridgeService>["streamEvents"]>[0],
@@ -293,7 +293,7 @@ it(
   60_000 + CUTS * 500,
 );
 
-/** Every number after `from` to the last event, once, in order, or named in a gap. */
+/** Checks that every number after `from` up to the last event comes once, in order, or is named in a gap. */
 function expectComplete(events: readonly SessionEvent[], from: bigint): void {
   let next = from + 1n;
   for (const { seq, gap } of events) {

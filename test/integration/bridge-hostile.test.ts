@@ -20,7 +20,7 @@ const sections = {
 };
 beforeAll(async () => {
   folder = await BridgeFolder.create();
-  // What an agent does is the name of the folder that it works in.
+  // The name of an agent's working folder selects its misbehaviour.
   const node = `${process.execPath} --disable-warning=ExperimentalWarning`;
   const script = `#!/bin/sh\nexec ${node} ${fake("hostile-agent-main.ts")} "$(basename "$PWD")" "$@"\n`;
   writeFileSync(folder.path("agent"), script, { mode: 0o700 });
@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => folder[Symbol.asyncDispose]());
 
 const client = () => folder.client(bridge, folder.prd);
-/** Programs of sessions: they inherit the bridge's HOME. */
+/** The programs of sessions: they inherit the bridge's HOME. */
 const agents = () => markedProcesses("HOME", folder.dir).filter((pid) => pid !== bridge.process.pid);
 
 async function start(way: string, sessionId = way) {
@@ -48,7 +48,7 @@ async function untilStatus(sessionId: string, ...wanted: readonly SessionStatus[
   return until(`${sessionId} to be ${wanted.join(" or ")}`, 180_000, look, bridge.log);
 }
 
-/** Runs an agent that misbehaves once it is given a message, and stops what does not end. */
+/** Runs an agent that misbehaves once it gets a message, and stops it if it does not end. */
 async function misbehaves(way: string): Promise<SessionStatus> {
   await start(way);
   await untilStatus(way, RUNNING);
@@ -93,7 +93,7 @@ const readTurn = () => {
 it("holds its limits under 500 starts at once, and names every session after kill -9", {
   timeout: 240_000,
 }, async () => {
-  // Fourteen programs that begin together take their time: none may fail and make room for another.
+  // Fourteen programs that start together take long: none may fail and make room for another.
   bridge.process.kill("SIGTERM");
   await bridge.exited;
   bridge = await folder.start({

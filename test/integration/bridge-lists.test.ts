@@ -1,4 +1,4 @@
-// Revocation lists, bundles and token keys in several files and blocks: each counts by itself, as openssl writes it.
+// Revocation lists, bundles and token keys in several files and blocks: each is used, in the form that openssl writes.
 import { spawnSync } from "node:child_process";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -42,7 +42,7 @@ async function health(by: BridgeFolder["prd"]): Promise<string> {
   );
 }
 
-/** Replaces a file at once, as an operator's renewal does. */
+/** Replaces a file atomically, as an operator's renewal does. */
 async function put(name: string, content: string | Buffer): Promise<void> {
   await writeFile(folder.path(`${name}.new`), content);
   await rename(folder.path(`${name}.new`), folder.path(name));

@@ -68,7 +68,7 @@ describe.concurrent.each(AGENTS)("$program in a terminal of the bridge", ({ kind
     });
   };
 
-  /** A conversation that was held over stdio. */
+  /** Continues a conversation that was held over stdio. */
   const goesOn = async () => {
     const start = (id: string, agentOpts: Record<string, string>) => {
       const repoPath = workdirs.get(kind) ?? "";

@@ -19,7 +19,7 @@ afterAll(() => folder[Symbol.asyncDispose]());
 const client = () => folder.client(bridge, folder.prd);
 const files = () => readdirSync(folder.path("state/tokens")).filter((name) => !name.endsWith(".new"));
 
-/** What agents of this bridge have in `name` of their environment. */
+/** The values of the variable `name` in the environments of this bridge's agents. */
 function inEnvironments(name: string): readonly string[] {
   const found = readdirSync("/proc").flatMap((pid) => {
     try {

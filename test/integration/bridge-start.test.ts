@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 
-/** As the requirement has it, with a port that is free. */
+/** The requirement's example, with a free port. */
 const REQUIREMENT = readFileSync(join(import.meta.dirname, "../testdata/bridge/requirement.yaml"), "utf8").replace(
   "0.0.0.0:9445",
   "127.0.0.1:0",

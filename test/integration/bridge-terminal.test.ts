@@ -27,8 +27,8 @@ const start = (sessionId: string, agentOpts: Record<string, string> = { mode: "t
   });
 const statusOf = async (sessionId: string) => (await client().getSession({ sessionId })).status;
 /**
- * Programs of sessions that still run: the bridge is started with this HOME, and they inherit it. Without the bridge,
- * and programs that it asks for their version.
+ * The running programs of sessions, which inherit the HOME that the bridge is started with; without the bridge itself,
+ * and without programs that are asked for their version.
  */
 const agents = () =>
   markedProcesses("HOME", folder.dir).filter((pid) => pid !== bridge.process.pid && !isAskedForItsVersion(pid));
@@ -41,8 +41,8 @@ const sidecars = () =>
   });
 
 /**
- * Ends every program of a session. The sidecar last: the bridge starts another one as long as anything is left to
- * continue with; and stopped, so that it starts nothing meanwhile.
+ * Ends every program of a session. The sidecars come last, because the bridge starts another as long as there is
+ * anything to continue with; they are stopped first, so that they start nothing meanwhile.
  */
 function killAgents(): void {
   const last = sidecars();
@@ -55,7 +55,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // it went with one before it
+    // it ended with an earlier one
   }
 }
 

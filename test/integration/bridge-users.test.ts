@@ -13,7 +13,7 @@ import { BridgeFolder, type Consumer, type RunningBridge, type Sections } from "
 import { canMakeUsers, requireUsers, TestUsers } from "../support/bridge/unix-users.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
-/** An agent of project B, with all that a shell has, which writes down what it can reach of A and of the bridge. */
+/** A hostile agent of project B, with a full shell, which records what it can reach of A and of the bridge. */
 const HOSTILE = String.raw`#!/bin/sh
 [ "$1" = --version ] && { id -u > /dev/null; echo 1.0; exit 0; }
 {

@@ -18,7 +18,7 @@ const TYPES = ["@types/node", "undici-types"];
 const KIB = 1024;
 
 let dir: string;
-/** A project that has installed the packed SDK, and nothing else of ours. */
+/** A project that has installed only the packed SDK. */
 let project: string;
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), "gt-sdk-"));

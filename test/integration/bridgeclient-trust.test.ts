@@ -1,4 +1,4 @@
-// What the SDK and gt do where clocks differ, and with revocation lists.
+// The SDK and gt with clocks that differ, and with revocation lists.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
@@ -31,7 +31,7 @@ function newClient(mtls: Partial<ClientOptions["mtls"]> = {}, jwt: Partial<Clien
   });
 }
 
-/** This process's clock is wrong by so much; the bridge's is right. */
+/** Shifts this process's clock; the bridge's clock stays right. */
 function setClock(byMs: number): void {
   const right = Date.now.bind(Date);
   vi.spyOn(Date, "now").mockImplementation(() => right() + byMs);

@@ -26,7 +26,7 @@ function newClient(more: Partial<ClientOptions> = {}, port?: number): BridgeClie
   return client;
 }
 
-/** Of the certificates that calls were let in with. */
+/** The serial numbers of the certificates with which calls were admitted. */
 const serials = () =>
   new Set(scene.server.audited.flatMap((line) => (JSON.parse(line) as { serial?: string }).serial ?? []));
 
@@ -154,8 +154,8 @@ it("is refused with a certificate of a CA that the bridge does not know", async 
   const stranger = new TestCa("stranger").issue({ uris: ["spiffe://stranger/client/app"] });
   await writeTls(join(scene.dir, "client"), { ...stranger, ca: scene.bridgeCa.pem });
   const error = await failure(newClient().health());
-  // The bridge closes the connection behind the handshake; where that arrives as a reset, nothing tells it from
-  // another.
+  // The bridge closes the connection after the handshake; if the close arrives as a reset, it cannot be told from any
+  // other.
   expect(["unauthenticated", "unavailable"]).toContain(error.code);
   expect(error.fromServer).toBe(false);
 });

@@ -324,7 +324,7 @@ describe("the chart on a real API server", () => {
     return { path, context: view["current-context"] };
   }
 
-  /** What gt writes, asked by a person with a context of this cluster. */
+  /** The output of gt for a person with a context of this cluster. */
   async function gtAs(user: string, ...args: readonly string[]): Promise<string> {
     const { path, context } = await kubeconfigAs(user);
     const place = ["--context", context, "--namespace", AGENTS];

@@ -5,7 +5,7 @@ import { type Release, upgradeOf } from "./chart-upgrades.ts";
 const LIMIT_MS = 600_000;
 const SYSTEM = "gastown-system";
 
-/** An object of a chart that has this one as a dependency: its release is the same. */
+/** An object of a chart that depends on this one: both have the same release. */
 const OF_A_PARENT = {
   apiVersion: "v1",
   kind: "ConfigMap",
@@ -15,7 +15,7 @@ const OF_A_PARENT = {
   },
 };
 
-/** What an upgrade leaves behind, on a real API server whose first client's files are there. */
+/** Tests an upgrade's leftovers, on a real API server that has the first client's files. */
 export function chartLeftovers({ here, helm, dir, values }: Release): void {
   const upgrade = upgradeOf({ helm, dir, values });
 

@@ -51,8 +51,8 @@ type Binding = Manifest & {
 };
 
 /**
- * The programs do all that they ever do with the rights of their accounts, and the API server records what they ask
- * for. Then the recorded requests are put to its authorizer again, for accounts that have one verb less each.
+ * The programs do everything that they can do with the rights of their accounts, and the API server records their
+ * requests. Then its authorizer judges the recorded requests again, for accounts that lack one verb each.
  */
 describe("the rights that the chart gives, on a real API server", () => {
   let cluster: TestCluster | undefined;
@@ -142,7 +142,7 @@ describe("the rights that the chart gives, on a real API server", () => {
     });
   }
 
-  /** Whether the authorizer lets the user make the request. */
+  /** Whether the authorizer allows the user's request. */
   async function isAllowed(user: string, { verb, group, resource, namespace, name }: AuditedRequest): Promise<boolean> {
     const [kind = "", subresource = ""] = resource.split("/");
     const resourceAttributes = { verb, group, resource: kind, subresource, namespace, name };
@@ -202,7 +202,9 @@ describe("the rights that the chart gives, on a real API server", () => {
   });
 });
 
-/** All that replicas do: two at a time, starts of the same sessions, a stop, damaged Secrets, another CA. */
+/**
+ * Uses everything that replicas do: two at a time, starts of the same sessions, a stop, damaged Secrets, another CA.
+ */
 async function useController(town: ControllerCluster, cluster: TestCluster): Promise<void> {
   const account = `system:serviceaccount:${SYSTEM}:gastown`;
   const replicas = [await town.replica(account), await town.replica(account)];
@@ -244,7 +246,7 @@ async function versionOf(cluster: TestCluster, secret: string): Promise<string> 
   return await cluster.kubectl(["-n", AGENTS ?? "", "get", secret, "-o", "jsonpath={.data.tls\\.key}"]);
 }
 
-/** The setup Job on an empty cluster and on one whose files are damaged; then what `helm uninstall` runs first. */
+/** Runs the setup Job on an empty cluster and on one with damaged files; then the first command of `helm uninstall`. */
 async function setUpAndUninstall(town: ControllerCluster, cluster: TestCluster): Promise<void> {
   await cluster.kubectl(["-n", CA ?? "", "delete", "secret", "gastown-ca"]);
   const setUp = async () =>

@@ -13,7 +13,7 @@ export interface Release {
   readonly here: (context: TestContext) => Promise<TestCluster>;
   readonly helm: () => Helm;
   readonly dir: () => string;
-  /** Of the release that is installed. */
+  /** The values of the installed release. */
   readonly values: { readonly namespaces: readonly { readonly name: string; readonly project: string }[] };
 }
 
@@ -26,7 +26,10 @@ export function upgradeOf({ helm, dir, values }: Pick<Release, "helm" | "dir" | 
   };
 }
 
-/** What Helm would take away, on a real API server. `createSession` makes a session's pod, as the controller does. */
+/**
+ * Tests the objects that Helm would delete, on a real API server. `createSession` makes a session's pod, as the
+ * controller does.
+ */
 export function chartUpgrades(
   { here, helm, dir, values }: Release,
   createSession: (namespace: string) => Promise<unknown>,

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vit
 import { component, requireComponent } from "../support/cluster/components.ts";
 import { configIn, Helm } from "../support/cluster/helm.ts";
 
-/** A value at its key; the others are the chart's own. */
+/** A value at its key; all other values are the chart's defaults. */
 type Case = readonly [key: string, value: unknown];
 
-/** What the controller would refuse when it starts. */
+/** Values that the controller would refuse when it starts. */
 const REFUSED: readonly Case[] = [
   ...["1s", "1999ms", "0h0m1.9s", "61m", "1h1ms"].map((ttl): Case => ["sessionTokens.ttl", ttl]),
   ...["61s", "1m1s", "1h", "60.001s"].map((skew): Case => ["auth.clockSkew", skew]),
@@ -49,7 +49,7 @@ const REFUSED: readonly Case[] = [
   ["logLevel", null],
 ];
 
-/** What the controller takes, at the edges of what it refuses; those of one line are given together. */
+/** Values that the controller accepts, just within its limits; those of one row are set together. */
 const TAKEN: readonly (readonly Case[])[] = [
   [
     ["sessionTokens", { secretName: "s", ttl: "2s" }],

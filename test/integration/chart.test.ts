@@ -14,7 +14,7 @@ interface PodSpec {
   readonly containers: readonly { readonly resources: object }[];
 }
 
-/** Of a Pod, or of what makes pods. */
+/** The pod specs of a Pod, or of an object that creates pods. */
 function podSpecOf(manifest: object): readonly PodSpec[] {
   const { kind, spec } = manifest as {
     kind: string;
@@ -166,7 +166,7 @@ describe("the chart", () => {
     new SidecarMetrics(registry);
     const known = (await registry.getMetricsAsJSON()).map(({ name }) => name);
     expect(used.size).toBeGreaterThan(8);
-    // Another release may have a leader, and answer, where this one has none and does not.
+    // Another release may have a leader and answer while this one does not.
     const own = '{namespace=\\"gastown-system\\",job=\\"gastown-metrics\\"}';
     for (const metric of ["up", "gastown_controller_leader"])
       expect(JSON.stringify(rules)).toContain(`(${metric}${own}`);

@@ -1,5 +1,5 @@
-// Callers that are stopped as whole processes, as a laptop's sleep or a debugger does, for longer than a server waits
-// for an answer to its PING, and continue: they find everything closed, and their own timers due at once.
+// Tests callers that are stopped as whole processes, as by a laptop's sleep or a debugger, for longer than a server
+// waits for an answer to its PING. When they continue, all connections are closed and all their own timers due.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +9,9 @@ import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-folde
 import { ownProgram } from "../support/programs.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
-/** The bridge cuts a connection that does not answer its PING: after 30 s it asks, and waits 15 s more. */
+/**
+ * The bridge cuts a connection that does not answer its PING: it sends one after 30 s, and waits 15 s for the answer.
+ */
 const FROZEN_MS = 50_000;
 const WAIT_MS = 120_000;
 const reader = fileURLToPath(new URL("../support/bridge/sdk-reader-main.ts", import.meta.url));
@@ -73,7 +75,7 @@ async function sdkCaller(sessionId: string): Promise<Caller> {
   return caller(reader, file, sessionId);
 }
 
-/** Decisions about calls that the bridge has written down. */
+/** The number of decisions about calls in the bridge's log. */
 const calls = () =>
   bridge
     .log()
@@ -117,6 +119,6 @@ it("gt and the SDK go on where they were, miss nothing without a word, and do no
   expect(events.map(seqOf)).toEqual(events.map((_, i) => i + 1));
   for (let i = 0; i < sent; i++)
     expect(events.filter((line) => line.includes(`during ${i}`)).length).toBeGreaterThan(0);
-  // What they asked besides the inputs of the test itself: each opens its stream again a few times at most.
+  // Their calls besides the inputs of the test itself: each opens its stream again a few times at most.
   expect(calls() - before - 2 * sent).toBeLessThan(60);
 });

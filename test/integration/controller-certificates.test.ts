@@ -87,7 +87,7 @@ describe("the Secret of a session's pod, on a real API server", () => {
   const get = async (kind: string, name: string) =>
     JSON.parse(await (cluster as TestCluster).kubectl(["-n", NAMESPACE, "get", kind, name, "-o", "json"]));
 
-  /** What the replica that leads does about certificates. */
+  /** The leader's tasks for certificates. */
   function keeping(): readonly Task[] {
     const binding = { name: NAMESPACE, project: "shop", templates: new Map(), credentials: "secret" } as const;
     const [clock, logger, random] = [systemClock, silentLogger, Math.random];
@@ -106,7 +106,7 @@ describe("the Secret of a session's pod, on a real API server", () => {
     return [pods, keeper, new SessionSecrets({ api, clock, logger, random, pods, onChanged }, [binding])];
   }
 
-  /** A pod that waits for its Secret, as the controller makes them. */
+  /** A pod that waits for its Secret, as the controller makes it. */
   async function gatedPod(name: string, metadata: object = {}): Promise<void> {
     const spec = {
       schedulingGates: [{ name: GATE }, { name: "example.org/other" }],

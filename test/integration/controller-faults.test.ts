@@ -15,11 +15,11 @@ import { until } from "../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 900_000;
 const FAULTS_MS = process.env["GT_E2E"] === "full" ? 300_000 : 20_000;
-/** Of requests to the API server. */
+/** The share of requests to the API server that fail. */
 const SHARE = 0.3;
 const SEED = Number(process.env["GT_SEED"] ?? 20_261_122);
 
-/** No pod runs here: what is tested are controllers and the API server. */
+/** No pod runs here: the test covers controllers and the API server. */
 describe(`two replicas behind an API server that goes wrong at random (GT_SEED=${SEED})`, () => {
   let cluster: TestCluster | undefined;
   let town: ControllerCluster | undefined;
@@ -124,7 +124,7 @@ describe(`two replicas behind an API server that goes wrong at random (GT_SEED=$
     await until("nothing to be left", 120_000, isEmpty, logs);
     for (const { log } of replicas) expect(log()).not.toMatch(/the watch missed changes|"msg":"bug|unhandled/);
 
-    /** A call that may fail for the API server's sake, and for no other reason. */
+    /** Makes a call that may fail because of the API server, and for no other reason. */
     async function attempt(call: () => Promise<unknown>, done: () => void): Promise<void> {
       try {
         await call();

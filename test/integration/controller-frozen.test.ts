@@ -1,5 +1,5 @@
-// A controller that is stopped as a process, as a node's debugger or a suspended machine does, while sidecars serve it;
-// and sidecars that are stopped while it calls them. Real processes over a real API server; no node runs.
+// Tests a controller that is stopped as a process, as by a node's debugger or a suspended machine, while sidecars serve
+// it, and sidecars that are stopped while it calls them. Real processes over a real API server; no node runs.
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -21,7 +21,7 @@ const WAIT_MS = 120_000;
 const FROZEN_MS = 60_000;
 const TOKEN_MS = 290_000;
 
-/** In order: the tests of a minute run side by side after those of a handshake. */
+/** In order: the tests that take a minute run concurrently, after those of a handshake. */
 describe("a controller, its sidecars, and a SIGSTOP", () => {
   let town: ControllerCluster | undefined;
   let cluster: TestCluster | undefined;
@@ -83,7 +83,7 @@ describe("a controller, its sidecars, and a SIGSTOP", () => {
     return await processPod(cluster as TestCluster, { namespace, session: sessionId }, listen);
   }
 
-  /** A caller of that project, who waits for a replica that says nothing. */
+  /** A caller of that project, who waits for a silent replica. */
   function caller({ log }: RunningReplica, project: string): Client<typeof BridgeService> {
     const { callerTls, tokenKeys } = town as ControllerCluster;
     const port = /"listen":"127\.0\.0\.1:(\d+)"[^}]*"msg":"serving"/.exec(log())?.[1];
@@ -114,7 +114,9 @@ describe("a controller, its sidecars, and a SIGSTOP", () => {
   const answers = (client: Client<typeof BridgeService>, sessionId: string, { log }: RunningReplica) =>
     until(`an answer of ${sessionId}`, WAIT_MS, () => peek(client, sessionId, 10_000).catch(() => undefined), log);
 
-  /** It runs, has met nothing that it did not expect, and its stream of another project's events was never ended. */
+  /**
+   * Checks that it runs, has met nothing unexpected, and that its stream of another project's events was never ended.
+   */
   async function isWell(replica: RunningReplica, others: SessionReader, requestId: string): Promise<void> {
     await caller(second, "desk").nudge({ sessionId: "two", request: { message: requestId, requestId } });
     await others.receipt(requestId, WAIT_MS, replica.log);
@@ -212,7 +214,7 @@ describe("a controller, its sidecars, and a SIGSTOP", () => {
   });
 });
 
-/** What stands at the pod's address before its sidecar, and sees how far a controller's handshake has come. */
+/** A relay at the pod's address, in front of its sidecar, which watches how far a controller's handshake has come. */
 class WatchedRelay implements AsyncDisposable {
   readonly #server = createServer((near) => this.#pass(near));
   readonly #sockets = new Set<Socket>();
@@ -231,8 +233,8 @@ class WatchedRelay implements AsyncDisposable {
   }
 
   /**
-   * The next connection: calls `act` when the caller's bytes have come so many times, and passes no more of them on
-   * from the second time on. Resolves when the sidecar has closed it.
+   * For the next connection: calls `act` at this flight of the caller's bytes, which is dropped unless it is the first.
+   * Resolves when the sidecar has closed the connection.
    */
   atFlight(flight: number, act: () => void): Promise<void> {
     const { promise, resolve: left } = Promise.withResolvers<void>();

@@ -20,7 +20,7 @@ import { TestCa } from "../support/bridge/certificates.ts";
 const never = new AbortController().signal;
 const CALLER = { identity: "ann", role: "read" } as const;
 
-/** A server that does to each connection and to each call what the test says; and the controller's way to it. */
+/** A server whose treatment of each connection and call the test defines; and the controller's connection to it. */
 async function hostile(
   onStream: (stream: ServerHttp2Stream) => void,
   onSession?: (session: ServerHttp2Session) => void,
@@ -62,7 +62,7 @@ async function hostile(
   };
 }
 
-/** The same bytes again and again. */
+/** The same bytes, `count` times. */
 const repeated = (bytes: readonly number[], count: number) => Buffer.alloc(bytes.length * count, Buffer.from(bytes));
 const answering = (body: Buffer) => (stream: ServerHttp2Stream) => {
   stream.respond({ ":status": 200, "content-type": "application/proto" });
@@ -113,7 +113,7 @@ describe("a sidecar in the hands of its agent", () => {
     try {
       for await (const _ of events) count++;
     } catch {
-      // it has no end
+      // the answer has no end
     }
     longest = Math.max(longest, performance.now() - last);
     isOver = true;

@@ -11,7 +11,7 @@ const LIMIT_MS = 180_000;
 const MINUTE_MS = 60_000;
 const WRONG_CLOCK = "\"this machine's clock is not the API server's: set it right\"";
 
-/** No pod runs here: what is tested is a controller and the API server. */
+/** No pod runs here: the test covers a controller and the API server. */
 describe("a controller on a real API server, with others who mean harm or are wrong", () => {
   let town: ControllerCluster | undefined;
   let cluster: TestCluster | undefined;

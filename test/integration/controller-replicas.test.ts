@@ -15,12 +15,12 @@ import { until } from "../support/sidecar/sidecar.ts";
 const LIMIT_MS = 240_000;
 const LEASE_MS = 20_000;
 const isFull = process.env["GT_E2E"] === "full";
-/** How long the API server is away. */
+/** The time for which the API server is away. */
 const AWAY_MS = isFull ? 60_000 : 5_000;
 const PROJECT_LIMIT = 20;
 
 /**
- * In order: each test continues with the replicas that the one before has left. No pod runs here: what is tested is the
+ * In order: each test continues with the replicas that the previous one left. No pod runs here: the test covers the
  * controllers and the API server.
  */
 describe("three replicas of the controller on a real API server", () => {
@@ -142,7 +142,7 @@ describe("three replicas of the controller on a real API server", () => {
   it("lets a leader that was suspended write nothing when it wakes", { timeout: LIMIT_MS }, async (context) => {
     const { cluster: found, agents } = await here(context);
     const first = await leader();
-    // Work that falls due while it sleeps: a stopped session's retention ends.
+    // Work that becomes due while it sleeps: a stopped session's retention ends.
     await startDemo(first, "due");
     await first.client.stopSession({ sessionId: "due" });
     await first.kill("SIGSTOP");
@@ -259,7 +259,7 @@ describe("three replicas of the controller on a real API server", () => {
     }
   });
 
-  /** Messages of reads that failed while `work` continued. */
+  /** The messages of reads that failed while `work` ran. */
   async function readsWhile(of: readonly RunningReplica[], work: () => Promise<void>): Promise<readonly string[]> {
     const failed: string[] = [];
     let isOver = false;

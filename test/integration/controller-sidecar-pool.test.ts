@@ -15,8 +15,8 @@ const SIDECAR_PORT = 9090;
 const never = new AbortController().signal;
 
 /**
- * A server at the address of a pod, which has the certificate of the session `named`; and what a call for `one` meets
- * there.
+ * Starts a server at a pod's address with the certificate of the session `named`; returns the result of a call for
+ * `one`.
  */
 async function callOf(named: string, dnsOf: string, ca: TestCa, trusted = ca, trustedThere = trusted) {
   const host = `127.${[0, 0, 0].map(() => 2 + Math.floor(Math.random() * 250)).join(".")}`;
@@ -95,7 +95,7 @@ it("lets the answers of one hostile sidecar hold 32 MiB while they arrive, those
     try {
       for (; taken < 200; taken++) budget.take(mebibyte);
     } catch {
-      // no more
+      // no more bytes
     }
     return taken;
   });

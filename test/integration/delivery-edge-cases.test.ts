@@ -25,7 +25,7 @@ describe("the text", () => {
   });
   afterAll(() => sidecar[Symbol.asyncDispose]());
 
-  /** What the agent took of what `work` sent. */
+  /** The messages that the agent took while `work` ran. */
   async function takenOf(work: () => Promise<void>): Promise<readonly string[]> {
     const before = (await sidecar.taken()).length;
     await work();

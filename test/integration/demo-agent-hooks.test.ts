@@ -10,7 +10,7 @@ import { DemoPane } from "../support/agents/demo-pane.ts";
 
 const FAST = ["--turn-ms", "150"];
 
-/** A FIFO that someone reads, and a folder for prompts. */
+/** A FIFO with a reader, and a folder for prompts. */
 async function hookFolder() {
   const dir = await mkdtemp(join(tmpdir(), "gt-hooks-"));
   const fifo = join(dir, "fifo");

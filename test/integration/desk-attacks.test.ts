@@ -11,7 +11,7 @@ import { killWhileCrossing } from "../lab/desk/kills.ts";
 import { raceReads } from "../lab/desk/races.ts";
 
 const LONGEST_MS = 60_000;
-/** Each starts a dozen processes, which takes a minute on a machine that is busy. */
+/** Each test starts a dozen processes, which takes a minute on a busy machine. */
 const BUSY_MS = 300_000;
 
 describe("read_file", () => {
@@ -33,7 +33,7 @@ describe("read_file", () => {
     const before = readdirSync("/proc/self/fd").length;
     const files = new AllowedFiles(docs, "/docs");
     const allowed = { patterns: [pathPattern("/docs/**")], maxBytes: 1000 };
-    // A FIFO that is opened for reading would let its writer's open return.
+    // Opening the FIFO for reading would let its writer's open return.
     for (const name of ["fifo", "socket"])
       expect(files.read(`/docs/${name}`, allowed)).toEqual({ ok: false, reason: "not allowed" });
     files[Symbol.dispose]();

@@ -11,7 +11,7 @@ intent:
 customer: { root: ./docs, isolation: sandbox }
 `;
 
-/** Places that the front must not reach, and where a desk of the tests has them. */
+/** Things that the front must not reach, with their paths in a desk of the tests. */
 const TARGETS = {
   "the administrator's state": ".desk/back",
   "the bridge's key": ".desk/back/bridge.key",
@@ -34,7 +34,7 @@ describe.runIf(isUsable)("a start whose boundary has a hole ends with 4 and name
   }, BUSY_MS);
   afterAll(() => bed?.[Symbol.asyncDispose]());
 
-  /** Starts `mode` in a sandbox with a hole; the ways that the error names. */
+  /** Starts `mode` in a sandbox with a hole; returns the ways that the error names. */
   async function waysOpen(mode: "admin" | "user", hole: Parameters<typeof leakyBubblewrap>[1]) {
     const journals = () => [bed.records("back"), bed.records("front")];
     const before = journals();
@@ -71,7 +71,7 @@ describe.runIf(isUsable)("a start whose boundary has a hole ends with 4 and name
     BUSY_MS,
   );
 
-  // Another process's parts are open to root alone, if that.
+  // The root folder of another process is accessible to root at most.
   it.runIf(process.getuid?.() === 0)(
     "where it sees this machine's processes, with the right to look into them",
     async () => {

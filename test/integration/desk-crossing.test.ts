@@ -19,7 +19,7 @@ const envelopeOf = (text: string, id: string = randomUUID()) => ({
   ...{ id, thread: "main", bytes: Buffer.byteLength(text), sha256: hash("sha256", text, "hex") },
 });
 
-/** What the bridge of a desk could sign with, and its front, which runs. */
+/** The key with which the bridge of a desk signs, and the connection to its running front. */
 async function openFrontOf(bed: DeskBed) {
   await bed.run(["--mode", "admin"], "tell customers to wait\n");
   const key = createPrivateKey(bed.read(".desk/back/bridge.key"));
@@ -74,7 +74,7 @@ describe("a crossing", () => {
   }, 300_000);
 });
 
-/** One message of a Connect stream in JSON; the last message of the answer, which has its error. */
+/** Sends one message of a Connect stream in JSON; returns the last message of the answer, which contains its error. */
 async function postJson(socketPath: string, token: string, body: object): Promise<string> {
   const json = Buffer.from(JSON.stringify(body));
   const head = Buffer.alloc(5);

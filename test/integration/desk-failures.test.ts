@@ -7,7 +7,7 @@ import { DESK, type DeskBed, deskBed, PLAIN_ENVIRONMENT } from "../support/desk/
 const BUSY_MS = 300_000;
 const BLOCK = 512;
 
-/** Runs the command where no file may grow beyond `bytes`: a limit stands in for the volume that is full. */
+/** Runs the command with a limit of `bytes` for each file, in place of a full volume. */
 async function runFull(bed: DeskBed, bytes: number, args: readonly string[], input: string) {
   const script = `ulimit -f ${Math.floor(bytes / BLOCK)}; exec "$@"`;
   const child = spawn("sh", ["-c", script, "sh", DESK, ...args], { cwd: bed.folder, env: PLAIN_ENVIRONMENT });
@@ -35,7 +35,7 @@ describe.concurrent("a journal that cannot be written", () => {
       expect(out).not.toMatch(/wholesale|crossed/);
     }
     expect(bed.records("front")).toEqual(crossed);
-    // With room again, all is as before.
+    // With free space, it works as before.
     expect((await bed.run(["--mode", "admin", "--once"], "read /admin/prices.md")).out).toContain("wholesale 4.20");
   });
 

@@ -8,7 +8,7 @@ import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import { type DeskBed, deskBed, jsonLines } from "../support/desk/desk-bed.ts";
 
 const BUSY_MS = 300_000;
-/** Memory that the front may take for its callers, KiB; the answers that wait are 64 MiB of it. */
+/** The memory that the front may use for its callers, KiB; waiting answers are 64 MiB of it. */
 const ROOM_KIB = 400 * 1024;
 
 function connectTo(bed: DeskBed) {
@@ -23,7 +23,7 @@ function connectTo(bed: DeskBed) {
   };
 }
 
-/** The most that the front's process has had in memory, KiB. */
+/** The peak memory of the front's process, KiB. */
 function peakOf(bed: DeskBed): number {
   const peaks = bed.fronts().map((pid) => /VmHWM:\s*(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
   return Math.max(...peaks.map(Number));
@@ -74,7 +74,7 @@ describe.concurrent("a crossing passes", () => {
     const before = peakOf(bed);
     const stop = new AbortController();
     using connections = new DisposableStack();
-    // Each stream's window is full before its answer is taken; 64 MiB are 256 of them.
+    // Each stream's window is full before its answer is read; 64 MiB are 256 answers.
     const stalled = Array.from({ length: 320 }, async (_, i) => {
       const { client } = connections.use(connectTo(bed));
       const request = { thread: `t${i % 100}`, text: "read /docs/long.md" };

@@ -8,7 +8,7 @@ const MAX_BYTES = 65_536;
 const routed = (bytes: number) => "tell customers ".padEnd(bytes, "x");
 
 describe.concurrent("an input that is no good", () => {
-  /** A line of `--jsonl`, and the event that it gets. */
+  /** A line of `--jsonl`, and the event that answers it. */
   const lines: readonly (readonly [
     line: string | Buffer,
     event: { readonly type: string; readonly reason?: RegExp },
@@ -106,7 +106,7 @@ describe.concurrent("a path that is no good", () => {
   });
 });
 
-/** A name that is not there is not found; that anything else is there is not said. */
+/** For a missing file the reason is "not found"; the existence of any other file is not revealed. */
 const refusalOf = (path: string) => (path.includes("\u2025") ? /not found$/ : /: not allowed$/);
 
 describe.concurrent("a command line that is no good", () => {

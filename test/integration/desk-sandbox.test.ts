@@ -17,7 +17,7 @@ it.runIf(isUsable)(
       "read /docs/hours.md\nread /admin/prices.md\n",
     );
     expect(asked.out).toBe("Opening hours: nine to six.\ncannot read /admin/prices.md: not allowed\n");
-    // The one that runs is held otherwise than this start asks for.
+    // The isolation of the running front differs from the one that this start requests.
     const other = await bed.run(["--mode", "user", "--isolation", "none", "--once"], "read /docs/hours.md");
     expect(other).toMatchObject({ code: 4, out: "", err: expect.stringContaining("started otherwise") });
   },

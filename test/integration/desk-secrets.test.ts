@@ -3,7 +3,7 @@ import { randomFrom } from "../fuzz/random.ts";
 import { CANARIES, observe, runTwins, secretBed } from "../lab/desk/twins.ts";
 import { ENCODING_COUNT, encodingsFound } from "../support/desk/encodings.ts";
 
-/** Starts of processes take a minute on a machine that is busy. */
+/** Process starts take a minute on a busy machine. */
 const BUSY_MS = 300_000;
 
 describe.concurrent("the customer's side", () => {

@@ -90,7 +90,7 @@ describe("the orchestrator's agent daemon", () => {
     expect(kinds).toContain(Event_Kind.STATE);
     expect(kinds.at(-1)).toBe(Event_Kind.FINISHED);
     await expect(client.cancelRun({ runId: "none" })).rejects.toThrow("not_found");
-    // The bridge's other consumer has no business here: this daemon trusts the orchestrator's CA only.
+    // The bridge's other consumer is rejected: this daemon trusts only the orchestrator's CA.
     const { cert, key } = folder.prd.tls;
     await expect(createClient(AgentDaemon, transport({ cert, key })).cancelRun({ runId: "r1" })).rejects.toThrow();
   });

@@ -1,5 +1,5 @@
-// A file of ours that is read, changed and renamed: processes that do it at once lose nothing of each other. Those of
-// bridge-ca: test/e2e/bridge-ca-failures.test.ts.
+// Tests that concurrent processes lose none of each other's changes to a file that is read, changed and renamed. For
+// the files of bridge-ca: test/e2e/bridge-ca-failures.test.ts.
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

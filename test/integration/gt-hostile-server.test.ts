@@ -7,7 +7,7 @@ import { privatePlace } from "../support/agents/agent-places.ts";
 import { gt, type Transcript } from "../support/bridge/gt-transcript.ts";
 
 const OBEYED = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
-/** Of the agent's screen and of a dialog's text the lines are shown as lines. */
+/** The agent's screen and a dialog's text are shown line by line. */
 const AGENT_LINES = { output: "a\x1b]0;t\x07 \x9b2J\u202eb", text: "Proceed?\x1b[2J", resolution: "" };
 
 let place: Awaited<ReturnType<typeof privatePlace>>;

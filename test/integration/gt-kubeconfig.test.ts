@@ -64,7 +64,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.disposeAsync());
 
-/** Gives a token only to who says which version it speaks, as vendors' plug-ins do. */
+/** Returns a token only to a caller that names its protocol version, as vendors' plug-ins do. */
 const PLUGIN = `#!/bin/sh
 case "$KUBERNETES_EXEC_INFO" in *client.authentication.k8s.io/v1*) ;; *) exit 1 ;; esac
 echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"from-the-plugin"}}'

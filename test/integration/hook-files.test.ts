@@ -27,7 +27,7 @@ let heard: string[] = [];
 let stop: AbortController;
 let running: Promise<void>;
 let folder: PinnedFolder;
-/** How many lines had been heard each time that others had their turn. */
+/** The number of lines that had been heard at each turn of other tasks. */
 let turns: number[];
 beforeEach(async () => {
   root = mkdtempSync(join(tmpdir(), "gt-hooks-"));
@@ -61,7 +61,7 @@ afterEach(async () => {
   rmSync(root, { recursive: true });
 });
 
-/** As a hook does it: without waiting for a reader. */
+/** Writes as a hook does: without waiting for a reader. */
 function say(line: string): void {
   const fd = openSync(join(state, "hooks.fifo"), constants.O_RDWR | constants.O_NONBLOCK);
   writeSync(fd, `${line}\n`);

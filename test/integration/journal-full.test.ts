@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 
 const JOURNAL = fileURLToPath(new URL("../../internal/eventlog/journal.ts", import.meta.url));
 
-/** Writes records until the file may not grow, then makes room by a rewrite and continues. */
+/** Writes records until the file reaches its limit, then makes room by a rewrite and continues. */
 const WRITER = `
 import { statSync } from "node:fs";
 import { Journal } from ${JSON.stringify(JOURNAL)};
@@ -27,7 +27,7 @@ it("a volume that is full leaves no half record, and what was written stays", as
   const dir = await mkdtemp(join(tmpdir(), "gt-full-"));
   try {
     const path = join(dir, "journal");
-    // A limit for the size of files stands in for the full volume; it counts in blocks of 512 bytes.
+    // A limit for the size of files replaces the full volume; it counts in blocks of 512 bytes.
     const script = 'ulimit -f 4; exec "$@"';
     const node = [process.execPath, "--input-type=module", "-e", WRITER, path];
     const { stdout } = await execa("sh", ["-c", script, "sh", ...node], { env: { ...process.env, NODE_OPTIONS: "" } });

@@ -55,7 +55,7 @@ describe("the Kubernetes API of a real API server", () => {
 
   const map = (name: string, value: string) => ({ metadata: { name, labels: { test: "yes" } }, data: { value } });
   const create = (name: string, value = "1") => api.call({ method: "POST", path: MAPS, body: map(name, value) }, never);
-  /** A write that meets a reset may have been made. */
+  /** A write that ends in a reset may have taken effect. */
   const isCreated = (name: string) => create(name).then(Boolean, (err) => isFault(err, "already-exists"));
   const remove = (name: string) => api.call({ method: "DELETE", path: `${MAPS}/${name}` }, never);
 

@@ -9,7 +9,7 @@ import { runToEnd } from "../support/run-to-end.ts";
 const scripts = join(import.meta.dirname, "..", "..", "scripts");
 const lock = (version: string) => ({ packages: { "": {}, "node_modules/a": { version, integrity: "sha512-a" } } });
 
-/** Stands for npm: takes its time, counts its runs, and leaves what npm leaves. */
+/** Replaces npm: takes some time, counts its runs, and leaves the same files as npm. */
 const FAKE_NPM = `
 const fs = require("node:fs");
 fs.appendFileSync("npm-runs", process.argv.slice(2).join(" ") + "\\n");
@@ -19,7 +19,7 @@ setTimeout(() => {
 }, 300);
 `;
 
-/** A clone with nothing but the launcher, a lock file, and a program that says what it got. */
+/** A clone with only the launcher, a lock file, and a program that prints its arguments. */
 async function tinyClone() {
   const path = await mkdtemp(join(tmpdir(), "launch-"));
   await mkdir(join(path, "scripts"));

@@ -10,7 +10,7 @@ it("a reader of the log that stops reading stalls no call, and learns later how 
   await using sidecar = await startSidecar({ flags: ["--log-level", "info"] });
   await sidecar.untilState(AgentState.IDLE);
   sidecar.process.stderr?.pause();
-  // Each is refused at once and logged with a line of about 400 bytes: more than a pipe and the bound hold.
+  // Each is refused at once and logged with a line of about 400 bytes: together more than a pipe and the limit hold.
   const refused = Array.from({ length: 8 }, async () => {
     for (let i = 0; i < MESSAGES / 8; i++) await sidecar.client.nudge({ message: "\x1b[31m", sender: SENDER });
   });

@@ -7,7 +7,7 @@ import { abortOnExit } from "../../internal/rpc/client/transport.ts";
 import { calmTime } from "../support/calm-time.ts";
 import { type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
-/** Prints each file that is put at `next`, byte for byte; what it is sent is kept in `typed`. */
+/** Prints each file that is put at `next`, byte for byte; stores its input in `typed`. */
 const PRINTER = `
 const fs = require("node:fs");
 fs.writeFileSync("typed", "");
@@ -37,13 +37,13 @@ async function printer(): Promise<Printer> {
   return { ...sidecar, print };
 }
 
-/** The last line of the screen, once it is this one. */
+/** Waits until this is the last line of the screen. */
 async function lastLine(sidecar: RunningSidecar, text: string): Promise<void> {
   const ask = async () => (await sidecar.client.peek({ lines: 1 })).output === text || undefined;
   await until(`the line ${text}`, 60_000, ask);
 }
 
-/** How long Status takes, ms of a calm machine, the longest of some. */
+/** The longest of some Status calls, in ms of a calm machine. */
 async function slowestStatus(sidecar: RunningSidecar): Promise<number> {
   let slowest = 0;
   for (let i = 0; i < 10; i++) {
@@ -54,10 +54,10 @@ async function slowestStatus(sidecar: RunningSidecar): Promise<number> {
   return slowest;
 }
 
-/** A busy test machine is slow; a sidecar that stands still is slower. */
+/** Slower than a busy test machine, but faster than a blocked sidecar. */
 const SOON_MS = 2000;
 
-/** One for all that leave it as it was: each test clears the screen first. */
+/** One sidecar for all tests that leave it unchanged: each test clears the screen first. */
 let sidecar: Printer;
 beforeAll(async () => {
   sidecar = await printer();
@@ -121,7 +121,8 @@ describe("output that looks like something else", () => {
 
   it("reaches a RAW watcher byte for byte, whatever it is", async () => {
     const bytes = Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * 7 + (i >> 8)) & 0xff));
-    // What was printed before has come when its last byte is seen; else it would be taken for the first of these.
+    // Earlier output has arrived once its last byte is seen; otherwise it would be mistaken for the first of these
+    // bytes.
     await sidecar.print("here");
     await lastLine(sidecar, "here");
     const parts: Buffer[] = [];
@@ -138,7 +139,7 @@ describe("output that looks like something else", () => {
 
 /** Lets an agent that waits for a line begin its flood. */
 async function begin({ client }: RunningSidecar): Promise<void> {
-  // It is alive a moment before its terminal can be reached.
+  // The agent is alive a moment before its terminal can be reached.
   const press = () =>
     client.sendKeys({ keys: ["Enter"] }).then(
       () => true,

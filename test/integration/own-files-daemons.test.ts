@@ -1,4 +1,4 @@
-// Files that a person made with openssl in another form than is wanted, named to the daemons and to the SDK.
+// Files that a person made with openssl in another form than required, named to the daemons and to the SDK.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

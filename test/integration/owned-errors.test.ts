@@ -36,7 +36,7 @@ it.each([
   try {
     await eventually("it listens", () => made[0]?.listening === true, 30_000);
     await new Promise((resolve) => setImmediate(resolve)); // it knows that it listens
-    // As Node tells of an accept(2) that fails, for want of memory for example.
+    // Node reports a failed accept(2) in this way, for example when memory is short.
     for (let times = 0; times < 3; times++) made[0]?.emit("error", new Error("accept ENOBUFS"));
     expect(made[0]?.listening).toBe(true);
   } finally {
@@ -53,7 +53,7 @@ it("a sidecar that may not be signalled has not ended by that", async () => {
   void sidecar.ended.then(() => {
     ended = true;
   });
-  // As Node tells of a kill(2) that is refused: the process is another user's, and we have no CAP_KILL.
+  // Node reports a refused kill(2) in this way: the process is another user's, and we lack CAP_KILL.
   const spy = vi.spyOn(ChildProcess.prototype, "kill").mockImplementation(function (this: ChildProcess) {
     this.emit("error", Object.assign(new Error("kill EPERM"), { code: "EPERM" }));
     return false;

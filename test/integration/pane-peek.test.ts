@@ -13,7 +13,7 @@ const COLS = 60;
 const ROWS = 12;
 const SIZE = ["--cols", String(COLS), "--rows", String(ROWS)];
 
-/** A sidecar whose agent prints these bytes, says so in the window's title, and then waits. */
+/** A sidecar whose agent prints these bytes, confirms it in the window's title, and then waits. */
 async function printing(bytes: string | Buffer, setup: SidecarSetup = {}): Promise<RunningSidecar> {
   let file = "";
   const sidecar = await startSidecar((dir) => {
@@ -27,7 +27,7 @@ async function printing(bytes: string | Buffer, setup: SidecarSetup = {}): Promi
   return sidecar;
 }
 
-/** Waits until tmux and the sidecar alike have taken in what the agent printed. */
+/** Waits until both tmux and the sidecar have processed the agent's output. */
 async function printed(sidecar: RunningSidecar): Promise<void> {
   await until("the agent to have printed", 30_000, async () => {
     const title = await tmux(sidecar, "display-message", "-p", "-t", "=claude:", "#{pane_title}");
@@ -49,7 +49,7 @@ async function tmux(sidecar: RunningSidecar, ...args: string[]): Promise<string>
   return stdout;
 }
 
-/** What tmux itself has: every line, blanks at the ends of lines and below the last text removed. */
+/** The contents according to tmux itself: every line, without blanks at the ends of lines and below the last text. */
 async function truth(sidecar: RunningSidecar, ...flags: string[]): Promise<readonly string[]> {
   const text = await tmux(sidecar, "capture-pane", "-p", "-S", "-", ...flags, "-t", "=claude:");
   const lines = text.split("\n").map((line) => line.trimEnd());

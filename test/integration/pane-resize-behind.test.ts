@@ -9,7 +9,7 @@ import { eventually, tmuxSandbox } from "../support/screens/tmux-sandbox.ts";
 const lines = (count: number) => Array.from({ length: count }, (_, i) => `line ${i}\r\n`).join("");
 const ERASED = "\x1b[2J\x1b[H";
 
-/** A pane that shows what is written, and an emulator of the same size that shows the same. */
+/** A pane and an emulator of the same size that show the same bytes. */
 async function twoTerminals(cols: number, rows: number) {
   const box = await tmuxSandbox({ argv: ["sh", "-c", "stty raw -echo; mkfifo in; exec cat <>in"], cols, rows });
   const path = join(box.dir, "in");
@@ -21,7 +21,7 @@ async function twoTerminals(cols: number, rows: number) {
   return {
     ...box,
     emulator,
-    /** Both have taken it when this resolves. */
+    /** Resolves once both have processed the text. */
     write: async (text: string) => {
       const mark = `mark ${++written}`;
       writeSync(fd, `${text}\x1b]2;${mark}\x07`);
@@ -62,7 +62,7 @@ it.each<[string, string, readonly [number, number], readonly [number, number]]>(
     const shown = terminal.screen().lines.map(({ text }) => text.trimEnd());
     expect(shown[terminal.cursor.y], how).toBe("here");
     expect(shown.slice(terminal.cursor.y + 1).join(""), how).toBe("");
-    // How much of the history fills a screen from above is tmux's secret where rows came there by an erasing.
+    // After an erase, only tmux knows how much of the history fills a screen from above.
     const held = Math.min(from, terminal.cursor.y);
     expect(shown.slice(terminal.cursor.y - held, terminal.cursor.y), how).toEqual(truth.slice(from - held, from));
   }

@@ -8,14 +8,17 @@ import { fuzzEmulator, UNKNOWN } from "../support/screens/emulator-fuzz.ts";
 import { loadScreenCases } from "../support/screens/screen-corpus.ts";
 import { comparablePane, TmuxStage } from "../support/screens/tmux-stage.ts";
 
-/** What a RAW watcher's snapshot makes on a terminal: drawn by the emulator from `bytes`, redrawn on a real tmux. */
+/** A RAW watcher's snapshot: the emulator draws `bytes`, and returns the text that redraws its screen. */
 async function snapshotOf(bytes: Uint8Array | string, cols: number, rows: number): Promise<string> {
   const emulator = new Emulator({ cols, rows, scrollback: 1000 });
   await emulator.write(bytes);
   return emulator.redraw();
 }
 
-/** The same screen made by the emulator's redraw, and by one that begins with what tmux tells in the middle. */
+/**
+ * Checks that two redraws make the pane's screen: the emulator's, and one by a fresh emulator that began with tmux's
+ * capture.
+ */
 async function expectSameScreen(program: DrawnProgram, stage: TmuxStage, when: string): Promise<void> {
   const { truth, redraw } = await program.still();
   const wanted = comparablePane(truth);
@@ -31,7 +34,7 @@ it("the snapshot of every recorded screen makes the same screen in tmux, cell by
   const stages = new Map<string, TmuxStage>();
   await using stack = new AsyncDisposableStack();
   for (const { name, recording } of cases) {
-    // tmux cuts a character that is too long for it behind a joiner; printed again, that joins whatever follows.
+    // tmux cuts a character that is too long for it after a joiner; printed again, the joiner joins whatever follows.
     if (/\u200d(?!\p{Extended_Pictographic})/u.test(recording.ansi)) continue;
     const { cols, rows } = recording;
     const size = `${cols}x${rows}`;
@@ -70,7 +73,7 @@ const FILE = Array.from({ length: 200 }, (_, i) => `line ${i} of a file: 日本�
 const PROGRAMS: readonly {
   readonly component: Component;
   readonly args: readonly string[];
-  /** Names of keys, or text to type. */
+  /** The names of keys, or text to type. */
   readonly keys: readonly (readonly string[])[];
 }[] = [
   {

@@ -14,7 +14,7 @@ import { calmTime } from "../support/calm-time.ts";
 import { type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 /**
- * Prints seeded random bytes in seeded pieces once `go` is there, writes the same bytes to a file, then says END and
+ * Prints seeded random bytes in seeded pieces once `go` exists, writes the same bytes to a file, then prints END and
  * waits.
  */
 const PRINTER = `
@@ -51,7 +51,7 @@ async function printing(total: number, seed: number, flags: readonly string[] = 
   let dir = "";
   const sidecar = await startSidecar((folder) => {
     dir = folder;
-    // The terminal changes nothing of what is printed: neither line ends nor echo.
+    // The terminal passes the output unchanged: neither line ends nor echo.
     const script = 'stty raw -echo; exec "$@"';
     const program = [
       process.execPath,
@@ -71,7 +71,7 @@ async function printing(total: number, seed: number, flags: readonly string[] = 
   };
 }
 
-/** Bytes of a RAW stream as one: throws where an offset does not follow the one before. */
+/** Joins the bytes of a RAW stream; throws if an offset does not follow the previous one. */
 class Assembled {
   readonly parts: Buffer[] = [];
   readonly gaps: GapReason[] = [];
@@ -192,7 +192,7 @@ describe("a screen watch", () => {
   });
 });
 
-/** A stream that its loop ends by leaving. */
+/** A stream that is aborted when its loop is left. */
 function watched(sidecar: RunningSidecar, request: MessageInitShape<typeof SidecarWatchRequestSchema>) {
   return abortOnExit((signal) => sidecar.client.watchOutput(request, { signal }));
 }

@@ -72,7 +72,7 @@ describe.concurrent("an agent that misbehaves", () => {
     const health = await provider.health(new AbortController().signal);
     expect(health).toEqual({ available: true, error: "", version: "" });
     expect(passed()).toBeLessThan(5_000);
-    // It is killed when its own time is over.
+    // It is killed at its own time limit.
     while ((await provider.health(new AbortController().signal)).available) {
       await new Promise((resolve) => setTimeout(resolve, 200));
     }

@@ -12,7 +12,7 @@ import { makeProvider, ProviderSession } from "../support/agents/provider-sessio
 const AGENTS: readonly { readonly kind: AgentKind; readonly program: AgentProgram; readonly afterDenial: string }[] = [
   { kind: "claude", program: "claude-2.1.330", afterDenial: "Done with the tool." },
   { kind: "codex", program: "codex-0.169.0", afterDenial: "Done with the tool." },
-  // Ends its turn then.
+  // It ends its turn after a denial.
   { kind: "opencode", program: "opencode-1.18.33", afterDenial: "rejected permission" },
 ];
 let dir = "";
@@ -29,7 +29,7 @@ interface Stage extends AsyncDisposable {
   readonly workdir: string;
 }
 
-/** A real agent's program with a home of its own, which talks to a model on loopback and to nothing else. */
+/** A real agent's program with a home of its own, which talks only to a model on loopback. */
 async function stage(kind: AgentKind, program: AgentProgram, name: string): Promise<Stage> {
   const model = await ModelServer.listen();
   const home = join(dir, `${kind}-${name}`);
@@ -71,7 +71,7 @@ describe.concurrent.each(AGENTS)("$program over its standard streams", ({ kind, 
         });
         expect(session.text).toContain("denied (permission_mode=deny)");
         expect(session.text).toContain(afterDenial);
-        // Two of them would run it as a command of their own, or drop it.
+        // Two of the programs would run it as a command of their own, or drop it.
         expect(await session.send("/no-such-command", "t-3")).toEqual({ outcome: "submitted", error: "" });
         await session.turns(3);
         expect(model.arrivals("/no-such-command")).toBe(1);

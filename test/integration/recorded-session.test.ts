@@ -6,7 +6,7 @@ import { abortOnExit } from "../../internal/rpc/client/transport.ts";
 import { startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-/** Claude Code 2.1.330 says 160 numbered items in four answers; it redraws its rows and wraps the longer ones. */
+/** Claude Code 2.1.330 prints 160 numbered items in four answers; it redraws its rows and wraps the longer ones. */
 const RECORDING = here("../testdata/sessions/claude-2.1.330.cast");
 const ITEMS = 160;
 const nameOf = (n: number) => `item-${String(n).padStart(4, "0")}`;

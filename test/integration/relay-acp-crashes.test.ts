@@ -13,7 +13,9 @@ import { SeedAgent } from "../support/relay/seed-agent.ts";
 const AGENT = fileURLToPath(new URL("../fakes/acp-agent-main.ts", import.meta.url));
 const TIMES = { timeout: 600_000 };
 
-/** After which step of a turn the relay is killed, what becomes of the work, and how often an agent may have it. */
+/**
+ * The step of a turn after which the relay is killed, the outcome of the work, and how often an agent may receive it.
+ */
 const POINTS: readonly (readonly [point: string, outcome: "done" | "uncertain", least: number, most: number])[] = [
   ["claimed", "done", 1, 1],
   ["pulled", "done", 1, 1],
@@ -35,7 +37,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const task = (id: string, role: string) => ({ id, type: `work.${role}`, payload: { task: id } });
 
-/** What became of both works, and how often an agent got the first. */
+/** The outcome of both works, and how often an agent received the first. */
 async function outcome(coordinator: Coordinator, session: string, role: string, prompts: readonly string[]) {
   const results = await coordinator.results(session, 2, role);
   const said = results.map(({ body }) => {

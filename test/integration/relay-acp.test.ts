@@ -38,7 +38,7 @@ afterAll(async () => {
 
 const AGENT = fileURLToPath(new URL("../fakes/acp-agent-main.ts", import.meta.url));
 
-/** `relay dial` with the small agent. */
+/** Starts `relay dial` with the small agent. */
 async function dial(session: string, server = url): Promise<ChildProcess> {
   const place = ["--server", server, "--session", session, "--role", "coding", "--agent-id", "agent_acp"];
   const args = [ownProgram("relay"), "dial", ...place, "--", process.execPath, AGENT];

@@ -11,7 +11,7 @@ import { until } from "../support/sidecar/sidecar.ts";
 
 const AGENT = fileURLToPath(new URL("../fakes/acp-agent-main.ts", import.meta.url));
 const KIB = 1024;
-/** What nats-server takes, headers included. */
+/** The limit of nats-server for a message, headers included. */
 const MAX_PAYLOAD = 1024 * KIB;
 const PATIENCE_MS = 300_000;
 
@@ -51,12 +51,12 @@ async function metric(of: RelayProcess, name: string): Promise<number> {
   return Number(new RegExp(`^gastown_relay_${name} (.*)$`, "m").exec(text)?.[1]);
 }
 
-/** Metrics may be some moments old. */
+/** Waits, because metrics may be a few moments old. */
 async function counted(of: RelayProcess, name: string, count: number): Promise<void> {
   await until(`${name} to be ${count}`, 60_000, async () => (await metric(of, name)) === count || undefined);
 }
 
-/** An ACP agent's socket with its session open; the id of the request that prompts it. */
+/** An ACP agent's socket with its session open; returns the id of the request that prompts it. */
 async function prompted(session: string, at = url, people = coordinator) {
   const agent = SeedAgent.begin(at, { session, protocols: ["acp.v1"] });
   const initialize = await agent.request(1);
@@ -249,7 +249,7 @@ describe.concurrent("what is too much", () => {
     expect(gone.body["payload"]).toMatchObject({ reason: "does not read", code: 1013 });
     expect(await relay.logged("slow_reader")).toMatchObject({ level: "warn" });
     await counted(relay, "slow_readers_total", 1);
-    // 40 MiB were sent; it was not read beyond what it left unread itself.
+    // 40 MiB were sent; the relay stops reading from an agent that does not read its answers.
     expect(await metric(relay, "message_bytes_total")).toBeLessThan(30 * KIB * KIB);
   });
 });

@@ -5,7 +5,7 @@ import { RelayProcess } from "../support/relay/relay-process.ts";
 
 const TIMES = { timeout: 600_000 };
 
-/** After which step of a turn the relay is killed. */
+/** The steps of a turn after which the relay is killed. */
 const POINTS = ["claimed", "pulled", "prompted", "asked", "answered", "published", "done", "acked"] as const;
 
 let bed: BridgeBed;
@@ -19,7 +19,7 @@ afterAll(() => bed?.[Symbol.asyncDispose]());
 const success = (id: string) => expect.stringMatching(new RegExp(`^${id} success: [\\s\\S]*● `));
 const count = (texts: readonly string[], text: string) => texts.filter((each) => each === text).length;
 
-/** Grants request number `count` for leave of a session, once it is there. */
+/** Grants the session's approval request number `count`, once it exists. */
 async function grant(session: string, count: number): Promise<void> {
   await bed.decide(session, await bed.approval(session, count), "granted");
 }

@@ -16,7 +16,7 @@ const AGENTS = [
   { kind: "codex", program: "codex-0.169.0", args: [] },
 ] as const satisfies readonly { readonly program: AgentProgram; readonly [key: string]: unknown }[];
 
-/** After which steps of a turn a relay is killed, one relay after the other. */
+/** The steps of a turn after which a relay is killed, one relay after the other. */
 const POINTS = ["pulled", "prompted", "asked", "answered", "published", "done", "acked"] as const;
 const PATIENCE_MS = 300_000;
 const TIMES = { timeout: 4 * PATIENCE_MS };
@@ -43,7 +43,7 @@ afterAll(async () => {
   await model?.[Symbol.asyncDispose]();
 });
 
-/** How often the model was asked for a text as a prompt, and how often the conversation has it. */
+/** How often the model was asked for a text as a prompt, and how often the conversation contains it. */
 const arrivals = (mark: string) => [
   model.requests.filter((each) => each.withTools && !each.afterTool && each.lastUserText.includes(mark)).length,
   model.arrivalsOfOne(mark),
@@ -77,7 +77,7 @@ describe.concurrent.each(AGENTS)("$program in a terminal of a bridge", ({ kind }
     );
     for (const point of POINTS) expect([point, ...arrivals(`${kind}-at-${point}`)]).toEqual([point, 1, 1]);
 
-    // The dialog is open as the relay is killed: the next one asks for leave again.
+    // The relay is killed while the dialog is open: the next one requests approval again.
     await work("tool", `RUN-TOOL echo ${kind}-tool > made.txt`);
     expect((await asked(1)).body["payload"]).toMatchObject({ work_id: "tool", role: kind });
     await first[Symbol.asyncDispose]();
@@ -87,7 +87,7 @@ describe.concurrent.each(AGENTS)("$program in a terminal of a bridge", ({ kind }
     expect((await readFile(join(workdirs.get(kind) ?? "", "made.txt"), "utf8")).trim()).toBe(`${kind}-tool`);
     expect(arrivals(`${kind}-tool`)).toEqual([1, 1]);
 
-    // The agent is in the middle of its answer as the relay is killed.
+    // The relay is killed while the agent is in the middle of its answer.
     await work("talk", `${kind}-talk TALK 200`);
     await isAsked(`${kind}-talk`);
     await second[Symbol.asyncDispose]();

@@ -26,7 +26,9 @@ afterAll(async () => {
 
 const client = () => bed.folder.client(bed.bridge, bed.folder.prd);
 
-/** The bridge's sessions of a lane, each once: the relay leaves one between two works where another lane has work. */
+/**
+ * The bridge's sessions of a lane, each once: between two works the relay leaves a session if another lane has work.
+ */
 async function sessionsOf(session: string, role = "coding"): Promise<readonly string[]> {
   const events = await bed.coordinator.stored("RELAY_EVENTS", `sessions.${session}.events`);
   const connected = events.filter(({ body }) => body["type"] === "agent.connected");

@@ -39,7 +39,7 @@ const task = (id: string, more = {}) => ({ id, type: "work.coding", payload: { t
 const bodies = (results: readonly Stored[]) =>
   results.map(({ body }) => [body["id"], body["type"], body["payload"]] as const);
 
-/** An ACP agent's socket in a session of its own, with a prompt open; the id of the prompt's request. */
+/** An ACP agent's socket in a session of its own, with a prompt open; returns the id of the prompt's request. */
 async function prompted(session: string, relayOf: RelayProcess, initialized: object = {}) {
   const agent = SeedAgent.begin(await relayOf.url(), { session, protocols: ["acp.v1"] });
   const initialize = await agent.request(1);

@@ -6,7 +6,7 @@ import { RelayProcess } from "../support/relay/relay-process.ts";
 import { SeedAgent } from "../support/relay/seed-agent.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
-/** After which step of a turn the relay is killed, and how often the agent is asked then. */
+/** The step of a turn after which the relay is killed, and the number of requests that the agent gets then. */
 const POINTS: readonly (readonly [point: string, asked: number])[] = [
   ["claimed", 1],
   ["pulled", 1],
@@ -66,7 +66,7 @@ for (const [name, program] of [
       await coordinator.work(session, { id: "w1", type: "work.coding", payload: { task: "look" } });
       await doomed.exited();
       expect(doomed.child.signalCode).toBe("SIGKILL");
-      // Answers from its first request on, which may come right behind the first frame.
+      // It answers from its first request on, which may come right after the first frame.
       using second = SeedAgent.begin(await survivor.url(), { session });
       second.answer = answer;
       await coordinator.work(session, { id: "w2", type: "work.coding", payload: { task: "look again" } });

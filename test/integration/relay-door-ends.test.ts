@@ -30,7 +30,7 @@ function renew(session: string, connection: string, more: Claims = {}) {
   });
 }
 
-/** The relay reads and answers what it sends. */
+/** Checks that the relay reads and answers its messages. */
 async function answers(agent: SeedAgent): Promise<void> {
   const before = agent.frames.length;
   agent.send("{");

@@ -35,7 +35,7 @@ const villager = (more = {}) => {
 const at = (path: string): Asked => ({ path });
 const offering = (...protocols: string[]) => ({ "sec-websocket-protocol": protocols.join(", ") });
 
-/** A request that is refused, the status, and the beginning of the reason. */
+/** A refused request, its status, and the beginning of the reason. */
 const REFUSED: readonly [string, () => Asked, 400 | 401 | 403, string][] = [
   ["without a token", () => bearer(), 401, "the call has no token"],
   ["with a bridge's token", () => bearer(room.token({ aud: "bridge" })), 401, "the token is for another audience"],

@@ -37,7 +37,7 @@ async function prompted(session: string) {
   return { agent, promptId: (await agent.request(3)).value["id"] };
 }
 
-/** Other lanes do their work. */
+/** Checks that other lanes do their work. */
 async function goesOn(session: string, count: number): Promise<void> {
   using agent = await SeedAgent.dial(url, { session });
   agent.answer = ({ id }) => textResult(`done ${String(id)}`);

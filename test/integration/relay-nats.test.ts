@@ -7,7 +7,7 @@ import { until } from "../support/sidecar/sidecar.ts";
 
 const task = (id: string) => ({ id, type: "work.coding", payload: { task: `task ${id}` } });
 
-/** A server of its own, a relay and a coordinator. */
+/** Its own server, with a relay and a coordinator. */
 async function bed(program: string) {
   const stack = new AsyncDisposableStack();
   const nats = stack.use(await NatsServer.start(program));
@@ -22,7 +22,7 @@ async function isReady(relay: RelayProcess, status: number): Promise<void> {
   });
 }
 
-/** Ids and texts of a session's results, once there are `count`. */
+/** The ids and texts of a session's results, once there are `count`. */
 async function texts(coordinator: Coordinator, session: string, count: number) {
   const results = await coordinator.results(session, count);
   return results.map(({ body }) => [body["id"], (body["payload"] as { text?: string }).text]);

@@ -37,7 +37,7 @@ interface Denied {
   readonly subscribe?: string;
 }
 
-/** Two users: the relay's by its nkey, who may do all but what is denied, and people's without a name. */
+/** Two users: the relay's with its nkey, who has all permissions but the denied ones, and people's without a name. */
 function serverConfig(key: string, { publish = "none", subscribe = "none" }: Denied = {}): string {
   const permissions = `{ publish: { deny: "${publish}" }, subscribe: { deny: "${subscribe}" } }`;
   return `authorization { users: [{ nkey: ${key}, permissions: ${permissions} }, { user: people, password: "" }] }
@@ -53,7 +53,7 @@ async function fails(server: NatsServer, flags: readonly string[]) {
   return runRelay(["serve", "--nats-url", server.url, ...listen, ...flags]);
 }
 
-/** One work goes through. */
+/** Checks that one work is completed. */
 async function works(server: NatsServer, relay: RelayProcess, session: string): Promise<void> {
   await using people = await Coordinator.connect(server);
   using agent = SeedAgent.begin(await relay.url(), { session });

@@ -30,7 +30,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
-/** How often the model was asked for this text: what the agent got as a prompt, and not what it says behind a tool. */
+/** How often the model was asked for this text as a prompt, not as an answer to a tool. */
 const prompts = (text: string) =>
   model.requests.filter(
     ({ withTools, afterTool, lastUserText }) => withTools && !afterTool && lastUserText.includes(text),
@@ -82,7 +82,7 @@ const said = ({ body }: Stored) => {
   return `${String(body["type"])} ${text ?? reason}`;
 };
 
-/** Asks for a command, grants it, and goes on with the session. */
+/** Has the agent ask for a command, grants it, and continues the session. */
 async function wholeTask(at: Bed, marks: readonly [string, string]): Promise<void> {
   const { coordinator } = at;
   await coordinator.work("real", task("w1", `RUN-TOOL echo ${marks[0]} > made.txt`));
@@ -95,7 +95,7 @@ async function wholeTask(at: Bed, marks: readonly [string, string]): Promise<voi
   await coordinator.js.publish("sessions.real.approvals", JSON.stringify(answer));
   await results(at, 1);
   await coordinator.work("real", task("w2", `SAY ${marks[1]}`, { continue: true }));
-  // Codex has a warning about its model before its first words.
+  // Codex prints a warning about its model before its first words.
   expect((await results(at, 2)).map(said)).toEqual([
     expect.stringMatching(/^result\.success [\s\S]*Done with the tool\.$/),
     expect.stringMatching(new RegExp(`^result\\.success [\\s\\S]*${marks[1]}$`)),
@@ -121,7 +121,7 @@ async function goesOn(at: Bed, marks: readonly [string, string]): Promise<void> 
   expect([prompts(marks[0]), prompts(marks[1])]).toEqual([1, 1]);
 }
 
-/** Cancels a prompt that the model is working on, and goes on with the session. */
+/** Cancels a prompt that the model is working on, and continues the session. */
 async function endsWhatIsCancelled(at: Bed, marks: readonly [string, string]): Promise<void> {
   const { coordinator } = at;
   await coordinator.work("real", task("w5", `${marks[0]} TALK 100000`, { continue: true }));
@@ -138,7 +138,7 @@ async function endsWhatIsCancelled(at: Bed, marks: readonly [string, string]): P
   await coordinator.allSettled();
 }
 
-/** The next relay goes on with the session, which its agent has opened again. */
+/** The next relay continues the session, which its agent has opened again. */
 async function goesOnAfterKill(at: Bed, place: string, marks: readonly [string, string]): Promise<void> {
   await goesOn(at, marks);
   await endsWhatIsCancelled(at, [`${place}-five`, `${place}-six`]);
@@ -146,7 +146,7 @@ async function goesOnAfterKill(at: Bed, place: string, marks: readonly [string, 
   await obeysSchema(at);
 }
 
-/** Nothing of what went over its streams is against the protocol. */
+/** Checks that all frames of its streams obey the protocol's schema. */
 async function obeysSchema(at: Bed): Promise<void> {
   const frames = await at.frames();
   const { checked, faults } = schemaFaults(frames);

@@ -38,13 +38,13 @@ function relay(config?: string): Promise<RelayProcess> {
 
 const task = (id: string) => ({ id, type: "work.coding", payload: { task: `task ${id}` } });
 
-/** The agent has the work's request, and no one has answered it. */
+/** Waits until the agent has the work's request, which is not answered yet. */
 async function openTurn(agent: SeedAgent, session: string): Promise<string> {
   await coordinator.work(session, task("w1"));
   return (await agent.request(1)).text;
 }
 
-/** The agent gets the request that another had, answers it, and the next work too; each has one result. */
+/** The agent receives another's request, answers it, and the next work too; each has one result. */
 async function takesOver(agent: SeedAgent, session: string, asked: string): Promise<void> {
   agent.answer = ({ id }) => textResult(`done ${String(id)}`);
   const again = await agent.request(1);

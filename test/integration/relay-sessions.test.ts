@@ -41,7 +41,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A relay that has this role alone. */
+/** A relay with only this role. */
 const start = (role: string) => RelayProcess.start(nats.url, { args: ["--config", join(folder, `${role}.yaml`)] });
 
 async function work(role: string, id: string, task: string, more: object = {}): Promise<void> {

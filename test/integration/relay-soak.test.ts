@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { soakRelay } from "../lab/relay/soak-relay.ts";
 import { newestNats, oldestNats } from "../support/relay/nats-server.ts";
 
-// A share of `npm run soak -- --only relay`.
+// A short share of `npm run soak -- --only relay`.
 describe.concurrent.each([
   ["oldest", () => oldestNats()],
   ["newest", newestNats],

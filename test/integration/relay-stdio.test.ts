@@ -41,7 +41,7 @@ const env = { GIVEN_KEY: "passed on", GT_SECRET: "the relay's own" };
 /** A relay with these roles. */
 async function start(name: string, roles: object): Promise<RelayProcess> {
   const file = join(folder, name);
-  // JSON is YAML.
+  // JSON is valid YAML.
   await writeFile(file, JSON.stringify({ turns: { create_timeout: "10m" }, roles }));
   return RelayProcess.start(nats.url, { args: ["--config", file], env });
 }

@@ -47,7 +47,7 @@ async function userOf(server: NatsServer, { nkey }: { readonly nkey: string }, s
 
 const MS = 1_000_000;
 
-/** A user of a session with nothing but its credentials. */
+/** A user of a session that has only its credentials. */
 class User implements AsyncDisposable {
   readonly nc: NatsConnection;
   readonly session: string;
@@ -68,7 +68,7 @@ class User implements AsyncDisposable {
     return answer.json<Readonly<Record<string, unknown>>>();
   }
 
-  /** Makes its consumer. */
+  /** Creates its consumer. */
   reader(stream: string, filter: string, inBody = filter, kind = "reader") {
     const name = `${kind}-${this.session}`;
     const config = { name, durable_name: name, filter_subject: inBody, ack_policy: "explicit" };
@@ -85,7 +85,7 @@ class User implements AsyncDisposable {
     return message.json<Readonly<Record<string, unknown>>>();
   }
 
-  /** The server says that it does not permit this. */
+  /** Checks that the server forbids this. */
   async isRefused(what: string, attempt: () => void): Promise<void> {
     const before = this.refused.length;
     attempt();
@@ -223,7 +223,7 @@ describe.concurrent.each([
     using agent = await SeedAgent.dial(await relay.url(), { session: "b" });
     await own.nc.request("sessions.b.work.coding", work("w1"), { timeout: 60_000 });
     await agent.request(1);
-    // The server answers at the reply subject of a request, also where its sender may not publish.
+    // The server answers at a request's reply subject, even if the sender may not publish there.
     const lane = { reply: "relay.lanes.b.coding" };
     thief.nc.publish("sessions.a.work.coding", work("w2"), lane);
     thief.nc.publish(jsApi("CONSUMER.INFO.RELAY_EVENTS.approvals-a"), "", lane);

@@ -13,7 +13,7 @@ const ca = new TestCa("ours");
 const serverTls = ca.issue({ ips: ["127.0.0.1"] });
 const clientTls = ca.issue({ uris: ["spiffe://test/client/alice"] });
 
-/** Errors that nobody listened for: each of them ends a process. */
+/** Uncaught errors: each of them ends a process. */
 const uncaught: unknown[] = [];
 const notice = (err: unknown) => void uncaught.push(err);
 beforeAll(() => void process.on("uncaughtExceptionMonitor", notice));
@@ -33,7 +33,7 @@ function connectTo(port: number, way: (typeof WAYS)[number], times = TIMES): Sid
   return sidecarTransport({ baseUrl: `${scheme}://127.0.0.1:${port}`, ...tls, ...times });
 }
 
-/** What a call ends with. It may take its deadline and not more: it always ends. */
+/** The result of a call. A call may last until its deadline, but always ends. */
 async function outcome(call: Promise<unknown>): Promise<string> {
   return call.then(
     () => "answered",
@@ -45,7 +45,7 @@ async function outcome(call: Promise<unknown>): Promise<string> {
   );
 }
 
-/** Of what can go wrong with a connection: unavailable and the like, never a bug. */
+/** The expected results of a broken connection: unavailable and the like, never a bug. */
 const ENDS = /^(?:answered|unavailable|deadline|unauthenticated|cancelled)$/;
 
 async function calls(connection: SidecarConnection): Promise<string[]> {
@@ -86,7 +86,7 @@ describe.each(WAYS)("a client over %s", (way) => {
       relay.all("reset");
       const { peek } = createClient(SidecarService, connection.transport);
       await eventuallyAnswers(() => peek({ lines: 1 }, { timeoutMs: 10_000 }));
-      // An idle connection ends, also where the peer says nothing.
+      // An idle connection ends, even if the peer stays silent.
       relay.all("freeze");
       await eventually("the idle connection is closed", () => relay.open === 0, 60_000);
     };

@@ -13,7 +13,7 @@ import { startRpcServer } from "../support/bridge/rpc-server.ts";
 
 const PEEK = "/gastown.v1.SidecarService/Peek";
 
-/** Sends all of it in one write; resolves when the connection is closed, with what was read until then. */
+/** Sends the text in one write; resolves with the answers once the connection is closed. */
 async function answersTo(port: number, text: string): Promise<string> {
   const socket = connect(port, "127.0.0.1").setEncoding("latin1");
   let answers = "";
@@ -29,7 +29,7 @@ async function answersTo(port: number, text: string): Promise<string> {
 
 const countOf = (text: string, part: string) => text.split(part).length - 1;
 
-/** The port for probes, and how often its metrics were made. */
+/** The port for probes, and the number of times that its metrics were made. */
 async function probesServer() {
   const fixture = await startRpcServer();
   const { health, metrics } = fixture;

@@ -205,7 +205,7 @@ describe("calls that take more together than there is", () => {
   });
 });
 
-/** An HTTP/2 connection made by hand, its frames too. */
+/** An HTTP/2 connection with hand-made frames. */
 async function rawHttp2(port: number, read = true) {
   const socket = connect(port, "127.0.0.1").on("error", () => {});
   const seen: Buffer[] = [];
@@ -229,7 +229,7 @@ async function rawHttp2(port: number, read = true) {
     }
     return found;
   };
-  /** False once the connection has gone. */
+  /** False once the connection is closed. */
   const send = async (bytes: Buffer) => {
     if (socket.destroyed || socket.write(bytes)) return !socket.destroyed;
     return (await Promise.race([drained(), closed, sleep(20_000, "stuck")])) === "drained";

@@ -103,7 +103,7 @@ describe("handshakes that are asked for faster than they may begin", () => {
     for (const socket of flood) socket.destroy();
   });
 
-  /** What a TLS client says first. */
+  /** The first bytes of a TLS client. */
   async function clientHello(): Promise<Buffer> {
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");

@@ -42,7 +42,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true });
 });
 
-/** What a program says when it fails, or prints when it does not. */
+/** The error text of a program if it fails, else its output. */
 async function say(program: string, ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await runToEnd(program, args);
   return code === 0 ? stdout : stderr + stdout;

@@ -46,7 +46,7 @@ async function refusalOf(tls: TlsMaterial): Promise<DomainError> {
   return answer as DomainError;
 }
 
-/** Nothing of how the house is built, and nothing of an agent. */
+/** Internals of the server, or contents of an agent. */
 const LEAKS = /line\n|\/(tmp|work|home|root)\/|node_modules|[.]ts\b|-----BEGIN|at \w+ \(/;
 
 describe("a caller is refused", () => {
@@ -245,7 +245,10 @@ it("a session that is resumed is refused once its certificate is revoked", async
   expect(resumed.isReused ? resumed.status : 401).toBe(401);
 });
 
-/** Of a call over a new connection; `ticket`: for another one like it. 0: the connection ended without an answer. */
+/**
+ * The status of a call over a new connection; `ticket`: for another one like it. 0: the connection ended without an
+ * answer.
+ */
 async function statusOver(port: number, tls: TlsMaterial, session?: Buffer) {
   const secure = { ...tls, ca: town.pem, ALPNProtocols: ["h2"], ...(session && { session }) };
   const socket = connectTls({ host: "127.0.0.1", port, ...secure });

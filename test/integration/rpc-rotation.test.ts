@@ -41,7 +41,7 @@ async function metric(name: string): Promise<number> {
 const reloads = () => metric("gastown_tls_reloads_total");
 const failures = () => metric("gastown_tls_reload_failures_total");
 
-/** Waits until the server has taken in as many more sets as `count`. */
+/** Waits until the server has loaded `count` more sets. */
 async function taken(before: number, count = 1): Promise<void> {
   for (let i = 0; (await reloads()) < before + count; i++) {
     if (i > 3000) throw new Error("the server has not taken the new files");
@@ -62,14 +62,14 @@ function connectWith(names: LeafNames = CLIENT, ca = old): SidecarConnection & {
   return { ...connection, client: createClient(SidecarService, connection.transport) };
 }
 
-/** A stream that is open; `ended` is why it ended. */
+/** An open stream; `ended` gives the reason of its end. */
 async function watch(client: Sidecar, signal?: AbortSignal): Promise<{ readonly ended: Promise<unknown> }> {
   const stream = client.watchOutput({ lines: ASK.wait }, signal ? { signal } : {})[Symbol.asyncIterator]();
   await stream.next();
   return { ended: failureOf(stream.next()) };
 }
 
-/** Calls one after the other until told to stop; gives what went wrong and how many there were. */
+/** Calls one after the other until it is stopped; returns the failures and the number of calls. */
 function callOnAndOn(client: Sidecar) {
   const failed: unknown[] = [];
   let stop = false;
@@ -107,11 +107,11 @@ describe("a certificate and its CA are replaced under 100 open streams with call
     await eventually("all streams are open", () => server.open() === STREAMS);
     const callers = [callOnAndOn(client), callOnAndOn(client)];
 
-    // The server's certificate alone: nobody notices.
+    // Replaces only the server's certificate: no client is affected.
     await put(old.issue(SERVER));
     expect([server.open(), resumed.count]).toEqual([STREAMS, 0]);
 
-    // The CA, in order: trust both, new certificates on both sides, trust the new one only.
+    // Replaces the CA in order: trust both, new certificates on both sides, trust only the new one.
     await put({ ...old.issue(SERVER), ca: old.pem + next.pem });
     connection.setTls({ ...old.issue(CLIENT), ca: old.pem + next.pem });
     await put({ ...next.issue(SERVER), ca: old.pem + next.pem });

@@ -18,15 +18,15 @@ const limits = {
   pingIntervalMs: 500,
   pingTimeoutMs: 1500,
 };
-/** What the slowest bound may take: what is too slow is looked for now and then. */
+/** The time for the slowest limit: connections that are too slow are looked for periodically. */
 const BOUND_MS = 5000;
 
 const PEEK = "/gastown.v1.SidecarService/Peek";
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const SETTINGS = "\0\0\0\x04\0\0\0\0\0";
-/** The frame of a request's headers that says it has 200 bytes, and the first of them. */
+/** The frame of a request's headers that declares 200 bytes, and the first of them. */
 const HALF_HEADERS = "\0\0\xc8\x01\x04\0\0\0\x01\x83";
-/** The record of a ClientHello that says it has 512 bytes. */
+/** The record of a ClientHello that declares 512 bytes. */
 const HELLO = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
 const HEAD = `POST ${PEEK} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 4000\r\n`;
 
@@ -59,7 +59,7 @@ async function drip(socket: Socket, ready: "connect" | "secureConnect", begin: s
   return kept();
 }
 
-/** How long a connection is kept from now on, ms, and what of it the server had a core for. */
+/** The time for which a connection is kept from now on, ms, and the part of it in which the server had a core. */
 function keptTime(): () => Kept {
   const start = performance.now();
   const passed = calmTime();

@@ -69,7 +69,7 @@ describe("people and nudges at one agent", () => {
       expect({ i, outcome }).toEqual({ i, outcome: SUBMITTED });
       expect(taken.filter((text) => text === messages[i])).toHaveLength(1);
     }
-    // Two people in one composer may join their own words, but no nudge has a byte of them.
+    // Two people in one composer may join their own words, but no nudge contains a byte of theirs.
     const typed = taken.filter((text) => !messages.includes(text));
     expect(typed.join("").replaceAll("\n", "")).toBe("p0p1p2p3p4p5p6p7p8p9");
   });
@@ -123,14 +123,14 @@ it("lets Ctrl-C overtake a flood that one terminal does not read, and shows that
   await using stuck = attachCall(sidecar.client, { readOnly: true, readAfter: promise });
   using _ = { [Symbol.dispose]: resolve }; // an earlier failure is reported, instead of a terminal that never ends
   await using ann = attachCall(sidecar.client);
-  // More than what the connection holds (1 MiB) and what may wait to be drawn (4 MiB).
+  // More than the connection holds (1 MiB) and than may wait to be drawn (4 MiB).
   await until(
     "8 MB",
     60_000,
     () => ann.bytes() > 8_000_000 || undefined,
     () => String(ann.bytes()),
   );
-  // Nothing else ends this flood: without overtaking it, the key would never be felt.
+  // Only the key ends this flood, so it must overtake the output.
   ann.type("\x03");
   await ann.sees("stopped");
   resolve();

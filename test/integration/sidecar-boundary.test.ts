@@ -6,14 +6,14 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { requireMountNamespace, type TwoContainers, twoContainers } from "../support/cluster/two-containers.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
-/** Listens in another's place, for a second, and says `$SAYS` (base64) to each who comes. */
+/** Listens in another's place for a second, and sends `$SAYS` (base64) to each client. */
 const LISTENER = `
 const said = Buffer.from(process.argv[3], "base64");
 require("node:net").createServer((s) => { s.on("error", () => {}); setTimeout(() => s.write(said), 50); })
   .listen(process.argv[2], () => setTimeout(() => process.exit(), 5000));
 `;
 
-/** A message of tmux's own protocol: `MSG_SHELL`, which has a client run a program. */
+/** A message of tmux's own protocol: `MSG_SHELL`, which makes a client run a program. */
 function msgShell(program: string): Buffer {
   const data = Buffer.from(`${program}\0`);
   const head = Buffer.alloc(16);
@@ -44,7 +44,7 @@ async function attackUntil(pod: TwoContainers, kind: string, script: string): Pr
   );
 }
 
-/** In another's place for a moment; then what was there comes back. */
+/** Listens in another's place for a moment; then the original comes back. */
 function inPlaceOf(socket: string, says: Buffer, meanwhile = "true"): string {
   const listen = `'${process.execPath}' $SHARED/listener.cjs $S/${socket} ${says.toString("base64")}`;
   return `mv $S/${socket} $S/away && { { sleep 1; ${meanwhile}; } & ${listen}; rm -f $S/${socket}; mv $S/away $S/${socket}; } 2>&1`;
@@ -70,7 +70,7 @@ describe.each(["root", "another user"] as const)(
         { mode: 0o755 },
       );
 
-      // tmux's own ways to have a client run a program, or load a file.
+      // tmux's own ways to make a client run a program, or load a file.
       for (const script of [
         `${TMUX} detach-client -s =claude -E $SHARED/evil.sh`,
         `${TMUX} set -s 'command-alias[90]' "attach-session=load-buffer -b stolen $KEY" && ${AGAIN}; ${TMUX} set -su 'command-alias[90]'`,
@@ -83,7 +83,7 @@ describe.each(["root", "another user"] as const)(
         await sleep(500);
       }
 
-      // Links and other things in the place of what the serving half opens.
+      // Links and other things in place of the files that the serving half opens.
       await attackUntil(
         pod,
         "link",

@@ -40,7 +40,7 @@ describe("callers of a sidecar with TLS", () => {
     await rm(tls, { recursive: true });
   });
 
-  /** A client with this certificate, which says in a header for whom it speaks. */
+  /** A client with this certificate, which names the sender in a header. */
   function clientOf(uri: string, sender?: string) {
     const naming: Interceptor = (next) => (req) => {
       if (sender !== undefined) req.header.set("gastown-sender", sender);

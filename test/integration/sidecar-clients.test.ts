@@ -10,7 +10,7 @@ import { type RunningSidecar, startSidecar } from "../support/sidecar/sidecar.ts
 
 const proto = fileURLToPath(new URL("../../proto/", import.meta.url));
 
-/** Programs that nobody wrote for this service, each with a message of its own. */
+/** Programs that were not written for this service, each with a message of its own. */
 describe("foreign clients of a running sidecar", () => {
   let sidecar: RunningSidecar;
   beforeAll(async () => {

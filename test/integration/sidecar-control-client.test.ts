@@ -9,12 +9,12 @@ import { calmTime } from "../support/calm-time.ts";
 import { startSidecar, until } from "../support/sidecar/sidecar.ts";
 import { inItsTmux } from "../support/sidecar/sidecar-hands.ts";
 
-/** Pid of the control client, once there is one other than `before`. */
+/** The pid of the control client, once there is one other than `before`. */
 async function clientPid(sidecar: { readonly stateDir: string }, before?: number): Promise<number> {
   return await until("the control client", 30_000, async () => {
     const lines = (await inItsTmux(sidecar, "list-clients", "-F", "#{client_pid}")).trim().split("\n");
     const [pid = ""] = lines;
-    // Where there is none yet the line is empty; 0 would name this test's own process group.
+    // Without a client the line is empty; 0 would name this test's own process group.
     return lines.length === 1 && /^[1-9]\d*$/.test(pid) && Number(pid) !== before ? Number(pid) : undefined;
   });
 }
@@ -72,7 +72,7 @@ describe("tmux's control client", () => {
 });
 
 describe("connections that come and go faster than a control client starts", () => {
-  // tmux before 3.7 dies of a control client that is killed, or of another's end, while one says who it is.
+  // tmux before 3.7 dies if a control client is killed or ends while another one identifies itself.
   it("end neither tmux nor the agent", { timeout: 120_000 }, async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);

@@ -8,7 +8,7 @@ import { buildBinary } from "../../scripts/build.ts";
 import { calmTime } from "../support/calm-time.ts";
 import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
-/** `GT_CRASHES=100` is the figure that the project promises; a part of it runs every time. */
+/** `GT_CRASHES=100` is the number that the project promises; a part of it runs every time. */
 const CRASHES = Number(process.env["GT_CRASHES"] ?? 12);
 const BACK_WITHIN_MS = 1000;
 const CRASH_ON_SIGNAL = new URL("../fakes/crash-on-signal.ts", import.meta.url).pathname;
@@ -86,7 +86,7 @@ describe("the serving half ended by", () => {
   );
 });
 
-/** Ends the serving half and tells how long after its end a call was answered again, in ms of a calm machine. */
+/** Ends the serving half and returns the time from its end to the next answer, in ms of a calm machine. */
 async function crash(sidecar: RunningSidecar, signal: NodeJS.Signals = "SIGKILL"): Promise<number> {
   const pid = sidecar.servingPid();
   kill(pid, signal);
@@ -111,7 +111,7 @@ function statusOf(sidecar: RunningSidecar) {
   return sidecar.client.status({}, { timeoutMs: 5000 });
 }
 
-/** One message after the other, each asked again with its id until it has ended. */
+/** Sends one message after the other, and calls again with its id until it has ended. */
 async function sendAll(sidecar: RunningSidecar, sent: string[], stop: AbortSignal) {
   const outcomes: (readonly [string, NudgeOutcome])[] = [];
   while (!stop.aborted) {

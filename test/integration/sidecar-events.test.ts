@@ -13,7 +13,7 @@ import { ErrorInfoSchema } from "../../internal/gen/google/rpc/error_details_pb.
 import { EventReader } from "../support/sidecar/event-reader.ts";
 import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
-/** An unknown program: a shell that runs this. */
+/** An unknown program: a shell that runs this script. */
 const shell = (script: string, ...flags: string[]) =>
   startSidecar({ agent: "generic", command: ["/bin/sh", "-c", script], flags });
 
@@ -146,7 +146,7 @@ describe("a reader", () => {
       "--event-bytes",
       "262144",
     );
-    // With HTTP/2's usual window of 64 KiB: more than that and then more than the log holds is printed.
+    // With HTTP/2's default window of 64 KiB: the agent prints more than that, and then more than the log holds.
     const transport = createConnectTransport({ baseUrl: sidecar.url, httpVersion: "2" });
     await using slow = new EventReader(createClient(SidecarService, transport));
     await using quick = new EventReader(sidecar.client);
@@ -268,7 +268,7 @@ describe("secrets", () => {
   });
 });
 
-/** Lines are numbered without a hole but where a gap is named; returns what is wrong. */
+/** Checks that lines are numbered without a hole except at a named gap; returns the faults. */
 function missingNumbers(reader: EventReader): string[] {
   const wrong: string[] = [];
   let last: number | undefined;

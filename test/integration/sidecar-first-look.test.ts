@@ -16,7 +16,7 @@ it("a serving half that has just begun does not call an agent dead that it has n
   const tmux = ["-S", join(stateDir, "tmux.sock"), "display-message", "-p", "#{pid}"];
   const tmuxPid = Number((await promisify(execFile)("tmux", tmux)).stdout);
   const before = servingPid();
-  // So that the look takes longer than the calls need to come; one that stands still for longer is taken for hung.
+  // Makes the look take longer than the calls need to arrive; if it blocked for longer, it would count as hung.
   kill(tmuxPid, "SIGSTOP");
   const goesOn = sleep(STOPPED_MS).then(() => kill(tmuxPid, "SIGCONT"));
   kill(before, "SIGKILL");

@@ -13,7 +13,7 @@ const [MOUNT, UNMOUNT] = ["mount", "umount"] as const;
 
 beforeEach(requireMountNamespace);
 
-/** A folder of a test with a state folder that is a volume of its own, of 2 MiB. */
+/** A test folder whose state folder is a volume of its own, of 2 MiB. */
 async function smallVolume() {
   const dir = await mkdtemp(join(tmpdir(), "gt-full-"));
   const state = join(dir, "state");

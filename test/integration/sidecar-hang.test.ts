@@ -6,7 +6,7 @@ import { demoCommand, type RunningSidecar, startSidecar, until } from "../suppor
 
 const UNKNOWN = { outcome: NudgeOutcome.UNKNOWN };
 
-/** tmux wakes a pane's process that is stopped, but not what that process has started. */
+/** tmux continues a pane's stopped process, but not that process's children. */
 const start = (...flags: string[]) =>
   startSidecar((dir) => ({ command: ["sh", "-c", '"$@"; exit $?', "sh", ...demoCommand(dir)], flags }));
 
@@ -17,7 +17,7 @@ async function agentOf({ client }: RunningSidecar): Promise<number> {
   return Number(child);
 }
 
-/** The agent's state once the sidecar has seen that a text was typed and nothing drawn since. */
+/** The agent's state once the sidecar has noticed that a typed text is not drawn. */
 const undrawn = ({ client }: RunningSidecar) =>
   until("a text that is not drawn", 30_000, async () => {
     const { state, evidence } = await client.status({});

@@ -104,7 +104,7 @@ it("what the agent puts in the place of the state folder's parts is put away: th
     const pid = sidecar.servingPid();
     for (const [name, make] of Object.entries(put)) {
       const path = join(sidecar.stateDir, name);
-      // The sidecar may have made it again before the other thing is there.
+      // The sidecar may have created it again before the other thing is in place.
       await until(`another thing at ${name}`, 30_000, async () => {
         await remove(path);
         return await make(path).then(
@@ -131,17 +131,17 @@ it("what the agent puts in the place of the state folder's parts is put away: th
   expect(await readdir(elsewhere.path)).toEqual([]);
 });
 
-/** @param before the pid of the serving half that is to be replaced, taken before the reason for it */
+/** @param before the pid of the serving half that is to be replaced, read before the cause of its replacement */
 async function untilServedAnew(sidecar: RunningSidecar, before: number): Promise<void> {
   await until("another serving half", 60_000, () => sidecar.servingPid() !== before || undefined, sidecar.log);
 }
 
-/** A folder may get new files meanwhile. */
+/** Files may be added to a folder meanwhile. */
 async function remove(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** Starts one, sends it a message, and kills its supervising half; the agent and its tmux live on. */
+/** Starts a sidecar, sends it a message, and kills its supervising half; the agent and its tmux live on. */
 async function killed(folder: string, setup: SidecarSetup = {}) {
   await using sidecar = await startSidecar(setup, folder);
   await sidecar.untilState(AgentState.IDLE);

@@ -16,7 +16,7 @@ it("a window whose size the agent changes is reported and drawn at that size, an
   };
   const own = await size();
 
-  // The size of those who were attached before this process began is kept for five seconds.
+  // The size of clients that attached before this process started is kept for five seconds.
   for (const other of ["40x12", "220x70"]) {
     const [cols = "", rows = ""] = other.split("x");
     await tmux("resize-window", "-t", "=claude:", "-x", cols, "-y", rows);

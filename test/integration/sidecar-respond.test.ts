@@ -9,7 +9,7 @@ import { demoCommand, type RunningSidecar, startSidecar, until } from "../suppor
 
 const { ANSWERED, CHANGED } = RespondOutcome;
 
-/** The dialog that is open, once there is one that `wanted` takes. */
+/** The open dialog, once there is one whose title `wanted` accepts. */
 async function dialog(sidecar: RunningSidecar, wanted: (title: string) => boolean = () => true) {
   return await until("a dialog", 30_000, async () => {
     const { state, dialog } = await sidecar.client.status({});
@@ -21,7 +21,7 @@ async function toolsRun(sidecar: RunningSidecar): Promise<string> {
   return await readFile(join(sidecar.dir, "tools.log"), "utf8").catch(() => "");
 }
 
-/** The code and the fields of the error that a call ends with. */
+/** The code and the fields of the error with which a call ends. */
 async function failure(call: Promise<unknown>) {
   const err = ConnectError.from(
     await call.then(

@@ -20,7 +20,7 @@ it("keeps a held message for the next life of an agent that died right before it
       const receipt = await sidecar.client.getNudge({ requestId });
       return receipt.outcome === NudgeOutcome.QUEUED ? undefined : receipt;
     });
-    // Typed into a terminal that tmux did not know to be dead: nobody can tell. Dead for good it never was.
+    // UNKNOWN if the text was typed before tmux noticed the death. AGENT_DEAD would be wrong: the agent restarts.
     expect([NudgeOutcome.SUBMITTED, NudgeOutcome.UNKNOWN]).toContain(end.outcome);
     if (end.outcome === NudgeOutcome.SUBMITTED) submitted.push(requestId);
   }
@@ -49,7 +49,7 @@ it("takes the screen of an agent that was killed for no sign of its next life", 
 });
 
 it("keeps the receipts of many long messages, and little of their text", { timeout: 180_000 }, async () => {
-  // In a turn that does not end, so that none is typed before it is called off.
+  // The turn does not end, so that none is typed before it is cancelled.
   await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir, "--turn-ms", "3600000") }));
   await sidecar.untilState(AgentState.IDLE);
   await sidecar.client.nudge({ message: "begin", mode: NudgeMode.IMMEDIATE });

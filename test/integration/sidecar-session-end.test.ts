@@ -8,11 +8,11 @@ import { EventReader } from "../support/sidecar/event-reader.ts";
 import { type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 import { inItsTmux } from "../support/sidecar/sidecar-hands.ts";
 
-/** The second that `docs/protocols/state.md` promises, and as much again. */
+/** The second that `docs/protocols/state.md` promises, doubled. */
 const NOTICED_MS = 2000;
 /** The pause before a restart, and the start. */
 const BACK_MS = 6000;
-/** For both, on a machine that runs other tests. */
+/** The limit for both, on a machine that runs other tests. */
 const LIMIT_MS = 30_000;
 
 type Act = (sidecar: RunningSidecar, pid: number) => Promise<unknown>;
@@ -56,7 +56,8 @@ describe.each(ENDS)("a session that ends by %s", (_, act) => {
     expect(await readyz(sidecar)).toBe(200);
     await act(sidecar, agentPid);
     const passed = calmTime();
-    // Never again is the old process said to live, once the second is over; and what is said to live does.
+    // Once the second is over, the old process is never reported as alive again; and a process that is reported so is
+    // alive.
     const told = await until("its end in Status", LIMIT_MS, async () => {
       const status = await sidecar.client.status({});
       return status.agentPid === agentPid ? undefined : status;
@@ -68,7 +69,7 @@ describe.each(ENDS)("a session that ends by %s", (_, act) => {
         agentPhase: "starting",
         uptimeSeconds: 0n,
       });
-      // The next agent may come between two questions: readiness counts where it has none on both sides.
+      // The next agent may start between two calls: readiness counts only if there is no agent before and after it.
       const isAway = async () => !(await sidecar.client.status({})).sessionAlive;
       const [before, ready, after] = [await isAway(), await readyz(sidecar), await isAway()];
       if (before && after) expect(ready).toBe(503);

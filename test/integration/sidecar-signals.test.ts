@@ -9,7 +9,7 @@ import { ownProgram } from "../support/programs.ts";
 import { firstProcessOf, PID_NAMESPACE, requirePidNamespace } from "../support/sidecar/pid-namespace.ts";
 import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
-/** A stream that has begun, and the reason that it will end with. */
+/** A stream that has begun, and the reason with which it will end. */
 async function openStream(sidecar: RunningSidecar) {
   const updates = sidecar.client.watchOutput({ lines: 1 })[Symbol.asyncIterator]();
   await updates.next();
@@ -61,7 +61,7 @@ describe("gt-sidecar as the first process of a container", () => {
   });
 });
 
-/** A sidecar as the first process of a container that was given a terminal (`docker run -it`). */
+/** A sidecar as the first process of a container with a terminal (`docker run -it`). */
 async function inTerminal() {
   const dir = await mkdtemp(join(tmpdir(), "gt-test-"));
   const main = ownProgram("gt-sidecar");
@@ -69,7 +69,7 @@ async function inTerminal() {
   const listen = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
   const args = [...PID_NAMESPACE, process.execPath, main, ...flags, ...listen, "--", ...demoCommand(dir)];
   const env = { PATH: process.env["PATH"] ?? "", HOME: dir, LANG: "C.UTF-8", XDG_RUNTIME_DIR: dir };
-  // unshare would end by the keys; Node takes none of what is ignored here over from it.
+  // The keys would end unshare; Node does not inherit the signals that are ignored here.
   const pty = spawnPty("/bin/sh", ["-c", `trap "" INT QUIT; exec "$@"`, "sh", ...args], {
     name: "xterm-256color",
     cols: 1000,

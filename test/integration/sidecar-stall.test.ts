@@ -5,7 +5,7 @@ import { startSidecar } from "../support/sidecar/sidecar.ts";
 
 const STALL_AFTER_MS = 3000;
 
-/** An agent that said it works, and from then on prints nothing. */
+/** An agent that reports that it works, and prints nothing from then on. */
 const silentAgent = (work: string) => ({
   agent: "generic",
   command: ["sh", "-c", `echo ready; sleep 0.3; echo activity >"$GT_HOOK_FIFO"; ${work}`],

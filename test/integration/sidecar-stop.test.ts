@@ -6,7 +6,7 @@ import { calmTime } from "../support/calm-time.ts";
 import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 const LINGER = ["--linger", "60s"];
-/** A program that heeds nothing but KILL. */
+/** A program that ignores all signals but KILL. */
 const STUBBORN = ["sh", "-c", "trap '' INT TERM HUP QUIT; echo up; while :; do sleep 1; done"];
 
 const stop = (sidecar: RunningSidecar, graceMs: number, force = false) =>
@@ -113,7 +113,7 @@ describe("a signal to the sidecar", () => {
   });
 });
 
-/** A stream that has begun, and the reason that it will end with. */
+/** A stream that has begun, and the reason with which it will end. */
 async function openStream(sidecar: RunningSidecar) {
   const updates = sidecar.client.watchOutput({ lines: 1 })[Symbol.asyncIterator]();
   await updates.next();

@@ -12,7 +12,7 @@ import { attachCall } from "../support/sidecar/attach-client.ts";
 import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 import { inItsTmux } from "../support/sidecar/sidecar-hands.ts";
 
-/** tmux, whose control clients begin while `hold` is not there; one that waits for that has made `held`. */
+/** A tmux whose control clients wait to start while `hold` exists; a waiting one has created `held`. */
 const TMUX = `#!/bin/sh
 here="\${0%/*}"
 case " $* " in *" -C "*) while [ -e "$here/hold" ]; do : > "$here/held"; sleep 0.05; done ;; esac
@@ -20,15 +20,15 @@ PATH="\${PATH#"$here:"}"
 exec tmux "$@"
 `;
 
-/** Longer than a dialog or a screen is looked at before the first key, and far less than calls wait. */
+/** Longer than a look at a dialog or a screen before the first key, and far shorter than a call waits. */
 const AWAY_MS = 700;
 
 interface HeldTmux {
   readonly sidecar: RunningSidecar;
-  /** Control clients of tmux do not begin from now on. */
+  /** Keeps control clients of tmux from starting. */
   hold(): void;
   letGo(): void;
-  /** The control client is gone, and the serving half knows it. */
+  /** Ends the control client; resolves when the serving half has noticed. */
   loseClient(): Promise<void>;
 }
 
@@ -87,7 +87,7 @@ describe("while tmux's control client is away for a moment", () => {
     using connection = sidecarTransport({ baseUrl: sidecar.url });
     const terminal = createClient(TerminalService, connection.transport);
     await client.nudge({ message: "please run: rm x" });
-    // The agent's own word may come before it has drawn it.
+    // The agent's own report may come before it has drawn the dialog.
     const dialog = await until("the dialog", 30_000, async () => (await client.status({})).dialog);
     await loseClient();
     const answer = client.respond({ dialogId: dialog.id, choice: "1" });

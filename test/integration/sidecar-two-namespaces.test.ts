@@ -17,8 +17,8 @@ const MAIN = fileURLToPath(new URL("../../cmd/gt-sidecar/main.ts", import.meta.u
 const STALL_AFTER_MS = 3000;
 
 /**
- * The two halves as the containers of a pod have them: the supervising one, tmux and the agent with pids of their own.
- * The agent says that it works, prints nothing from then on, and does `work`.
+ * The two halves as in the containers of a pod: the supervising half, tmux and the agent have pids of their own. The
+ * agent reports that it works, prints nothing from then on, and runs `work`.
  */
 async function twoHalves(work: string) {
   const dir = await mkdtemp(join(tmpdir(), "gt-test-"));

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { startSidecar } from "../support/sidecar/sidecar.ts";
 
-/** Shows nothing of what is typed, so that nobody can know what is in its prompt. */
+/** Does not echo its input, so that its prompt's contents are unknown. */
 const SILENT = ["sh", "-c", "stty -echo; echo ready; exec cat"];
 
 describe("a program of which nothing is known", () => {

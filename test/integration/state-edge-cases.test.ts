@@ -27,7 +27,7 @@ describe("a dialog at the start", () => {
     await using sidecar = await withFlags("--trust-dialog");
     const passed = calmTime();
     await sidecar.untilState(AgentState.DIALOG);
-    // Its own word may come before it has drawn it.
+    // Its own report may come before it has drawn the dialog.
     const dialog = await until("the dialog", 30_000, async () => (await sidecar.client.status({})).dialog);
     expect(dialog.kind).toBe(DialogKind.TRUST);
     const refused = await sidecar.client.nudge({ message: "hello" });
@@ -43,12 +43,12 @@ describe("an unanswered dialog", () => {
     await sidecar.client.nudge({ message: "please run: x" });
     await sidecar.untilState(AgentState.DIALOG);
     const look = () =>
-      // Its own word may come before it has drawn it.
+      // Its own report may come before it has drawn the dialog.
       until("the dialog", 30_000, async () => {
         const status = await sidecar.client.status({}).catch(() => undefined);
         return status?.dialog && status;
       });
-    // A serving half that a busy machine has started again meanwhile counts from its own first look.
+    // A serving half that restarted meanwhile on a busy machine counts from its own first look.
     const [first, later] = await until("two looks of one serving half", 60_000, async () => {
       const pid = sidecar.servingPid();
       const before = await look();

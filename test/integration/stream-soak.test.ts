@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import { soakStreams } from "../lab/streams/streams.ts";
 
 /**
- * `npm run soak -- --only streams --cuts 1000 --every 60` is the figure that the project promises; a part of it runs
- * every time.
+ * `npm run soak -- --only streams --cuts 1000 --every 60` is the run that the project promises; a part of it runs every
+ * time.
  */
 const CUTS = Number(process.env["GT_CUTS"] ?? 40);
 

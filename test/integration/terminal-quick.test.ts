@@ -11,7 +11,7 @@ import { QuickSidecar } from "../../internal/terminal/quick-sidecar.ts";
 const REQUEST = { lines: 3, all: false, ansi: false, joinWrapped: true };
 const NEVER = new AbortController().signal;
 
-/** What a peek gives, and whether the full backend had to be asked, of a server that answers like this. */
+/** The result of a peek at a server that answers like this, and whether the full backend was needed. */
 async function peekAt(answer: (response: ServerResponse, body: string) => void, signal = NEVER) {
   const server = createServer((request, response) => {
     let body = "";

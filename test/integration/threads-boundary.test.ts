@@ -14,7 +14,7 @@ const MCP_2026 = "2026-07-28";
 
 vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });
 
-/** People and agents by the same names in two workspaces: `w`, and `v`, that of the strangers. */
+/** People and agents with the same names in two workspaces: `w`, and the strangers' `v`. */
 const OWN: Claims = { workspace_id: "w", agent_id: "alice", session_id: "s-alice" };
 const STRANGERS = {
   "an operator of another workspace": { workspace_id: "v", agent_id: "alice", session_id: "s-alice" },
@@ -22,7 +22,7 @@ const STRANGERS = {
 } as const;
 
 let room: TokenRoom;
-/** The ids of things in `w`. */
+/** The ids of objects in `w`. */
 let ids: Readonly<Record<"thread" | "message" | "wake" | "escalation" | "cursor", string>>;
 
 const tokenOf = (claims: Claims) => room.token(claims, "person");
@@ -51,7 +51,7 @@ afterAll(async () => {
   await room?.[Symbol.asyncDispose]();
 });
 
-/** Each operation with the ids of `w`: the code that it must have, or none where it answers with the caller's own. */
+/** Each operation with the ids of `w`: its expected code, or none if it answers with the caller's own objects. */
 function foreign(own: string): Readonly<Record<string, readonly [input: object, code?: string]>> {
   const { thread, message, wake, escalation, cursor } = ids;
   return {
@@ -86,7 +86,7 @@ function foreign(own: string): Readonly<Record<string, readonly [input: object, 
 }
 
 const TOOLS_OF_AGENTS = 14;
-/** A worker gets these for operations of operators, before anything is looked at. */
+/** A worker gets these for operations of operators, before any id is looked up. */
 const NOT_FOR_WORKERS = new Set(["INSUFFICIENT_AUTHORITY"]);
 
 describe.each(Object.entries(STRANGERS))("F14, FR-14: nothing is read by %s, and nothing told", (_, stranger) => {
@@ -182,7 +182,7 @@ describe("FR-6: a subscription", () => {
   });
 });
 
-/** Everything of `w` that a person can see, but for what its own looking changes. */
+/** Everything in `w` that a person can see, except for changes by looking. */
 async function everythingIn(): Promise<readonly unknown[]> {
   using alice = clientOf(OWN);
   const { thread } = ids;
@@ -208,7 +208,7 @@ async function everythingIn(): Promise<readonly unknown[]> {
   );
 }
 
-/** An answer may show something of `w` only where the caller itself has said it. */
+/** Fails if an answer reveals a word of `w` that the caller itself has not sent. */
 function shows(what: string, answer: unknown, said: object): void {
   const text = answer instanceof Error ? `${answer.message} ${JSON.stringify(answer)}` : JSON.stringify(answer);
   const words = ["secret", ...Object.values(ids)].filter((one) => !JSON.stringify(said).includes(one));

@@ -17,7 +17,7 @@ interface Verified {
 
 let database: TestDatabase;
 let server: ThreadsServer;
-/** Another one, without threads. */
+/** Another database, without threads. */
 let empty: TestDatabase;
 let folder: string;
 let archive: string;
@@ -44,7 +44,7 @@ async function verify(): Promise<Verified> {
   return (await auditor.call("verify_audit", {}, LONG)) as unknown as Verified;
 }
 
-/** A thread with messages, a reply, metadata and text that JSON must escape. */
+/** Creates a thread with messages, a reply, metadata and text that JSON must escape. */
 async function talk(): Promise<string> {
   using lead = server.client("town/lead", "orchestrator");
   const thread_id = await createThread(lead, "a\u2028b", ["town/a"], LONG);
@@ -181,7 +181,7 @@ describe("a database that cannot be used is one line and its exit code", () => {
     expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining("there is no PostgreSQL 15 or newer")]);
   });
 
-  // Another user's PostgreSQL is a matter of root alone.
+  // Only root can run PostgreSQL as another user.
   const asRoot = process.getuid?.() === 0 ? it : () => {};
   asRoot("a folder out of its user's reach", async () => {
     const closed = await mkdtemp("/tmp/gt-threads-closed-");

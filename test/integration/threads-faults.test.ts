@@ -14,7 +14,7 @@ const WAIT_MS = 60_000;
 /** A process whose clock is an hour ahead. */
 const AHEAD = "--import=data:text/javascript,const%20now=Date.now;Date.now=()=>now()+3600000";
 
-// A sidecar takes long to start on a busy machine, and each test has one or kills servers.
+// A sidecar takes long to start on a busy machine, and each test starts one or kills servers.
 vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });
 
 let database: TestDatabase;
@@ -65,7 +65,7 @@ it("F2: a connection that is cut between COMMIT and its answer is UNAVAILABLE, a
 });
 
 describe("F4: a worker that is killed", () => {
-  /** Holds what keeps the worker at one point, kills it there, and has the other one take over. */
+  /** Holds the worker at one point, kills it there, and lets the other one take over. */
   async function killAt(
     agent: DemoSidecar,
     hold: (client: PoolClient) => Promise<unknown>,
@@ -152,7 +152,7 @@ it("F11: deaf to notifications, or with their connections killed, changes are fo
   await waits("after a kill", 0);
   proxy.isDeaf = true;
   await database.query(kill);
-  // A connection that breaks before it is known to be deaf, too.
+  // Also a connection that breaks before it is known to be deaf.
   const listening = "select from pg_stat_activity where application_name = 'threads listen'";
   await eventually("both listen", async () => (await database.query(listening)).length === 2, WAIT_MS);
   await database.query(kill);

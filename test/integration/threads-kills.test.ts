@@ -3,7 +3,7 @@ import { randomFrom } from "../fuzz/random.ts";
 import { wakeWhileKilling } from "../lab/threads/wakes.ts";
 import { writeWhileKilling } from "../lab/threads/writes.ts";
 
-/** On a busy machine a sidecar takes long to start, and what a killed server had is claimed after its lease. */
+/** On a busy machine a sidecar takes long to start, and a killed server's work is claimed only after its lease. */
 const LONG_MS = 400_000;
 
 describe.concurrent("servers and PostgreSQL killed at random", () => {

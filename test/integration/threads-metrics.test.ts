@@ -18,7 +18,7 @@ it("says what a waiter saw, what is unread, which loop was blocked, who was refu
     const line = (await metrics()).find((one) => one.startsWith(`gt_threads_${name} `));
     return line === undefined ? undefined : Number(line.split(" ").at(-1));
   };
-  // A look at the metrics is shared for a moment.
+  // Repeats, because a reading of the metrics is shared for a moment.
   const becomes = (name: string, wanted: number) =>
     eventually(`${name} is ${wanted}`, async () => (await value(name)) === wanted);
   await using one = await McpCaller.connect(server.url, server.token("one"));
@@ -30,7 +30,7 @@ it("says what a waiter saw, what is unread, which loop was blocked, who was refu
 
   let turn = 0;
   const post = () => one.call("post_message", { thread_id, text: `turn ${++turn} of many` });
-  // A post may be there before the wait has begun: then it is no wait, and there is another one.
+  // The post may arrive before the wait has begun: then there was no wait, and it is tried again.
   await eventually("a waiter has been told", async () => {
     const waiting = two.call("read_messages", { thread_id, after_seq: turn, wait_ms: 25_000 });
     await becomes("longpolls", 1);

@@ -24,7 +24,7 @@ afterAll(async () => {
 const reads = () => ground.service.store.reads("default");
 const wakeOf = async (agent: string) => (await reads().wakes({ agent, limit: 1 }))[0];
 const stateOf = async (agent: string) => (await ground.wakesOf(agent)).map(({ state }) => state);
-/** The events that the system has said in a thread. */
+/** The system's events in a thread. */
 const said = async (thread: string) =>
   (await reads().lastMessages(thread, 50)).filter(({ kind }) => kind === "system").map((one) => one.eventType);
 const escalated = async (threadId: string) =>
@@ -32,7 +32,7 @@ const escalated = async (threadId: string) =>
     .filter((one) => one.threadId === threadId)
     .map(({ cause, owner, state }) => ({ cause, owner, state }));
 
-/** A message for an agent, whose wake is due. */
+/** Posts a message for an agent, whose wake becomes due. */
 async function wanted(agent: string) {
   const seat = new WakeSeat(ground, agent);
   const thread = await ground.message(agent);
@@ -79,7 +79,7 @@ describe("what an agent was given and does not acknowledge", () => {
       expect((await ground.wakesOf(agent)).at(-1)).toEqual({ state: "PENDING", reason: "not acknowledged" });
       expect(await reads().waiting(agent)).toMatchObject([{ threadId: thread, count: 1, upto: 1 }]);
       await seat.work();
-      // It is no sign of life that it was read before.
+      // That the message was read earlier is no sign of life.
       expect((await stateOf(agent)).at(-1)).toBe("SUBMITTED");
     }
     await look(seat);

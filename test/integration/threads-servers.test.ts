@@ -14,7 +14,7 @@ interface Wake {
   readonly last_outcome: string;
 }
 
-/** Two servers on one database, with the same keys; every wake is worked on by whichever claims it. */
+/** Two servers on one database, with the same keys; a wake is handled by the server that claims it. */
 describe("two servers on one database", () => {
   let database: TestDatabase;
   let one: ThreadsServer;
@@ -42,7 +42,7 @@ describe("two servers on one database", () => {
     return await database.query<Wake>(rows, [agent]);
   }
 
-  /** As if the time of every lease had passed: what a killed worker had is claimed by another. */
+  /** As if every lease had expired: another server claims the work of a killed one. */
   async function endLeases(): Promise<void> {
     await database.query("update threads.wake set lease_until = now() where lease_until is not null");
   }

@@ -36,7 +36,7 @@ interface Own {
   readonly key: string;
 }
 
-/** The status of a call of MCP with this token, over a connection with this certificate. */
+/** The status of an MCP call with this token, over a connection with this certificate. */
 function ask(token: string | undefined, client?: Own): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const body = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';

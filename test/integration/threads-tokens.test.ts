@@ -30,7 +30,7 @@ const CALLS: Readonly<Record<string, string>> = {
   [RPC]: "threads.v1.ThreadsService/Whoami",
 };
 
-/** One call with these `authorization` headers, as they stand. */
+/** Makes one call with exactly these `authorization` headers. */
 function ask(
   path: string,
   authorization: readonly string[],
@@ -182,7 +182,7 @@ describe("FR-11: 401 and one record, nothing else", () => {
 });
 
 describe("F13: what a token has let in ends with it, and is recorded once", () => {
-  /** Lives of a token: one is long enough for all of it to begin, also on a busy machine. */
+  /** Lifetimes of a token: one of them is long enough for everything to begin, also on a busy machine. */
   const LIVES_S = [15, 60, 240];
   const revoked = async (what: object) => {
     using person = clientOf(room.token({}, "person"));

@@ -8,7 +8,7 @@ import { SCHEMA_1 } from "../../internal/threads/store/schema.ts";
 import { runProgramOf } from "../support/threads/run-threads.ts";
 import { TestDatabase } from "../support/threads/test-database.ts";
 
-/** A database as the version before left it: a message that was read and not acknowledged, and a wake that failed. */
+/** A database as the previous version left it: a message that was read and not acknowledged, and a failed wake. */
 async function former(database: TestDatabase): Promise<void> {
   const db = new Kysely<unknown>({
     dialect: new PostgresDialect({ pool: new Pool({ connectionString: database.url(), max: 1 }) }),
@@ -42,7 +42,7 @@ it("a database of the version before is refused until it is migrated, and keeps 
     const [participant] = await store.reads("w").participants("t-1");
     expect(participant).toMatchObject({ agentId: "a", readSeq: 1 });
     expect(participant?.againSeq).toBeUndefined();
-    // A wake that had ended before is no news.
+    // A wake that ended earlier is no news.
     expect(await store.reads("w").wake("x")).toMatchObject({ state: "FAILED", news: [] });
     expect(await store.wakesWithNews(10)).toEqual([]);
   } finally {

@@ -47,7 +47,7 @@ const post = (agent: string, thread_id: string) =>
   postMessage(ground.service, ground.caller(agent), { thread_id, text: "done" });
 const stateOf = async (agent: string) => (await ground.wakesOf(agent)).map(({ state }) => state);
 
-/** Sidecars as they answer: an idle agent, or as a test has it. */
+/** Sidecars that report an idle agent, or the status that the test gives. */
 async function look(status: Partial<RuntimeStatus> = {}): Promise<void> {
   const given = { alive: true, state: "idle", epoch: "e", draft: false, ...status };
   const runtime = { status: async () => given, [Symbol.asyncDispose]: async () => {} } as unknown as Runtime;

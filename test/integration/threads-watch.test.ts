@@ -95,7 +95,7 @@ describe.concurrent("FR-6: WatchThreads", () => {
   it("continues after what the caller has, each message once and in order", async () => {
     const texts = Array.from({ length: 220 }, (_, index) => `message ${index + 1}`);
     const thread = await threadOf(alice, "long", "town/long");
-    // People may post so many a minute.
+    // The posts of a person are limited per minute.
     for (let at = 0; at < texts.length; at += 50) await post(person(at), thread, ...texts.slice(at, at + 50));
     await using watcher = watch(alice, { [thread]: 7n });
     await watcher.until("all", () => watcher.texts(thread).length >= texts.length - 7);

@@ -140,7 +140,7 @@ describe("B8", () => {
     const dir = await mkdtemp(join(tmpdir(), "gt-tmux-"));
     try {
       const program = join(dir, "tmux");
-      // Takes what comes too early into a file, then behaves like a control client that answers everything with "ok".
+      // Writes early input to a file, then behaves like a control client that answers everything with "ok".
       const fake = `#!/bin/sh
 exec 3<&0
 timeout 1 cat <&3 > '${dir}/early'
@@ -202,7 +202,7 @@ describe("being attached", () => {
     const startMs = performance.now();
     process.kill(pid, "SIGKILL");
     await expect(asked).rejects.toMatchObject({ kind: "unavailable", sent: true });
-    // The server holds the pipes open while it stands still: that must not be waited for.
+    // The stopped server holds the pipes open: the end must not wait for it.
     expect(performance.now() - startMs).toBeLessThan(5000);
     process.kill(box.server.pid ?? 0, "SIGCONT");
     await box.client.attached(AbortSignal.timeout(60_000));
@@ -290,7 +290,7 @@ describe("being attached", () => {
     const one = clientOf(box);
     await one.client.attached(AbortSignal.timeout(60_000));
     process.kill(box.server.pid ?? 0, "SIGSTOP");
-    // The server stands still until this has ended.
+    // The server stays stopped until this has ended.
     await one[Symbol.asyncDispose]();
     process.kill(box.server.pid ?? 0, "SIGCONT");
   });

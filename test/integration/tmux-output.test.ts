@@ -21,7 +21,7 @@ async function heldFifo() {
   return { dir, path, [Symbol.asyncDispose]: dispose };
 }
 
-/** Collects what comes out of a FIFO until disposed. */
+/** Collects the output of a FIFO until it is disposed of. */
 function reading(path: string) {
   const stop = new AbortController();
   const chunks: Buffer[] = [];
@@ -33,7 +33,7 @@ function reading(path: string) {
   return { text: () => Buffer.concat(chunks).toString("latin1"), [Symbol.asyncDispose]: dispose };
 }
 
-/** Children of a process that run `cat`. */
+/** The children of a process that run `cat`. */
 async function catsOf(parent: number): Promise<readonly number[]> {
   const children = (await readFile(`/proc/${parent}/task/${parent}/children`, "utf8")).trim().split(" ").map(Number);
   const commands = await Promise.all(children.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")));
@@ -63,7 +63,7 @@ describe("readFifo", () => {
     await using fifo = await heldFifo();
     const one = reading(fifo.path);
     await testDeps.clock.sleep(50);
-    // Nothing will come: to wait for it would be to wait forever.
+    // Nothing will arrive: waiting for it would never end.
     await one[Symbol.asyncDispose]();
   });
 
@@ -197,7 +197,7 @@ describe("the pipe of a pane", () => {
       (await catsOf(box.server.pid ?? 0)).find((other) => other !== pid),
     );
     process.kill(piper, "SIGKILL");
-    // tmux sees it when it has something to write, and that is lost.
+    // tmux notices it only when it has output, and that output is lost.
     await eventually("off", async () => {
       await box.pane.sendText("lost");
       return !(await box.pane.facts()).piped;
@@ -225,7 +225,7 @@ describe("cut", () => {
       const captured = await box.pane.cut(100, fifo.path);
       await eventually("the stream", () => one.text().length > 2000);
       const stream = one.text();
-      // The cut may fall inside a line: without blanks and line ends the numbers must still count on.
+      // The cut may be inside a line: without blanks and line ends the numbers must still be consecutive.
       const joined = (captured.text.slice(-1000) + stream).replaceAll(/\s/g, "");
       const numbers = [...joined.matchAll(/n(\d+)(?=n)/g)].map((match) => Number(match[1]));
       expect(numbers.length).toBeGreaterThan(100);

@@ -131,7 +131,7 @@ describe("respawn", () => {
       bytes += chunk.length;
       await testDeps.clock.sleep(1);
     };
-    // The holder stays to the end: without it what still writes to the FIFO would wait for a reader forever.
+    // The holder stays to the end: without it a remaining writer would wait for a reader endlessly.
     const done = Promise.all([readFifo(fifo, slow, stop.signal), new FifoHolder(fifo).run(stop.signal)]);
     for (let round = 0; round < 20; round++) {
       await eventually("death", async () => (await box.pane.facts()).dead);
@@ -156,7 +156,7 @@ describe("respawn", () => {
       box.client.onNotification(({ name, rest }) => name === "window-renamed" && resolve(rest));
     });
     await box.pane.sendKeys(["C-d"]);
-    // The signal of a death can be lost (B7): then asking again runs the hook.
+    // The signal of a death can be lost (B7): then a repeated query runs the hook.
     await eventually("death", async () => (await box.pane.facts()).dead);
     await box.pane.recoverDeadStatus();
     expect(await renamed).toMatch(/^@\d+ dead$/);
@@ -164,7 +164,7 @@ describe("respawn", () => {
 });
 
 it("cuts an alternate screen that begins with a blank row which the next one continues", async () => {
-  // The cursor stays behind the last column, and there is no history.
+  // The cursor stays after the last column, and there is no history.
   await using box = await receiver(`${"x".repeat(80)}\\033[?1049h`);
   const { main, text, facts } = await box.pane.cut(0);
   expect([facts.alternate, facts.historySize, main?.history, text.trimEnd()]).toEqual([true, 0, "", "ready"]);

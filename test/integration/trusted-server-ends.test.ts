@@ -9,7 +9,7 @@ const OPEN = ["stream", "route", "socket"] as const;
 
 const at = ({ port, ca, client, token }: TrustedRoom): Asked => ({ port, ca: ca.pem, client, token: token() });
 
-/** Opens a stream, an answer and a socket; gives what each says last. */
+/** Opens a stream, an answer and a socket; returns the last message of each. */
 async function openAll(asked: Asked): Promise<() => Promise<readonly string[]>> {
   const calls = await Promise.all(OPEN.map((kind) => ask(kind, asked)));
   expect(calls.map(({ code }) => code)).toEqual(["open", "open", "open"]);

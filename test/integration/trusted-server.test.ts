@@ -22,7 +22,7 @@ async function codeOf(kind: Kind, asked: Asked): Promise<string> {
   return code;
 }
 
-/** Decisions about calls of this kind since `before`. */
+/** The decisions about calls of this kind since `before`. */
 const since = (of: TrustedRoom, before: number, kind: Kind) =>
   of
     .audited()
@@ -84,7 +84,7 @@ describe.each(KINDS)("%s", (kind) => {
   it("is refused when its caller's share of calls is used up", async () => {
     const asked = at(narrow);
     let holding = await ask("route", asked);
-    // The calls before are not over at once.
+    // The earlier calls are not over at once.
     for (const end = performance.now() + 30_000; holding.code !== "open" && performance.now() < end; )
       holding = await ask("route", asked);
     expect(holding.code).toBe("open");
