@@ -7,7 +7,7 @@ interface GrowthOptions {
   readonly average?: (values: readonly number[]) => number;
 }
 
-/** The last third of `values`, which are in the order of time, beside the first. NaN counts as no value. */
+/** Compares the last third of `values`, in order of time, with the first. NaN counts as no value. */
 export function growthRow(
   name: string,
   unit: string,

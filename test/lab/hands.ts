@@ -4,10 +4,10 @@ import { execa } from "execa";
 import type { RunningSidecar } from "../support/sidecar/sidecar.ts";
 
 const PANE = "=claude:";
-/** Agents leave on a second Ctrl-C within two seconds of the first. */
+/** Agents exit on a second Ctrl-C within two seconds of the first. */
 const BETWEEN_CTRL_C_MS = 2500;
 
-/** A person's hands on the agent's terminal, past the sidecar. Nothing is done once `signal` is aborted. */
+/** A person's hands on the agent's terminal, past the sidecar. They stop once `signal` is aborted. */
 export class Hands {
   readonly #socket: string;
   readonly #signal: AbortSignal | undefined;
@@ -26,7 +26,7 @@ export class Hands {
     await this.#tmux("send-keys", "-t", PANE, "-l", "--", text);
   }
 
-  /** As a delivery does it. */
+  /** Pastes as a delivery does. */
   async paste(text: string): Promise<void> {
     const paste = ["paste-buffer", "-d", "-p", "-r", "-b", "lab", "-t", PANE];
     await this.#tmux("set-buffer", "-b", "lab", "--", text, ";", ...paste);

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 
 /**
- * What the collector of a program of ours has kept, MiB, and what is outside its heap; without the young generation.
+ * The memory that one of our programs keeps after collections, MiB: the old generation and the memory outside its heap.
  */
 export async function keptMiB(healthUrl: string): Promise<number> {
   const text = await fetch(`${healthUrl}/metrics`).then((answer) => answer.text());

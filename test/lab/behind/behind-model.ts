@@ -4,9 +4,9 @@ import type { ModelRequest } from "../../fakes/model-wire.ts";
 const TASKS = ["task", "Task"];
 
 /**
- * As the usual model, but it starts nothing again when it hears that a background task has ended, and it hands
- * work to a sub-agent that the turn waits for when it is asked to `ASK-AND-WAIT task`, and stops a background task
- * when it is asked to `STOP-TASK id`.
+ * The usual model, with three differences: it starts nothing when it learns that a background task has ended; for
+ * `ASK-AND-WAIT task` it hands the task to a sub-agent that the turn waits for; for `STOP-TASK id` it stops a
+ * background task.
  */
 export function behindAct({ userTexts, lastUserText, tools, afterTool }: ModelRequest): ModelAct {
   if (userTexts.at(-1)?.includes("<task-notification>")) return { type: "say", text: "I see." };

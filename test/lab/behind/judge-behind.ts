@@ -1,37 +1,37 @@
 import type { Turn } from "../phases/truth.ts";
 import type { Behind } from "./truth.ts";
 
-/** What Status said between `at`, when it was asked, and `until`, when the answer was here; wall clock ms. */
+/** The answer of one Status call, sent at `at` and received at `until`; wall clock ms. */
 export interface Look {
   readonly at: number;
   readonly until: number;
   readonly state: string;
-  /** Kinds of what it listed, in its order. */
+  /** The kinds of the listed tasks, in its order. */
   readonly kinds: readonly string[];
 }
 
 export interface BehindTruth {
   readonly turns: readonly Turn[];
   readonly behind: readonly Behind[];
-  /** When messages were sent: from then on the agent may be at work, until its turn is seen. */
+  /** The times of the messages: from then on the agent may be working, until its turn is seen. */
   readonly sentAt: readonly number[];
-  /** The agent program tells what runs behind its turns; the list of another one is always empty. */
+  /** The agent program reports its background tasks; for any other program the list is always empty. */
   readonly isTold: boolean;
 }
 
 export interface BehindScore {
-  /** Looks at which the truth had stood for longer than the lag. */
+  /** The number of looks after the truth had been stable for longer than the lag. */
   readonly judged: number;
-  /** In words: each stretch of wrong looks once. */
+  /** One sentence for each stretch of wrong looks. */
   readonly faults: readonly string[];
 }
 
-/** Hooks and the agent's file may be ahead of its request to the model. */
+/** Hooks and the agent's file may be this much ahead of its request to the model. */
 const EARLY_MS = 1000;
 
 /**
- * Compares each look with what was so. After a change of the truth nothing is judged for `lagMs`; while a turn lasts
- * only the state is, since the list is of what runs behind a turn that has ended.
+ * Compares each look with the truth. For `lagMs` after a change nothing is judged; during a turn only the state is,
+ * because the list only covers work behind a turn that has ended.
  */
 export function judgeBehind(looks: readonly Look[], truth: BehindTruth, lagMs: number): BehindScore {
   const stretches: { readonly fault: string; readonly from: number; to: number }[] = [];
@@ -51,19 +51,22 @@ export function judgeBehind(looks: readonly Look[], truth: BehindTruth, lagMs: n
   };
 }
 
-/** A message that came to nothing, or into the turn that was going on, begins none. */
+/**
+ * The start of the turn that a message began; without one, because the message failed or joined the present turn, the
+ * time of the message.
+ */
 function beginAfter(sent: number, turns: readonly Turn[]): number {
   return turns.find(({ from }) => from >= sent)?.from ?? sent;
 }
 
-/** When that was, by the last change before it. */
+/** The time since the last change, in words. */
 function sinceChange(at: number, { turns, behind }: BehindTruth): string {
   const changes = [...turns, ...behind].flatMap(({ from, to }) => [from, to ?? Number.POSITIVE_INFINITY]);
   const last = Math.max(...changes.filter((change) => change <= at));
   return Number.isFinite(last) ? `${at - last} ms after the last change` : "before any change";
 }
 
-/** Empty: it is right; undefined: it is not judged. */
+/** Empty: right; undefined: not judged. */
 function faultOf({ at, until, state, kinds }: Look, truth: BehindTruth, lagMs: number): string | undefined {
   const { turns, behind, isTold } = truth;
   if (truth.sentAt.some((sent) => until > sent && at < beginAfter(sent, turns))) return undefined;

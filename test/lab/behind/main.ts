@@ -1,5 +1,5 @@
-// Starts shells and sub-agents behind the turns of real agents and compares what Status says with what runs. `--help`
-// says what can be chosen.
+// Starts shells and sub-agents behind the turns of real agents and compares Status with the running tasks. `--help`
+// lists the options.
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

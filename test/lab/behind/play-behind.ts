@@ -11,17 +11,17 @@ import { sleepCommand, WatchedShell } from "./shells.ts";
 import { MAIN, mainTurns, subagentOf, taskIdOf } from "./truth.ts";
 import { BackgroundWatcher } from "./watcher.ts";
 
-/** One run: things were started behind a turn, looked at until they had ended, and a message was sent meanwhile. */
+/** One run: tasks were started behind a turn and watched until they had ended, and a message was sent meanwhile. */
 export interface BehindFigures {
   readonly target: string;
-  /** Which of the run's scenes this is: it is dealt by the seed and this number. */
+  /** The number of the run; it and the seed determine the scene. */
   readonly index: number;
   readonly scene: string;
-  /** Looks at Status that were judged. */
+  /** The number of judged Status answers. */
   readonly looks: number;
-  /** From the call to the receipt of the message that was sent while something ran. */
+  /** The time from the call to the receipt of the message that was sent while a task ran. */
   readonly nudgeMs: number;
-  /** What was not so, in words. */
+  /** The faults, one sentence each. */
   readonly notes: readonly string[];
 }
 
@@ -29,12 +29,12 @@ export interface BehindOptions {
   readonly seed: number;
   readonly from: number;
   readonly to: number;
-  /** For how long after a change Status may still tell what was. */
+  /** The time after a change for which Status may still report the old state. */
   readonly lagMs: number;
   readonly sidecarProgram: string | undefined;
   readonly signal: AbortSignal;
   readonly onRun: (figures: BehindFigures) => void;
-  /** An agent that had to be given up; the run goes on with another. */
+  /** Reports an agent that was given up; the run continues with another. */
   readonly onTrouble: (text: string) => void;
 }
 
@@ -42,11 +42,11 @@ const PER_LIFE = 10;
 const WORD_MS = 100;
 const LONG_S = 5000;
 const ENDLESS_WORDS = 10_000;
-/** A default nudge behind a shell that never ends is submitted within this time. */
+/** A default nudge behind a shell that never ends must be submitted within this time. */
 const USUAL_MS = 10_000;
 const STEP_MS = 60_000;
 
-/** Starts things behind the turns of a real agent, run by run, from one life of it to the next. */
+/** Starts tasks behind the turns of a real agent, run by run, from one life of the agent to the next. */
 export async function runBehind(target: BehindTarget, options: BehindOptions): Promise<void> {
   for (let next = options.from; next < options.to; ) {
     const done = await runsOfALife(target, { ...options, from: next, to: Math.min(options.to, next + PER_LIFE) });
@@ -57,7 +57,7 @@ export async function runBehind(target: BehindTarget, options: BehindOptions): P
   }
 }
 
-/** `trouble`: why it ended before its last run; that one is not judged. */
+/** `trouble`: the reason why it ended before its last run; that run is not judged. */
 async function runsOfALife(target: BehindTarget, options: BehindOptions) {
   const { from, to, sidecarProgram, signal, onRun } = options;
   let next = from;
@@ -107,7 +107,7 @@ class Run {
     this.#scene = deal(this.#random);
   }
 
-  /** @throws Error with the screen when it could not be played to its end */
+  /** @throws Error with the screen if it could not be completed */
   async play(): Promise<Omit<BehindFigures, "target" | "index">> {
     try {
       return await this.#play();
@@ -169,7 +169,7 @@ class Run {
     return { part, word };
   }
 
-  /** The usual nudge, while something runs that may never end. */
+  /** A default nudge while a task runs that may never end. */
   async #nudgeBehind(): Promise<number> {
     const begun = performance.now();
     const marker = `marker${this.#index}`;
@@ -190,7 +190,7 @@ class Run {
       this.#notes.push(`${text}: ${nameOf(outcome)} after ${ms} ms (${error})`);
   }
 
-  /** Ends what does not end by itself. */
+  /** Ends a task that does not end by itself. */
   async #end(one: Started): Promise<void> {
     if (this.#hasEnded(one)) return;
     if ("shell" in one) {
@@ -206,7 +206,7 @@ class Run {
   }
 }
 
-/** What a broken run leaves would stay behind for hours. */
+/** A shell that a broken run leaves would stay behind for hours. */
 function killQuietly(one: Started): void {
   if (!("shell" in one)) return;
   try {

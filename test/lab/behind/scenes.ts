@@ -1,12 +1,12 @@
 import type { AgentProgram } from "../../support/agents/agents-install.ts";
 
-/** What is started behind a turn, and how it ends. */
+/** A task that is started behind a turn, and how it ends. */
 export type Part =
-  /** `endsAfterS`: by itself; without it by kill -9. */
+  /** `endsAfterS`: ends by itself; without it by kill -9. */
   | { readonly type: "shell"; readonly endsAfterS?: number }
-  /** `words`: how long it works; without it until the agent stops it. */
+  /** `words`: the length of its work; without it the agent stops it. */
   | { readonly type: "subagent"; readonly words?: number }
-  /** One that the turn waits for: nothing is behind it. */
+  /** A sub-agent that the turn waits for: nothing runs behind the turn. */
   | { readonly type: "awaited"; readonly words: number };
 
 export interface Scene {
@@ -17,7 +17,7 @@ export interface Scene {
 export interface BehindTarget {
   readonly name: AgentProgram;
   readonly args: readonly string[] | undefined;
-  /** The program tells what runs behind its turns. */
+  /** The program reports its background tasks. */
   readonly isTold: boolean;
   readonly scenes: readonly ((random: () => number) => Scene)[];
 }

@@ -5,14 +5,14 @@ import type { Behind } from "./truth.ts";
 const LOOK_MS = 50;
 
 /**
- * A command that nobody else's is: how long it sleeps tells which one it is. `seconds` is at least 1.
+ * A unique command: its duration identifies it. `seconds` is at least 1.
  * @param index below 1,000
  */
 export function sleepCommand(seconds: number, index: number): string {
   return `sleep ${seconds}.${String(process.pid % 100_000).padStart(5, "0")}${String(index).padStart(3, "0")}`;
 }
 
-/** Watches one command from its first process to the end of it. */
+/** Watches one command from its first process to its end. */
 export class WatchedShell {
   readonly #argv: string;
   #pid: number | undefined;
@@ -36,7 +36,7 @@ export class WatchedShell {
     }
   }
 
-  /** @throws Error when it does not run */
+  /** @throws Error if it is not running */
   kill(): void {
     if (this.#pid === undefined || this.#to !== undefined) throw new Error("the shell to kill does not run");
     process.kill(this.#pid, "SIGKILL");

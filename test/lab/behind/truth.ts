@@ -1,15 +1,15 @@
 import type { ModelSpan } from "../../fakes/model-server.ts";
 import { type Turn, turnsOf } from "../phases/truth.ts";
 
-/** Something that an agent started and that went on behind its turns; wall clock ms. */
+/** A task that an agent started and that continued behind its turns; wall clock ms. */
 export interface Behind {
   readonly kind: "shell" | "subagent";
   readonly from: number;
-  /** Absent: it still runs. */
+  /** Absent: it is still running. */
   readonly to?: number;
 }
 
-/** Stands in each message of the main conversation, and in no task of a sub-agent. */
+/** In each message of the main conversation, and in no task of a sub-agent. */
 export const MAIN = "main-";
 
 /** The agent's own turns, without the work of its sub-agents. */
@@ -17,7 +17,9 @@ export function mainTurns(spans: readonly ModelSpan[]): readonly Turn[] {
   return turnsOf(spans.filter(isMain), [], /(?:)/);
 }
 
-/** When sub-agents with this word in their task were at work: from the first request to the end of the last answer. */
+/**
+ * The working time of sub-agents with this word in their task: from the first request to the end of the last answer.
+ */
 export function subagentOf(spans: readonly ModelSpan[], word: string): Behind | undefined {
   const own = spans.filter((span) => !isMain(span) && span.request.userTexts.some((text) => text.includes(word)));
   const [first] = own;
@@ -28,8 +30,8 @@ export function subagentOf(spans: readonly ModelSpan[], word: string): Behind | 
 }
 
 /**
- * The agent's own id of the sub-agent whose task contains `word`, from what its tool answered the model.
- * @throws Error when the tool named none
+ * The agent's own id of the sub-agent whose task contains `word`, from its tool's answer to the model.
+ * @throws Error if the tool named none
  */
 export function taskIdOf(spans: readonly ModelSpan[], word: string): string {
   const answered = spans.find(

@@ -6,10 +6,10 @@ import { stateName } from "../phases/watcher.ts";
 import type { Look } from "./judge-behind.ts";
 
 const EVERY_MS = 200;
-/** Idle for so many looks in a row is at rest. */
+/** The agent is at rest after this many idle looks in a row. */
 const RESTED_LOOKS = 5;
 
-/** Asks for the state and what runs behind the agent, again and again, and keeps every answer. */
+/** Polls the state and the background tasks, and keeps every answer. */
 export class BackgroundWatcher {
   readonly looks: Look[] = [];
   readonly #sidecar: RunningSidecar;
@@ -25,7 +25,7 @@ export class BackgroundWatcher {
     }
   }
 
-  /** @throws Error when it does not come to rest within `ms` */
+  /** @throws Error if it does not come to rest within `ms` */
   async untilRested(ms: number, signal: AbortSignal): Promise<void> {
     const end = performance.now() + ms;
     for (let idle = 0; idle < RESTED_LOOKS; ) {

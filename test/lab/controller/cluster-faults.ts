@@ -7,7 +7,7 @@ import type { SoakTown } from "./soak-town.ts";
 interface Bed {
   readonly town: SoakTown;
   readonly control: NonNullable<TestCluster["control"]>;
-  /** Those that run now. */
+  /** The sessions that are running now. */
   readonly running: () => readonly SoakSession[];
 }
 
@@ -15,7 +15,7 @@ interface Bed {
 const SUSPENDED_MS = 25_000;
 const GARBAGE = Buffer.from("garbage").toString("base64");
 
-/** What can go wrong, by name; each puts right what it has broken, where people would have to. */
+/** The faults by name; each repairs its damage, where a person would have to. */
 export const CLUSTER_FAULTS = {
   "replica ended": ({ town }) => town.replace("SIGTERM"),
   "replica killed": ({ town }) => town.replace("SIGKILL"),
@@ -61,7 +61,7 @@ function of({ id }: SoakSession): readonly string[] {
   return ["-l", `gastown.io/session=${id}`];
 }
 
-/** Of one that runs; empty: there is none. */
+/** The Secret of a running session; empty: there is none. */
 async function secretOf(town: SoakTown, running: readonly SoakSession[]): Promise<string> {
   const session = town.pick(running);
   if (session === undefined) return "";
@@ -73,7 +73,7 @@ function kubectl({ town }: SoakTown, args: readonly string[]): Promise<string> {
   return town.cluster.kubectl(["-n", town.agents, ...args]);
 }
 
-/** Programs of the cluster's pods, which are processes of this machine too; by their command lines. */
+/** The pids of programs in the cluster's pods, which are processes of this machine too, by their command lines. */
 function pidsOf(fits: (line: string) => boolean): readonly number[] {
   const group = `gt-cluster-${process.env["GT_CLUSTER"]}/kubepods`;
   return readdirSync("/proc").flatMap((name) => {

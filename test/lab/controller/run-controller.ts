@@ -25,7 +25,7 @@ interface Values {
   readonly write?: boolean;
 }
 
-/** `soak --only controller`: the exit code. */
+/** Runs `soak --only controller`; returns the exit code. */
 export async function soakOfController(values: Values, { stdout, stderr, signal }: Streams): Promise<number> {
   const { minutes = 60, sessions = 8, seed = 1, json } = values;
   await using stack = new AsyncDisposableStack();

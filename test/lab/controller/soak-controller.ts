@@ -13,16 +13,16 @@ import { SoakTown } from "./soak-town.ts";
 export interface ControllerSoakOptions {
   readonly cluster: TestCluster;
   readonly control: NonNullable<TestCluster["control"]>;
-  /** Of the pods with an agent. */
+  /** The image of the pods with an agent. */
   readonly image: string;
   readonly ms: number;
-  /** At the same time. */
+  /** The number of concurrent sessions. */
   readonly sessions: number;
   readonly seed: number;
   readonly say: (text: string) => void;
 }
 
-/** What the first replica holds at one moment. */
+/** The resources of the first replica at one moment. */
 export interface ReplicaSample {
   readonly atSeconds: number;
   readonly anonymousMiB: number;
@@ -39,12 +39,12 @@ export interface ControllerSoakResult {
 
 const SAMPLE_MS = 10_000;
 const LIFE_MS = { min: 20_000, spread: 100_000 };
-/** Mean time between two faults. */
+/** The mean time between two faults. */
 const FAULT_MS = 8_000;
-/** Until nothing of a stopped session is left. */
+/** The limit until all traces of a stopped session are gone. */
 const GONE_MS = 180_000;
 
-/** Sessions at work in a cluster in which everything goes wrong at random. */
+/** Works with sessions in a cluster with random faults. */
 export async function soakController(
   options: ControllerSoakOptions,
   signal: AbortSignal,
@@ -103,7 +103,7 @@ class Soak {
     this.#options.say(`FAULT: ${text}`);
   }
 
-  /** One session after the other. */
+  /** Runs one session after the other. */
   async #place(index: number, signal: AbortSignal): Promise<void> {
     for (let life = 0; !signal.aborted; life++) {
       const session = new SoakSession(`soak-${index}-${life}`, this.#town, this.#counts, (text) => this.#fault(text));
@@ -113,7 +113,7 @@ class Soak {
     }
   }
 
-  /** One fault at a time: what two of them break together, nobody promises to mend. */
+  /** One fault at a time: recovery from two at once is not promised. */
   async #goWrong(signal: AbortSignal): Promise<void> {
     const names = Object.keys(CLUSTER_FAULTS) as readonly ClusterFault[];
     const running = () => [...this.#sessions].filter(({ isRunning, isDeleted }) => isRunning && !isDeleted);

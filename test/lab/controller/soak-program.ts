@@ -1,4 +1,4 @@
-// The soak of the controller, in the network of a cluster that `run-controller.ts` has made; writes what it found to
+// Runs the controller's soak in the network of a cluster that `run-controller.ts` has made; writes its result to
 // stdout. Usage: soak-program.ts MINUTES SESSIONS SEED IMAGE.
 import { DomainError } from "../../../internal/base/errors.ts";
 import { runMain } from "../../../internal/cli/run-main.ts";

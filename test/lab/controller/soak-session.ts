@@ -13,10 +13,10 @@ import { CALL_MS, passes, type SoakTown } from "./soak-town.ts";
 
 const AGAIN_MS = 250;
 const ENDED: ReadonlySet<SessionStatus> = new Set([SessionStatus.STOPPED, SessionStatus.FAILED]);
-/** Mean time between two messages. */
+/** The mean time between two messages. */
 const MESSAGE_MS = 1_000;
 
-/** What became of all sessions. */
+/** The totals of all sessions. */
 export class SoakCounts {
   sessions = 0;
   messages = 0;
@@ -28,8 +28,8 @@ export class SoakCounts {
 }
 
 /**
- * One session, with a person who writes to it and a reader of its events. Each answer is compared with what its agent
- * took and with what its events told.
+ * One session, with a person who writes to it and a reader of its events. Each answer is compared with the messages
+ * that its agent took and with its events.
  */
 export class SoakSession {
   readonly id: string;
@@ -38,13 +38,13 @@ export class SoakSession {
   readonly #fault: (text: string) => void;
   readonly #reading = new AbortController();
   readonly #submitted = new Set<string>();
-  /** Answered, whatever the outcome. */
+  /** The messages with an answer, whatever the outcome. */
   readonly #answered = new Set<string>();
   readonly #receipts = new Set<string>();
   #position: { readonly afterSeq?: bigint; readonly epoch: string } = { epoch: "" };
   #next: bigint | undefined;
   #hasGap = false;
-  /** Its pod was deleted by hand: what it took cannot be read any more. */
+  /** Its pod was deleted by hand: its agent's log can no longer be read. */
   isDeleted = false;
   isRunning = false;
 
@@ -55,7 +55,7 @@ export class SoakSession {
     this.#fault = (text) => fault(`${id}: ${text}`);
   }
 
-  /** From its start to its end, which comes after `ms` or when its pod is deleted. */
+  /** Lives from its start to its end, which comes after `ms` or when its pod is deleted. */
   async live(ms: number, signal: AbortSignal): Promise<void> {
     let reading: Promise<void> | undefined;
     try {
@@ -119,7 +119,7 @@ export class SoakSession {
     if (other !== undefined) this.#fault(`its screen has text of ${other[1]}`);
   }
 
-  /** What was answered as submitted was taken once; nothing was taken twice; every answer was told as an event. */
+  /** A text answered as submitted was taken once; none was taken twice; every answer came as an event. */
   async #compare(): Promise<void> {
     const taken = await until(
       "what its agent took",
@@ -149,7 +149,7 @@ export class SoakSession {
     }
   }
 
-  /** The end of a session whose pod was deleted is told, or it is forgotten. */
+  /** A session whose pod was deleted must report its end, or be unknown. */
   async #ends(): Promise<void> {
     const end = performance.now() + CALL_MS;
     for (;;) {
@@ -164,7 +164,7 @@ export class SoakSession {
     }
   }
 
-  /** At one replica after the other, each time from the last event on. */
+  /** Reads at one replica after the other, each time from the last event on. */
   async #read(): Promise<void> {
     const { signal } = this.#reading;
     while (!signal.aborted) {
@@ -173,7 +173,7 @@ export class SoakSession {
         for await (const event of this.#town.any().client.streamEvents(request, { signal })) this.#take(event);
       } catch (err) {
         if (signal.aborted || ConnectError.from(err).code === Code.NotFound) return;
-        // A stream ends with the token that it was opened with.
+        // A stream ends when the token with which it was opened expires.
         if (!passes(err) && ConnectError.from(err).code !== Code.Unauthenticated) throw err;
       }
       this.#counts.returns++;

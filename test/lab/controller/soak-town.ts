@@ -4,20 +4,20 @@ import type { ControllerCluster, RunningReplica } from "../../support/cluster/co
 import { leads } from "../../support/cluster/leads.ts";
 import { until } from "../../support/sidecar/sidecar.ts";
 
-/** How long a caller asks again; longer than any of the faults lasts. */
+/** The time for which a caller retries; longer than any of the faults lasts. */
 export const CALL_MS = 120_000;
 const ATTEMPT_MS = 20_000;
 const AGAIN_MS = 250;
-/** What a caller asks again for. */
+/** The errors after which a caller retries. */
 const PASSES: ReadonlySet<Code> = new Set([Code.Unavailable, Code.DeadlineExceeded, Code.Aborted]);
 
 type BridgeClient = RunningReplica["client"];
 
-/** Replicas as a Service shows them: one that ends or is suspended gets no new calls. */
+/** The replicas of a Service: one that is ending or suspended gets no new calls. */
 export class SoakTown {
   readonly town: ControllerCluster;
   readonly random: () => number;
-  /** The first is never ended, so that what it holds tells whether something grows. */
+  /** The first is never ended, so that growth of its resources shows. */
   readonly replicas: RunningReplica[];
   readonly #suspended = new Set<RunningReplica>();
   readonly #logs: (() => string)[] = [];
@@ -33,7 +33,7 @@ export class SoakTown {
     return new SoakTown(town, random, [await town.replica(), await town.replica(), await town.replica()]);
   }
 
-  /** One that serves. */
+  /** A serving replica. */
   any(): RunningReplica {
     const serving = this.replicas.filter((each) => !this.#suspended.has(each));
     return this.pick(serving);
@@ -43,7 +43,7 @@ export class SoakTown {
     return of[Math.floor(this.random() * of.length)] as T;
   }
 
-  /** Asks one replica after the other until one answers, for two minutes. Other errors are thrown. */
+  /** Calls one replica after the other until one answers, for two minutes. Throws other errors. */
   async call<T>(what: (client: BridgeClient, options: { readonly timeoutMs: number }) => Promise<T>): Promise<T> {
     const end = performance.now() + CALL_MS;
     for (;;) {
@@ -56,7 +56,7 @@ export class SoakTown {
     }
   }
 
-  /** Ends one that is not the first, and starts another. */
+  /** Ends a replica other than the first, and starts another. */
   async replace(how: "SIGTERM" | "SIGKILL"): Promise<void> {
     const old = this.pick(this.replicas.slice(1));
     this.replicas.splice(this.replicas.indexOf(old), 1);
@@ -66,7 +66,7 @@ export class SoakTown {
     this.replicas.push(added);
   }
 
-  /** Whoever leads sleeps for a time in which another takes over. */
+  /** Suspends the leader for a time in which another replica takes over. */
   async suspendLeader(ms: number): Promise<void> {
     const leader = this.replicas.find(leads);
     if (leader === undefined) return;
@@ -81,14 +81,14 @@ export class SoakTown {
     this.#suspended.delete(leader);
   }
 
-  /** Lines of any replica's log that should not be. */
+  /** The lines of any replica's log that indicate a fault. */
   wrongLines(): readonly string[] {
     const lines = this.#logs.flatMap((log) => log().split("\n"));
     return lines.filter((line) => /the watch missed changes|"msg":"bug|unhandled/i.test(line));
   }
 }
 
-/** Whether a caller asks again after it. */
+/** Whether a caller retries after this error. */
 export function passes(err: unknown): boolean {
   return PASSES.has(ConnectError.from(err).code);
 }

@@ -12,19 +12,21 @@ export interface BedParts {
   readonly receiver: Receiver;
   /** Ends everything that belongs to the bed. */
   readonly owner: AsyncDisposable;
-  /** The sidecar can tell when this program is idle and what is in its composer. */
+  /** The sidecar can detect whether this program is idle, and read its composer. */
   readonly provesIdle: boolean;
   /** A message that keeps the agent busy for a moment. */
   readonly busyText: string;
-  /** Makes the pretended model slow. */
+  /** Makes the fake model slow. */
   readonly slow?: (isSlow: boolean) => void;
-  /** Makes the pretended model refuse for a rate limit. */
+  /** Makes the fake model refuse for a rate limit. */
   readonly limit?: (isLimited: boolean) => void;
-  /** What was taken is in the receiver's log this long after the agent is idle. */
+  /** A message is in the receiver's log at the latest this long after the agent has become idle. */
   readonly quietMs: number;
 }
 
-/** One program under a sidecar of its own, a person's hands on its terminal, and its own word on what it received. */
+/**
+ * One program under its own sidecar, with a person's hands on its terminal, and its own record of received messages.
+ */
 export class Bed implements AsyncDisposable {
   readonly sidecar: RunningSidecar;
   readonly hands: Hands;
@@ -52,7 +54,7 @@ export class Bed implements AsyncDisposable {
     return await this.sidecar.client.status({}, { timeoutMs: 5000 });
   }
 
-  /** Has the agent draw its whole screen. */
+  /** Makes the agent draw its whole screen. */
   async redraw(): Promise<void> {
     const { cols } = await this.status();
     for (const width of [cols - 1, cols]) {
@@ -68,7 +70,7 @@ export class Bed implements AsyncDisposable {
     await this.submit(text);
   }
 
-  /** Enter, as often as a person would until the text has left: it was taken, or a command or dialog came of it. */
+  /** Presses Enter as often as a person would until the text has left: it was taken, or led to a command or dialog. */
   async submit(text: string): Promise<void> {
     const before = (await this.receiver.received()).length;
     for (let tries = 0; tries < 3; tries++) {
@@ -82,7 +84,7 @@ export class Bed implements AsyncDisposable {
     }
   }
 
-  /** An idle agent with an empty composer and nothing on its way; what is in the way is closed or cleared. */
+  /** Waits for an idle agent with an empty composer and no pending messages; closes or clears anything in its way. */
   async calm(signal: AbortSignal, limitMs = CALM_MS): Promise<void> {
     let calm = 0;
     let acted = performance.now();
@@ -101,7 +103,7 @@ export class Bed implements AsyncDisposable {
     await this.quiet();
   }
 
-  /** Nothing new in the receiver's log for a moment. */
+  /** Waits until the receiver's log is unchanged for a moment. */
   async quiet(): Promise<readonly string[]> {
     let seen = await this.receiver.received();
     for (let since = performance.now(); performance.now() - since < this.#quietMs; await sleep(20)) {

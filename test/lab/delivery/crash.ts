@@ -16,13 +16,13 @@ export interface CrashFigures {
   readonly victim: string;
   readonly kills: number;
   readonly messages: number;
-  /** Request ids that came to exactly one end. */
+  /** The number of request ids with exactly one outcome. */
   readonly ended: number;
   readonly lost: number;
   readonly doubled: number;
   readonly wrong: number;
   readonly told: Readonly<Record<string, number>>;
-  /** What was not true, in words. */
+  /** The false receipts, one sentence each. */
   readonly notes: readonly string[];
 }
 
@@ -45,7 +45,7 @@ interface Sent {
   readonly received: readonly string[];
 }
 
-/** Kills the serving half while it delivers; each time it is back, the same request is asked for until it has ended. */
+/** Kills the serving half while it delivers; after each restart it repeats the same request until it has ended. */
 export async function crashServingHalf(target: Target, options: CrashOptions): Promise<CrashFigures> {
   await using bed = await target.start(options.sidecarProgram);
   const { sidecar, receiver } = bed;
@@ -72,7 +72,7 @@ export async function crashServingHalf(target: Target, options: CrashOptions): P
   return figuresOf(target.name, "serving half", sent);
 }
 
-/** Kills the sidecar with everything that it started, tmux and the agent too, and starts another on the same folder. */
+/** Kills the sidecar with all its descendants, including tmux and the agent, and starts another on the same folder. */
 export async function crashEverything(options: CrashOptions): Promise<CrashFigures> {
   const dir = await mkdtemp(join(tmpdir(), "gt-lab-"));
   const sent: Sent[] = [];
@@ -168,7 +168,7 @@ function figuresOf(target: string, victim: string, sent: readonly Sent[]): Crash
   return { target, victim, kills: sent.length, messages: sent.length, ...counts, told, notes };
 }
 
-/** Everything below a process first collected, then killed, so that nothing can start anything again. */
+/** Collects all descendants of a process first, then kills them, so that none can start another. */
 async function killTree(pid: number): Promise<void> {
   for (const each of [pid, ...(await descendants(pid))]) {
     try {

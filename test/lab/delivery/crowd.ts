@@ -10,20 +10,20 @@ import { isSame } from "./judge.ts";
 import { nameOf } from "./send.ts";
 import type { Target } from "./targets.ts";
 
-/** What many callers at once were told, and what came of it. */
+/** The answers to many concurrent callers, compared with the agent's messages. */
 export interface CrowdFigures {
   readonly target: string;
   readonly mode: "wait-idle" | "immediate";
   readonly callers: number;
   readonly submitted: number;
-  /** Of those: arrived once and whole. */
+  /** The number of submitted messages that arrived once and whole. */
   readonly whole: number;
   /** The agent took them in the order in which they were accepted. */
   readonly inOrder: boolean;
-  /** What the others were told, by its name. */
+  /** The outcomes of the other messages, by name. */
   readonly others: Readonly<Record<string, number>>;
   readonly ms: number;
-  /** What was not true, in words. */
+  /** The false receipts, one sentence each. */
   readonly notes: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export interface CrowdOptions {
 const START_MS = 90_000;
 const WAIT_MS = 300_000;
 
-/** Callers with a connection of their own each call at the same moment. */
+/** Makes callers with a connection of their own call at the same moment. */
 export async function runCrowd(target: Target, options: CrowdOptions): Promise<CrowdFigures> {
   const { callers, mode, signal } = options;
   await using bed = await target.start(options.sidecarProgram);
@@ -90,7 +90,7 @@ function countsOf(names: readonly string[]): Readonly<Record<string, number>> {
 
 const MODES = { "wait-idle": NudgeMode.WAIT_IDLE, immediate: NudgeMode.IMMEDIATE } as const;
 
-/** In the order of acceptance, which only the sidecar's journal knows. */
+/** The texts in the order of acceptance, which only the sidecar's journal records. */
 async function acceptedTexts({ sidecar }: Bed): Promise<readonly string[]> {
   const lines = (await readFile(join(sidecar.stateDir, "journal.jsonl"), "utf8")).split("\n").filter(Boolean);
   const afterSum = (line: string): string => line.slice(line.indexOf("{"));

@@ -4,7 +4,7 @@ import type { Sample } from "./send.ts";
 export const ARRIVED: readonly Arrived[] = ["nothing", "once", "changed", "twice"];
 export const FAULTS: readonly FaultKind[] = ["lost", "doubled", "wrong", "dialog", "draft"];
 
-/** How many of one receipt in one state ended in each way. */
+/** The number of receipts with each outcome, for one receipt mode in one state. */
 export interface MatrixRow {
   readonly target: string;
   readonly state: string;
@@ -17,11 +17,11 @@ export interface Figures {
   readonly sends: number;
   readonly faults: Readonly<Record<FaultKind, number>>;
   readonly idleSafe: Taken;
-  /** Those of them whose text is in many scripts. */
+  /** The part of them whose text is in many scripts. */
   readonly mixedScripts: Taken;
 }
 
-/** How many messages were sent, and how many of them were told to be submitted, or not to be known. */
+/** The number of messages sent, and of those with the outcomes submitted and unknown. */
 interface Taken {
   readonly sends: number;
   readonly submitted: number;
@@ -54,12 +54,12 @@ function takenOf(samples: readonly Sample[]): Taken {
   return { sends: samples.length, submitted: count("submitted"), unknown: count("unknown") };
 }
 
-/** Idle agent, text that is special to none, no short ttl and not called off. */
+/** An idle agent, a text without special meaning to any program, no short ttl and no cancellation. */
 function isIdleSafe({ state, isSafe, mode }: Sample): boolean {
   return state === "idle" && isSafe && mode !== "queue, short ttl" && mode !== "queue, cancelled";
 }
 
-/** Its call waited for the end, and its length is not what is measured. */
+/** The call waited for the end, and the message's length does not dominate its time. */
 export function isTimed(sample: Sample): boolean {
   return isIdleSafe(sample) && sample.mode !== "queue" && !sample.kind.startsWith("64 KiB");
 }
@@ -68,7 +68,7 @@ function countFaults(samples: readonly Sample[], kind: FaultKind): number {
   return samples.filter((sample) => sample.faults.some((fault) => fault.kind === kind)).length;
 }
 
-/** A count with the 95 % bound of its rate beside a zero (rule of three). */
+/** A count, with the 95 % bound of its rate beside a zero (rule of three). */
 export function bounded(count: number, of: number): string {
   if (count > 0) return `**${count}**`;
   return of === 0 ? "0" : `0 (≤ ${((3 / of) * 100).toPrecision(2)} %)`;

@@ -9,17 +9,17 @@ import { mixedLine } from "./mixed-lines.ts";
 import { arrival, nameOf, proofsOf } from "./send.ts";
 import type { Target } from "./targets.ts";
 
-/** One freeze of an agent in the midst of a delivery, and what became of that message and of the next. */
+/** One freeze of an agent during a delivery, with the outcomes of that message and of the next. */
 export interface FreezeFigures {
   readonly target: string;
-  /** Which of the run's freezes this is: it is dealt by the seed and this number. */
+  /** The number of the freeze; it and the seed determine its time. */
   readonly index: number;
   readonly ms: number;
   readonly told: string;
   readonly next: string;
-  /** From the thaw to the next message's end. */
+  /** The time from the thaw to the next message's end. */
   readonly nextMs: number;
-  /** What was not true, in words. */
+  /** The false receipts, one sentence each. */
   readonly notes: readonly string[];
 }
 
@@ -27,12 +27,12 @@ export interface FreezeOptions {
   readonly seed: number;
   readonly from: number;
   readonly to: number;
-  /** The agent is started again after this many; default 25. */
+  /** The number of freezes after which the agent is started again; default 25. */
   readonly life?: number;
   readonly sidecarProgram: string | undefined;
   readonly signal: AbortSignal;
   readonly onFreeze: (figures: FreezeFigures) => void;
-  /** An agent that had to be given up; the run continues with another. */
+  /** Reports an agent that was given up; the run continues with another. */
   readonly onTrouble: (text: string) => void;
 }
 
@@ -40,15 +40,15 @@ export interface FreezeOptions {
 const WITHIN_MS = 300;
 const LEAST_MS = 100;
 const MOST_MS = 20_000;
-/** The next message has to be submitted so soon after the thaw. */
+/** The next message must be submitted within this time after the thaw. */
 const NEXT_MS = 30_000;
 const END_MS = 60_000;
 const RESTED_MS = 400;
 const PER_LIFE = 25;
-/** Of the sidecar's log, kept with the reason why an agent was given up. */
+/** The last lines of the sidecar's log that are kept with the reason why an agent was given up. */
 const LOG_LINES = 8;
 
-/** Freezes the agent at random instants of deliveries, for a time whose logarithm is evenly dealt. */
+/** Freezes the agent at random instants of deliveries; the logarithm of the duration is uniformly distributed. */
 export async function runFreezes(target: Target, options: FreezeOptions): Promise<void> {
   const { life = PER_LIFE } = options;
   for (let next = options.from; next < options.to; ) {
@@ -60,7 +60,7 @@ export async function runFreezes(target: Target, options: FreezeOptions): Promis
   }
 }
 
-/** `trouble`: why it ended before its last freeze; it is not judged then. */
+/** `trouble`: the reason why it ended before its last freeze; that freeze is not judged. */
 async function freezesOfALife(target: Target, options: FreezeOptions) {
   const { from, to, seed, sidecarProgram, signal, onFreeze } = options;
   let next = from;
@@ -122,7 +122,7 @@ interface Message {
   readonly message: string;
 }
 
-/** The other message is, to this one's judge, someone else's. */
+/** For the judge of this message, the other one is someone else's. */
 function faultsOf(sent: Message, end: SidecarNudgeResponse, received: readonly string[], other: Message): string[] {
   const mark = other.message.split(" ", 1)[0] ?? "";
   const rest = received.filter((text) => !text.startsWith(`${mark} `));

@@ -1,29 +1,29 @@
 import type { NudgeOutcome } from "../../../internal/session/types.ts";
 
-/** What a caller was told: a receipt's outcome, or that the call itself was refused. */
+/** The answer to a caller: a receipt's outcome, or `invalid` for a call that was rejected. */
 export type Told = NudgeOutcome | "invalid";
 
-/** One send as it was seen from both sides. */
+/** One send as seen from both sides. */
 export interface Observed {
   readonly told: Told;
   readonly message: string;
-  /** What the receipt says was typed; absent: the message as it is. */
+  /** The typed text according to the receipt; absent: the message itself. */
   readonly deliveredText?: string;
-  /** Texts that the agent took between the send and its end, oldest first, a person's own included. */
+  /** The texts that the agent took between the send and its end, oldest first, including a person's own. */
   readonly received: readonly string[];
-  /** What a person wrote and submitted meanwhile. */
+  /** The texts that a person wrote and submitted meanwhile. */
   readonly person: readonly string[];
-  /** The agent took something before the person submitted anything. */
+  /** The agent took a text before the person submitted any. */
   readonly early: readonly string[];
-  /** Commands and tools that ran and that nobody allowed. */
+  /** Commands and tools that ran without permission. */
   readonly effects: readonly string[];
-  /** A dialog was open and is another one now, or none. */
+  /** A dialog was open, and is now closed or replaced. */
   readonly dialogGone: boolean;
-  /** The screen, when text that nobody but the sender can have written was in the composer at the end; else empty. */
+  /** The screen, if text that only the sender can have written was in the composer at the end; else empty. */
   readonly leftover: string;
-  /** A person was typing at the very moment: what they type onto a text that is under way is theirs. */
+  /** A person was typing at the same time: words that they append to a text under way are theirs. */
   readonly typing: boolean;
-  /** The message was one on which the program hangs or ends: what a person typed after it went nowhere. */
+  /** The program hangs or ends on this message: texts that a person typed after it are lost. */
   readonly isLast: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface Verdict {
   readonly faults: readonly { readonly kind: FaultKind; readonly why: string }[];
 }
 
-/** For these not one byte may have been typed. */
+/** For these outcomes not one byte may have been typed. */
 const REFUSED: ReadonlySet<Told> = new Set([
   "blocked-by-dialog",
   "composer-busy",
@@ -47,7 +47,7 @@ const REFUSED: ReadonlySet<Told> = new Set([
   "invalid",
 ]);
 
-/** Whether a receipt was true against what the receiver has. Pure. */
+/** Whether a receipt was true, compared with the receiver's record. Pure. */
 export function judge(seen: Observed): Verdict {
   const { told, message, deliveredText, person } = seen;
   const rest = [...seen.received];
@@ -81,17 +81,20 @@ export function judge(seen: Observed): Verdict {
   return { arrived, faults };
 }
 
-/** A received text is this message, by the contract's equality. */
+/** Whether a received text is this message, by the contract's equality. */
 export function isSame(received: string, message: string): boolean {
   const wanted = forms(message);
   return forms(received).some((form) => wanted.includes(form));
 }
 
-/** Claude Code hands a longer paste to the model between marks of its own; what is in them counts. */
+/** Claude Code hands a longer paste to the model between marks of its own; only the text between them counts. */
 const PASTED = /^\s*<pasted_content id="\w+">\n([\s\S]*)\n<\/pasted_content id="\w+">\s*$/;
 const PREFIX = "[nudge] ";
 
-/** A text by the contract's equality, written apart from the product's own: with and without the inert prefix. */
+/**
+ * The forms of a text under the contract's equality, implemented independently of the product: with and without the
+ * inert prefix.
+ */
 function forms(text: string): readonly string[] {
   const whole = plain(text);
   return whole.startsWith(PREFIX) ? [whole, whole.slice(PREFIX.length)] : [whole];

@@ -13,15 +13,15 @@ import type { Bed } from "./bed.ts";
 import { mixedLine } from "./mixed-lines.ts";
 import type { Target } from "./targets.ts";
 
-/** Lines in many scripts that were pasted, and taken out again. */
+/** Lines in many scripts that were pasted, and removed again. */
 export interface LineFigures {
   readonly target: string;
-  /** The first and behind the last of the run's lines: each is dealt by the seed and its number. */
+  /** The first of the run's lines, and the one after the last: each is determined by the seed and its number. */
   readonly from: number;
   readonly to: number;
   readonly recognised: number;
   readonly cleared: number;
-  /** Each that was not, as it was sent and as it was there. */
+  /** Each unrecognised line, as sent and as found. */
   readonly notes: readonly string[];
 }
 
@@ -37,12 +37,11 @@ export interface LineOptions {
 const PER_EVENT = 50;
 const PER_LIFE = 500;
 const SEEN_MS = 3000;
-/** As often as a delivery does. */
+/** As many attempts as a delivery makes. */
 const CLEARINGS = 3;
 
 /**
- * Pastes lines into the composer; each has to be recognised and taken out with the product's own code, without a turn
- * of the model.
+ * Pastes lines into the composer; the product's own code must recognise and remove each, without a turn of the model.
  */
 export async function runLines(target: Target, options: LineOptions): Promise<void> {
   const { signal } = options;
@@ -100,7 +99,7 @@ async function someLines(bed: Bed, screen: WatchedScreen, profile: AgentProfile,
   return { recognised, cleared, notes };
 }
 
-/** The agent's screen by its raw output, as the sidecar itself has it. */
+/** The agent's screen from its raw output, as the sidecar itself builds it. */
 class WatchedScreen implements ScreenSource, AsyncDisposable {
   readonly emulator: Emulator;
   readonly #stop = new AbortController();

@@ -1,5 +1,5 @@
-// Sends messages to real agents and test programs and compares each receipt with what arrived. `--help` says what can
-// be chosen.
+// Sends messages to real agents and test programs and compares each receipt with what arrived. `--help` lists the
+// options.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,10 +19,10 @@ import { runTarget } from "./run-target.ts";
 import { MODES, PATIENT_MODES, type Sample } from "./send.ts";
 import type { Target } from "./targets.ts";
 
-/** How the time is shared out: real agents are slower, and matter more. */
+/** The shares of the time: real agents are slower, and matter more. */
 const SHARES = { real: 6, demo: 1, tui: 1 } as const;
 
-/** The agent, and with it the sidecar, is started again after this many. */
+/** The number of kills after which the agent and its sidecar are started again. */
 const KILLS_PER_LIFE = 25;
 
 type Say = (text: string) => void;
@@ -100,7 +100,7 @@ async function runSends(options: LabOptions, program: string, record: LabRecord,
   });
 }
 
-/** Freezes and lines of each agent whose composer can be read, from where an earlier run came to. */
+/** Runs the freezes and lines of each agent whose composer can be read, continuing after those of an earlier run. */
 async function runScenes(
   options: LabOptions,
   sidecarProgram: string,
@@ -175,7 +175,7 @@ async function runCrowds(
   }
 }
 
-/** Tells what was not true at once: a long run shows its findings while it continues. */
+/** Prints false receipts at once: a long run shows its findings while it continues. */
 function tell({ target, state, kind, mode, told, error, arrived, ms, faults }: Sample, say: Say): void {
   const words = `${target} | ${state} | ${kind} | ${mode}: ${told}${error && ` (${error})`}, ${arrived}, ${ms.toFixed(0)} ms`;
   const isOdd = faults.length > 0 || told === "unknown" || told === "stranded";

@@ -1,10 +1,10 @@
 import { mixedLine } from "./mixed-lines.ts";
 
-/** What a message is made from. */
+/** The ingredients of a message. */
 interface MessageContext {
-  /** A word that is in no other message of the run. */
+  /** A word that is unique in the run. */
   readonly mark: string;
-  /** The text that was sent before this one; empty for the first. */
+  /** The previous text; empty for the first. */
   readonly before: string;
   readonly random: () => number;
 }
@@ -13,8 +13,8 @@ export interface MessageKind {
   readonly name: string;
   readonly make: (context: MessageContext) => string;
   /**
-   * `safe`: nothing of it is special to any agent, so an idle one has to take it. `invalid`: the call itself is
-   * refused.
+   * `safe`: without special meaning to any agent, so that an idle one must take it. `invalid`: the call itself is
+   * rejected.
    */
   readonly class: "safe" | "trap" | "invalid";
   /** It takes seconds with some agents: sent once in so many rounds. */
@@ -46,7 +46,7 @@ const safe = (name: string, make: MessageKind["make"], every?: number): MessageK
 });
 const trap = (name: string, make: MessageKind["make"]): MessageKind => ({ name, make, class: "trap" });
 
-/** Every kind of text that has gone wrong somewhere on its way into a terminal. */
+/** Every kind of text that has failed somewhere on its way into a terminal. */
 export const MESSAGES: readonly MessageKind[] = [
   safe("short line", ({ mark }) => `Please look at ${mark} when you can.`),
   safe("one character", ({ random }) => "kzwvy"[Math.floor(random() * 5)] ?? "k"),

@@ -51,7 +51,7 @@ const RANGES: readonly (readonly [number, number])[] = [
   [0x20000, 0x2a6d6],
 ];
 
-/** Words that have gone wrong, or whose width programs disagree about. */
+/** Words that have caused failures, or whose width programs disagree about. */
 const WORDS =
   "மனார் नमस्ते क्षत्रिय বাংলা ภาษาไทย မြန်မာ ខ្មែរ සිංහල മലയാളം తెలుగు ಕನ್ನಡ 한국어 日本語 العَرَبِيَّة שָׁלוֹם e\u0301a\u0308 Tiếng 👩‍👩‍👧‍👦 🏳️‍🌈 👍🏽 🇩🇪🇫🇷 1️⃣ ❤️ ☺ ⚠️ ✈️ ㍿ ﷺ ｶﾞｷﾞ 𝐙𝐍𝐚𝐅 쳱퓠귗 … “q” ½ № ẞ Ǆ क्‍ष می‌خواهم ŀ ᄒ ᅡ 가 각".split(
     " ",
@@ -69,7 +69,7 @@ function word(random: () => number): string {
   let text = "";
   for (let left = 2 + pick(random, 7); left > 0; left--) {
     const character = String.fromCodePoint(first + pick(random, last - first + 1));
-    // A mark needs a letter before it.
+    // A combining mark needs a letter before it.
     if (/[\p{L}\p{N}]/u.test(character) || (text !== "" && /\p{M}/u.test(character))) text += character;
   }
   return text === "" ? "a" : text;

@@ -4,16 +4,15 @@ import type { Bed } from "./bed.ts";
 import { openDialog, type StateKind } from "./states.ts";
 import type { Opening } from "./targets.ts";
 
-/** Dialogs of one start, at most. */
+/** The maximum number of dialogs in one start. */
 const MOST_DIALOGS = 6;
 const SENDS_PER_DIALOG = 4;
 const NEXT_MS = 2500;
 const GOING_MS = 2000;
 
 /**
- * Sends into each dialog that a start leads to, one after the other; `send` does it. A person continues with Enter,
- * which is the first choice of all of them. Every one of these messages has to be refused or held, and the dialog to
- * stay.
+ * Sends messages into each dialog of a start, one after the other, by `send`. A person continues with Enter, which is
+ * the first choice in all of them. Each message must be refused or held, and the dialog must stay.
  */
 export async function sendIntoOpening(
   bed: Bed,
@@ -29,7 +28,7 @@ export async function sendIntoOpening(
     const open = await openDialog(bed, n === 0 ? 30_000 : NEXT_MS).catch(() => undefined);
     if (open === undefined && n === 0) throw new Error(`${opening.name}: no dialog came`);
     if (open === undefined || open.id === last) return;
-    // One that was answered may mark the given choice before it goes, and looks like another then.
+    // A dialog that was answered may mark the given choice before it closes, and then looks like another.
     await sleep(GOING_MS);
     if ((await bed.status()).dialog?.id !== open.id) return;
     last = open.id;

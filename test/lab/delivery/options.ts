@@ -5,27 +5,27 @@ import { TARGETS, type Target } from "./targets.ts";
 export interface LabOptions {
   readonly targets: readonly Target[];
   readonly sends: number;
-  /** After how many sends, or freezes, an agent is started again; undefined: 50 and 25. */
+  /** The number of sends, or freezes, after which an agent is started again; undefined: 50 and 25. */
   readonly life: number | undefined;
   readonly seconds: number;
   readonly seed: number;
   readonly parallel: number;
   readonly only: string;
-  /** No message has a short time to live or is cancelled. */
+  /** No message has a short ttl or is cancelled. */
   readonly patient: boolean;
-  /** What the serving half is killed of, how often, and how often everything. */
+  /** The targets whose serving half is killed, the number of those kills, and of kills of the whole tree. */
   readonly crashTargets: readonly Target[];
   readonly crashes: number;
   readonly treeCrashes: number;
-  /** Callers at once to each target, in each mode. */
+  /** The concurrent callers to each target, in each mode. */
   readonly crowd: number;
-  /** Freezes of each known program, and lines in many scripts that are pasted and taken out again. */
+  /** The freezes of each known program, and the lines in many scripts that are pasted and removed again. */
   readonly freezes: number;
   readonly lines: number;
-  /** Goes on with the run whose record `json` is. */
+  /** Continues the run whose record `json` is. */
   readonly resume: boolean;
   readonly json: string | undefined;
-  /** Records of earlier runs to report on; nothing is sent. */
+  /** Records of earlier runs to report on; then no messages are sent. */
   readonly merge: readonly string[] | undefined;
   readonly write: boolean;
 }
@@ -116,7 +116,7 @@ function targetsIn(lists: readonly string[]): readonly Target[] {
   return [...new Set(lists.flatMap((list) => list.split(",")).flatMap(targetsNamed))];
 }
 
-/** One target by its name; else all of a group. */
+/** The target with this name; else all targets of the group. */
 function targetsNamed(name: string): readonly Target[] {
   const found = TARGETS.filter((target) => target.name === name || target.kind === name);
   if (found.length > 0) return found;

@@ -1,11 +1,11 @@
 import { readdir, readFile } from "node:fs/promises";
 import type { ModelServer } from "../../fakes/model-server.ts";
 
-/** What the agent's own side says; never what a sender or a screen says. */
+/** The record of the agent's own side, independent of senders and screens. */
 export interface Receiver {
-  /** Texts that the agent took, oldest first, over all its lives. */
+  /** The texts that the agent took, oldest first, over all its lives. */
   received(): Promise<readonly string[]>;
-  /** Commands and tools that ran. */
+  /** The commands and tools that ran. */
   effects(): Promise<readonly string[]>;
 }
 
@@ -26,16 +26,16 @@ async function linesOf(file: string): Promise<readonly string[]> {
   return text.split("\n").filter((line) => line !== "");
 }
 
-/** What agents add to a conversation by themselves. */
+/** Texts that agents add to a conversation by themselves. */
 const NOT_SAID =
   /^\s*(?:<(?:system-reminder|environment_context|user_instructions|INSTRUCTIONS|permissions|turn_aborted|local-command|command-name)\b|\[Request interrupted by user|# AGENTS\.md)/;
-/** How Claude Code hands over a message that it held while it worked. */
+/** The form in which Claude Code hands over a message that it held while it worked. */
 const HELD =
   /^\s*(?:<system-reminder>\s*)?(?:The user sent a new message[^\n]*|[^\n]*new message from the user[^\n]*):?\n([\s\S]*?)\n\n(?:IMPORTANT:|This is how)[\s\S]*$/;
 
 /**
- * The user's texts in the requests to the pretended model. Each request carries the whole conversation so far, so what
- * a request has more often than the one before it is new; a conversation that begins again has only new texts.
+ * The user's texts in the requests to the fake model. Each request carries the whole conversation so far, so the texts
+ * that exceed those of the previous request are new; a conversation that starts again has only new texts.
  */
 export class ModelReceiver implements Receiver {
   readonly #model: ModelServer;

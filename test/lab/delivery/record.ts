@@ -6,10 +6,7 @@ import type { FreezeFigures } from "./freeze.ts";
 import type { LineFigures } from "./lines.ts";
 import type { Sample } from "./send.ts";
 
-/**
- * One thing that happened in a run; a record is a file with one of them a line, so that a run that is broken off keeps
- * what it found.
- */
+/** One event of a run; a record is a file with one event a line, so that an interrupted run keeps its findings. */
 export type LabEvent =
   | { readonly type: "run"; readonly facts: RunFacts; readonly seed: number }
   | { readonly type: "start"; readonly target: string }
@@ -21,15 +18,15 @@ export type LabEvent =
   | { readonly type: "lines"; readonly figures: LineFigures }
   | { readonly type: "crowd"; readonly figures: CrowdFigures };
 
-/** What is kept of a message's text, in code units. */
+/** The part of a message's text that is kept, in code units. */
 const KEPT_TEXT = 120;
 
-/** Collects events, and writes each to a file at once when there is one. */
+/** Collects events, and appends each to the file at once if there is one. */
 export class LabRecord {
   readonly events: LabEvent[] = [];
   readonly #file: string | undefined;
 
-  /** `goesOn`: what the file holds of an earlier run is kept, and counts. */
+  /** `goesOn`: the file's events of an earlier run are kept, and count. */
   constructor(file: string | undefined, goesOn = false) {
     this.#file = file;
     if (file === undefined) return;
@@ -44,7 +41,7 @@ export class LabRecord {
   }
 }
 
-/** Events of the records of earlier runs. */
+/** The events in the records of earlier runs. */
 export function readRecords(files: readonly string[]): readonly LabEvent[] {
   return files.flatMap((file) =>
     readFileSync(file, "utf8")

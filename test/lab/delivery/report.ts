@@ -6,9 +6,9 @@ import type { Sample } from "./send.ts";
 import { crashTable, crowdTable, freezeTable, latencyTable, linesTable, matrixTable, summaryTable } from "./tables.ts";
 
 /**
- * What the events of one run, or of several, say. Starts: how often an agent was started with an empty home. Idle,
- * safe: an idle agent, a text that is special to no program, and not called off. Latency: from the call to its receipt,
- * of an idle agent and a safe text of at most 4 KiB.
+ * The results of one or several runs. Starts: how often an agent was started with an empty home. Idle, safe: an idle
+ * agent, a text without special meaning to any program, and no cancellation. Latency: from the call to its receipt, for
+ * an idle agent and a safe text of at most 4 KiB.
  */
 export function reportOf(events: readonly LabEvent[]): Results {
   const of = <T extends LabEvent["type"]>(type: T) =>

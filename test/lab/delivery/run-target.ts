@@ -7,25 +7,25 @@ import { STATES, type StateKind } from "./states.ts";
 import type { Opening, Target } from "./targets.ts";
 
 const SENDS_PER_LIFE = 50;
-/** More would be taken for a crash loop. */
+/** More restarts would count as a crash loop. */
 const RESTARTS_PER_LIFE = 2;
 const FATAL_SHARE = 0.1;
 const DEAD_SENDS = 2;
-/** After each so many, each start that leads to dialogs. */
+/** The number of sends between two rounds of the starts that lead to dialogs. */
 const SENDS_PER_OPENINGS = 50;
 
 export interface RunOptions {
   readonly sends: number;
-  /** The agent is started again after this many; default 50. */
+  /** The number of sends after which the agent is started again; default 50. */
   readonly life?: number;
   /** Wall clock, milliseconds: no send begins after it. */
   readonly until: number;
   /**
-   * Only kinds and states whose name, or class, is one of these words or contains it; commas between them. A word that
-   * none has leaves all.
+   * Only kinds and states whose name or class contains one of these words, separated by commas. A word without matches
+   * selects all.
    */
   readonly only: string;
-  /** The ways to send, each as often as it stands here. */
+  /** The ways to send, in proportion to their number here. */
   readonly modes: readonly ModeName[];
   readonly random: () => number;
   /** The bundled gt-sidecar; absent: its sources. */
@@ -34,7 +34,7 @@ export interface RunOptions {
   /** Another agent with an empty home was started. */
   readonly onStart: () => void;
   readonly onSample: (sample: Sample) => void;
-  /** A state that could not be reached, an agent that had to be given up. */
+  /** Reports a state that could not be reached, or an agent that was given up. */
   readonly onTrouble: (text: string) => void;
 }
 
@@ -44,7 +44,7 @@ interface Named {
 }
 
 const STARTING: StateKind = { name: "starting", weight: 0, fits: () => true, stage: async () => ({}) };
-/** An earlier message may be in a prompt that nobody can read. */
+/** An earlier message may be in a prompt that cannot be read. */
 const LEFTOVER: StateKind = {
   name: "text left standing",
   weight: 0,
@@ -53,7 +53,7 @@ const LEFTOVER: StateKind = {
 };
 const DEAD: StateKind = { name: "dead", weight: 0, fits: () => true, stage: async () => ({ isDead: true }) };
 
-/** Sends to one target until the number or the time is up. */
+/** Sends to one target until the number or the time is reached. */
 export async function runTarget(target: Target, options: RunOptions): Promise<void> {
   await new TargetRun(target, options).run();
 }
@@ -66,7 +66,7 @@ class TargetRun {
   #sent = 0;
   #restarts = 0;
   #before = "";
-  /** Told UNKNOWN, and not seen yet. */
+  /** Messages with the outcome UNKNOWN that have not arrived yet. */
   #late: string[] = [];
 
   constructor(target: Target, options: RunOptions) {
@@ -151,7 +151,7 @@ class TargetRun {
     }
   }
 
-  /** `stained`: what is in a prompt of which nothing is known cannot be seen, so nobody could clear it. */
+  /** `stained`: the unreadable prompt of an unknown program may contain text that no person could see and clear. */
   async #send(bed: Bed, state: StateKind, kind: MessageKind): Promise<"goes on" | "stained" | "given up"> {
     const { random, modes, signal, onSample, onTrouble } = this.#options;
     const mark = `q${Math.floor(random() * 0x1_0000_0000).toString(36)}${this.#sent}`;
@@ -190,7 +190,7 @@ class TargetRun {
   }
 }
 
-/** Deals all of them in a new order, repeatedly. */
+/** Returns all of them in a new order, repeatedly. */
 function deck<T extends { readonly name: string; readonly every?: number }>(
   all: readonly T[],
   random: () => number,

@@ -21,7 +21,7 @@ export const MODES: readonly ModeName[] = [
   "queue, short ttl",
   "queue, cancelled",
 ];
-/** Those whose message is only given up when the agent does not take it. */
+/** The modes whose message is given up only if the agent does not take it. */
 export const PATIENT_MODES: readonly ModeName[] = MODES.filter((mode) => !mode.startsWith("queue, "));
 
 const WIRE_MODES: Readonly<Record<ModeName, NudgeMode>> = {
@@ -31,7 +31,7 @@ const WIRE_MODES: Readonly<Record<ModeName, NudgeMode>> = {
   "queue, short ttl": NudgeMode.QUEUE,
   "queue, cancelled": NudgeMode.QUEUE,
 };
-/** Why a message ended so is kept with its sample. */
+/** For these outcomes the reason is kept with the sample. */
 const ODD: ReadonlySet<NudgeOutcome> = new Set([
   NudgeOutcome.UNKNOWN,
   NudgeOutcome.STRANDED,
@@ -52,13 +52,13 @@ export interface Plan {
   readonly mode: ModeName;
   readonly mark: string;
   readonly message: string;
-  /** Earlier messages that the agent may take yet, by their receipts: UNKNOWN. */
+  /** Earlier messages with the outcome UNKNOWN, which the agent may still take, by their receipts. */
   readonly late: readonly string[];
   readonly random: () => number;
   readonly signal: AbortSignal;
 }
 
-/** One send, what the caller was told, and what became of it. */
+/** One send: the answer to the caller, and the actual result. */
 export interface Sample extends Verdict {
   readonly target: string;
   readonly state: string;
@@ -67,18 +67,18 @@ export interface Sample extends Verdict {
   readonly mode: ModeName;
   readonly told: Told;
   readonly error: string;
-  /** Of a message that was not submitted: what its receipt was concluded from, and the screen right after it. */
+  /** For a message that was not submitted: the evidence of its receipt, and the screen right after it. */
   readonly evidence?: string;
-  /** How long the call took. */
+  /** The duration of the call. */
   readonly ms: number;
-  /** What its receipt says of its steps, in milliseconds from acceptance: queued, typed, submitted, confirmed. */
+  /** The receipt's timings, in milliseconds from acceptance: queued, typed, submitted, confirmed. */
   readonly steps: readonly number[];
   readonly message: string;
-  /** With the state's making and undoing. */
+  /** Including the setup and teardown of the state. */
   readonly wholeMs: number;
 }
 
-/** Sends one message in one state and judges its receipt by what the receiver has in the end. */
+/** Sends one message in one state and judges its receipt by the receiver's final record. */
 export async function sendOnce(plan: Plan): Promise<Sample> {
   const { bed, state, target, kind, message, mark, random, signal } = plan;
   const begunAt = performance.now();
@@ -120,7 +120,7 @@ export async function sendOnce(plan: Plan): Promise<Sample> {
   const verdict = judge(observed);
   const faults = [...verdict.faults, ...(await askedAgain(plan, end))];
   const { name, class: group } = kind;
-  // A program of which nothing is known may read line by line.
+  // An unknown program may read line by line.
   const isSplit = target.kind === "tui" && message.trim().includes("\n");
   const names = {
     target: target.name,
@@ -154,7 +154,7 @@ async function evidenceOf(bed: Bed, receipt: SidecarNudgeResponse | undefined): 
   return `${proofsOf(receipt)}\n${output.trimEnd()}`;
 }
 
-/** What a receipt was concluded from, and when it reached its steps. */
+/** The evidence of a receipt, and the times of its steps. */
 export function proofsOf(receipt: SidecarNudgeResponse): string {
   const proofs = receipt.evidence.map(({ source, value, ageMs }) => `${source}: ${value}, ${ageMs} ms before`);
   return [nameOf(receipt.outcome), receipt.error, ...proofs, `steps: ${stepsOf(receipt).join(", ")} ms`].join("; ");
@@ -165,7 +165,7 @@ function stepsOf(end: SidecarNudgeResponse | undefined): readonly number[] {
   return [queuedMs, typedMs, submittedMs, confirmedMs].map(Number);
 }
 
-/** Undefined: the call itself was refused. */
+/** Undefined: the call itself was rejected. */
 async function call(plan: Plan): Promise<SidecarNudgeResponse | undefined> {
   const { bed, mode, mark, message, random } = plan;
   const { client } = bed.sidecar;
@@ -182,7 +182,7 @@ async function call(plan: Plan): Promise<SidecarNudgeResponse | undefined> {
   }
 }
 
-/** Waits for the last word on it; what will not end is called off. */
+/** Waits for the final receipt; cancels a message that does not end. */
 async function ended(
   plan: Plan,
   first: SidecarNudgeResponse | undefined,
@@ -200,7 +200,7 @@ async function ended(
   return last;
 }
 
-/** Text stands in the composer once the agent has come to rest. */
+/** Whether text is in the composer once the agent has come to rest. */
 async function isLeftOver(bed: Bed): Promise<boolean> {
   if (!bed.provesIdle) return false;
   let seen = 0;
@@ -217,7 +217,7 @@ async function composerRows({ sidecar }: Bed): Promise<string> {
   return (await sidecar.client.peek({ lines: 6 })).output || "?";
 }
 
-/** Until the agent has received so many messages, at most ten seconds. */
+/** Waits until the agent has received so many messages, at most ten seconds. */
 export async function arrival(bed: Bed, count: number): Promise<void> {
   for (const end = performance.now() + ARRIVAL_MS; performance.now() < end; await sleep(50)) {
     if ((await bed.receiver.received()).length >= count) return;
@@ -228,7 +228,7 @@ async function news(bed: Bed, from: number): Promise<readonly string[]> {
   return (await bed.receiver.received()).slice(from);
 }
 
-/** The same request once more: the same receipt, and nothing typed (which the next send would find). */
+/** Repeats the same request: the receipt must be the same, and nothing typed (which the next send would detect). */
 async function askedAgain(plan: Plan, end: SidecarNudgeResponse | undefined): Promise<Verdict["faults"]> {
   if (end === undefined || plan.random() > ASK_AGAIN_SHARE) return [];
   const { message, mark } = plan;

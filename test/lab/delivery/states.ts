@@ -4,24 +4,24 @@ import { until } from "../../support/sidecar/sidecar.ts";
 import type { Bed } from "./bed.ts";
 import type { Target } from "./targets.ts";
 
-/** What a state leaves to be undone, and what a person did in it. */
+/** The teardown of a state, and the person's actions in it. */
 interface Staged {
   /** Runs right before the send. */
   readonly lead?: () => Promise<void>;
   /** Runs beside the send, from the moment it begins. */
   readonly beside?: () => Promise<void>;
-  /** Brings the agent back to where it can be idle, as a person would. */
+  /** Returns the agent to a point where it can be idle, as a person would. */
   readonly resolve?: () => Promise<void>;
   /** Texts that the person submits in `lead` or `resolve`. */
   readonly person?: readonly string[];
-  /** What the person allows to run in `resolve`. */
+  /** The commands that the person allows in `resolve`. */
   readonly allowed?: readonly string[];
   readonly typing?: boolean;
-  /** It will not come to rest any more. */
+  /** The agent will not come to rest any more. */
   readonly isDead?: boolean;
-  /** What stands in the way stays there: messages that wait for it are called off. */
+  /** The obstacle stays: messages that wait for it are cancelled. */
   readonly stays?: boolean;
-  /** The id of the open dialog; it has to be the same after the send. */
+  /** The id of the open dialog, which must be the same after the send. */
   readonly dialogId?: string;
 }
 
@@ -34,9 +34,9 @@ interface Situation {
 
 export interface StateKind {
   readonly name: string;
-  /** How often, against the others. */
+  /** The frequency in relation to the others. */
   readonly weight: number;
-  /** Dealt in each so-manieth round only. */
+  /** Only in every so-many-th round. */
   readonly every?: number;
   readonly fits: (target: Target) => boolean;
   readonly stage: (situation: Situation) => Promise<Staged>;
@@ -44,7 +44,7 @@ export interface StateKind {
 
 const any = () => true;
 const known = ({ kind }: Target) => kind !== "tui";
-/** A person's own Enter would answer the dialogs that it opens by itself. */
+/** A person's own Enter would answer the dialogs that this target opens by itself. */
 const handy = (target: Target) => known(target) && target.name !== "demo:open-dialog-on-paste";
 const pause = (ms: number) => sleep(Math.max(0, Math.round(ms)));
 
@@ -79,7 +79,7 @@ async function draft({ bed, mark }: Situation): Promise<Staged> {
   return { person: [text], resolve: () => bed.submit(text) };
 }
 
-/** A person who begins to type at about the time of the send, and presses Enter when it has been answered. */
+/** A person who begins to type at about the time of the send, and presses Enter after the answer. */
 async function typing({ bed, mark, random }: Situation): Promise<Staged> {
   const text = `by hand ${mark}`;
   const leadMs = random() * 250 - 50;
@@ -112,7 +112,7 @@ async function typing({ bed, mark, random }: Situation): Promise<Staged> {
   };
 }
 
-/** A person begins to read a little before, or while it is being typed. */
+/** A person scrolls back a little before, or while the message is being typed. */
 async function copyMode({ bed, random }: Situation): Promise<Staged> {
   const afterMs = random() * 200 - 120;
   if (afterMs <= 0) await bed.hands.copyMode(true);
@@ -136,13 +136,13 @@ function dialog(name: string): StateKind["stage"] {
     await bed.say((target.dialogs[name] ?? "").replace("TASK", `task-${mark}`));
     await openDialog(bed);
     await bed.quiet();
-    // Its id is taken once it is drawn whole.
+    // The id is read once the dialog is drawn completely.
     const { id } = await openDialog(bed);
     return { dialogId: id, resolve: () => bed.hands.keys("Escape") };
   };
 }
 
-/** The open dialog, once it is. */
+/** The open dialog, once there is one. */
 export async function openDialog(bed: Bed, limitMs = 10_000) {
   return await until("the dialog", limitMs, async () => {
     const status = await bed.status();
@@ -150,7 +150,7 @@ export async function openDialog(bed: Bed, limitMs = 10_000) {
   });
 }
 
-/** A person asks for what raises a dialog at about the time of the send. */
+/** A person's request raises a dialog at about the time of the send. */
 async function aboutToOpen({ bed, target, mark, random }: Situation): Promise<Staged> {
   const text = (target.dialogs["permission"] ?? "").replace("TASK", `task-${mark}`);
   await bed.hands.type(text);
@@ -176,7 +176,7 @@ async function aboutToOpen({ bed, target, mark, random }: Situation): Promise<St
   };
 }
 
-/** The model refuses for a limit until the message has been answered for. What an agent does then is its own affair. */
+/** The model refuses for a limit until the message has been answered. The agent's behaviour then is its own affair. */
 async function parked({ bed, mark, random }: Situation): Promise<Staged> {
   bed.limit(true);
   await bed.say(`too much ${mark}`);

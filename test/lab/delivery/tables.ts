@@ -45,7 +45,7 @@ function groupOf(target: string): string {
   return /^(?:claude|codex|opencode)-/.test(target) ? "**real agents**" : "**test programs**";
 }
 
-/** Run by run, because the machine's load is in them. `runs`: the samples of each, in their order. */
+/** Run by run, because the machine's load differs. `runs`: the samples of each, in order. */
 export function latencyTable(runs: readonly (readonly Sample[])[]): Table {
   const rows = runs.flatMap((samples, run) =>
     [...Map.groupBy(samples.filter(isTimed), (sample) => sample.target)].map(([target, list]) => {
@@ -69,7 +69,7 @@ export function matrixTable(samples: readonly Sample[]): Table {
 const order = (row: { readonly target: string; readonly state: string; readonly told: string }): string =>
   [row.target, row.state, row.told].join("|");
 
-/** The parts are of one target and one victim. */
+/** The parts belong to one target and one victim. */
 function sumOf(parts: readonly CrashFigures[]): CrashFigures {
   const add = (of: (part: CrashFigures) => number) => sum(parts.map(of));
   const names = [...new Set(parts.flatMap(({ told }) => Object.keys(told)))];

@@ -10,35 +10,35 @@ import { fileReceiver, ModelReceiver } from "./receiver.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../../..");
-/** A dead agent's sidecar continues answering, so that its refusals can be heard. */
+/** A dead agent's sidecar keeps answering, so that its refusals can be read. */
 const LINGER = ["--linger", "60s"];
 
 type TargetKind = "real" | "demo" | "tui";
 
-/** One program that is sent to. */
+/** A program that receives messages. */
 export interface Target {
   readonly name: string;
   readonly kind: TargetKind;
-  /** Dialogs that can be opened in it, by the message that does. */
+  /** The dialogs that it can open, by the message that opens them. */
   readonly dialogs: Readonly<Record<string, string>>;
   /** A message with this word ends or hangs the program. */
   readonly fatal?: string;
-  /** Starts that lead to a dialog before anything else. */
+  /** Starts that first lead to a dialog. */
   readonly openings: readonly Opening[];
   /** Its model can refuse for a rate limit. */
   readonly hasLimits: boolean;
   start(sidecarProgram: string | undefined, opening?: Opening): Promise<Bed>;
   /** A person ends the program. */
   leave(bed: Bed): Promise<void>;
-  /** Why it cannot be had on this machine; undefined when it can. */
+  /** The reason why it is not available on this machine; undefined if it is. */
   missing(): Promise<string | undefined>;
 }
 
-/** A start of which the first screen, or the first answer, is a dialog. */
+/** A start whose first screen, or first answer, is a dialog. */
 export interface Opening {
   readonly name: string;
   readonly setup: Pick<RealAgentSetup, "state" | "args">;
-  /** What a person says before the dialog comes; absent: it comes by itself. */
+  /** The person's message before the dialog; absent: the dialog comes by itself. */
   readonly say?: string;
 }
 
@@ -58,7 +58,9 @@ const DEMO_FAULTS: readonly string[] = [
   "garbage",
 ];
 
-/** Claude Code asks the vendor's own servers before it shows anything in a new home, and ends when it cannot. */
+/**
+ * In a new home Claude Code contacts the vendor's own servers before it draws its first screen, and ends if it cannot.
+ */
 const NEW_HOME: Opening = { name: "a new home", setup: { state: "fresh" } };
 const UNKNOWN_HOOKS: Opening = {
   name: "hooks that nobody has looked at",
@@ -161,7 +163,7 @@ function demoTarget(faults: string, flags: readonly string[]): Target {
   };
 }
 
-/** A program of which the sidecar knows nothing. */
+/** A program that is unknown to the sidecar. */
 function tuiTarget(name: string, script: readonly string[], missing: Target["missing"]): Target {
   const interpreters: Readonly<Record<string, string>> = {
     ink: process.execPath,

@@ -4,17 +4,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "../../fuzz/random.ts";
 import { DESK, type DeskBed, deskBed, jsonLines, PLAIN_ENVIRONMENT } from "../../support/desk/desk-bed.ts";
 
-/** What a run of kills has shown. */
+/** The results of a run of kills. */
 export interface KillFigures {
   kills: number;
   texts: number;
   submitted: number;
   unknown: number;
-  /** In the front's journal although it was said to be refused, or twice, or not there although it was said to be. */
+  /** Texts whose outcome was false: refused but in the front's journal, or twice there, or submitted but missing. */
   readonly wrong: string[];
 }
 
-/** Kills one half of a desk `count` times while texts cross, and compares what was said with what arrived. */
+/** Kills one half of a desk `count` times while texts cross, and compares the outcomes with what arrived. */
 export async function killWhileCrossing(count: number, random: Random): Promise<KillFigures> {
   await using bed = deskBed();
   const figures: KillFigures = { kills: 0, texts: 0, submitted: 0, unknown: 0, wrong: [] };

@@ -5,15 +5,15 @@ import { setImmediate as turn } from "node:timers/promises";
 import { median } from "../../../bench/stats.ts";
 import { DESK, type DeskBed, deskBed, PLAIN_ENVIRONMENT } from "../../support/desk/desk-bed.ts";
 
-/** The waits of an administrator, medians, ms. */
+/** An administrator's waiting times, medians, ms. */
 export interface LatencyFigures {
-  /** From the command to the first event of a turn that waits on stdin; the front runs already. */
+  /** From the command to the first event of a turn whose text waits on stdin; the front is already running. */
   readonly startMs: number;
   /** From a typed line to the line in the front's journal. */
   readonly crossingMs: number;
 }
 
-/** Starts a desk `count` times, and lets as many texts cross one after the other. */
+/** Starts a desk `count` times, and sends as many texts across one after the other. */
 export async function measureLatency(count: number): Promise<LatencyFigures> {
   await using bed = deskBed();
   await bed.run(["--mode", "admin"], "exit\n");
@@ -33,7 +33,7 @@ async function crossingTimes(bed: DeskBed, count: number): Promise<readonly numb
   desk.stdout.resume();
   const journal = bed.path(".desk/front/journal.jsonl");
   const times: number[] = [];
-  // The first one opens the connection.
+  // The first text opens the connection.
   for (let i = 0; i <= count; i++) {
     const begun = performance.now();
     desk.say(`tell customers this is number ${i}.`);

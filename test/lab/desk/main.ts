@@ -1,4 +1,4 @@
-// Attacks a desk for as long as you want, and prints what it has shown.
+// Attacks a desk for a given time, and prints the results.
 //
 //   npm run lab:desk -- --seconds 60 --count 40 --lines 500 --write
 

@@ -5,17 +5,17 @@ import { join } from "node:path";
 import { AllowedFiles } from "../../../internal/files/allowed-files.ts";
 import { pathPattern } from "../../../internal/files/path-patterns.ts";
 
-/** What a run of races has shown. */
+/** The results of a run of races. */
 export interface RaceFigures {
   readonly reads: number;
   readonly good: number;
-  /** Secrets that `read_file` gave out. */
+  /** Secrets that `read_file` returned. */
   readonly leaked: number;
-  /** Secrets that a read of the resolved path gave out, in the same run: the race is real. */
+  /** Secrets that a read by the resolved path returned in the same run, which proves that the race is real. */
   readonly leakedByPath: number;
 }
 
-/** Swaps a folder with a link to another one, as fast as it can. */
+/** Swaps a folder with a link to another one, at full speed. */
 const SWAPPER = `
 const fs = require("node:fs");
 process.chdir(process.argv[1]);
@@ -28,7 +28,7 @@ for (;;) {
 const SECRET = "secret";
 const PATH = "/docs/in/file.md";
 
-/** Reads one path in both ways while what it leads over is swapped, until `isOver`. */
+/** Reads one path in both ways while a folder on it is being swapped, until `isOver`. */
 export function raceReads(isOver: (figures: RaceFigures) => boolean): RaceFigures {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "race-")));
   for (const [name, text] of [
@@ -61,7 +61,7 @@ export function raceReads(isOver: (figures: RaceFigures) => boolean): RaceFigure
   }
 }
 
-/** What is often done: the path is resolved and checked, then read. */
+/** The common but unsafe way: the path is resolved and checked, then read. */
 function readByPath(folder: string): string | undefined {
   try {
     const path = realpathSync(join(folder, PATH));

@@ -4,7 +4,7 @@ import { oneOf, type Random } from "../../fuzz/random.ts";
 import { type DeskBed, deskBed } from "../../support/desk/desk-bed.ts";
 import { encodingsFound } from "../../support/desk/encodings.ts";
 
-/** Each stands in one place of the administrator's side. */
+/** Secret words, each in one place of the administrator's side. */
 export const CANARIES = {
   file: "kestrel-4711-file",
   name: "kestrel-4712-name",
@@ -23,15 +23,15 @@ intent:
 customer: { root: ./docs }
 `;
 
-/** Result of a run of twins. */
+/** The results of a run of twins. */
 export interface TwinFigures {
   readonly lines: number;
   readonly crossings: number;
   /** Files that users asked for and did not get. */
   readonly refusedReads: number;
-  /** Canaries on the customer's side, and the encodings in which they are there. */
+  /** Canaries on the customer's side, with their encodings there. */
   readonly leaks: readonly string[];
-  /** Whether both customers' sides say and hold the same, but for ids and times. */
+  /** Whether both customers' sides print and contain the same, except for ids and times. */
   readonly areEqual: boolean;
 }
 
@@ -50,8 +50,8 @@ export function secretBed(secret: string, more: Readonly<Record<string, string>>
 }
 
 /**
- * Says the same `count` lines on both sides of two desks whose administrators have different files, and compares what
- * their customers' sides have and say.
+ * Types the same `count` lines on both sides of two desks whose administrators have different files, and compares the
+ * contents and output of their customers' sides.
  */
 export async function runTwins(count: number, random: Random): Promise<TwinFigures> {
   await using one = secretBed(CANARIES.file);
@@ -74,7 +74,7 @@ export async function runTwins(count: number, random: Random): Promise<TwinFigur
 const PLACES = ["/admin/plan.md", "/admin", "/admin/CLAUDE.md"] as const;
 const ROUTES = ["tell customers", "Tell Customers", "TELL customers that"] as const;
 
-/** Only what is not routed may name a secret: what is, is public. */
+/** Only lines that are not routed may name a secret: a routed line is public. */
 function adminLine(random: Random): Line {
   return oneOf(random, [
     () => ({ text: `read ${oneOf(random, [...PLACES, `/admin/${CANARIES.name}.md`])}` }),
@@ -85,7 +85,7 @@ function adminLine(random: Random): Line {
   ])();
 }
 
-/** Ways of writing a path that is not the customer's. */
+/** Disguised forms of a path that the customer may not read. */
 const DISGUISES: readonly [(path: string) => string, ...((path: string) => string)[]] = [
   (path) => path,
   (path) => `/docs/..${path}`,
@@ -113,7 +113,7 @@ function userLine(random: Random): Line {
   ])();
 }
 
-/** Everything that the customer's side says or has. Names of files count. */
+/** The complete output and contents of the customer's side, including files' names. */
 export async function observe(bed: DeskBed, admin: readonly Line[], user: readonly Line[]) {
   await bed.events("admin", admin);
   const said = await bed.events("user", user);

@@ -20,7 +20,7 @@ const STARTS_MS = 300_000;
 
 const RAN = `#!/bin/sh\nbasename "$0" >> ran.log\n`;
 
-/** A real agent that asks for what the cases say, and what it really did. */
+/** A real agent that asks as the cases demand, and the record of its actions. */
 export class DialogBed {
   readonly agent: RealAgent;
   readonly #cases: Map<string, DialogCase>;
@@ -30,7 +30,7 @@ export class DialogBed {
     this.#cases = cases;
   }
 
-  /** An agent for this case and those like it. */
+  /** An agent for this case and similar ones. */
   static async start(
     { agent: kind, size: [cols, rows] }: DialogCase,
     sidecarProgram: string | undefined,
@@ -54,7 +54,7 @@ export class DialogBed {
     return new DialogBed(agent, cases);
   }
 
-  /** Makes the case known to the model, and its program there. */
+  /** Tells the model about the case, and creates its program. */
   async prepare(one: DialogCase): Promise<void> {
     this.#cases.clear();
     this.#cases.set(one.id, one);
@@ -73,7 +73,7 @@ export class DialogBed {
     return ran.split("\n").includes(ask.program);
   }
 
-  /** What the model was given back for the case's tool; undefined while it was given nothing. */
+  /** The result of the case's tool that the model received; undefined before that. */
   toolResult({ id }: DialogCase): string | undefined {
     const asked = this.agent.model.requests.findLast(
       (one) => one.withTools && one.afterTool && one.lastUserText.includes(`CASE ${id}`),
@@ -81,7 +81,7 @@ export class DialogBed {
     return asked?.toolResult;
   }
 
-  /** Back to an idle agent, with Escape when a dialog is still open; false when that fails. */
+  /** Returns to an idle agent, with Escape if a dialog is still open; false if that fails. */
   async settle(): Promise<boolean> {
     const { client } = this.agent.sidecar;
     let pressedAt = performance.now();

@@ -2,7 +2,7 @@ import { seeded } from "../../../bench/stats.ts";
 import type { AgentKind } from "../../support/agents/agents-home.ts";
 import { hostileLine, hostileLines } from "./hostile-texts.ts";
 
-/** What is answered: a kind of choice that the program draws. */
+/** The kind of the given answer: a kind of choice that the program draws. */
 export type AnswerKind = "once" | "always" | "auto" | "refuse" | "option" | "text" | "chat";
 
 interface DialogQuestion {
@@ -11,7 +11,7 @@ interface DialogQuestion {
   readonly options: readonly { readonly label: string; readonly description: string }[];
 }
 
-/** What the pretended model asks for, and what is answered. */
+/** The fake model's request, and the answer to it. */
 export interface DialogCase {
   readonly id: string;
   readonly agent: AgentKind;
@@ -39,10 +39,10 @@ const SIZES: readonly DialogCase["size"][] = [
   [80, 24],
   [200, 60],
 ];
-/** So many cases one after the other have the same size. */
+/** This many consecutive cases have the same size. */
 const SAME_SIZE = 20;
 
-/** The case with this number: the same one each time, whatever was run before it. */
+/** The case with this number: the same each time, independent of earlier cases. */
 export function dialogCase(agent: AgentKind, seed: number, index: number): DialogCase {
   const random = seeded(seed * 1_000_003 + index * 7919 + agent.length);
   for (let i = 0; i < 5; i += 1) random();
@@ -56,12 +56,12 @@ function askFor(id: string, agent: AgentKind, answer: AnswerKind, random: () => 
   if (answer === "option" || answer === "text" || answer === "chat") return questionFor(random);
   const writes = agent !== "codex" && answer !== "always" && answer !== "auto" && random() < 0.2;
   if (writes) return { type: "write", file: `file-${id}.txt`, content: `${hostileLines(random, 30).join("\n")}\n` };
-  // Another program each time: what is always allowed once must not cover the next.
+  // A different program each time: a lasting permission must not cover the next case.
   const program = `ran-${id}`;
   return { type: "command", command: commandFor(`./${program}`, random), reason: reasonFor(random), program };
 }
 
-/** A shell command that runs a program and quotes dialogs where the shell does not look. */
+/** A shell command that runs a program and quotes dialogs in places that the shell ignores. */
 function commandFor(run: string, random: () => number): string {
   const [form, lines] = [random(), hostileLines(random, random() < 0.15 ? 60 : 9)];
   const quoted = lines.map((line) => line.replaceAll("'", "’")).join("\n");

@@ -3,10 +3,10 @@ import { SHELL_TOOLS } from "../../fakes/model-script.ts";
 import type { ModelRequest } from "../../fakes/model-wire.ts";
 import type { DialogCase } from "./dialog-case.ts";
 
-/** What a message says to have the model ask for a case. */
+/** The message that makes the model ask for a case. */
 export const callFor = ({ id }: DialogCase): string => `CASE ${id}`;
 
-/** The pretended model: asks for the case that the last message names, once. */
+/** The fake model: asks once for the case that the last message names. */
 export function dialogAct(request: ModelRequest, cases: ReadonlyMap<string, DialogCase>, workdir: string): ModelAct {
   const id = /CASE ([\w.-]+)/.exec(request.lastUserText)?.[1] ?? "";
   const found = cases.get(id);

@@ -1,6 +1,6 @@
 import type { CaseResult } from "./judge-case.ts";
 
-/** One row for each program and kind of choice. */
+/** A table with one row for each program and kind of choice. */
 export function reportOf(results: readonly CaseResult[]): string {
   const groups = Map.groupBy(results, ({ agent, answer }) => `${agent} | ${answer}`);
   const rows = [...groups]

@@ -7,9 +7,9 @@ export interface CaseFacts {
   readonly answered: "answered" | "changed" | "unknown" | "refused" | "not asked" | "not offered";
   /** The evidence or the error. */
   readonly detail: string;
-  /** The command ran, the file was written. */
+  /** The command ran, or the file was written. */
   readonly ran: boolean;
-  /** What the model was told. */
+  /** The tool's result that the model received. */
   readonly result: string | undefined;
 }
 
@@ -23,14 +23,11 @@ export interface CaseResult {
   readonly choices: readonly string[];
   readonly ran: boolean;
   readonly result: string;
-  /**
-   * What must never be: a tool that ran against the answer, another answer than the one named, an ANSWERED that is not
-   * true.
-   */
+  /** Forbidden results: a tool that ran against the answer, an answer other than the named one, a false ANSWERED. */
   readonly faults: readonly string[];
 }
 
-/** What the agent did against what it was answered. Pure. */
+/** Compares the agent's actions with the answer. Pure. */
 export function judgeCase(one: DialogCase, facts: CaseFacts): CaseResult {
   const { id, agent, answer, ask } = one;
   const { answered, detail, ran, choices, result = "" } = facts;
@@ -62,7 +59,7 @@ function toolFaults({ answer }: DialogCase, { answered, ran }: CaseFacts): strin
   const allows = answer !== "refuse";
   const claimed = answered === "answered" || answered === "changed";
   if (ran && !allows) return ["the tool ran, and the answer was no"];
-  // A key that was pressed, and of which nothing was seen in time, is UNKNOWN: true, whatever came of it.
+  // A pressed key without a visible effect in time is UNKNOWN, which is true whatever happened.
   if (ran && !claimed && answered !== "unknown") return [`the tool ran, and the outcome is ${answered}`];
   if (!ran && allows && claimed) return [`the tool did not run, and the answer was yes (${answered})`];
   return [];

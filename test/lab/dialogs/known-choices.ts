@@ -1,7 +1,7 @@
 import type { AgentKind } from "../../support/agents/agents-home.ts";
 import type { AnswerKind, DialogCase } from "./dialog-case.ts";
 
-/** What is given as a text of one's own. */
+/** The text for choices that take a free text. */
 export const TYPED = "mauve with dots";
 
 interface Drawn {
@@ -11,7 +11,7 @@ interface Drawn {
 
 type Labels = Readonly<Partial<Record<AnswerKind, RegExp>>>;
 
-/** How each program words its choices; those of a question are the question's own, and what is behind them. */
+/** The labels of each program's choices; a question has its own options, followed by these. */
 const LABELS: Readonly<Record<AgentKind, Labels>> = {
   claude: {
     once: /^Yes$/,
@@ -25,19 +25,19 @@ const LABELS: Readonly<Record<AgentKind, Labels>> = {
   opencode: { once: /^Allow once$/, always: /^Allow always$/, refuse: /^Reject$/, text: /^Type your own answer$/ },
 };
 
-/** What is done in the dialog that follows an answer. */
+/** The action in the dialog that follows an answer. */
 export const SECOND_STEP: Readonly<Partial<Record<AgentKind, Readonly<Partial<Record<AnswerKind, string>>>>>> = {
   opencode: { always: "Confirm", refuse: "Enter" },
 };
 
-/** Key of the choice to give, by what the program is known to draw; undefined when it is not offered. */
+/** The key of the choice to give, by the program's known labels; undefined if it is not offered. */
 export function choiceFor({ agent, answer, ask }: DialogCase, choices: readonly Drawn[]): string | undefined {
   if (ask.type === "question" && answer === "option")
     return choices.find(({ label }) => sameLabel(label, ask.wanted))?.key;
   return choices.find(({ label }) => LABELS[agent][answer]?.test(label))?.key;
 }
 
-/** Labels that are not the program's own: what is read where nothing is drawn. */
+/** Labels that are not the program's own: misread from a place without a choice. */
 export function strangeLabels({ agent, ask }: DialogCase, choices: readonly Drawn[]): readonly string[] {
   const own = Object.values(LABELS[agent]);
   const asked = ask.type === "question" ? ask.question.options.map((option) => option.label) : [];

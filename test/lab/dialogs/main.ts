@@ -1,5 +1,5 @@
-// Has real agents ask for hostile commands and questions, answers what they draw, and judges by what they did. `--help`
-// says what can be chosen.
+// Makes real agents ask for hostile commands and questions, answers their dialogs, and judges by their actions.
+// `--help` lists the options.
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -9,7 +9,7 @@ import { callFor } from "./dialog-model.ts";
 import { type CaseFacts, type CaseResult, judgeCase } from "./judge-case.ts";
 import { choiceFor, SECOND_STEP, TYPED } from "./known-choices.ts";
 
-/** OpenCode draws its dialogs in steps: one counts when it has stood for this long. */
+/** OpenCode draws its dialogs in steps: a dialog counts once it is unchanged for this long. */
 const STANDS_MS = 300;
 /** Long, for machines with other work. */
 const OPENS_MS = 90_000;
@@ -20,8 +20,7 @@ interface Seen {
 }
 
 /**
- * Has the agent ask, answers what it draws, and judges by what the agent did. @throws when the agent cannot be used any
- * more
+ * Makes the agent ask, answers its dialog, and judges by the agent's actions. @throws if the agent has become unusable
  */
 export async function runCase(
   bed: DialogBed,
@@ -51,7 +50,7 @@ export async function runCase(
 
 const NOT_OFFERED = { answered: "not offered", detail: "" } as const;
 
-/** Undefined when the agent ended its turn without asking. */
+/** Undefined if the agent ended its turn without asking. */
 async function openDialog(bed: DialogBed, one: DialogCase): Promise<Seen | undefined> {
   const { client } = bed.agent.sidecar;
   let seen = { id: "", since: 0 };
@@ -85,7 +84,7 @@ async function answer(
   }
 }
 
-/** A choice that opens one more dialog is finished there. */
+/** Completes a choice that opens another dialog. */
 async function second(bed: DialogBed, one: DialogCase): Promise<string> {
   const wanted = SECOND_STEP[one.agent]?.[one.answer];
   if (wanted === undefined) return "";
@@ -101,7 +100,7 @@ async function second(bed: DialogBed, one: DialogCase): Promise<string> {
   return `${wanted}: ${outcome === RespondOutcome.ANSWERED ? "answered" : String(outcome)}`;
 }
 
-/** Until the agent has told the model what came of it, or its turn is over. */
+/** Waits until the agent has reported the result to the model, or its turn is over. */
 async function end(bed: DialogBed, one: DialogCase): Promise<void> {
   const { client } = bed.agent.sidecar;
   const told = () => (bed.toolResult(one) === undefined ? undefined : true);

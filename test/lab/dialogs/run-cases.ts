@@ -7,12 +7,12 @@ import { runCase } from "./run-case.ts";
 export interface RunCasesOptions {
   readonly agent: AgentKind;
   readonly seed: number;
-  /** Number of the first case. */
+  /** The number of the first case. */
   readonly from: number;
   readonly count: number;
   /** Only this kind of answer. */
   readonly only?: string | undefined;
-  /** Ids that were run before. */
+  /** The ids of earlier runs. */
   readonly done: ReadonlySet<string>;
   readonly sidecarProgram?: string;
   readonly signal: AbortSignal;
@@ -21,10 +21,13 @@ export interface RunCasesOptions {
   readonly onScreen?: (text: string) => void;
 }
 
-/** The agent is started again after this many, and after an answer that changes how it asks. */
+/**
+ * The number of cases after which the agent is started again; it also restarts after an answer that changes how it
+ * asks.
+ */
 const CASES_PER_LIFE = 25;
 const CHANGES_MODE: ReadonlySet<AnswerKind> = new Set(["auto", "always"]);
-/** Lives in a row that ended in trouble. */
+/** The limit of consecutive lives that end in trouble. */
 const MOST_TROUBLES = 5;
 
 /** Runs the cases one after the other in one agent, which is replaced when it cannot continue. */

@@ -1,14 +1,14 @@
 import { lineAt } from "./numbered-line.ts";
 
-/** Stands in the text where the events named a gap: lines may be missing there. */
+/** Marks a named gap of the events in the text: lines may be missing there. */
 export const GAP = "\n\0gap\n";
-/** Lines that may have was on the screen when someone began to serve again: no screen has more rows. */
+/** The lines that may have been on the screen when serving resumed: no screen has more rows. */
 const SCREEN = 55;
 
 /**
- * What is wrong with the reported lines among the first `printed` ones; empty: each once, whole, in order. Of those
- * that was on the screen at a named gap the first may lack its beginning, and one may come in two parts: tmux forgets
- * that two rows are one line when an alternate screen comes, and nobody else saw it.
+ * The faults in the reported lines among the first `printed` ones; empty: each came once, whole, in order. After a
+ * named gap, the first line that was on the screen may lack its beginning, and one may come in two parts: tmux forgets
+ * that two rows are one line when an alternate screen appears, and it is the only witness.
  */
 export function judgeLines(text: string, printed: number): readonly string[] {
   const faults: string[] = [];
@@ -39,7 +39,7 @@ export function judgeLines(text: string, printed: number): readonly string[] {
   return faults;
 }
 
-/** Blanks at the end of a row may have gone with the row. */
+/** Blanks at the end of a row may have been lost with the row. */
 function isInParts(number: number, first: string, second: string): boolean {
   if (Number.isNaN(number)) return false;
   const whole = lineAt(number);

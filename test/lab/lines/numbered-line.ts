@@ -1,7 +1,7 @@
 const WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"];
 const MOST_WORDS = 40;
 
-/** A line that tells which one it is, of 20 to 250 columns. */
+/** A line that contains its number, of 20 to 250 columns. */
 export function lineAt(number: number): string {
   const mixed = Math.imul(number + 1, 0x9e3779b1) >>> 0;
   const count = mixed % 5 === 0 ? (mixed >>> 8) % MOST_WORDS : (mixed >>> 8) % 5;

@@ -15,7 +15,7 @@ import { GAP, judgeLines } from "./judge-lines.ts";
 export interface LinesOptions {
   readonly acts: number;
   readonly seed: number;
-  /** A built sidecar; its sources without one. */
+  /** A built sidecar; default: its sources. */
   readonly program?: string;
   readonly say: (text: string) => void;
 }
@@ -24,12 +24,12 @@ export interface LinesResult {
   readonly done: Readonly<Record<string, number>>;
   readonly printed: number;
   readonly faults: readonly string[];
-  /** Everything that the events reported of the output, and what was done, in order. */
+  /** The complete output according to the events, and the acts, in order. */
   readonly told: string;
   readonly acts: readonly string[];
 }
 
-/** The far end of `printer.ts`: one order at a time. */
+/** The controlling end of `printer.ts`: one order at a time. */
 class Printer implements AsyncDisposable {
   readonly command: readonly [string, ...string[]];
   readonly #server = createServer();
@@ -60,7 +60,7 @@ class Printer implements AsyncDisposable {
     return printer;
   }
 
-  /** Resolves once it is done, or the printer has gone. */
+  /** Resolves once it is done, or the printer has ended. */
   async tell(order: string): Promise<void> {
     const socket = await until("a printer", 120_000, () => this.#socket);
     const before = this.#done;
@@ -75,7 +75,7 @@ class Printer implements AsyncDisposable {
   }
 }
 
-/** Takes in what the events tell of the output, over all lives of the serving half. */
+/** Collects the output in the events, over all lives of the serving half. */
 class ToldOutput {
   text = "";
   readonly faults: string[] = [];
@@ -119,15 +119,17 @@ const SHARES: readonly (readonly [name: string, weight: number])[] = [
   ["freeze", 1],
   ["kill", 1],
 ];
-/** What is done behind an alternate screen too. */
+/** The acts that also happen behind an alternate screen. */
 const OF_BOTH_SCREENS = new Set(["resize", "kill", "pause", "freeze"]);
-/** So long the serving half is stopped at most, in the midst of whatever it does; less than it is given up after. */
+/**
+ * The longest stop of the serving half, at any point of its work; shorter than the time after which it counts as hung.
+ */
 const FROZEN_MS = 900;
 const CATCH_UP_MS = 60_000;
 const STILL_MS = 4000;
 
 /**
- * Prints numbered lines while the window, the screen and the serving half are changed at random; each must be told
+ * Prints numbered lines while the window, the screen and the serving half change at random; each line must be reported
  * once.
  */
 export async function playLines(options: LinesOptions, signal: AbortSignal): Promise<LinesResult> {
@@ -164,7 +166,7 @@ export async function playLines(options: LinesOptions, signal: AbortSignal): Pro
   return { done: player.done, printed: player.printed, faults, told: told.text, acts: player.acts };
 }
 
-/** Does one thing after the other to the agent's terminal. */
+/** Performs one act after the other on the agent's terminal. */
 class Player {
   readonly acts: string[] = [];
   readonly done: Record<string, number> = {};
@@ -185,13 +187,13 @@ class Player {
 
   async act(): Promise<void> {
     const name = this.#chosen();
-    // What is erased while nobody serves is lost: nobody has seen it.
+    // Text that is erased while no half is serving is lost: no one has seen it.
     if (name.startsWith("clear") || name === "kill") await this.#served();
     this.done[name] = (this.done[name] ?? 0) + 1;
     await this.#perform(name);
   }
 
-  /** The main screen, and someone who serves it. */
+  /** Returns to the main screen, with a serving half. */
   async end(): Promise<void> {
     if (this.#isAlternate) await this.#perform("alternate off");
     await this.#served();
@@ -246,7 +248,7 @@ class Player {
   }
 }
 
-/** Stops a process for a while, and does not wait for it. */
+/** Stops a process for a while, without waiting for it. */
 function freeze(pid: number, ms: number): void {
   if (pid === 0) return; // 0 is every process of this group
   const signal = (name: NodeJS.Signals) => {

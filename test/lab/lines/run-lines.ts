@@ -10,7 +10,7 @@ interface Streams {
   readonly signal: AbortSignal;
 }
 
-/** `soak --only lines`: the exit code. `json` gets what was done and told. */
+/** Runs `soak --only lines`; returns the exit code. `json` gets the acts and the reported output. */
 export async function soakOfLines(
   { acts = 10_000, seed = 1, json }: { readonly acts?: number; readonly seed?: number; readonly json?: string },
   { stdout, stderr, signal }: Streams,

@@ -6,14 +6,14 @@ export interface Scene {
   readonly hands: DiaryHands;
   readonly watcher: StateWatcher;
   readonly model: ModelServer;
-  /** Unlike any other; it is in every text. */
+  /** A unique word that every text of the act contains. */
   readonly mark: string;
   readonly random: () => number;
-  /** Longer silences and tools, for a run that has the time. */
+  /** Includes longer silences and tools, for a run with enough time. */
   readonly long: boolean;
 }
 
-/** What a person has an agent do. Ends when the agent is at work, or when nothing of it is left. */
+/** A person's request to an agent. Ends when the agent is working, or when all traces of it are gone. */
 export interface Act {
   readonly name: string;
   readonly weight: number;
@@ -52,7 +52,7 @@ function some({ random }: Scene, from: number, to: number): number {
   return Math.round(from + random() * (to - from));
 }
 
-/** Typed, submitted, and with the model. */
+/** Types and submits the text, and waits until the model has it. */
 async function ask(scene: Scene, text: string, wordDelayMs: number): Promise<void> {
   const { hands, model, mark } = scene;
   model.wordDelayMs = wordDelayMs;
@@ -75,7 +75,7 @@ async function ask(scene: Scene, text: string, wordDelayMs: number): Promise<voi
   });
 }
 
-/** Looks repeatedly until it is so, for a while. */
+/** Polls until the condition holds, for a while. */
 async function came({ hands }: Scene, isSo: () => boolean, ms: number): Promise<boolean> {
   for (const end = performance.now() + ms; performance.now() < end; await hands.pause(20)) if (isSo()) return true;
   return isSo();
@@ -85,7 +85,7 @@ async function tool(scene: Scene): Promise<void> {
   await allowed(scene, `RUN-TOOL sleep ${some(scene, 2, scene.long ? 25 : 4)}; touch made-${scene.mark}`);
 }
 
-/** A person lets it do what it asks for. */
+/** A person allows the action that the agent asks for. */
 async function allowed(scene: Scene, text: string): Promise<void> {
   await ask(scene, text, 50);
   if (!(await came(scene, () => scene.watcher.last?.state === "dialog", SAY_MS))) return;

@@ -1,7 +1,7 @@
 import { Hands } from "../hands.ts";
 import type { Handwork } from "./truth.ts";
 
-/** Hands that keep a diary of when they were on the terminal. */
+/** Hands that record the times of their work on the terminal. */
 export class DiaryHands extends Hands {
   readonly #diary: { from: number; to: number; interruptedAt?: number }[] = [];
 
@@ -9,7 +9,7 @@ export class DiaryHands extends Hands {
     return this.#diary;
   }
 
-  /** Everything in `work` is this person's doing. */
+  /** Records the time of `work` as this person's doing. */
   async busy<T>(work: () => Promise<T>): Promise<T> {
     const entry = { from: Date.now(), to: Number.POSITIVE_INFINITY };
     this.#diary.push(entry);
@@ -20,7 +20,7 @@ export class DiaryHands extends Hands {
     }
   }
 
-  /** Stops what the agent does. */
+  /** Interrupts the agent. */
   async interrupt(): Promise<void> {
     const at = Date.now();
     await this.keys("Escape");

@@ -11,7 +11,7 @@ import { StateWatcher } from "./watcher.ts";
 export interface PhaseTarget {
   readonly name: string;
   readonly program: AgentProgram;
-  /** Arguments of the agent, e.g. those that keep its hooks out. */
+  /** The agent's arguments, e.g. to disable its hooks. */
   readonly args?: RealAgentSetup["args"];
   readonly lags: Lags;
 }
@@ -21,7 +21,7 @@ export interface PhaseOptions {
   readonly everyMs: number;
   readonly seed: number;
   readonly long: boolean;
-  /** The bundled gt-sidecar; default its sources. */
+  /** The bundled gt-sidecar; default: its sources. */
   readonly sidecarProgram?: string;
   readonly say: (text: string) => void;
 }
@@ -31,11 +31,11 @@ export interface PhaseRun {
   readonly score: Score;
   /** How often each act was played. */
   readonly acts: Readonly<Record<string, number>>;
-  /** What was done last before each false idle. */
+  /** The last act before each false idle. */
   readonly falseIdleActs: readonly string[];
-  /** Acts that could not be played, and why. */
+  /** The acts that could not be played, with reasons. */
   readonly troubles: readonly string[];
-  /** Questions for the state that were not answered. */
+  /** Status calls without an answer. */
   readonly failures: number;
 }
 
@@ -85,7 +85,7 @@ export async function playPhases(target: PhaseTarget, options: PhaseOptions, sig
         await act.play(scene);
       } catch (err) {
         if (signal.aborted) throw err;
-        // The rest of a long run is worth more; what is on the screen tells why.
+        // The rest of a long run is worth more than a failure here; the screen shows the reason.
         troubles.push(`${act.name}: ${err instanceof Error ? err.message : String(err)}`);
         const { output } = await agent.sidecar.client.peek({ lines: 50 });
         options.say(`${target.name}: ${troubles.at(-1)}\n${output}`);
@@ -114,7 +114,7 @@ function dealt(agent: AgentKind, random: () => number): Act {
   return deck[Math.floor(random() * deck.length)] as Act;
 }
 
-/** Waits until idle has been told for a while, or gives up on it: that it never came counts in the figures. */
+/** Waits until idle has been reported for a while, or gives up: a missing idle counts in the figures. */
 async function rest(watcher: StateWatcher, hands: DiaryHands): Promise<void> {
   const begun = performance.now();
   let interrupted = false;

@@ -4,7 +4,7 @@ import type { PhaseRun } from "./play.ts";
 
 const percent = (share: number) => Math.round(share * 100_000) / 1000;
 
-/** The figures of one agent with what they should be. */
+/** The figures of one agent with their targets. */
 export function phaseRows({ target, score }: PhaseRun): readonly Measured[] {
   const named = (what: string) => `${target.name}: ${what}`;
   const { busyMs, idleMs } = target.lags;
@@ -22,7 +22,7 @@ export function phaseRows({ target, score }: PhaseRun): readonly Measured[] {
   ];
 }
 
-/** One run as lines for a reader. */
+/** One run as text for a person. */
 export function phaseText(run: PhaseRun): string {
   const { score, acts } = run;
   const seconds = (ms: number) => `${Math.round(ms / 1000)} s`;

@@ -4,7 +4,7 @@ import { type Sample, scoreOf } from "./score.ts";
 const LAGS = { busyMs: 300, idleMs: 300 };
 const TURN = { from: 10_000, to: 20_000, withTool: false };
 
-/** What was told, asked every 100 ms: a state from each of these moments on. */
+/** The reported states, sampled every 100 ms: each holds from its moment on. */
 function told(...changes: readonly (readonly [at: number, state: string])[]): Sample[] {
   const samples: Sample[] = [];
   for (let at = 0; at < 30_000; at += 100) {

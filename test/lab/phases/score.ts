@@ -1,10 +1,10 @@
 import type { Handwork, Turn } from "./truth.ts";
 
-/** The state as a caller was told it at one moment; wall clock ms. */
+/** The state that a caller received at one moment; wall clock ms. */
 export interface Sample {
   readonly at: number;
   readonly state: string;
-  /** Since when it holds, as told. */
+  /** The time since when it holds, as reported. */
   readonly since: number;
 }
 
@@ -17,30 +17,31 @@ export interface Score {
   readonly turns: number;
   readonly workMs: number;
   readonly idleMs: number;
-  /** Each time `idle` was told while the agent was at work, beyond the allowed lag. */
+  /** Each time `idle` was reported while the agent was working, beyond the allowed lag. */
   readonly falseIdles: readonly { readonly at: number; readonly intoMs: number; readonly withTool: boolean }[];
-  /** Share of the working time in which the state said that it works or waits for a person. */
+  /** The share of the working time in which the state was busy or waiting for a person. */
   readonly busyRecall: number;
   readonly busyUncertain: number;
-  /** Share of the idle time in which the state said so. */
+  /** The share of the idle time in which the state was idle. */
   readonly idleRecall: number;
   readonly idleUncertain: number;
-  /** From the model's first request to the state; below 0 where a hook was faster than the request. */
+  /** The time from the model's first request to the state; below 0 if a hook was faster than the request. */
   readonly busyLagsMs: readonly number[];
-  /** From the end of the model's last answer. */
+  /** The time from the end of the model's last answer. */
   readonly idleLagsMs: readonly number[];
-  /** States that were told in the idle time, and for how long. */
+  /** The states that were reported in the idle time, with their durations. */
   readonly idleToldMs: Readonly<Record<string, number>>;
 }
 
-/** A sample stands for the time until the next, at most for this long. */
+/** A sample represents the time until the next one, but at most this long. */
 const SAMPLE_MAX_MS = 500;
 /** A hook may be this much faster than the agent's request. */
 const EARLY_MS = 1000;
 const AT_WORK = new Set(["busy", "dialog", "parked", "stalled"]);
 
 /**
- * Compares what was told with what was so. Both lags are allowed after a change; what a person does counts for neither.
+ * Compares the reported states with the truth. Both lags are allowed after a change; a person's actions count for
+ * neither.
  */
 export function scoreOf(
   samples: readonly Sample[],
@@ -81,7 +82,7 @@ export function scoreOf(
     busyLagsMs: turns.flatMap((turn) => lagOf(samples, turn.from, turn.to, (state) => AT_WORK.has(state))),
     idleLagsMs: turns.flatMap((turn, i) => {
       const next = turns[i + 1]?.from ?? Number.POSITIVE_INFINITY;
-      // It continues with the next piece of work, or a person does something, before it could be seen to rest.
+      // The next work begins, or a person acts, before the rest could be observed.
       const goesOn = next < turn.to + lags.idleMs || handwork.some(({ from }) => isBetween(from, turn.to, lags.idleMs));
       return goesOn ? [] : lagOf(samples, turn.to, next, (state) => state === "idle");
     }),
@@ -95,7 +96,7 @@ function isHandwork(at: number, handwork: readonly Handwork[]): boolean {
   return handwork.some(({ from, to }) => at >= from && at < to);
 }
 
-/** Empty when the state never came, or had been there all along. It may come a little before the change itself. */
+/** Empty if the state never came, or was present all along. It may come a little before the change itself. */
 function lagOf(samples: readonly Sample[], at: number, until: number, fits: (state: string) => boolean): number[] {
   const first = samples.find((sample) => sample.at >= at && sample.at < until && fits(sample.state));
   return first === undefined || first.since < at - EARLY_MS ? [] : [first.since - at];

@@ -1,25 +1,25 @@
 import type { ModelSpan } from "../../fakes/model-server.ts";
 
-/** One piece of work from the model's first request to its last answer; wall clock ms. */
+/** One unit of work, from the model's first request to its last answer; wall clock ms. */
 export interface Turn {
   readonly from: number;
   readonly to: number;
-  /** A tool was called in it. */
+  /** A tool was called during the turn. */
   readonly withTool: boolean;
 }
 
-/** Something that a person did, from the first key until nothing of it is on the screen any more; wall clock ms. */
+/** A person's action, from the first key until all traces of it have left the screen; wall clock ms. */
 export interface Handwork {
   readonly from: number;
   readonly to: number;
-  /** When it cut the agent's work short. */
+  /** The time when it interrupted the agent's work. */
   readonly interruptedAt?: number;
 }
 
 /**
- * When the agent was at work, by the model server's log: from a request that carries one of our texts to the end of the
- * answer that is no tool call. While a tool is asked for or runs the turn continues, until the model hears of it or a
- * person interrupts. Work that has no end yet is left out.
+ * The agent's working times, by the model server's log: from a request that carries one of our texts to the end of the
+ * answer without a tool call. While a tool is requested or runs the turn continues, until the model receives its result
+ * or a person interrupts. Unfinished work is left out.
  */
 export function turnsOf(spans: readonly ModelSpan[], handwork: readonly Handwork[], isOurs: RegExp): Turn[] {
   const turns: Turn[] = [];

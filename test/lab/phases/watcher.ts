@@ -7,10 +7,10 @@ const NAMES = new Map(
   Object.entries(AgentState).map(([name, value]) => [value as number, name.toLowerCase().replaceAll("_", "-")]),
 );
 
-/** Its name in lower case, as `gt` prints it. */
+/** The state's name in lower case, as `gt` prints it. */
 export const stateName = (state: AgentState): string => NAMES.get(state) ?? "unspecified";
 
-/** Asks for the state repeatedly and keeps every answer. */
+/** Polls the state and keeps every answer. */
 export class StateWatcher {
   readonly samples: Sample[] = [];
   readonly failures: { readonly at: number; readonly err: unknown }[] = [];
@@ -28,7 +28,7 @@ export class StateWatcher {
 
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      // What is reported may be as old as the question.
+      // The reported state may be as old as the call.
       const at = Date.now();
       try {
         const { state, stateSince } = await this.#sidecar.client.status({}, { signal, timeoutMs: 5000 });
@@ -38,7 +38,7 @@ export class StateWatcher {
         await sleep(this.#everyMs, undefined, { signal });
       } catch (err) {
         if (signal.aborted) return;
-        // The serving half may have been started again: no state is reported meanwhile.
+        // The serving half may be restarting: no state is reported meanwhile.
         this.failures.push({ at, err });
         await sleep(this.#everyMs, undefined, { signal }).catch(() => {});
       }

@@ -1,9 +1,9 @@
-/** A result as the stream of results holds it. */
+/** A result as stored in the stream of results. */
 export interface SeenResult {
   readonly session: string;
   readonly id: string;
   readonly type: string;
-  /** Names the request or prompt that it answers; undefined: the relay's own failure. */
+  /** The nonce of the request or prompt that it answers; undefined: the relay's own failure. */
   readonly nonce: string | undefined;
   readonly reason: string | undefined;
   /** Counted from 1. */
@@ -11,24 +11,24 @@ export interface SeenResult {
   readonly parts: number;
 }
 
-/** What happened in one session. */
+/** The recorded events of one session. */
 export interface SessionTruth {
   readonly session: string;
   readonly kind: "sampling" | "acp";
-  /** Ids in the order in which the stream took them. */
+  /** The ids in the order of the stream. */
   readonly published: readonly string[];
-  /** The nonces of all requests or prompts that the agents got, by id. */
+  /** The nonces of all requests or prompts that the agents received, by id. */
   readonly asked: ReadonlyMap<string, readonly string[]>;
-  /** Those that an agent answered. */
+  /** The nonces that an agent answered. */
   readonly answered: ReadonlySet<string>;
 }
 
 export interface Verdict {
   readonly lost: readonly string[];
   readonly doubled: readonly string[];
-  /** Parts of several answers in one, or parts missing or out of order. */
+  /** Results that mix parts of several answers, or whose parts are missing or out of order. */
   readonly mixed: readonly string[];
-  /** A success without an agent's answer, or a prompt that an ACP agent got twice. */
+  /** A success without an agent's answer, or a prompt that an ACP agent received twice. */
   readonly untrue: readonly string[];
   readonly uncertain: number;
   readonly successes: number;
@@ -37,7 +37,7 @@ export interface Verdict {
 const SAMPLING_FAILURES: ReadonlySet<string | undefined> = new Set(["attempts"]);
 const ACP_FAILURES: ReadonlySet<string | undefined> = new Set(["uncertain"]);
 
-/** Compares the results, in the order of their stream, with what was published and what agents did. Pure. */
+/** Compares the results, in the order of their stream, with the published work and the agents' actions. Pure. */
 export function judgeRelay(truths: readonly SessionTruth[], results: readonly SeenResult[]): Verdict {
   const verdict = { lost: [], doubled: [], mixed: [], untrue: [], uncertain: 0, successes: 0 } as {
     -readonly [K in keyof Verdict]: Verdict[K] extends number ? number : string[];

@@ -4,7 +4,7 @@ import type { SessionTruth } from "./judge-relay.ts";
 export interface LabAgentOptions {
   readonly session: string;
   readonly kind: SessionTruth["kind"];
-  /** Asked before each dial: `ws://HOST:PORT`. */
+  /** Called before each dial: `ws://HOST:PORT`. */
   readonly url: () => string;
   readonly random: () => number;
 }
@@ -15,13 +15,13 @@ interface Call {
   readonly params?: { readonly prompt?: readonly { readonly text?: string }[] };
 }
 
-/** How often an agent thinks longer than others, answers twice, or in several parts. */
+/** The shares of requests for which an agent thinks longer, answers twice, or in several parts. */
 const SHARES = { slow: 0.1, twice: 0.2, parts: 0.3 };
 const SLOW_MS = 1500;
 
 /**
- * An agent that dials again, whatever ends its connection, and keeps what it was asked. Each request has a nonce, which
- * stands in each part of its answer.
+ * An agent that reconnects, whatever ends its connection, and records its requests. Each request has a nonce, which is
+ * in each part of its answer.
  */
 export class LabAgent {
   readonly asked = new Map<string, string[]>();
@@ -37,12 +37,12 @@ export class LabAgent {
     this.#dial();
   }
 
-  /** As a failing network would, at any byte. */
+  /** Cuts the connection at any byte, as a failing network would. */
   cut(): void {
     this.#socket?.terminate();
   }
 
-  /** Dials once more while it is connected: the relay has to close the older one. */
+  /** Dials once more while it is connected: the relay must close the older connection. */
   dialAgain(): void {
     if (!this.#isLeft) this.#dial();
   }

@@ -22,7 +22,7 @@ interface Values {
   readonly write?: boolean;
 }
 
-/** `soak --only relay`: the exit code. */
+/** Runs `soak --only relay`; returns the exit code. */
 export async function soakOfRelay(values: Values, { stdout, stderr, signal }: Streams): Promise<number> {
   const { works = 2000, sessions = 20, every: everyMs = 500, seed = 1, json } = values;
   await using stack = new AsyncDisposableStack();
@@ -50,7 +50,7 @@ function relayRows({ verdict, works, faults, requests, again, waiting }: RelaySo
     measured(name(`lost, doubled, mixed or untrue, of ${works} works under ${done} faults`), wrong, "works", {
       atMost: 0,
     }),
-    // Of none in n the true share is below 3/n with 95 %.
+    // With no failure in n, the true share is below 3/n with 95 % confidence.
     measured(name("bound of that share, 95 %"), (300 * (wrong + 1)) / works, "%"),
     measured(name("successes"), successes, "works"),
     measured(name("uncertain, or tried too often, and said so"), uncertain, "works"),

@@ -11,13 +11,13 @@ import { judgeRelay, type SeenResult, type SessionTruth, type Verdict } from "./
 import { LabAgent } from "./lab-agent.ts";
 
 export interface RelaySoakOptions {
-  /** The program of nats-server. */
+  /** The path of nats-server. */
   readonly nats: string;
   readonly works: number;
-  /** Half of them with agents that are sampled, half with ACP agents. */
+  /** Half of them with agents for sampling, half with ACP agents. */
   readonly sessions: number;
   readonly seed: number;
-  /** Mean time between two faults. */
+  /** The mean time between two faults. */
   readonly everyMs: number;
   /** A line of progress. */
   readonly say: (text: string) => void;
@@ -26,10 +26,10 @@ export interface RelaySoakOptions {
 export interface RelaySoakResult {
   readonly verdict: Verdict;
   readonly works: number;
-  /** How often each kind of fault was done. */
+  /** How often each kind of fault was injected. */
   readonly faults: Readonly<Record<string, number>>;
   readonly requests: number;
-  /** Works that were published twice, under another message id. */
+  /** Works that were published a second time, under another message id. */
   readonly again: number;
   readonly waiting: number;
 }
@@ -43,14 +43,14 @@ const PATIENCE_MS = 600_000;
 const OUTSTANDING = 3;
 const TWICE = 0.1;
 
-/** One of the two relays, behind a proxy that cuts its connections; at another port after each start. */
+/** One of the two relays, behind a proxy that cuts its connections; its port changes with each start. */
 class Replica {
   readonly #nats: NatsServer;
   readonly #onEnd: (log: string) => void;
   #relay: RelayProcess | undefined;
   #proxy: Awaited<ReturnType<typeof cuttingProxy>> | undefined;
 
-  /** @param onEnd called with its log when it ends by itself */
+  /** @param onEnd called with its log if it ends by itself */
   constructor(nats: NatsServer, onEnd: (log: string) => void) {
     this.#nats = nats;
     this.#onEnd = onEnd;
@@ -93,7 +93,10 @@ class Replica {
   }
 }
 
-/** Gives work to agents by two relays on one NATS, while all of them are cut, killed and suspended, and judges. */
+/**
+ * Gives work to agents through two relays on one NATS, while all of them are cut, killed and suspended, and judges the
+ * results.
+ */
 export async function soakRelay(options: RelaySoakOptions, signal: AbortSignal): Promise<RelaySoakResult> {
   const { sessions, seed, works, say } = options;
   const random = seeded(seed);
@@ -164,7 +167,7 @@ async function give(
   await publish(coordinator, session, id, `${id}-again`);
 }
 
-/** Until the stream has it: the server may be killed before it says so. */
+/** Retries until the stream has it: the server may be killed before it confirms. */
 async function publish({ js }: Coordinator, session: string, id: string, msgId: string): Promise<void> {
   const body = JSON.stringify({ id, type: "work.coding", payload: { task: id } });
   for (;;) {
@@ -177,7 +180,7 @@ async function publish({ js }: Coordinator, session: string, id: string, msgId: 
   }
 }
 
-/** Resolves when no more work than this waits in a session. */
+/** Resolves when at most this much work waits in a session. */
 async function outstanding(coordinator: Coordinator, session: string, most: number): Promise<void> {
   const subject = `sessions.${session}.work.coding`;
   await until(`${session} to go on`, PATIENCE_MS, async () => {

@@ -1,15 +1,15 @@
-/** What is not as promised, of one session, and when it was seen. */
+/** A broken promise of one session, and when it was seen. */
 export interface Fault {
   /** Wall clock, as in the logs. */
   readonly at: string;
-  /** Empty: of the run itself. */
+  /** Empty: a fault of the run itself. */
   readonly session: string;
   /** Such as `claude, terminal`. */
   readonly kind: string;
   readonly text: string;
 }
 
-/** Where faults go the moment they are seen, so that a run that is interrupted has named them. */
+/** Receives faults at once, so that an interrupted run has named them. */
 export type TakeFault = (fault: Fault) => void;
 
 export function faultLine({ at, session, kind, text }: Fault): string {

@@ -11,10 +11,10 @@ export interface MemberPlan {
   readonly repoPath: string;
 }
 
-/** A machine that is busy may let a real agent wait for a minute. */
+/** On a busy machine a real agent may have to wait for a minute. */
 const INPUT_MS = 120_000;
 
-/** One session with a reader of its events, who comes and goes; keeps account of what it was told. */
+/** One session with a reader of its events, who leaves and returns; records the events. */
 export class FleetMember {
   readonly plan: MemberPlan;
   readonly #client: BridgeClient;
@@ -28,7 +28,7 @@ export class FleetMember {
   #next: bigint | undefined;
   #leave = new AbortController();
   #ended = false;
-  /** By request id: INPUT_RECEIVED events; without those that a gap may hold. */
+  /** The number of INPUT_RECEIVED events by request id; ids that a gap may contain are left out. */
   readonly #received = new Map<string, number>();
 
   constructor(client: BridgeClient, plan: MemberPlan, takeFault: TakeFault) {
@@ -48,7 +48,7 @@ export class FleetMember {
     );
   }
 
-  /** Reads its events until the last one, and again after each `leave`. */
+  /** Reads its events to the last one, and again after each `leave`. */
   async follow(signal: AbortSignal): Promise<void> {
     while (!this.#ended && !signal.aborted) {
       const stop = AbortSignal.any([signal, this.#leave.signal]);
@@ -60,15 +60,15 @@ export class FleetMember {
     }
   }
 
-  /** Its reader goes away and comes back. */
+  /** Its reader leaves and comes back. */
   leave(): void {
     this.returns++;
-    // What was taken last may not have been acknowledged: it comes again.
+    // The last event read may not be acknowledged yet: it comes again.
     this.#leave.abort();
     this.#leave = new AbortController();
   }
 
-  /** Gives it one message and keeps what became of it. */
+  /** Sends it one message and records the result. */
   async input(): Promise<void> {
     const idempotencyKey = `${this.plan.id}-m${++this.inputs}`;
     const text = `SAY ${idempotencyKey}`;
@@ -90,7 +90,7 @@ export class FleetMember {
     this.#takeFault({ at: new Date().toISOString(), session: id, kind: `${kind}, ${mode}`, text });
   }
 
-  /** Stops it, and says which of its messages were not told exactly once. */
+  /** Stops it, and reports its messages that were not confirmed exactly once. */
   async stop(withinMs: number): Promise<void> {
     const status = await this.#session.getStatus();
     if (status !== SessionStatus.RUNNING) this.fault(`its status was ${status} at the end`);
@@ -99,7 +99,7 @@ export class FleetMember {
     for (const [id, times] of this.#received) if (times !== 1) this.fault(`message ${id}: told ${times} times`);
   }
 
-  /** Events are missing and named: those of messages whose event has not come may be among them. */
+  /** Events are missing and named: they may include those of messages without an event so far. */
   #missed(): void {
     this.gaps++;
     for (const [id, times] of this.#received) if (times === 0) this.#received.delete(id);

@@ -3,7 +3,7 @@ import { anonymousMiB } from "../../../bench/proc.ts";
 import type { RunningBridge } from "../../support/bridge/bridge-folder.ts";
 import { descriptors, keptMiB } from "../held.ts";
 
-/** What a part of the fleet holds at one moment. */
+/** The resources of a part of the fleet at one moment. */
 interface Held {
   readonly processes: number;
   readonly anonymousMiB: number;
@@ -13,13 +13,13 @@ interface Held {
 export interface FleetSample {
   readonly atSeconds: number;
   readonly bridge: Held;
-  /** What the bridge's collector has kept, and what is outside its heap; without the young generation. */
+  /** The bridge's memory after collections: the old generation and the memory outside its heap. */
   readonly bridgeKeptMiB: number;
   readonly sidecars: Held;
   readonly tmux: Held;
 }
 
-/** Processes whose environment or command line names the fleet's folder, by pid. */
+/** The processes whose environment or command line names the fleet's folder, by pid. */
 export function processesOf(dir: string): ReadonlyMap<number, string> {
   const pids = readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name) && Number(name) !== process.pid);
   const named = pids.map((pid) => [Number(pid), textOf(`/proc/${pid}/cmdline`)] as const);
@@ -52,7 +52,7 @@ function heldBy(pids: readonly number[]): Held {
   };
 }
 
-/** A process may end while it is looked at. */
+/** A process may end while it is being read. */
 function orZero(read: () => number): number {
   try {
     return read() || 0;

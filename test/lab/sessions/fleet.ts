@@ -8,7 +8,7 @@ import { BridgeFolder, type Consumer, type RunningBridge } from "../../support/b
 import type { TakeFault } from "./fault.ts";
 import { FleetMember } from "./fleet-member.ts";
 
-/** So many sessions of each kind. */
+/** The number of sessions of each kind. */
 export interface FleetSize {
   readonly demo: number;
   readonly terminals: number;
@@ -20,12 +20,12 @@ const PROGRAMS: readonly (readonly [AgentKind, AgentProgram])[] = [
   ["codex", "codex-0.169.0"],
   ["opencode", "opencode-1.18.33"],
 ];
-/** A log is full within minutes, so that what grows after that is no event. */
+/** A log is full within minutes, so that later growth does not come from events. */
 const EVENT_BUFFER = 100;
-/** How deploy/bridge starts it. */
+/** The flag with which deploy/bridge starts it. */
 const AS_A_SERVICE = "--max-semi-space-size=4";
 const START_MS = 240_000;
-/** Programs that begin at the same time. */
+/** The number of programs that start at the same time. */
 const AT_ONCE = 4;
 
 /** A bridge and its sessions: the demo agent over stdio and in tmux, real agents in both, of two projects. */

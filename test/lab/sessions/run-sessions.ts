@@ -21,7 +21,7 @@ interface Values {
   readonly write?: boolean;
 }
 
-/** `soak --only sessions`: the exit code. */
+/** Runs `soak --only sessions`; returns the exit code. */
 export async function soakOfSessions(values: Values, { stdout, stderr, signal }: Streams): Promise<number> {
   const { minutes = 60, sessions = 100, every = 500, seed = 1, json } = values;
   const real = Math.round(sessions / 10);

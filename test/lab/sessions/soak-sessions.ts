@@ -7,7 +7,7 @@ import { type FleetSample, processesOf, takeFleetSample } from "./fleet-sample.t
 
 export interface SessionSoakOptions {
   readonly ms: number;
-  /** Mean time between two messages, each to one of the sessions. */
+  /** The mean time between two messages, each to one of the sessions. */
   readonly everyMs: number;
   readonly seed: number;
   readonly size: FleetSize;
@@ -25,11 +25,11 @@ export interface SessionSoakResult {
 
 const SAMPLE_MS = 15_000;
 const SAY_MS = 60_000;
-/** Until every session has taken its first messages. */
+/** The time until every session has taken its first messages. */
 const WARM_UP_MS = 60_000;
 const STOP_MS = 120_000;
 
-/** Sessions of a bridge at work: messages, readers who come and go, overviews; and what all of it holds. */
+/** Works with a bridge's sessions (messages, readers who leave and return, overviews) and measures their resources. */
 export async function soakSessions(options: SessionSoakOptions, signal: AbortSignal): Promise<SessionSoakResult> {
   const { size, say } = options;
   say(`starts ${size.demo + size.terminals + size.real} sessions`);
@@ -99,7 +99,7 @@ class FleetWork {
     await Promise.all(inputs);
   }
 
-  /** After the sessions have ended: what still reads is let go. */
+  /** Ends the remaining readers once the sessions have ended. */
   async end(): Promise<void> {
     this.#stop.abort();
     await Promise.all(this.#under);

@@ -2,17 +2,17 @@ import { GapReason } from "../../../internal/gen/gastown/v1/common_pb.ts";
 import { type SidecarOutputUpdate, UpdateKind } from "../../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { contentAt, positionOf } from "./content.ts";
 
-/** Enough to tell which bytes they are. */
+/** Enough bytes to identify their position. */
 const TELLING_BYTES = 64;
 
 /**
- * One watcher's RAW stream held against what was printed. Whatever is neither delivered in order nor named in a gap is
- * a fault, and so is a byte that comes twice or differs.
+ * Compares one watcher's RAW stream with the printed output. A byte that is neither delivered in order nor named in a
+ * gap is a fault, and so is a byte that comes twice or differs.
  */
 export class CheckedStream {
   readonly faults: string[] = [];
   readonly gaps: Record<string, number> = {};
-  /** Bytes that were delivered and are right. */
+  /** The number of correctly delivered bytes. */
   checked = 0;
   snapshots = 0;
   epoch = "";
@@ -20,13 +20,13 @@ export class CheckedStream {
   due: bigint | undefined;
   /** Position minus offset: constant as long as no bytes without offsets were lost. */
   #shift: number | undefined;
-  /** A hole of unknown length was named since the shift was known last. */
+  /** A gap of unknown length was named since the shift was last known. */
   #mayJump = true;
   #untold: Buffer = Buffer.alloc(0);
   /** No position below this may come again. */
   #reached = 0;
 
-  /** Position up to which everything was delivered or named; undefined while that cannot be told. */
+  /** The position up to which everything was delivered or named; undefined while it is unknown. */
   get position(): number | undefined {
     return this.#shift === undefined || this.due === undefined ? undefined : Number(this.due) + this.#shift;
   }

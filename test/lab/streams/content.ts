@@ -1,10 +1,10 @@
-/** Bytes of one record. */
+/** The size of one record, bytes. */
 const RECORD_BYTES = 32;
 const LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/+*=";
 
 /**
- * What the pane's program prints, as a function of the position: coloured, numbered lines, so that whoever holds any 64
- * bytes of it knows which ones they are. No other record of what was printed is needed.
+ * The output of the pane's program, as a function of the position: coloured, numbered lines, so that any 64 bytes of it
+ * identify their position. No other record of the output is needed.
  */
 export function contentAt(from: number, length: number): Buffer {
   const first = Math.floor(from / RECORD_BYTES);
@@ -31,7 +31,7 @@ function writeRecord(into: Buffer, at: number, index: number): void {
   into[at + 31] = 0x0a;
 }
 
-/** Position of the first of these bytes; undefined when they are too few to tell. */
+/** The position of the first of these bytes; undefined if they are too few. */
 export function positionOf(bytes: Buffer): number | undefined {
   for (let at = bytes.indexOf("\x1b[3"); at >= 0; at = bytes.indexOf("\x1b[3", at + 1)) {
     const digits = /^\x1b\[3[0-7]m(\d{12})/.exec(bytes.toString("latin1", at, at + 17))?.[1];

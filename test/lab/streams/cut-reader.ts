@@ -5,10 +5,10 @@ import type { CuttingProxy } from "./cutting-proxy.ts";
 
 const RECONNECT_MS = 20;
 
-/** Someone who reads a stream, is cut off, comes back where it left off, and reads as fast as it is let. */
+/** A reader of a stream that is cut off, resumes where it left off, and reads as fast as it is allowed to. */
 export abstract class CutReader implements AsyncDisposable {
   connects = 0;
-  /** Messages since it was cut off. */
+  /** The messages since it was cut off. */
   #messages = 0;
   readonly #proxy: CuttingProxy;
   readonly #connection: ReturnType<typeof sidecarTransport>;
@@ -31,7 +31,7 @@ export abstract class CutReader implements AsyncDisposable {
     return this;
   }
 
-  /** Counts a message, and waits while the reader is to stall. */
+  /** Counts a message, and waits while the reader has to stall. */
   protected async taken(): Promise<void> {
     this.#messages++;
     while (performance.now() < this.#pausedUntil && !this.#stop.signal.aborted) {
@@ -39,7 +39,7 @@ export abstract class CutReader implements AsyncDisposable {
     }
   }
 
-  /** It has been sent something since it was cut off: on a busy machine that takes its time. */
+  /** It has received a message since it was cut off, which takes long on a busy machine. */
   get isServed(): boolean {
     return this.#messages > 0;
   }
@@ -49,12 +49,12 @@ export abstract class CutReader implements AsyncDisposable {
     this.#proxy.cut();
   }
 
-  /** The serving half is away: it is served by the next one only. */
+  /** The serving half is away: only the next one can serve this reader. */
   deserted(): void {
     this.#messages = 0;
   }
 
-  /** Reads nothing for that long. */
+  /** Stops reading for that long. */
   pause(ms: number): void {
     this.#pausedUntil = performance.now() + ms;
   }
@@ -66,7 +66,7 @@ export abstract class CutReader implements AsyncDisposable {
       try {
         await this.read(this.#client, signal);
       } catch {
-        // It was cut, or the serving half is away: that is what this is about.
+        // The connection was cut, or the serving half is away, as intended.
       }
       await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
     }

@@ -7,14 +7,16 @@ import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";
 
 const ACK_EVERY = 20n;
 
-/** Reads events: a number that comes twice, in another order, or not at all and without a word, is a fault. */
+/** Reads events: a number that comes twice, out of order, or is missing without a gap, is a fault. */
 export class SoakEventReader extends CutReader {
   readonly faults: string[] = [];
   readonly gaps: Record<string, number> = {};
   events = 0;
   #last: Pick<SidecarEvent, "seq" | "epoch"> | undefined;
   #acked = 0n;
-  /** The position that the sidecar keeps for it is what it continues from; else it says so itself. */
+  /**
+   * With a name it resumes from the position that the sidecar stores for it; otherwise it sends the position itself.
+   */
   readonly #name: string;
 
   private constructor(proxy: CuttingProxy, protocol: "connect" | "grpc", name: string) {
@@ -22,12 +24,12 @@ export class SoakEventReader extends CutReader {
     this.#name = name;
   }
 
-  /** `name`: acknowledges, and comes back under that name; empty: says after which number. */
+  /** `name`: acknowledges, and resumes under that name; empty: sends its position when it resumes. */
   static async open(host: string, port: number, protocol: "connect" | "grpc", name: string): Promise<SoakEventReader> {
     return new SoakEventReader(await cuttingProxy(host, port), protocol, name).start();
   }
 
-  /** Of the last event; 0: none yet. */
+  /** The number of the last event; 0: none yet. */
   get seq(): bigint {
     return this.#last?.seq ?? 0n;
   }
@@ -63,7 +65,7 @@ export class SoakEventReader extends CutReader {
     if (last === undefined) return;
     if (epoch !== last.epoch) this.faults.push(`another epoch at ${seq}`);
     const next = last.seq + 1n;
-    // What was acknowledged last is what the sidecar knows, and its answer may have been cut off.
+    // The sidecar knows the last acknowledgement, but its answer may have been cut off.
     const least = this.#name === "" ? next : this.#acked + 1n;
     const isNamed = gap !== undefined && gap.first >= least && gap.first <= next && gap.to === seq + 1n;
     if (seq !== next && !isNamed) this.faults.push(`event ${seq} after ${last.seq}, gap ${gap?.first} to ${gap?.to}`);

@@ -1,5 +1,5 @@
-// The pane's command: prints the content from where an earlier life left off, as it is told over a socket. A line
-// `flood N` prints N bytes at once, `pace N` N bytes a second from then on; `end` leaves after the piece under way.
+// The pane's command: prints the content from the position where an earlier life left off, on orders over a socket. A
+// line `flood N` prints N bytes at once, `pace N` N bytes a second from then on; `end` exits after the present piece.
 import { readFileSync, writeFileSync, writeSync } from "node:fs";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";

@@ -4,14 +4,14 @@ import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-/** The far end of `printer.ts`, over all of its lives. */
+/** The controlling end of `printer.ts`, over all of its lives. */
 export interface Printing extends AsyncDisposable {
   readonly command: readonly [string, ...string[]];
-  /** How many bytes have been printed. */
+  /** The number of bytes printed so far. */
   readonly position: number;
-  /** From now on, in each life. */
+  /** Applies from now on, in each life. */
   pace(bytesPerSecond: number): void;
-  /** Lost when the program is between two lives. */
+  /** Lost if the program is between two lives. */
   flood(bytes: number): void;
   /** Ends this life. */
   end(): void;

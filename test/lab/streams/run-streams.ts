@@ -22,7 +22,7 @@ interface Values {
   readonly write?: boolean;
 }
 
-/** `soak --only streams`: the exit code. */
+/** Runs `soak --only streams`; returns the exit code. */
 export async function soakOfStreams(values: Values, { stdout, stderr, signal }: Streams): Promise<number> {
   const { minutes = 60, cuts = Number.POSITIVE_INFINITY, every = 1000, seed = 1, json } = values;
   const dir = await mkdtemp(join(tmpdir(), "gt-soak-"));

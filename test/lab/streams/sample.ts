@@ -3,7 +3,7 @@ import { anonymousMiB, residentMiB, tmuxPid } from "../../../bench/proc.ts";
 import type { RunningSidecar } from "../../support/sidecar/sidecar.ts";
 import { descriptors } from "../held.ts";
 
-/** What a run costs at one moment; a part that is being started again at that moment counts as NaN. */
+/** The resources of a run at one moment; a part that is restarting at that moment counts as NaN. */
 export interface Sample {
   readonly atSeconds: number;
   readonly servingPid: number;

@@ -12,15 +12,15 @@ import { type Sample, takeSample } from "./sample.ts";
 import { SoakWatcher } from "./watcher.ts";
 
 export interface StreamSoakOptions {
-  /** Ends after this, or after `cuts` cut connections, whichever is first. */
+  /** Ends after this time, or after `cuts` cut connections, whichever is first. */
   readonly ms: number;
   readonly cuts: number;
   readonly seed: number;
-  /** Mean time between two faults, ms. */
+  /** The mean time between two faults, ms. */
   readonly everyMs: number;
-  /** The bundled gt-sidecar; undefined: the sources. */
+  /** The bundled gt-sidecar; undefined: its sources. */
   readonly program: string | undefined;
-  /** File for a line of JSON each ten seconds. */
+  /** A file that gets a line of JSON every ten seconds. */
   readonly samples?: string | undefined;
   readonly say: (text: string) => void;
 }
@@ -34,14 +34,14 @@ export interface StreamSoakResult {
   readonly events: number;
   readonly connects: number;
   readonly gaps: Readonly<Record<string, number>>;
-  /** Lost, doubled, wrong or unnamed: one line each. */
+  /** Lost, duplicated, wrong or unnamed bytes and events: one line each. */
   readonly faults: readonly string[];
   readonly samples: readonly Sample[];
 }
 
 type Fault = "cut" | "kill" | "pause" | "flood" | "restart";
 
-/** How often which, of a hundred. */
+/** The share of each fault, of a hundred. */
 const SHARES: readonly (readonly [Fault, number])[] = [
   ["cut", 86],
   ["pause", 6],
@@ -54,13 +54,13 @@ const PACE = 60_000;
 const FLOOD_BYTES = 6_000_000;
 const PAUSE_MS = 4000;
 const SAMPLE_MS = 10_000;
-/** A serving half is left alone for this long after it was killed. */
+/** After a kill, the serving half is left alone for this long. */
 const REST_MS = 2500;
 const CATCH_UP_MS = 120_000;
 const STILL_MS = 3000;
 
 /**
- * Readers of output and of events that are cut off, stall and come back, while the serving half is killed, the agent
+ * Readers of output and of events that are cut off, stall and resume, while the serving half is killed, the agent
  * restarts, and floods come.
  */
 export async function soakStreams(options: StreamSoakOptions, signal: AbortSignal): Promise<StreamSoakResult> {
@@ -95,7 +95,7 @@ export async function soakStreams(options: StreamSoakOptions, signal: AbortSigna
   let killedAt = Number.NEGATIVE_INFINITY;
   while (performance.now() - startedAt < options.ms && done.cut < options.cuts && !signal.aborted) {
     await new Promise((resolve) => setTimeout(resolve, 2 * options.everyMs * random()));
-    // A short run has a kill too.
+    // A short run includes a kill too.
     const fault = done.kill === 0 && done.cut >= options.cuts / 2 ? "kill" : chosen(random());
     const now = performance.now();
     if (now - sampledAt >= SAMPLE_MS) {
@@ -106,7 +106,7 @@ export async function soakStreams(options: StreamSoakOptions, signal: AbortSigna
     }
     const reader = readers[Math.floor(random() * readers.length)];
     const isSettled = now - killedAt >= REST_MS && watchers.some(({ isServed }) => isServed);
-    // A fault on top of one that nobody has got over yet would show nothing.
+    // A fault before the recovery from the previous one would show nothing.
     if (fault === "cut" ? reader?.isServed !== true : fault !== "pause" && !isSettled) continue;
     done[fault]++;
     if (fault === "kill") {
@@ -137,7 +137,7 @@ function perform(fault: Fault, reader: CutReader | undefined, printer: Printing,
   if (fault === "restart") printer.end();
 }
 
-/** Everything that was printed must have been delivered or named in the end. */
+/** In the end all printed bytes must have been delivered or named. */
 async function caughtUp(watchers: readonly SoakWatcher[], printer: Printing): Promise<readonly string[]> {
   printer.pace(0);
   await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * 1.5));
@@ -157,7 +157,7 @@ async function caughtUp(watchers: readonly SoakWatcher[], printer: Printing): Pr
   }
 }
 
-/** Both must have come to the same event, with nothing more to come. */
+/** Waits until both have reached the same event and no more come. */
 async function heardOut(listeners: readonly SoakEventReader[]): Promise<readonly string[]> {
   let before: bigint[] = [];
   let equalSince = performance.now();

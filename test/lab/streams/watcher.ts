@@ -5,7 +5,7 @@ import { CheckedStream } from "./checked-stream.ts";
 import { CutReader } from "./cut-reader.ts";
 import { cuttingProxy } from "./cutting-proxy.ts";
 
-/** Watches RAW, and holds what it gets against what was printed. */
+/** Watches RAW, and compares its stream with the printed output. */
 export class SoakWatcher extends CutReader {
   readonly stream = new CheckedStream();
 

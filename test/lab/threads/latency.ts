@@ -1,15 +1,15 @@
 import { TwoServers } from "./two-servers.ts";
 
 export interface Latency {
-  /** From the call of a post to the answer of who waits at the same server, ms, in order. */
+  /** From the call of a post to the answer for a waiting agent at the same server, ms, in order. */
   readonly same: number[];
-  /** Who waits is at the other server. */
+  /** The same with the waiting agent at the other server. */
   readonly other: number[];
   /** From the call of a post to its answer. */
   readonly posted: number[];
 }
 
-/** Posts of one agent for one that waits, one after the other. */
+/** Measures posts of one agent to a waiting one, one after the other. */
 export async function measureLatency(rounds: number): Promise<Latency> {
   await using bed = await TwoServers.start("none");
   const found: Latency = { same: [], other: [], posted: [] };

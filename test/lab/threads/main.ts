@@ -1,4 +1,4 @@
-// Attacks threads for as long as you want, and prints what it has shown.
+// Attacks threads for a given time, and prints the results.
 //
 //   npm run lab:threads -- --seconds 120 --agents 4 --only writes,wakes,latency --write
 
@@ -61,7 +61,7 @@ if (only.includes("wakes")) {
     measured("wakes: PostgreSQL killed", kills.postgres, "kills"),
     measured("wakes: serving halves killed", kills.serving, "kills"),
   );
-  // The rule of three: nothing wrong in n is less than 3/n with 95 %.
+  // The rule of three: with no failure in n, the share is below 3/n with 95 % confidence.
   if (wrong === 0 && typed > 0) rows.push(measured("wakes: wrong, 95 % bound", 300 / typed, "%"));
 }
 if (only.includes("latency")) {
@@ -80,7 +80,7 @@ process.stdout.write(`${table(rows)}\n`);
 if (write) writeResults("threads", { run: `${seconds} s each, seed ${seed}; ${runLine(facts)}`, rows });
 process.exitCode = rows.every((row) => row.aim?.met !== false) ? 0 : 1;
 
-/** Of values in order; NaN without any. */
+/** The quantile of sorted values; NaN without values. */
 function at(values: readonly number[], share: number): number {
   return values[Math.min(values.length - 1, Math.floor(values.length * share))] ?? Number.NaN;
 }

@@ -5,7 +5,7 @@ import { runProgramOf } from "../../support/threads/run-threads.ts";
 import { TestDatabase } from "../../support/threads/test-database.ts";
 import { ThreadsServer } from "../../support/threads/threads-server.ts";
 
-/** Policy under which neither guard nor limit is in the way of a load. */
+/** A policy whose guards and limits do not affect a load. */
 const FREE = {
   ...{ turns: 1_000_000, repeats: 1_000_000, hops: 1_000_000, runaway_per_hour: 1_000_000 },
   ...{ posts_per_minute: 1_000_000, wakes_per_minute: 10_000 },
@@ -19,7 +19,7 @@ export class TwoServers implements AsyncDisposable {
   readonly database: TestDatabase;
   readonly servers: readonly [ThreadsServer, ThreadsServer];
   readonly #clients = new Map<string, ThreadsClient>();
-  /** In the middle of being killed and started again. */
+  /** Servers that are being killed and restarted. */
   readonly #away = new Map<ThreadsServer, Promise<void>>();
 
   private constructor(database: TestDatabase, servers: readonly [ThreadsServer, ThreadsServer]) {
@@ -38,7 +38,7 @@ export class TwoServers implements AsyncDisposable {
     return bed;
   }
 
-  /** A call at one of the servers, wherever it is by now. @throws as `ThreadsClient.call` */
+  /** Calls one of the servers at its present address. @throws as `ThreadsClient.call` */
   async call(at: number, agent: string, name: string, input: object, role = "worker"): Promise<JsonObject> {
     const server = this.servers[at % 2] as ThreadsServer;
     const key = `${server.url} ${agent}`;
@@ -47,14 +47,14 @@ export class TwoServers implements AsyncDisposable {
     return await client.call(name, input, AbortSignal.timeout(CALL_MS));
   }
 
-  /** A thread with these agents; answers with its id. */
+  /** Creates a thread with these agents; returns its id. */
   async newThread(title: string, agents: readonly string[]): Promise<string> {
     const participants = agents.map((agent_id) => ({ agent_id }));
     const made = await this.call(0, "lead", "create_thread", { title, participants }, "orchestrator");
     return String((made["thread"] as JsonObject)["thread_id"]);
   }
 
-  /** Kills a server or the database at random, and starts it again; answers with what it was. */
+  /** Kills a server or the database at random, and starts it again; returns which one it was. */
   async killOne(random: Random): Promise<"server" | "postgres"> {
     if (random(3) === 0) {
       this.database.crash();
@@ -76,7 +76,7 @@ export class TwoServers implements AsyncDisposable {
   }
 }
 
-/** Waits for all of it, also after a failure, of which `onFailure` hears at once. @throws the first one */
+/** Waits for all of the work, even after a failure, which `onFailure` reports at once. @throws the first failure */
 export async function together(work: readonly Promise<void>[], onFailure: () => void): Promise<void> {
   const failures: unknown[] = [];
   const fail = (err: unknown) => {
@@ -87,7 +87,7 @@ export async function together(work: readonly Promise<void>[], onFailure: () => 
   if (failures.length > 0) throw failures[0];
 }
 
-/** A server that finds the database away at its start ends: it is started again, as a supervisor would. */
+/** A server that cannot reach the database at its start exits: it is started again, as a supervisor would. */
 async function beginAgain(server: ThreadsServer): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {

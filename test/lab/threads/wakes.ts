@@ -4,24 +4,24 @@ import { eventually } from "../../support/screens/tmux-sandbox.ts";
 import { DemoSidecar } from "../../support/threads/demo-sidecar.ts";
 import { TwoServers, together } from "./two-servers.ts";
 
-/** What a lease, a restart and a turn of an agent take at most, on a busy machine. */
+/** The maximum time for a lease, a restart and an agent's turn, on a busy machine. */
 const SETTLED_MS = 240_000;
 
 export interface WakeFigures {
   messages: number;
   wakes: number;
   readonly kills: { server: number; postgres: number; serving: number };
-  /** Texts that agents took. */
+  /** The texts that agents took. */
   typed: number;
-  /** Said to be UNKNOWN: nothing is claimed of these. */
+  /** The texts with the outcome UNKNOWN, about which nothing is claimed. */
   unknown: number;
-  /** Messages that no text named which an agent took, and which are not UNKNOWN. */
+  /** The messages that no text named to an agent, and whose outcome is not UNKNOWN. */
   lost: number;
-  /** Texts of one attempt that an agent took more than once. */
+  /** The texts of one attempt that an agent took more than once. */
   doubled: number;
-  /** Said to be submitted and not taken, or to be taken back and taken. */
+  /** Texts reported as submitted that were not taken, or reported as withdrawn that were. */
   false: number;
-  /** From commit to the nudge's beginning, where nothing was in the way, ms. */
+  /** From the commit to the nudge's beginning, if nothing was in the way, ms. */
   readonly dispatchMs: number[];
 }
 
@@ -29,9 +29,9 @@ export interface WakeOptions {
   readonly seconds: number;
   readonly agents: number;
   readonly random: Random;
-  /** Between two kills, ms, at most; 0: nothing is killed. */
+  /** The maximum time between two kills, ms; 0: no kills. */
   readonly pauseMs: number;
-  /** Between two messages, ms, at most. */
+  /** The maximum time between two messages, ms. */
   readonly everyMs: number;
 }
 
@@ -43,7 +43,10 @@ interface Attempt {
   readonly upto: Readonly<Record<string, number>>;
 }
 
-/** Messages to idle agents, while servers, serving halves and PostgreSQL are killed; judged by what the agents took. */
+/**
+ * Sends messages to idle agents while servers, serving halves and PostgreSQL are killed; judged by the texts that the
+ * agents took.
+ */
 export async function wakeWhileKilling(options: WakeOptions): Promise<WakeFigures> {
   const { random, seconds, pauseMs, everyMs } = options;
   await using bed = await TwoServers.start("local");
@@ -86,7 +89,7 @@ export async function wakeWhileKilling(options: WakeOptions): Promise<WakeFigure
     }
   };
   await together([post(), kill()], () => (end = 0));
-  // What killed servers had is claimed at once, as after its lease; also what others still work on.
+  // Makes all claimed work available at once, as if its leases had expired, even work that is still in progress.
   const endLeases = () =>
     bed.database.query("update threads.wake set lease_until = now() where lease_until is not null");
   await eventually(
@@ -103,7 +106,7 @@ export async function wakeWhileKilling(options: WakeOptions): Promise<WakeFigure
   return figures;
 }
 
-/** Nothing is open, and nothing waits that a wake would come for. */
+/** Whether no wake is open, and nothing is waiting that needs one. */
 async function isSettled(bed: TwoServers): Promise<boolean> {
   const [row] = await bed.database.query<{ open: number; waiting: number }>(
     `select (select count(*)::int from threads.wake where state in ('PENDING', 'CLAIMED', 'QUEUED', 'DEFERRED')) as open,

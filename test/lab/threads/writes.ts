@@ -6,30 +6,30 @@ import { TwoServers, together } from "./two-servers.ts";
 const WRITERS = 32;
 const THREADS = 100;
 const PARTICIPANTS = 20;
-/** How long a database may take to come back after its last kill. */
+/** The time for a database to recover after its last kill. */
 const BACK_MS = 120_000;
 
 export interface WriteFigures {
   acknowledged: number;
   /** Answered as stored before: the first answer was lost. */
   duplicates: number;
-  /** Answers that came to nothing, and were asked for again with the same key. */
+  /** Calls without an answer that were repeated with the same key. */
   retries: number;
   readonly kills: { server: number; postgres: number };
-  /** Acknowledged and not there, or elsewhere than said. */
+  /** Acknowledged but missing, or stored elsewhere. */
   lost: number;
   /** Stored twice with one key. */
   doubled: number;
-  /** Threads whose numbers do not go from 1 to the last one. */
+  /** Threads whose numbers are not consecutive from 1. */
   gaps: number;
-  /** Both chains of hashes are whole. */
+  /** Both hash chains are intact. */
   verified: boolean;
 }
 
 export interface WriteOptions {
   readonly seconds: number;
   readonly random: Random;
-  /** Between two kills, ms, at most. */
+  /** The maximum time between two kills, ms. */
   readonly pauseMs: number;
   readonly threads?: number;
 }
@@ -40,7 +40,7 @@ interface Acknowledged {
   readonly seq: number;
 }
 
-/** 32 writers in 100 threads of 20 agents, while two servers and their PostgreSQL are killed at random. */
+/** Runs 32 writers in 100 threads of 20 agents, while two servers and their PostgreSQL are killed at random. */
 export async function writeWhileKilling(options: WriteOptions): Promise<WriteFigures> {
   const { random, seconds, pauseMs, threads: count = THREADS } = options;
   await using bed = await TwoServers.start("none");
@@ -81,7 +81,7 @@ export async function writeWhileKilling(options: WriteOptions): Promise<WriteFig
   return figures;
 }
 
-/** Posts until it is acknowledged, at one server and the other, always with the same key. */
+/** Posts until it is acknowledged, alternating between the servers, always with the same key. */
 async function insist(bed: TwoServers, agent: string, post: object, figures: WriteFigures) {
   for (let attempt = 0; ; attempt++) {
     try {
