@@ -14,7 +14,10 @@ import type {
 
 /** How an agent is to end. */
 export interface StopRequest {
-  /** Time between asking and killing, ms; 0: what its sidecar was started with. At most 600,000. */
+  /**
+   * The grace period between the request to exit and the kill, ms; 0: the one that its sidecar was started with. At
+   * most 600,000.
+   */
   readonly graceMs: number;
   /** Kill at once. */
   readonly force: boolean;
@@ -22,7 +25,7 @@ export interface StopRequest {
 
 /** How an agent finally ended. */
 export interface StopResult {
-  /** 128 + n for signal n; absent where it is not told. */
+  /** 128 + n for signal n; absent if it is not reported. */
   readonly exitCode?: number;
   /** E.g. `SIGTERM`; empty when no signal ended it. */
   readonly signal: string;
@@ -36,7 +39,7 @@ export interface StopResult {
  * error.
  */
 export interface Backend {
-  /** Where it is, for a person: `local tmux "gt-toast"`, `127.0.0.1:9090`. */
+  /** Its location, for a person: `local tmux "gt-toast"`, `127.0.0.1:9090`. */
   readonly where: string;
   peek(request: PeekRequest, signal: AbortSignal): Promise<PeekResult>;
   nudge(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt>;
@@ -49,7 +52,7 @@ export interface Backend {
   respond(request: RespondRequest, signal: AbortSignal): Promise<RespondResult>;
   /**
    * Presses keys, or types a text as it is, into whatever is on the screen.
-   * @throws DomainError `invalid` for what is no key; `precondition` when the agent is dead; `already-exists` for a
+   * @throws DomainError `invalid` for an unknown key; `precondition` when the agent is dead; `already-exists` for a
    * request id that was used for other keys
    */
   sendKeys(request: KeysRequest, signal: AbortSignal): Promise<void>;
@@ -58,7 +61,7 @@ export interface Backend {
    */
   stop(request: StopRequest, signal: AbortSignal): Promise<StopResult>;
   status(signal: AbortSignal): Promise<AgentStatus>;
-  /** Who answers there, where that is known for less than a status. */
+  /** The identity of the agent that answers; present if it costs less than a status. */
   identity?(signal: AbortSignal): Promise<Pick<AgentStatus, "agent" | "sessionId">>;
   /**
    * First update at once; ends with one of kind `end`, or by throwing. Stops when the loop is left or `signal` aborts.

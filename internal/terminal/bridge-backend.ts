@@ -12,10 +12,10 @@ export interface BridgeOptions extends SidecarOptions {
 }
 
 const LOOK_AGAIN_MS = 200;
-/** What a bridge says of a session that takes nothing any more. */
+/** Statuses with which a bridge refuses calls of a session that takes nothing any more. */
 const GONE: ReadonlySet<string> = new Set(["stopping", "stopped", "failed"]);
 const STOP_LIMIT_MS = 300_000;
-/** A session's reason while nobody hears from its node: the end may take as long as that lasts. */
+/** A session's reason while its node does not report: the end may take as long as that lasts. */
 const NODE_LOST = "NodeLost";
 /** Its sidecar may be reached all the same, and is asked first. */
 const NODE_LOST_MS = 10_000;
@@ -48,7 +48,7 @@ export class BridgeBackend extends GRPCSidecarBackend {
     }
   }
 
-  /** Of one that is dead, also why. */
+  /** Adds the reason for a dead session. */
   override async status(signal: AbortSignal): Promise<AgentStatus> {
     const status = await super.status(signal);
     if (status.alive) return status;
@@ -103,7 +103,7 @@ type Seen = Pick<GetSessionResponse, "status" | "reason" | "error" | "stoppedAt"
 
 const ENDED: Seen = { status: SessionStatus.STOPPED, reason: "", error: "" };
 
-/** One that has failed may still have a program that runs, or starts again: it has not ended before it says when. */
+/** A failed session may still have a program that runs or starts again: it has ended once `stoppedAt` is set. */
 function hasEnded({ status, stoppedAt }: Seen): boolean {
   return status === SessionStatus.STOPPED || (status === SessionStatus.FAILED && stoppedAt !== undefined);
 }

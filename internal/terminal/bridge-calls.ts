@@ -15,8 +15,8 @@ import { stdioCalls } from "./stdio-calls.ts";
 import { stdioReceipt } from "./stdio-receipt.ts";
 
 /**
- * One session of a bridge, called as a sidecar is. A session without a terminal takes nudges as input; its events tell
- * what is shown of it, its status and its receipts. Its other calls are `unimplemented`.
+ * Calls one session of a bridge as if it were a sidecar. A session without a terminal takes nudges as input; its
+ * screen, status and receipts are derived from its events. Its other calls are `unimplemented`.
  */
 export function bridgeCalls(
   client: Client<typeof BridgeService>,

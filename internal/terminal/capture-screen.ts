@@ -77,7 +77,7 @@ export class CaptureScreen implements ScreenSource {
     const { text, facts } = taken;
     const seen = JSON.stringify([text, facts.cursorX, facts.cursorY, facts.cols, facts.rows, facts.alternate]);
     if (seen === this.#seen) return;
-    // The first look tells nothing about when the screen changed.
+    // The first look does not show when the screen changed.
     if (this.#seen !== "") this.#changedAt = this.#lookedAt;
     this.#seen = seen;
     this.#emulator.reset();

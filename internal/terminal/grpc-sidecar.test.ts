@@ -40,7 +40,7 @@ const KINDS = new Map<Code, ErrorKind>([
 function toError(err: unknown): unknown {
   if (!(err instanceof ConnectError)) return err;
   const kind = KINDS.get(err.code) ?? "invalid";
-  // What a socket says does not pass through the transport of this test.
+  // The transport of this test drops the cause of a socket's error.
   const cause = err.rawMessage.includes("ECONNREFUSED") ? Object.assign(new Error("x"), { code: "ECONNREFUSED" }) : err;
   return new DomainError(kind, err.rawMessage, { cause });
 }

@@ -30,7 +30,7 @@ export interface SidecarDeps {
   readonly clock: Clock;
   /** A fresh request id: `[A-Za-z0-9._-]{1,128}`. */
   readonly newId: () => string;
-  /** What a failure of the transport means: a DomainError, or what was thrown when it is a bug. */
+  /** Converts a failure of the transport to a DomainError; returns a bug as it was thrown. */
   readonly toError: (err: unknown) => unknown;
   readonly random: () => number;
   /** Closes the transport's connections. */
@@ -38,9 +38,9 @@ export interface SidecarDeps {
 }
 
 export interface SidecarOptions {
-  /** Where it is, for a person. */
+  /** Its location, for a person. */
   readonly where: string;
-  /** What to do when it cannot be reached. */
+  /** The hint for a sidecar that cannot be reached. */
   readonly hint: string;
   /** How long a nudge whose connection broke is asked again before its outcome counts as not known. */
   readonly reconnectMs: number;
@@ -129,7 +129,7 @@ export class GRPCSidecarBackend implements Backend {
       } catch (err) {
         if (!(err instanceof DomainError) || signal.aborted) throw err;
         if (err.kind === "deadline") throw this.#interrupted(sent.requestId, err);
-        // Ended since: what was sent before may have been typed.
+        // The agent has ended since: a text that was sent before may have been typed.
         if (giveUpAt !== undefined && err.kind === "precondition") throw this.#interrupted(sent.requestId, err);
         const nothingSent = giveUpAt === undefined && (nobodyListens(err) || wasAnswered(err));
         if (err.kind !== "unavailable" || nothingSent) throw err;
@@ -190,7 +190,7 @@ export class GRPCSidecarBackend implements Backend {
     );
   }
 
-  /** Calls, and says what a failure means. */
+  /** Calls `fn` and converts its failure. */
   protected async call<T>(fn: () => Promise<T>): Promise<T> {
     try {
       return await fn();
@@ -199,7 +199,7 @@ export class GRPCSidecarBackend implements Backend {
     }
   }
 
-  /** The domain's error, with where it happened: the words of a socket alone help nobody. */
+  /** The domain's error with the sidecar's location, which the text of a socket's error does not have. */
   #failure(err: unknown, signal?: AbortSignal): unknown {
     if (signal?.aborted) return signal.reason;
     const known = this.#deps.toError(err);
@@ -217,7 +217,7 @@ export class GRPCSidecarBackend implements Backend {
   }
 }
 
-/** What calls with one answer are bounded by. */
+/** The limits of calls with one answer. */
 export function within(signal: AbortSignal): { readonly signal: AbortSignal; readonly timeoutMs: number } {
   return { signal, timeoutMs: CALL_MS };
 }

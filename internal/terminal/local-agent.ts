@@ -9,7 +9,7 @@ import { CaptureScreen } from "./capture-screen.ts";
 import type { LocalSession, SessionFacts } from "./local-session.ts";
 import { isShell } from "./shells.ts";
 
-/** What is known about an agent program. */
+/** Facts about an agent program. */
 export interface LocalProgram {
   /** e.g. `claude`. */
   readonly provider: string;
@@ -19,9 +19,9 @@ export interface LocalProgram {
   readonly pid: number;
   /** Makes a message safe for this agent. */
   readonly clean: Cleaner;
-  /** Wall clock, ms: when it was started, where the system tells. */
+  /** Its start, wall clock, ms, if the system reports it. */
   readonly startedAt?: number;
-  /** What the agent's own state file says; undefined when it keeps none. */
+  /** The content of the agent's own state file; undefined if it keeps none. */
   readState(): Promise<Parameters<ReportedSigns["read"]>[0]>;
 }
 
@@ -36,7 +36,7 @@ const STALL_AFTER_MS = 600_000;
 export class LocalAgent {
   readonly source: CaptureScreen;
   readonly monitor: StateMonitor;
-  /** What this process typed and did not see leave the composer. */
+  /** Texts that this process typed and did not see leave the composer. */
   readonly standing = new UnsubmittedTexts();
   readonly program: LocalProgram;
   readonly #clock: Clock;
@@ -82,7 +82,7 @@ export class LocalAgent {
     return this.#facts;
   }
 
-  /** Why there is nobody to talk to; undefined while the agent runs. */
+  /** The reason why no agent can be addressed; undefined while the agent runs. */
   get absent(): string | undefined {
     if (this.#running === undefined) return "the session is gone";
     if (this.#facts.dead) return "its process has ended";
@@ -109,7 +109,7 @@ export class LocalAgent {
     // Below a shell that stays in the foreground (`sh -c "claude; sh"`) the program changes unseen.
     if (running !== this.#running || (facts !== undefined && isShell(facts.currentCommand))) {
       this.#running = running;
-      // Another program runs now: the agent's shell perhaps, which must not get what was meant for the agent.
+      // Another program runs now, perhaps the agent's shell, which must not get messages for the agent.
       this.#changed = facts === undefined || facts.dead ? undefined : this.#identify().absent;
     }
     this.monitor.signs.processIs(this.#sign(this.absent));

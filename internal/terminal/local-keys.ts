@@ -15,13 +15,13 @@ export interface PressKeysDeps {
 /** How long a delivery of another `gt` may go first. */
 const LOCK_MS = 30_000;
 const TEXT_MAX_BYTES = 65_536;
-/** Keys that stop what the agent does: they wait for no delivery. */
+/** Keys that stop the agent's work: they do not wait for a delivery. */
 const OVERTAKES: ReadonlySet<string> = new Set(["C-c", "Escape"]);
 
 /**
  * Presses keys in a local session, or types a text as it is, while no other `gt` types; Ctrl-C and Escape alone do not
  * wait.
- * @throws DomainError `invalid` for keys and text, neither, what is no key, and a text over 65,536 bytes or with NUL;
+ * @throws DomainError `invalid` for keys and text, neither, an unknown key, and a text over 65,536 bytes or with NUL;
  * `precondition` when the agent is dead; `deadline` when others type for too long
  */
 export async function pressKeys(

@@ -27,13 +27,13 @@ export interface LocalNudgeDeps {
   readonly newId: () => string;
 }
 
-/** How long one attempt of someone else may hold the session. */
+/** How long one attempt of another process may hold the session. */
 const LOCK_MS = 30_000;
 /** A message that is being typed when the caller's time ends is seen to its end. */
 const FINISH_MS = 15_000;
-/** What another program typed this shortly before we began to look may not show on the screen yet. */
+/** A text that another program typed this shortly before our first look may not be on the screen yet. */
 const RECENT_MS = 2000;
-/** Who is at the session's terminals is not known here: what they type shows as a draft. */
+/** The people at the session's terminals are unknown here: their typing shows as a draft. */
 const NOBODY = { isTyping: false, inputAt: undefined };
 
 /**
@@ -47,7 +47,7 @@ export class LocalNudge implements Courier {
   readonly #beganAt: number;
   #knownTyping = 0;
 
-  /** `restored`: what is known of the same request id. */
+  /** `restored`: the record of the same request id. */
   constructor(deps: LocalNudgeDeps, requestId: string) {
     const { clock, time, logger, session, agent, receipts, newId } = deps;
     const { source: output, monitor, standing, program } = agent;
@@ -127,7 +127,7 @@ export class LocalNudge implements Courier {
   async deliver(tracked: TrackedNudge, onIntent: () => void, signal: AbortSignal): Promise<DeliveryResult> {
     const { lock, agent, clock } = this.#deps;
     await using held = await lock.take(LOCK_MS, signal);
-    // Another program's message may have come in between; what we know of the agent is older than that.
+    // Another program may have typed a message in between: our knowledge of the agent is older.
     const typedAt = held.lastTypedAt ?? 0;
     if (typedAt > Math.max(this.#knownTyping, this.#beganAt - RECENT_MS)) {
       this.#knownTyping = typedAt;

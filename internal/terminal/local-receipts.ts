@@ -22,14 +22,14 @@ export interface LocalReceiptsDeps {
 
 /** The content of one file. */
 interface Entry extends RestoredNudge {
-  /** When it was written; absent in what older versions wrote. */
+  /** When it was written; absent in records of older versions. */
   readonly moment?: Moment;
 }
 
 /**
- * What became of each message to a local session, one file for each request id, for whichever `gt` asks next: so that
- * an id is never typed twice, also when a `gt` was killed half-way. Synchronous, because a record must be kept before
- * the first byte is typed.
+ * The outcome of each message to a local session, one file for each request id, for later calls of `gt`: an id is never
+ * typed twice, even if a `gt` was killed half-way. Synchronous, because a record must be stored before the first byte
+ * is typed.
  */
 export class LocalReceipts {
   readonly #folder: string;
@@ -43,7 +43,7 @@ export class LocalReceipts {
     this.#deps = deps;
   }
 
-  /** What is known of a request id; undefined when nothing is, or not any more (24 h). */
+  /** The record of a request id; undefined if there is none, or if it is older than 24 h. */
   find(requestId: string): RestoredNudge | undefined {
     const text = readIfThere(this.#file(requestId));
     if (text === undefined) return undefined;
@@ -87,7 +87,10 @@ export class LocalReceipts {
     replaceSecret(this.#file(entry.nudge.requestId), JSON.stringify(entry));
   }
 
-  /** Removes what is too old, and of the rest all but the newest. The wall clock only says where to look. */
+  /**
+   * Removes records that are too old, and of the others all but the newest. The wall clock only selects the files to
+   * read.
+   */
   #clean(): void {
     const files = readdirSync(this.#folder)
       .filter((name) => name.startsWith("nudge-"))

@@ -24,12 +24,12 @@ export interface LocalSessionOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** What tmux knows of a session beside its pane. Times are wall clock, ms. */
+/** tmux's facts about a session besides its pane. Times are wall clock, ms. */
 export interface SessionFacts {
   readonly lastOutputAt: number | undefined;
   /** People's terminals, without control clients such as ours. */
   readonly attached: number;
-  /** Which agent program runs here, if its environment says so (GT_AGENT). */
+  /** The agent program that runs here, if the session's environment names it (GT_AGENT). */
   readonly agent: string | undefined;
 }
 
@@ -127,7 +127,7 @@ async function attach(deps: ConnectDeps, options: LocalSessionOptions, signal: A
   }
 }
 
-/** The pane that the agent's starter named (GT_PANE_ID) if it is still there, else the session's first. */
+/** The pane that the agent's starter named (GT_PANE_ID) if it still exists, otherwise the session's first. */
 async function findPane(commands: Commands, options: LocalSessionOptions): Promise<TmuxPane> {
   const { session, pane, folder } = options;
   if (pane !== undefined) return new TmuxPane(commands, pane, captureFolder(folder));

@@ -22,10 +22,10 @@ const CALL_MS = 30_000;
 const MAX_ANSWER_BYTES = 20 * 1024 * 1024;
 
 /**
- * Two questions to a sidecar as JSON over HTTP/1.1, for a program that starts, asks once and ends: the RPC library, its
- * messages and HTTP/2 take longer to load than the rest of `gt peek`. It tells no failure apart from another: whoever
- * gets one asks again through `GRPCSidecarBackend`, which can say what is wrong. Nothing is typed here, so asking twice
- * is safe.
+ * Two calls to a sidecar as JSON over HTTP/1.1, for a program that starts, asks once and ends: the RPC library, its
+ * messages and HTTP/2 take longer to load than the rest of `gt peek`. It does not distinguish failures: after any
+ * failure the caller repeats the call through `GRPCSidecarBackend`, which explains it. Nothing is typed here, so a
+ * repeated call is safe.
  */
 export class QuickSidecar implements Disposable {
   readonly #options: QuickSidecarOptions;
@@ -48,7 +48,7 @@ export class QuickSidecar implements Disposable {
     return peekResult(await this.#call("Peek", { ...request }, signal));
   }
 
-  /** Who answers there. @throws Error for whatever goes wrong; the signal's reason */
+  /** The identity of the agent that answers. @throws Error for any failure; the signal's reason */
   async identity(signal: AbortSignal): Promise<{ readonly agent: string; readonly sessionId: string }> {
     const { agent, sessionId } = await this.#call("Status", {}, signal);
     return { agent: asText(agent), sessionId: asText(sessionId) };
@@ -109,7 +109,7 @@ async function answerOf(response: IncomingMessage): Promise<Json> {
   return answer;
 }
 
-/** From protobuf's JSON, which leaves out what is empty, zero or false. @throws Error for a value of another type */
+/** Reads protobuf's JSON, which leaves out empty, zero and false values. @throws Error for a value of another type */
 function peekResult(answer: Json): PeekResult {
   return {
     output: text(answer, "output"),

@@ -13,7 +13,7 @@ export interface OpenDeps {
   openSession(place: SessionPlace): Promise<Backend>;
 }
 
-/** `resolvePlace`, and a backend to talk to what was found. @throws as `resolvePlace`, and what opening throws. */
+/** `resolvePlace`, and a backend for the place. @throws as `resolvePlace`, and as opening the place */
 export async function resolveBackend(
   query: AgentQuery,
   deps: ResolveDeps & OpenDeps,

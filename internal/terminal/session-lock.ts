@@ -99,7 +99,7 @@ export class SessionLock {
     return join(this.#folder, `${this.#name}.lock`);
   }
 
-  /** A hard link from a finished file: nobody ever reads a lock that is half written. */
+  /** A hard link from a finished file, so that no process reads a half-written lock. */
   async #create(holder: Holder): Promise<boolean> {
     const part = join(this.#folder, `.${this.#name}.${holder.token}.tmp`);
     await writeFile(part, JSON.stringify(holder), { mode: 0o600, flag: "wx" });

@@ -29,11 +29,15 @@ export interface StdioCallsDeps {
 
 const DEFAULT_LINES = 50;
 const DEFAULT_INTERVAL_MS = 100;
-/** The last events of a session, which tell its last lines and, unless its turn is a very long one, what it does. */
+/**
+ * The number of last events to read: they contain a session's last lines and, unless the turn is very long, its
+ * activity.
+ */
 const TAIL_EVENTS = 2000n;
 
 /**
- * What a session without a terminal shows instead: the lines of its conversation and its state, read from its events.
+ * The calls of a session without a terminal: they return the lines of its conversation and its state, read from its
+ * events.
  */
 export function stdioCalls(deps: StdioCallsDeps) {
   return {
@@ -85,7 +89,7 @@ async function* watch(
   yield update(UpdateKind.END, { endReason: transcript.end ?? "" });
 }
 
-/** The session as it is, and what its events up to now tell. */
+/** The session as it is, and the transcript of its events up to now. */
 async function read(deps: StdioCallsDeps, options: CallOptions, all = false) {
   const stop = new AbortController();
   const signal = AbortSignal.any([stop.signal, ...(options.signal ? [options.signal] : [])]);

@@ -5,8 +5,8 @@ import { NudgeOutcome, type NudgeReceipt } from "../gen/gastown/v1/common_pb.ts"
 import { type SidecarNudgeResponse, SidecarNudgeResponseSchema } from "../gen/gastown/v1/sidecar_pb.ts";
 
 /**
- * What became of an input to a session without a terminal, as its events tell it. `not_found` also when its events are
- * not held any more.
+ * The outcome of an input to a session without a terminal, from the session's events. `not_found` also if its events
+ * are not held any more.
  */
 export async function stdioReceipt(
   client: Client<typeof BridgeService>,

@@ -34,7 +34,7 @@ export interface TmuxBackendDeps {
   readonly processes: Processes;
   /** Why there is no agent in the pane, though something runs. */
   readonly absent: (facts: PaneFacts, session: SessionFacts) => string | undefined;
-  /** What knows agent programs: loaded by what needs more than a peek. */
+  /** Loads the knowledge of agent programs, for calls that need more than a peek. */
   readonly identify: () => Promise<IdentifyProgram>;
   readonly newId: () => string;
   readonly random: () => number;
@@ -177,7 +177,7 @@ export class TmuxBackend implements Backend {
 
   /**
    * The receipt of a nudge that has ended.
-   * @throws DomainError `precondition` for one that is on its way: the `gt` that sends it holds it
+   * @throws DomainError `precondition` for one that is under way: the `gt` that sends it holds it
    */
   async cancelNudge(requestId: string): Promise<NudgeReceipt> {
     const receipt = await this.getNudge(requestId);
@@ -231,7 +231,7 @@ export class TmuxBackend implements Backend {
     await session?.[Symbol.asyncDispose]();
   }
 
-  /** Opened by the first who needs it; one that failed may be tried again. */
+  /** Opened by the first call that needs it; after a failure it may be opened again. */
   async #session(signal: AbortSignal): Promise<LocalSession> {
     this.#opened ??= this.#open(signal);
     try {

@@ -7,7 +7,7 @@ const MAX_LINES = 10_000;
 /** A longer line is cut. */
 const MAX_LINE_CHARS = 65_536;
 
-/** What the events of a session without a terminal come to: the lines of the conversation, and what its agent does. */
+/** A summary of the events of a session without a terminal: the lines of the conversation, and the agent's state. */
 export class Transcript {
   #lines: string[] = [];
   #open = "";
@@ -27,7 +27,7 @@ export class Transcript {
     return this.#since;
   }
 
-  /** Of the agent's last output; wall clock, ms; 0: none is known. */
+  /** When the agent last printed; wall clock, ms; 0: unknown. */
   get printedAt(): number {
     return this.#printedAt;
   }

@@ -3,13 +3,13 @@ import { DomainError } from "../../base/errors.ts";
 type TownRole = "mayor" | "deacon" | "boot";
 type RigRole = "witness" | "refinery";
 
-/** Who is meant, as far as the text alone tells. */
+/** The agents that an address means, as far as its text shows. */
 export type AgentAddress =
   | { readonly type: "town"; readonly role: TownRole }
   | { readonly type: "rig-role"; readonly rig: string; readonly role: RigRole }
   | { readonly type: "crew"; readonly rig: string; readonly name: string }
   | { readonly type: "polecat"; readonly rig: string; readonly name: string }
-  /** `rig/name`: a crew member if there is one of that name, else a polecat. */
+  /** `rig/name`: a crew member of that name if there is one, otherwise a polecat. */
   | { readonly type: "worker"; readonly rig: string; readonly name: string }
   /** A name alone: a worker of some rig, a tmux session, a sidecar's address or session id. */
   | { readonly type: "bare"; readonly name: string };
@@ -55,8 +55,7 @@ export function formatAddress(address: AgentAddress): string {
 }
 
 /**
- * True when an agent that calls itself `own` is meant by `asked`. `own` may be any text; what is no address never
- * matches.
+ * True if `asked` means an agent that calls itself `own`. `own` may be any text; one that is no address never matches.
  */
 export function addressMatches(asked: AgentAddress, own: string): boolean {
   const known = tryParse(own);

@@ -6,7 +6,8 @@ const AGENT_BEAD = /^[A-Za-z0-9]+(?:-[A-Za-z0-9_.-]+)?-(?:witness|refinery|(?:cr
 
 /**
  * IDs of the beads that may describe an agent, most likely first; upstream's rules: `hq-<role>`, and
- * `<prefix>-<rig>-<role>[-<name>]` where the rig is left out when it equals the prefix. Empty when none can be told.
+ * `<prefix>-<rig>-<role>[-<name>]` where the rig is left out when it equals the prefix. Empty if the address determines
+ * none.
  */
 export function beadIds(address: AgentAddress, town: Town | undefined): readonly string[] {
   switch (address.type) {

@@ -1,7 +1,7 @@
 import { DomainError } from "../../base/errors.ts";
 import { addressMatches, parseAddress } from "./address.ts";
 
-/** What a bridge tells of a session, as far as it is needed to choose one. */
+/** The facts about a bridge's session by which one is chosen. */
 export interface BridgeSession {
   readonly id: string;
   /** Address of its agent; empty: it has none. */
@@ -13,7 +13,7 @@ export interface BridgeSession {
 const SHOWN = 20;
 
 /**
- * The session that is meant by an id or an agent's address. An ended one is chosen only where no live one fits.
+ * The session that an id or an agent's address means. An ended one is chosen only if no live one fits.
  * @throws DomainError `not-found` (the message lists what exists), `invalid` for a text with several meanings
  */
 export function chooseBridgeSession(asked: string, sessions: readonly BridgeSession[]): BridgeSession {

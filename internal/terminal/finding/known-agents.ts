@@ -18,8 +18,9 @@ export interface FoundAgents {
 }
 
 /**
- * The agents among tmux sessions, running sidecars and pods. A session counts when its name is one of upstream's, or
- * always with `everySession`: what a person's own sessions on the default server are, is not asked.
+ * The agents among tmux sessions, running sidecars and pods. A session counts if its name is one of upstream's; with
+ * `everySession` every session counts. Other sessions, such as a person's own on the default server, are returned by
+ * name only.
  */
 export function knownAgents(found: {
   readonly sessions: readonly { readonly socketPath: string; readonly session: string }[];

@@ -76,7 +76,7 @@ export async function listLocalSidecars(
   return found.sort((a, b) => compare(a.agent, b.agent) || compare(a.sessionId, b.sessionId));
 }
 
-/** The sidecars of several folders, each once. `failed` gives what to take for a folder that cannot be trusted. */
+/** The sidecars of several folders, each once. `failed` is called for a folder that cannot be trusted. */
 export async function listAllSidecars(
   folders: readonly string[],
   failed: (err: unknown) => readonly [],

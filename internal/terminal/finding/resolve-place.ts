@@ -8,7 +8,7 @@ import type { LocalSidecar } from "./local-sidecars.ts";
 import { chooseSession } from "./session-names.ts";
 import type { Town } from "./town.ts";
 
-/** Which agent is meant, and what was given about its place. */
+/** The agent that is asked for, and the details given about its place. */
 export interface AgentQuery {
   /** An address; empty is allowed only with `host` or `port`. */
   readonly agent: string;
@@ -19,16 +19,16 @@ export interface AgentQuery {
   readonly localOnly: boolean;
 }
 
-/** Where an agent is. */
+/** The place of an agent. */
 export type Place =
   | {
       readonly type: "sidecar";
       readonly agent: string;
       readonly host: string;
       readonly port: number;
-      /** Of a unix socket; host and port mean nothing then. */
+      /** The path of a unix socket; host and port have no meaning then. */
       readonly path?: string;
-      /** Whether it serves TLS; undefined where nobody has said so. */
+      /** Whether it serves TLS; undefined if unknown. */
       readonly tls?: boolean;
       readonly source: "flags" | "bead" | "cluster" | "this machine";
       /** Reached by a port-forward through the API server; host and port mean nothing then. */
@@ -65,7 +65,7 @@ export interface ResolveDeps {
   /** Names of a server's sessions; none when no server answers there. */
   listSessions(socketPath: string, signal: AbortSignal): Promise<readonly string[]>;
   listSidecars(): Promise<readonly LocalSidecar[]>;
-  /** Where a context of Kubernetes is named. */
+  /** Present if a context of Kubernetes is named. */
   readonly pods?: AgentPods;
 }
 
@@ -73,9 +73,9 @@ const DEFAULT_PORT = 9090;
 const UNIX = "unix:";
 
 /**
- * Where an agent lives: the address given by flag or environment; what its bead says; a pod of the cluster whose
- * context is named; a local tmux session of that name; a sidecar that runs on this machine. The first that knows
- * decides, and one that fails is an error, never a reason to look further.
+ * Finds the place of an agent: the address given by flag or environment; what its bead says; a pod of the cluster whose
+ * context is named; a local tmux session of that name; a sidecar that runs on this machine. The first source that knows
+ * the agent decides; a source that fails is an error, never a reason to try the next.
  * @throws DomainError `not-found` (the message lists what exists), `invalid` (no address, or one with several
  * meanings), `precondition` (a bead that cannot be read or followed).
  */
@@ -163,7 +163,7 @@ export function splitListen(listen: string): { readonly host: string; readonly p
   return { host: host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host, port: Number(listen.slice(at + 1)) };
 }
 
-/** The place of a pod that was found. @throws DomainError for one that cannot be reached, as `checkReachable` */
+/** The place of a pod. @throws DomainError for one that cannot be reached, as `checkReachable` */
 export function placeOfPod(pod: AgentPod, muted: boolean): Place & { type: "sidecar" } {
   checkReachable(pod);
   const { namespace, name, agent, session, tls } = pod;
@@ -180,7 +180,9 @@ export function authorityOf({ host, port, path, pod }: Place & { type: "sidecar"
 
 const ABSENT: BeadLookup = { type: "absent" };
 
-/** Undefined: no context is named, or its cluster has no such agent. `session`: the one that the agent's bead names. */
+/**
+ * Undefined: no context is named, or its cluster has no such agent. `session`: the session that the agent's bead names.
+ */
 async function findPod(
   query: AgentQuery,
   address: AgentAddress,

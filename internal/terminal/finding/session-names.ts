@@ -3,7 +3,7 @@ import type { AgentAddress } from "./address.ts";
 import { formatAddress } from "./address.ts";
 import { DEFAULT_PREFIX, type Town } from "./town.ts";
 
-/** A tmux session that an address may mean, and the full address it stands for. */
+/** A tmux session that an address may mean, with the session's full address. */
 export interface SessionCandidate {
   readonly session: string;
   readonly address: AgentAddress;
@@ -62,7 +62,7 @@ export function chooseSession(
   return undefined;
 }
 
-/** The address that a session's name stands for; the name itself when it is none of upstream's. */
+/** The address of the session with that name; the name itself if it is none of upstream's. */
 export function addressOfSession(session: string, town: Town | undefined): AgentAddress {
   if (session === "hq-mayor" || session === "hq-deacon" || session === "hq-boot") {
     return { type: "town", role: session === "hq-mayor" ? "mayor" : session === "hq-deacon" ? "deacon" : "boot" };

@@ -3,7 +3,7 @@ import { basename, dirname } from "node:path";
 import { DomainError } from "../../base/errors.ts";
 
 /**
- * What of a file decides whether it is trusted.
+ * The facts that decide whether a file is trusted.
  * @internal
  */
 export interface FileFacts {
@@ -16,7 +16,7 @@ export interface FileFacts {
 
 const STICKY = 0o1000;
 const ENTER_BY_OTHERS = 0o011;
-/** Folders of tmux's own: `tmux-UID`. tmux refuses one that others may use in any way. */
+/** tmux's own folders: `tmux-UID`. tmux refuses one that others may use in any way. */
 const TMUX_FOLDER = /^tmux-\d+$/;
 
 /**

@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { DomainError } from "../../base/errors.ts";
 
-/** What decides which local tmux server is asked. */
+/** The settings that select the local tmux server. */
 export interface SocketQuery {
   /** `--socket` or GT_TMUX_SOCKET: a name as for `tmux -L`, or a path (it has a slash). */
   readonly socket?: string;
@@ -19,8 +19,8 @@ export interface SocketQuery {
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/;
 
 /**
- * Socket paths of the local tmux servers to ask, in order. One that was asked for by name is the only one; else the
- * town's, GT_TOWN_SOCKET's and tmux's default, the first with the wanted session wins.
+ * Socket paths of the local tmux servers to ask, in order. A server that was named is the only one; otherwise the
+ * town's, GT_TOWN_SOCKET's and tmux's default, of which the first with the wanted session wins.
  * @throws DomainError `invalid` for a socket that is neither a name nor a path.
  */
 export function socketPaths(query: SocketQuery): readonly string[] {
@@ -66,7 +66,7 @@ function toPath(socket: string, query: SocketQuery): string {
   return join(tmuxFolder(query.tmuxTmpdir), `tmux-${query.uid}`, socket);
 }
 
-/** As tmux chooses it: TMUX_TMPDIR if that exists, else /tmp. */
+/** The folder that tmux chooses: TMUX_TMPDIR if that exists, otherwise /tmp. */
 function tmuxFolder(tmuxTmpdir: string | undefined): string {
   if (tmuxTmpdir === undefined || tmuxTmpdir === "") return "/tmp";
   try {

@@ -20,7 +20,7 @@ const CAN_BE_LEFT_OUT: ReadonlySet<DomainError["kind"]> = new Set(["denied", "un
 /** An agent at a given host and port is found without any program. */
 const runCommand: RunCommand = async (...call) => (await import("../../process/run-command.ts")).runCommand(...call);
 
-/** How `bd` is run from here: in the town, else where we stand. */
+/** How to run `bd` from here: in the town, otherwise in the current folder. */
 export function beadsHere(config: PlaceConfig, town: Town | undefined): BeadDeps {
   return { run: runCommand, env: config.env, cwd: town?.root ?? config.cwd, timeoutMs: BD_TIMEOUT_MS };
 }
@@ -31,7 +31,7 @@ export function townOf({ cwd, townRoot }: PlaceConfig): Promise<Town | undefined
 
 /**
  * The ways to find and to open agents from here: what `resolveBackend` needs. A tmux server or a folder of sidecars
- * that cannot be trusted or does not answer is left out with a note, unless it is the one that was asked for by flag.
+ * that cannot be trusted or does not answer is left out with a note, unless a flag names it.
  */
 export async function agentsHere(
   config: PlaceConfig,
@@ -72,7 +72,7 @@ export async function agentsHere(
       return await listAllSidecars(runtimeFolders(config), leaveOut);
     },
     openSidecar: (place) => openQuickly(place, config, clock),
-    // These two bring what most calls of gt do not need.
+    // Imported on use: most calls of gt do not need these two.
     openSession: async ({ server, sessionId }) => {
       const { openBridge } = await import("./open-bridge.ts");
       return (await openBridge({ ...config, ...present({ token: config.serverToken?.() }), server }, clock)).backend(

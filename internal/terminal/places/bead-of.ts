@@ -13,15 +13,15 @@ export interface SessionBead {
   write(session: SessionPlace, signal: AbortSignal): Promise<void>;
 }
 
-/** Where a session is that a control plane has started. */
+/** The place of a session that a control plane has started. */
 interface SessionPlace {
   readonly server: string;
   readonly sessionId: string;
-  /** Of a session in a pod. */
+  /** For a session in a pod. */
   readonly sidecar?: { readonly host: string; readonly port: number };
 }
 
-/** What the bead of an agent, or of that id, says. */
+/** The content of the bead of an agent, or of the bead with that id. */
 export async function beadOf(asked: string, config: PlaceConfig, signal: AbortSignal): Promise<BeadLookup> {
   const town = await townOf(config);
   const address = parseAddress(asked);

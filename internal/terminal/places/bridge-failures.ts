@@ -1,6 +1,6 @@
 import { causesOf, codeOf, DomainError } from "../../base/errors.ts";
 
-/** What is known of a call to a control plane that failed. */
+/** A failed call to a control plane. */
 export interface BridgeCall {
   /** `host:port`. */
   readonly server: string;
@@ -13,8 +13,7 @@ export interface BridgeCall {
 type Explain = (err: DomainError, call: BridgeCall) => { readonly message?: string; readonly hint: string } | undefined;
 
 /**
- * Each way in which a call can fail for want of trust or of a terminal, and what to do about it; the first that fits
- * counts.
+ * The ways in which a call can fail for lack of trust or of a terminal, each with a hint; the first that fits counts.
  */
 const WAYS: readonly Explain[] = [
   plaintextServer,
@@ -85,7 +84,9 @@ function endedBeforeTls(err: DomainError, { server }: BridgeCall) {
   };
 }
 
-/** TLS 1.3 tells a client late: by an alert, or by closing the connection, which may arrive as a reset. */
+/**
+ * TLS 1.3 reports a refusal to a client late: by an alert, or by closing the connection, which may arrive as a reset.
+ */
 function certificateRefused(err: DomainError, { server }: BridgeCall) {
   const isAlert = hasCode(err, /ALERT/);
   const isClosed = err.kind === "unauthenticated" && /may not accept this certificate/.test(err.message);
@@ -171,7 +172,7 @@ function unreachable(err: DomainError, { server }: BridgeCall) {
   };
 }
 
-/** The text is that of a call whose time has passed without a word from the other end. */
+/** The text is that of a call whose time has passed without a response. */
 function unanswered(err: DomainError, { server }: BridgeCall) {
   if (err.kind !== "deadline" || err.message !== "the operation timed out") return undefined;
   return {

@@ -16,7 +16,7 @@ export interface ChangeDeps {
 
 /**
  * Reads the file of profiles, changes it and writes it, as one step among the processes of this machine: of two changes
- * at once, neither is lost. What `change` throws leaves the file as it is.
+ * at once, neither is lost. If `change` throws, the file stays as it is.
  * @throws DomainError `unavailable` when another process holds the folder for 30 s; as `readProfiles`, `writeProfiles`
  */
 export async function changeProfiles(
@@ -27,7 +27,7 @@ export async function changeProfiles(
   writeProfiles(env, change(readProfiles(env)));
 }
 
-/** Where the file itself lies, if what is named is a link to it. */
+/** The folder of the file itself, if the named file is a link to it. */
 function folderOf(env: ChangeDeps["env"]): string {
   const named = profilePath(env);
   if (named === undefined) throw new DomainError("invalid", "no location for the file: HOME is not set");

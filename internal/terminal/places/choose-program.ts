@@ -1,13 +1,13 @@
 import { knownProgram, type ProfileName, profileNames } from "../../agents/known-programs.ts";
 import { isShell } from "../shells.ts";
 
-/** What is seen of the program in a pane. */
+/** Signs of the program in a pane. */
 export interface ProgramSigns {
-  /** `--agent-profile`: overrides what is detected. */
+  /** `--agent-profile`: overrides the detection. */
   readonly asked?: string;
   /** GT_AGENT of the session. */
   readonly named?: string;
-  /** The pane's foreground program as tmux tells it. */
+  /** The pane's foreground program as tmux reports it. */
   readonly currentCommand: string;
   /** The pane's processes, parents first: first words of their command lines. */
   readonly processes: readonly { readonly pid: number; readonly words: readonly string[] }[];
@@ -26,8 +26,8 @@ export interface ProgramChoice {
 const CLAUDE_VERSION = /^\d+\.\d+\.\d+$/;
 
 /**
- * Which agent runs in a pane. A shell in the foreground means that none does: a message must not become a command. What
- * cannot be told is `generic`, which never claims to be idle.
+ * Determines the agent in a pane. A shell in the foreground means that there is none: a message must not become a
+ * command. An unknown program is `generic`, which never claims to be idle.
  */
 export function chooseProgram(signs: ProgramSigns): ProgramChoice {
   const seen = seenProgram(signs);
@@ -45,8 +45,8 @@ export function chooseProgram(signs: ProgramSigns): ProgramChoice {
 }
 
 /**
- * The pane's shell runs one command (`sh -c`), as tmux starts what a person names, and some shells stay in front then:
- * such a one reads no commands from the terminal, if nothing below it is a shell that does.
+ * True if the pane's shell runs one command (`sh -c`), as tmux starts a person's command, and stays in the foreground,
+ * as some shells do: it reads no commands from the terminal, unless a shell below it does.
  */
 function runsCommand({ processes: [root, ...below] }: ProgramSigns): boolean {
   const isOfCommand = (words: readonly string[]) => words[1] === "-c" && words[2] !== undefined;

@@ -2,8 +2,8 @@ import { plainText } from "../../base/sanitise.ts";
 import type { PlaceConfig } from "./place-config.ts";
 
 /**
- * A call of `gt` as it is typed into a shell, with the flags that lead to the same agent: those that were given, for
- * what comes from the environment or a profile is there again. Empty words are left out.
+ * A call of `gt` to type into a shell, with the flags that lead to the same agent: only the given ones, because values
+ * from the environment or a profile apply again. Empty words are left out.
  */
 export function gtLine(words: readonly string[], { given = {} }: Pick<PlaceConfig, "given">): string {
   const flags = Object.entries(given).flatMap(([name, value]) =>

@@ -16,8 +16,8 @@ export interface ProgramOptions {
 const MAX_STATE_BYTES = 64 * 1024;
 
 /**
- * Tells which agent program runs in a pane. `named`: what the session's starter said (GT_AGENT). @throws DomainError
- * `invalid` for an unknown `asked`.
+ * Determines which agent program runs in a pane. `named`: the program that the session's starter named (GT_AGENT).
+ * @throws DomainError `invalid` for an unknown `asked`.
  */
 export function localProgram(facts: PaneFacts, named: string | undefined, options: ProgramOptions): LocalProgram {
   const choice = programIn(facts, named, options.asked);

@@ -14,7 +14,7 @@ import { absentIn } from "./program-signs.ts";
 import type { TmuxSessions } from "./tmux-sessions.ts";
 
 /**
- * An agent's local tmux session, ready to talk to. `server`: what it said when it was asked; otherwise tmux itself is
+ * An agent's local tmux session, ready for calls. `server`: its answer to an earlier query; without it, tmux itself is
  * asked for its version, which takes a program of its own.
  * @throws DomainError `precondition` when tmux is missing or too old.
  */

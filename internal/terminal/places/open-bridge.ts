@@ -25,7 +25,7 @@ const PAGE = 1000;
 const MAX_PAGES = 20;
 const HINT = "is it running there? gt config show shows which control plane is used";
 
-/** A control plane, ready to be asked. Its failures say what to do about them. */
+/** A control plane, ready for calls. Its failures include a hint. */
 export class OpenBridge implements Disposable {
   /** `host:port`. */
   readonly server: string;

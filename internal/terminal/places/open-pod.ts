@@ -14,7 +14,7 @@ import type { PlaceConfig } from "./place-config.ts";
 export interface PodDial {
   /** A new connection; may still be opening. */
   readonly dial: () => Socket;
-  /** What a failed call over the newest connection means. */
+  /** Converts a failed call over the newest connection. */
   readonly toError: (err: unknown) => unknown;
 }
 

@@ -9,7 +9,8 @@ import type { PlaceConfig } from "./place-config.ts";
 import { checkWay, expectedAt, type SidecarPlace } from "./sidecar-way.ts";
 
 /**
- * A sidecar, ready to talk to; what is asked most, a peek, does not load the RPC library. Tokens belong to that one.
+ * A sidecar, ready for calls; a peek, the most frequent one, does not load the RPC library. Calls with a token need the
+ * library.
  * @throws as `openSidecar`
  */
 export async function openQuickly(place: SidecarPlace, config: PlaceConfig, clock: Clock): Promise<Backend> {

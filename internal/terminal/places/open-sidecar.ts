@@ -15,7 +15,7 @@ import type { PlaceConfig } from "./place-config.ts";
 import { checkWay, expectedAt, type SidecarPlace } from "./sidecar-way.ts";
 
 const RECONNECT_MS = 15_000;
-/** What to do when a sidecar cannot be reached, by who said that it is there. */
+/** The hint for a sidecar that cannot be reached, by the source of its address. */
 const HINTS: Readonly<Record<SidecarPlace["source"], string>> = {
   flags: "is gt-sidecar running there? gt agents lists those on this machine",
   bead: "that is the address in the agent's bead; from outside the cluster, forward a port, and give --host, --port and the session's id",

@@ -16,7 +16,7 @@ type PlaceFlag = keyof typeof PLACE_FLAGS;
 
 const PLACE_FLAG_NAMES = Object.keys(PLACE_FLAGS) as readonly PlaceFlag[];
 
-/** What was said about where agents are and how to reach them. */
+/** The settings that locate agents and connect to them. */
 export interface PlaceConfig {
   readonly host?: string;
   readonly port?: number;
@@ -33,7 +33,7 @@ export interface PlaceConfig {
   /** Plaintext is allowed for an address that is not loopback and came from a bead. */
   readonly insecure?: boolean;
   readonly tls: TlsPaths;
-  /** What calls are sent with, beside a certificate. */
+  /** Sent with calls, besides a certificate. */
   readonly token?: TokenSource;
   /** The same for a control plane that a bead names. @throws DomainError `invalid` as `readTokenSource` */
   readonly serverToken?: () => TokenSource | undefined;
@@ -49,13 +49,13 @@ export interface PlaceConfig {
   readonly cwd: string;
   /** For programs that are run: `bd` and `tmux`. */
   readonly env: Env;
-  /** What of all this was given by flag. */
+  /** The settings that were given by flag. */
   readonly given?: Readonly<Partial<Record<PlaceFlag, string | number | boolean>>>;
 }
 
 /** A cluster to search for agents. */
 export interface ClusterConfig {
-  /** Of the kubeconfig. */
+  /** The context of the kubeconfig. */
   readonly context: string;
   /** Undefined: the namespace of the context, or all if it has none. */
   readonly namespace?: string;
@@ -135,7 +135,7 @@ export function namesOneAgent({ host, port }: PlaceConfig): boolean {
   return (host ?? port) !== undefined;
 }
 
-/** Whether a control plane is asked, because nothing else was named. */
+/** True if a control plane is called, because nothing else was named. */
 export function isControlPlane(place: PlaceConfig): boolean {
   return place.server !== undefined && !namesOneAgent(place);
 }

@@ -43,7 +43,7 @@ const SIDECAR_FLAGS = {
   key: { type: "string", value: "FILE", help: "its private key, instead of DIR/tls.key", complete: "file" },
 } as const satisfies CommandFlags;
 
-/** The cluster whose pods are agents. The variable is read in `place-config.ts`, as that of a socket. */
+/** The cluster whose pods are agents. The variable is read in `place-config.ts`, like a socket's. */
 export const CLUSTER_FLAGS = {
   context: {
     type: "string",
@@ -62,7 +62,7 @@ const PROFILE_FLAG = {
   },
 } as const satisfies CommandFlags;
 
-/** Which profile fills in what is not given. */
+/** Selects the profile that supplies missing settings. */
 export const USED_PROFILE_FLAG = {
   profile: {
     type: "string",

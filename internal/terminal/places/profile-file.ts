@@ -29,7 +29,7 @@ export function profilePath(env: Env): string | undefined {
 
 /**
  * The profiles; none when there is no file.
- * @throws DomainError `invalid` for a file that holds something else; `denied` for one that others may write
+ * @throws DomainError `invalid` for a file with other content; `denied` for one that others may write
  */
 export function readProfiles(env: Env): Profiles {
   const path = profilePath(env);
@@ -48,7 +48,7 @@ export function readProfiles(env: Env): Profiles {
   return parseProfiles(text, path);
 }
 
-/** Replaces the file at once; only its owner may read it. Of a link, the file that it leads to. */
+/** Replaces the file atomically; only its owner may read it. If it is a link, its target is replaced. */
 export function writeProfiles(env: Env, profiles: Profiles): void {
   const named = profilePath(env);
   if (named === undefined) throw new DomainError("invalid", "no location for the file: HOME is not set");
@@ -65,15 +65,15 @@ export function writeProfiles(env: Env, profiles: Profiles): void {
   }
 }
 
-/** @throws DomainError `invalid` for what names no profile */
+/** @throws DomainError `invalid` for a text that is no profile's name */
 export function checkProfileName(name: string): string {
   if (NAME.test(name)) return name;
   throw new DomainError("invalid", `not a profile's name: ${JSON.stringify(name)} (letters, digits, dots, dashes)`);
 }
 
 /**
- * The profile in use: the one of that name, else the current one.
- * @throws DomainError `invalid` when there is none of that name; as `readProfiles`
+ * The profile in use: the one of that name, otherwise the current one.
+ * @throws DomainError `invalid` if there is none of that name; as `readProfiles`
  */
 export function profileInUse(env: Env, name: string | undefined): Profile {
   const { current, profiles } = readProfiles(env);

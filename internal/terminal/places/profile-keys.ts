@@ -1,4 +1,4 @@
-/** What a profile may hold: names of flags, and what each means. */
+/** The keys of a profile: names of flags, each with its meaning. */
 export const PROFILE_KEYS = {
   server: { help: "a control plane's HOST:PORT", isPath: false },
   context: { help: "a context of your kubeconfig: agents are its cluster's pods", isPath: false },

@@ -3,7 +3,8 @@ import type { PaneFacts } from "../../tmux/pane/pane-facts.ts";
 import { chooseProgram, type ProgramChoice } from "./choose-program.ts";
 
 /**
- * Which agent program runs in a pane. `named`: what the session's starter said (GT_AGENT); `asked`: `--agent-profile`.
+ * Determines which agent program runs in a pane. `named`: the program that the session's starter named (GT_AGENT);
+ * `asked`: `--agent-profile`.
  */
 export function programIn(facts: PaneFacts, named: string | undefined, asked: string | undefined): ProgramChoice {
   return chooseProgram({
@@ -14,7 +15,7 @@ export function programIn(facts: PaneFacts, named: string | undefined, asked: st
   });
 }
 
-/** Why there is no agent in a pane, without what knows agent programs. */
+/** The reason why there is no agent in a pane, without loading the knowledge of agent programs. */
 export function absentIn(facts: PaneFacts, named: string | undefined, asked: string | undefined): string | undefined {
   return programIn(facts, named, asked).absent;
 }

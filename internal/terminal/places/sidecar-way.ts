@@ -41,7 +41,9 @@ function refuseNetworkPlaintext(host: string, authority: string): void {
   });
 }
 
-/** Who may label a pod could have a message sent to it; the forward itself is encrypted as far as the node. */
+/**
+ * Anyone who may label a pod could have a message sent to it; the forward itself is encrypted only as far as the node.
+ */
 function refusePlaintextPod(authority: string): void {
   throw new DomainError("denied", `will not use plaintext to reach ${authority}, whose sidecar does not serve TLS`, {
     fields: { hint: "give --insecure-plaintext if the cluster itself keeps strangers out of that namespace" },

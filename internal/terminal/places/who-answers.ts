@@ -5,13 +5,13 @@ export type WhoAnswers =
   | { readonly type: "same" }
   /** Certainly not the requested one. */
   | { readonly type: "another"; readonly message: string }
-  /** It calls itself something else, and where it is was said by the caller. */
+  /** It calls itself something else, and the caller gave its place. */
   | { readonly type: "unclear"; readonly message: string };
 
 /**
- * Compares the sidecar that answers with the agent that was asked for. A session id decides where the bead has one,
- * else the address. An address that the caller gave by flag wins over a name: only two full addresses that differ are a
- * mistake.
+ * Compares the sidecar that answers with the agent that was asked for. A session id decides if the bead has one,
+ * otherwise the address. An address that the caller gave by flag wins over a name: only two full addresses that differ
+ * are a mistake.
  */
 export function whoAnswers(
   place: Place & { type: "sidecar" },

@@ -12,7 +12,7 @@ import { whoAnswers } from "./who-answers.ts";
 
 /** An agent that was found, and the way to it. */
 export interface FoundAgent {
-  /** Its address as far as it is known, else its session's id; never empty. */
+  /** Its address as far as it is known, otherwise its session's id; never empty. */
   readonly agent: string;
   readonly place: Place | BridgePlace;
   readonly backend: Backend;
@@ -32,10 +32,10 @@ interface BridgePlace {
 type SidecarPlace = Place & { readonly type: "sidecar" };
 
 /**
- * Finds one agent, makes sure that it is the one that answers, and hands it to `use`; its connections are gone
- * afterwards. A sidecar that a bead names is asked who it is before anything else; one at `--host` and `--port` while
- * `use` is at work, and a note says whose it is when it calls itself otherwise.
- * @throws as `resolveBackend`, and what `use` throws; DomainError `denied` when another agent's sidecar answers
+ * Finds one agent, makes sure that it is the one that answers, and passes it to `use`; its connections are closed
+ * afterwards. A sidecar that a bead names is asked for its identity first; one at `--host` and `--port` is asked while
+ * `use` runs, and a note names its agent if that calls itself otherwise.
+ * @throws as `resolveBackend` and `use`; DomainError `denied` when another agent's sidecar answers
  */
 export async function withAgent<T>(
   config: PlaceConfig,
@@ -64,14 +64,15 @@ export async function withAgent<T>(
     return note.result;
   } catch (err) {
     const known = await mismatch(err);
-    // Another agent's sidecar may be why it failed: it knows neither this nudge nor this dialog.
+    // The call may have failed because another agent's sidecar answered, which knows neither this nudge nor this
+    // dialog.
     const text = known === undefined ? await identity.catch(() => undefined) : undefined;
     if (text !== undefined) context.note(text);
     throw known ?? err;
   }
 }
 
-/** The same for an agent that a control plane knows, by its session's id or its address. */
+/** Like `withAgent`, for an agent that a control plane knows, by its session's id or its address. */
 async function withSession<T>(
   config: PlaceConfig,
   asked: string,
@@ -87,7 +88,10 @@ async function withSession<T>(
   return await use({ agent: agent || id, place, backend, line });
 }
 
-/** The control plane's own, else the one that a bead of that name or agent has there. @throws as `OpenBridge.find` */
+/**
+ * The session that the control plane itself finds, otherwise the one of a bead of that name or agent.
+ * @throws as `OpenBridge.find`
+ */
 async function sessionOf(
   bridge: OpenBridge,
   asked: string,
@@ -111,7 +115,7 @@ function canBeAnother(place: SidecarPlace): boolean {
   return place.source === "bead" || place.source === "cluster" || place.agent.includes("/");
 }
 
-/** What to note about who answers. @throws DomainError `denied` when it is certainly another one */
+/** The note about the agent that answers, if any. @throws DomainError `denied` when it is certainly another agent */
 async function compare(place: SidecarPlace, backend: Backend, signal: AbortSignal): Promise<string | undefined> {
   const answer = await (backend.identity?.(signal) ?? backend.status(signal));
   const who = whoAnswers(place, answer);

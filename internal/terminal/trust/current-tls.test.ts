@@ -7,7 +7,7 @@ import { currentTls } from "./current-tls.ts";
 
 const files = (cert: string): TlsFiles => ({ cert, key: "key", ca: "ca" });
 
-/** A client whose files are what `there` says, with what was taken into use. */
+/** A client with the files of `there`, and the files that it took into use. */
 function caller() {
   const used: TlsFiles[] = [];
   const state = { there: files("one") as TlsFiles | Error, torn: "" };

@@ -1,6 +1,6 @@
 import { hostname, userInfo } from "node:os";
 
-/** Who the caller claims to be: the role that upstream gives its agents (GT_ROLE), else user and machine. */
+/** The caller's claimed name: the role that upstream gives its agents (GT_ROLE), otherwise user and machine. */
 export function senderOf(env: Readonly<Record<string, string | undefined>>): string {
   if (env["GT_ROLE"]) return env["GT_ROLE"];
   return `${env["USER"] || env["LOGNAME"] || userName()}@${hostname()}`;
@@ -8,7 +8,7 @@ export function senderOf(env: Readonly<Record<string, string | undefined>>): str
 
 /** The header of `internal/rpc/port/caller.ts`; that file brings the RPC library. */
 const SENDER_HEADER = "gastown-sender";
-/** What a header takes as a sender. */
+/** The senders that a header can carry. */
 const NAME = /^[\x20-\x7e]{1,256}$/;
 
 /** Names the sender to a sidecar that trusts its caller, if a header can contain the name. */

@@ -38,7 +38,7 @@ export async function readTls({ dir, ca, cert, key }: TlsPaths): Promise<TlsFile
   return checked(files, (name) => path(named[name], name) ?? name);
 }
 
-/** A mistake in one's own files is told before anyone is called: a server could only say that it does not like them. */
+/** Reports a mistake in the caller's own files before any connection: a server could only refuse them. */
 function checked(files: TlsFiles, pathOf: (name: string) => string): TlsFiles {
   const names = { cert: pathOf("tls.crt"), key: pathOf("tls.key"), ca: pathOf("ca.crt"), crl: pathOf("crl.pem") };
   checkOwnTls({ ...files, names });
@@ -47,15 +47,15 @@ function checked(files: TlsFiles, pathOf: (name: string) => string): TlsFiles {
 
 /** Which session a certificate is to name. */
 export interface Expected {
-  /** The one that must answer, checked against the certificate where that names one. */
+  /** The session that must answer, checked against the certificate if that names one. */
   readonly session?: string | undefined;
   /** That of its pod, whose certificate must name both, whatever was dialled. */
   readonly namespace?: string | undefined;
-  /** What the caller calls it: if the certificate is that session's, the dialled address does not matter. */
+  /** The caller's name for it: if the certificate is that session's, the dialled address does not matter. */
   readonly named?: string | undefined;
 }
 
-/** What a connection is made with. @throws DomainError `invalid` when the revocation list is none */
+/** The TLS settings of a connection. @throws DomainError `invalid` when the revocation list is none */
 export function clientTls({ crl, ...files }: TlsFiles, expected: Expected = {}): ClientTls {
   const refuse = crl === undefined ? {} : { refuse: serverRevocation(files.ca, crl, Date.now) };
   const { session, namespace, named } = expected;
@@ -63,7 +63,7 @@ export function clientTls({ crl, ...files }: TlsFiles, expected: Expected = {}):
   return { ...files, ...refuse, ...(named && { identify: nameCheck(files.cert, named) }) };
 }
 
-/** Where the sidecar is is the caller's word; which session it serves, its certificate may say. */
+/** The caller says where the sidecar is; the certificate may say which session it serves. */
 function nameCheck(ownCert: string, named: string): NonNullable<ClientTls["identify"]> {
   const own = trustDomainOf(new X509Certificate(ownCert));
   return (server) => (sessionClaim(server, named, own).type === "by-name" ? "instead" : "also");

@@ -4,13 +4,13 @@ import { causesOf, codeOf, DomainError } from "../../base/errors.ts";
 import type { Place } from "../finding/resolve-place.ts";
 
 const PROBE_MS = 2000;
-/** No connection was made: the port says nothing about TLS. */
+/** No connection was made: nothing is known about the port's TLS. */
 const NOT_THERE = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"]);
 
 /**
- * Whether a sidecar could not be reached because it serves TLS and we spoke plaintext, or the other way round, or its
- * certificate is not trusted: the error that says so and what to do, else undefined. Opens one connection of its own to
- * see.
+ * Explains a sidecar that could not be reached because it serves TLS and we spoke plaintext, or the other way round, or
+ * because its certificate is not trusted: returns that error with a hint, otherwise undefined. Opens one connection of
+ * its own to find out.
  */
 export async function tlsMismatch(
   err: unknown,
@@ -48,7 +48,7 @@ function untrusted(err: DomainError, host: string): DomainError | undefined {
   return new DomainError(err.kind, err.message, { fields: { ...err.fields, hint }, cause: err });
 }
 
-/** What a handshake ends with where the other end speaks TLS: its alert, or our doubts about its certificate. */
+/** The errors of a handshake if the other end speaks TLS: its alert, or our doubts about its certificate. */
 const SPOKE_TLS = /ALERT|CERT|HANDSHAKE_FAILURE|UNABLE_TO_|ISSUER|SIGNATURE/;
 
 /** True when the other end takes part in a TLS handshake; whether it is trusted does not matter. */

@@ -1,6 +1,6 @@
 import { DomainError } from "../../base/errors.ts";
 
-/** Where the token of a call comes from. */
+/** The source of a call's token. */
 export type TokenSource =
   | { readonly type: "given"; readonly text: string }
   | {
@@ -17,7 +17,7 @@ type TokenFlag = (typeof TOKEN_FLAGS)[number];
 
 type TokenValues = Readonly<Partial<Record<TokenFlag, string>>>;
 
-/** What a token can be made from: what was given, and what is in a profile. */
+/** The inputs for a token: the given ones, and those of a profile. */
 export interface TokenInputs {
   readonly flags: TokenValues;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -28,15 +28,15 @@ export interface TokenInputs {
 }
 
 /**
- * From the flags, else from GT_TOKEN, else from the profile; undefined without any. The profile fills in what the flags
- * leave out.
+ * The token of the flags, otherwise of GT_TOKEN, otherwise of the profile; undefined without any. The profile fills in
+ * what the flags leave out.
  * @throws DomainError `invalid` for some of the flags without the others
  */
 export function readTokenSource({ flags, env, profile, toServer }: TokenInputs): TokenSource | undefined {
   const text = env["GT_TOKEN"]?.trim();
   const isGiven = (values: TokenValues) => TOKEN_FLAGS.some((name) => values[name] !== undefined);
   if (!isGiven(flags) && text) return { type: "given", text };
-  // A project alone says which sessions are meant, e.g. beside GT_TOKEN.
+  // A project alone only selects sessions, e.g. beside GT_TOKEN.
   const onlyProject = TOKEN_FLAGS.every((name) => name === "project" || flags[name] === undefined);
   if (onlyProject && text) return { type: "given", text };
   const merged: TokenValues = toServer ? { ...profile, ...flags } : flags;
