@@ -13,7 +13,7 @@ export interface AgentJournalDeps {
 /** It is shortened when it has this many bytes, and later when it has twice as many as were left. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
-/** What a later process of this agent must know, on disk before anything is reported to a caller. */
+/** The state that a later process of this agent needs, on disk before anything is reported to a caller. */
 export class AgentJournal {
   /** It has grown long or was removed: its owner is to rewrite it. */
   readonly rewriteDue = new SignalBus();
@@ -29,7 +29,7 @@ export class AgentJournal {
     const { journal, logger } = this.#deps;
     try {
       journal.append(record);
-      // Not at once: what this record reports may not be in place yet.
+      // Deferred: the state that this record reports may not be in place yet.
       if (this.#isDue) queueMicrotask(() => this.#isDue && this.rewriteDue.notify());
       return true;
     } catch (err) {

@@ -1,7 +1,7 @@
 import { type AgentExit, exitCodeOf } from "../../process/restart-policy.ts";
 import type { TmuxPane } from "../../tmux/pane/pane.ts";
 
-/** What the journal knows of the life before. */
+/** The journal's record of the previous life. */
 export interface LifeBefore {
   readonly pid: number;
   /** Wall clock, ms. */
@@ -21,19 +21,19 @@ type LifeState =
   | { readonly type: "finished"; readonly exit: AgentExit };
 
 export interface EndFacts {
-  /** Of the process that has ended; default: the one found last. */
+  /** The process that has ended; default: the one found last. */
   readonly pid?: number | undefined;
   readonly oomKills?: number | undefined;
 }
 
 const SIGKILL = 9;
 
-/** The kernel ends what it kills for lack of memory by this signal. */
+/** The kernel kills by this signal when memory runs out. */
 export function isOutOfMemoryPossible({ signal }: AgentExit): boolean {
   return signal === SIGKILL;
 }
 
-/** The agent's present or last life, and the pane that it has. The session monitor keeps it; everyone else reads it. */
+/** The agent's present or last life, and its pane. The session monitor changes it; other code only reads it. */
 export class AgentLife {
   /** Undefined until it was found, and while tmux is away. */
   pane: TmuxPane | undefined;
@@ -104,8 +104,9 @@ export class AgentLife {
   }
 
   /**
-   * The agent was found alive, in this life or in a new one that begins `now` (wall clock, ms). Says whether it is new.
-   * `oomKills`: how many processes beside it the kernel has killed for lack of memory so far; undefined: not known.
+   * Records that the agent was found alive, in this life or in a new one that begins `now` (wall clock, ms); returns
+   * true for a new one. `oomKills`: how many processes beside it the kernel has killed for lack of memory so far;
+   * undefined: unknown.
    */
   found(pid: number, agentId: string | undefined, now: number, oomKills?: number): boolean {
     const isNew = !this.isOf(pid, agentId);
@@ -116,8 +117,8 @@ export class AgentLife {
   }
 
   /**
-   * tmux names the process that has ended; it may be one that nobody saw alive, whose life was over at once. Returns
-   * how it ended, with what the kernel tells of it: `oomKills` as of `found`.
+   * Records the agent's end. tmux names the process that has ended; it may be one that was never seen alive, whose life
+   * was over at once. Returns the exit, with the kernel's information: `oomKills` as in `found`.
    */
   ended(seen: AgentExit, now: number, { pid = this.#pid, oomKills }: EndFacts = {}): AgentExit {
     const isShort = isOutOfMemoryPossible(seen) && this.#oomKills !== undefined && (oomKills ?? 0) > this.#oomKills;

@@ -42,11 +42,11 @@ export interface AgentRunOptions {
   readonly sidecar: SidecarOptions;
   /** The other half runs in a container of its own, because the agent is not trusted. */
   readonly isApart: boolean;
-  /** Of the programs of this half, by name. */
+  /** Versions of the programs of this half, by name. */
   readonly versions: Readonly<Record<string, string>>;
 }
 
-/** Hears what those who serve the agent have to know of its life. */
+/** Observes the agent's life for the code that serves the agent. */
 export interface RunObserver {
   /** It is known whether the agent is running. */
   looked(): void;
@@ -163,7 +163,7 @@ export class AgentRun {
     );
   }
 
-  /** What the agent says about itself. */
+  /** The readers of the agent's own reports. */
   #readers(): readonly Task[] {
     const { clock, logger, state, control } = this.#deps;
     const { profile, agent } = this;
@@ -192,7 +192,7 @@ function noteReceipt({ logger, onReceipt }: AgentRunDeps, receipt: NudgeReceipt)
   logger.info({ request_id: requestId, outcome, sender }, "nudge ended");
 }
 
-/** Of the programs of the other half, by name. */
+/** Versions of the programs of the other half, by name. */
 function versionsIn(hello: HalvesLinkClient["hello"]): Readonly<Record<string, string>> {
   const { tmux, agent } = hello ?? {};
   return { ...(tmux !== undefined && { tmux }), ...(agent !== undefined && { agent }) };

@@ -1,14 +1,15 @@
 import type { Logger } from "../../base/logger.ts";
 
 /**
- * What only an agent that reaches for the serving half does, by where it was met: a `link`, another `kind` of file or
- * another `owner`'s in the state folder; a `peer` on the link that is no supervising half; a `stream` that is not
- * tmux's; a `capture` that tmux said it wrote and that is not there; output that is piped elsewhere (`pipe`).
+ * Acts that only an agent that reaches for the serving half commits, by the place where they were found: a `link`,
+ * another `kind` of file or another `owner`'s in the state folder; a `peer` on the link that is no supervising half; a
+ * `stream` that is not tmux's; a `capture` that tmux reported as written and that does not exist; output that is piped
+ * elsewhere (`pipe`).
  */
 export const VIOLATIONS = ["link", "kind", "owner", "peer", "stream", "capture", "pipe"] as const;
 export type Violation = (typeof VIOLATIONS)[number];
 
-/** Counts what is done to the boundary between the two halves, and logs the first of each kind. */
+/** Counts the violations of the boundary between the two halves, and logs the first of each kind. */
 export class Boundary {
   readonly #deps: { readonly logger: Logger; readonly count: (violation: Violation) => void };
   readonly #logged = new Set<Violation>();

@@ -10,13 +10,13 @@ const MOUSE = { none: "", standard: "\x1b[?1000h", button: "\x1b[?1002h", all: "
 export interface RedrawOptions {
   /** How many of its lines were requested. */
   readonly history: number;
-  /** The one that nobody has set. */
+  /** The title before any program has set one. */
   readonly freshTitle: string;
 }
 
 /**
  * A cut as bytes that draw it on a fresh terminal of its size: the terminal wraps joined rows again, and cursor and
- * modes come to what they were.
+ * modes are restored.
  */
 export function redrawOfCut(cut: PaneCut, options: RedrawOptions): Redraw {
   const { facts, modes, main } = cut;

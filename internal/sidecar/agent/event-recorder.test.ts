@@ -23,7 +23,7 @@ const REPORT: StateReport = {
 };
 const LIFE = { restartDue: false, crashLoop: false };
 
-/** An agent whose states are reported by hand, and what is recorded of it. */
+/** An agent whose states are reported by hand, and its recorder. */
 class Stage {
   readonly clock = new FakeClock();
   readonly journal: EventRecord[] = [];
@@ -75,7 +75,7 @@ class Stage {
     this.#monitor.changes.notify();
   }
 
-  /** What has been recorded until now. */
+  /** The events recorded so far. */
   async reported(): Promise<string[]> {
     const reported: string[] = [];
     const followed = this.events.follow({ subscriber: "", owner: "", epoch: "" }, new AbortController().signal);

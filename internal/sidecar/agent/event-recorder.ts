@@ -24,7 +24,7 @@ export interface EventRecorderDeps {
 }
 
 export interface EventRecorderOptions {
-  /** What an earlier process reported while it stood; absent: there was none, so nothing has been reported. */
+  /** The lines that an earlier process reported while they were on the screen; absent: it reported nothing. */
   readonly standing?: StandingLines;
 }
 
@@ -38,13 +38,13 @@ export interface LifeEnd {
 /** The end of a turn is often said a moment before it is drawn. */
 const IDLE_QUIET_MS = 50;
 const IDLE_WAIT_MS = 250;
-/** An agent that never says that it is idle is taken to have paused after this long without output. */
+/** An agent that never reports that it is idle counts as paused after this long without output. */
 const PAUSE_MS = 2000;
-/** What an agent printed last may still be on its way when its end is known. */
+/** The last output of an agent may arrive after its end is known. */
 const LAST_QUIET_MS = 100;
 const LAST_WAIT_MS = 5000;
 
-/** Lines that scroll off are kept for a later process this long after they were told, at the latest. */
+/** Lines that scroll off are stored for a later process at most this long after they were reported. */
 const KEEP_MS = 250;
 
 /** Within this an agent has drawn its screen again after the window was resized. */
@@ -127,7 +127,10 @@ export class EventRecorder implements Task {
     this.#woken.notify();
   }
 
-  /** The screen has been drawn again. Where nobody has told lines before, those above the screen are new too. */
+  /**
+   * Call it when the screen has been drawn again. If no process has reported lines before, those above the screen are
+   * new too.
+   */
   drawn(): void {
     const { emulator } = this.#deps.output;
     if (!this.#isDrawn && !this.#isNew) this.#lines.found(emulator.standingLines());
@@ -173,7 +176,7 @@ export class EventRecorder implements Task {
     }
   }
 
-  /** No state says that such an agent is done: its silence does. */
+  /** No state shows that such an agent is done: its silence does. */
   async #awaitPause(signal: AbortSignal): Promise<void> {
     const { clock, output } = this.#deps;
     const leftMs = PAUSE_MS - output.quietMs();
@@ -233,7 +236,7 @@ export class EventRecorder implements Task {
     if (!end.restartDue) this.#over.resolve();
   }
 
-  /** `isLast`: nobody types there any more. */
+  /** `isLast`: no one types there any more. */
   #tellScreen(isLast = false): void {
     const { output, events } = this.#deps;
     const { emulator } = output;
@@ -286,7 +289,7 @@ export class EventRecorder implements Task {
     emulator.markReported(told);
   }
 
-  /** Rows above the input box: that, what a person has typed there and what is below it is no output. */
+  /** The rows above the input box: the box, a person's text in it and the rows below it are no output. */
   #outputRows(): number {
     const { profile, output } = this.#deps;
     const { emulator } = output;
@@ -297,8 +300,8 @@ export class EventRecorder implements Task {
   }
 
   /**
-   * What a program erases after it was on the screen was output, unless the program draws its screen itself: such a
-   * one erases frames.
+   * Text that a program erases after it was on the screen was output, unless the program draws its screen itself: then
+   * it erases frames.
    */
   #erasing(): void {
     const { emulator } = this.#deps.output;
@@ -306,7 +309,7 @@ export class EventRecorder implements Task {
     if (!this.#drawsItself()) this.#tellStanding(emulator.rows, true);
   }
 
-  /** So is what went from the screen while the window's size was not known here. */
+  /** Lines that left the screen while the window's size was unknown here were output too. */
   #vanished(lines: readonly MainLine[]): boolean {
     if (this.#drawsItself()) return false;
     this.#lines.scrolled(lines);
@@ -321,8 +324,7 @@ export class EventRecorder implements Task {
   }
 
   #lost({ first, to, reason }: Gap): void {
-    // The first cut is where this process begins: what was before is nobody's, or an earlier process's, whose end is
-    // named.
+    // The first cut is where this process begins: earlier output is of no process, or of one whose end is reported.
     if (reason === "restart" && this.#cuts++ === 0) return;
     this.#lines.interrupted();
     const how = reason === "restart" ? "restart" : "truncated";

@@ -166,7 +166,7 @@ it("tells each line of a plain output once, however it is cut into scrolling and
 });
 
 describe("on a real terminal", () => {
-  /** Prints, looks and resizes as reported; returns what was reported of it. */
+  /** Performs the steps; returns the printed and the reported text. */
   async function play(steps: readonly Step[]) {
     const { lines, reported } = recorder();
     const emulator = new Emulator({ cols: 30, rows: 8, scrollback: 1000 });
@@ -236,7 +236,7 @@ describe("on a real terminal", () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(withRedraws, { maxLength: 12 }), async (steps) => {
-        // What stands on the screen and was not reported when it is cleared is drawn again, and told then.
+        // Unreported lines on the screen at the moment of a clear are drawn again, and reported then.
         const { reported, printed } = await play(steps);
         expect(reported).toBe(printed);
       }),

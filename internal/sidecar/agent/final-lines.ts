@@ -16,25 +16,25 @@ const STRONG = /[\p{L}\p{N}](?:.*?[\p{L}\p{N}]){3}/u;
 export type FinalLine = Pick<MainLine, "text" | "isReported" | "isRest" | "goesOn">;
 
 export interface FinalLinesOptions {
-  /** What an earlier process has told last, and how many of it stood above the screen; see `StandingLines`. */
+  /** The lines that an earlier process reported last, and the number of them above the screen; see `StandingLines`. */
   readonly standing?: readonly number[];
   readonly above?: number;
   readonly isOpen?: boolean;
-  /** The program draws its screen itself, and what is above it again when the window changes. */
+  /** The program draws its screen itself, and redraws the lines above it when the window changes. */
   readonly redraws?: boolean;
 }
 
 /**
- * Makes text of the lines that become final on a terminal, each once and in order: those that scrolled into the
- * history, and the screen as it was at certain moments. The terminal says which lines it has told and still shows as
- * they were; besides, a line is not reported again when the agent draws the same lines a second time, after a moment or
- * after it cleared its history. Pure.
+ * Turns the lines that become final on a terminal into text, each once and in order: those that scrolled into the
+ * history, and the screen at certain moments. The terminal marks reported lines that it still shows unchanged. Besides,
+ * a line is not reported again if the agent draws the same lines a second time, a moment later or after it cleared its
+ * history. Pure.
  */
 export class FinalLines {
   readonly #emit: (text: string) => void;
-  /** Hashes of the lines told last, in the order in which they were reported. */
+  /** Hashes of the lines reported last, in the order of the reports. */
   #history: number[];
-  /** Hashes of told lines that have still to scroll off, or may come by again, from `#next` on in their order. */
+  /** Hashes of reported lines that have still to scroll off, or may come by again, from `#next` on in their order. */
   #told: readonly number[];
   #next = 0;
   #patience = PATIENCE;
@@ -70,7 +70,7 @@ export class FinalLines {
     return this.#isOpen;
   }
 
-  /** The screen as this process finds it: what an earlier one saw scroll off may have come back. */
+  /** Takes the screen as this process finds it: lines that an earlier one saw scroll off may have come back. */
   found(lines: readonly Pick<FinalLine, "text">[]): void {
     const shown = lines.map(({ text }) => text.trimEnd()).filter((line) => STRONG.test(line));
     const first = matchLines(this.#told, shown.map(hashOf)).find((index) => index >= 0);
@@ -92,7 +92,9 @@ export class FinalLines {
     if (out !== "") this.#emit(out);
   }
 
-  /** The main screen at a moment when what is on it is final; of a line that continues, the part that is there. */
+  /**
+   * Reports the main screen at a moment when its content is final; of a line that continues, the part that is there.
+   */
   stood(lines: readonly FinalLine[]): void {
     const shown = lines.map(({ text }) => text.trimEnd());
     while (shown.at(-1) === "") shown.pop();
@@ -110,7 +112,7 @@ export class FinalLines {
     if (out !== "") this.#emit(out);
   }
 
-  /** The same for the alternate screen, of which only what changed since the last moment is reported. */
+  /** Reports the alternate screen in the same way, but only changes since the last moment. */
   stoodAlternate(texts: readonly string[]): void {
     const lines = texts.map((text) => text.trimEnd()).filter((line) => line !== "");
     const hashes = lines.map(hashOf);
@@ -137,7 +139,7 @@ export class FinalLines {
     this.#text?.redrawn();
   }
 
-  /** It has drawn all of that: what it prints from now on is new. */
+  /** Call it when the agent has redrawn all of that: text printed from now on is new. */
   settled(): void {
     this.#text?.settled();
   }
@@ -162,7 +164,7 @@ export class FinalLines {
     return before + (goesOn ? text : `${text.trimEnd()}\n`);
   }
 
-  /** Ends what was left open. */
+  /** Ends the open line. */
   #ended(): string {
     const end = this.#isOpen ? "\n" : "";
     this.#isOpen = false;
@@ -173,7 +175,7 @@ export class FinalLines {
     return this.#text?.isKnown(line, following?.text) === true;
   }
 
-  /** The line scrolls off: is it one that was reported already? */
+  /** True if the line that scrolls off was already reported. */
   #isKnown(line: string, following: FinalLine | undefined): boolean {
     return this.#patience > 0 && this.#next < this.#told.length && this.#isExpected(line, following);
   }
@@ -188,7 +190,7 @@ export class FinalLines {
       this.#patience = Math.min(PATIENCE, this.#patience + 1);
       return true;
     }
-    // What was at the end of the screen may be there again; the rest is gone for good.
+    // The lines at the end of the screen may come by again; the rest is gone for good.
     if (--this.#patience === 0) this.#expect(this.standing.slice(-STANDING_MAX));
     return false;
   }

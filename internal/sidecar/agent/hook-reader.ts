@@ -19,7 +19,7 @@ export interface HookReaderOptions {
   /** Folder and name of the FIFO; the agent can reach it. */
   readonly folder: PinnedFolder;
   readonly fifo: string;
-  /** Where payloads lie that the lines name. */
+  /** The folder of the payloads that lines name. */
   readonly payloads: PinnedFolder;
 }
 
@@ -29,10 +29,10 @@ const MAX_LINE_BYTES = 4096;
 const MAX_PAYLOAD_BYTES = 1024 * 1024;
 /** Hooks write some lines a second; of a flood so many are read before others have their turn. */
 const LINES_PER_TURN = 16;
-/** How often it is seen whether the FIFO is still the one that hooks write to. */
+/** How often to check that the FIFO is still the one that hooks write to. */
 const LOOK_EVERY_MS = 1000;
 
-/** Turns what the agent's hooks write into events, in order. Payload files are removed once read. */
+/** Turns the lines of the agent's hooks into events, in order. Payload files are removed once read. */
 export class HookReader implements Task {
   readonly #deps: HookReaderDeps;
   readonly #options: HookReaderOptions;
@@ -75,7 +75,7 @@ export class HookReader implements Task {
       try {
         if (lstatSync(folder.place(fifo)).ino !== inode) return;
       } catch {
-        // it is away for a moment: what was opened is still read
+        // the FIFO is missing for a moment: the opened one is still read
       }
     }
   }

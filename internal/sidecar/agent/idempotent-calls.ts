@@ -18,17 +18,17 @@ export const IDEMPOTENT_KEEP_OF_ALL = 10_000;
 
 interface Entry<T> {
   readonly caller: string;
-  /** Of the content, which may have 64 KiB. */
+  /** Identifies the content, which may have 64 KiB. */
   readonly hash: string;
   readonly at: number;
   readonly result: Promise<T>;
 }
 
 /**
- * Calls with a request id are done once: the same id with the same content gets the first call's result, also while
- * that is still under way. What failed before anything was pressed is forgotten, so that the same id may try again. An
- * id is its caller's own: no caller meets the ids of another, and one that uses many forgets its own oldest. Kept in
- * memory only.
+ * Runs calls with a request id once: the same id with the same content gets the first call's result, even while that is
+ * still under way. A call that fails before it presses anything is forgotten, so that the same id may be tried again.
+ * Ids belong to their caller: no caller meets the ids of another, and a caller with many ids forgets its own oldest.
+ * Kept in memory only.
  */
 export class IdempotentCalls<T> {
   readonly #clock: Clock;
@@ -42,7 +42,7 @@ export class IdempotentCalls<T> {
   }
 
   /**
-   * `caller` is an identity; empty where callers cannot be distinguished. `work` calls its argument right before it
+   * `caller` is an identity; empty where callers cannot be distinguished. `work` calls `onPress` right before it
    * presses anything. An empty id is never remembered.
    * @throws DomainError `invalid`: bad id; `already-exists`: the id belongs to other content; what `work` throws.
    */

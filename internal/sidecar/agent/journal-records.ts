@@ -5,7 +5,7 @@ import { NudgeFold } from "../../session/nudge-fold.ts";
 import type { NudgeRecord } from "../../session/nudge-record.ts";
 import type { Confidence, NudgeOutcome } from "../../session/types.ts";
 
-/** What the serving half keeps in its journal. */
+/** A record in the serving half's journal. */
 export type SidecarRecord =
   | NudgeRecord
   | EventRecord
@@ -37,8 +37,8 @@ export interface Restored {
 }
 
 /**
- * Opens the journal and sorts out what it holds. Whatever the file holds, this takes bounded memory and does not throw
- * for its content: what is damaged is counted and set aside, and no nudge that may have been typed is typed again.
+ * Opens the journal and folds its records. Whatever the file contains, this takes bounded memory and does not throw
+ * because of it: damaged data is counted and set aside, and no nudge that may have been typed is typed again.
  */
 export function openJournal(path: string | JournalFile) {
   const nudges = new NudgeFold();
@@ -174,7 +174,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   }),
 };
 
-/** What the journal holds as it applies to the agent of now: of another agent's life nothing applies. */
+/** The part of the journal that applies to the present agent: records of another agent's life do not. */
 export function ofAgent(restored: Restored, agentId: string | undefined, now: number): Restored {
   if (agentId === undefined || restored.agent === undefined || restored.agent.agentId === agentId) return restored;
   return { ...restored, agent: { type: "agent", pid: 0, startedAt: now, restarts: 0, agentId } };

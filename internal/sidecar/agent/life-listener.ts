@@ -1,15 +1,15 @@
 import type { AgentExit } from "../../process/restart-policy.ts";
 import type { TmuxPane } from "../../tmux/pane/pane.ts";
 
-/** What others learn about the agent's life. */
+/** Listens to the agent's life. */
 export interface LifeListener {
-  /** The agent runs, in this pane. `fresh`: it was started just now; else it had been running before. */
+  /** The agent runs, in this pane. `fresh`: it was just started; otherwise it had been running before. */
   alive(life: { readonly pid: number; readonly fresh: boolean }): void;
   /** The pane has this size, which an agent can change, too. Called repeatedly. */
   sized(size: { readonly cols: number; readonly rows: number }): void;
   /**
-   * The pane's output must be piped (again): the pane is new, or the pipe was lost. Resolves with false when the pane
-   * is dead: tmux changes no pipe of it, and the one that an earlier process left continues into the next life.
+   * Pipes the pane's output (again): the pane is new, or the pipe was lost. Resolves with false if the pane is dead:
+   * tmux does not change its pipe, and a pipe that an earlier process left continues into the next life.
    */
   arm(pane: TmuxPane): Promise<boolean>;
   /** The pane's screen starts again, as tmux does it for a new life. `endedPid`: whose life it showed until now. */

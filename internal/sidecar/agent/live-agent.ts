@@ -44,7 +44,7 @@ export interface LiveAgentDeps {
   readonly onReceipt: (receipt: NudgeReceipt) => void;
   /** Ends the agent permanently; see `StopRequestHandler`. */
   readonly onStop: (request: StopRequest) => void;
-  /** Of the programs at work, by name. */
+  /** Versions of the programs in use, by name. */
   readonly versions: () => Readonly<Record<string, string>>;
 }
 
@@ -58,7 +58,7 @@ export interface LiveAgentOptions {
   readonly redactPatterns: readonly string[];
 }
 
-/** One agent's terminal as the serving half knows it: output, state, messages. */
+/** One agent's terminal in the serving half: output, state, messages. */
 export class LiveAgent {
   readonly output: OutputStream;
   readonly monitor: StateMonitor;

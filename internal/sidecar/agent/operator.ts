@@ -32,10 +32,10 @@ interface Call {
 }
 
 const TEXT_MAX_BYTES = 65_536;
-/** Keys that stop what the agent does: they wait for nobody. */
+/** Keys that stop the agent's work: they never wait. */
 const OVERTAKES: ReadonlySet<string> = new Set(["C-c", "Escape"]);
 
-/** What a person does at the agent's terminal beside sending messages: presses keys and answers dialogs. */
+/** A person's actions at the agent's terminal besides messages: presses keys and answers dialogs. */
 export class Operator {
   readonly #deps: OperatorDeps;
   readonly #keys: IdempotentCalls<void>;
@@ -108,7 +108,7 @@ export class Operator {
   }
 }
 
-/** The pane, once it is there and while the caller is. */
+/** Resolves with the pane as soon as it is there, while the caller is. */
 async function reach({ paneWait, signal }: Call): Promise<KeyWriter> {
   refuseWhenGone(signal);
   const pane = await paneWait(signal).catch((err: unknown) => {

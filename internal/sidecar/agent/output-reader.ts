@@ -18,8 +18,8 @@ const REDRAW_PAUSE_MS = 100;
 const QUIET_MS = 50;
 
 /**
- * Brings the pane's output to the agent's terminal. Each cut has a FIFO of its own: what an earlier pipe left in a
- * shared one would come after the cut, and be drawn twice.
+ * Passes the pane's output to the agent's terminal. Each cut has a FIFO of its own: bytes that an earlier pipe left in
+ * a shared one would come after the cut, and be drawn twice.
  */
 export class OutputReader implements Task {
   readonly #folder: PinnedFolder;
@@ -29,7 +29,7 @@ export class OutputReader implements Task {
   readonly #failed = Promise.withResolvers<never>();
   #reading: { readonly stop: AbortController; readonly done: Promise<void>; readonly fifo: string } | undefined;
   #pane: TmuxPane | undefined;
-  /** Whose life the screen showed before it started again. */
+  /** The process of the life that the screen showed before it was started again. */
   #endedPid: number | undefined;
 
   /** `folder`: where the FIFOs are created; the agent can access it. */
@@ -45,8 +45,8 @@ export class OutputReader implements Task {
   }
 
   /**
-   * Draws the pane again and pipes what it prints from now on. tmux pipes no dead pane: its last screen is what there
-   * is, and the answer is false.
+   * Draws the pane again and pipes its output from now on. tmux does not pipe a dead pane: then only its last screen is
+   * drawn, and the result is false.
    */
   async arm(pane: TmuxPane): Promise<boolean> {
     await this.#disarm();
@@ -73,8 +73,8 @@ export class OutputReader implements Task {
   }
 
   /**
-   * The screen starts again for a new life. tmux shows the ended one (`endedPid`) until the new one begins: what is cut
-   * until then is not drawn.
+   * Starts the screen again for a new life. tmux shows the ended one (`endedPid`) until the new one begins: cuts until
+   * then are not drawn.
    */
   renew(endedPid: number | undefined): Promise<void> {
     this.#endedPid = endedPid;
@@ -113,14 +113,14 @@ export class OutputReader implements Task {
     if (pane === undefined) return;
     const from = output.ring.end;
     if (output.isBehind) {
-      // The cut is of a moment after `from`: what lies between is drawn twice, which the next redraw mends.
+      // The cut is of a moment after `from`: bytes in between are drawn twice, which the next redraw repairs.
       const cut = await pane.cut(0);
       if (this.#isOfThisLife(cut)) await this.#agent.redraw(cut, 0, from, false);
       return;
     }
     if (output.quietMs() < QUIET_MS || output.drawnTo < from) return;
     const cut = await pane.cut(EMULATOR_SCROLLBACK);
-    // What tmux had printed before the cut would have come by now.
+    // Output that tmux printed before the cut would have arrived by now.
     await this.#clock.sleep(QUIET_MS, signal);
     if (output.ring.end === from && this.#isOfThisLife(cut))
       await this.#agent.redraw(cut, EMULATOR_SCROLLBACK, from, true);

@@ -14,7 +14,7 @@ const PATIENCE = 100;
  */
 export class ReportedText {
   #text = "";
-  /** Where the next line is expected; undefined: no line is. */
+  /** The position at which the next line is expected; undefined: no line is. */
   #next: number | undefined;
   #misses = 0;
 

@@ -20,7 +20,7 @@ export class ReservedOffsets {
     this.#reservedTo = startOffset + STEP_BYTES;
   }
 
-  /** The first step. Where the journal cannot be written, the epoch is one that no later process continues. */
+  /** Reserves the first step. If the journal cannot be written, the epoch is one that no later process continues. */
   static after({ stream }: Restored, journal: AgentJournal): ReservedOffsets {
     const { epoch = randomUUID(), reservedTo = "0" } = stream ?? {};
     const offsets = new ReservedOffsets(journal, epoch, BigInt(reservedTo));
@@ -28,12 +28,12 @@ export class ReservedOffsets {
     return new ReservedOffsets(journal, randomUUID(), offsets.startOffset);
   }
 
-  /** What a later process must know. */
+  /** The record that a later process needs. */
   get record(): SidecarRecord {
     return { type: "stream", epoch: this.epoch, reservedTo: this.#reservedTo.toString() };
   }
 
-  /** Reserves another step when the output's end comes close to what is reserved. */
+  /** Reserves another step when the output's end comes close to the reserved offset. */
   extend(end: bigint): void {
     if (end + STEP_BYTES / 2n < this.#reservedTo) return;
     this.#reservedTo = end + STEP_BYTES;

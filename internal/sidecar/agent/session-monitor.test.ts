@@ -76,7 +76,7 @@ class FakeSession implements SessionClient {
 
 let clock: FakeClock;
 let session: FakeSession;
-/** What the monitor told, in order. */
+/** The monitor's notifications, in order. */
 let told: string[];
 let testEnd: AbortController;
 afterEach(() => testEnd.abort());

@@ -16,9 +16,9 @@ import { isTmuxAway } from "./tmux-away.ts";
 interface SessionHelp {
   /** The agent's process, to be ended with its session. */
   agent(pid: number): void;
-  /** What became of the session of the agent with this pid; undefined when that is not known (yet). */
+  /** The fate of the session of the agent with this pid; undefined if it is not known (yet). */
   session(pid: number): Promise<"there" | "gone" | undefined>;
-  /** Facts of a process; without `startTicks` it has ended; undefined when nobody answers. */
+  /** Facts of a process; without `startTicks` it has ended; undefined if the other half does not answer. */
   process(pid: number, what: { readonly work: false }): Promise<{ readonly startTicks?: number } | undefined>;
   /** How many processes beside the agent the kernel has killed for lack of memory; undefined when that is not known. */
   oomKills(): Promise<number | undefined>;
@@ -59,13 +59,13 @@ export interface SessionMonitorOptions {
 const LOOK_EVERY_MS = 1000;
 /** After a failed look (tmux away) the next try waits this long. */
 const RETRY_MS = 50;
-/** While tmux or the session is away, what became of the agent is asked this often. */
+/** How often to ask for the agent's fate while tmux or the session is away. */
 const LOST_LOOK_MS = 50;
 /** A session that does not appear within this time, although no end is known, is recreated. */
 const MAKE_MS = 5000;
 /** A closed terminal sends SIGHUP: this is how an agent ends whose pane or tmux server is gone. */
 const HUNG_UP: AgentExit = { signal: 1 };
-/** How often, and with what pauses, tmux is asked how the agent ended before that counts as unknown. */
+/** How often, and with which pauses, tmux is asked for the agent's exit before it counts as unknown. */
 const STATUS_LOOKS = 20;
 const STATUS_LOOK_MS = 100;
 /** Output that tmux has read arrives within this time, unless it goes elsewhere; seen in this many checks in a row. */
@@ -83,9 +83,9 @@ interface FollowedPane {
 }
 
 /**
- * Watches over the agent's tmux session: finds the pane, notices the agent's end, starts it again by the policy, keeps
- * the output piped. A session or pane that is gone is the agent's end too. A tmux server that was lost is made again by
- * the supervising half whatever the policy says, and the agent with it.
+ * Watches over the agent's tmux session: finds the pane, notices the agent's end, restarts it by the policy, keeps the
+ * output piped. A session or pane that is gone is the agent's end too. If the tmux server is lost, the supervising half
+ * makes a new one, and the agent with it, whatever the policy says.
  */
 export class SessionMonitor implements Task {
   readonly #deps: SessionMonitorDeps;
@@ -169,8 +169,8 @@ export class SessionMonitor implements Task {
   }
 
   /**
-   * The agent went with its tmux server, or someone put another in its place: nobody is asked whether it is started
-   * again.
+   * The agent went with its tmux server, or another one was put in its place. It is restarted whatever the restart
+   * policy says.
    */
   #vanished(): void {
     this.#life.ended(HUNG_UP, this.#deps.clock.now());
@@ -265,7 +265,7 @@ export class SessionMonitor implements Task {
     this.#deps.listener.alive({ pid: facts.pid, fresh });
   }
 
-  /** What the policy says about this end: `again` has the agent started once more. */
+  /** Applies the restart policy to this end: `again` starts the agent once more. */
   async #handleEnd(seen: AgentExit, signal: AbortSignal, again: () => Promise<void>, pid?: number): Promise<void> {
     if (this.#life.isFinished) return;
     const { clock, help, listener, logger } = this.#deps;
@@ -326,7 +326,7 @@ async function isGone(help: SessionHelp, pid: number): Promise<boolean> {
   return facts !== undefined && facts.startTicks === undefined;
 }
 
-/** Of the whole server. */
+/** All panes of the server. */
 async function listPanes(client: SessionClient): Promise<readonly { readonly id: string; readonly pid: number }[]> {
   const lines = await client.command('list-panes -a -F "#{pane_id} #{pane_pid}"');
   return lines.map((line) => {

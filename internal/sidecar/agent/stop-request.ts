@@ -6,7 +6,7 @@ import { SignalBus } from "../../base/signal-bus.ts";
 import { type AgentExit, exitCodeOf } from "../../process/restart-policy.ts";
 
 export interface StopRequest {
-  /** From asking to killing; 0: what the sidecar was started with. */
+  /** The time from the request to the kill; 0: the one that the sidecar was started with. */
   readonly graceMs: number;
   /** Kill at once. */
   readonly force: boolean;

@@ -2,8 +2,8 @@ import type { PinnedFolder } from "../../files/pinned-folder.ts";
 import type { Boundary } from "./boundary.ts";
 
 /**
- * Reads and removes what tmux says it wrote into the captures' folder. The server is the agent's, and so is that
- * folder.
+ * Reads and removes a file that tmux reports to have written into the captures' folder. The agent may control both the
+ * server and that folder.
  */
 export function takeCapture(captures: PinnedFolder, boundary: Boundary) {
   return async (name: string, maxBytes: number): Promise<string | undefined> => {

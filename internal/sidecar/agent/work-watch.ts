@@ -11,7 +11,7 @@ export interface WorkWatchDeps {
     readonly stallsAt: number | undefined;
     worked(): void;
   };
-  /** Of the agent's processes now; undefined when they cannot be seen. */
+  /** Samples the agent's processes now; undefined if they cannot be seen. */
   readonly sample: () => Promise<WorkSample | undefined>;
 }
 

@@ -1,7 +1,7 @@
 import { SignalBus } from "../../base/signal-bus.ts";
 import type { ControlHello } from "./halves-link-messages.ts";
 
-/** What is sent first over each connection of the halves' link, and again when more is known (`changes`). */
+/** The first message on each connection of the halves' link, sent again when more is known (`changes`). */
 export class Greeting {
   readonly changes = new SignalBus();
   #hello: ControlHello;

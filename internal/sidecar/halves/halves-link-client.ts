@@ -16,7 +16,7 @@ export interface HalvesLinkClientDeps {
   readonly clock: Clock;
   /** Begins to connect to the supervising half. May throw when there is nothing to connect to. */
   readonly connect: () => Socket;
-  /** What came is nothing that a supervising half says. Called once a connection at most. */
+  /** Called at most once per connection, when the peer sends something that no supervising half sends. */
   readonly onForeign: () => void;
 }
 
@@ -28,9 +28,9 @@ const RETRY_FIRST_MS = 20;
 const RETRY_MS = 200;
 
 /**
- * The serving half's end of the link. Connects again whenever the connection ends; what was said last of the agent, of
- * serving, stopping and finishing is sent again after each connect. What comes is hostile input: the agent can listen
- * in the supervising half's place.
+ * The serving half's end of the link. Connects again whenever the connection ends; the latest reports on the agent, on
+ * serving, stopping and finishing are sent again after each connect. Its input is hostile: the agent can listen in the
+ * supervising half's place.
  */
 export class HalvesLinkClient implements Task {
   readonly #deps: HalvesLinkClientDeps;
@@ -48,7 +48,7 @@ export class HalvesLinkClient implements Task {
     this.#deps = deps;
   }
 
-  /** What the supervising half said of itself last; undefined before it did. */
+  /** The supervising half's latest greeting; undefined before the first. */
   get hello(): ControlHello | undefined {
     return this.#hello;
   }
@@ -91,16 +91,15 @@ export class HalvesLinkClient implements Task {
   }
 
   /**
-   * What there is to know of a process beside the agent, whose pids may not be this process's: the two halves can run
-   * in two containers. Undefined when nobody answers.
+   * Facts about a process beside the agent, whose pids may not be this process's: the two halves can run in two
+   * containers. Undefined if the supervising half does not answer.
    */
   async process(pid: number, what: { readonly work: boolean }): Promise<ProcessFacts | undefined> {
     return await this.#ask((id) => ({ type: "process", id, pid, work: what.work }));
   }
 
   /**
-   * What became of the session of the agent with this pid, see `SessionRescue.settle`. Undefined when nobody knows
-   * (yet).
+   * The fate of the session of the agent with this pid, see `SessionRescue.settle`. Undefined if it is not known (yet).
    */
   async session(pid: number): Promise<SessionFate | undefined> {
     return (await this.#ask((id) => ({ type: "session", id, pid })))?.session;
@@ -108,7 +107,7 @@ export class HalvesLinkClient implements Task {
 
   /**
    * How many processes of the agent's control group, in a cluster its container, the kernel has killed for lack of
-   * memory. Undefined when nobody answers, or the kernel does not say.
+   * memory. Undefined if the supervising half does not answer or the kernel does not report it.
    */
   async oomKills(): Promise<number | undefined> {
     return (await this.#ask((id) => ({ type: "oom-kills", id })))?.oomKills;

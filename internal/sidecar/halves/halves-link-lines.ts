@@ -23,7 +23,7 @@ export function onLines(socket: Socket, onLine: (line: string) => void, onTooLon
   });
 }
 
-/** Writes a message as one line. A peer that does not read what it is sent is cut off. */
+/** Writes a message as one line. Disconnects a peer that does not read. */
 export function writeLine(socket: Socket, message: object): void {
   if (socket.writableLength > MAX_UNREAD_BYTES) socket.destroy();
   else socket.write(`${JSON.stringify(message)}\n`);

@@ -17,11 +17,11 @@ import {
 export interface HalvesLinkListenerDeps {
   readonly logger: Logger;
   readonly greeting: Greeting;
-  /** Receives what is reported; questions are answered here. */
+  /** Receives reports; questions are answered here. */
   readonly onMessage: (message: Exclude<ControlMessage, ControlQuestion>) => void;
   /** Facts about a process as this one sees it. */
   readonly inspect: (pid: number, work: boolean) => ProcessFacts;
-  /** What became of the session of the agent with this pid; must not reject. */
+  /** Determines the fate of the session of the agent with this pid; must not reject. */
   readonly settle: (pid: number) => Promise<SessionFate | undefined>;
   /** How many processes of this one's control group the kernel has killed for lack of memory. */
   readonly oomKills: () => number | undefined;

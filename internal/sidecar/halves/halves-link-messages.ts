@@ -1,10 +1,10 @@
 import type { ProcessFacts } from "../../process/process-facts.ts";
 
-/** What the serving half tells the supervising one; one JSON object a line. */
+/** A message from the serving half to the supervising one; one JSON object a line. */
 export type ControlMessage =
   /** The event loop turns. */
   | { readonly type: "alive" }
-  /** It serves: what it read back was no hindrance, and its addresses are its own. */
+  /** It is serving: it has read its journal and listens on its addresses. */
   | { readonly type: "serving" }
   /** End the agent; 0 ms: as long as the supervising half has. */
   | { readonly type: "stop"; readonly graceMs: number; readonly force: boolean }
@@ -14,11 +14,11 @@ export type ControlMessage =
   | { readonly type: "agent"; readonly pid: number }
   /** The server and its session must be recreated. */
   | { readonly type: "renew" }
-  /** Asks what became of the session of the agent with that pid, see `SessionRescue.settle`. */
+  /** Asks for the fate of the session of the agent with that pid, see `SessionRescue.settle`. */
   | { readonly type: "session"; readonly id: number; readonly pid: number }
   /** Asks how many processes beside the agent the kernel has killed for lack of memory. */
   | { readonly type: "oom-kills"; readonly id: number }
-  /** Asks about a process beside the agent; `work`: also what it and its descendants have done. */
+  /** Asks about a process beside the agent; `work`: also about the work of it and its descendants. */
   | { readonly type: "process"; readonly id: number; readonly pid: number; readonly work: boolean };
 
 /** `there`: the agent's pane exists, under the session's name again; `gone`: the tmux server has no such pane. */
@@ -33,7 +33,10 @@ export interface ControlAnswer extends ProcessFacts {
 
 export type ControlQuestion = Extract<ControlMessage, { readonly id: number }>;
 
-/** The first line on each connection, sent again when more is known: what the serving half cannot look up by itself. */
+/**
+ * The first line on each connection, sent again when more is known: facts that the serving half cannot look up by
+ * itself.
+ */
 export interface ControlHello {
   readonly type: "hello";
   /** Version of tmux, e.g. `3.3a`. */

@@ -36,7 +36,7 @@ export interface SidecarOptions {
 /** The one session of a sidecar. */
 export const SESSION = "claude";
 
-/** What tmux starts. */
+/** The command that tmux starts. */
 export function agentCommand(options: SidecarOptions, plan: LaunchPlan) {
   return { argv: plan.argv, env: plan.env, unsetEnv: plan.unsetEnv, cwd: options.workdir };
 }

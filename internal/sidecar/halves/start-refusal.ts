@@ -2,7 +2,7 @@ import { DomainError } from "../../base/errors.ts";
 
 /** Exit code of a serving half that the supervising half started and that cannot begin with these flags. */
 const BAD_FLAGS = 78;
-/** As `BAD_FLAGS`; the address is not to be had. */
+/** Like `BAD_FLAGS`; the address cannot be listened on. */
 const NO_ADDRESS = 75;
 
 /** From a serving half's exit code to the exit code of the whole, for starts that would fail the same way again. */
@@ -12,8 +12,8 @@ export const START_REFUSED: ReadonlyMap<number, number> = new Map([
 ]);
 
 /**
- * The exit code that tells the supervising half why its serving half did not begin; undefined where trying again may
- * help.
+ * The exit code by which the supervising half learns why its serving half did not begin; undefined if another attempt
+ * may help.
  */
 export function startRefusal(err: unknown): number | undefined {
   if (!(err instanceof DomainError)) return undefined;
@@ -21,7 +21,7 @@ export function startRefusal(err: unknown): number | undefined {
   return err.fields["reason"] === "flags" ? BAD_FLAGS : undefined;
 }
 
-/** What reading flags says, with its errors marked as a start that cannot succeed. */
+/** Returns the result of `read`, and marks its errors as a start that cannot succeed. */
 export function asRefusal<T>(read: () => T): T {
   try {
     return read();

@@ -2,7 +2,7 @@ import { chmodSync, lstatSync, mkdirSync, rmSync, type Stats, writeFileSync } fr
 import { dirname, join, resolve } from "node:path";
 import { DomainError, errorText } from "../../base/errors.ts";
 
-/** Where things lie in the state folder. The two halves meet nowhere else. */
+/** The paths in the state folder, the only place where the two halves meet. */
 export interface StatePaths {
   readonly dir: string;
   readonly tmuxSocket: string;
@@ -16,13 +16,13 @@ export interface StatePaths {
   readonly lock: string;
   readonly hookFifo: string;
   readonly hookDir: string;
-  /** What comes from tmux: captures on their way, FIFOs of the output. */
+  /** Files of tmux: captures in transit, FIFOs of the output. */
   readonly captures: string;
 }
 
 export type Kind = "folder" | "file" | "FIFO" | "socket";
 
-/** What stands in the folder while a sidecar runs; the journal and the lock come and stay by themselves. */
+/** The entries of the folder while a sidecar runs; the journal and the lock come and stay by themselves. */
 export function partsOf(paths: StatePaths): ReadonlyMap<string, Kind> {
   return new Map<string, Kind>([
     [paths.hookDir, "folder"],
@@ -42,7 +42,7 @@ const IS_OF: Readonly<Record<Kind, (found: Stats) => boolean>> = {
   socket: (found) => found.isSocket(),
 };
 
-/** Links are of no kind, nor is what cannot be looked at. */
+/** True if the entry has that kind; false for links and for entries that cannot be examined. */
 export function isOfKind(path: string, kind: Kind): boolean {
   try {
     return IS_OF[kind](lstatSync(path));
@@ -52,8 +52,8 @@ export function isOfKind(path: string, kind: Kind): boolean {
 }
 
 /**
- * The agent is the same user: where it put something of another kind, waiting for a FIFO or following a link would be
- * the end. What is not there is left alone, for it may be made this very moment; of a link what it leads to stays.
+ * The agent runs as this user and may replace a file. Removes an entry of the wrong kind; a link's target is kept. A
+ * missing entry is left alone, for it may be created this very moment.
  */
 export function removeStrange(path: string, kind: Kind): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
@@ -79,7 +79,7 @@ export function statePaths(dir: string): StatePaths {
 }
 
 /**
- * Makes the folder itself with mode 0700; what is in it stays.
+ * Makes the folder itself with mode 0700; its content stays.
  * @throws DomainError `invalid` when the path is too long for a socket; `denied` when the folder is a link or not ours,
  * or cannot be made
  */
@@ -98,7 +98,7 @@ export function makeStateDir(paths: StatePaths, uid: number): void {
   for (const [path, kind] of partsOf(paths)) removeStrange(path, kind);
 }
 
-/** Looked at first: where a file or a broken link stands, making it would fail with the system's words. */
+/** Looks first: where a file or a broken link is, making the folder would fail with the system's message. */
 function foundOrMade(dir: string): Stats {
   try {
     const there = lstatSync(dir, { throwIfNoEntry: false });
@@ -110,7 +110,7 @@ function foundOrMade(dir: string): Stats {
   }
 }
 
-/** Node's own recursive one never ends where nothing can be made below a folder that is there, as in /proc. */
+/** Node's own recursive form never returns if nothing can be made below an existing folder, as in /proc. */
 function makeFolders(dir: string): void {
   const above = dirname(dir);
   if (lstatSync(above, { throwIfNoEntry: false }) === undefined && above !== dir) makeFolders(above);
@@ -121,7 +121,7 @@ function makeFolders(dir: string): void {
   }
 }
 
-/** `makeStateDir`, and its parts: what a killed predecessor left of one-use files is removed, its journal stays. */
+/** `makeStateDir`, and its parts: one-use files of a killed predecessor are removed, its journal stays. */
 export function prepareStateDir(paths: StatePaths, uid: number): void {
   makeStateDir(paths, uid);
   for (const dir of [paths.hookDir, paths.captures]) {

@@ -10,7 +10,7 @@ import { removeStrange, type StatePaths } from "./state-dir.ts";
 export interface LockOptions {
   /** The two halves lock the same folder, each for its kind. */
   readonly half: "supervise" | "serve";
-  /** How long another one that is about to end is waited for. */
+  /** How long to wait for another process that is about to end. */
   readonly waitMs: number;
 }
 
@@ -18,9 +18,9 @@ const LOOK_EVERY_MS = 50;
 const MAX_SECRET_BYTES = 1024;
 
 /**
- * Takes a state folder for this process alone; the system gives it back when the process ends, however it ends. Linux
- * only: elsewhere nothing is locked. Holds among the processes of one network namespace, so between the containers of a
- * pod; a supervising half in another one is noticed by its socket, if it has one by then.
+ * Locks a state folder for this process; the system releases it when the process ends, however it ends. Linux only:
+ * elsewhere nothing is locked. The lock counts among the processes of one network namespace, so between the containers
+ * of a pod; a supervising half in another namespace is noticed by its socket, if it already has one.
  * @throws DomainError `already-exists` when another process still has it after `waitMs`
  */
 export async function lockState(clock: Clock, paths: StatePaths, options: LockOptions): Promise<AsyncDisposable> {
@@ -45,8 +45,8 @@ async function tryLock(paths: StatePaths, { half }: LockOptions): Promise<AsyncD
 }
 
 /**
- * A name in the kernel's own table of sockets, which lasts as long as its process. The secret in it keeps other users
- * from taking it; the inode tells a copied folder from its original.
+ * A name in the kernel's table of sockets, where it lasts as long as its process. The secret keeps other users from
+ * taking it; the inode distinguishes a copied folder from its original.
  */
 function lockName(paths: StatePaths, half: string): string {
   const secret = secretOf(paths.lock);
@@ -57,7 +57,7 @@ function lockName(paths: StatePaths, half: string): string {
 }
 
 /**
- * Written by the first who comes; linked into its place whole, so that nobody reads a part of it.
+ * The first process writes it and links the finished file into its place, so that no process reads a part of it.
  * @throws DomainError `denied` where something else stands
  */
 function secretOf(path: string): string {

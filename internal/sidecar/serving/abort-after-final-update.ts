@@ -1,9 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 
-/**
- * The streams' last updates need no longer than this to get out, on a busy machine too; one that is out ends its
- * stream.
- */
+/** The streams' last updates are sent within this time, on a busy machine too; a stream ends with its last update. */
 const FINAL_UPDATE_MS = 1000;
 
 /** Aborts with `signal`, or a moment later where a stream has still to tell its end. */

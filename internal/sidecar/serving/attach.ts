@@ -14,9 +14,9 @@ export interface AttachServiceDeps {
   readonly clock: Clock;
   readonly agent: LiveAgent;
   readonly roleRules: readonly RoleRule[];
-  /** Called with what was decided about a caller that wants to type. */
+  /** Called with the decision about a caller that wants to type. */
   readonly decided: (context: HandlerContext, refusal: DomainError | undefined) => void;
-  /** Who someone is who says to be `claimed`. */
+  /** The name to show for a caller that calls itself `claimed`. */
   readonly nameOf: (claimed: string, context: HandlerContext) => string;
 }
 

@@ -33,11 +33,11 @@ export interface ServiceDeps {
   readonly operator: Operator;
   readonly identity: SidecarIdentity;
   readonly provider: string;
-  /** Who may do what over TLS. */
+  /** The roles of callers over TLS. */
   readonly roleRules: readonly RoleRule[];
   /** The certificate and the CAs in use; both empty on plaintext. */
   readonly tlsInUse: () => TlsInUse;
-  /** Called with what was decided about a call by its request; `refusal` undefined: it may continue. */
+  /** Called with the decision about a call by its request; `refusal` undefined: it may continue. */
   readonly decided: (context: HandlerContext, refusal: DomainError | undefined) => void;
   /** See `typeText` in sidecar/agent. */
   readonly typeText: (text: string) => Promise<string | undefined>;
@@ -166,7 +166,7 @@ function terminalService({ agent, typeText, roleRules, decided }: ServiceDeps) {
   };
 }
 
-/** Who is known to call, else what the caller claims, marked so. */
+/** The caller's identity if it is known, otherwise its claim, marked as unverified. */
 function senderOf(claimed: string, context: HandlerContext): string {
   const { identity } = context.values.get(callerKey);
   if (identity !== "" && identity !== LOCAL_IDENTITY) return identity;

@@ -24,7 +24,7 @@ let clock: FakeClock;
 let health: HealthState;
 let stop: AbortController;
 let listening: ListenAddress[];
-/** What the supervising half hears, but for the signs of life. */
+/** The messages to the supervising half, except the signs of life. */
 let heard: ControlMessage["type"][];
 
 beforeEach(() => {

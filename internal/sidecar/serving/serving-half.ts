@@ -35,7 +35,7 @@ import { StartupGate } from "./startup-gate.ts";
 export interface ServeDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Hears of each decision about a caller over TLS. Default: nobody does. */
+  /** Records each decision about a caller over TLS. Default: none is recorded. */
   readonly audit?: AuditLog;
   /** Called once with the address of the RPC listener. */
   readonly onListening: (address: ListenAddress) => Promise<void>;
@@ -50,7 +50,9 @@ export interface ServeOptions {
   readonly healthListen: ListenAddress;
   /** Folder with certificate, key and CA; without it plaintext is served. */
   readonly tlsDir?: string;
-  /** Who may do what over TLS; without them the controllers of the certificate's trust domain everything. */
+  /**
+   * The roles of callers over TLS; without them the controllers of the certificate's trust domain may do everything.
+   */
   readonly roleRules?: readonly RoleRule[];
   /** Tokens that give roles over TLS, beside the rules. */
   readonly tokens?: Pick<TokenLayerOptions, "keyFiles" | "audience">;
@@ -62,11 +64,11 @@ export interface ServeOptions {
    * addresses that others guard.
    */
   readonly localUsers?: readonly number[];
-  /** Of the programs of this half, by name. */
+  /** Versions of the programs of this half, by name. */
   readonly versions: Readonly<Record<string, string>>;
 }
 
-/** What is there before anything is known of the agent. */
+/** The parts that exist before anything is known of the agent. */
 interface Ground {
   readonly state: StateFolder;
   readonly control: HalvesLinkClient;
@@ -74,7 +76,7 @@ interface Ground {
   readonly boundary: Boundary;
 }
 
-/** How long the supervising half is waited for at the start: it tells whose journal this is. */
+/** How long to wait for the supervising half at the start: it reports whose journal this is. */
 const HELLO_MS = 2000;
 
 /**
@@ -237,7 +239,7 @@ export class ServingHalf implements Task {
     agent.events.end("the sidecar is shutting down");
   }
 
-  /** Serves on for the linger time, then tells the supervising half to leave. */
+  /** Continues to serve for the linger time, then asks the supervising half to end. */
   async #finish(control: HalvesLinkClient, agent: LiveAgent, exitCode: number, signal: AbortSignal): Promise<void> {
     await raceSignal(agent.recorder.over, signal).catch(() => {});
     await this.#deps.clock.sleep(this.#options.sidecar.lingerMs, signal).catch(() => {});

@@ -17,12 +17,15 @@ export function tlsPlace(
   return { dir, check: ({ leaf }) => checkSession(leaf, sessionId), ...(trust && { trust }) };
 }
 
-/** Tokens give roles too. Their keys were good at the first start; one that cannot be used now is taken when it can. */
+/**
+ * Tokens give roles too. Their keys were valid at the first start; a key that cannot be used now is loaded as soon as
+ * it can.
+ */
 export function tokenOptions(tokens: Pick<TokenOptions, "keyFiles" | "audience">): TokenOptions {
   return { ...tokens, required: false, freeServices: FREE_SERVICES, mayWait: true };
 }
 
-/** Who may do what over TLS; the controllers of the certificate's own trust domain may speak for a person. */
+/** The roles of callers over TLS; the controllers of the certificate's own trust domain may speak for a person. */
 export function tlsRules({ leaf }: CheckedTls, rules: readonly RoleRule[], project: string): Rules {
   const controllers = controllerRule(identitiesOf(leaf));
   const hasRole = (peer: Peer, by: readonly RoleRule[]) =>

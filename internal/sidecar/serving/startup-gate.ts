@@ -9,8 +9,8 @@ const SERVICES: ReadonlySet<string> = new Set([SidecarService.typeName, Terminal
 const PATIENCE_MS = 2000;
 
 /**
- * Holds calls about an agent back until this process has looked at it once, at most 2 s: one that has just begun would
- * tell of an agent that lives that it does not. While tmux is away, the answer is that none lives.
+ * Holds calls about an agent back until this process has looked at it once, at most 2 s: a process that has just begun
+ * would report a running agent as dead. While tmux is away, the answer is that no agent is running.
  */
 export class StartupGate {
   readonly #clock: Clock;

@@ -11,7 +11,7 @@ const GRACE_MS = 10_000;
 let clock: FakeClock;
 let end: HalfEnd;
 let logged: { readonly level: string; readonly fields: object }[];
-/** What `stopAgent` was called with, and how to let the agent end. */
+/** The calls of `stopAgent`, each with a function that lets the agent end. */
 let stops: { readonly order: StopOrder; readonly ended: (exit: AgentExit | undefined) => void }[];
 let processesEnded: number;
 /** Calls in their order. */

@@ -12,7 +12,7 @@ export interface AgentEndingDeps {
   readonly end: HalfEnd;
   /** See `stopAgent`. */
   readonly stop: (order: StopOrder) => Promise<AgentExit | undefined>;
-  /** Ends what is left of the agent's processes. */
+  /** Ends the agent's remaining processes. */
   readonly endProcesses: () => Promise<void>;
   /** Continues a tmux server that was stopped. */
   readonly wakeTmux: () => void;
@@ -23,7 +23,7 @@ export interface AgentEndingOptions {
   readonly graceMs: number;
 }
 
-/** What is left of the grace period for KILL and tmux itself. */
+/** The part of the grace period that is left for KILL and tmux itself. */
 const KILL_MS = 1500;
 
 /** Ends the agent for a caller of StopAgent, and when the supervising half ends. */
@@ -42,7 +42,7 @@ export class AgentEnding implements Task {
   }
 
   /**
-   * StopAgent: `graceMs` 0 means that of the options. A request during another has no effect, but `force` kills at
+   * StopAgent: `graceMs` 0 means the value of the options. A request during another has no effect, but `force` kills at
    * once.
    */
   request({ graceMs, force }: { readonly graceMs: number; readonly force: boolean }): void {

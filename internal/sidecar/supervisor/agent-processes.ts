@@ -16,8 +16,9 @@ interface Leader {
 }
 
 /**
- * The agent's program and what it started on its terminal: a pane's program leads a session of its own, and its pid
- * names it. Only a process that was a child of the tmux server when it was noted is ever sent a signal.
+ * The agent's program and the processes that it started on its terminal: a pane's program leads a session of its own,
+ * which is named by its pid. Only a process that was a child of the tmux server when it was noted is ever sent a
+ * signal.
  */
 export class AgentProcesses {
   readonly #clock: Clock;
@@ -46,8 +47,8 @@ export class AgentProcesses {
   }
 
   /**
-   * Ends what is left of the agent noted last: it has the time of a hang-up to leave, then TERM, then KILL. Resolves
-   * when none of it lives, at once when none does.
+   * Ends the remaining processes of the agent noted last: they have the time of a hang-up to leave, then get TERM, then
+   * KILL. Resolves when none is running, at once if none was.
    */
   async end(): Promise<void> {
     if (this.#leader !== undefined) await this.#end(this.#leader);

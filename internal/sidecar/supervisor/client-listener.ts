@@ -10,13 +10,13 @@ import { type ControlClientOptions, spawnControlClient } from "../../tmux/client
 export interface ClientListenerDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Asks tmux by another client whether the session is there. */
+  /** Asks tmux through another client whether the session exists. */
   readonly hasSession: () => Promise<boolean>;
 }
 
 /** Between the starts of two control clients. */
 const PACE_MS = 10;
-/** A client that was told to leave may take this long: tmux itself may hang. */
+/** How long a client that was asked to leave may take: tmux itself may hang. */
 const LEAVE_MS = 1000;
 /** How long a session that is being made is waited for. */
 const SESSION_MS = 1000;
@@ -24,11 +24,13 @@ const SESSION_MS = 1000;
 /**
  * Runs tmux's control client for the serving half. Each connection gets the stream of a client of its own: the
  * connection becomes the client's stdin and stdout, so its bytes pass through no process in between and are bounded by
- * the socket. The client ends with its stream. There is one at a time: the next connection ends the client before.
+ * the socket. The client ends with its stream. There is one client at a time: the next connection ends the previous
+ * one.
  *
- * Before release 3.7 a tmux server dies (SIGSEGV) when a control client is killed while it says who it is, and when a
- * client leaves or a session comes in that moment. So a client is asked to leave, which it does between two messages;
- * and the next one begins when tmux has answered another command since: what came before is behind it then.
+ * Before release 3.7 a tmux server crashes (SIGSEGV) if a control client is killed while it identifies itself, or if a
+ * client leaves or a session is created at that moment. So a client is asked to leave, which it does between two
+ * messages; and the next one begins only after tmux has answered another command, because all earlier messages have
+ * then been handled.
  */
 export class ClientListener implements Task {
   readonly #deps: ClientListenerDeps;
@@ -47,7 +49,7 @@ export class ClientListener implements Task {
 
   async run(signal: AbortSignal): Promise<void> {
     rmSync(this.#path, { recursive: true, force: true });
-    // Not one byte is read here: what comes is for tmux.
+    // Not one byte is read here: the input is for tmux.
     const server = createServer({ pauseOnConnect: true }, (stream) => this.#take(stream));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     server.on("error", reject);

@@ -25,9 +25,8 @@ const LOOK_EVERY_MS = 250;
 const STOP_STEP_MS = 1000;
 
 /**
- * A supervising half that was killed leaves its tmux server and the agent alive. Takes both over when they are what
- * this one would start; else ends the agent in order, and the server. Undefined: there is nothing to take over (any
- * more).
+ * A supervising half that was killed leaves its tmux server and the agent alive. Takes both over if this one would
+ * start the same; otherwise ends the agent in order, and the server. Undefined: there is nothing (left) to take over.
  * @throws DomainError `unavailable` when the old server will not end
  */
 export async function takeOver(
@@ -51,7 +50,7 @@ export async function takeOver(
   return undefined;
 }
 
-/** A tmux server that is nobody's child here. */
+/** A tmux server that is not a child of this process. */
 class AdoptedServer implements Task {
   readonly #deps: PredecessorDeps;
   readonly #sidecar: SidecarOptions;

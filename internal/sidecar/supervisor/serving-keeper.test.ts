@@ -8,7 +8,7 @@ import type { Logger } from "../../base/logger.ts";
 import { ServingKeeper } from "./serving-keeper.ts";
 
 const SLEEPS = "read go; exec sleep 1000";
-/** A program keeps what its shell ignored. */
+/** A program ignores the signals that its shell ignored. */
 const HEEDS_NO_TERM = `trap '' TERM; read go; : > "$READY"; exec sleep 1000`;
 
 let dir: string;

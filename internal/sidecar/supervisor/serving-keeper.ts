@@ -14,7 +14,7 @@ export interface ServingKeeperDeps {
    * ends.
    */
   readonly refused: (exitCode: number) => void;
-  /** Takes out of the way what a serving half reads back. */
+  /** Moves the journal, which a serving half reads at its start, out of the way. */
   readonly setJournalAside: () => void;
 }
 
@@ -25,13 +25,16 @@ interface ProcessEnd {
   readonly error?: string;
 }
 
-/** A serving half that says nothing for this long is killed; it speaks once a second. */
+/** A serving half that is silent for this long is killed; it reports once a second. */
 const SILENT_MS = 15_000;
-/** A serving half that had been up is replaced at once; one that ends before that is given pauses, up to this long. */
+/**
+ * A serving half that had been up is replaced at once; one that ends earlier is replaced after a pause of at most this
+ * long.
+ */
 const MAX_RESTART_DELAY_MS = 500;
-/** So many in a row that ended by themselves before they served: it may be what they read back. */
+/** After this many in a row that ended by themselves before they served, the journal may be the cause. */
 const STILLBORN_MAX = 5;
-/** Ways to end that are nobody's command. */
+/** Ends that no command has caused. */
 const CRASHES: ReadonlySet<string | null> = new Set([
   null,
   "SIGABRT",
@@ -42,10 +45,10 @@ const CRASHES: ReadonlySet<string | null> = new Set([
   "SIGFPE",
 ]);
 const PREPARE_AFTER_MS = 300;
-/** What the serving half gets to end its streams. */
+/** How long the serving half may take to end its streams. */
 const SERVE_STOP_MS = 2000;
 
-/** Keeps a serving half: one that ended is replaced, one that does not answer is killed. */
+/** Keeps a serving half running: replaces one that ended, kills one that does not answer. */
 export class ServingKeeper implements Task {
   readonly #deps: ServingKeeperDeps;
   readonly #processes: ServingProcesses;

@@ -21,7 +21,7 @@ const YOUNG_FLAG = "--max-semi-space-size=4";
 /** For the Node of each serving half. */
 export const HEAP_FLAGS = [HEAP_FLAG, YOUNG_FLAG] as const;
 
-/** What tells a process of the serving half, which waits on stdin with its code loaded, to begin. */
+/** The line that makes a process of the serving half, which waits on stdin with its code loaded, begin. */
 export const GO = "go\n";
 
 /**
@@ -56,7 +56,7 @@ export class ServingProcesses {
     spare.once("exit", gone).once("error", gone); // where it could not be started there is no exit
   }
 
-  /** Ends the one that waits. */
+  /** Ends the waiting process. */
   dismiss(): void {
     this.#spare?.kill("SIGKILL");
     this.#spare = undefined;

@@ -19,9 +19,7 @@ interface ListedPane {
   readonly sessionId: string;
 }
 
-/**
- * What the supervising half does when the session is not there under its name: someone closed, renamed or moved it.
- */
+/** Handles a session that is missing under its name: someone closed, renamed or moved it. */
 export class SessionRescue {
   readonly #deps: SessionRescueDeps;
   readonly #sidecar: SidecarOptions;
@@ -49,8 +47,8 @@ export class SessionRescue {
   }
 
   /**
-   * A new server with a new agent; what is left of the old agent is ended before. One at a time: who asks meanwhile
-   * asked for the same.
+   * Makes a new server with a new agent, after it has ended the rest of the old agent. One at a time: a call during
+   * another one gets its result.
    */
   renew(): Promise<void> {
     this.#renewing ??= this.#renew().finally(() => {

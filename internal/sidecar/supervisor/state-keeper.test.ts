@@ -25,7 +25,7 @@ let clock: FakeClock;
 let stop: AbortController;
 let restored: number;
 let listens: number;
-/** What was reported missing; undefined: that it cannot be created. */
+/** The parts reported missing; undefined: the report that the folder cannot be created. */
 let reported: (string | undefined)[];
 /** Makes the sockets that a supervising half listens on, tmux's included. */
 let listen: (signal: AbortSignal) => Promise<void>;
@@ -88,7 +88,7 @@ function isWhole(): void {
 
 const soon = (look: () => void) => vi.waitFor(look, { timeout: 5000, interval: 2 });
 
-/** Twice a look: what is gone at one look alone is being made again. */
+/** Two looks: a part that is missing at one look alone is just being made. */
 async function notice(): Promise<void> {
   await clock.advance(2000);
 }

@@ -23,7 +23,7 @@ export interface StateKeeperDeps {
 
 export interface StateKeeperOptions {
   readonly paths: StatePaths;
-  /** What stands in it, by absolute path. */
+  /** The content of the folder's files, by absolute path. */
   readonly files: Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -33,13 +33,13 @@ type Part = Readonly<Parameters<typeof isOfKind>>;
 const LOOK_EVERY_MS = 1000;
 
 /**
- * Keeps the state folder: the agent is the same user, so it may remove what is in it, or put something else in its
- * place. What is missing is created again; what the journal held is then what the serving half still knows.
+ * Keeps the state folder: the agent runs as the same user, so it may remove or replace the folder's entries. Missing
+ * entries are created again; a new journal contains what the serving half still knows.
  */
 export class StateKeeper implements Task {
   readonly #deps: StateKeeperDeps;
   readonly #options: StateKeeperOptions;
-  /** What has to be there, and as what. */
+  /** The required entries, and the kind of each. */
   readonly #parts: readonly Part[];
 
   constructor(deps: StateKeeperDeps, options: StateKeeperOptions) {
@@ -78,7 +78,7 @@ export class StateKeeper implements Task {
     try {
       await runTasks(signal, [new FifoHolder(this.#options.paths.hookFifo), this.#deps.listener(), looking]);
     } catch (err) {
-      // Neither can open what is removed at that instant. A socket that is missing may be the failure itself.
+      // Neither can open an entry that is removed at that instant. A missing socket may be the failure itself.
       missing = firstMissing(this.#parts.filter(([, kind]) => kind !== "socket"));
       if (missing === undefined) throw err;
     }

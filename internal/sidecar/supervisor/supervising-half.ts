@@ -48,7 +48,7 @@ export interface SuperviseOptions {
   readonly graceMs: number;
 }
 
-/** What is made once the state folder is ours. */
+/** The parts that are made once the state folder is ours. */
 interface Parts {
   readonly greeting: Greeting;
   readonly processes: AgentProcesses;
@@ -67,8 +67,8 @@ const MAX_CONFIG_BYTES = 1024 * 1024;
 
 /**
  * The supervising half: small, parses nothing from the agent, serves nothing. It owns tmux's process, the serving half
- * and the state folder, and knows how to end all of them. `run` resolves when everything has ended; `exitCode` then
- * tells how the agent did.
+ * and the state folder, and knows how to end all of them. `run` resolves when everything has ended; `exitCode` is then
+ * the agent's.
  */
 export class SupervisingHalf implements Task {
   readonly #deps: SuperviseDeps;
@@ -180,7 +180,7 @@ export class SupervisingHalf implements Task {
     ]);
   }
 
-  /** Where the serving half connects to. */
+  /** The listeners to which the serving half connects. */
   #listeners(parts: Parts): Task {
     const { clock, logger } = this.#deps;
     const { sidecar } = this.#options;
@@ -230,7 +230,7 @@ export class SupervisingHalf implements Task {
   }
 }
 
-/** What stands in the state folder, by absolute path. */
+/** The files in the state folder, by absolute path. */
 function filesOf(sidecar: SidecarOptions, agentId: string): Readonly<Record<string, string>> {
   const plan = profileNamed(sidecar.agent).launch(launchContext(sidecar));
   const { cols, rows, historyLimit, stateDir } = sidecar;
@@ -238,7 +238,10 @@ function filesOf(sidecar: SidecarOptions, agentId: string): Readonly<Record<stri
   return { ...plan.files, [statePaths(stateDir).tmuxConfig]: `${AGENT_ID_MARK}${agentId}\n${config}` };
 }
 
-/** A comment in the configuration of tmux: a supervising half that takes the agent over knows it by this. */
+/**
+ * Begins a comment in tmux's configuration with the agent's id, by which a supervising half that takes the agent over
+ * identifies it.
+ */
 const AGENT_ID_MARK = "# agent ";
 
 function agentIdIn(config: string): string | undefined {

@@ -8,9 +8,9 @@ const ALIVE = `${PID} 0  `;
 
 let clock: FakeClock;
 let pane: string | undefined;
-/** What was done to the agent, and when, milliseconds. */
+/** Actions on the agent, with their times in milliseconds. */
 let done: { readonly at: number; readonly what: string }[];
-/** By what the agent ends, and how tmux then describes it. */
+/** The actions that end the agent, each with tmux's description of that end. */
 let endsBy: Readonly<Record<string, string | undefined>>;
 let hurry: AbortController;
 beforeEach(() => {

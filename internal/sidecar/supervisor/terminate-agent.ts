@@ -19,7 +19,7 @@ export interface StopOrder {
 }
 
 const LOOK_EVERY_MS = 50;
-/** What is left of the grace period for KILL and tmux itself. */
+/** The part of the grace period that is left for KILL and tmux itself. */
 const RESERVE_MS = 1500;
 /** Shares of the rest: for the agent's own way, and till TERM is followed by HUP. */
 const ASK_SHARE = 0.4;
@@ -29,7 +29,7 @@ const HANG_UP_SHARE = 0.8;
 const KEY_EVERY_MS = 400;
 /** How often tmux is asked how the agent ended. */
 const END_LOOKS = 20;
-/** An end that tmux tells a moment late. */
+/** tmux may report an end this much late. */
 const KILLED_MS = 700;
 
 /**
@@ -103,7 +103,7 @@ interface PaneLife {
 /** Undefined when tmux or the session is gone. */
 async function look({ clock, call }: StopDeps): Promise<PaneLife | undefined> {
   let seen = await lookOnce(call);
-  // tmux may tell that it is dead before it knows how that came: it looks when a program of its own has ended.
+  // tmux may report the agent as dead before it knows its exit: it checks when a program of its own has ended.
   for (let i = 0; i < END_LOOKS && seen?.endIsUnknown === true; i++) {
     await call("run-shell", "true");
     await clock.sleep(LOOK_EVERY_MS);

@@ -11,7 +11,7 @@ const run = promisify(execFile);
 /** tmux may take this long for one answer. */
 const ANSWER_MS = 2000;
 
-/** Where an agent makes processes forever, a moment with room for one more is waited for. */
+/** While an agent creates processes without end, wait for a moment with room for one more. */
 const TRIES = 100;
 const TRY_EVERY_MS = 20;
 

@@ -13,7 +13,7 @@ export interface TmuxKeeperDeps {
   /** To the present server. */
   readonly call: TmuxCall;
   readonly kill: (pid: number, signal: NodeJS.Signals) => void;
-  /** Ends what a lost server left of the agent: two must not run at the same time. */
+  /** Ends the agent's processes that a lost server left: two agents must not run at the same time. */
   readonly endAgent: () => Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export class TmuxKeeper implements Task {
     this.#server = adopted;
   }
 
-  /** Of the present server. */
+  /** The present server's pid. */
   get pid(): number | undefined {
     return this.#server?.pid;
   }
