@@ -163,7 +163,7 @@ function podOf(manifests: readonly Manifest[]): Pod {
   return (deployment as unknown as { readonly spec: { readonly template: { readonly spec: Pod } } }).spec.template.spec;
 }
 
-/** What the relay reads, from the text alone. */
+/** The relay's configuration, parsed from the text alone. */
 function configOf(manifests: readonly Manifest[]): RelayValues {
   const text = manifests.find(({ data }) => data?.["relay.yaml"] !== undefined)?.data?.["relay.yaml"] ?? "";
   const { value, findings } = readConfigText(text, relayFile, { file: "relay.yaml", folder: "/etc/relay" });
