@@ -1,5 +1,5 @@
-// Loaded by vitest before the tests that run our programs: bundles them once, as they are shipped.
-// Started from its sources a sidecar takes twice the processor time, and the tests start hundreds.
+// Loaded by vitest before the tests that run our programs: bundles the programs once, as they are shipped. From its
+// sources a sidecar needs twice the processor time to start, and the tests start hundreds.
 import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,7 +7,7 @@ import { buildBinary } from "../../scripts/build.ts";
 import { BUNDLES_VARIABLE } from "./programs.ts";
 
 export async function setup(): Promise<() => Promise<void>> {
-  // Inside node_modules, so that what cannot be bundled is found.
+  // Inside node_modules, so that modules that cannot be bundled are found.
   const cache = fileURLToPath(new URL("../../node_modules/.cache/", import.meta.url));
   await mkdir(cache, { recursive: true });
   const folder = await mkdtemp(join(cache, "gt-test-"));

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Gives, when called later, the milliseconds since in which no process of this machine waited for a core, or none for a
- * disk, whichever is fewer: a promise of so many is about these. Where tests share the cores, anyone may have to wait
- * for longer than that.
+ * Returns a function for the milliseconds since this call in which no process of this machine waited for a core, or
+ * none for a disk, whichever is fewer. A promised duration refers to this time: where tests share the cores, any
+ * process may have to wait for longer.
  */
 export function calmTime(): () => number {
   const begun = { at: performance.now(), coreMs: waitedMs("cpu"), diskMs: waitedMs("io") };
@@ -13,7 +13,7 @@ export function calmTime(): () => number {
   };
 }
 
-/** In how many some process has waited for it, by the kernel's count; nothing where it does not count. */
+/** The milliseconds in which some process has waited for it, by the kernel's count; 0 without such a count. */
 function waitedMs(what: "cpu" | "io"): number {
   try {
     const micros = /^some .*total=(\d+)/m.exec(readFileSync(`/proc/pressure/${what}`, "latin1"))?.[1];

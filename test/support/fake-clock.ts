@@ -5,16 +5,13 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/**
- * A clock that moves only when told to. Sleepers wake in the order of their times, and what they do then runs in
- * between.
- */
+/** A clock that only moves on request. Sleepers wake in the order of their times, and their work runs in between. */
 export class FakeClock implements Clock {
   readonly #sleepers = new Set<Sleeper>();
   #wallStart: number;
   #ms = 0;
 
-  /** `wallStart`: what `now()` says at the start. */
+  /** `wallStart`: the value of `now()` at the start. */
   constructor(wallStart = Date.UTC(2026, 0, 1)) {
     this.#wallStart = wallStart;
   }
@@ -27,12 +24,12 @@ export class FakeClock implements Clock {
     return this.#ms;
   }
 
-  /** Sets the wall clock forward, or back, by so much; nothing else notices. */
+  /** Moves the wall clock forward or back; sleepers are not affected. */
   jump(ms: number): void {
     this.#wallStart += ms;
   }
 
-  /** How many sleep now: 0 when everything that was started has cleaned up after itself. */
+  /** The number of sleepers: 0 once everything that was started has cleaned up after itself. */
   get sleeping(): number {
     return this.#sleepers.size;
   }
@@ -58,7 +55,7 @@ export class FakeClock implements Clock {
     });
   }
 
-  /** Lets `ms` pass: wakes all that sleep until then, one by one, including those that fall asleep meanwhile. */
+  /** Advances by `ms`: wakes all sleepers due until then, one by one, including those that fall asleep meanwhile. */
   async advance(ms: number): Promise<void> {
     const end = this.#ms + ms;
     await settle();
@@ -70,7 +67,7 @@ export class FakeClock implements Clock {
     this.#ms = end;
   }
 
-  /** Lets time pass until `promise` settles, at most `limitMs`, and settles like it. */
+  /** Advances until `promise` settles, by at most `limitMs`, and settles like it. */
   async until<T>(promise: Promise<T>, limitMs = 3_600_000): Promise<T> {
     let settled = false;
     const watched = promise.finally(() => {
@@ -93,7 +90,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets everything run that needs no time: one turn of the event loop, all its promises included. */
+/** Runs everything that needs no time: one turn of the event loop with all its promises. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

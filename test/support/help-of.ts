@@ -5,7 +5,7 @@ import { helpText } from "../../internal/cli/command/help-text.ts";
 import { loaded, withAllBelow } from "../../internal/cli/command/named-commands.ts";
 import { namedProgram } from "../../internal/cli/command/named-program.ts";
 
-/** What the help and the completion of every program promise. */
+/** Tests the promises about the help and the completion of every program. */
 export async function describeHelp(program: Program): Promise<void> {
   const all = await withAllBelow(namedProgram(program));
   describe.each(all.map((named) => [named.call, named] as const))("help for %s", (_, named) => describeOne(named));
@@ -69,7 +69,7 @@ function describeOne(named: Named): void {
   });
 }
 
-/** Whether it stays as it is, for a person who copies it. */
+/** Whether the line is copied unchanged, because a person may copy it. */
 function isCopied(line: string, { help }: CommandNode): boolean {
   const copied = [...help.examples, help.text, help.notes ?? ""].flatMap((text) => text.split(/\n|\s{2,}(?=# )/));
   return line.startsWith("  ") && copied.some((part) => line.includes(part.trim()) && part.trim() !== "");

@@ -2,8 +2,8 @@ import { vi } from "vitest";
 import type { FakeClock } from "./fake-clock.ts";
 
 /**
- * Resolves once `look` does not throw, and lets `stepMs` of the clock pass before each try: what works with files and
- * sockets needs real time in between. Rejects with what it threw after 20 real seconds.
+ * Resolves once `look` does not throw, and advances the clock by `stepMs` before each try: work with files and sockets
+ * needs real time in between. Rejects with the last error after 20 real seconds.
  */
 export function inTime(clock: FakeClock, stepMs: number, look: () => void): Promise<void> {
   return vi.waitFor(

@@ -1,11 +1,11 @@
-// Loaded by vitest before each test file: fails the file if it leaves a process or a listening socket
-// behind, and ends such processes so that they do not disturb the next file.
+// Loaded by vitest before each test file: fails the file if it leaves a process or a listening socket behind, and ends
+// such processes so that they do not disturb the next file.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll } from "vitest";
 import { heldSince, type Leak, presentNow } from "./leaks.ts";
 
-/** A killed process needs a moment to be gone; only a leak waits this long. */
+/** A killed process needs a moment to disappear; only a leak takes this long. */
 const GRACE_MS = 2_000;
 
 const marker = `GT_TEST_FILE_ID=${randomUUID()}`;
@@ -13,7 +13,7 @@ const [name = "", value] = marker.split("=");
 process.env[name] = value;
 const before = presentNow();
 
-// Hooks of a file run in reverse order of their registration, so this one comes after the file's own.
+// Hooks of a file run in reverse order of their registration, so this one runs after the file's own.
 afterAll(async () => {
   let leaks = leaksNow();
   for (const deadline = performance.now() + GRACE_MS; leaks.length > 0 && performance.now() < deadline; ) {
@@ -35,7 +35,7 @@ function endProcess(pid: number): void {
   }
 }
 
-/** Looks twice: a process that forks and ends during a look may hide its child from that one. */
+/** Looks twice: a process that forks and ends during a look may hide its child from that look. */
 function leaksNow(): readonly Leak[] {
   const first = heldSince(before, marker);
   return first.length > 0 ? first : heldSince(before, marker);

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-/** Something that outlives the test file that made it. */
+/** A process or socket that outlives the test file that made it. */
 export type Leak =
   | { readonly kind: "process"; readonly what: string; readonly pid: number; readonly isOurs: boolean }
   | { readonly kind: "listening socket"; readonly what: string };
@@ -9,19 +9,19 @@ const KERNEL_THREAD = 0x00200000;
 const LISTENING_TCP = "0A";
 const LISTENING_UNIX = "00010000";
 
-/** What existed at one moment, whatever holds it. */
+/** All processes and sockets at one moment, whoever owns them. */
 export interface Present {
-  /** When each process began, by its pid: a pid alone may come to be another's. */
+  /** The start of each process by its pid: a pid alone may be reused. */
   readonly processes: ReadonlyMap<string, string>;
-  /** Sockets of this process, as `/proc/self/fd` names them. */
+  /** The sockets of this process, as `/proc/self/fd` names them. */
   readonly sockets: ReadonlySet<string>;
 }
 
 const NOTHING: Present = { processes: new Map(), sockets: new Set() };
 
 /**
- * What is there now. Before and behind each test file, with hundreds of both, all of it is asked for: so it reads as
- * little of each process as will do.
+ * The present processes and sockets. Called before and after each test file, with hundreds of both, so it reads as
+ * little of each process as possible.
  */
 export function presentNow(): Present {
   if (process.platform !== "linux") return NOTHING;
@@ -30,8 +30,8 @@ export function presentNow(): Present {
 }
 
 /**
- * What this process and its descendants hold that was not there `before`: processes whose environment carries `marker`
- * (also those that became daemons, such as a tmux server), direct children, and sockets this process listens on. Linux
+ * The resources of this process and its descendants that were not there `before`: processes whose environment contains
+ * `marker` (even daemons, such as a tmux server), direct children, and sockets on which this process listens. Linux
  * only; elsewhere it finds nothing. Zombies do not count.
  */
 export function heldSince(before: Present, marker: string): readonly Leak[] {
@@ -48,7 +48,7 @@ function heldProcesses(before: Present["processes"], marker: string): readonly L
     const command = textOf(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim();
     const environment = textOf(`/proc/${pid}/environ`);
     const isOurs = parent === own || environment.includes(marker);
-    // Both are empty while a program takes another's place: it may be ours, and the caller can look again.
+    // Both are empty while one program replaces another: it may be ours, and the caller can look again.
     if (!isOurs && (command !== "" || environment !== "")) return [];
     return [{ kind: "process", what: `${pid} ${command.slice(0, 200)}`, pid: Number(pid), isOurs }];
   });

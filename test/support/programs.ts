@@ -3,10 +3,10 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Where the programs lie that were made before the tests. */
+/** The variable with the folder of the programs that were built before the tests. */
 export const BUNDLES_VARIABLE = "GT_TEST_BUNDLES";
 
-/** The file of one of our programs: as it is shipped, in one file, under the tests' own run; elsewhere its sources. */
+/** The file of one of our programs: under the tests' own run its bundle, as it is shipped; elsewhere its sources. */
 export function ownProgram(
   name: "gt" | "gt-sidecar" | "bridge" | "bridge-ca" | "gt-controller" | "relay" | "threads" | "demo-agent",
 ): string {

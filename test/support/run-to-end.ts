@@ -1,16 +1,16 @@
 import { execa } from "execa";
 
 export interface RunOptions {
-  /** The whole environment: nothing of ours is added. Default: ours. */
+  /** The whole environment: ours is not added. Default: ours. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
-  /** The program reads it from standard input; default: nothing. */
+  /** The program's standard input; default: empty. */
   readonly input?: string | Uint8Array;
-  /** After so long it is ended. */
+  /** The time after which it is ended. */
   readonly timeoutMs?: number;
 }
 
-/** How a program ended, and what it wrote. */
+/** The exit of a program, and its output. */
 export interface Ran {
   /** null: a signal ended it. */
   readonly code: number | null;
@@ -24,7 +24,7 @@ export async function runToEnd(file: string, args: readonly string[], options: R
   return { code, stdout, stderr };
 }
 
-/** As `runToEnd`; `output` has standard output and errors in the order in which they came. */
+/** Like `runToEnd`; `output` has standard output and errors in order of arrival. */
 export async function runMerged(file: string, args: readonly string[], options: RunOptions = {}) {
   const { code, all: output } = await run(file, args, options);
   return { code, output };

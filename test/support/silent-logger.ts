@@ -1,4 +1,4 @@
 import { createLogger } from "../../internal/base/logger.ts";
 
-/** A logger for tests whose subject is not what is logged. */
+/** A logger for tests that do not examine the log. */
 export const silentLogger = createLogger("test", "silent");

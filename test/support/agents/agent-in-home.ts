@@ -4,13 +4,13 @@ import { type AgentKind, makeAgentHome } from "./agents-home.ts";
 import { type AgentProgram, agentProgram } from "./agents-install.ts";
 
 export interface AgentInHome {
-  /** Runs the program with its home and the model server, whatever the environment of the caller. */
+  /** Runs the program with its home and the model server, independent of the caller's environment. */
   readonly binary: string;
   /** The folder that it trusts. */
   readonly workdir: string;
 }
 
-/** A real program with a home of its own below `dir`, under its usual name, by which its profile knows it. */
+/** A real program with a home of its own below `dir`, under the usual name by which its profile recognises it. */
 export async function agentInHome(
   dir: string,
   kind: AgentKind,

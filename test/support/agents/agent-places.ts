@@ -15,20 +15,20 @@ import { ownProgram } from "../programs.ts";
 import { eventually } from "../screens/tmux-sandbox.ts";
 
 export interface PlaceOptions {
-  /** The agent's program; it is given the test's private folder. */
+  /** The agent's program, given the test's private folder. */
   readonly argv: (dir: string) => readonly [string, ...string[]];
   readonly profile: "demo" | "generic";
   readonly cols?: number;
   readonly rows?: number;
 }
 
-/** An agent that runs somewhere, and the ways to it. `await using` ends everything. */
+/** An agent that is running somewhere, and the access to it. `await using` ends everything. */
 export interface AgentPlace extends AsyncDisposable {
-  /** Private folder of the test. */
+  /** The test's private folder. */
   readonly dir: string;
-  /** Environment in which `gt` finds this agent and nothing else. */
+  /** The environment in which `gt` finds only this agent. */
   readonly env: Readonly<Record<string, string>>;
-  /** What `gt` needs on its command line beside the agent, whose address is `toast`. */
+  /** The command-line flags of `gt` for the agent, whose address is `toast`. */
   readonly flags: readonly string[];
   readonly backend: Backend;
   /** Presses keys as a person at the agent's terminal does. */
@@ -37,7 +37,7 @@ export interface AgentPlace extends AsyncDisposable {
 
 const run = promisify(execFile);
 
-/** The demo agent; it writes each message that it really took into `taken.jsonl` in the test's folder. */
+/** The demo agent; it writes each message that it has taken into `taken.jsonl` in the test's folder. */
 export function demoAgent(dir: string, ...flags: string[]): [string, ...string[]] {
   const log = join(dir, "taken.jsonl");
   return [process.execPath, ownProgram("demo-agent"), "--turn-ms", "300", "--steps", "1", "--log", log, ...flags];
@@ -48,7 +48,7 @@ export function printer(text: string): [string, ...string[]] {
   return [process.execPath, "-e", "process.stdout.write(process.argv[1]); process.stdin.resume()", text];
 }
 
-/** Messages that a demo agent took, in order. */
+/** The messages that a demo agent took, in order. */
 export async function takenMessages(place: AgentPlace): Promise<readonly string[]> {
   const text = await readFile(join(place.dir, "taken.jsonl"), "utf8").catch(() => "");
   return text
@@ -57,7 +57,7 @@ export async function takenMessages(place: AgentPlace): Promise<readonly string[
     .map((line) => (JSON.parse(line) as { text: string }).text);
 }
 
-/** A private folder and an environment without anything of this machine's own agents. */
+/** A private folder and an environment without this machine's own agents. */
 export async function privatePlace(): Promise<{ readonly dir: string; readonly env: Record<string, string> }> {
   const dir = await mkdtemp(join(tmpdir(), "gt-place-"));
   const runtime = join(dir, "run");

@@ -17,7 +17,7 @@ const run = promisify(execFile);
 
 export interface AgentSessionOptions {
   readonly program: AgentProgram;
-  /** Another version's file to run instead. */
+  /** The file of another version to run instead. */
   readonly path?: string;
   /** Arguments behind the program's own. */
   readonly args?: readonly string[];
@@ -40,7 +40,7 @@ set -s set-clipboard off
 set -g prefix None
 `;
 
-/** A real agent program in a private tmux server, talking to a pretended model; everything is gone after disposal. */
+/** A real agent program in a private tmux server, talking to a fake model; disposing removes everything. */
 export class AgentSession {
   readonly profile: AgentProfile;
   readonly model: ModelServer;
@@ -84,7 +84,7 @@ export class AgentSession {
     await mkdir(hookDir, { mode: 0o700 });
     await run("mkfifo", ["-m", "600", hookFifo]);
     const hooks = await readFifo(hookFifo);
-    // Linked under its usual name, by which the profile knows its program.
+    // The link has the usual name, by which the profile recognises its program.
     const bin = join(dir, "bin");
     await mkdir(bin);
     await run("ln", ["-s", options.path ?? (await agentProgram(options.program)), join(bin, kind)]);
@@ -111,7 +111,7 @@ export class AgentSession {
     await this.tmux(...config, "new-session", "-d", "-s", "claude", ...size, "-c", this.home.workdir, ...command);
   }
 
-  /** Lines that came out of the hook FIFO so far. */
+  /** The lines from the hook FIFO so far. */
   get hookLines(): readonly string[] {
     return this.#hooks.lines;
   }
@@ -174,7 +174,7 @@ export class AgentSession {
     }
   }
 
-  /** An empty composer and no busy mark in eight looks in a row. */
+  /** Waits for an empty composer without a busy mark in eight looks in a row. */
   async idle(timeoutMs = 60_000): Promise<void> {
     let seen = 0;
     await this.until(

@@ -5,12 +5,12 @@ export type AgentKind = "claude" | "codex" | "opencode";
 
 export interface AgentHomeOptions {
   readonly agent: AgentKind;
-  /** An empty folder of the test; everything the agent keeps goes below it. */
+  /** An empty folder of the test; the agent's home is below it. */
   readonly dir: string;
   /** Address of the model server, without a path. */
   readonly modelUrl: string;
   /**
-   * `fresh`: nothing is set up, so that the first-start dialogs come. `untrusted`: set up, but the folder is unknown.
+   * `fresh`: nothing is set up, so that the first-start dialogs appear. `untrusted`: set up, but the folder is unknown.
    */
   readonly state?: "ready" | "untrusted" | "fresh";
 }
@@ -19,15 +19,13 @@ export interface AgentHome {
   readonly home: string;
   /** The folder to start the agent in. */
   readonly workdir: string;
-  /** The agent's whole environment: nothing of the caller's leaks in but PATH, LANG and TERM. */
+  /** The agent's whole environment: of the caller's it contains only PATH, LANG and TERM. */
   readonly env: Readonly<Record<string, string>>;
 }
 
 const DUMMY_KEY = "sk-ant-api03-pretended-key-for-tests-0123456789abcdefghijklmnopqrstuv";
 
-/**
- * Private folders and environment with which a real agent talks to the model server on loopback and to nothing else.
- */
+/** Private folders and an environment in which a real agent talks only to the model server on loopback. */
 export async function makeAgentHome(options: AgentHomeOptions): Promise<AgentHome> {
   const home = join(options.dir, "home");
   const workdir = join(options.dir, "proj");
@@ -102,8 +100,8 @@ enabled = false
 const setUpOpencode: Setup = async (home, _workdir, options) => {
   const folder = join(home, ".config", "opencode");
   await mkdir(join(folder, "node_modules"), { recursive: true, mode: 0o700 });
-  // OpenCode installs its plugins' library, some 100 MB from the network, before it shows anything; a lock file that
-  // names the library spares that.
+  // OpenCode installs its plugins' library, some 100 MB from the network, before it draws its first screen; a lock file
+  // that names the library avoids that.
   const lock = { packages: { "": { dependencies: { "@opencode-ai/plugin": "*" } } } };
   await writeFile(join(folder, "package-lock.json"), JSON.stringify(lock), { mode: 0o600 });
   const config = {

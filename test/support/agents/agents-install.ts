@@ -13,8 +13,8 @@ const folder = fileURLToPath(new URL("../../agents/", import.meta.url));
 const LOCK_STALE_MS = 15 * 60_000;
 
 /**
- * Where the platform's own binary of each program lies below `test/agents/node_modules`; none needs Node or an install
- * script.
+ * The paths of the platform's own binary of each program below `test/agents/node_modules`; none needs Node or an
+ * install script.
  */
 function programPaths(): Readonly<Record<AgentProgram, readonly string[]>> {
   const cpu = process.arch;
@@ -30,8 +30,8 @@ function programPaths(): Readonly<Record<AgentProgram, readonly string[]>> {
 }
 
 /**
- * Path of an agent program for tests; installs all of them first if they are missing (`npm ci`, about 1.4 GB on disk
- * and half a minute). Safe when several test processes ask at once: one installs, the others wait.
+ * The path of an agent program for tests; installs all of them first if they are missing (`npm ci`, about 1.4 GB on
+ * disk and half a minute). Of several concurrent test processes one installs, the others wait.
  */
 export async function agentProgram(name: AgentProgram): Promise<string> {
   await installAgents();
@@ -63,7 +63,10 @@ async function installAgents(): Promise<void> {
   }
 }
 
-/** A folder as a lock: `mkdir` succeeds once. One that a killed process left behind is taken over after a while. */
+/**
+ * Uses a folder as a lock: only the first `mkdir` succeeds. A lock that a killed process left behind is taken over
+ * after a while.
+ */
 async function takeLock(lock: string): Promise<boolean> {
   try {
     await mkdir(lock);
@@ -79,7 +82,7 @@ async function takeLock(lock: string): Promise<boolean> {
 
 function npmCi(): Promise<void> {
   return new Promise((resolve, reject) => {
-    // Their install scripts only put the platform's binary in another place; this uses the binary where it lies.
+    // Their install scripts only move the platform's binary to another place; this uses the binary where it is.
     const args = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
     const child = spawn("npm", args, { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
     child.on("error", reject);

@@ -2,13 +2,13 @@ import type { DialogKind } from "../../../internal/agents/profile.ts";
 import type { Truth } from "../screens/screen-corpus.ts";
 import type { AgentSession } from "./agent-session.ts";
 
-/** One screen to record: how to get there from the scene before it in the same session. */
+/** One screen to record: how to reach it from the previous scene in the same session. */
 export interface Scene {
   readonly name: string;
   readonly truth: Truth;
-  /** Leaves the screen to record; throws when it cannot be reached. */
+  /** Reaches the screen to record; throws if that fails. */
   readonly reach: (session: AgentSession) => Promise<void>;
-  /** Back to an idle composer. */
+  /** Returns to an idle composer. */
   readonly leave?: (session: AgentSession) => Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export const TALL = Array.from({ length: 60 }, (_, i) => `row ${i}`).join("\n");
 
 export const settled = (ms = 400) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Text in the composer, submitted: the agent has taken it. */
+/** Submits text through the composer; resolves when the agent has taken it. */
 export async function say(session: AgentSession, text: string): Promise<void> {
   await session.paste(text);
   await session.until("the text in the composer", (view) => (view.composer?.text ?? "") !== "");
@@ -42,7 +42,7 @@ const clear = async (session: AgentSession): Promise<void> => {
   await session.idle();
 };
 
-/** A lone `!` or `@` turns the composer into something else; only taking it back turns it again. */
+/** A lone `!` or `@` changes the composer's mode; only erasing it changes the mode back. */
 const erase = async (session: AgentSession): Promise<void> => {
   await session.key("BSpace");
   await settled();

@@ -25,11 +25,11 @@ import {
 export interface SceneRun {
   readonly options: Omit<AgentSessionOptions, "program">;
   readonly scenes: readonly Scene[];
-  /** Only for programs whose name begins so. */
+  /** Only for programs whose name begins with this. */
   readonly only?: string;
 }
 
-/** A transcript that imitates what profiles look for. */
+/** A transcript that imitates the marks that profiles look for. */
 const TRAP = [
   "Look:",
   "─".repeat(70),
@@ -76,7 +76,7 @@ const common: readonly Scene[] = [
   },
 ];
 
-/** The message has left the composer and stands above it. */
+/** The message has left the composer and is shown above it. */
 const isHeld =
   (message: string) =>
   (view: ScreenView, screen: Screen): boolean =>
@@ -154,7 +154,7 @@ const claude: readonly SceneRun[] = [
       command("rewind", "/rewind", dialog("picker")),
       command("help", "/help", dialog("other")),
       command("config", "/config", OTHER, async (session) => {
-        // The first leaves its search field, the second the screen.
+        // The first Escape leaves its search field, the second the screen.
         await session.key("Escape");
         await settled();
         await dismiss(session);
@@ -324,5 +324,5 @@ function small(prefix = "80x24-"): readonly Scene[] {
   return [...scenes, rest, permission].map((scene) => ({ ...scene, name: `${prefix}${scene.name}` }));
 }
 
-/** All the ways through each program that screens are recorded from. */
+/** The scenes of each program from which screens are recorded. */
 export const SCENES: Readonly<Record<AgentKind, readonly SceneRun[]>> = { claude, codex, opencode };

@@ -38,7 +38,7 @@ export class DemoPane implements AsyncDisposable {
     this.dir = dir;
   }
 
-  /** Resolves at once: the agent starts meanwhile. */
+  /** Resolves at once: the agent is starting meanwhile. */
   static async start(options: DemoPaneOptions = {}): Promise<DemoPane> {
     const { args = [], env = {}, cols = 80, rows = 24 } = options;
     const pane = new DemoPane(await mkdtemp(join(tmpdir(), "gt-demo-")));
@@ -51,7 +51,7 @@ export class DemoPane implements AsyncDisposable {
     return pane;
   }
 
-  /** Resolves when the composer is there. */
+  /** Resolves when the composer is on the screen. */
   static async ready(options: DemoPaneOptions = {}): Promise<DemoPane> {
     const pane = await DemoPane.start(options);
     await pane.sees("ready · ");
@@ -75,7 +75,7 @@ export class DemoPane implements AsyncDisposable {
     return this.tmux("send-keys", "-t", "demo", "-l", text);
   }
 
-  /** Bracketed if the agent asked for it. */
+  /** Pastes, bracketed if the agent has requested that. */
   async paste(text: string): Promise<void> {
     await writeFile(this.path("buffer"), text);
     await this.tmux(
@@ -119,7 +119,7 @@ export class DemoPane implements AsyncDisposable {
     });
   }
 
-  /** Waits until `probe` gives something. @throws Error with the last screen after 30 s. */
+  /** Waits until `probe` returns a value. @throws Error with the last screen after 30 s. */
   async until<T>(what: string, probe: () => Promise<T | undefined>): Promise<T> {
     const deadline = performance.now() + 30_000;
     for (;;) {
@@ -138,7 +138,7 @@ export class DemoPane implements AsyncDisposable {
       .map((line) => JSON.parse(line) as Taken);
   }
 
-  /** Waits until the agent has taken `count` messages, and gives their texts. */
+  /** Waits until the agent has taken `count` messages; returns their texts. */
   async takes(count: number): Promise<string[]> {
     return this.until(`${count} messages taken`, async () => {
       const taken = await this.taken();
@@ -151,11 +151,11 @@ export class DemoPane implements AsyncDisposable {
     return text.split("\n").filter(Boolean);
   }
 
-  /** Waits for the agent's end and gives its exit code. */
+  /** Waits for the agent's end; returns its exit code. */
   async exitCode(): Promise<number> {
     return this.until("the agent's end", async () => {
       const [dead, status, server] = (await this.display("#{pane_dead},#{pane_dead_status},#{pid}")).split(",");
-      // tmux can miss a child's end while it is busy, and looks again at the next SIGCHLD.
+      // tmux can miss a child's end while it is busy, and checks again at the next SIGCHLD.
       if (dead === "1" && status === "") process.kill(Number(server), "SIGCHLD");
       return dead === "1" && status !== "" ? Number(status) : undefined;
     });

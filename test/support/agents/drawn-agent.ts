@@ -11,7 +11,7 @@ import { type AgentKind, makeAgentHome } from "./agents-home.ts";
 import { type AgentProgram, agentProgram } from "./agents-install.ts";
 import { type DrawnProgram, drawnProgram } from "./drawn-program.ts";
 
-/** A real agent program in a real tmux, drawn by our emulator as well, talking to a pretended model. */
+/** A real agent program in a real tmux, also drawn by our emulator, talking to a fake model. */
 export class DrawnAgent implements AsyncDisposable {
   readonly program: DrawnProgram;
   readonly model: ModelServer;
@@ -34,14 +34,14 @@ export class DrawnAgent implements AsyncDisposable {
     const model = stack.use(await ModelServer.listen());
     const { env, workdir } = await makeAgentHome({ agent: kind, dir, modelUrl: model.url });
     const assignments = Object.entries({ ...env, TERM: "tmux-256color" }).map(([key, value]) => `${key}=${value}`);
-    // Not tmux's own child, which it would let go on at once after a SIGSTOP.
+    // A child of a shell: tmux would continue its own child at once after a SIGSTOP.
     const shell = ["sh", "-c", '"$@"; true', "sh"];
     const argv = ["env", "-i", ...assignments, ...shell, path, ...args] as const;
     const program = await drawnProgram(argv, { cwd: workdir });
     return new DrawnAgent(program, model, profileNamed(kind), stack.move());
   }
 
-  /** Text in the composer, submitted. */
+  /** Submits text through the composer. */
   async say(text: string): Promise<void> {
     await this.program.pane.sendText(text);
     await this.until("the text in the composer", (view) => view.composer?.text === text);
@@ -49,7 +49,7 @@ export class DrawnAgent implements AsyncDisposable {
     await this.program.pane.sendKeys(["Enter"]);
   }
 
-  /** Waits for a screen of its kind. */
+  /** Waits for a screen that fits. */
   async until(what: string, fits: (view: ScreenView, text: string) => boolean): Promise<void> {
     let shown = "";
     const look = () => {
@@ -60,7 +60,7 @@ export class DrawnAgent implements AsyncDisposable {
     await until(what, 60_000, look, () => shown);
   }
 
-  /** Stops the program where it is, until this is disposed: an agent at work never stands still. */
+  /** Stops the program until this is disposed of: a working agent never stands still by itself. */
   async freeze(): Promise<Disposable> {
     const pid = await this.#pid();
     process.kill(pid, "SIGSTOP");
@@ -77,7 +77,7 @@ export class DrawnAgent implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const pid = await this.#pid().catch(() => 0); // it may have ended
     await this.program[Symbol.asyncDispose]();
-    // Until it has ended it writes to the folder that is to go.
+    // Until its end it writes to the folder that is to be removed.
     await until("the agent's end", 30_000, () => !processLives(pid) || undefined);
     await this.#stack.disposeAsync();
   }

@@ -1,13 +1,13 @@
 import type { Screen, ScreenLine, ScreenRun } from "../../../internal/agents/screen.ts";
 
-/** What a dialog asks about, and the choices that the program draws for it. */
+/** The subject of a dialog, and the choices that the program draws for it. */
 export interface DrawnDialog {
-  /** A command, a question: text that may imitate anything. One row each. */
+  /** A command or a question: text that may imitate anything. One row each. */
   readonly quoted: readonly string[];
   readonly labels: readonly string[];
-  /** What stands below a label, indented; none for a permission. */
+  /** The text below each label, indented; none for a permission. */
   readonly descriptions: readonly string[];
-  /** Position of the selected choice. */
+  /** The position of the selected choice. */
   readonly selected: number;
 }
 
@@ -41,7 +41,7 @@ function row(...parts: readonly Part[]): ScreenLine {
   };
 }
 
-/** The rows at the bottom of a screen; what does not fit has scrolled out above. */
+/** The rows at the bottom of a screen; rows that do not fit have scrolled out above. */
 function screenOf(
   lines: readonly ScreenLine[],
   cursor: (top: number) => readonly [number, number],
@@ -55,7 +55,7 @@ function screenOf(
   return { ...all, alternate: false, bracketedPaste: true, title };
 }
 
-/** Claude Code 2.1.197: the command is indented by three, where the numbers stand; the cursor is on the mark. */
+/** Claude Code 2.1.197: the command is indented by three, to the column of the numbers; the cursor is on the mark. */
 export function claudePermission({ quoted, labels, selected }: DrawnDialog): Screen {
   const head = [row([RULE]), row([" Bash command"]), row(), ...quoted.map((text) => row([`   ${text}`])), row()];
   const asks = [...head, row([" Do you want to proceed?"])];
@@ -64,10 +64,7 @@ export function claudePermission({ quoted, labels, selected }: DrawnDialog): Scr
   return screenOf(lines, (top) => [1, top + asks.length + selected]);
 }
 
-/**
- * Claude Code: the question begins in the first column, where the marks stand; on its last choice the cursor is
- * elsewhere.
- */
+/** Claude Code: the question begins in the first column, like the marks; on its last choice the cursor is elsewhere. */
 export function claudeQuestion({ quoted, labels, descriptions, selected }: DrawnDialog): Screen {
   const head = [row([RULE]), row([" ☐ Colour"]), row(), ...quoted.map((text) => row([text])), row()];
   const items = labels.flatMap((label, i) => [
@@ -80,7 +77,7 @@ export function claudeQuestion({ quoted, labels, descriptions, selected }: Drawn
   return screenOf(lines, (top) => [0, selected === labels.length - 1 ? ROWS - 1 : top + head.length + at]);
 }
 
-/** Codex: everything is indented by two, the numbers too; the chosen row begins in the first column. */
+/** Codex: everything is indented by two, including the numbers; the chosen row begins in the first column. */
 export function codexPermission({ quoted, labels, descriptions, selected }: DrawnDialog): Screen {
   const head = [row(["  "], ["Would you like to run the following command?", { bold: true }]), row()];
   const command = quoted.map((text, i) => row([i === 0 ? "  $ " : "  "], [text]));
@@ -97,7 +94,7 @@ export function codexPermission({ quoted, labels, descriptions, selected }: Draw
   return screenOf(lines, () => [COLS - 1, ROWS - 1], "[ ! ] Action Required | work");
 }
 
-/** OpenCode: buttons in the row of keys; what is asked about stands above them behind the same bar. */
+/** OpenCode: buttons in the row of keys; the subject is above them, after the same bar. */
 export function opencodePermission({ quoted, labels, selected }: DrawnDialog): Screen {
   const bar: Part = ["  ┃", { fg: "215" }];
   const head = [row(bar), row(bar, ["  △ ", { fg: "215" }], ["Permission required", PLAIN])];

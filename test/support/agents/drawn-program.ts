@@ -13,13 +13,13 @@ const HISTORY = 1000;
 
 export interface DrawnProgram extends AsyncDisposable {
   readonly pane: TmuxPane;
-  /** Has taken every byte that the program has printed, from the first on. */
+  /** Has processed every byte that the program has printed, from the first on. */
   readonly emulator: Emulator;
-  /** The pane and its snapshot at the same byte: once nothing has been printed for a moment. */
+  /** The pane and its snapshot at the same byte, once the program has been silent for a moment. */
   still(): Promise<{ readonly truth: PaneCut; readonly redraw: string }>;
 }
 
-/** A program in a real tmux, drawn by our emulator as well. It starts in a folder that holds `files`. */
+/** A program in a real tmux, also drawn by our emulator. It starts in a folder that contains `files`. */
 export async function drawnProgram(
   argv: readonly [string, ...string[]],
   options: { readonly files?: Readonly<Record<string, string>>; readonly cwd?: string } = {},

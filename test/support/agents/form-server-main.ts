@@ -1,9 +1,9 @@
-// An MCP server over stdio whose tools ask a person for something, as an agent's own servers do.
+// An MCP server over stdio whose tools ask a person questions, as an agent's own servers do.
 import { appendFileSync } from "node:fs";
 import { McpServer } from "@modelcontextprotocol/server";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 
-/** Each answer that came, one a line. */
+/** Receives each answer, one a line. */
 const [, , log = "/dev/null"] = process.argv;
 
 const FORMS = {

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Stops a process with all that it started, as a machine without time or memory for it does. SIGSTOP would not do: tmux
- * sends SIGCONT to a pane's process that was stopped. Needs a cgroup that this process may write: version 1 or 2.
+ * Stops a process and all its descendants, as on a machine without time or memory for them. SIGSTOP does not suffice:
+ * tmux sends SIGCONT to a pane's stopped process. Needs a cgroup that this process may write: version 1 or 2.
  */
 export interface Freezer extends AsyncDisposable {
   freeze(pid: number): Promise<void>;
@@ -16,7 +16,7 @@ export interface Freezer extends AsyncDisposable {
 const V1 = "/sys/fs/cgroup/freezer";
 const V2 = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"];
 
-/** Undefined where no cgroup can be made. */
+/** Undefined if no cgroup can be made. */
 export async function makeFreezer(): Promise<Freezer | undefined> {
   const name = `gt-test-${randomUUID().slice(0, 8)}`;
   const v2 = V2.find((root) => existsSync(join(root, "cgroup.controllers")));

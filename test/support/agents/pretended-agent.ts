@@ -3,14 +3,14 @@ import type { AgentEvent } from "../../../internal/bridge/provider.ts";
 import type { Conversation, Dialect } from "../../../internal/providers/conversation/conversation.ts";
 import { FakeClock } from "../fake-clock.ts";
 
-/** A conversation whose agent is the test: what was written to it, and what it has told. */
+/** A conversation whose agent is the test: the messages written to it, and its events. */
 export interface PretendedAgent {
   readonly conversation: Conversation;
   readonly written: readonly Json[];
   readonly events: readonly AgentEvent[];
-  /** Says this message; false: the conversation does not know such. */
+  /** Sends this message; false: the conversation does not know its type. */
   say(message: object): boolean;
-  /** Phases by their state, other events by their type, output left out. */
+  /** Phases by their state, other events by their type, without output. */
   told(): readonly string[];
   text(): string;
 }

@@ -16,7 +16,7 @@ export interface ProviderSetup {
   readonly startupTimeoutMs?: number;
 }
 
-/** A provider whose program is this one. */
+/** A provider that runs this program. */
 export function makeProvider(setup: ProviderSetup): Provider {
   const program: ProgramConfig = {
     binary: setup.binary,
@@ -34,7 +34,7 @@ export function makeProvider(setup: ProviderSetup): Provider {
 
 let sessions = 0;
 
-/** One session and everything that it has told so far. */
+/** One session and all its events so far. */
 export class ProviderSession implements AsyncDisposable {
   readonly provider: Provider;
   readonly handle: SessionHandle;
@@ -47,7 +47,7 @@ export class ProviderSession implements AsyncDisposable {
     this.read = follow ? this.#follow() : Promise.resolve();
   }
 
-  /** `follow` false: nobody reads its events. */
+  /** `follow` false: its events are not read. */
   static async start(
     provider: Provider,
     repoPath: string,
@@ -79,7 +79,7 @@ export class ProviderSession implements AsyncDisposable {
     return this.provider.send(this.handle, { text, requestId }, AbortSignal.timeout(60_000));
   }
 
-  /** Waits until it has told what is looked for. */
+  /** Waits until its events fulfil `isSeen`. */
   async until(what: string, isSeen: (session: this) => boolean, timeoutMs = 50_000): Promise<void> {
     for (const end = performance.now() + timeoutMs; !isSeen(this); ) {
       if (performance.now() > end) throw new Error(`not within ${timeoutMs} ms: ${what}; ${this.#summary()}`);

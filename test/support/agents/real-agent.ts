@@ -6,7 +6,7 @@ import { type RunningSidecar, startSidecar } from "../sidecar/sidecar.ts";
 import { type AgentHomeOptions, type AgentKind, makeAgentHome } from "./agents-home.ts";
 import { type AgentProgram, agentProgram } from "./agents-install.ts";
 
-/** A real agent under a real sidecar, talking to a pretended model on loopback. */
+/** A real agent under a real sidecar, talking to a fake model on loopback. */
 export interface RealAgent extends AsyncDisposable {
   readonly sidecar: RunningSidecar;
   readonly model: ModelServer;
@@ -17,16 +17,16 @@ export interface RealAgentSetup {
   readonly program: AgentProgram;
   readonly state?: AgentHomeOptions["state"];
   readonly wordDelayMs?: number;
-  /** What the model does; default: what keywords in the messages ask for. */
+  /** The model's behaviour; default: as keywords in the messages demand. */
   readonly act?: ModelServerOptions["act"];
-  /** Arguments of the agent. Claude Code asks for permission whatever its default mode is, unless others are given. */
+  /** The agent's arguments. By default Claude Code asks for permission, whatever its default mode is. */
   readonly args?: readonly string[];
   readonly flags?: readonly string[];
   /** Its address; default: the sidecar's. */
   readonly address?: string;
-  /** Beside its home's, of sidecar and agent. */
+  /** More variables for the sidecar and the agent, beside those of its home. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The sidecar's file; default its sources. */
+  /** The sidecar's file; default: its sources. */
   readonly sidecarProgram?: string;
 }
 
@@ -40,7 +40,7 @@ export async function startRealAgent(setup: RealAgentSetup): Promise<RealAgent> 
   });
   const state = setup.state === undefined ? {} : { state: setup.state };
   const home = await makeAgentHome({ agent, dir, modelUrl: model.url, ...state });
-  // Under its usual name, by which the profile knows its program.
+  // The usual name, by which the profile recognises its program.
   await mkdir(join(dir, "bin"));
   await symlink(program, join(dir, "bin", agent));
   const released = async () => {

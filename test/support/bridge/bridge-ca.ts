@@ -58,7 +58,7 @@ export class CaSandbox implements AsyncDisposable {
     });
   }
 
-  /** As `sh`, for a script that has to succeed; answers with what it printed. */
+  /** Like `sh`, for a script that must succeed; returns its output. */
   async ok(script: string, folder = "."): Promise<string> {
     const { stdout, stderr, code } = await this.sh(script, { folder });
     if (code !== 0) throw new Error(`exit code ${code} of: ${script}\n${stdout}${stderr}`);
@@ -70,7 +70,7 @@ export class CaSandbox implements AsyncDisposable {
   }
 }
 
-/** The commands of a help text or a page: indented lines, with those that go on behind a backslash. */
+/** The commands of a help text or a page: indented lines, joined with their continuation lines after a backslash. */
 export function commandsIn(text: string): readonly string[] {
   const joined = text.replaceAll(/\\\n\s*/g, "");
   return joined.split("\n").flatMap((line) => /^ {2,8}((?:bridge-ca|cd) .*)$/.exec(line)?.[1] ?? []);

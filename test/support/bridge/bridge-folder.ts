@@ -13,7 +13,7 @@ import { until } from "../sidecar/sidecar.ts";
 import { TestCa } from "./certificates.ts";
 import { writeTls } from "./secret.ts";
 
-/** A project with a CA, a client certificate and a key for tokens of its own. */
+/** A project with its own CA, client certificate and token key. */
 export interface Consumer {
   readonly name: string;
   readonly ca: TestCa;
@@ -35,7 +35,7 @@ export interface RunningBridge extends AsyncDisposable {
 export interface CallerOptions {
   readonly tls?: ClientTls;
   readonly token?: Partial<TokenRequest>;
-  /** Instead of a token made by `token`; empty: none. */
+  /** Used instead of a token made by `token`; empty: none. */
   readonly authorization?: string;
 }
 
@@ -72,7 +72,7 @@ export class BridgeFolder implements AsyncDisposable {
     return join(this.dir, ...parts);
   }
 
-  /** The server's certificate and key again. */
+  /** Issues the server's certificate and key again. */
   async issueServer(names: Parameters<TestCa["issue"]>[0] = { ips: ["127.0.0.1"], dns: ["localhost"] }): Promise<void> {
     const { cert, key } = this.ca.issue(names);
     await writeFile(this.path("certs/bridge.key"), key, { mode: 0o600 });
@@ -88,7 +88,7 @@ export class BridgeFolder implements AsyncDisposable {
     await writeFile(this.path(path), keys.publicKey.export({ type: "spki", format: "pem" }));
   }
 
-  /** Writes `bridge.yaml`; each of `sections` takes the place of the same keys. */
+  /** Writes `bridge.yaml`; each of `sections` replaces the same keys. */
   async configure(sections: Sections = {}, name = "bridge.yaml"): Promise<string> {
     const usual: Record<string, Record<string, unknown> | readonly string[]> = {
       server: { listen: "127.0.0.1:0", health_listen: "127.0.0.1:0", state_dir: "state" },
@@ -134,7 +134,7 @@ export class BridgeFolder implements AsyncDisposable {
     return running;
   }
 
-  /** Runs the program with these arguments, and more in its environment. */
+  /** Runs the program with these arguments, and more variables in its environment. */
   spawn(
     args: readonly string[],
     more: Readonly<Record<string, string>> = {},
@@ -154,7 +154,7 @@ export class BridgeFolder implements AsyncDisposable {
     const exited = new Promise<number>((resolve) => child.on("close", (code) => resolve(code ?? -1)));
     const end = async () => {
       if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
-      // Killed, it would leave its terminals: many of them take their time to end on a busy machine.
+      // A kill would leave its terminals behind: many of them take long to end on a busy machine.
       const late = setTimeout(() => child.kill("SIGKILL"), 60_000);
       await exited;
       clearTimeout(late);
@@ -180,10 +180,7 @@ export class BridgeFolder implements AsyncDisposable {
     return connection.transport;
   }
 
-  /**
-   * Writes a consumer's files as it would have them; answers with its folder: tls.crt, tls.key, ca.crt,
-   * jwt-signing.key.
-   */
+  /** Writes a consumer's files in its own layout; returns its folder: tls.crt, tls.key, ca.crt, jwt-signing.key. */
   async consumerFolder({ name, tls, keys }: Consumer): Promise<string> {
     const dir = this.path("consumers", name);
     await writeTls(dir, { ...tls, ca: this.ca.pem });
@@ -197,7 +194,7 @@ export class BridgeFolder implements AsyncDisposable {
     return mintToken(keys.privateKey, { ...usual, ...request }, Date.now());
   }
 
-  /** Lines of the audit log at `audit.path`. */
+  /** The lines of the audit log at `audit.path`. */
   async audited(file: string): Promise<readonly Record<string, unknown>[]> {
     const text = await readFile(this.path(file), "utf8").catch(() => "");
     return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Record<string, unknown>]));

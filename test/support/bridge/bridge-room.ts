@@ -26,7 +26,7 @@ import { ScriptedProvider } from "../../fakes/scripted-provider.ts";
 import { TestCa } from "./certificates.ts";
 import { writeTls } from "./secret.ts";
 
-/** A project with a CA, a client certificate and a token key of its own; its name is also its tokens' project. */
+/** A project with its own CA, client certificate and token key; its name is also its tokens' project. */
 export class RoomConsumer {
   readonly name: string;
   readonly ca: TestCa;
@@ -46,7 +46,7 @@ export class RoomConsumer {
   }
 }
 
-/** More than a test uses that is about something else. */
+/** Limits that a test with another subject does not reach. */
 const LIMITS: BridgeLimits = { startsPerMinute: 300, inputsPerMinute: 600, maxInputBytes: 65_536 };
 
 export interface RoomOptions {
@@ -60,7 +60,7 @@ export interface RoomOptions {
 export interface BridgeRoom extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** A folder that sessions may work in. */
+  /** A folder in which sessions may work. */
   readonly repo: string;
   readonly provider: ScriptedProvider;
   readonly sessions: LocalSessions;
@@ -68,7 +68,7 @@ export interface BridgeRoom extends AsyncDisposable {
   readonly ndara: RoomConsumer;
   /** Lines of the audit log, parsed. */
   audited(): readonly Record<string, unknown>[];
-  /** A connection of its own; a token is made for each call. */
+  /** A connection of its own, with a new token for each call. */
   connect(
     by: RoomConsumer,
     token?: Partial<TokenRequest>,
@@ -76,7 +76,7 @@ export interface BridgeRoom extends AsyncDisposable {
   ): SidecarConnection;
   /** The same, as a client. */
   client(by: RoomConsumer, token?: Partial<TokenRequest>): Client<typeof BridgeService>;
-  /** What another transport needs to be one of `by`. */
+  /** The options with which another transport connects as `by`. */
   nodeOptions(by: RoomConsumer): { readonly cert: string; readonly key: string; readonly ca: string };
   authorize(by: RoomConsumer, token?: Partial<TokenRequest>): Interceptor;
 }

@@ -14,7 +14,7 @@ export interface ConsumerFiles {
   readonly privateKeyPath: string;
 }
 
-/** A bridge without agents behind both layers, and a consumer with a CA and a signing key of its own. */
+/** A bridge without agents behind both layers, and a consumer with its own CA and signing key. */
 export class BridgeScene implements AsyncDisposable {
   readonly dir: string;
   readonly bridgeCa = new TestCa("bridge-ca");
@@ -52,7 +52,7 @@ export class BridgeScene implements AsyncDisposable {
     return { target: `127.0.0.1:${port}`, mtls, jwt, retry: { firstMs: 10, maxMs: 100 }, ...more };
   }
 
-  /** Starts the server, on the same port as before if that is given. */
+  /** Starts the server; `port` reuses an earlier port. */
   async serve(port = 0): Promise<void> {
     this.server = await startTwoLayerServer({
       tlsDir: this.#path("server"),

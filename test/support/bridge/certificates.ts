@@ -1,27 +1,27 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign, X509Certificate } from "node:crypto";
 import type { TlsMaterial } from "../../../internal/rpc/common/tls.ts";
 
-/** What a leaf is for. */
+/** The names and the purpose of a leaf. */
 export interface LeafNames {
   readonly dns?: readonly string[];
   readonly uris?: readonly string[];
   readonly ips?: readonly string[];
-  /** Days from now until it ends; default 7. */
+  /** The days from now until its end; default 7. */
   readonly days?: number;
-  /** Days from now when it begins; default -1. */
+  /** The days from now until its beginning; default -1. */
   readonly startDays?: number;
   /** Extended key usages; default: `server` for one with addresses, otherwise `client`. */
   readonly usages?: readonly (keyof typeof USAGES)[];
   /** Subject CN; default: `leaf`. */
   readonly cn?: string;
-  /** Others than a P-256 pair. */
+  /** A key pair instead of a P-256 one. */
   readonly keys?: { readonly publicKey: KeyObject; readonly privateKey: KeyObject };
   readonly extensions?: readonly Buffer[];
   /** Signed with SHA-1. */
   readonly sha1?: boolean;
 }
 
-/** A throw-away certificate authority for tests: P-256, everything valid from yesterday for a week. */
+/** A certificate authority for tests: P-256, everything valid from yesterday for a week. */
 export class TestCa {
   readonly #name: string;
   readonly #parent: TestCa | undefined;
@@ -41,7 +41,7 @@ export class TestCa {
   }
 
   /**
-   * A leaf with these names, the CA's own certificate behind it if that is an intermediate, its key, and the root to
+   * A leaf with these names, followed by the CA's own certificate if that is an intermediate, its key, and the root to
    * trust.
    */
   issue(names: LeafNames): TlsMaterial {
@@ -85,7 +85,7 @@ export class TestCa {
     return this.#certify(other.#name, other.#keys.publicKey, extensions, options);
   }
 
-  /** A revocation list of this CA that names these. */
+  /** A revocation list of this CA for these certificates. */
   revoke(
     certificates: readonly Pick<TlsMaterial, "cert">[],
     options: { readonly days?: number; readonly startDays?: number; readonly number?: number } = {},
@@ -162,10 +162,10 @@ function caExtension(pathLength?: number): Buffer {
   return extension(BASIC_CONSTRAINTS, der(0x30, der(0x01, Buffer.from([0xff])), ...length), true);
 }
 
-/** An extension that no program knows. */
+/** A critical extension that no program knows. */
 export const UNKNOWN_CRITICAL = extension([1, 3, 6, 1, 4, 1, 99999, 1], der(0x05), true);
 
-/** Name constraints of a CA: none of its certificates may have a URI name on `host`. */
+/** A CA's name constraint: none of its certificates may have a URI name on `host`. */
 export function noUrisOn(host: string): Buffer {
   const subtree = der(0x30, der(0x86, Buffer.from(host, "latin1")));
   return extension([2, 5, 29, 30], der(0x30, der(0xa1, subtree)), true);

@@ -9,7 +9,7 @@ import { until } from "../sidecar/sidecar.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** A program of `examples/` that runs. */
+/** A running program of `examples/`. */
 export interface ExampleProgram extends AsyncDisposable {
   readonly url: string;
   output(): string;
@@ -45,7 +45,7 @@ export async function exampleProgram(
   }
 }
 
-/** A call of the HTTP control plane: its status, and the JSON that it answers. */
+/** A call of the HTTP control plane; returns its status and its JSON body. */
 export async function httpCall(url: string, method: string, path: string, body?: object | null) {
   const response = await fetch(`${url}${path}`, {
     method,
@@ -54,7 +54,7 @@ export async function httpCall(url: string, method: string, path: string, body?:
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-/** The kinds of a run's events, in order, to its end: the run is cancelled when it prints something. */
+/** The kinds of a run's events, in order, to its end: the run is cancelled at its first output. */
 export async function kindsOfCancelledRun(client: Client<typeof AgentDaemon>, runId: string): Promise<Event_Kind[]> {
   const kinds: Event_Kind[] = [];
   for await (const event of client.streamEvents({ runId })) {

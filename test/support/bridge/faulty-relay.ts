@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A connection freezes (nothing more is passed on, and nothing ends), or it ends for its client. */
+/** `freeze`: the connection passes nothing on and does not end; otherwise it ends for its client. */
 export type Fault = "freeze" | "reset" | "end";
 
-/** What happens to a connection, and after how many bytes in this direction. */
+/** The fault of a connection, and the number of bytes in this direction after which it occurs. */
 export interface FaultPlan {
   readonly fault: Fault;
   readonly direction: "to-server" | "to-client";
@@ -17,14 +17,14 @@ interface Pair {
   isFrozen: boolean;
 }
 
-/** A network between clients and a server in which connections go wrong, each by a plan or all at once. */
+/** A network between clients and a server whose connections fail, each by a plan or all at once. */
 export class FaultyRelay implements AsyncDisposable {
   readonly #server = createServer((near) => this.#pass(near));
   readonly #pairs = new Set<Pair>();
   readonly #target: number;
-  /** For connections that begin from now on; undefined: they are passed on. */
+  /** The plan for new connections; undefined: they are passed on. */
   plan: FaultPlan | undefined;
-  /** Connections that were made. */
+  /** The number of connections so far. */
   connections = 0;
 
   private constructor(target: number) {
@@ -42,12 +42,12 @@ export class FaultyRelay implements AsyncDisposable {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Connections that are open towards clients. */
+  /** The number of open connections to clients. */
   get open(): number {
     return [...this.#pairs].filter(({ near }) => !near.destroyed).length;
   }
 
-  /** All connections that are open. */
+  /** Injects the fault into all open connections. */
   all(fault: Fault): void {
     for (const pair of this.#pairs) this.#act(pair, fault);
   }

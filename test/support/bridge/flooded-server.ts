@@ -20,12 +20,12 @@ const FLOOD = fileURLToPath(new URL("../../fakes/credential-flood-main.ts", impo
 
 const THIEF = "spiffe://shop/client/thief";
 
-/** What is wrong with the credentials of a flood. */
+/** The fault in the credentials of a flood. */
 export type WrongCredentials = "tokens" | "certificates";
 
 /**
- * A server with both layers in a process of its own, an honest caller, and floods of wrong credentials. It has the
- * serving half's heap.
+ * A server with both layers in its own process, an honest caller, and floods of wrong credentials. Its heap is as large
+ * as the serving half's.
  */
 export class FloodedServer implements AsyncDisposable {
   readonly #dir: string;
@@ -57,7 +57,7 @@ export class FloodedServer implements AsyncDisposable {
   }
 
   /**
-   * A caller with a good certificate, and with a good token or one that another key has signed; its calls go over one
+   * A caller with a good certificate, and with a token that is good or signed by another key; its calls use one
    * connection.
    */
   caller(key = this.#key.privateKey) {
@@ -77,7 +77,7 @@ export class FloodedServer implements AsyncDisposable {
     return { call: () => client.peek({}, { timeoutMs: 20_000 }), [Symbol.dispose]: () => connection[Symbol.dispose]() };
   }
 
-  /** Begins a flood; `many` settles when it has tried many times, `end` gives how often. */
+  /** Begins a flood; `many` settles after many attempts, `end` returns their number. */
   async flood(wrong: WrongCredentials): Promise<{ readonly many: Promise<unknown>; end(): Promise<number> }> {
     const isOfShop = wrong === "tokens";
     const { cert, key } = (isOfShop ? this.#shop : new TestCa("shop")).issue({ uris: [THIEF] });
@@ -89,7 +89,7 @@ export class FloodedServer implements AsyncDisposable {
       ...(isOfShop ? { connections: 4, calls: 16 } : { connections: 16, calls: 1 }),
     };
     const talking = talkTo([FLOOD], request);
-    // It stands for other machines: its own work is not to take the processors from the server and its callers.
+    // The flooder stands for other machines: it must not take processor time from the server and its callers.
     setPriority(talking.child.pid ?? 0, constants.priority.PRIORITY_LOW);
     await talking.line();
     const many = talking.line();

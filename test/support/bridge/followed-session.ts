@@ -4,16 +4,16 @@ import { until } from "../sidecar/sidecar.ts";
 
 const WAIT_MS = 60_000;
 
-/** Follows a session as a consumer does, by the SDK, and keeps account of each event's number. */
+/** Follows a session with the SDK, as a consumer does, and records each event's number. */
 export class FollowedSession implements AsyncDisposable {
   readonly #session: Session;
   readonly #stop = new AbortController();
   readonly #reading: Promise<void>;
   readonly #receipts = new Set<string>();
   #next: bigint | undefined;
-  /** Numbers that came twice, or neither came nor were named as missing. */
+  /** Numbers that came twice, or that were missing without a gap. */
   readonly unnamed: string[] = [];
-  /** What ended the events; undefined: they continue. */
+  /** The error that ended the events; undefined: they continue. */
   ended: unknown;
 
   constructor(session: Session) {
@@ -23,7 +23,7 @@ export class FollowedSession implements AsyncDisposable {
     });
   }
 
-  /** A message is typed, and its receipt comes as an event. */
+  /** Sends a nudge, and waits for its receipt as an event. */
   async nudged(requestId: string): Promise<void> {
     await this.#session.nudge({ message: requestId, requestId }, { timeoutMs: WAIT_MS });
     await until(`the receipt of ${requestId}`, WAIT_MS, () => this.#receipts.has(requestId) || undefined);

@@ -2,7 +2,7 @@ import { DomainError } from "../../../internal/base/errors.ts";
 import type { Command, CommandFlags, Given } from "../../../internal/cli/command/command.ts";
 import { parseFlags } from "../../../internal/cli/flags.ts";
 
-/** The words behind `gt NAME` as the command's own reader gets them. */
+/** The words after `gt NAME` as the command's own reader gets them. */
 export function givenTo<F extends CommandFlags>(
   command: Command<F>,
   argv: readonly string[],
@@ -11,7 +11,7 @@ export function givenTo<F extends CommandFlags>(
   return parseFlags(command.flags, argv, env);
 }
 
-/** Message and hint of the usage error that `read` ends with. */
+/** The message and hint of the usage error that `read` throws. */
 export function usageErrorOf(read: () => unknown): [string, unknown] {
   try {
     read();

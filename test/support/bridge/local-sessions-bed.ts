@@ -36,7 +36,7 @@ function begin(options: Partial<LocalSessionsOptions> = {}): void {
   running = sessions.run(stop.signal);
 }
 
-/** To be called once by each file that uses this. */
+/** Call once in each file that uses this. */
 export function useLocalSessions(): void {
   beforeEach(() => {
     dir = mkdtempSync(join(tmpdir(), "gt-sessions-"));
@@ -62,7 +62,7 @@ export const kindOf = (promise: Promise<unknown>) =>
     (err: unknown) => (err instanceof DomainError ? err.kind : err),
   );
 
-/** What a subscriber has got so far. */
+/** A subscriber that records its events. */
 export function subscriber(): FrameTarget & { readonly events: SessionEvent[] } {
   const events: SessionEvent[] = [];
   return {

@@ -2,13 +2,13 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { TestContext } from "vitest";
 
-/** The system's own comes second: distributions have gRPC as a package for that one. */
+/** The system's Python comes second: distributions package gRPC for it. */
 const CANDIDATES = ["python3", "/usr/bin/python3"];
 
-/** What the tests in Python need, as Debian names it. */
+/** The Debian packages that the Python tests need. */
 export const PYTHON_PACKAGES = ["python3-grpcio", "python3-protobuf", "python3-jwt", "python3-cryptography"];
 
-/** A Python that has gRPC, and these modules too. */
+/** A Python with gRPC and these modules; undefined if there is none. */
 export async function grpcPython(env: NodeJS.ProcessEnv, ...more: readonly string[]): Promise<string | undefined> {
   for (const python of CANDIDATES) {
     const works = await promisify(execFile)(python, ["-c", `import ${["grpc", ...more].join(", ")}`], { env }).then(
@@ -20,7 +20,7 @@ export async function grpcPython(env: NodeJS.ProcessEnv, ...more: readonly strin
   return undefined;
 }
 
-/** As `requireComponent`. */
+/** Like `requireComponent`. */
 export async function requireGrpcPython(context: TestContext, ...more: readonly string[]): Promise<string> {
   const python = await grpcPython(process.env, ...more);
   if (python !== undefined) return python;

@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 
-/** An HTTP/2 client that says hello (preface and empty SETTINGS) and then never answers anything, PING included. */
+/** An HTTP/2 client that sends the preface and empty SETTINGS, and then never answers, not even a PING. */
 export function muteHttp2Client(port: number): Socket {
   const emptySettings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
   const socket = connect(port, "127.0.0.1");
@@ -8,7 +8,7 @@ export function muteHttp2Client(port: number): Socket {
   return socket.resume();
 }
 
-/** Sends some bytes and then nothing; resolves with how long the server kept the connection, ms. */
+/** Sends some bytes, then stays silent; resolves with the time for which the server kept the connection, ms. */
 export async function silentAfter(port: number, bytes: string): Promise<number> {
   const socket = connect(port, "127.0.0.1");
   const start = performance.now();

@@ -29,7 +29,7 @@ export const URI = { prd: "spiffe://prd/client/app", ndara: "spiffe://ndara/clie
 export const certificate = {
   prd: prd.issue({ uris: [URI.prd] }),
   ndara: ndara.issue({ uris: [URI.ndara] }),
-  /** The bridge's own CA has made it for a client of that name. */
+  /** Issued by the bridge's own CA for a client of that name. */
   named: bridge.issue({ uris: ["spiffe://bridge/client/prd-manager"] }),
   otherName: bridge.issue({ uris: ["spiffe://bridge/client/someone"] }),
 };
@@ -91,7 +91,7 @@ export const claims = () => ({
   iat: now(),
   exp: now() + 120,
 });
-/** Header and claims as they are given, signed with the right key. */
+/** A token with exactly this header and these claims, signed with the right key. */
 export function signed(
   payload: unknown,
   header: unknown = { alg: "EdDSA", typ: "JWT" },
@@ -113,15 +113,15 @@ export interface Answer {
 
 export interface Ask {
   readonly tls?: Omit<TlsMaterial, "ca">;
-  /** Values of `authorization`, in turn. */
+  /** The values of the `authorization` headers, in order. */
   readonly authorization?: readonly string[];
   readonly method?: string;
   readonly body?: object;
-  /** What the caller's own TLS library lets it use. */
+  /** The ciphers that the caller's own TLS library may use. */
   readonly ciphers?: string;
 }
 
-/** One call, by HTTP/1.1 and JSON: what a script can do. A connection that fails has the status 0. */
+/** One call by HTTP/1.1 and JSON, as a script makes it. A connection that fails has the status 0. */
 export function call({
   tls = certificate.prd,
   authorization = [],
@@ -151,7 +151,7 @@ export const bearer = (text: string): Ask => ({ authorization: [`Bearer ${text}`
 export const ndaraToken = (request: Partial<TokenRequest> = {}) =>
   token({ issuer: "ndara", project: "n1", ...request }, keys.ndara.privateKey);
 
-/** Nothing of how the house is built, nothing of a token, a key or a list. */
+/** Internals of the server, or parts of a token, a key or a list. */
 export const LEAKS = /\/(tmp|work|home|root)\/|node_modules|[.]ts\b|-----BEGIN|at \w+ \(|eyJ|spki|1b:|[0-9a-f]{40}/i;
 
 export async function refused(ask: Ask, code: string, words: string): Promise<void> {

@@ -13,9 +13,9 @@ import { MountedSecret } from "./secret.ts";
 
 export interface RotationLoad {
   readonly callers: number;
-  /** How often everything is replaced. */
+  /** The number of complete replacements. */
   readonly rounds: number;
-  /** Between two steps of a replacement, so that all have taken it. */
+  /** The pause between two steps of a replacement, so that all processes have loaded it. */
   readonly stepMs: number;
 }
 
@@ -23,8 +23,8 @@ const SERVER: LeafNames = { ips: ["127.0.0.1"], uris: ["spiffe://town/server"] }
 const CLIENT: LeafNames = { uris: ["spiffe://shop/client/app"] };
 
 /**
- * Replaces leaf, key, CA, token key and revocation list of a server with two layers, repeatedly, each in the order
- * that `docs/security.md` gives, while callers call one after the other over connections that follow.
+ * Replaces leaf, key, CA, token key and revocation list of a server with two layers, repeatedly, each in the order of
+ * `docs/security.md`, while callers call one after the other over connections that follow the changes.
  */
 export async function rotateUnderLoad({ callers, rounds, stepMs }: RotationLoad) {
   await using stack = new AsyncDisposableStack();

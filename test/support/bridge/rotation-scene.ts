@@ -8,7 +8,7 @@ import type { Forward } from "../cluster/cluster.ts";
 import { type ControllerCluster, type RunningReplica, signerIn, TOWN } from "../cluster/controller-cluster.ts";
 import { until } from "../sidecar/sidecar.ts";
 
-/** Callers that call on and on, each over a connection of its own to one replica. */
+/** Callers that call continuously, each over its own connection to one replica. */
 export class CallLoad {
   readonly #running: Promise<void>[] = [];
   readonly #failed: string[] = [];
@@ -45,7 +45,7 @@ export class CallLoad {
   }
 }
 
-/** A caller that reads at a session's sidecar itself, with a certificate of the cluster's CA. */
+/** A caller that reads from a session's sidecar directly, with a certificate of the cluster's CA. */
 export class DirectCaller implements AsyncDisposable {
   readonly client: Client<typeof SidecarService>;
   readonly revoke: () => Promise<void>;

@@ -18,7 +18,8 @@ import { RpcServer, type RpcServerOptions } from "../../../internal/rpc/server/s
 import { tlsPlace } from "../../../internal/sidecar/serving/serving-rules.ts";
 
 /**
- * What Peek's and WatchOutput's `lines` ask of the test service; `release`, by Peek, lets go on what `headFirst` began.
+ * The special values of `lines` in Peek and WatchOutput of the test service; a Peek with `release` continues the answer
+ * that `headFirst` began.
  */
 export const ASK = { notFound: -404, failLate: -405, bug: -500, wait: -600, headFirst: -700, release: -701 } as const;
 
@@ -31,15 +32,15 @@ export interface RpcFixture extends AsyncDisposable {
   readonly metrics: Metrics;
   /** Lines of the server's log. */
   readonly log: string[];
-  /** Who called, newest last. */
+  /** The callers, newest last. */
   readonly peers: Peer[];
-  /** Handlers of calls that are open now. */
+  /** The number of open calls in handlers. */
   open(): number;
   /** Begins a graceful stop; resolves when the server has ended. */
   stop(): Promise<void>;
 }
 
-/** A server with a SidecarService that has no terminal: it answers by what `lines` asks. */
+/** A server with a SidecarService without a terminal: `lines` selects its answer. */
 export async function startRpcServer(options: Partial<RpcServerOptions> = {}): Promise<RpcFixture> {
   const parts = fixtureParts();
   const routes: Routes = (router) => {
@@ -53,7 +54,7 @@ export async function startRpcServer(options: Partial<RpcServerOptions> = {}): P
   return { ...parts.seen, server, port, url, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** The same, with its certificate from a folder that may change, as a sidecar has it. */
+/** The same, with its certificate from a folder that may change, as in a sidecar. */
 export async function startTlsFolderServer(
   dir: string,
   options: Partial<Pick<RpcServerOptions, "hostCheck">> = {},
@@ -168,7 +169,7 @@ function untilAborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Waits until `condition` holds; fails with `what` when it still does not after `ms`. */
+/** Waits until `condition` holds; fails with `what` after `ms`. */
 export async function eventually(what: string, condition: () => boolean, ms = 30_000): Promise<void> {
   for (const end = performance.now() + ms; !condition(); ) {
     if (performance.now() > end) throw new Error(`not within ${ms} ms: ${what}`);

@@ -1,5 +1,5 @@
-// A consumer that follows a session's events with the SDK, as a process of its own, with the options of one file. Each
-// event is a line: its number, or the reason of a gap; the last line says that the stream has ended.
+// A consumer that follows a session's events with the SDK, as its own process, with the options of one file. Prints a
+// line for each event: its number, or the reason of a gap; the last line reports the end of the stream.
 import { readFileSync } from "node:fs";
 import { createClient } from "../../../pkg/bridgeclient/client.ts";
 import type { ClientOptions } from "../../../pkg/bridgeclient/options.ts";

@@ -4,10 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TlsFiles } from "../../../internal/pki/tls-files.ts";
 
-/**
- * A folder into which TLS files are put as the kubelet does it with a Secret: a link is swapped to a new version of
- * all.
- */
+/** A folder with TLS files as the kubelet mounts a Secret: a link is swapped to a new version of all files. */
 export class MountedSecret implements AsyncDisposable {
   readonly dir: string;
 
@@ -23,14 +20,14 @@ export class MountedSecret implements AsyncDisposable {
     return secret;
   }
 
-  /** Replaces the whole set at once. */
+  /** Replaces the whole set atomically. */
   async put(files: TlsFiles): Promise<void> {
     const before = await readlink(join(this.dir, "..data")).catch(() => undefined);
     await this.swapTo(await this.prepare(files));
     if (before !== undefined) await rm(join(this.dir, before), { recursive: true });
   }
 
-  /** Writes a set beside the one in use; to be given to `swapTo`. */
+  /** Writes a set beside the one in use, for `swapTo`. */
   async prepare(files: TlsFiles): Promise<string> {
     const version = `..${randomUUID()}`;
     await writeTls(join(this.dir, version), files);
@@ -47,7 +44,7 @@ export class MountedSecret implements AsyncDisposable {
   }
 }
 
-/** Writes TLS files into a plain folder, which is made if need be. */
+/** Writes TLS files into a plain folder, which is made if necessary. */
 export async function writeTls(dir: string, { cert, key, ca, crl }: TlsFiles): Promise<void> {
   await mkdir(dir, { recursive: true });
   const named = { "tls.crt": cert, "tls.key": key, "ca.crt": ca, ...(crl !== undefined && { "crl.pem": crl }) };

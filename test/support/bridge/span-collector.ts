@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { until } from "../sidecar/sidecar.ts";
 
-/** A span as OTLP's JSON has it, as far as tests look at it. */
+/** A span in OTLP's JSON, with the fields that tests use. */
 export interface ReceivedSpan {
   readonly name: string;
   readonly traceId: string;
@@ -25,7 +25,7 @@ type Raw = readonly { readonly key: string; readonly value: Readonly<Record<stri
 /** A collector of spans on loopback, over HTTP with JSON. */
 export class SpanCollector implements AsyncDisposable {
   readonly url: string;
-  /** Bodies of the requests. */
+  /** The bodies of the requests. */
   readonly bodies: string[] = [];
   readonly #server: Server;
   readonly #held: ServerResponse[] = [];
@@ -35,7 +35,7 @@ export class SpanCollector implements AsyncDisposable {
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  /** `answers`: false: it takes requests and never answers one. */
+  /** `answers`: false: it accepts requests and never answers. */
   static async start({ answers = true }: { readonly answers?: boolean } = {}): Promise<SpanCollector> {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -60,7 +60,7 @@ export class SpanCollector implements AsyncDisposable {
     return scopes.flatMap(({ spans }) => spans.map((span) => ({ ...span, attributes: attributesOf(span.attributes) })));
   }
 
-  /** Those of a trace, once all of `names` are among them. */
+  /** The spans of a trace, once all of `names` are among them. */
   async trace(traceId: string, names: readonly string[]): Promise<ReadonlyMap<string, ReceivedSpan>> {
     const found = () => new Map(this.spans.filter((one) => one.traceId === traceId).map((one) => [one.name, one]));
     return until(`spans ${names.join(", ")}`, 30_000, () => {

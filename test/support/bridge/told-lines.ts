@@ -1,12 +1,12 @@
 import { EventType, type SessionEvent } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
 
-/** One subscriber's account of a session whose agent prints `line 1 …`, `line 2 …`: by number and by text. */
+/** One subscriber's record of a session whose agent prints `line 1 …`, `line 2 …`: by number and by text. */
 export class ToldLines {
   readonly #name: string;
   readonly faults: string[] = [];
   /** Numbers that came again. */
   repeats = 0;
-  /** Numbers that came first, gaps not counted. */
+  /** Numbers that came for the first time, without gaps. */
   events = 0;
   gaps = 0;
   lines = 0;
@@ -14,7 +14,7 @@ export class ToldLines {
   isDone = false;
   #epoch = "";
   #next: bigint | undefined;
-  /** The line to come; undefined behind a gap, which may hold lines. */
+  /** The next line; undefined after a gap, which may contain lines. */
   #line: number | undefined = 1;
 
   constructor(name: string) {

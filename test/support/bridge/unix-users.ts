@@ -22,9 +22,9 @@ export function requireUsers(context: TestContext): void {
   context.skip(missing);
 }
 
-/** Users of this machine, each with a home of its own that no one else may enter, in a folder that all may pass. */
+/** Users of this machine, each with a home that is closed to others, in a folder that is open to all. */
 export class TestUsers implements AsyncDisposable {
-  /** Readable for all. */
+  /** Readable by all. */
   readonly dir: string;
   readonly all: readonly TestUser[];
 
@@ -50,7 +50,7 @@ export class TestUsers implements AsyncDisposable {
     return new TestUsers(dir, all);
   }
 
-  /** The processes of a user that run, with their environments. */
+  /** The running processes of a user, with their environments. */
   static async processesOf({ uid }: TestUser): Promise<readonly { readonly pid: number; readonly environ: string }[]> {
     const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
     const found = await Promise.all(

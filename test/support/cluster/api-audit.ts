@@ -4,22 +4,22 @@ import { join } from "node:path";
 
 /** One request that the API server answered. */
 export interface AuditedRequest {
-  /** In whose name. */
+  /** The user in whose name it was made. */
   readonly user: string;
-  /** As roles name it: `get`, `list`, `watch`, `create`, … */
+  /** The verb as roles name it: `get`, `list`, `watch`, `create`, … */
   readonly verb: string;
   readonly group: string;
-  /** With its subresource: `deployments/scale`. */
+  /** Including its subresource: `deployments/scale`. */
   readonly resource: string;
   readonly namespace: string;
-  /** Empty: of a whole collection. */
+  /** Empty: a whole collection. */
   readonly name: string;
   readonly status: number;
   /** Wall clock, ms. */
   readonly at: number;
 }
 
-/** What an API server records of its requests. */
+/** The requests that an API server has recorded. */
 export class ApiAudit implements AsyncDisposable {
   readonly #dir: string;
 
@@ -35,7 +35,7 @@ export class ApiAudit implements AsyncDisposable {
     return new ApiAudit(dir);
   }
 
-  /** For the API server that is to record. */
+  /** The flags of the API server that is to record. */
   get flags(): readonly string[] {
     return [
       `--audit-policy-file=${join(this.#dir, "policy.yaml")}`,
@@ -44,7 +44,7 @@ export class ApiAudit implements AsyncDisposable {
     ];
   }
 
-  /** All requests so far of users whose name begins so; a watch counts once, when it was opened. */
+  /** All requests so far of users whose name has this prefix; a watch counts once, when it was opened. */
   async requests(user: string): Promise<readonly AuditedRequest[]> {
     const text = await readFile(join(this.#dir, "audit.log"), "utf8");
     return text

@@ -3,7 +3,7 @@ import { Agent } from "undici";
 import type { ClusterAccess } from "../../../internal/kube/access/credentials.ts";
 import type { RunningReplica } from "./controller-cluster.ts";
 
-/** Calls of the API server at a time. */
+/** The concurrent calls of the API server. */
 const AT_A_TIME = 12;
 const PAGE = 1_000;
 const LIFE_S = 20;
@@ -16,23 +16,23 @@ interface Pod {
 export interface ChangingPodsOptions {
   readonly access: ClusterAccess;
   readonly namespaces: readonly string[];
-  /** Of an annotation that makes each pod larger by so much. */
+  /** The size of an annotation that makes each pod larger. */
   readonly filler?: number;
 }
 
 /**
- * Copies of a pod that a controller made, each another session's, written to the API server as schedulers, kubelets and
- * people write. No node takes them.
+ * Copies of a pod that a controller made, each for another session, written to the API server as schedulers, kubelets
+ * and people write. No node takes them.
  */
 export class ChangingPods implements AsyncDisposable {
-  /** By session: what the API server has accepted last as the reason why no node takes its pod. */
+  /** By session: the last reason that the API server accepted for a pod without a node. */
   readonly written = new Map<string, string>();
   readonly #pod: Pod;
   readonly #options: ChangingPodsOptions;
   readonly #agent: Agent;
   #next = 0;
 
-  /** `model`: such a pod, as the API server answers it. */
+  /** `model`: such a pod, as the API server returns it. */
   constructor(model: unknown, options: ChangingPodsOptions) {
     this.#pod = model as Pod;
     this.#options = options;
@@ -61,9 +61,9 @@ export class ChangingPods implements AsyncDisposable {
   }
 
   /**
-   * Changes those that were made before, in turns, until the signal: three of five writes give a pod another reason,
-   * one makes a pod, one deletes the oldest of the pods made here, at least 20 s old. Answers how many writes a second
-   * were reached.
+   * Changes existing pods, in turns, until the signal: three of five writes give a pod another reason, one makes a pod,
+   * one deletes the oldest of the pods made here, at least 20 s old. Returns the rate that was reached, writes per
+   * second.
    */
   async change(perSecond: number, signal: AbortSignal, onMade: (id: string) => void = () => {}): Promise<number> {
     const [others, own, startedAt] = [[...this.written.keys()], [] as string[], performance.now()];
@@ -87,7 +87,7 @@ export class ChangingPods implements AsyncDisposable {
     return (turns * 1_000) / (performance.now() - startedAt);
   }
 
-  /** Sessions of which the replica does not say what was written last, and those that it should not know. */
+  /** The sessions for which the replica does not report the last write, and the sessions that it should not know. */
   async unseenBy({ client }: RunningReplica): Promise<readonly string[]> {
     const said = new Map<string, string>();
     for (let pageToken = "", isLast = false; !isLast; isLast = pageToken === "") {

@@ -13,17 +13,17 @@ const API_PORT_FREE = "while ss -Htln 'sport = :6443' | grep -q .; do sleep 0.02
 
 /** A Kubernetes cluster for tests. */
 export interface TestCluster extends AsyncDisposable {
-  /** Path of a kubeconfig, cluster admin. */
+  /** The path of a kubeconfig, cluster admin. */
   readonly kubeconfig: string;
-  /** Runs kubectl as cluster admin; answers with its output, fails with its words. `input`: its stdin. */
+  /** Runs kubectl as cluster admin; returns its output, fails with its error text. `input`: its stdin. */
   kubectl(args: readonly string[], input?: string): Promise<string>;
-  /** Makes an image known to the node(s) and answers with the name that pods use. */
+  /** Makes an image known to the nodes; returns the name that pods use. */
   load(archive: string, image: string): Promise<string>;
-  /** Forwards a port of a pod to this machine while it is not disposed of. */
+  /** Forwards a port of a pod to this machine until it is disposed of. */
   forward(pod: string, port: number, ...args: readonly string[]): Promise<Forward>;
   /**
    * The cluster tool's own commands (crash, start, …) where tests made the cluster; undefined for others. A crashed API
-   * server can be started at once.
+   * server can be restarted at once.
    */
   readonly control: ((...args: readonly string[]) => Promise<string>) | undefined;
 }
@@ -33,10 +33,10 @@ export interface Forward extends AsyncDisposable {
 }
 
 /**
- * KUBECONFIG's cluster if that is set (`GT_E2E_IMAGE` names an image that it has, else `kind load` brings ours), else
- * one that is made for this run. The text says what is missing.
+ * The cluster of KUBECONFIG if that is set (`GT_E2E_IMAGE` names an image that it has, else `kind load` brings ours),
+ * else a new one for this run. The text names the missing program.
  * @param node `none`: an API server with its controllers suffices, no pod has to run
- * @param apiServerFlags for the API server of a cluster that is made
+ * @param apiServerFlags for the API server of a new cluster
  */
 export async function testCluster(
   name: string,
@@ -53,7 +53,10 @@ export async function testCluster(
   return new KubeconfigCluster(kubectl.path, kubeconfig, control);
 }
 
-/** Commands of the program that makes clusters. `env`: which one; by default the one in whose network this runs. */
+/**
+ * Runs commands of the program that makes clusters. `env`: selects the cluster; default: the one in whose network this
+ * runs.
+ */
 export async function clusterControl(
   env: NodeJS.ProcessEnv = {},
 ): Promise<NonNullable<TestCluster["control"]> | { readonly missing: string }> {
@@ -65,7 +68,8 @@ export async function clusterControl(
   };
   return async (...args) => {
     const out = await call(args);
-    // A killed API server holds its port until the kernel has removed it. One started before that fails to listen.
+    // A killed API server holds its port until the kernel has removed it. A new one that starts before that fails to
+    // listen.
     if (args.join(" ") === "crash apiserver") await call(["in", "bash", "-c", API_PORT_FREE]);
     return out;
   };

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import type { TestContext } from "vitest";
 import { type AgentProgram, agentProgram } from "../agents/agents-install.ts";
 
-/** Programs that some tests drive and that are no part of the product. */
+/** Programs that some tests drive and that are not part of the product. */
 export type Component =
   | "grpcurl"
   | "ghz"
@@ -30,7 +30,7 @@ export type Component =
 
 export type Found = { readonly path: string } | { readonly missing: string };
 
-/** Where to get what a machine may lack; shown when a test is left out for it. */
+/** Where to get missing programs; shown when a test is skipped for one. */
 const HINTS: Readonly<Record<Component, string>> = {
   grpcurl: "go install github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4",
   ghz: "go install github.com/bojand/ghz/cmd/ghz@v0.93.0",
@@ -61,7 +61,7 @@ const AGENTS: Partial<Record<Component, AgentProgram>> = {
 const shared = process.env["GT_TEST_PROGRAMS"] ?? fileURLToPath(new URL("../../../../shared/", import.meta.url));
 
 /**
- * Path of a program for tests: from the folder of test programs, from `test/agents`, or from PATH.
+ * The path of a program for tests: from the folder of test programs, from `test/agents`, or from PATH.
  * @public
  */
 export async function component(name: Component): Promise<Found> {
@@ -73,7 +73,8 @@ export async function component(name: Component): Promise<Found> {
 }
 
 /**
- * The path of a program, or a skipped test with a line that says what to install. With `CI=true` missing is a failure.
+ * The path of a program, or a skipped test with a line that says what to install. With `CI=true` a missing program is a
+ * failure.
  */
 export async function requireComponent(context: TestContext, name: Component): Promise<string> {
   const found = await component(name);
@@ -93,7 +94,7 @@ async function packed(name: Component): Promise<string | undefined> {
   return join(folder, name);
 }
 
-/** One that works: docker's program without its daemon does not. */
+/** A usable engine: docker's program without its daemon is not. */
 async function engine(): Promise<string | undefined> {
   for (const name of ["docker", "podman"]) {
     const path = await onPath(name);

@@ -29,28 +29,28 @@ export interface RunningContainer extends AsyncDisposable {
   readonly client: Client<typeof SidecarService>;
   readonly port: number;
   readonly healthUrl: string;
-  /** What it wrote so far, both streams. */
+  /** The output so far, both streams. */
   log(): string;
   /** Sends a signal to the container's first process. */
   signal(name: NodeJS.Signals): void;
-  /** Kills its first process, and so all of it. */
+  /** Kills its first process, and thereby the container. */
   kill(): Promise<void>;
   readonly exited: Promise<number>;
-  /** Milliseconds from the start of the engine's program to the first answer of Peek; call it first of all. */
+  /** The time from the start of the engine's program to the first answer of Peek, ms; call it first. */
   firstPeek(): Promise<number>;
 }
 
-/** What keeps a container from everything that a sidecar does not need; Kubernetes' "restricted" asks for less. */
+/** Options that deny a container everything that a sidecar does not need; stricter than Kubernetes' "restricted". */
 export const HARDENED: readonly string[] = [
   ...["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--read-only"],
   ...["--user", "54321:0", "--pids-limit", "256", "--memory", "768m", "--memory-swap", "768m"],
   ...["/tmp", "/home/agent", "/workspace"].flatMap((path) => ["--tmpfs", `${path}:rw,exec,mode=1777,size=64m`]),
 ];
 
-/** The engine's programs: the folder of test programs brings both, elsewhere docker or podman does. */
+/** The engine's programs: from the folder of test programs, else docker or podman. */
 export class Containers {
   readonly #program: string;
-  /** It takes only `build … TAG CONTEXT OUT` and `run`, and names its images `localhost/…`. */
+  /** It accepts only `build … TAG CONTEXT OUT` and `run`, and names its images `localhost/…`. */
   readonly #isTool: boolean;
 
   private constructor(program: string) {
@@ -62,7 +62,7 @@ export class Containers {
     return new Containers(await requireComponent(context, "containers"));
   }
 
-  /** Builds Dockerfile.sidecar; answers with the image's name. `archive`: where it is written to, too. */
+  /** Builds Dockerfile.sidecar; returns the image's name. `archive`: a file for the image. */
   async build(agent: string, archive?: string): Promise<string> {
     return await this.#build(`gt-sidecar-test:${agent}`, "Dockerfile.sidecar", [`AGENT=${agent}`], archive);
   }
@@ -79,7 +79,7 @@ export class Containers {
     if (this.#isTool) {
       const scratch = await mkdtemp(join(tmpdir(), "gt-image-"));
       const build = [this.#program, "build", ...args, name, root, archive ?? join(scratch, "image.tar")];
-      // One at a time on a machine: two that find no base image yet would both make it, and meet at apt's lock.
+      // One at a time on a machine: two builds without a base image would both make it, and collide at apt's lock.
       await run("flock", [BUILD_LOCK, ...build], limits);
       await rm(scratch, { recursive: true });
       return `localhost/${name}`;
@@ -97,7 +97,7 @@ export class Containers {
 
   /** Runs the image's sidecar; its ports are free ones of this machine's loopback. */
   run(image: string, { options = [], args = [] }: ContainerSetup = {}): RunningContainer {
-    // Below the ports that connections take by themselves: one of those may be gone before the sidecar listens.
+    // Below the ports that connections are given automatically: one of those may be taken before the sidecar listens.
     const port = 10_000 + Math.floor(Math.random() * 5000) * 2;
     const startedAt = performance.now();
     const listen = [`GT_SIDECAR_LISTEN=127.0.0.1:${port}`, `GT_SIDECAR_HEALTH_LISTEN=127.0.0.1:${port + 1}`];

@@ -24,22 +24,22 @@ import type { TestCluster } from "./cluster.ts";
 export const TOWN = "town.example";
 const CA_NAMESPACE = "town-ca";
 const SYSTEM = "town-system";
-/** How long a client's token is valid; it is renewed at half of that. */
+/** The validity of a client's token; it is renewed after half of that. */
 const TOKEN_MS = 120_000;
-/** Beside other work on every core, the start of a program takes long. */
+/** With other work on every core, a program takes long to start. */
 const READY_MS = 90_000;
-/** How Dockerfile.controller starts it. */
+/** Node's flags in Dockerfile.controller. */
 export const AS_IN_THE_IMAGE = ["--disable-sigusr1", "--max-semi-space-size=4"];
 const SHIFTED_CLOCK = new URL("../../fakes/shifted-clock.ts", import.meta.url).href;
 
 /** A replica of the controller, and a client of it. */
 export interface RunningReplica extends AsyncDisposable {
   readonly client: Client<typeof BridgeService>;
-  /** Another connection, with the client's certificate of now. `token`: instead of one of `shop`. */
+  /** Another connection, with the client's present certificate. `token`: instead of one of `shop`. */
   connect(token?: string): ClientConnection;
   readonly pid: number;
   log(): string;
-  /** Sends the signal; one that ends it resolves when it has ended. */
+  /** Sends the signal; for a signal that ends the process, resolves when it has ended. */
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ interface ClientConnection extends Disposable {
   readonly client: Client<typeof BridgeService>;
 }
 
-/** The program that made a cluster, for controllers that have to reach its pods. */
+/** The program that made a cluster, for controllers that must reach its pods. */
 export interface ClusterNetwork {
   readonly control: NonNullable<TestCluster["control"]>;
   readonly tool: string;
@@ -57,7 +57,7 @@ export interface ClusterNetwork {
 /** A cluster with a CA and one namespace for agents, in which controllers run as processes of this machine. */
 export class ControllerCluster implements AsyncDisposable {
   readonly agents = "town-agents";
-  /** Here pods that others make become sessions. */
+  /** The namespace in which pods of others become sessions. */
   readonly adopting = "town-desk";
   readonly system = SYSTEM;
   readonly ca = { namespace: CA_NAMESPACE, secret: "gastown-ca" };
@@ -65,7 +65,7 @@ export class ControllerCluster implements AsyncDisposable {
   readonly cluster: TestCluster;
   readonly #network: ClusterNetwork | undefined;
   readonly #dir: string;
-  /** The issuer `shop` signs its tokens with them. */
+  /** The key pair with which the issuer `shop` signs its tokens. */
   readonly tokenKeys = generateKeyPairSync("ed25519");
   readonly #running: RunningReplica[] = [];
   readonly #reconnect: (() => void)[] = [];
@@ -86,7 +86,7 @@ export class ControllerCluster implements AsyncDisposable {
     return made;
   }
 
-  /** `more`: keys of the configuration besides. */
+  /** `more`: additional keys of the configuration. */
   async configure(image: string, sessions: object, more: object = {}): Promise<void> {
     const command = ["gt-demo-agent", "--turn-ms", "100", "--steps", "1"];
     const demo = { image, agent: "demo", image_pull_policy: "IfNotPresent", command };
@@ -115,7 +115,7 @@ export class ControllerCluster implements AsyncDisposable {
     await this.#write("controller.yaml", JSON.stringify(config));
   }
 
-  /** A pod of a session as someone other than the controller makes it, with the Secret that such a session has. */
+  /** A session's pod made by someone other than the controller, with the Secret of such a session. */
   async foreignPod(name: string): Promise<string> {
     const { settings } = readControllerConfig(
       await readFile(join(this.#dir, "controller.yaml"), "utf8"),
@@ -136,12 +136,12 @@ export class ControllerCluster implements AsyncDisposable {
     return JSON.stringify(agentPod({ ...plan, name, labels, annotations: {}, credentials, gated: false }));
   }
 
-  /** The certificate of `client`, for calls of sidecars themselves. */
+  /** The certificate of `client`, for direct calls of sidecars. */
   get callerTls(): TlsMaterial {
     return { ...this.#client, ca: this.#caPem };
   }
 
-  /** What the CA's Secret holds now. */
+  /** The present contents of the CA's Secret. */
   async caSecret(): Promise<Readonly<Record<string, string>>> {
     const read = ["-n", CA_NAMESPACE, "get", "secret", "gastown-ca", "-o", "jsonpath={.data}"];
     const data = JSON.parse(await this.cluster.kubectl(read)) as Record<string, string>;
@@ -155,13 +155,13 @@ export class ControllerCluster implements AsyncDisposable {
     await this.cluster.kubectl(["-n", CA_NAMESPACE, "patch", "secret", "gastown-ca", "--type=merge", "-p", patch]);
   }
 
-  /** A client's certificate of the CA of now, its key, and the CA. */
+  /** A client's certificate of the present CA, its key, and the CA. */
   async issueClient(name: string): Promise<TlsMaterial> {
     const data = await this.caSecret();
     return { ...(await clientOf(name, signerIn(data))), ca: data["ca.crt"] ?? "" };
   }
 
-  /** All connections made from here on, those of `client` included, have a new certificate and know the CA of now. */
+  /** From here on all new connections, including those of `client`, have a new certificate and trust the present CA. */
   async renewClient(): Promise<void> {
     const { ca, ...client } = await this.issueClient("shop");
     [this.#caPem, this.#client] = [String(ca), { cert: String(client.cert), key: String(client.key) }];
@@ -169,7 +169,7 @@ export class ControllerCluster implements AsyncDisposable {
   }
 
   /**
-   * Runs a command of gt-controller to its end; its output. `account`: with whose rights; undefined: a cluster admin's.
+   * Runs a command of gt-controller to its end; returns its output. `account`: its rights; undefined: cluster admin.
    */
   async command(name: string, account?: string, args: readonly string[] = []): Promise<string> {
     const config = ["--config", join(this.#dir, "controller.yaml"), "--namespace", SYSTEM];
@@ -178,7 +178,7 @@ export class ControllerCluster implements AsyncDisposable {
     return (await promisify(execFile)(process.execPath, all, { timeout: 120_000 })).stdout;
   }
 
-  /** A folder with the files of a caller, as `--tls-dir` takes it. */
+  /** A folder with a caller's files, for `--tls-dir`. */
   async callerFolder(): Promise<string> {
     await this.#write("ca.crt", this.#caPem);
     await this.#write("tls.crt", this.#client.cert);
@@ -187,8 +187,8 @@ export class ControllerCluster implements AsyncDisposable {
   }
 
   /**
-   * Starts a replica and waits until it is ready. `account`: with whose rights; undefined: a cluster admin's. `clock`:
-   * by how much its wall clock is ahead, outside of TLS.
+   * Starts a replica and waits until it is ready. `account`: the account with whose rights it runs; undefined: a
+   * cluster admin. `clock`: how far its wall clock is ahead, except in TLS.
    */
   async replica(account?: string, clock: { readonly aheadMs: number } = { aheadMs: 0 }): Promise<RunningReplica> {
     const child = await this.#spawn(account, clock.aheadMs);
@@ -216,7 +216,7 @@ export class ControllerCluster implements AsyncDisposable {
     const config = ["--config", join(this.#dir, "controller.yaml"), "--namespace", SYSTEM];
     const command = [...AS_IN_THE_IMAGE, ownProgram("gt-controller"), ...config];
     const stdio: ["ignore", "ignore", "pipe"] = ["ignore", "ignore", "pipe"];
-    // A replica that is killed leaves the folder of its certificate there.
+    // A killed replica leaves the folder of its certificate there.
     const env = { ...process.env, TMPDIR: this.#dir };
     if (this.#network === undefined) {
       const kubeconfig = await this.#kubeconfig(account);
@@ -239,7 +239,7 @@ export class ControllerCluster implements AsyncDisposable {
     return await this.#write(`kubeconfig-${account.replaceAll(":", "-")}.json`, JSON.stringify(view));
   }
 
-  /** A port of this machine for one of the cluster's network. */
+  /** A port of this machine that leads to one in the cluster's network. */
   async #exposed(port: string): Promise<string> {
     if (this.#network === undefined) return port;
     const outer = String(20_000 + Math.floor(Math.random() * 10_000));
@@ -332,7 +332,7 @@ export class ControllerCluster implements AsyncDisposable {
   }
 }
 
-/** The CA in what its Secret holds. */
+/** The CA in its Secret's data. */
 export function signerIn(data: Readonly<Record<string, string>>): Signer {
   return { certificate: new X509Certificate(data["ca.crt"] ?? ""), key: createPrivateKey(data["ca.key"] ?? "") };
 }
@@ -344,7 +344,7 @@ async function clientOf(name: string, signer: Signer): Promise<{ readonly cert: 
   return { cert, key: privateKeyPem(keys.privateKey) };
 }
 
-/** Asks a replica for a session of the demo agent. */
+/** Starts a session of the demo agent through a replica. */
 export function startDemo({ client }: Pick<RunningReplica, "client">, sessionId: string) {
   return client.startSession({ projectId: "shop", sessionId, provider: "demo", repoPath: "/workspace" });
 }

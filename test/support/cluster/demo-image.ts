@@ -7,7 +7,7 @@ import type { TestCluster } from "./cluster.ts";
 import { component } from "./components.ts";
 import { Containers } from "./containers.ts";
 
-/** Builds a sidecar with the demo agent and brings it to the cluster's node; the image's name. */
+/** Builds a sidecar with the demo agent and loads it into the cluster's node; returns the image's name. */
 export async function demoImage(cluster: TestCluster): Promise<string> {
   const containers = await component("containers");
   if ("missing" in containers) throw new DomainError("unavailable", containers.missing);

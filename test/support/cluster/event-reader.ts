@@ -5,12 +5,12 @@ const WAIT_MS = 60_000;
 
 import type { RunningReplica } from "./controller-cluster.ts";
 
-/** Reads a session's events as a consumer does, and keeps account of each number. */
+/** Reads a session's events as a consumer does, and records each number. */
 export class EventReader {
   readonly #receipts = new Set<string>();
   #position: { readonly afterSeq?: bigint; readonly epoch: string } = { epoch: "" };
   #next: bigint | undefined;
-  /** Numbers that neither came nor were named as missing. */
+  /** Numbers that were missing without a gap. */
   readonly unnamed: string[] = [];
   #reading: Promise<void>;
 
@@ -18,13 +18,13 @@ export class EventReader {
     this.#reading = this.#read(client);
   }
 
-  /** After the stream broke with its replica: at another one, from the last event on. */
+  /** Resumes at another replica from the last event, after the stream broke with its replica. */
   async goOn(client: RunningReplica["client"]): Promise<void> {
     await this.#reading;
     this.#reading = this.#read(client);
   }
 
-  /** A nudge is given, and its receipt comes over the stream. */
+  /** Sends a nudge, and waits for its receipt in the stream. */
   async nudged(client: RunningReplica["client"], requestId: string): Promise<void> {
     const nudge = () => client.nudge({ sessionId: "two", request: { message: requestId, requestId } });
     await until(`an answer to ${requestId}`, WAIT_MS, () => nudge().catch(() => undefined));

@@ -7,12 +7,12 @@ import type {
   Seen,
 } from "../../../internal/controller/certificates/secret-store.ts";
 
-/** Secrets with their preconditions, by name; of one namespace. Each write may be the last one before a crash. */
+/** The Secrets of one namespace with their preconditions, by name. Each write may be the last one before a crash. */
 export class FakeSecrets implements SecretStore {
   readonly secrets = new Map<string, ObservedSecret>();
-  /** What was written, in order. */
+  /** The writes, in order. */
   readonly writes: string[] = [];
-  /** The write of this number does not happen: its caller ends there. */
+  /** The write with this number fails: its caller crashes there. */
   crashBefore: number | undefined;
   #version = 1;
 
@@ -51,7 +51,7 @@ export class FakeSecrets implements SecretStore {
     this.secrets.delete(name);
   }
 
-  /** By hand. */
+  /** Changes a Secret as a person would, by hand. */
   change(name: string, change: Partial<ObservedSecret>): void {
     const secret = this.secrets.get(name);
     if (secret !== undefined) this.secrets.set(name, { ...secret, ...change, resourceVersion: `${this.#version++}` });

@@ -4,16 +4,16 @@ import { request } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { ClusterAccess } from "../../../internal/kube/access/credentials.ts";
 
-/** What may happen to a request. The first group happens in place of it, the second to the answer of what was done. */
+/** The faults of a request. The first group replaces the request, the second affects the answer to a completed one. */
 const REFUSALS = ["throttled", "broken", "gone", "full", "page", "empty", "other", "reset"] as const;
 const LOSSES = ["half", "lost", "late"] as const;
 type Fault = (typeof REFUSALS)[number] | (typeof LOSSES)[number];
 
 const LATE_MS = 3_000;
 
-/** Plain HTTP in front of an API server that fails at random while it is asked to. */
+/** Plain HTTP in front of an API server that fails at random while `share` is above 0. */
 export class FaultyApi implements AsyncDisposable {
-  /** Of requests that go wrong. */
+  /** The share of requests that fail. */
   share = 0;
   readonly counts = new Map<string, number>();
   readonly #access: ClusterAccess;
@@ -67,7 +67,7 @@ export class FaultyApi implements AsyncDisposable {
   }
 }
 
-/** Answers in place of the API server; false: the fault is of another kind. */
+/** Answers in place of the API server; false: the fault is of the other group. */
 function refuse(fault: Fault, to: ServerResponse): boolean {
   const status = (code: number, reason: string, message: string) => {
     to.writeHead(code, { "content-type": "application/json", ...(code === 429 && { "retry-after": "1" }) });
@@ -101,7 +101,7 @@ function refuse(fault: Fault, to: ServerResponse): boolean {
   }
 }
 
-/** Passes an answer on, less what is lost of it. */
+/** Passes an answer on, without the part that the fault drops. */
 async function relay(answer: IncomingMessage, to: ServerResponse, fault: Fault | undefined): Promise<void> {
   if (fault === "lost") return void to.destroy();
   if (fault === "late") await new Promise((resolve) => setTimeout(resolve, LATE_MS));

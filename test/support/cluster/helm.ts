@@ -6,13 +6,13 @@ import { type ControllerConfig, readControllerConfig } from "../../../cmd/gt-con
 
 const run = promisify(execFile);
 
-/** Folder of the chart. */
+/** The folder of the chart. */
 export const CHART = fileURLToPath(new URL("../../../charts/gastown/", import.meta.url));
 
-/** The chart's manifests need no cluster; a version has to be said, since a client knows none. */
+/** The chart's manifests need no cluster; the version must be given, since a client knows none. */
 const KUBE_VERSION = "v1.35.0";
 
-/** Helm with folders of its own, so that nothing of the machine's is read or left. */
+/** Helm with its own folders, so that it neither reads nor changes the machine's. */
 export class Helm {
   readonly #program: string;
   readonly #home: string;
@@ -24,7 +24,7 @@ export class Helm {
     this.#kubeconfig = kubeconfig;
   }
 
-  /** Its output; fails with its words. */
+  /** Returns its output; fails with its error text. */
   async run(...args: readonly string[]): Promise<string> {
     const home = { HELM_CACHE_HOME: this.#home, HELM_CONFIG_HOME: this.#home, HELM_DATA_HOME: this.#home };
     const cluster = this.#kubeconfig === undefined ? {} : { KUBECONFIG: this.#kubeconfig };
@@ -46,7 +46,7 @@ export interface Manifest {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** The objects of a text of manifests. */
+/** The objects in a text of manifests. */
 export const manifestsOf = (text: string) =>
   parseAllDocuments(text)
     .map((document) => document.toJS() as Manifest | null)

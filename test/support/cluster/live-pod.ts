@@ -2,7 +2,7 @@ import { SessionStatus } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
 import { until } from "../sidecar/sidecar.ts";
 import type { ControllerCluster, RunningReplica } from "./controller-cluster.ts";
 
-/** A session in a pod that runs. */
+/** A session in a running pod. */
 export interface LivePod {
   readonly id: string;
   /** The messages that its agent took, oldest first. */
@@ -12,14 +12,14 @@ export interface LivePod {
 export const LIVE_POD_PROVIDER = "live";
 const LOG = "/tmp/taken.jsonl";
 
-/** How the controller makes these pods. */
+/** The provider's configuration for these pods. */
 export function livePodProvider(image: string): object {
   const command = ["gt-demo-agent", "--turn-ms", "50", "--steps", "1", "--log", LOG];
   const resources = { requests: { cpu: "50m", memory: "64Mi" }, limits: { memory: "512Mi" } };
   return { image, agent: "demo", image_pull_policy: "IfNotPresent", command, resources };
 }
 
-/** `index`: of this session among all. */
+/** `index`: the number of this session among all. */
 export async function livePod(town: ControllerCluster, replica: RunningReplica, index: number): Promise<LivePod> {
   const id = `live-${index}`;
   const { client, log } = replica;
@@ -30,7 +30,7 @@ export async function livePod(town: ControllerCluster, replica: RunningReplica, 
   return { id, taken: () => takenIn(town, id) };
 }
 
-/** The messages that the agent of such a session took, oldest first. */
+/** The messages that such a session's agent took, oldest first. */
 export async function takenIn({ agents, cluster }: ControllerCluster, id: string): Promise<readonly string[]> {
   const own = ["-n", agents, "get", "pod", "-l", `gastown.io/session=${id}`, "-o", "name"];
   const pod = (await cluster.kubectl(own)).trim();

@@ -1,4 +1,4 @@
-/** A pod that Pod Security "restricted" takes. */
+/** A pod that Pod Security "restricted" admits. */
 export function plainPod(name: string, labels: Record<string, string> = {}, annotations: Record<string, string> = {}) {
   const securityContext = { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } };
   const pod = { runAsNonRoot: true, runAsUser: 10001, seccompProfile: { type: "RuntimeDefault" } };

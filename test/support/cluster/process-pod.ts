@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { type RunningSidecar, startSidecar, until } from "../sidecar/sidecar.ts";
 import type { TestCluster } from "./cluster.ts";
 
-/** A pod's sidecar listens there. */
+/** The port of a pod's sidecar. */
 const SIDECAR_PORT = 9090;
 const WAIT_MS = 60_000;
 
-/** A session's pod, which is a sidecar's processes on this machine. */
+/** A session's pod whose sidecar runs as processes of this machine. */
 export interface ProcessPod extends AsyncDisposable {
-  /** A loopback address that is this pod's alone. */
+  /** A loopback address of this pod only. */
   readonly ip: string;
   readonly sidecar: RunningSidecar;
 }
@@ -25,9 +25,9 @@ interface PodJson {
 }
 
 /**
- * Does for a session in a cluster without nodes what a kubelet does: waits until the pod may start, runs its sidecar
- * with the pod's settings and Secret, and reports it as running. `listen`: the sidecar's port; another than 9090 leaves
- * that to a relay of the test.
+ * Acts as the kubelet for a session in a cluster without nodes: waits until the pod may start, runs its sidecar with
+ * the pod's settings and Secret, and reports it as running. `listen`: the sidecar's port; with another port than 9090,
+ * the test must relay that one.
  */
 export async function processPod(
   cluster: Pick<TestCluster, "kubectl">,

@@ -16,7 +16,7 @@ export let stop: AbortController;
 export let running: Promise<void>;
 export let reflector: Reflector<string>;
 
-/** To be called once by each file that uses this. */
+/** Call once in each file that uses this. */
 export function useReflectorBed(): void {
   beforeEach(() => {
     [clock, kube, deltas, stop] = [new FakeClock(), new FakeKube(), [], new AbortController()];

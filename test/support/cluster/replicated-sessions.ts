@@ -5,11 +5,11 @@ import { FakeClock } from "../fake-clock.ts";
 import { comesToBe, type FakeSidecar, Replica, type ReplicaOptions, townCa } from "./session-replica.ts";
 
 const NAMESPACE = "/api/v1/namespaces/agents";
-/** Where a `FakeKube` keeps what the replicas make. */
+/** The collections of a `FakeKube` with the replicas' objects. */
 export const PODS = `${NAMESPACE}/pods`;
 export const SECRETS = `${NAMESPACE}/secrets`;
 
-/** Replicas of the controller on one cluster, with one sidecar behind every pod; time passes only in `clock`. */
+/** Replicas of the controller on one cluster, with one sidecar for all pods; time passes only in `clock`. */
 export class ReplicatedSessions {
   readonly clock = new FakeClock();
   readonly kube = new FakeKube(() => this.clock.now());
@@ -21,7 +21,7 @@ export class ReplicatedSessions {
     this.#ca = ca;
   }
 
-  /** Starts one. */
+  /** Starts a replica. */
   add(options?: ReplicaOptions): Replica {
     const { kube, clock, sidecar } = this;
     const made = new Replica({ kube, clock, sidecar, ca: this.#ca }, options);
@@ -29,19 +29,19 @@ export class ReplicatedSessions {
     return made;
   }
 
-  /** Starts one that has read the cluster. */
+  /** Starts a replica that has read the cluster. */
   async replica(options?: ReplicaOptions): Promise<Replica> {
     const made = this.add(options);
     await this.holds(() => made.pods.isSynced);
     return made;
   }
 
-  /** Lets time pass until it is so; see `comesToBe`. */
+  /** Advances the clock until the condition holds; see `comesToBe`. */
   holds(isSo: () => boolean, limitMs?: number): Promise<void> {
     return comesToBe(this.clock, isSo, limitMs);
   }
 
-  /** Lets time pass until it is settled. */
+  /** Advances the clock until the promise is settled. */
   async settled<T>(promise: Promise<T>): Promise<PromiseSettledResult<T>> {
     let result: PromiseSettledResult<T> | undefined;
     void Promise.allSettled([promise]).then(([each]) => {
@@ -51,13 +51,13 @@ export class ReplicatedSessions {
     return result as PromiseSettledResult<T>;
   }
 
-  /** Lets time pass until it is settled, and settles like it. */
+  /** Advances the clock until the promise is settled, and settles like it. */
   async done<T>(promise: Promise<T>): Promise<T> {
     await this.settled(promise);
     return promise;
   }
 
-  /** The only pod runs, as the kubelet would say; `status` goes beside that. */
+  /** Reports the only pod as running, as the kubelet would; `status` adds fields. */
   runs(status: object = {}): void {
     const [pod] = this.kube.list(PODS);
     if (pod === undefined) throw new Error("no pod");
@@ -67,14 +67,14 @@ export class ReplicatedSessions {
     this.kube.set(PODS, { ...pod, status: { ...running, ...status } });
   }
 
-  /** Ends all replicas; fails when one has left a timer. */
+  /** Ends all replicas; fails if one has left a timer. */
   async end(): Promise<void> {
     await Promise.all(this.#replicas.map((each) => each.end()));
     expect(this.clock.sleeping).toBe(0);
   }
 }
 
-/** Gives each test of the `describe` that calls this its own, all with one CA. */
+/** Gives each test of the calling `describe` its own, all with one CA. */
 export function eachTown(take: (town: ReplicatedSessions) => void): void {
   let ca: IssuingCa;
   let town: ReplicatedSessions;

@@ -2,7 +2,7 @@ import type { TestCluster } from "./cluster.ts";
 
 const REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
 
-/** What an account may do in a namespace: `resources names: verbs`, sorted. */
+/** The rights of an account in a namespace: `resources names: verbs`, sorted. */
 export async function rulesOf(cluster: TestCluster, account: string, namespace: string): Promise<readonly string[]> {
   const review = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectRulesReview", spec: { namespace } };
   const asked = ["create", "--raw", REVIEWS, "-f", "-", `--as=${account}`];

@@ -4,7 +4,8 @@ import { DomainError } from "../../../internal/base/errors.ts";
 import { component } from "./components.ts";
 
 /**
- * Runs a program of ours in the network of the cluster `name`: its output, which is JSON; `say` gets its stderr.
+ * Runs one of our programs in the network of the cluster `name`; returns its output, which is JSON; `say` gets its
+ * stderr.
  */
 export async function runInNetwork(
   name: string,

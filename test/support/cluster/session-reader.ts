@@ -3,12 +3,12 @@ import { type BridgeService, EventType, type SessionEvent } from "../../../inter
 import { until } from "../sidecar/sidecar.ts";
 
 /**
- * A reader of one session's events at one replica, which comes back after the last event it got when its stream breaks,
- * and notes each number that comes twice or is left out without being named.
+ * A reader of one session's events at one replica, which resumes after the last event when its stream breaks, and
+ * records each number that comes twice or is missing without a gap.
  */
 export class SessionReader implements AsyncDisposable {
   readonly faults: string[] = [];
-  /** Why its streams broke, in order. */
+  /** The reasons why its streams broke, in order. */
   readonly breaks: string[] = [];
   readonly #receipts = new Set<string>();
   readonly #stop = new AbortController();
@@ -19,7 +19,7 @@ export class SessionReader implements AsyncDisposable {
     this.#running = this.#run(client, sessionId);
   }
 
-  /** The receipt of this nudge has come. */
+  /** Waits for the receipt of this nudge. */
   async receipt(requestId: string, ms: number, context: () => string): Promise<void> {
     const seen = () => `${this.breaks.join("\n")}\n${context()}`;
     await until(`the receipt of ${requestId}`, ms, () => this.#receipts.has(requestId) || undefined, seen);

@@ -63,7 +63,7 @@ export function bindingOf(name: string, provider: string): NamespaceBinding {
   return { name, project: "shop", templates: new Map([[provider, TEMPLATE]]), credentials: "secret" };
 }
 
-/** A start of the session `id` in the project `shop`. */
+/** A request to start the session `id` in the project `shop`. */
 export function startOf(id: string, change: Partial<StartRequest> = {}): StartRequest {
   return { project: "shop", id, provider: "demo", repoPath: "/workspace", agentOpts: {}, ...change };
 }
@@ -75,20 +75,20 @@ export async function townCa(now: number): Promise<IssuingCa> {
   return { signer: { certificate: new X509Certificate(pem), key: keys.privateKey }, chain: "", bundle: pem };
 }
 
-/** What stands in for a sidecar. */
+/** A fake sidecar's state. */
 export interface FakeSidecar {
   alive: boolean;
   calls: string[];
-  /** Of its agent. */
+  /** The restarts of its agent. */
   restarts: number;
   /** Its agent has ended, and no restart is due. */
   end?: { readonly exitCode: number };
   /** Its agent ends soon after each start. */
   loop?: { readonly exitCode: number };
   fails?: DomainError | ConnectError;
-  /** Where it says that its events stand; default: `e1` and 7. */
+  /** The position of its events; default: `e1` and 7. */
   position?: { readonly epoch: string; readonly head: string };
-  /** Its answer to a call waits for this. `url`: where the sidecar that was called is. */
+  /** Its answer to a call waits for this. `url`: the address of the called sidecar. */
   before?: (name: string, request: object, signal: AbortSignal, url: string) => Promise<void> | undefined;
 }
 
@@ -110,11 +110,11 @@ export interface ReplicaOptions {
 
 /** One replica of the controller, without its port. Its process can end between any two calls. */
 export class Replica implements KubeApi {
-  /** Of writes that are still made. */
+  /** The number of writes that are still made. */
   writesLeft = Number.POSITIVE_INFINITY;
-  /** Of calls that are still made: reads, writes, and calls of sidecars. */
+  /** The number of calls that are still made: reads, writes, and calls of sidecars. */
   callsLeft = Number.POSITIVE_INFINITY;
-  /** The calls that were made, as `METHOD resource` or the RPC's name. */
+  /** The calls so far, as `METHOD resource` or the RPC's name. */
   readonly calls: string[] = [];
   leads = false;
   readonly pods: SessionPods;
@@ -192,8 +192,8 @@ export class Replica implements KubeApi {
 }
 
 /**
- * Lets the clock's time pass until it is so, for at most `limitMs` of it. Keys are made outside the fake clock, so
- * turns of the event loop pass too.
+ * Advances the clock until the condition holds, by at most `limitMs`. Keys are made outside the fake clock, so turns of
+ * the event loop pass too.
  */
 export async function comesToBe(clock: FakeClock, isSo: () => boolean, limitMs = 60_000): Promise<void> {
   const limit = clock.monotonicMs() + limitMs;
@@ -219,7 +219,7 @@ function connectionTo(sidecar: FakeSidecar, url: string, onCall: (name: string) 
     sidecar.calls.push(method.name);
     await sidecar.before?.(method.name, request, signal, url);
     if (sidecar.fails) throw sidecar.fails;
-    // Every acknowledgement is for an epoch that it does not have.
+    // Every acknowledgement names another epoch than the sidecar's.
     if (method.name === "AckEvents") {
       const fields = sidecar.position ?? { epoch: "e1", head: "7" };
       throw new DomainError("precondition", "another epoch", { fields });

@@ -9,23 +9,23 @@ import { Containers } from "./containers.ts";
 /** One cluster for several suites, with the images that they run. */
 export interface SharedCluster {
   readonly cluster: TestCluster;
-  /** Of the cluster, for the program that made it. */
+  /** The cluster's name, for the program that made it. */
   readonly name: string;
-  /** A sidecar with the demo agent. */
+  /** The image of a sidecar with the demo agent. */
   readonly image: string;
-  /** The controller's. */
+  /** The image of the controller. */
   readonly controllerImage: string;
 }
 
 let made: SharedCluster | undefined;
 
 /**
- * What `makeShared` made; undefined: something that it needs is missing. For hooks and tests, not while a file is
+ * The result of `makeShared`; undefined if a required program is missing. For hooks and tests, not while a file is
  * loaded.
  */
 export const shared = (): SharedCluster | undefined => made;
 
-/** Makes the cluster and its images, where everything that it needs is there. */
+/** Makes the cluster and its images if all required programs are present. */
 export async function makeShared(name: string): Promise<void> {
   const containers = await component("containers");
   if ("missing" in containers) return;
@@ -51,7 +51,7 @@ export async function dropShared(): Promise<void> {
   made = undefined;
 }
 
-/** What was made, or a skipped test that says what is missing. */
+/** The cluster, or a skipped test with a line about the missing program. */
 export async function requireCluster<T>(context: TestContext, made: T | undefined): Promise<T> {
   if (made !== undefined) return made;
   for (const name of ["kubectl", "cluster", "containers", "helm"] as const) await requireComponent(context, name);

@@ -9,22 +9,22 @@ import { firstProcessOf } from "../sidecar/pid-namespace.ts";
 import { until } from "../sidecar/sidecar.ts";
 
 const [UNSHARE, NSENTER] = ["unshare", "nsenter"] as const;
-/** Another user than root. */
+/** A user other than root. */
 const NOBODY = 65_534;
 
 export interface TwoContainers extends AsyncDisposable {
-  /** What both sides see: the state folder is in it. */
+  /** The folder that both sides see; it contains the state folder. */
   readonly shared: string;
   readonly stateDir: string;
-  /** Seen by the serving side alone, at the same path: `tls.key` and the like. */
+  /** A folder that only the serving side sees, at the same path: `tls.key` and the like. */
   readonly keyDir: string;
   readonly healthUrl: string;
-  /** Runs a shell script where the agent lives, as its user. Its output; never throws. */
+  /** Runs a shell script in the agent's container, as its user. Returns its output; never throws. */
   attack(script: string): string;
   metrics(): Promise<string>;
   isReady(): Promise<boolean>;
   log(): string;
-  /** Pid of the serving half out here. */
+  /** The pid of the serving half outside the namespaces. */
   readonly servingPid: number;
 }
 
@@ -40,7 +40,7 @@ export function requireMountNamespace(context: TestContext): void {
   }
 }
 
-/** Over a connection of its own: an attack stops this process for longer than an idle one is kept. */
+/** Uses a new connection each time: an attack stops this process for longer than an idle connection is kept. */
 function ask(url: string): Promise<{ readonly status: number | undefined; readonly text: string }> {
   return new Promise((resolve, reject) => {
     const request = get(url, { agent: false }, (response) => {
@@ -54,30 +54,30 @@ function ask(url: string): Promise<{ readonly status: number | undefined; readon
   });
 }
 
-/** One half in namespaces of its own. */
+/** One half in its own namespaces. */
 interface Half {
   readonly child: ChildProcess;
   readonly exited: Promise<unknown>;
 }
 
-/** The folders of a pod with two containers, and as whom both run. */
+/** The folders of a pod with two containers, and the user of both. */
 interface Pod {
   readonly root: string;
   readonly shared: string;
   readonly stateDir: string;
   readonly keyDir: string;
-  /** Programs of the serving side: mkfifo and nothing else. */
+  /** The programs of the serving side: only mkfifo. */
   readonly bin: string;
   readonly uid: number;
-  /** What a command begins with in a shell, so that it runs as that user. */
+  /** The prefix of a shell command that runs it as that user. */
   readonly asUser: string;
 }
 
 const { PATH } = process.env;
 
 /**
- * The two halves as two containers of a pod have them: one shared folder, and a mount namespace for each; the TLS key
- * is mounted on the serving side only. Both run as the same user. The serving side has no tmux to run.
+ * The two halves as in the two containers of a pod: one shared folder, and a mount namespace for each; the TLS key is
+ * mounted only on the serving side. Both run as the same user. The serving side has no tmux.
  */
 export async function twoContainers(user: "root" | "another user", key: string): Promise<TwoContainers> {
   const pod = await makePod(user === "root" ? 0 : NOBODY);
@@ -87,7 +87,7 @@ export async function twoContainers(user: "root" | "another user", key: string):
   });
   const dispose = async () => {
     await stop(serving);
-    // A change of user undoes what would end it with unshare.
+    // A change of user resets the setting that would end it with unshare.
     if (supervising.child.exitCode === null) process.kill(firstProcessOf(supervising.child.pid ?? 0), "SIGKILL");
     await stop(supervising);
     await rm(pod.root, { recursive: true, force: true, maxRetries: 5 });
@@ -180,7 +180,7 @@ async function stop({ child, exited }: Half): Promise<void> {
   await exited;
 }
 
-/** What a shell script prints in the namespaces of the supervising half, as the pod's user; or how it failed. */
+/** The output of a shell script in the namespaces of the supervising half, as the pod's user; or its error. */
 function runBeside({ child }: Half, { stateDir, keyDir, shared, asUser }: Pod, script: string): string {
   const paths = { S: stateDir, KEYDIR: keyDir, KEY: join(keyDir, "tls.key"), SHARED: shared, TMUX_TMPDIR: shared };
   try {

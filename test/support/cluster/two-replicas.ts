@@ -8,7 +8,7 @@ import { shared } from "./shared-cluster.ts";
 const LIMIT_MS = 600_000;
 const WAIT_MS = 60_000;
 
-/** Two replicas of the controller on the real cluster, for the tests of the `describe` that calls this. */
+/** Two replicas of the controller on the real cluster, for the tests of the calling `describe`. */
 export function useTwoReplicas() {
   let town: ControllerCluster | undefined;
   let first: RunningReplica;

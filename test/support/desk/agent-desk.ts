@@ -13,7 +13,7 @@ const PROGRAMS: Readonly<Record<AgentKind, AgentProgram>> = {
   opencode: "opencode-1.18.33",
 };
 
-/** A desk with a real agent on each side. Each talks to a model of its own on loopback, and to nothing else. */
+/** A desk with a real agent on each side. Each talks only to a model of its own on loopback. */
 export interface AgentDesk extends AsyncDisposable {
   readonly bed: DeskBed;
   /** The supervisor's model. */
@@ -22,7 +22,7 @@ export interface AgentDesk extends AsyncDisposable {
   readonly front: ModelServer;
   /** Writes `desk.yaml` with these blocks beside the two halves. */
   configure(more: string): void;
-  /** Processes of the customer's agent. */
+  /** The processes of the customer's agent. */
   agents(): readonly number[];
 }
 
@@ -32,7 +32,7 @@ interface AgentDeskOptions {
   readonly agent: AgentKind;
   readonly back?: Act;
   readonly front?: Act;
-  /** What the supervisor's model says in a session without tools. */
+  /** The behaviour of the supervisor's model in a session without tools. */
   readonly word?: Act;
   /** Blocks of `desk.yaml` beside the two halves. */
   readonly more?: string;
@@ -40,10 +40,10 @@ interface AgentDeskOptions {
 
 const KEY = "0123456789abcdefghijklmnopqrstuvwxyz-pretended";
 
-/** Claude Code asks a model that refuses ten times more otherwise, for minutes. */
+/** Without it Claude Code retries a refusing model ten times, for minutes. */
 const NO_RETRIES = "CLAUDE_CODE_MAX_RETRIES=0";
 
-/** On a machine that is busy a turn takes minutes. */
+/** On a busy machine a turn takes minutes. */
 export const PATIENT = "limits: { turn: 30m }\n";
 
 export async function agentDesk(options: AgentDeskOptions): Promise<AgentDesk> {
@@ -117,7 +117,7 @@ function opencodeConfig(url: string): string {
   });
 }
 
-/** As each agent names the door's tool for its model, by the API that it speaks. */
+/** Each agent's name of the door's tool for its model, by the API that it speaks. */
 export const READ_FILE = {
   messages: { tool: "mcp__desk__read_file" },
   responses: { tool: "read_file", namespace: "mcp__desk" },
@@ -125,8 +125,8 @@ export const READ_FILE = {
 } as const;
 
 /**
- * Reads the path that it is asked to and repeats what it got; says what it is asked to; else one word. What it is asked
- * comes last: a new agent is told the thread's turns before.
+ * Reads the path that it is asked for and repeats the contents; says the words that it is asked for; else one word. The
+ * request comes last, because a new agent first gets the thread's earlier turns.
  */
 export const readingAct: Act = ({ afterTool, toolResult, lastUserText, api }) => {
   if (afterTool) return { type: "say", text: `It says: ${toolResult}` };

@@ -4,15 +4,15 @@ import type { DeskBed } from "./desk-bed.ts";
 
 /** A hole in a sandbox. */
 interface Hole {
-  /** Arguments of bubblewrap that come last. */
+  /** Arguments added at the end of bubblewrap's. */
   readonly more?: readonly string[];
-  /** Arguments that are left out. */
+  /** An argument to leave out. */
   readonly without?: string;
-  /** A line of shell that runs first. */
+  /** A shell line that runs first. */
   readonly before?: string;
 }
 
-/** A PATH on which `bwrap` is the real one with a hole. */
+/** A PATH whose `bwrap` is the real one with a hole. */
 export function leakyBubblewrap(bed: DeskBed, { more = [], without = "", before = "" }: Hole): string {
   const path = process.env["PATH"] ?? "";
   const real = spawnSync("sh", ["-c", "command -v bwrap"], { encoding: "utf8", env: { PATH: path } }).stdout.trim();

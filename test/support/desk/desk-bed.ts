@@ -8,27 +8,27 @@ import { runToEnd } from "../run-to-end.ts";
 /** The command of a clone. */
 export const DESK = fileURLToPath(new URL("../../../cmd/desk/desk", import.meta.url));
 
-/** What a call printed, and its exit code. */
+/** The output of a call, and its exit code. */
 interface DeskCall {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
 }
 
-/** A folder of its own with a desk in it. */
+/** A folder with a desk in it. */
 export interface DeskBed extends AsyncDisposable {
   readonly folder: string;
-  /** In the desk's folder. */
+  /** A path in the desk's folder. */
   path(name: string): string;
   write(name: string, text: string | Buffer): void;
   read(name: string): string;
-  /** Runs the command in the folder until its end, with `input` on stdin. */
+  /** Runs the command in the folder to its end, with `input` on stdin. */
   run(args: readonly string[], input?: string | Buffer, env?: Readonly<Record<string, string>>): Promise<DeskCall>;
-  /** `run` with `--jsonl`; the events. */
+  /** Runs the command with `--jsonl`; returns the events. */
   events(mode: "admin" | "user", lines: readonly object[]): Promise<readonly DeskEvent[]>;
-  /** Records of a journal of this desk; lines that are torn are left out. */
+  /** The records in a journal of this desk, without torn lines. */
   records(half: "back" | "front"): readonly Record<string, unknown>[];
-  /** Processes of the customer's side. */
+  /** The processes of the customer's side. */
   fronts(): readonly number[];
   /** Kills the customer's side and waits for its end. */
   endFronts(): Promise<void>;
@@ -36,7 +36,7 @@ export interface DeskBed extends AsyncDisposable {
 
 export type DeskEvent = Readonly<Record<string, unknown>> & { readonly type: string };
 
-/** Only what a person's machine must have: neither an account nor a HOME. */
+/** The minimum that a person's machine provides: neither an account nor a HOME. */
 export const PLAIN_ENVIRONMENT = { PATH: process.env["PATH"] ?? "" };
 
 /** A desk as `desk init` makes it, with `files` beside or in place of its own; its commands get `bedEnv`. */
@@ -102,7 +102,7 @@ function journalRecords(path: string): readonly Record<string, unknown>[] {
   return whole.map((line) => JSON.parse(line.slice(line.indexOf(" ") + 1)) as Record<string, unknown>);
 }
 
-/** They are known by their command line: nothing of the tests' environment reaches them. */
+/** Found by their command line, because nothing of the tests' environment reaches them. */
 function frontsOf(folder: string): readonly number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

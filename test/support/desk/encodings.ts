@@ -5,7 +5,7 @@ const eachChar = (text: string, map: (code: number) => string) =>
   [...text].map((char) => map(char.codePointAt(0) ?? 0)).join("");
 const pad = (value: number, radix: number, width: number) => value.toString(radix).padStart(width, "0");
 
-/** The same text as someone may hide it; each is one way in which a byte of it could leak. */
+/** Encodings in which a text could be hidden; each is one way in which a byte of it could leak. */
 const ENCODINGS: Readonly<Record<string, (text: string) => readonly string[]>> = {
   plain: (text) => [text],
   reversed: (text) => [[...text].reverse().join("")],
@@ -32,7 +32,7 @@ const ENCODINGS: Readonly<Record<string, (text: string) => readonly string[]>> =
   "spaces between": (text) => [[...text].join(" "), [...text].join("-")],
 };
 
-/** Whatever stands before it moves its bits: all three phases, without the characters that its neighbours share. */
+/** Bytes before it shift its bits: all three phases, without the characters shared with its neighbours. */
 function shifted(text: string, encoding: "base64" | "base64url"): readonly string[] {
   return [0, 1, 2].map((before) => {
     const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(text)]);
@@ -46,10 +46,10 @@ function rotated(char: string): string {
   return String.fromCharCode(((char.charCodeAt(0) - base + 13) % 26) + base);
 }
 
-/** How many ways are looked for. */
+/** The number of encodings that are searched. */
 export const ENCODING_COUNT = Object.keys(ENCODINGS).length;
 
-/** The encodings in which `data`, or what is compressed in it, contains a text. */
+/** The encodings in which `data`, or compressed data in it, contains a text. */
 export function encodingsFound(data: Buffer, text: string): readonly string[] {
   const places = [data, ...unpacked(data)].map((place) => place.toString("latin1"));
   return Object.entries(ENCODINGS).flatMap(([name, encode]) =>

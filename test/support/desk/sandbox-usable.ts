@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 
 /**
- * Whether this machine allows bubblewrap to make a sandbox. Where it does not, a line says that `what` is not tried; in
- * CI that is an error.
+ * Whether this machine allows bubblewrap to make a sandbox. If it does not, a line says that `what` is skipped; in CI
+ * that is an error.
  */
 export function isSandboxUsable(what: string): boolean {
   const tried = spawnSync("bwrap", ["--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "true"], {

@@ -12,7 +12,7 @@ export const { signal } = new AbortController();
 export let clock: FakeClock;
 export let pane: FakePane;
 export let intents: number;
-/** To be called once by each file that uses this. */
+/** Call once in each file that uses this. */
 export function useDeliveryBed(): void {
   beforeEach(() => {
     clock = new FakeClock();
@@ -43,7 +43,7 @@ export const delivered = (kind: "known" | "generic" = "known", text = TEXT) =>
 export const recovered = (kind: "known" | "generic" = "known") =>
   clock.until(recoverDelivery(deps(kind), job(), signal), 60_000);
 
-/** Nothing was typed and nothing is left behind. */
+/** Checks that nothing was typed and no buffer is left behind. */
 export function expectUntouched(): void {
   expect(pane.typed).toEqual([]);
   expect([...pane.buffers.keys()]).toEqual([]);

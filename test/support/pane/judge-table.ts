@@ -15,17 +15,17 @@ export const UNKNOWN: ScreenView = {};
 
 export interface Seen {
   readonly process?: ProcessSign;
-  /** Default: it took messages before. */
+  /** Default: it has taken messages before. */
   readonly everReady?: boolean;
   readonly hook?: readonly [HookEvent | HookEvent["type"], ageMs: number];
   readonly file?: readonly [FileState["type"], ageMs: number];
-  /** `stillMs`: for how long nothing around the composer has moved; default `ageMs`. */
+  /** `stillMs`: the time for which the area around the composer has not changed; default `ageMs`. */
   readonly screen?: readonly [ScreenView, ageMs: number, stillMs?: number];
   readonly proof?: "screen" | "silence";
   readonly outputAge?: number;
   readonly startedAge?: number;
   readonly submittedAge?: number;
-  /** Something was typed then; see `Signals.typedAt`. */
+  /** The age of the last typed text; see `Signals.typedAt`. */
   readonly typedAge?: number;
 }
 

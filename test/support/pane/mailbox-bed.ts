@@ -23,7 +23,7 @@ export const submitted = {
   confirmedMs: 2,
 } as const satisfies DeliveryResult;
 
-/** A mailbox with an agent that is whatever the test says. */
+/** A mailbox with an agent in the state that the test gives. */
 class Office {
   readonly clock = new FakeClock();
   readonly records: NudgeRecord[] = [];
@@ -102,7 +102,7 @@ class Office {
     return this.mailbox.send({ ...defaults, message, ...part }, signal);
   }
 
-  /** Sends and lets time pass until there is an answer. */
+  /** Sends and advances the clock until there is an answer. */
   sent(message: string, part: Partial<NudgeRequest> = {}): Promise<NudgeReceipt> {
     return this.clock.until(this.send(message, part));
   }
@@ -119,9 +119,9 @@ class Office {
   }
 }
 
-/** Each test that imports this has one of its own. */
+/** Each test that imports this has its own. */
 export let office: Office;
-/** Another office, that does not run yet. */
+/** Makes another office, which is not running yet. */
 export const prepare = (restored: readonly RestoredNudge[] = []) => {
   office = new Office(restored);
 };
@@ -129,7 +129,7 @@ export const open = (restored: readonly RestoredNudge[] = []) => {
   prepare(restored);
   office.run();
 };
-/** To be called once by each file that uses this. */
+/** Call once in each file that uses this. */
 export function useOffice(): void {
   beforeEach(() => open());
   afterEach(() => office.close());

@@ -12,7 +12,7 @@ export let clock: FakeClock;
 export let pane: FakePane;
 export let monitor: StateMonitor;
 export let changes: number;
-/** To be called once by each file that uses this. */
+/** Call once in each file that uses this. */
 export function useStateMonitor(): void {
   beforeEach(() => {
     clock = new FakeClock();
@@ -25,7 +25,7 @@ export function useStateMonitor(): void {
   });
 }
 
-/** Another monitor, of an agent with this profile. */
+/** Makes another monitor, of an agent with this profile. */
 export function follow(profile: AgentProfile): void {
   monitor = new StateMonitor({ clock, profile, source: pane }, { stallAfterMs: 60_000 });
 }

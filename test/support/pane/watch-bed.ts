@@ -9,7 +9,7 @@ import { FakeClock, settle } from "../fake-clock.ts";
 export const screenRequest: WatchRequest = { mode: "screen", lines: 0, intervalMs: 0, ansi: false, epoch: "" };
 export const rawRequest: WatchRequest = { ...screenRequest, mode: "raw" };
 
-/** A connection that takes what it is sent when the test says so. */
+/** A connection that accepts data when the test says so. */
 export class FakeSink implements WatchSink<WatchUpdate> {
   readonly sent: WatchUpdate[] = [];
   isStalled = false;
@@ -40,7 +40,7 @@ let ended: string | undefined;
 export let encoded: number;
 let hub: WatchHub<WatchUpdate>;
 let stop: AbortController;
-/** To be called once by each file that uses this. */
+/** Call once in each file that uses this. */
 export function useWatchBed(): void {
   beforeEach(async () => {
     clock = new FakeClock();
@@ -70,7 +70,7 @@ export function useWatchBed(): void {
   });
 }
 
-/** A watcher: what it was given first and later, and how its stream ended. */
+/** A watcher: its first and later updates, and the end of its stream. */
 export async function watcher(request: WatchRequest, signal: AbortSignal = stop.signal) {
   const sink = new FakeSink();
   const { first, rest } = await hub.watch(request, signal);
@@ -91,7 +91,7 @@ export function end(reason: string): void {
   output.screens.notify();
 }
 
-/** Bytes of a RAW stream; throws where an offset does not follow the one before and no gap says so. */
+/** The bytes of a RAW stream; throws if an offset does not follow the previous one and no gap says so. */
 export function assembled(updates: readonly WatchUpdate[]): {
   readonly text: string;
   readonly gaps: readonly unknown[];

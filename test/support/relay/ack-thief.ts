@@ -1,10 +1,10 @@
 import { createServer, type Server, type Socket, connect as tcpConnect } from "node:net";
 
-/** A way to nats-server on which some acknowledgements of a stream get lost. */
+/** A proxy to nats-server that drops some acknowledgements of a stream. */
 export class AckThief implements AsyncDisposable {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  /** What was acknowledged, by stream. */
+  /** The number of dropped acknowledgements, by stream. */
   readonly stolen = new Map<string, number>();
   readonly #acks = new Map<string, number>();
 
@@ -12,7 +12,7 @@ export class AckThief implements AsyncDisposable {
     this.#server = server;
   }
 
-  /** @param everyNth of each stream's acknowledgements */
+  /** @param everyNth of each stream's acknowledgements is dropped */
   static async listen(natsUrl: string, everyNth: number): Promise<AckThief> {
     const { hostname, port } = new URL(natsUrl);
     const server = createServer();
@@ -62,7 +62,7 @@ export class AckThief implements AsyncDisposable {
   }
 }
 
-/** The first whole message of what the server has sent; undefined: it is not all there. */
+/** The first complete message of the server's data; undefined: it is incomplete. */
 function firstFrame(bytes: Buffer): Buffer | undefined {
   const end = bytes.indexOf("\r\n");
   if (end < 0) return undefined;

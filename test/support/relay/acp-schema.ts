@@ -5,7 +5,7 @@ import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv
 type Side = "agent" | "client";
 
 interface Definition {
-  /** Who is called. */
+  /** The side that is called. */
   readonly "x-side"?: string;
   readonly "x-method"?: string;
 }
@@ -18,7 +18,7 @@ interface Frame {
 }
 
 const FILE = new URL("../../../node_modules/@agentclientprotocol/sdk/schema/v1/schema.json", import.meta.url);
-// Formats such as uint32 say nothing to the validator.
+// The validator does not know formats such as uint32.
 const withoutFormats = (key: string, value: unknown) => (key === "format" ? undefined : value);
 const schema = JSON.parse(readFileSync(fileURLToPath(FILE), "utf8"), withoutFormats) as {
   readonly $defs: Readonly<Record<string, Definition>>;
@@ -26,7 +26,9 @@ const schema = JSON.parse(readFileSync(fileURLToPath(FILE), "utf8"), withoutForm
 const validator = new AjvJsonSchemaValidator();
 const checks = new Map<string, ReturnType<typeof validator.getValidator>>();
 
-/** What of a conversation, as `frame-tap-main.ts` keeps it, is against the published schema of ACP's version 1. */
+/**
+ * The parts of a conversation, as recorded by `frame-tap-main.ts`, that violate the published schema of ACP version 1.
+ */
 export function schemaFaults(lines: readonly string[]): {
   readonly checked: number;
   readonly faults: readonly string[];

@@ -28,7 +28,7 @@ export class BridgeBed implements AsyncDisposable {
     this.#port = parts.bridge.port;
   }
 
-  /** @param sections of bridge.yaml: its demo agents write what they take to the file `taken` */
+  /** @param sections of bridge.yaml: its demo agents write the messages that they take to the file `taken` */
   static async create(
     sections: (folder: BridgeFolder) => object | Promise<object> = () => ({}),
     program = oldestNats(),
@@ -55,12 +55,12 @@ export class BridgeBed implements AsyncDisposable {
     this.bridge = await this.folder.start(this.#config);
   }
 
-  /** A role of relay.yaml with a session of the bridge. */
+  /** A role of relay.yaml that uses a session of the bridge. */
   role(more: object = {}): object {
     return { link: "bridge", bridge: "host", provider: "demo", repo_path: this.folder.path("repos/one"), ...more };
   }
 
-  /** Writes a relay's configuration with these roles; its path. */
+  /** Writes a relay's configuration with these roles; returns its path. */
   async configure(name: string, roles: object, turns: object = {}): Promise<string> {
     this.#files ??= this.folder.consumerFolder(this.folder.prd);
     const dir = await this.#files;
@@ -98,7 +98,7 @@ export class BridgeBed implements AsyncDisposable {
     await until(`the agent to take ${text}`, PATIENCE_MS, async () => (await this.taken()).includes(text) || undefined);
   }
 
-  /** The results of a lane once there are `count`, in short. */
+  /** The results of a lane in short form, once there are `count`. */
   async answers(session: string, count: number, role = "coding"): Promise<readonly string[]> {
     const stored = await until(`${count} results of ${session}`, PATIENCE_MS, async () => {
       const found = await this.coordinator.stored("RELAY_RESULTS", `sessions.${session}.results.${role}`);
@@ -107,7 +107,7 @@ export class BridgeBed implements AsyncDisposable {
     return stored.map(shortOf);
   }
 
-  /** Request number `count` for leave of a session, or of one role in it, once it is there. */
+  /** The approval request number `count` of a session, or of one role in it, once it exists. */
   async approval(session: string, count: number, role?: string): Promise<Stored> {
     return await until(`approval ${count} of ${session}`, PATIENCE_MS, async () => {
       const found = await this.coordinator.stored("RELAY_EVENTS", `sessions.${session}.approvals`);
@@ -116,14 +116,14 @@ export class BridgeBed implements AsyncDisposable {
     });
   }
 
-  /** Answers a request for leave: `granted` or `rejected`. */
+  /** Answers an approval request: `granted` or `rejected`. */
   async decide(session: string, request: Stored, decision: string): Promise<void> {
     const { approval_id } = payloadOf(request);
     const answer = { id: `${approval_id}-a`, type: `approval.${decision}`, payload: { approval_id } };
     await this.coordinator.js.publish(`sessions.${session}.approvals`, JSON.stringify(answer));
   }
 
-  /** The ids of the bridge's sessions that run. */
+  /** The ids of the bridge's running sessions. */
   async running(): Promise<readonly string[]> {
     const { sessions } = await this.folder.client(this.bridge, this.folder.prd).listSessions({});
     return sessions.filter(({ status }) => status === 2).map(({ sessionId }) => sessionId);

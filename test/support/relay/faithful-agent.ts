@@ -3,15 +3,15 @@ import { WebSocket } from "ws";
 export interface FaithfulOptions {
   readonly session: string;
   readonly agent: string;
-  /** Asked before each dial: `ws://HOST:PORT`. */
+  /** Called before each dial: `ws://HOST:PORT`. */
   readonly url: () => string;
   /** The result of a request, by its id; undefined: none for now. */
   readonly answer: (id: string) => object | undefined;
 }
 
-/** An agent of the seed's dialect that dials again, whatever ends its connection. */
+/** An agent of the seed's dialect that reconnects, whatever ends its connection. */
 export class FaithfulAgent implements Disposable {
-  /** Ids of the requests that came, in order. */
+  /** The ids of the received requests, in order. */
   readonly asked: string[] = [];
   readonly #options: FaithfulOptions;
   #socket: WebSocket | undefined;
@@ -23,12 +23,12 @@ export class FaithfulAgent implements Disposable {
     this.#dial();
   }
 
-  /** Gives the result of a request over the connection that is open. */
+  /** Sends the result of a request over the open connection. */
   reply(id: string, result: object): void {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ jsonrpc: "2.0", id, result }));
   }
 
-  /** As a failing network would. */
+  /** Cuts the connection, as a failing network would. */
   cut(): void {
     this.#socket?.terminate();
   }

@@ -1,4 +1,4 @@
-// Runs an agent that speaks stdio and keeps each frame in a file, as a line `agent FRAME` or `client FRAME`:
+// Runs an agent that speaks stdio and records each frame in a file, as a line `agent FRAME` or `client FRAME`:
 // frame-tap-main.ts FILE PROGRAM [ARGUMENT…]
 import { spawn } from "node:child_process";
 import { appendFileSync } from "node:fs";

@@ -8,10 +8,10 @@ import { ensureNatsServer } from "../../../scripts/programs/ensure-nats-server.t
 import { requireComponent } from "../cluster/components.ts";
 import { until } from "../sidecar/sidecar.ts";
 
-/** In its log. */
+/** A text of its log. */
 const RELOADED = "Reloaded server configuration";
 
-/** A nats-server with JetStream, in a folder and on a port of its own. */
+/** A nats-server with JetStream, in its own folder and on its own port. */
 export class NatsServer implements AsyncDisposable {
   readonly url: string;
   readonly #program: string;
@@ -27,7 +27,7 @@ export class NatsServer implements AsyncDisposable {
     this.url = `nats://127.0.0.1:${port}`;
   }
 
-  /** @param config more of its configuration file */
+  /** @param config additional lines of its configuration file */
   static async start(program: string, config = ""): Promise<NatsServer> {
     const folder = await mkdtemp(join(tmpdir(), "gt-nats-"));
     await writeFile(join(folder, "nats.conf"), withStore(folder, config));
@@ -41,12 +41,12 @@ export class NatsServer implements AsyncDisposable {
     }
   }
 
-  /** Ends it as a failing machine would; what it had stored stays. */
+  /** Ends it as a failing machine would; its stored data stays. */
   async kill(): Promise<void> {
     await ended(this.#child, "SIGKILL");
   }
 
-  /** Resolves when it goes by its configuration file with this in it. */
+  /** Resolves when the server uses its configuration file with these lines in it. */
   async configure(config: string): Promise<void> {
     const reloads = async () => (await readFile(join(this.#folder, "nats.log"), "utf8")).split(RELOADED).length;
     const before = await reloads();
@@ -60,7 +60,7 @@ export class NatsServer implements AsyncDisposable {
     this.#child.kill(name);
   }
 
-  /** On the same port, with what it had stored, or with `empty` without that. */
+  /** Restarts it on the same port, with its stored data, or with `empty` without it. */
   async restart({ empty = false } = {}): Promise<void> {
     if (empty) await rm(join(this.#folder, "jetstream"), { recursive: true, force: true });
     this.#child = run(this.#program, this.#folder, this.#port);
@@ -72,17 +72,17 @@ export class NatsServer implements AsyncDisposable {
   }
 }
 
-/** Debian's, the oldest that is supported. */
+/** Debian's version, the oldest that is supported. */
 export function oldestNats(): Promise<string> {
   return ensureNatsServer({ log: () => {} });
 }
 
-/** The newest; where it is not to be had, the test is skipped, in CI failed. */
+/** The newest version; if it is not available, the test is skipped, and fails in CI. */
 export function newestNats(context: TestContext): Promise<string> {
   return requireComponent(context, "nats-server");
 }
 
-/** JetStream by flags ends on an old server when it reads its file again. */
+/** JetStream enabled by flags ends on an old server when it reloads its file. */
 function withStore(folder: string, config: string): string {
   return `jetstream { store_dir: ${JSON.stringify(folder)} }\n${config}`;
 }

@@ -18,13 +18,13 @@ const ENTRIES: Readonly<Record<AcpAgent, string>> = {
   "claude-agent-acp": "@agentclientprotocol/claude-agent-acp/dist/index.js",
 };
 
-/** An agent of the field that speaks ACP over stdio, and talks to the model server alone. `dir`: an empty folder. */
+/** A common agent that speaks ACP over stdio, and talks only to the model server. `dir`: an empty folder. */
 export async function realAgent(name: AcpAgent, dir: string, modelUrl: string): Promise<RealAgent> {
   const isClaude = name === "claude-agent-acp";
   const program = await agentProgram(isClaude ? "claude-2.1.330" : "codex-0.169.0");
   const { env, workdir } = await makeAgentHome({ agent: isClaude ? "claude" : "codex", dir, modelUrl });
   const entry = fileURLToPath(new URL(`../../agents/node_modules/${ENTRIES[name]}`, import.meta.url));
-  // Both ask a model of their own by default whether a command may run; here a person is asked.
+  // By default both ask a model of their own whether a command may run; here a person is asked.
   if (isClaude) await writeSettings(env["HOME"] ?? "");
   const codex = { CODEX_PATH: program, NO_BROWSER: "1", INITIAL_AGENT_MODE: "read-only" };
   const own = isClaude ? { CLAUDE_CODE_EXECUTABLE: program } : codex;

@@ -3,7 +3,7 @@ import { connect, headers, type NatsConnection } from "@nats-io/transport-node";
 import { until } from "../sidecar/sidecar.ts";
 import type { NatsServer } from "./nats-server.ts";
 
-/** A message of a stream, read. */
+/** A parsed message of a stream. */
 export interface Stored {
   readonly seq: number;
   readonly subject: string;
@@ -12,11 +12,11 @@ export interface Stored {
   readonly header: (name: string) => string;
 }
 
-/** For a call that may be made once only, on a busy machine. */
+/** The limit of a call that may be made only once, on a busy machine. */
 const PATIENCE_MS = 60_000;
 const TRIES = 12;
 
-/** A coordinator: publishes work and reads what the relay's streams hold. */
+/** A coordinator: publishes work and reads the relay's streams. */
 export class Coordinator implements AsyncDisposable {
   readonly nc: NatsConnection;
   readonly js: JetStreamClient;
@@ -30,7 +30,7 @@ export class Coordinator implements AsyncDisposable {
     return new Coordinator(await connect({ servers: url, maxReconnectAttempts: -1, waitOnFirstConnect: true }));
   }
 
-  /** Publishes work, with a message id where `id` is given. */
+  /** Publishes work, with a message id if `id` is given. */
   async work(
     session: string,
     body: object | string | Uint8Array,
@@ -43,14 +43,14 @@ export class Coordinator implements AsyncDisposable {
     return (await this.js.publish(`sessions.${session}.work.${role}`, payload, options)).seq;
   }
 
-  /** Asks on a lane's control subject; the answer. */
+  /** Sends a request to a lane's control subject; returns the answer. */
   async control(session: string, body: object | string, role = "coding"): Promise<Stored["body"]> {
     const payload = typeof body === "string" ? body : JSON.stringify(body);
     const answer = await this.nc.request(`sessions.${session}.control.${role}`, payload, { timeout: 60_000 });
     return answer.json<Stored["body"]>();
   }
 
-  /** What a stream holds of a subject. */
+  /** The messages of a subject in a stream. */
   async stored(stream: string, subject: string): Promise<readonly Stored[]> {
     const found: Stored[] = [];
     for (let seq = 1; ; ) {
@@ -69,7 +69,7 @@ export class Coordinator implements AsyncDisposable {
     }
   }
 
-  /** The results of a lane, once there are `count` or more. */
+  /** The results of a lane, once there are at least `count`. */
   results(session: string, count: number, role = "coding"): Promise<readonly Stored[]> {
     return until(`${count} results of ${session}`, 60_000, async () => {
       const found = await this.stored("RELAY_RESULTS", `sessions.${session}.results.${role}`);
@@ -77,7 +77,7 @@ export class Coordinator implements AsyncDisposable {
     });
   }
 
-  /** The events of a session, once one of `type` is there. */
+  /** The first event of `type` in a session, once it is stored. */
   event(session: string, type: string): Promise<Stored> {
     return until(`the event ${type}`, 60_000, async () => {
       const found = await this.stored("RELAY_EVENTS", `sessions.${session}.events`);
@@ -85,12 +85,12 @@ export class Coordinator implements AsyncDisposable {
     });
   }
 
-  /** Work that is not taken out of the stream. */
+  /** The number of works that are still in the stream. */
   async waiting(): Promise<number> {
     return (await this.#read((jsm) => jsm.streams.info("RELAY_WORK"))).state.messages;
   }
 
-  /** Work of a lane's subject that is not taken out of the stream. */
+  /** The number of works of a lane's subject that are still in the stream. */
   async waitingIn(subject: string): Promise<number> {
     const info = await this.#read((jsm) => jsm.streams.info("RELAY_WORK", { subjects_filter: subject }));
     return info.state.subjects?.[subject] ?? 0;
@@ -106,12 +106,12 @@ export class Coordinator implements AsyncDisposable {
     );
   }
 
-  /** Resolves when all work is taken out of the stream. */
+  /** Resolves when the stream contains no more work. */
   async allSettled(): Promise<void> {
     await until("all work to be settled", 60_000, async () => ((await this.waiting()) === 0 ? true : undefined));
   }
 
-  /** Again where no answer comes in time: the server is busy, or was away. */
+  /** Retries if no answer comes in time: the server is busy, or was away. */
   async #read<T>(call: (jsm: JetStreamManager) => Promise<T>): Promise<T> {
     const jsm = await jetstreamManager(this.nc, { checkAPI: false });
     for (let tries = 1; ; tries++) {

@@ -6,7 +6,7 @@ import { until } from "../sidecar/sidecar.ts";
 
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** A relay that runs as a program of its own. */
+/** A relay that runs as its own process. */
 export class RelayProcess implements AsyncDisposable {
   readonly child: ChildProcess;
   #log = "";
@@ -49,7 +49,7 @@ export class RelayProcess implements AsyncDisposable {
       .map((line) => JSON.parse(line) as LogLine);
   }
 
-  /** The first line of an action, once it is there. */
+  /** The first line of an action, once it is logged. */
   logged(action: string): Promise<LogLine> {
     const line = () => {
       const found = this.lines.find((each) => each["action"] === action);
@@ -73,7 +73,7 @@ export class RelayProcess implements AsyncDisposable {
     return this.child.exitCode;
   }
 
-  /** Ends it in order; the exit code. */
+  /** Ends it in order; returns the exit code. */
   async stop(): Promise<number | null> {
     this.child.kill("SIGTERM");
     return this.exited();
@@ -90,7 +90,7 @@ export interface RelayOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The lines of a log that are written to their ends, without empty ones. */
+/** The complete lines of a log, without empty ones. */
 export function wholeLines(log: string): readonly string[] {
   const whole = log.slice(0, log.lastIndexOf("\n") + 1);
   return whole.split("\n").filter((line) => line !== "");

@@ -12,20 +12,20 @@ export interface SeedAgentOptions {
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };
 }
 
-/** A frame as it came, and as it reads. */
+/** A frame as received, and parsed. */
 export interface Frame {
   readonly text: string;
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-/** An agent that dials in and does what the test says. */
+/** An agent that dials in and acts as the test says. */
 export class SeedAgent implements Disposable {
   readonly socket: WebSocket;
   readonly frames: Frame[] = [];
   /** The answer that opened the connection. */
   opened: IncomingMessage | undefined;
   closed: { readonly code: number; readonly reason: string } | undefined;
-  /** Answers each request at once; undefined: the test does. */
+  /** Answers each request at once; undefined: the test answers. */
   answer: ((request: Frame["value"]) => object | undefined) | undefined;
 
   private constructor(socket: WebSocket) {
@@ -40,7 +40,7 @@ export class SeedAgent implements Disposable {
     socket.on("error", () => {});
   }
 
-  /** Resolves with the connection's first frame, or once it is open where the dialect has none. */
+  /** Resolves with the connection's first frame, or once it is open if the dialect has none. */
   static async dial(url: string, options: SeedAgentOptions): Promise<SeedAgent> {
     const agent = SeedAgent.begin(url, options);
     const first = () => {
@@ -57,7 +57,7 @@ export class SeedAgent implements Disposable {
     return new SeedAgent(new WebSocket(target, [...(protocols ?? [])], { headers: { ...headers }, ...tls }));
   }
 
-  /** Requests that came, in order. */
+  /** The received requests, in order. */
   get requests(): readonly Frame[] {
     return this.frames.filter(({ value }) => value["method"] !== undefined);
   }
@@ -95,7 +95,7 @@ export function textResult(text: string): object {
   return { role: "assistant", content: [{ type: "text", text }] };
 }
 
-/** The status that an upgrade is refused with. @throws when it is accepted */
+/** The status with which an upgrade is refused. @throws if it is accepted */
 export function refused(
   url: string,
   { headers = {}, protocols = [] }: { headers?: Record<string, string>; protocols?: string[] } = {},

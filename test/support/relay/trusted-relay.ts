@@ -13,7 +13,7 @@ import { RelayProcess, wholeLines } from "./relay-process.ts";
 export type Claims = Readonly<Record<string, unknown>>;
 type Client = Pick<TlsMaterial, "cert" | "key">;
 
-/** A request of the relay. */
+/** A request to the relay. */
 export interface Asked {
   /** Default: the path of the tokens' agent. */
   readonly path?: string;
@@ -70,7 +70,7 @@ export const claimsOf = (more: Claims = {}): Claims => ({
   ...{ session_id: "sess_123", role: "coding", agent_id: "agent_abc", ...more },
 });
 
-/** A relay that asks for certificates of `town` or `village` and for a token that either signs. */
+/** A relay that requires certificates of `town` or `village` and a token that either has signed. */
 export async function openTrustedRelay(): Promise<TrustedRelay> {
   const [ca, village] = [new TestCa("town"), new TestCa("village")];
   const own = { ...ca.issue({ ips: ["127.0.0.1"] }), ca: ca.pem + village.pem };

@@ -1,4 +1,4 @@
-/** What `capture-pane -e` says of a cell's look, from nothing on. */
+/** A cell's style as `capture-pane -e` describes it, starting from the default. */
 interface Style {
   attributes: ReadonlySet<string>;
   foreground: string;
@@ -9,17 +9,17 @@ interface Style {
 
 const PLAIN: Style = { attributes: new Set(), foreground: "", background: "", underline: "", drawing: false };
 const PART = /\x1b\[([0-9;:]*)m|\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)|([\x0e\x0f])|([^\x1b\x0e\x0f]+)/g;
-/** An empty cell shows these. */
+/** The attributes that are visible in an empty cell. */
 const SHOWN_ON_BLANKS: readonly string[] = ["4", "4:2", "4:3", "4:4", "4:5", "5", "7", "9", "53"];
 
-/** Line drawing as tmux gives it, between shift out and shift in, and as it looks. */
+/** Line drawing as tmux prints it, between shift out and shift in, and the characters that it shows. */
 const DRAWING = "`abcdefghijklmnopqrstuvwxyz{|}~";
 const DRAWN = "◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·";
 
 /**
- * Rows of a styled capture, each as text with the style of every stretch, written in one way however the capture said
- * it. Blanks at the end of a row that look like cells nobody wrote are left out, and so are rows of nothing else at the
- * end. With `erased: "blank"` a colour under them does not count as a look.
+ * The rows of a styled capture, each as text with the style of every stretch, in one notation for all equivalent
+ * captures. Blanks at the end of a row that look like unwritten cells are left out, and so are empty rows at the end.
+ * With `erased: "blank"` a colour under them does not count as a style.
  */
 export function capturedCells(capture: string, erased: "coloured" | "blank" = "coloured"): readonly string[] {
   let style = PLAIN;
@@ -49,7 +49,7 @@ export function capturedCells(capture: string, erased: "coloured" | "blank" = "c
 
 interface Run {
   readonly look: string;
-  /** Its blanks look like cells that nobody wrote. */
+  /** Its blanks look like unwritten cells. */
   readonly isNothing: boolean;
   text: string;
 }
@@ -66,7 +66,7 @@ function rowOf(runs: readonly Run[]): string {
   return row;
 }
 
-/** One parameter, or those of a colour. */
+/** One parameter, or the parameters of a colour. */
 const PARAMETER = /[345]8;5;\d+|[345]8;2;\d+;\d+;\d+|[\d:]+/g;
 
 function styled(before: Style, sgr: string): Style {
@@ -88,7 +88,7 @@ function lookOf({ attributes, foreground, background, underline }: Style): strin
   return [...[...attributes].sort(), foreground, background, underline].filter(Boolean).join(" ");
 }
 
-/** What of a style an empty cell shows. */
+/** The part of a style that is visible in an empty cell. */
 function blankOf({ attributes, background }: Style): string {
   return [...SHOWN_ON_BLANKS.filter((one) => attributes.has(one)), background].filter(Boolean).join(" ");
 }

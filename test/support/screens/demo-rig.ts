@@ -4,7 +4,7 @@ import { type DemoOptions, type Faults, noFaults } from "../../../internal/demo/
 import { render } from "../../../internal/demo/render.ts";
 import { initialState, reduce } from "../../../internal/demo/state.ts";
 
-/** The agent without a process: a queue of timers, and what it did. */
+/** The agent without a process: a queue of timers, and a record of its actions. */
 export class Rig {
   state: State;
   now = 1000;
@@ -28,7 +28,7 @@ export class Rig {
     }
   }
 
-  /** Bytes as a terminal sends them. */
+  /** Types bytes as a terminal sends them. */
   type(bytes: string): void {
     const keys: Key[] = [...this.#decoder.push(Buffer.from(bytes)), ...this.#decoder.flush()];
     for (const key of keys) this.send({ type: "key", key });

@@ -3,7 +3,7 @@ import { comparablePane, TmuxStage } from "./tmux-stage.ts";
 
 const COLS = 40;
 const ROWS = 12;
-/** Sequences that are printed together: a difference is then looked for among them. */
+/** The number of sequences printed together; the cause of a difference is searched among them. */
 const BATCH = 25;
 
 interface Piece {
@@ -15,7 +15,7 @@ type Random = () => number;
 const below = (random: Random, limit: number) => Math.floor(random() * limit);
 const csi = (final: string, ...params: readonly (number | string)[]) => `\x1b[${params.join(";")}${final}`;
 
-/** What programs print, by kind. What tmux answers, and what asks for another size, is left out. */
+/** Sequences that programs print, by kind, except those that tmux answers, and those that request another size. */
 const KINDS: Readonly<Record<string, (random: Random) => string>> = {
   text: (random) => "the quick brown fox jumps over the lazy dog ".slice(0, 1 + below(random, 44)),
   wide: (random) => ["日本語", "한국어", "｜full｜", "🎉", "👍", "é", "e\u0301"][below(random, 7)] ?? "",
@@ -51,16 +51,16 @@ const KINDS: Readonly<Record<string, (random: Random) => string>> = {
 
 export interface EmulatorDifferences {
   readonly compared: number;
-  /** By the kinds of sequences that are enough to show it. */
+  /** By the kinds of sequences that suffice to show it. */
   readonly kinds: ReadonlyMap<string, { readonly count: number; readonly example: string }>;
 }
 
-/** Prints sequences on both, in batches that each begin with a reset, and brings what differs down to few sequences. */
+/** Prints sequences on both, in batches that each begin with a reset, and reduces differences to few sequences. */
 export async function fuzzEmulator(
   options: {
     readonly sequences: number;
     readonly seed: number;
-    /** Default all. */
+    /** Default: all. */
     readonly only?: readonly string[];
     readonly say?: (text: string) => void;
   },
@@ -91,12 +91,11 @@ export async function fuzzEmulator(
   return { compared, kinds };
 }
 
-/** What the cursor and the mode that sequences restore begin with, on both. */
+/** The start of each batch, so that the saved cursor and mode are the same on both. */
 const BEGIN = "\x1b[?1049h\x1b[?1049l\x1b7";
 
 /**
- * Why the two differ where that is known, and no harm: what is found, and kinds of sequences that are all needed for
- * it.
+ * The known and harmless causes of differences: the kind of the difference, and the kinds of sequences that it needs.
  */
 const CAUSES: readonly (readonly [why: string, found: Difference | "any", kinds: readonly string[], text?: RegExp])[] =
   [
@@ -123,8 +122,8 @@ function causeOf(found: Difference, kinds: ReadonlySet<string>, text: string): s
 }
 
 /**
- * Undefined: both show the same. `joins`: only which rows are continued by the next. `history`: only what has scrolled
- * off.
+ * Undefined: both show the same. `joins`: only the marks of wrapped rows differ. `history`: only rows that have
+ * scrolled off differ.
  */
 type Difference = "screen" | "history" | "joins" | undefined;
 
@@ -147,7 +146,7 @@ function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Leaves out what is not needed to show the difference. */
+/** Removes sequences that are not needed to show the difference. */
 async function reduced(stage: TmuxStage, pieces: readonly Piece[], found: Difference): Promise<readonly Piece[]> {
   let rest = pieces;
   for (let size = Math.ceil(rest.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
@@ -160,7 +159,7 @@ async function reduced(stage: TmuxStage, pieces: readonly Piece[], found: Differ
   return rest;
 }
 
-/** Numbers that are the same each time (mulberry32): 0 ≤ n < 1. */
+/** Pseudorandom numbers that are the same in each run (mulberry32): 0 ≤ n < 1. */
 function generator(seed: number): Random {
   let state = seed >>> 0;
   return () => {

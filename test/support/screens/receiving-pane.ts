@@ -4,7 +4,7 @@ import { eventually, type SandboxOptions, tmuxSandbox } from "./tmux-sandbox.ts"
 
 export const SCREEN = { escapes: false, join: false };
 export const ALL = { ...SCREEN, start: "-" } as const;
-/** A pane whose program writes every byte it gets to a file, as it comes, after printing `setup` to its terminal. */
+/** A pane whose program prints `setup` to its terminal, and then writes every byte of its input to a file. */
 export async function receiver(setup = "", options: SandboxOptions = {}) {
   const script = `stty raw -echo; printf '${setup}ready'; exec cat > "$OUT"`;
   const sandbox = await tmuxSandbox({ ...options, argv: ["sh", "-c", script], env: { OUT: "received" } });
@@ -15,8 +15,8 @@ export async function receiver(setup = "", options: SandboxOptions = {}) {
 }
 
 /**
- * A pane whose command printed `shown` and ended. It is let go when that is on the screen: of a command that ends at
- * once tmux can lose the last words.
+ * A pane whose command printed `shown` and ended. The command ends only once the text is on the screen: tmux can lose
+ * the last output of a command that exits at once.
  */
 export async function deadPane(shown = "last words", end = "exit 7") {
   const box = await tmuxSandbox({ argv: ["sh", "-c", `stty -echo; printf '${shown}'; read go; ${end}`] });
@@ -26,7 +26,7 @@ export async function deadPane(shown = "last words", end = "exit 7") {
   return box;
 }
 
-/** The payloads that other senders lost or mangled. */
+/** Payloads that other senders have lost or mangled. */
 export const PAYLOADS: readonly (readonly [string, string])[] = [
   ["short", "hello"],
   ["1 KB", "0123456789abcdef".repeat(64)],

@@ -4,11 +4,11 @@ import type { RecordedScreen } from "./screen-from-ansi.ts";
 
 const run = promisify(execFile);
 
-/** The title counts only when the program has set one; tmux begins with the host's name. */
+/** The title counts only if the program has set one; tmux starts with the host's name. */
 const FACTS =
   "#{cursor_x} #{cursor_y} #{pane_width} #{pane_height} #{alternate_on} #{?#{==:#{pane_title},#{host}},,#{pane_title}}";
 
-/** What a pane shows now, in one step of the tmux server. */
+/** The present screen of a pane, captured in one step of the tmux server. */
 export async function recordPane(socket: string, target: string): Promise<RecordedScreen> {
   const both = ["display-message", "-p", "-t", target, FACTS, ";", "capture-pane", "-p", "-e", "-t", target];
   const { stdout } = await run("tmux", ["-u", "-S", socket, ...both], { maxBuffer: 64 << 20 });

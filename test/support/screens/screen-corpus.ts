@@ -5,13 +5,13 @@ import type { ProfileName } from "../../../internal/agents/known-programs.ts";
 import type { DialogKind, ScreenView } from "../../../internal/agents/profile.ts";
 import type { RecordedScreen } from "./screen-from-ansi.ts";
 
-/** What a recorded screen really was, known from how it was made and not from how it is read. */
+/** The true state of a recorded screen, known from how it was made and not from the profile's reading. */
 export type Truth =
   | { readonly state: "idle" | "busy" }
-  /** A person's text is in the composer; the agent works or not. */
+  /** A person's text is in the composer; the agent is working or not. */
   | { readonly state: "draft"; readonly busy: boolean }
   | { readonly state: "dialog"; readonly kind: DialogKind }
-  /** Nothing may be claimed: start-up, an overlay, a program that has ended. */
+  /** No state may be claimed: start-up, an overlay, a program that has ended. */
   | { readonly state: "other" };
 
 export interface ScreenCase {
@@ -20,13 +20,13 @@ export interface ScreenCase {
   readonly profile: ProfileName;
   readonly truth: Truth;
   readonly recording: RecordedScreen;
-  /** What the profile reads from it; reviewed by a person when it was recorded. */
+  /** The view that the profile reads from it; reviewed by a person when it was recorded. */
   readonly view: ScreenView;
 }
 
 const folder = fileURLToPath(new URL("../../testdata/screens/", import.meta.url));
 
-/** Writes `screen.ansi` and `case.json` into the case's folder, over what was there. */
+/** Writes `screen.ansi` and `case.json` into the case's folder, replacing existing files. */
 export async function saveScreenCase(screen: ScreenCase): Promise<void> {
   const dir = join(folder, screen.name);
   const { ansi, ...size } = screen.recording;

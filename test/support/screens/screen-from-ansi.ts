@@ -1,7 +1,7 @@
 import type { Screen } from "../../../internal/agents/screen.ts";
 import { Emulator } from "../../../internal/pane/screen/emulator.ts";
 
-/** A terminal's screen as `tmux capture-pane -e` gives it, with what that does not tell. */
+/** A terminal's screen from `tmux capture-pane -e`, with the facts that a capture lacks. */
 export interface RecordedScreen {
   /** The rows, styled, joined by CR LF. */
   readonly ansi: string;

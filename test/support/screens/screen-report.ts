@@ -2,7 +2,7 @@ import { readAllResults } from "../../../bench/report/results.ts";
 import type { Results } from "../../../bench/report/row.ts";
 import type { ScreenScore } from "./screen-score.ts";
 
-/** Recorded after the rules stood; no rule was ever changed for them. */
+/** Recorded after the rules were fixed; no rule was ever changed for them. */
 const HELD_OUT: ReadonlySet<string> = new Set(["claude/2.1.270", "codex/0.163.0", "opencode/1.18.20"]);
 
 /** Right: the state, with the kind of the dialog, and whether a draft is in the composer. "Uncertain" is a miss. */
@@ -30,5 +30,5 @@ export function screenResults(scores: readonly ScreenScore[]): Results {
   };
 }
 
-/** As they were kept last; undefined when they never were. */
+/** The last stored results; undefined if there are none. */
 export const writtenScreenResults = (): Results | undefined => readAllResults().get("screens");

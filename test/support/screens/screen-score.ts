@@ -3,21 +3,21 @@ import { judge } from "../../../internal/pane/state/judge.ts";
 import type { ScreenCase, Truth } from "./screen-corpus.ts";
 import { screenFromRecording } from "./screen-from-ansi.ts";
 
-/** How the recorded screens of one program and version are judged. */
+/** The judgement on the recorded screens of one program and version. */
 export interface ScreenScore {
   /** `claude/2.1.330` */
   readonly version: string;
   readonly screens: number;
   readonly right: number;
-  /** Names of the others, and what was said of them. */
+  /** The names of the wrong screens, with the reported states. */
   readonly wrong: readonly string[];
   readonly falseIdle: readonly string[];
-  /** Screens of an agent at rest, and how many of them are reported as idle; "uncertain" is a miss. */
+  /** The screens of an agent at rest, and the number of them reported as idle; "uncertain" is a miss. */
   readonly resting: number;
   readonly idle: number;
 }
 
-/** A screen that has stood like this for long and is all that is known. */
+/** The screen has been unchanged for long and is the only signal. */
 const NOW = 1_000_000;
 
 /** The state by this screen alone, and whether a draft is in the composer. */

@@ -1,8 +1,6 @@
 import type { Screen, ScreenLine } from "../../../internal/agents/screen.ts";
 
-/**
- * A screen with these rows at its top and nothing below; the cursor is behind the last text unless told otherwise.
- */
+/** A screen with these rows at its top and empty rows below; the cursor is after the last text by default. */
 export function screenOf(
   texts: readonly string[],
   options: {

@@ -24,7 +24,7 @@ export interface SandboxOptions {
   readonly timeoutMs?: number;
 }
 
-/** A private tmux server with one pane, attached to. `await using` ends both and removes the folder. */
+/** A private tmux server with one pane and an attached client. `await using` ends both and removes the folder. */
 export interface TmuxSandbox extends AsyncDisposable {
   /** Private folder: `tmux.sock`, `tmux.conf`, captures; removed at the end. */
   readonly dir: string;
@@ -32,7 +32,7 @@ export interface TmuxSandbox extends AsyncDisposable {
   readonly configPath: string;
   readonly session: string;
   readonly server: TmuxServer;
-  /** Settles when the server has gone. */
+  /** Settles when the server has ended. */
   readonly serverDone: Promise<void>;
   readonly client: CommandClient;
   readonly pane: TmuxPane;
@@ -78,7 +78,7 @@ export async function tmuxSandbox(options: SandboxOptions = {}): Promise<TmuxSan
   }
 }
 
-/** The pane's output from now on goes to the FIFO as well; a pipe that was there is replaced. */
+/** From now on the pane's output also goes to the FIFO; an existing pipe is replaced. */
 export async function pipeTo({ client, pane }: TmuxSandbox, fifoPath: string): Promise<void> {
   await client.command(pipeLine(pane.id, fifoPath));
 }
@@ -87,7 +87,9 @@ export async function unpipe({ client, pane }: TmuxSandbox): Promise<void> {
   await client.command(`pipe-pane -t ${pane.id}`);
 }
 
-/** Waits until `probe` gives something other than undefined and false; looks every 10 ms. Throws after `timeoutMs`. */
+/**
+ * Waits until `probe` returns something other than undefined and false; looks every 10 ms. Throws after `timeoutMs`.
+ */
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | undefined | false> | T | undefined | false,

@@ -4,17 +4,17 @@ import type { PaneCut } from "../../../internal/tmux/pane/pane.ts";
 import { capturedCells } from "./captured-cells.ts";
 import { eventually, type TmuxSandbox, tmuxSandbox } from "./tmux-sandbox.ts";
 
-/** Ends whatever sequence is open, in any terminal. */
+/** Ends any open sequence, in any terminal. */
 const CLOSE = "\x18\x1b\\";
-/** The main screen, everything as at the start, and no history. */
+/** The main screen in its initial state, without history. */
 const RESET = `${CLOSE}\x1b[?1049l\x1bc\x1b[3J`;
-/** A question that tmux answers once it has taken in everything before it, and the end of its answer. */
+/** A query that tmux answers once it has processed everything before it, and the end of its answer. */
 const ASK = `${CLOSE}\x1b[c`;
 const ANSWER_END = "c";
 const ANSWER_MS = 30_000;
 const HISTORY = 1000;
 
-/** A real tmux pane that shows what it is given, byte for byte, and tells what it made of it. */
+/** A real tmux pane that shows its input, byte for byte, and reports the resulting screen. */
 export class TmuxStage implements AsyncDisposable {
   readonly #box: TmuxSandbox;
   readonly #output: WriteStream;
@@ -31,7 +31,7 @@ export class TmuxStage implements AsyncDisposable {
   }
 
   static async open(cols: number, rows: number): Promise<TmuxStage> {
-    // Nobody reads the terminal but the stage, which hears tmux's answers there.
+    // Only the stage reads the terminal, where it receives tmux's answers.
     const argv = ["sh", "-c", "stty raw -echo; printf '\\033]2;ready\\007'; exec sleep infinity"] as const;
     const box = await tmuxSandbox({ argv, cols, rows, timeoutMs: ANSWER_MS });
     const ask = (format: string) => box.client.command(`display-message -p -t ${box.pane.id} "${format}"`);
@@ -40,7 +40,7 @@ export class TmuxStage implements AsyncDisposable {
     return new TmuxStage(box, tty, cols, rows);
   }
 
-  /** The pane once it has taken in `bytes` after a reset; the bytes must not ask anything themselves. */
+  /** The pane once it has processed `bytes` after a reset; the bytes must not contain a query. */
   async show(bytes: Uint8Array | string): Promise<PaneCut> {
     this.#output.write(RESET);
     await this.#print(bytes);
@@ -48,9 +48,9 @@ export class TmuxStage implements AsyncDisposable {
   }
 
   /**
-   * The cells of the rows that were shown last, each row by itself, without those of the last column. tmux's captures
-   * end with the last character of a row, whatever colour the erased cells behind it have: so one is printed at each
-   * end.
+   * The cells of the rows that were shown last, each row by itself, without the last column. tmux's captures end with
+   * the last character of a row, whatever the colour of the erased cells after it; therefore a character is printed at
+   * each end.
    */
   async cells(): Promise<readonly string[]> {
     const { cols, rows } = this.#size;
@@ -60,7 +60,7 @@ export class TmuxStage implements AsyncDisposable {
     return capturedCells(text).map((row) => row.replace(/\|$/, ""));
   }
 
-  /** Text of the history's rows and of the screen's, each row by itself. */
+  /** The text of the history's rows and of the screen's, each row by itself. */
   async history(): Promise<readonly string[]> {
     const text = await this.#box.pane.capture({ start: -HISTORY, escapes: true, join: false });
     return capturedCells(text, "blank").map((row) => row.replaceAll(/\{[^}]*\}/g, "").trimEnd());
@@ -94,8 +94,8 @@ export class TmuxStage implements AsyncDisposable {
 }
 
 /**
- * What two panes are compared by: cells of the rows, wraps, cursor, modes, the screen behind an alternate one. With
- * `erased: "blank"` a colour under cells at the end of a row does not count.
+ * The parts of two panes that are compared: cells of the rows, wraps, cursor, modes, the screen behind an alternate
+ * one. With `erased: "blank"` a colour under cells at the end of a row does not count.
  */
 export function comparablePane({ text, facts, modes, main }: PaneCut, erased: "coloured" | "blank" = "coloured") {
   const { alternate, cursorX, cursorY } = facts;

@@ -7,16 +7,16 @@ import { until } from "./sidecar.ts";
 
 type Input = MessageInitShape<typeof SidecarAttachInputSchema>["input"];
 
-/** One Attach call, as a program speaks it: what it got is drawn by an emulator of its own. */
+/** One Attach call, as a program makes it; an emulator of its own draws the received data. */
 export interface AttachCall extends AsyncDisposable {
   /** Everything but data, in order: `resized 80x24`, `notice …`, `end … 0`. */
   readonly told: readonly string[];
-  /** Bytes got so far. */
+  /** The bytes received so far. */
   bytes(): number;
   text(): string;
   type(text: string): void;
   resize(cols: number, rows: number): void;
-  /** Says that no more input comes. */
+  /** Ends the input. */
   close(): void;
   sees(text: string, ms?: number): Promise<void>;
   hears(text: string, ms?: number): Promise<void>;
@@ -29,9 +29,9 @@ export interface AttachCallOptions {
   readonly rows?: number;
   readonly readOnly?: boolean;
   readonly name?: string;
-  /** Do not read at all until this resolves. */
+  /** Reading starts when this resolves. */
   readonly readAfter?: Promise<void>;
-  /** Instead of the hello. */
+  /** Sent instead of the hello. */
   readonly first?: Input | "nothing";
 }
 

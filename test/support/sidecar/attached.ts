@@ -3,7 +3,10 @@ import { join } from "node:path";
 import { type PersonTerminal, personTerminal } from "./person-terminal.ts";
 import { type RunningSidecar, until } from "./sidecar.ts";
 
-/** What a person's terminal must be when it is theirs: all of it is read from an emulator that got every byte. */
+/**
+ * The state of a person's terminal, which must be its original one after the attachment: read from an emulator that got
+ * every byte.
+ */
 export function terminalState({ terminal, raw }: PersonTerminal) {
   const { modes, buffer } = terminal;
   return {
@@ -33,11 +36,11 @@ export interface AttachedSetup {
   readonly flags?: string;
   readonly cols?: number;
   readonly rows?: number;
-  /** Default: the text that gt shows first. */
+  /** Default: the first text of gt. */
   readonly sees?: string;
 }
 
-/** A person who runs `gt attach` from a shell, with what the shell had before and has after. */
+/** A person who runs `gt attach` from a shell, with text before and after it. */
 export async function attached(sidecar: RunningSidecar, setup: AttachedSetup = {}): Promise<PersonTerminal> {
   const { flags = "", cols = 100, rows = 30, sees = "detaches" } = setup;
   const { host, port, dir, runtimeDir } = sidecar;
@@ -52,7 +55,7 @@ export async function attached(sidecar: RunningSidecar, setup: AttachedSetup = {
   return person;
 }
 
-/** Waits for gt's end; gives its exit code and whether the terminal is the person's again. */
+/** Waits for gt's end; returns its exit code and whether the terminal is restored. */
 export async function afterwards(person: PersonTerminal, dir: string) {
   await person.sees(/^code \d+/m);
   const code = Number(/^code (\d+)/m.exec(person.text())?.[1]);

@@ -21,7 +21,7 @@ export class CuttingProxy implements AsyncDisposable {
     return (this.#server.address() as { readonly port: number }).port;
   }
 
-  /** Cuts all connections, from the side of the caller or of the server. */
+  /** Cuts all connections, on the caller's or on the server's side. */
   cut(side: "near" | "far"): void {
     for (const [near, far] of [...this.#pairs]) (side === "near" ? near : far).resetAndDestroy();
   }

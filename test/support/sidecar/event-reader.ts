@@ -5,17 +5,17 @@ import { abortOnExit } from "../../../internal/rpc/client/transport.ts";
 import { until } from "./sidecar.ts";
 
 /**
- * A reader of a sidecar's events that comes back when its stream breaks, after the last event it got, and notes
- * whatever should not be: a number that comes twice, is left out without being named, or comes after the last event.
+ * A reader of a sidecar's events that resumes after the last event when its stream breaks, and records faults: a number
+ * that comes twice, is missing without a gap, or comes after the last event.
  */
 export class EventReader implements AsyncDisposable {
   readonly events: SidecarEvent[] = [];
   readonly faults: string[] = [];
-  /** Gaps that were named, in order. */
+  /** The named gaps, in order. */
   readonly gaps: Gap[] = [];
-  /** The stream broke so often. */
+  /** The number of times that the stream broke. */
   breaks = 0;
-  /** While set, nothing is taken from the stream. */
+  /** While set, the stream is not read. */
   isPaused = false;
   readonly #client: Client<typeof SidecarService>;
   readonly #stop = new AbortController();

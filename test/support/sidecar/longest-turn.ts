@@ -1,14 +1,14 @@
-/** Between two measurements of the fixed work. */
+/** The time between two measurements of the fixed work. */
 const BASELINE_EVERY_MS = 50;
 const FIELD = new Float64Array(128 * 1024).fill(1.5);
 /** About 2 ms on a calm machine. */
 const ROUNDS = 16;
 
 /**
- * Measures, until it is disposed of, how long this thread computes at most without letting a timer in: what other work
- * of the process would have to wait for. Time in which other processes have the core does not count. What a shared
- * machine adds to processor time all the same (stolen cores, cold caches, accounting by ticks) is measured by fixed
- * work in the same thread and taken off: without that, 2 ms of work were seen to count as 22.
+ * Measures, until it is disposed of, the longest time for which this thread computes without letting a timer run, that
+ * is, for which other work of the process has to wait. Time in which other processes have the core does not count. The
+ * processor time that a shared machine adds all the same (stolen cores, cold caches, accounting by ticks) is measured
+ * by fixed work in the same thread and subtracted: without that, 2 ms of work were seen to count as 22.
  */
 export class LongestTurn implements Disposable {
   #ms = 0;
@@ -23,7 +23,9 @@ export class LongestTurn implements Disposable {
     this.#timer = setTimeout(() => this.#look(), 1);
   }
 
-  /** The longest so far, in milliseconds of processor time, without what the machine added to the fixed work. */
+  /**
+   * The longest so far, in milliseconds of processor time, without the time that the machine added to the fixed work.
+   */
   get ms(): number {
     const { least, most } = this.#baseline;
     return Math.max(0, Math.max(this.#ms, threadCpuMs() - this.#last) - (most - least));

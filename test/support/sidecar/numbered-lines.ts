@@ -8,27 +8,27 @@ import { type RunningSidecar, startSidecar, until } from "./sidecar.ts";
 import { inItsTmux } from "./sidecar-hands.ts";
 
 export interface NumberedLinesOptions {
-  /** So many things happen to the terminal. */
+  /** The number of acts on the terminal. */
   readonly acts: number;
   readonly seed: number;
-  /** Printed before the first line, as it is. */
+  /** Printed unchanged before the first line. */
   readonly prologue?: Uint8Array;
-  /** What is done to the terminal, and how many lines were printed before. */
+  /** Called with each act on the terminal, and the number of lines printed before. */
   readonly onAct?: (what: string, lines: number) => void;
 }
 
 export interface NumberedLinesResult {
   readonly expected: readonly string[];
-  /** Numbered lines, or what is left of them, as STDOUT had them. */
+  /** The numbered lines, or their remains, from the STDOUT events. */
   readonly told: readonly string[];
-  /** STDOUT events of blank lines alone. */
+  /** The number of STDOUT events of blank lines alone. */
   readonly blank: number;
   readonly counts: Readonly<Record<string, number>>;
   /** Faults of the stream of events, and output that was named as lost. */
   readonly faults: readonly string[];
 }
 
-/** What one numbered line looks like: its end tells that it is whole. */
+/** The mark of a numbered line; its end shows that the line is whole. */
 const MARK = /L\d+|<\d+|\d+>/;
 const WORDS = ["alpha", "β-wave", "漢字かな", "e\u0301clair", "🚀", "lorem ipsum dolor", "0123456789".repeat(4), "—"];
 
@@ -43,9 +43,9 @@ function seeded(seed: number): () => number {
   };
 }
 
-/** A program in a sidecar prints numbered lines while its terminal changes: what StreamEvents makes of them. */
+/** Compares StreamEvents with the numbered lines that a program in a sidecar prints while its terminal changes. */
 export async function printNumberedLines(options: NumberedLinesOptions): Promise<NumberedLinesResult> {
-  // A generic program that prints what is written to a FIFO, which each life of it reads on.
+  // A generic program that prints the text from a FIFO, which each of its lives continues to read.
   await using sidecar = await startSidecar((dir) => {
     const fifo = join(dir, "print.fifo");
     return {
@@ -115,7 +115,7 @@ class Printing {
     };
   }
 
-  /** A program of which no state is known has its lines told after two seconds of silence. */
+  /** For a program without a known state, lines are reported after two seconds of silence. */
   async #untilTold(): Promise<void> {
     const last = this.#expected.at(-1) ?? "";
     await this.#reader.until("the last line", ({ text }) => text.includes(last), 60_000);
@@ -157,7 +157,7 @@ class Printing {
     this.#note("alternate screen");
     await this.#print(`\x1b[?1049h\x1b[H${"another screen\n".repeat(this.#upTo(9))}`);
     if (this.#random() < 0.5) await this.#resize();
-    // Where the window changed meanwhile the cursor may come back onto a line that is there.
+    // If the window has changed meanwhile, the cursor may return onto an existing line.
     await this.#print("\x1b[?1049l\x1b[999;1H\n");
   }
 
@@ -168,7 +168,7 @@ class Printing {
     await this.#print(way);
   }
 
-  /** Another program in its place; what was printed has been drawn by then. */
+  /** Starts another program in its place; earlier output has been drawn by then. */
   async #restart(): Promise<void> {
     this.#note("restart");
     const title = `drawn ${this.#expected.length}`;

@@ -4,16 +4,16 @@ import { dirname, join } from "node:path";
 import type { TestContext } from "vitest";
 import { ownProgram } from "../programs.ts";
 
-/** Far from those that a system gives out. */
+/** Far from the uids that a system assigns. */
 export const ANN = 200_001;
 export const BOB = 200_002;
 
-/** A user of this machine other than root, with a home of its own. `await using` removes the home. */
+/** A user of this machine other than root, with its own home. `await using` removes the home. */
 export interface OtherUser extends AsyncDisposable {
   readonly uid: number;
-  /** Mode 0700, and the user's. */
+  /** Mode 0700, owned by the user. */
   readonly home: string;
-  /** Nothing but PATH, HOME and what a program under test needs; change it with `more`. */
+  /** Only PATH, HOME and the variables that a program under test needs; `more` changes it. */
   readonly env: Readonly<Record<string, string>>;
   /** Starts a program as this user. */
   spawn(argv: readonly string[], options?: SpawnOptions): ChildProcess;
@@ -37,7 +37,9 @@ export function needsOtherUsers(context: Pick<TestContext, "skip">): void {
   context.skip(missing);
 }
 
-/** `given`: the home of a user that the system knows; else one in /tmp itself, for the tests' folders are closed. */
+/**
+ * `given`: the home of a user that the system knows; else a home in /tmp itself, because the tests' folders are closed.
+ */
 export async function otherUser(uid: number, given?: string): Promise<OtherUser> {
   const home = given ?? (await mkdtemp("/tmp/gt-user-"));
   await chown(home, uid, uid);

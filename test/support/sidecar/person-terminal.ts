@@ -14,20 +14,20 @@ export interface PersonSetup {
   readonly rows?: number;
 }
 
-/** A person in front of a real terminal: a pty with a shell in it, and an emulator that answers as terminals do. */
+/** A person at a real terminal: a pty with a shell in it, and an emulator that answers as terminals do. */
 export interface PersonTerminal extends AsyncDisposable {
   /** Rows of the screen, blanks at their ends removed. */
   rows(): readonly string[];
   /** The screen as one text. */
   text(): string;
   readonly terminal: InstanceType<typeof xterm.Terminal>;
-  /** Every byte that came, as latin1. */
+  /** Every received byte, as latin1. */
   raw(): string;
   type(keys: string): void;
   resize(cols: number, rows: number): void;
-  /** Waits until the screen holds `text`, or fits. */
+  /** Waits until the screen contains the text, or the condition holds. */
   sees(what: string | RegExp | (() => boolean), ms?: number): Promise<void>;
-  /** Pid of the one program that runs in the shell. */
+  /** The pid of the only program that the shell is running. */
   childPid(): Promise<number>;
 }
 

@@ -2,10 +2,10 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { TestContext } from "vitest";
 
-/** Runs the program whose argv follows as the first process of a pid namespace of its own, which ends with it. */
+/** Runs the program whose argv follows as the first process of its own pid namespace, which ends with it. */
 export const PID_NAMESPACE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"] as const;
 
-/** Skips a test where its user may not make one, with a line that says why. With `CI=true` that is a failure. */
+/** Skips a test whose user may not make one, with a line that says why. With `CI=true` that is a failure. */
 export function requirePidNamespace(context: TestContext): void {
   const [program, ...args] = PID_NAMESPACE;
   try {
@@ -17,7 +17,7 @@ export function requirePidNamespace(context: TestContext): void {
   }
 }
 
-/** The pid that the first process of the namespace has out here. `unshare` itself heeds neither SIGINT nor SIGTERM. */
+/** The pid of the namespace's first process, as seen from outside. `unshare` itself ignores both SIGINT and SIGTERM. */
 export function firstProcessOf(unshare: number): number {
   const [child] = readFileSync(`/proc/${unshare}/task/${unshare}/children`, "latin1").split(" ");
   if (child === undefined || child === "") throw new Error(`unshare (${unshare}) has no child`);

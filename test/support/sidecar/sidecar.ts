@@ -8,7 +8,7 @@ import { sidecarTransport } from "../../../internal/rpc/client/transport.ts";
 import { ownProgram } from "../programs.ts";
 import { firstProcessOf, PID_NAMESPACE } from "./pid-namespace.ts";
 
-/** A serving half that is slow to answer is started again, so a busy machine takes a minute and more. */
+/** A serving half that answers slowly is restarted, so a busy machine takes a minute and more. */
 const START_MS = 180_000;
 
 export interface SidecarSetup {
@@ -22,15 +22,15 @@ export interface SidecarSetup {
   readonly env?: Readonly<Record<string, string>>;
   /** Address to listen on; default: a free port of 127.0.0.1. */
   readonly listen?: string;
-  /** Before it is started. */
+  /** Runs before the start. */
   readonly prepare?: () => Promise<void>;
   /** The file to run instead. */
   readonly program?: string;
-  /** As the first process of a pid namespace of its own; see `permitsPidNamespace`. */
+  /** Runs it as the first process of its own pid namespace; see `requirePidNamespace`. */
   readonly isFirst?: boolean;
 }
 
-/** A real gt-sidecar with a real tmux and a real agent program, on free ports in a folder of its own. */
+/** A real gt-sidecar with a real tmux and a real agent program, on free ports in its own folder. */
 export interface RunningSidecar extends AsyncDisposable {
   readonly url: string;
   readonly host: string;
@@ -40,13 +40,13 @@ export interface RunningSidecar extends AsyncDisposable {
   readonly process: ChildProcess;
   readonly dir: string;
   readonly stateDir: string;
-  /** Folder in which `gt` finds running sidecars of this test alone: give it as XDG_RUNTIME_DIR. */
+  /** The folder in which `gt` finds only this test's running sidecars: pass it as XDG_RUNTIME_DIR. */
   readonly runtimeDir: string;
-  /** Messages that the demo agent took, oldest first. */
+  /** The messages that the demo agent took, oldest first. */
   taken(): Promise<readonly string[]>;
-  /** What the sidecar logged so far. */
+  /** The sidecar's log so far. */
   log(): string;
-  /** Pid of the serving half that announced itself last. */
+  /** The pid of the serving half that announced itself last. */
   servingPid(): number;
   /** Waits until the agent is in one of these states. */
   untilState(...states: number[]): Promise<void>;
@@ -56,13 +56,13 @@ export interface RunningSidecar extends AsyncDisposable {
   readonly exited: Promise<number>;
 }
 
-/** Flags of the demo agent that make it quick and its log findable. */
+/** The demo agent's command line with a short turn and its logs in `dir`. */
 export function demoCommand(dir: string, ...flags: string[]): readonly string[] {
   const log = ["--log", join(dir, "taken.jsonl"), "--tool-log", join(dir, "tools.log")];
   return [process.execPath, ownProgram("demo-agent"), "--turn-ms", "300", "--steps", "1", ...log, ...flags];
 }
 
-/** A sidecar's process, and what it logs. */
+/** A sidecar's process, and its log. */
 interface Spawned {
   readonly child: ChildProcess;
   readonly exited: Promise<number>;
@@ -70,7 +70,7 @@ interface Spawned {
   signal(name: NodeJS.Signals): void;
 }
 
-/** `folder`: the folder of an earlier one that was killed, which then stays; else a new one that goes with it. */
+/** `folder`: the folder of an earlier, killed sidecar, which is kept afterwards; else a new one that is removed. */
 export async function startSidecar(
   setup: SidecarSetup | ((dir: string) => SidecarSetup) = {},
   folder?: string,
@@ -138,7 +138,7 @@ function spawnSidecar(setup: SidecarSetup, dir: string): Spawned {
   };
 }
 
-/** Where it serves and where its health is, once it has logged both. Fails when it ends before. */
+/** Its serving address and its health address, once it has logged both. Fails if it ends before. */
 async function addresses(
   child: ChildProcess,
   log: () => string,
@@ -187,7 +187,7 @@ async function takenMessages(file: string): Promise<readonly string[]> {
     .map((line) => JSON.parse(line).text);
 }
 
-/** Asks again every few milliseconds until there is an answer; fails with what was waited for and `context`. */
+/** Retries every few milliseconds until there is an answer; fails with `what` and `context`. */
 export async function until<T>(
   what: string,
   ms: number,

@@ -6,7 +6,7 @@ export class TcpProxy implements AsyncDisposable {
   readonly #server = createServer((socket) => this.#join(socket));
   readonly #target: number;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
-  /** Since the start. */
+  /** The connections since the start. */
   accepted = 0;
 
   constructor(target: number) {

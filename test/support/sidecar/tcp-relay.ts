@@ -5,9 +5,9 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 export class TcpRelay implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();
   readonly #server = createServer((near) => this.#connect(near));
-  /** Connections that were made. */
+  /** The number of connections so far. */
   connections = 0;
-  /** Port of this machine that new connections go to. */
+  /** The local port that new connections lead to. */
   target: number;
 
   private constructor(target: number) {
@@ -26,7 +26,7 @@ export class TcpRelay implements AsyncDisposable {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Ends all connections at once, with a reset, as they stand. */
+  /** Resets all connections immediately. */
   cut(): void {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }

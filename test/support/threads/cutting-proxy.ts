@@ -2,13 +2,13 @@ import { mkdirSync, rmSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 
-/** A socket in front of a PostgreSQL's that can lose an answer, or be as deaf as a pooler of transactions. */
+/** A socket in front of PostgreSQL's that can lose an answer, or ignore LISTEN as a transaction pooler does. */
 export class CuttingProxy implements AsyncDisposable {
-  /** Where its socket is, for `TestDatabase.url`. */
+  /** The folder of its socket, for `TestDatabase.url`. */
   readonly folder: string;
-  /** Cuts the next connection that commits once the database has answered, before the answer is passed on. */
+  /** Cuts the next connection that commits, after the database's answer and before it is passed on. */
   cutsAtCommit = false;
-  /** LISTEN is taken for another statement. */
+  /** Another statement takes the place of LISTEN. */
   isDeaf = false;
   readonly #server: Server;
   readonly #open = new Set<Socket>();

@@ -10,12 +10,12 @@ const THERE_MS = 90_000;
 const MAX_SAID = 100_000;
 
 interface Place {
-  /** Where it keeps its state and its agent's log. */
+  /** The folder of its state and its agent's log. */
   readonly dir: string;
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A sidecar with a demo agent, whose log is the truth about what was typed; `await using` ends it. */
+/** A sidecar with a demo agent, whose log is the truth about typed texts; `await using` ends it. */
 export class DemoSidecar implements AsyncDisposable {
   readonly address: string;
   readonly #log: string;
@@ -63,7 +63,7 @@ export class DemoSidecar implements AsyncDisposable {
     return this.#child?.pid ?? 0;
   }
 
-  /** Kills its serving half, which is started again by itself. False: it has not come back since the last time. */
+  /** Kills its serving half, which restarts by itself. False: it has not come back since the last kill. */
   killServing(): boolean {
     const line = this.#said.split("\n").findLast((text) => text.includes('"msg":"serving"') && text.endsWith("}"));
     const { pid = 0 } = JSON.parse(line ?? "{}") as { pid?: number };
@@ -77,7 +77,7 @@ export class DemoSidecar implements AsyncDisposable {
     }
   }
 
-  /** What its agent was given, in order. */
+  /** The texts that its agent received, in order. */
   get taken(): readonly string[] {
     if (!existsSync(this.#log)) return [];
     const lines = readFileSync(this.#log, "utf8").split("\n").slice(0, -1);

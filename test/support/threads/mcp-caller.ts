@@ -10,11 +10,11 @@ export class McpCaller implements AsyncDisposable {
     this.client = client;
   }
 
-  /** `pin`: the revision of the protocol; default: what clients of 2025 speak. */
+  /** `pin`: the revision of the protocol; default: the revision of clients of 2025. */
   static async connect(url: string, token: string, pin?: string): Promise<McpCaller> {
     const era = pin === undefined ? {} : { versionNegotiation: { mode: { pin } } };
     const client = new Client({ name: "test", version: "1" }, era);
-    // A connection that the server has closed while the machine was busy is not used again.
+    // Prevents the reuse of a connection that the server has closed while the machine was busy.
     const requestInit = { headers: { authorization: `Bearer ${token}`, connection: "close" } };
     await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/v1/mcp`), { requestInit }));
     return new McpCaller(client);

@@ -7,10 +7,10 @@ import { createLogger } from "../../../internal/base/logger.ts";
 import type { PostgresAddress } from "../../../internal/threads/postgres/places.ts";
 import { PostgresServer } from "../../../internal/threads/postgres/postgres-server.ts";
 
-/** Of no process: a pid file that is being written is empty, and 0 would be our own group. */
+/** A pid without a process: a pid file that is being written is empty, and 0 would be our own group. */
 const NO_PID = 2 ** 30;
 
-/** A PostgreSQL that servers of a test share, on a unix socket; `await using` ends it and removes everything. */
+/** A PostgreSQL that a test's servers share, on a unix socket; `await using` ends it and removes everything. */
 export class TestDatabase implements AsyncDisposable {
   readonly dir: string;
   readonly #from: string;
@@ -25,7 +25,7 @@ export class TestDatabase implements AsyncDisposable {
 
   /** `from`: `npm` or `system`. */
   static async start(from = "system"): Promise<TestDatabase> {
-    // PostgreSQL runs as another user when we are root, who does not reach the private folder of the test run.
+    // As root we run PostgreSQL as another user, which cannot reach the private folder of the test run.
     const dir = await mkdtemp("/tmp/gt-threads-db-");
     await chmod(dir, 0o711);
     const database = new TestDatabase(dir, from);
@@ -48,22 +48,22 @@ export class TestDatabase implements AsyncDisposable {
     await this.#running?.done;
   }
 
-  /** For `--database-url`; `folder`: of another socket, such as a proxy's. */
+  /** For `--database-url`; `folder`: the folder of another socket, such as a proxy's. */
   url(folder = this.folder): string {
     return `postgres://threads@localhost:5432/postgres?host=${encodeURIComponent(folder)}`;
   }
 
-  /** Where its socket is. */
+  /** The folder of its socket. */
   get folder(): string {
     return this.#running?.address.host ?? "";
   }
 
-  /** Of its first process. */
+  /** The pid of its first process. */
   get pid(): number {
     return Number(readFileSync(join(this.dir, "postgres/data/postmaster.pid"), "utf8").split("\n")[0]) || NO_PID;
   }
 
-  /** Kills its first process, which is started again by itself; one that is not back yet is left alone. */
+  /** Kills its first process, which restarts by itself; does nothing while it is not back yet. */
   crash(): void {
     try {
       process.kill(this.pid, "SIGKILL");
@@ -72,7 +72,7 @@ export class TestDatabase implements AsyncDisposable {
     }
   }
 
-  /** One statement on a connection of its own. */
+  /** Runs one statement on its own connection. */
   async query<R extends object>(text: string, values: readonly unknown[] = []): Promise<R[]> {
     const pool = new Pool({ connectionString: this.url(), max: 1 });
     try {

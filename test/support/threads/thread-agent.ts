@@ -10,7 +10,7 @@ import { EventReader } from "../sidecar/event-reader.ts";
 import { hasThreadTools, ModelLog, type Part, threadModel } from "./thread-model.ts";
 import type { ThreadsServer } from "./threads-server.ts";
 
-/** An agent program takes a minute to start, and to answer, where others have the cores. */
+/** An agent program takes a minute to start and to answer while other work has the cores. */
 const START_MS = 240_000;
 const NUDGE_MS = 60_000n;
 const MAX_ASKED = 20;
@@ -33,7 +33,7 @@ export class ThreadAgent implements AsyncDisposable {
     this.#log = log;
   }
 
-  /** Returns when the agent is idle and its model has been offered the tools. */
+  /** Resolves when the agent is idle and its model has been offered the tools. */
   static async start(
     server: ThreadsServer,
     { program, role, part }: { readonly program: AgentProgram; readonly role: string; readonly part: Part },
@@ -61,7 +61,7 @@ export class ThreadAgent implements AsyncDisposable {
     }
   }
 
-  /** Titles of the dialogs that it has shown up to now. */
+  /** The titles of the dialogs that it has shown so far. */
   async dialogs(): Promise<readonly string[]> {
     const requestId = `last-${this.address.replace("/", "-")}`;
     await this.agent.sidecar.client.nudge({ message: "that is all", requestId, timeoutMs: NUDGE_MS });
@@ -70,7 +70,7 @@ export class ThreadAgent implements AsyncDisposable {
     return opened.map(({ dialog }) => dialog?.title ?? "");
   }
 
-  /** For a test that fails: what it was asked and did, its receipts, its screen and what its sidecar logged. */
+  /** For a failed test: its requests and actions, its receipts, its screen and its sidecar's log. */
   async story(): Promise<string> {
     const { client, log } = this.agent.sidecar;
     const receipts = this.events.events.flatMap(({ receipt }) => (receipt === undefined ? [] : [receipt]));
@@ -83,7 +83,7 @@ export class ThreadAgent implements AsyncDisposable {
     ].join("\n");
   }
 
-  /** An agent program may ask its model before its MCP servers have answered. */
+  /** An agent program may call its model before its MCP servers have answered. */
   async #untilTools(): Promise<void> {
     const { sidecar, model } = this.agent;
     const isIdle = async () => (await sidecar.client.status({})).state === AgentState.IDLE;

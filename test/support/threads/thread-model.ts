@@ -1,7 +1,7 @@
 import type { ModelAct } from "../../fakes/model-script.ts";
 import type { ModelRequest } from "../../fakes/model-wire.ts";
 
-/** A message as the tool gave it back to the model. */
+/** A message as the tool returned it to the model. */
 interface ReadByModel {
   readonly thread_id: string;
   readonly message_id: string;
@@ -12,15 +12,15 @@ interface ReadByModel {
   readonly sender: { readonly agent_id: string };
 }
 
-/** What it posts for a message that it has read; undefined: it only acknowledges. */
+/** The post for a message that it has read; undefined: it only acknowledges. */
 export type Part = (message: ReadByModel) => Readonly<Record<string, unknown>> | undefined;
 
 const MAX_LINE = 600;
 const WAKE = /^\[threads w-\S+\] .*\((t-[a-z0-9]+)\)/;
 
 /**
- * A model that knows nothing but what its tools give it: woken, it reads the thread that the line names, posts what
- * its part says to the newest message of others, and acknowledges.
+ * A model that only knows its tools' results: when it is woken, it reads the thread that the line names, answers the
+ * newest message of others by its part, and acknowledges.
  */
 export function threadModel(part: Part): (request: ModelRequest) => ModelAct {
   return (request) => {
@@ -31,7 +31,7 @@ export function threadModel(part: Part): (request: ModelRequest) => ModelAct {
   };
 }
 
-/** A model that notes what it was asked and did, for a test that fails. */
+/** A model that records its requests and actions, for a test that fails. */
 export class ModelLog {
   readonly #model: (request: ModelRequest) => ModelAct;
   readonly #lines: string[] = [];
@@ -40,7 +40,7 @@ export class ModelLog {
     this.#model = model;
   }
 
-  /** One for each turn request, oldest first. */
+  /** One line for each turn request, oldest first. */
   get lines(): readonly string[] {
     return this.#lines;
   }
@@ -81,7 +81,7 @@ function toolCall(tools: readonly string[], name: string, input: Readonly<Record
   return { type: "call", tool, input };
 }
 
-/** The tool's answer in what the agent program makes of it. */
+/** The tool's answer within the agent program's rendering of it. */
 function objectIn(text: string): object {
   const at = text.indexOf("{");
   if (at < 0) return {};

@@ -17,7 +17,7 @@ import { setAhead, withClock } from "./threads-world.ts";
 const WORKSPACE = "default";
 const DEAF: Changes = { publish: () => {}, subscribe: () => ({ [Symbol.dispose]: () => {} }) };
 
-/** The service of threads on a PostgreSQL whose clock can be set ahead, without a server: each step is the test's. */
+/** The threads service on a PostgreSQL whose clock can be set ahead, without a server: the test performs each step. */
 export class ThreadsGround implements AsyncDisposable {
   readonly database: TestDatabase;
   readonly service: ServiceDeps;
@@ -45,7 +45,7 @@ export class ThreadsGround implements AsyncDisposable {
     return { workspace: WORKSPACE, agent, role, kind: "agent", session, expiresAt: 0, correlationId: "test" };
   }
 
-  /** A thread of the lead with an agent, and a message for it. */
+  /** Creates a thread of the lead with an agent, and a message for it. */
   async message(agent: string, text = "please"): Promise<string> {
     const lead = this.caller("lead", "orchestrator");
     const participants = [{ agent_id: agent, role: "worker" }];

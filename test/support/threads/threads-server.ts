@@ -9,10 +9,10 @@ import { ThreadsClient } from "../../../internal/threads/client/threads-client.t
 import { ownProgram } from "../programs.ts";
 import { eventually } from "../screens/tmux-sandbox.ts";
 
-/** The disk may be slow to take a new database. */
+/** The disk may be slow to create a new database. */
 const START_MS = 420_000;
 
-/** A thread with these agents; answers with its id. */
+/** Creates a thread with these agents; returns its id. */
 export async function createThread(
   client: ThreadsClient,
   title: string,
@@ -27,7 +27,7 @@ export async function createThread(
 /** A `threads` with a private folder and environment; `await using` ends it and removes everything. */
 export class ThreadsServer implements AsyncDisposable {
   readonly dir: string;
-  /** Environment in which `gt` and sidecars find this server and nothing else. */
+  /** The environment in which `gt` and sidecars find only this server. */
   readonly env: Readonly<Record<string, string>>;
   readonly #flags: readonly string[];
   readonly #isGuest: boolean;
@@ -49,7 +49,7 @@ export class ThreadsServer implements AsyncDisposable {
 
   /** Serves with these flags, e.g. `--postgres system`. */
   static async start(...flags: string[]): Promise<ThreadsServer> {
-    // PostgreSQL runs as another user when we are root, who does not reach the private folder of the test run.
+    // As root we run PostgreSQL as another user, which cannot reach the private folder of the test run.
     const dir = await mkdtemp("/tmp/gt-threads-test-");
     await chmod(dir, 0o711);
     await mkdir(join(dir, "run"), { mode: 0o700 });
@@ -63,7 +63,9 @@ export class ThreadsServer implements AsyncDisposable {
     }
   }
 
-  /** A second one with the folder, keys and flags of this one, which have a database that both can use. */
+  /**
+   * Starts a second one with the folder, keys and flags of this one; the flags must name a database that both can use.
+   */
   async beside(env: Readonly<Record<string, string>> = {}, flags = this.#flags): Promise<ThreadsServer> {
     const server = new ThreadsServer(this.dir, flags, true, env);
     await server.begin();
@@ -78,14 +80,14 @@ export class ThreadsServer implements AsyncDisposable {
     return this.#child?.pid ?? 0;
   }
 
-  /** While it is away, where it was last. */
+  /** While it is away, its last address. */
   get url(): string {
     const listen = this.#listen("serving");
     if (listen !== "") this.#url = this.#flags.includes("--tls-dir") ? `https://${listen}` : urlOf(listen);
     return this.#url;
   }
 
-  /** Where its probes and metrics are. */
+  /** The address of its probes and metrics. */
   get healthUrl(): string {
     return urlOf(this.#listen("health served"));
   }
@@ -95,7 +97,7 @@ export class ThreadsServer implements AsyncDisposable {
     return (JSON.parse(line ?? "{}") as { listen?: string }).listen ?? "";
   }
 
-  /** What it has logged. */
+  /** Its log so far. */
   get log(): string {
     return this.#said;
   }
@@ -122,7 +124,7 @@ export class ThreadsServer implements AsyncDisposable {
     );
   }
 
-  /** Ends it in order, or at once, with what it started left alone. */
+  /** Ends it in order, or at once without ending its children. */
   async end(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
@@ -139,7 +141,7 @@ export class ThreadsServer implements AsyncDisposable {
     return mintLocal(this.stateDir, { kind, workspace, agent, role, session, ttlMs }, systemClock.now());
   }
 
-  /** Calls as an agent, or as a person with the role `operator`. To be disposed. */
+  /** A client for calls as an agent, or as a person with the role `operator`. Dispose of it. */
   client(agent: string, role = "worker"): ThreadsClient {
     return new ThreadsClient({ url: this.url, token: () => this.token(agent, role) });
   }

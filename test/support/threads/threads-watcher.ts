@@ -10,11 +10,11 @@ type ValueOf<C extends Case> = Extract<Update, { case: C }>["value"];
 
 const WAIT_MS = 60_000;
 
-/** A caller of WatchThreads, and all updates that it got. */
+/** A caller of WatchThreads, and all its updates. */
 export class ThreadsWatcher implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #told: Update[] = [];
-  /** Undefined: the stream ended without an error. */
+  /** The error of the stream's end; undefined: it ended without an error. */
   readonly ended: Promise<unknown>;
 
   constructor(transport: Transport, after: Readonly<Record<string, bigint>> = {}) {
@@ -36,14 +36,14 @@ export class ThreadsWatcher implements AsyncDisposable {
     return this.#told.map((one) => one.case);
   }
 
-  /** The texts of the messages of a thread, in the order in which they came. */
+  /** The texts of a thread's messages, in order of arrival. */
   texts(threadId: string): readonly string[] {
     return this.told("message")
       .filter((one) => one.threadId === threadId)
       .map(({ text }) => text);
   }
 
-  /** All updates, as one text to look for words in. */
+  /** All updates as one text, for searching. */
   get all(): string {
     return JSON.stringify(this.#told, (_, value) => (typeof value === "bigint" ? String(value) : value));
   }

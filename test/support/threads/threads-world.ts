@@ -4,7 +4,7 @@ import { runProgramOf } from "./run-threads.ts";
 import { TestDatabase } from "./test-database.ts";
 import { ThreadsServer } from "./threads-server.ts";
 
-/** A clock of the database that stands before the built-in one on the server's search path. */
+/** A clock of the database that precedes the built-in one on the server's search path. */
 const CLOCK = [
   "create schema shifted",
   "create table shifted.clock (ahead interval not null)",
@@ -14,18 +14,18 @@ const CLOCK = [
 ];
 const SEARCH_PATH = encodeURIComponent("-c search_path=shifted,pg_catalog,public");
 
-/** Gives the database a clock that can be set; answers with the address under which it goes by it. */
+/** Gives the database a clock that can be set; returns the address that uses it. */
 export async function withClock(database: TestDatabase): Promise<string> {
   for (const statement of CLOCK) await database.query(statement);
   return `${database.url()}&options=${SEARCH_PATH}`;
 }
 
-/** Sets the database's clock ahead, as PostgreSQL writes an interval. */
+/** Sets the database's clock ahead by a PostgreSQL interval. */
 export async function setAhead(database: TestDatabase, interval: string): Promise<void> {
   await database.query("update shifted.clock set ahead = ahead + $1::interval", [interval]);
 }
 
-/** A server of threads on a database whose clock can be set ahead, with callers. */
+/** A threads server on a database whose clock can be set ahead, with callers. */
 export class ThreadsWorld implements AsyncDisposable {
   readonly database: TestDatabase;
   readonly server: ThreadsServer;
@@ -45,7 +45,7 @@ export class ThreadsWorld implements AsyncDisposable {
     return new ThreadsWorld(database, await ThreadsServer.start("--database-url", url, "--runtime", "none"));
   }
 
-  /** An agent by MCP, or a person where the role is `operator`. */
+  /** An agent's MCP client, or a person's if the role is `operator`. */
   async as(agent: string, role = "worker"): Promise<McpCaller> {
     const key = `${agent} ${role}`;
     const known = this.#callers.get(key);
@@ -60,12 +60,12 @@ export class ThreadsWorld implements AsyncDisposable {
     return gt(["threads", ...args], this.server.env);
   }
 
-  /** Sets the database's clock ahead, as PostgreSQL writes an interval. */
+  /** Sets the database's clock ahead by a PostgreSQL interval. */
   async wait(interval: string): Promise<void> {
     await setAhead(this.database, interval);
   }
 
-  /** A thread of `by` with these participants, as `agent:role`. */
+  /** Creates a thread of `by` with these participants, as `agent:role`. */
   async thread(by: McpCaller, participants: readonly string[], title = "work"): Promise<string> {
     const members = participants.map((one) => {
       const [agent_id = "", role] = one.split(":");

@@ -18,7 +18,7 @@ interface Audited {
   readonly [field: string]: unknown;
 }
 
-/** A server with issuers of its own: `people`, and `agents` for the workspace `w` and the role `worker`. */
+/** A server with its own issuers: `people`, and `agents` for the workspace `w` and the role `worker`. */
 export class TokenRoom implements AsyncDisposable {
   readonly server: ThreadsServer;
   readonly dir: string;
@@ -30,7 +30,7 @@ export class TokenRoom implements AsyncDisposable {
     this.keys = keys;
   }
 
-  /** `yaml`: more of `threads.yaml`; `flags` of `threads serve`. */
+  /** `yaml`: additional lines of `threads.yaml`; `flags` of `threads serve`. */
   static async start(yaml = "", ...flags: string[]): Promise<TokenRoom> {
     const dir = await mkdtemp("/tmp/gt-token-room-");
     const keys = { person: await newKey(dir, "people"), agent: await newKey(dir, "agents") };
@@ -45,7 +45,7 @@ audit: { path: audit.log }
     return new TokenRoom(server, dir, keys);
   }
 
-  /** The claims of a token that counts, of an agent or a person. */
+  /** The claims of a valid token of an agent or a person. */
   claims(kind: Kind = "agent"): Claims {
     const now = Math.floor(Date.now() / 1000);
     const isAgent = kind === "agent";
@@ -56,12 +56,12 @@ audit: { path: audit.log }
     };
   }
 
-  /** A token that counts but for what `more` says. */
+  /** A token that is valid except for the claims in `more`. */
   token(more: Claims = {}, kind: Kind = "agent"): string {
     return signClaims(this.keys[kind], { ...this.claims(kind), ...more });
   }
 
-  /** Options of a transport that shows such a token, made for each call. */
+  /** The options of a transport with such a token, made for each call. */
   transportOptions(more: Claims = {}, kind: Kind = "agent") {
     const authorize: Interceptor = (next) => (req) => {
       req.header.set("authorization", `Bearer ${this.token(more, kind)}`);
@@ -82,7 +82,7 @@ audit: { path: audit.log }
   }
 }
 
-/** A JWT with any header, and any payload as its text stands. */
+/** A JWT with any header, and with exactly this payload text. */
 export function signedText(key: KeyObject, header: object, payload: string): string {
   const text = [JSON.stringify(header), payload].map((one) => Buffer.from(one).toString("base64url")).join(".");
   return `${text}.${sign(null, Buffer.from(text), key).toString("base64url")}`;

@@ -8,13 +8,13 @@ import type { ThreadsGround } from "./threads-ground.ts";
 
 const BY = "seat";
 const LONG = AbortSignal.timeout(900_000);
-/** Waits are short: what is due goes by the database's clock. */
+/** Waits are short: the database's clock decides what is due. */
 const QUICK: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 20), signal) };
 
-/** An agent's sidecar as a test has it: what it shows, and what becomes of texts. */
+/** An agent's sidecar as a test defines it: its status, and the outcomes of texts. */
 export class WakeSeat {
   readonly agent: string;
-  /** Idle for long, unless the test says otherwise. */
+  /** Idle for long by default. */
   status: RuntimeStatus = { alive: true, state: "idle", stateSince: 0, epoch: "e", draft: false };
   outcome: NudgeOutcomeWord = "queued";
   readonly asked: WakeRequest[] = [];

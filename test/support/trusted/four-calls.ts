@@ -2,7 +2,7 @@ import { request as plainRequest } from "node:http";
 import { request } from "node:https";
 import { WebSocket } from "ws";
 
-/** How the four kinds of calls of a `TrustedRoom` are made. */
+/** The four kinds of calls of a `TrustedRoom`. */
 export const KINDS = ["unary", "stream", "route", "socket"] as const;
 export type Kind = (typeof KINDS)[number];
 
@@ -10,18 +10,18 @@ export interface Asked {
   /** Default: a unix socket, or plaintext. */
   readonly port?: number;
   readonly socketPath?: string;
-  /** Of the server; undefined: plaintext. */
+  /** The CA of the server; undefined: plaintext. */
   readonly ca?: string;
   readonly client?: { readonly cert: string; readonly key: string } | undefined;
   readonly token?: string | undefined;
   readonly host?: string;
 }
 
-/** What a caller sees first. */
+/** The first result of a call. */
 export interface Seen {
   /** `open`, the code of a refusal, or `no answer`. */
   readonly code: string;
-  /** What came last, after the call has ended. */
+  /** The last result, after the call has ended. */
   readonly ended: Promise<string>;
   close(): void;
 }
@@ -33,13 +33,13 @@ export const CALLS: Readonly<Record<Kind, string>> = {
   socket: "http/upgrade /socket",
 };
 
-/** One call of this kind over a connection of its own, HTTP/1.1. */
+/** Makes one call of this kind over its own connection, HTTP/1.1. */
 export function ask(kind: Kind | "deaf", asked: Asked): Promise<Seen> {
   return kind === "socket" ? askSocket(asked) : askHttp(kind, asked);
 }
 
 const EMPTY_MESSAGE = Buffer.from([0, 0, 0, 0, 2, 0x7b, 0x7d]);
-/** What the HTTP/1.1 requests have. */
+/** The HTTP/1.1 requests of the kinds. */
 export const REQUESTS = {
   unary: { method: "POST", path: `/${CALLS.unary}`, type: "application/json", body: Buffer.from("{}") },
   stream: { method: "POST", path: `/${CALLS.stream}`, type: "application/connect+json", body: EMPTY_MESSAGE },
@@ -84,7 +84,7 @@ function askHttp(kind: Exclude<Kind, "socket"> | "deaf", asked: Asked): Promise<
   });
 }
 
-/** Of a Connect error in JSON, also at the end of a stream. */
+/** The code of a Connect error in JSON, also at the end of a stream. */
 function codeOf(text: string): string {
   return /"code":"([a-z_]+)"/.exec(text)?.[1] ?? "open";
 }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type TLSSocket } from "node:tls";
 import { type Asked, type Kind, REQUESTS } from "./four-calls.ts";
 
-/** A request whose headers are not complete yet: it arrives when the server has begun to do something else. */
+/** A request with incomplete headers: it arrives after the server has begun something else. */
 export class HalfSent {
   readonly #socket: TLSSocket;
   readonly #rest: Buffer;
@@ -35,7 +35,7 @@ export class HalfSent {
     return new HalfSent(socket, Buffer.concat([Buffer.from("\r\n"), body ?? Buffer.alloc(0)]));
   }
 
-  /** Completes the request; what came back until the connection has ended. */
+  /** Completes the request; returns the data received until the connection has ended. */
   async finish(): Promise<string> {
     const closed = once(this.#socket, "close");
     this.#socket.end(this.#rest);

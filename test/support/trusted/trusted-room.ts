@@ -20,7 +20,7 @@ import { TestCa } from "../bridge/certificates.ts";
 import { MountedSecret } from "../bridge/secret.ts";
 import { silentLogger } from "../silent-logger.ts";
 
-/** Lines of the audit log. */
+/** A line of the audit log. */
 interface Audited {
   readonly event: string;
   readonly outcome: string;
@@ -32,19 +32,19 @@ interface Audited {
 
 export interface TrustedRoom extends AsyncDisposable {
   readonly server: TrustedServer;
-  /** Of the server's certificate and its callers'. */
+  /** The CA of the server's certificate and of its callers'. */
   readonly ca: TestCa;
   readonly port: number;
   readonly metrics: Metrics;
   readonly audited: () => readonly Audited[];
-  /** Of the issuer `shop`. */
+  /** A token of the issuer `shop`. */
   readonly token: (more?: Partial<TokenRequest>) => string;
   readonly client: { readonly cert: string; readonly key: string };
-  /** From now on this certificate is revoked. */
+  /** Revokes this certificate. */
   readonly revoke: (client: { readonly cert: string }) => Promise<void>;
-  /** Of the socket, where it listens on one. */
+  /** The path of the unix socket, if it listens on one. */
   readonly path: string;
-  /** The drain has begun: health says so first. */
+  /** Whether the drain has begun: health reports it first. */
   readonly isStopping: () => boolean;
   /** Begins the drain; resolves when the server has ended. */
   readonly stop: () => Promise<void>;
@@ -121,7 +121,7 @@ export async function openRoom(
   };
 }
 
-/** For a token that is bound to it. */
+/** For a token that is bound to the certificate. */
 export const certificateOf = ({ cert }: { readonly cert: string }) => new X509Certificate(cert);
 
 const rpcs: Routes = (router) =>
@@ -133,14 +133,14 @@ const rpcs: Routes = (router) =>
     },
   });
 
-/** Stays open until the call ends, and says why then. */
+/** Stays open until the call ends, and then returns the reason. */
 const answer = {
   path: "/answer",
   methods: ["GET"],
   handle: (_: Request, { signal }: CallContext) => new Response(untilAborted(signal, (why) => `ended: ${why}`)),
 };
 
-/** Does not hear that its call has ended. */
+/** Ignores the end of its call. */
 const deaf = { path: "/deaf", methods: ["GET"], handle: () => new Response(untilAborted(undefined, () => "")) };
 
 const echo = {
