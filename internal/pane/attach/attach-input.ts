@@ -20,7 +20,7 @@ export class AttachInputParser {
   #rest: Buffer = Buffer.alloc(0);
   #isPasting = false;
 
-  /** A paste, or what may become one, has begun and not ended. */
+  /** A paste, or the possible beginning of one, has not ended. */
   get isWaiting(): boolean {
     return this.#isPasting || this.#rest.length > 0;
   }
@@ -52,7 +52,7 @@ export class AttachInputParser {
     return pieces;
   }
 
-  /** Nothing came for a while: what was held back is what it is. */
+  /** Call it after a pause: bytes held back are taken literally. */
   flush(): readonly KeyPiece[] {
     const pieces = this.#piece(this.#rest);
     this.#rest = Buffer.alloc(0);
@@ -94,7 +94,7 @@ export function isTyping(data: Uint8Array): boolean {
   return Buffer.from(data).toString("latin1").replace(REPORTS, "") !== "";
 }
 
-/** What the person typed last was Enter alone: they wait for the agent now. */
+/** True if the person's last key was Enter: they wait for the agent now. */
 export function endsLine(data: Uint8Array): boolean {
   return data.at(-1) === 0x0d;
 }

@@ -4,7 +4,7 @@ import { Serial } from "../../base/serial.ts";
 import { TmuxUnavailableError } from "../../tmux/pane/errors.ts";
 import { AttachKeys, type AttachPane } from "./attach-keys.ts";
 
-/** A pen, a pane that notes what it gets, and one person's keys. */
+/** A pen, a pane that records its input, and one person's keys. */
 class Desk {
   readonly clock = new FakeClock();
   readonly written: string[] = [];

@@ -27,22 +27,22 @@ export interface AttachKeysDeps {
 /** `unavailable`: the agent was started again meanwhile. */
 type PaneWait = (signal: AbortSignal) => Promise<AttachPane | undefined>;
 
-/** What one terminal may have waiting; more is not read from it. */
+/** The limit of waiting input of one terminal; beyond it the terminal is not read. */
 const PENDING_MAX_BYTES = 1024 * 1024;
 /** Written to the pane at once. */
 const WRITE_MAX_BYTES = 4096;
 /** A key sequence that is cut may be held so long, and a paste without an end. */
 const CUT_KEY_MS = 50;
 const CUT_PASTE_MS = 2000;
-/** Who holds the pen for longer than this is a delivery: a key that stops the agent does not wait for it. */
+/** A pen held for longer than this belongs to a delivery: a key that stops the agent does not wait for it. */
 const PEN_MS = 20;
 const CTRL_C = 0x03;
 const ESCAPE = 0x1b;
 
 /**
- * Keys of one person on their way to the pane: in their order, through the mailbox's pen, so that they never mix with a
- * delivery. Ctrl-C, and Escape alone, wait for no delivery; what the same person typed before and is still held is
- * dropped then, as a terminal does it.
+ * Keys of one person in transit to the pane: in their order, through the mailbox's pen, so that they never mix with a
+ * delivery. Ctrl-C, and Escape alone, wait for no delivery; then earlier keys of the same person that are still held
+ * are dropped, as a terminal does.
  */
 export class AttachKeys {
   readonly #deps: AttachKeysDeps;
@@ -182,7 +182,7 @@ async function pasteInto(pane: AttachPane, text: string): Promise<"pasted" | Not
   return done;
 }
 
-/** Where it stands; -1 without one. */
+/** Its index; -1 without one. */
 function urgentKey(data: Uint8Array): number {
   return data.length === 1 && data[0] === ESCAPE ? 0 : data.lastIndexOf(CTRL_C);
 }

@@ -77,15 +77,15 @@ export class Person implements Disposable {
 }
 
 /**
- * Who is attached. While exactly one of them can type, the window takes that one's size, otherwise its own. Those who
- * only look count for nothing but the number.
+ * The attached people. While exactly one of them can type, the window takes that person's size, otherwise its own.
+ * People who only watch affect nothing but the number.
  */
 export class People implements Task {
   readonly #deps: PeopleDeps;
   readonly #options: PeopleOptions;
   readonly #present = new Set<Person>();
   readonly #woken = new SignalBus();
-  /** Counts what may change the size. */
+  /** Counts the changes that may affect the size. */
   #changes = 0;
   #inputAt: { readonly monotonicMs: number; readonly wallMs: number } | undefined;
   /** Until then absence does not count. Monotonic ms. */

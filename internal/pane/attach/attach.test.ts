@@ -7,7 +7,7 @@ import { People } from "./attach-people.ts";
 
 const ann: AttachHello = { cols: 40, rows: 10, readOnly: false, name: "ann" };
 
-/** An agent's terminal that prints what the test says. */
+/** An agent's terminal with the output that the test determines. */
 class Stage {
   readonly clock = new FakeClock();
   readonly output: OutputStream;

@@ -19,7 +19,7 @@ export interface AttachDeps {
   readonly paneForCall: () => (signal: AbortSignal) => Promise<AttachPane | undefined>;
   /** The reason, set once nothing more will come. */
   readonly ended: () => string | undefined;
-  /** Of the agent that has ended. */
+  /** The exit code of the agent that has ended. */
   readonly exitCode: () => number;
 }
 
@@ -85,7 +85,7 @@ class Session {
     person.hasKeysWaiting = () => this.#keys.isWaiting;
   }
 
-  /** Takes in what the person does until they leave or the signal is aborted; never fails: see `outputs`. */
+  /** Handles the person's input until they leave or the signal is aborted; never fails: see `outputs`. */
   async listen(inputs: AsyncIterable<AttachInput>, signal: AbortSignal): Promise<void> {
     const writing = this.#keys.run(signal);
     const iterator = inputs[Symbol.asyncIterator]();
@@ -136,7 +136,7 @@ class Session {
     await this.#keys.push(input.data, signal);
   }
 
-  /** What the terminal needs next; undefined when it is up to date. */
+  /** The next output for the terminal; undefined when it is up to date. */
   #next(): AttachOutput | undefined {
     const { output } = this.#deps;
     if (this.#offset !== undefined && this.#isBehind(this.#offset)) this.#offset = undefined;

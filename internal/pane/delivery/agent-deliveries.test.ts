@@ -51,7 +51,7 @@ beforeEach(() => {
   );
 });
 
-/** The agent says that it took the text, and shows `drawn` in its composer. */
+/** The agent reports that it took the text, and shows `drawn` in its composer. */
 async function submittedWith(drawn: string): Promise<void> {
   pane.onEnter = () => pane.hook(TEXT);
   const tracked = { nudge: { requestId: "a", text: TEXT } } as TrackedNudge;

@@ -56,14 +56,11 @@ const SAME_DRAWING_MS = 5000;
 const CALM_MS = 150;
 const CALM_CAP_MS = 1000;
 const MOST_CLEARINGS = 3;
-/**
- * An agent that continues draws first what it likes: it is given so long for what was typed, and longer until it is
- * quiet.
- */
+/** After a hang, wait this long for the agent to draw the typed text; up to THAW_MOST_MS while it prints. */
 const THAW_MS = 1000;
 const THAW_MOST_MS = 5000;
 
-/** Brings texts to one agent, and knows what is in their way. */
+/** Delivers texts to one agent, and determines what prevents a delivery. */
 export class AgentDeliveries implements Courier {
   /** Only for a program whose prompt cannot be read. */
   readonly leftover: UnconfirmedText | undefined;
@@ -71,7 +68,7 @@ export class AgentDeliveries implements Courier {
   #typed: readonly string[] = [];
   /** Monotonic ms: when the last message was. */
   #submittedAt = Number.NEGATIVE_INFINITY;
-  /** Monotonic ms: what was typed then has not been drawn, or not been read. */
+  /** Monotonic ms: the text typed then has not been drawn, or not been read. */
   #undrawnSince: number | undefined;
   #clearings = 0;
   #thawedAt = Number.NEGATIVE_INFINITY;
@@ -165,14 +162,14 @@ export class AgentDeliveries implements Courier {
     return { typing, ...(inputAt !== undefined && { personQuietMs: clock.monotonicMs() - inputAt.monotonicMs }) };
   }
 
-  /** Judges what an earlier process began. */
+  /** Judges an attempt that an earlier process began. */
   async recover(tracked: TrackedNudge, signal: AbortSignal): Promise<DeliveryResult> {
     for (;;) {
       const deps = this.#deliveryDeps();
       if (deps !== undefined) {
         const { text, acceptedAt } = tracked.nudge;
         const job = { buffer: bufferOf(tracked), text, onIntent: () => {} };
-        // What the agent has drawn since is unknown, so nothing says that it is idle.
+        // The agent's later output is unknown, so nothing shows that it is idle.
         if (this.leftover === undefined) {
           this.#hangsSince(this.#deps.clock.monotonicMs() - (this.#deps.clock.now() - acceptedAt));
         }
@@ -184,7 +181,7 @@ export class AgentDeliveries implements Courier {
     }
   }
 
-  /** What the end of an attempt says about the composer and the agent. */
+  /** Notes the consequences of an attempt's end for the composer and the agent. */
   #note(result: DeliveryResult, text: string): void {
     if (result.type === "retry") {
       this.#hangsSince(undefined);
@@ -202,7 +199,7 @@ export class AgentDeliveries implements Courier {
     this.#deps.monitor.signs.typedInto(at);
   }
 
-  /** What was typed last has not been drawn, or was not until a moment ago. */
+  /** True if the text typed last has not been drawn, or was drawn only a moment ago. */
   async #isUndrawn(): Promise<boolean> {
     const { clock, output, pane } = this.#deps;
     const now = clock.monotonicMs();
@@ -219,8 +216,8 @@ export class AgentDeliveries implements Courier {
   }
 
   /**
-   * Takes out what is left of earlier texts of ours. What cannot be taken out, tried again, counts as a draft from then
-   * on.
+   * Removes the rest of our earlier texts from the composer. A text that cannot be removed in MOST_CLEARINGS attempts
+   * counts as a person's draft.
    */
   async #makeRoom(deps: DeliveryDeps, signal: AbortSignal): Promise<boolean> {
     const { standing, profile, output } = this.#deps;
@@ -242,8 +239,8 @@ export class AgentDeliveries implements Courier {
   }
 
   /**
-   * An earlier text showed only when this one had been typed behind it. Nothing but ours is there: not submitted,
-   * it can go.
+   * An earlier text appeared only after this one had been typed behind it. The composer holds only our texts, and none
+   * was submitted, so both can be removed.
    */
   async #tookOutBoth(result: DeliveryResult, deps: DeliveryDeps, signal: AbortSignal): Promise<boolean> {
     if (result.type !== "done" || result.error !== MIXED || result.submittedMs !== undefined) return false;
@@ -259,9 +256,7 @@ export class AgentDeliveries implements Courier {
     return new ComposerProbe(this.#typed.at(-1) ?? "").look(screen, profile.view(screen)) === "there";
   }
 
-  /**
-   * The agent has ended, which may not have been noticed yet: what becomes of a message is then for the policy to say.
-   */
+  /** True if the agent has ended, perhaps unnoticed so far: the policy then decides about a message. */
   async #isAboutToRestart(): Promise<boolean> {
     const { pane, restartDue } = this.#deps;
     const facts = await pane()

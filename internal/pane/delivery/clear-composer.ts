@@ -13,15 +13,12 @@ export interface ClearDeps {
   readonly standing: UnsubmittedTexts;
 }
 
-/** `hangs`: the agent has not read the key that was pressed at `since` (monotonic ms); what it shows is old. */
+/** `hangs`: the agent has not read the key that was pressed at `since` (monotonic ms), so its screen is old. */
 export type Clearing = { readonly type: "cleared" | "stands" } | { readonly type: "hangs"; readonly since: number };
 
 const CLEARED: Clearing = { type: "cleared" };
 const STANDS: Clearing = { type: "stands" };
-/**
- * Ctrl-U takes away what is before the cursor in its row; every agent here knows it, and it never ends or stops
- * one.
- */
+/** Ctrl-U erases the text before the cursor in its row; every agent here knows it, and it never ends or stops one. */
 const ERASE = "\x15";
 /** A folded text goes at once, a text with lines row by row. */
 const MOST_KEYS = 400;
@@ -33,9 +30,9 @@ const MOST_VAIN = 2;
 const LOOK_MS = 10;
 
 /**
- * Takes texts of ours out of the composer, from their end, with the agent's own key and a look after each. Stops as
- * soon as anything is there that is not the beginning of what was there first: a person types. It also stops when
- * the agent does not read a key. Nothing else may write to the pane meanwhile.
+ * Erases our texts in the composer, from their end, with the agent's own key and a look after each press. Stops as soon
+ * as the composer holds anything but a beginning of its first content: a person is typing. It also stops if the agent
+ * does not read a key. Nothing else may write to the pane meanwhile.
  */
 export async function clearOwnText(deps: ClearDeps, signal: AbortSignal): Promise<Clearing> {
   const { clock, source, profile, standing, writer } = deps;

@@ -3,7 +3,7 @@ import type { Situation } from "./delivery-policy.ts";
 import type { TrackedNudge } from "./tracked-nudge.ts";
 import type { UnconfirmedText } from "./unconfirmed-text.ts";
 
-/** What brings the texts of a mailbox to one agent. The mailbox calls it for one nudge at a time. */
+/** Delivers the texts of a mailbox to one agent. The mailbox calls it for one nudge at a time. */
 export interface Courier {
   /** The obstacle to a text, from a fresh look at the screen. */
   situation(signal: AbortSignal): Promise<Situation>;

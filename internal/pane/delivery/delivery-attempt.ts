@@ -23,7 +23,7 @@ export interface PaneWriter {
    * for.
    */
   enter(cursor?: Look["cursor"]): Promise<"sent" | NotTyped | "moved">;
-  /** Characters as they are, only while the cursor is there. */
+  /** Types characters as they are, only while the cursor is at `cursor`. */
   typeAt(text: string, cursor: Look["cursor"]): Promise<"sent" | NotTyped | "moved">;
   /** Bytes that were typed and that the program has not read; undefined when that cannot be known. */
   unread(): Promise<number | undefined>;
@@ -37,7 +37,7 @@ export interface DeliveryDeps {
   readonly signs: AgentSigns;
   /** Same text by the contract's equality. */
   readonly sameText: (a: string, b: string) => boolean;
-  /** What stands on the screen of an empty composer, see `residueOn`. */
+  /** The residue on the screen of an empty composer, see `residueOn`. */
   readonly residue?: string;
 }
 
@@ -73,15 +73,15 @@ export interface DeliveryEnd {
   readonly confirmedMs?: number;
   /** Something was typed and not seen to leave: it may still be in the prompt. */
   readonly stands?: true;
-  /** Monotonic ms: what was typed then the agent has not drawn, or not read: it may hang. */
+  /** Monotonic ms: the agent has not drawn, or not read, the text typed then: it may hang. */
   readonly undrawnSince?: number;
   /** The composer as it showed this text alone, when it did so last, and was not seen without it since. */
   readonly drawn?: string;
-  /** What the screen shows of it in a composer that it has left; see `residueOn`. */
+  /** The residue of the text in a composer that it has left; see `residueOn`. */
   readonly residue?: string;
 }
 
-/** What one screen shows of a text under way. */
+/** One screen's evidence about a text under way. */
 export interface Look {
   readonly presence: Presence;
   readonly dialog: boolean;
@@ -95,7 +95,7 @@ export const LOOK_MS = 10;
 const WORN_MS = 150;
 export const MIXED = "other text is there too, as when a person types into it; it was not submitted";
 
-/** One attempt at one text: what it works with, and how far it has come. */
+/** One attempt at one text: its surroundings and its progress. */
 export class Attempt {
   readonly deps: DeliveryDeps;
   readonly job: DeliveryJob;
@@ -149,7 +149,7 @@ export class Attempt {
     return this.deps.clock.monotonicMs() - this.deps.source.quietMs() > at;
   }
 
-  /** The agent has taken in what was typed at that time, though it may show nothing of it. */
+  /** True if the agent has read the text typed at that time, even if it does not show it. */
   async hasRead(at: number): Promise<boolean> {
     return this.hasDrawnSince(at) || (await this.deps.writer.unread()) === 0;
   }
@@ -175,7 +175,7 @@ export class Attempt {
     };
   }
 
-  /** What is missing may be lost, or has still to be drawn. */
+  /** A missing part may be lost, or may still have to be drawn. */
   #settled(presence: Presence, text: string): Presence {
     if (presence !== "worn") {
       this.#worn = undefined;

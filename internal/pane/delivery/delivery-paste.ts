@@ -3,7 +3,8 @@ import type { Attempt, DeliveryResult } from "./delivery-attempt.ts";
 import { type NotTyped, whyNotTyped } from "./not-typed.ts";
 
 /**
- * Puts the text in front of the agent, or says for certain that not one byte of it is. Undefined: it has been typed.
+ * Pastes the text, or returns a result that says for certain that not one byte of it was typed. Undefined: it has been
+ * typed.
  */
 export async function pasteText(attempt: Attempt): Promise<DeliveryResult | undefined> {
   const { writer } = attempt.deps;
@@ -27,7 +28,7 @@ export async function pasteText(attempt: Attempt): Promise<DeliveryResult | unde
     answer = pasted;
   } catch (err) {
     if (!isAway(err)) throw err;
-    // The answer is lost. tmux drops the buffer in the same step as the paste, so the buffer tells.
+    // The answer is lost. tmux drops the buffer in the same step as the paste, so a missing buffer proves the paste.
     if (!(await isBufferThere(attempt))) return undefined;
     // Without its buffer a command that tmux has still to read types nothing.
     await dropBuffer(attempt);

@@ -8,19 +8,19 @@ export interface Situation {
   readonly restartDue: boolean;
   /** A place to type into is on the screen. */
   readonly composerSeen: boolean;
-  /** Text that is not ours stands in the composer. */
+  /** A text that is not ours is in the composer. */
   readonly draft: boolean;
   /** A person at an attached terminal is typing. */
   readonly typing?: boolean;
   /** Milliseconds since a person's last key of any kind; absent: none yet. */
   readonly personQuietMs?: number;
-  /** A message of ours was submitted a moment ago: what is in the composer may be the agent's old drawing of it. */
+  /** A message of ours was submitted a moment ago: the composer may still show the old drawing of it. */
   readonly justSubmitted?: boolean;
-  /** In this life the agent has not yet shown by any source that it is idle or works; one that can prove it. */
+  /** In this life no source has shown yet that the agent is idle or working, although the agent can prove it. */
   readonly unproven?: boolean;
   /** An earlier message of ours may be in a prompt that cannot be read. */
   readonly leftover?: boolean;
-  /** What was typed last has not been drawn, or not been read: the agent may hang. */
+  /** The text typed last has not been drawn, or not been read: the agent may hang. */
   readonly undrawn?: boolean;
   /** Idle cannot be proved for this agent: type into it when it is quiet. */
   readonly idleIsUnprovable: boolean;
@@ -97,7 +97,7 @@ export function isAtTheKeys(
   return typing === true || (quietMs > QUIET_DEFAULT_MS && personQuietMs !== undefined && personQuietMs < quietMs);
 }
 
-/** What to do with one message now. Pure; asked again whenever anything changes. */
+/** Decides about one message now. Pure; called again whenever anything changes. */
 export function decide(candidate: Candidate, now: Situation): Decision {
   for (const check of CHECKS) {
     const decision = check(candidate, now);

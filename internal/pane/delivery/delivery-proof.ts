@@ -6,18 +6,20 @@ import { ComposerProbe, type Probe } from "./probe.ts";
 /** A hook's word usually comes after the screen: how long a receipt waits for this stronger evidence. */
 const HOOK_GRACE_MS = 40;
 /**
- * The same while the screen does not show what was taken: only the hook can tell then that a person's keys went with
- * it.
+ * The same if the screen does not show the text that was taken: only the hook can then reveal that a person's keys went
+ * with it.
  */
 const UNSEEN_GRACE_MS = 1000;
-/** Half of a drawing may show a text with what was behind it before: what the agent took shows in every look. */
+/**
+ * Half of a drawing may show a text together with an older one behind it; text that the agent took shows in every look.
+ */
 const MORE_MS = 500;
 /** A terminal keeps no longer line for a program that reads by the line. */
 const LINE_MAX_BYTES = process.platform === "linux" ? 4095 : 1023;
 
 /**
- * An agent that has just started draws its screen again and drops what was in its composer: that a text left says
- * nothing then. One that reports the messages it takes is given longer to do so for the first of them.
+ * An agent that has just started redraws its screen and drops the text in its composer, so a text that left proves
+ * nothing. An agent that reports the messages it takes gets longer to report the first of them.
  */
 export const FIRST_GRACE_MS = 3000;
 
@@ -33,7 +35,7 @@ export function hookProof({ deps, job }: Attempt, since: number): Evidence | und
 
 const DROPPED = "it left the composer of an agent that had just started, which did not report that it accepted it";
 
-/** What the screen said when the text was found to be gone. */
+/** The screen's evidence when the text was found to be gone. */
 export interface Leaving {
   /** The screen shows that it is not in the composer any more. */
   readonly left: boolean;
@@ -82,7 +84,10 @@ export async function confirm(
   return { ...attempt.end("submitted", "", evidence), confirmedMs };
 }
 
-/** The agent says that it took our text with something else in it: a person's keys that no screen had shown yet. */
+/**
+ * True if the agent reports that it took our text with something else in it: a person's keys that no screen had shown
+ * yet.
+ */
 function tookMore({ deps, job }: Attempt, since: number): boolean {
   const prompt = deps.signs.promptTakenSince(since)?.prompt;
   if (prompt === undefined) return false;
@@ -101,7 +106,7 @@ function doubtAbout({ deps, job }: Attempt): string | undefined {
   if (deps.profile.idleProof === "screen") return undefined;
   const lines = job.text.split("\n");
   if (lines.length > 1) return "this program may have read each of its lines separately";
-  // The terminal repeats on the screen what it then throws away.
+  // The terminal echoes on the screen even the bytes that it then drops.
   if (Buffer.byteLength(job.text) > LINE_MAX_BYTES) return "the terminal may have cut a line of this length";
   return undefined;
 }

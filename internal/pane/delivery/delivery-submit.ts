@@ -26,8 +26,8 @@ const COVERED = "Enter was pressed, and the composer is no longer visible";
 /** How long tmux is asked to press it only where the cursor was seen. */
 const CURSOR_MS = 300;
 /**
- * A program that loses its core in the middle of a drawing shows half of it, without a composer or with a part of one:
- * a text that was there counts as gone, covered or changed only when every look of so long says so.
+ * A program that loses its processor in the middle of a drawing shows half of it, without a composer or with a part of
+ * one: a text that was there counts as gone, covered or changed only if every look during this time shows it.
  */
 const UNSEEN_MS = 1000;
 
@@ -57,9 +57,8 @@ export async function submitText(attempt: Attempt, probe: Probe): Promise<Delive
 type Press = { readonly type: "pressed" | "refused"; readonly at: number } | DeliveryEnd;
 
 /**
- * One Enter, if this text and nothing else is there. tmux presses it only while its own cursor stands where it was
- * seen: it knows of a dialog before its output has come to us. A cursor that will not stand still is not waited for
- * very long.
+ * One Enter, if this text and nothing else is there. tmux presses it only while its own cursor is where it was seen,
+ * because tmux knows of a dialog before the output has reached us. The wait for a moving cursor is short.
  */
 async function pressOnText(attempt: Attempt, probe: Probe): Promise<Press> {
   const { clock, signs, source } = attempt.deps;
@@ -120,7 +119,7 @@ async function awaitRead(attempt: Attempt, probe: Probe, pressedAt: number): Pro
       await source.changed(UNREAD_LOOK_MS, attempt.signal);
       continue;
     }
-    // Where nothing tells what was read, an agent that drew the text and dropped the Enter looks the same as one that
+    // If unread bytes cannot be counted, an agent that drew the text and dropped the Enter looks the same as one that
     // hangs.
     const isUnread = ((await attempt.deps.writer.unread()) ?? 0) > 0;
     return attempt.leave("unknown", UNREAD, isUnread ? pressedAt : undefined);
@@ -143,8 +142,8 @@ async function awaitSubmitted(attempt: Attempt, probe: Probe, pressedAt: number)
     if (presence === "absent" && (isGone || (await isRead(attempt)))) {
       return confirm(attempt, probe, { left: true, busy });
     }
-    // A dialog came before the empty composer was seen; above it is the text as the agent repeats what it
-    // took. Without one it may be the composer itself that is seen, in half of a drawing.
+    // A dialog came before the empty composer was seen; above it is the text as the agent repeats it. Without a dialog,
+    // the repeated text may be the composer itself in half of a drawing.
     const mayRepeat = presence === "hidden" && attempt.isSubmitted && (dialog || (isGone && (await isRead(attempt))));
     if (mayRepeat && (await repeatedAs(attempt, probe)) === "alone") {
       return confirm(attempt, probe, { left: true, busy, value: "the agent repeats it" });

@@ -48,7 +48,7 @@ export async function deliver(deps: DeliveryDeps, job: DeliveryJob, signal: Abor
   const echo = await awaitEcho(attempt, probe);
   if (echo.presence !== "there") return withoutEcho(attempt, echo);
   attempt.typed();
-  // The slower it is to show a text, the slower it is to show what else came of it, such as a dialog.
+  // The slower the agent is to show a text, the slower it is to show the consequences, such as a dialog.
   const settleMs = Math.max(profile.settleMs, Math.min((attempt.elapsed() - pastedMs) / 2, SETTLE_CAP_MS));
   await waitForQuiet(source, settleMs, Math.max(SETTLE_CAP_MS, settleMs), clock, signal);
   return submitText(attempt, probe);
@@ -117,6 +117,6 @@ function withoutEcho(attempt: Attempt, { presence, dialog }: Echo): DeliveryEnd 
   if (presence === "mixed") return attempt.leave("stranded", MIXED);
   const { pastedAt } = attempt;
   if (!attempt.hasDrawnSince(pastedAt)) return attempt.leave("unknown", HANGS, pastedAt);
-  // What it has drawn since may be something else: the text may show yet.
+  // The agent may have drawn something else since: the text may still appear.
   return attempt.leave("unknown", "it was typed but never appeared in the composer; it was not submitted", pastedAt);
 }

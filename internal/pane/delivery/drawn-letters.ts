@@ -2,19 +2,19 @@
 const LETTER = /[\p{L}\p{N}]/u;
 /**
  * Characters that programs, tmux and libraries count as a different number of columns, or that a terminal may drop: the
- * parts of Hangul syllables, spacing vowel signs, what is joined to an emoji, halves of flags, joiners.
+ * parts of Hangul syllables, spacing vowel signs, characters joined to an emoji, halves of flags, joiners.
  */
 const JAMO = /[\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7fb]/u;
 const JOINED = /\p{Cf}|\p{Emoji_Modifier}|\p{Regional_Indicator}|\ufe0e|\ufe0f|\u20e3/u;
 const SPACING_MARK = /\p{Mc}|\uff9e|\uff9f/u;
-/** Of scripts, and in older ones the marks, that older tables of widths do not have. */
+/** Marks of newer scripts, and newer marks of older scripts, which older tables of widths do not have. */
 const MARK = /[\p{Mn}\p{Me}]/u;
 const NEWER_SCRIPTS = 0x1700;
 const NEWER_MARK =
   /[\u065f\u07fd\u0859-\u085b\u0898-\u089f\u08ca-\u08e1\u08e3-\u08ff\u093a\u0956\u0957\u09fe\u0afa-\u0aff\u0b55\u0c04\u0c3c\u0c81\u0d00\u0d3b\u0d3c\u0eba\u0ece]/u;
 /**
- * Claude Code counts no column for what is at the places of vowel signs in the blocks of India's scripts, each of
- * 128 characters. In some of them a letter is there, such as \u0d3a or \u093d; it draws none of them.
+ * Claude Code counts no column for characters at the places of vowel signs in the blocks of India's scripts, each of
+ * 128 characters. Some of these places hold a letter, such as \u0d3a or \u093d; it draws none of them.
  */
 const INDIC = { first: 0x0900, last: 0x0d4f, block: 0x80 } as const;
 const SIGN_PLACES: readonly (readonly [number, number])[] = [
@@ -34,10 +34,10 @@ interface DrawnLetter {
 }
 
 /**
- * A message's letters and digits in order, and how many of them a terminal may have lost at most. Programs such as
- * Codex place what follows a wide character by the column that they have counted; where they count fewer columns than
- * tmux, that overwrites as many columns of what is before it. So a letter may be missing only behind a character of
- * disputed width, and no more letters than columns are in dispute up to there. Nothing is ever added.
+ * A message's letters and digits in order, and the most of them that a terminal may have lost. Programs such as Codex
+ * place the text after a wide character by their own count of columns; if they count fewer columns than tmux, that
+ * overwrites as many columns before it. So a letter may be missing only after a character of disputed width, and no
+ * more letters than columns are in dispute up to there. Letters are never added.
  */
 export class DrawnLetters {
   readonly text: string;
@@ -58,7 +58,7 @@ export class DrawnLetters {
     this.#isUneven = letters.some(({ drift: columns }) => columns > 0) || drift > 0;
   }
 
-  /** `seen`, the letters of a drawing, are what is left of this text: all of it, or its end where `isClipped`. */
+  /** True if `seen`, the letters of a drawing, can be the rest of this text: all of it, or its end with `isClipped`. */
   canBe(seen: string, isClipped = false): boolean {
     if (seen === this.text) return true;
     if (!this.#isUneven || seen.length > this.text.length) return false;

@@ -6,18 +6,18 @@ import { mayStand } from "./unconfirmed-text.ts";
 import { UNSUBMITTED_KEEP } from "./unsubmitted-texts.ts";
 
 /**
- * Of all delivered texts together, characters; the oldest receipts tell theirs no longer then.
+ * The limit of all delivered texts together, in characters; beyond it the oldest receipts lose theirs.
  * @internal
  */
 export const DELIVERED_TEXTS_KEEP = 8 * 1024 * 1024;
 
 /**
- * Takes the text out of messages that have ended: thousands of receipts are kept, and each message may have 64 KiB. Its
- * hash stays and knows it again. The last ones that were typed and not submitted keep theirs, which may be in the
- * agent's prompt.
+ * Removes the text of messages that have ended: thousands of receipts are kept, and each message may have 64 KiB. The
+ * hash stays and identifies the message. The last texts that were typed and not submitted stay, because they may be in
+ * the agent's prompt.
  */
 export class EndedTexts {
-  /** Whose receipts tell a delivered text, oldest first. */
+  /** The nudges whose receipts contain a delivered text, oldest first. */
   readonly #delivered = new Set<TrackedNudge>();
   #chars = 0;
   /** Typed, and not known to have left, oldest first. */

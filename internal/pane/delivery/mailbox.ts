@@ -37,8 +37,8 @@ const LOOK_MS = 250;
 const PAUSE = { firstMs: 20, maxMs: 1000, factor: 2 };
 
 /**
- * Accepts messages, keeps them in order, hands them one at a time to the delivery when the situation allows, and
- * remembers every receipt. One per agent: nothing else types.
+ * Accepts messages, keeps them in order, passes them one at a time to the delivery when the situation allows, and
+ * remembers every receipt. One per agent: no other code types.
  */
 export class Mailbox {
   readonly #deps: MailboxDeps;
@@ -117,8 +117,9 @@ export class Mailbox {
   }
 
   /**
-   * Runs `work`, which presses Ctrl-C or Escape, at once: past all that waits and past a delivery under way. Such a key
-   * may empty the composer, so a text that left it meanwhile counts as submitted only when the agent itself says so.
+   * Runs `work`, which presses Ctrl-C or Escape, at once: ahead of all waiting work and of a delivery under way. Such a
+   * key may empty the composer, so a text that left it meanwhile counts as submitted only if the agent itself reports
+   * it.
    */
   async interrupt<T>(work: () => Promise<T>): Promise<T> {
     const mark = () => {
@@ -151,7 +152,7 @@ export class Mailbox {
     }));
   }
 
-  /** Delivers until the signal is aborted. What is under way then ends first or is left to `recover`. */
+  /** Delivers until the signal is aborted. An attempt under way then ends first, or is left to `recover`. */
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", () => this.#stop.abort(signal.reason), { once: true });
     await untilAborted(signal, async () => {

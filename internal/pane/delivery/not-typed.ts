@@ -1,8 +1,8 @@
 import { DomainError } from "../../base/errors.ts";
 
 /**
- * Why the pane took nothing. `refused`: it is dead or has its input turned off; `synchronized`: what is typed into it
- * would reach the other panes of its window too. Nothing was typed.
+ * The reason why nothing was typed. `refused`: the pane is dead or has its input turned off; `synchronized`: the text
+ * would reach the other panes of its window too.
  */
 export type NotTyped = "refused" | "synchronized";
 

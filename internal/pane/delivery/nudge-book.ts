@@ -41,7 +41,7 @@ export class NudgeBook {
     return this.#open;
   }
 
-  /** Not yet typed: urgent ones first, else in the order of acceptance. */
+  /** Nudges that are not typed yet: urgent ones first, otherwise in the order of acceptance. */
   waiting(): TrackedNudge[] {
     const waiting = [...this.#open].filter((tracked) => tracked.phase === "waiting");
     const urgent = (tracked: TrackedNudge) => tracked.nudge.priority === "urgent";
@@ -63,7 +63,7 @@ export class NudgeBook {
   }
 
   /**
-   * Makes room for one more message of `owner`: forgets what is too old, and another id where there are too many.
+   * Makes room for one more message of `owner`: forgets ids that are too old, and one more if there are too many.
    * `now`: as `TrackedNudge.endedMs`.
    * @throws DomainError `exhausted` when the queue is full, or the owner's share of it, or no id may be forgotten
    */

@@ -1,11 +1,13 @@
 import type { Clock } from "../../base/clock.ts";
 
-/** A process that gets no core for a while sees nothing of that time: only so many looks show what became of it. */
+/**
+ * A process without a processor for a while sees nothing of that time: it takes this many looks to see what happened.
+ */
 const LEAST_LOOKS = 10;
 
 /**
- * How long something is looked for. It ends with its time, and not before it was looked for often enough: what happened
- * while this process stood still may come here a moment after it goes on.
+ * How long to look for something. It ends after its time, but not before enough looks: events from a time when this
+ * process stood still may arrive a moment after it continues.
  */
 export class Patience {
   readonly #clock: Clock;

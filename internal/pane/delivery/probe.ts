@@ -28,10 +28,10 @@ const REPEATED_ROW = /^\s*[›❯>]\s(.*)$/u;
 /** A paste that the agent shows folded, such as `[Pasted text #1 +4 lines]` or `[Pasted Content 5000 chars]`. */
 const PASTE_MARKER = /\[Pasted[^\]\n]*\]/g;
 
-/** Skin tones, variation selectors, and what is joined to an emoji: terminals drop them. */
+/** Skin tones, variation selectors, and characters joined to an emoji: terminals drop them. */
 const EMOJI_PARTS = /\p{Emoji_Modifier}|[\ufe0e\ufe0f\u20e3]|\u200d[\s\S]?/gu;
 
-/** What is compared: letters and digits, or for texts without any, all that is not blank. */
+/** The part of a text that is compared: letters and digits or, for texts without any, all characters but blanks. */
 function signature(text: string, like: string): string {
   if (lettersOf(like) !== "") return lettersOf(text);
   const shown = text.normalize("NFC").replace(/\s/g, "");
@@ -58,7 +58,7 @@ export class ComposerProbe implements Probe {
   readonly #blanks: number;
   readonly #before: Repeats;
 
-  /** `before`: the screen before the text was typed; `residue`: what it showed in the composer, which was empty. */
+  /** `before`: the screen before the text was typed; `residue`: its residue in the composer, which was empty. */
   constructor(message: string, before?: Screen, residue = "") {
     this.#message = message;
     this.#residue = signature(residue, message);
@@ -107,7 +107,7 @@ export class ComposerProbe implements Probe {
     return head + tail >= EDITED_SHARE * this.#wanted.length;
   }
 
-  /** A long text is shown scrolled: a part of it that reaches its end stands in the box. */
+  /** A long text is shown scrolled: the box holds a part that reaches the text's end. */
   #isTail(seen: string, isWorn = false): boolean {
     if (seen.length < TAIL_LENGTH) return false;
     return isWorn ? this.#letters.canBe(seen, true) : this.#wanted.endsWith(seen);
@@ -153,9 +153,9 @@ interface TailFacts {
 }
 
 /**
- * For programs of which nothing is known: the end of the text is looked for anywhere on the screen. It is there when it
- * occurs more often, or lower down, than before; it has been taken when it moved up or vanished after that, or when the
- * cursor was behind it and went to a new line, which is all that a silent program, or one that repeats it, shows.
+ * For unknown programs: searches the end of the text anywhere on the screen. It is there if it occurs more often, or
+ * lower down, than before. It has been taken if it moved up or vanished after that, or if the cursor was behind it and
+ * went to a new line, which is all that a silent program, or one that repeats it, shows.
  */
 export class TailProbe implements Probe {
   readonly #key: string;

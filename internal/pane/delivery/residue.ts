@@ -1,13 +1,13 @@
 import type { ComposerView } from "../../agents/profile.ts";
 import type { Screen } from "../../agents/screen.ts";
 
-/** What no person types: two blanks first, or signs without the letter that they belong to. */
+/** Text that no person types: two blanks first, or marks without the letter that they belong to. */
 const LEFT = /^(?: {2}|[ \p{M}]+$)/u;
 
 /**
- * Programs that count fewer columns than tmux for some characters erase too few when a text leaves: its last letters
- * stay on the screen of a composer that is empty. The cursor then stands at the beginning, before blanks or a
- * placeholder, and nothing is there but characters of that text.
+ * Returns the rest of a text that has left the composer. Programs that count fewer columns than tmux for some
+ * characters erase too few when a text leaves: its last letters stay on the screen of an empty composer. The cursor is
+ * then at the beginning, before blanks or a placeholder, and nothing is there but characters of that text.
  */
 export function residueOn(
   { lines, cursorX, cursorY }: Screen,
@@ -21,7 +21,7 @@ export function residueOn(
   return isPartOf(composer.text, text.normalize("NFC")) ? composer.text : undefined;
 }
 
-/** That composer shows nothing but what is left of the residue. */
+/** True if a composer with this text shows nothing but the rest of the residue. */
 export function isResidue(text: string, residue: string): boolean {
   return text === residue || (residue !== "" && text.startsWith("  ") && isPartOf(text, residue));
 }

@@ -25,7 +25,7 @@ class Asking implements KeyWriter {
   kind: DialogView["kind"] = "permission";
   text = "rm x";
   #selected = 0;
-  /** What happens instead of what a key does by default. */
+  /** Replaces the default effect of a key. */
   onKey: (key: string, byDefault: () => void) => void = (_, byDefault) => byDefault();
   onGiven: () => void = () => this.pane.show({ busy: "working" });
 

@@ -26,12 +26,15 @@ export interface RespondDeps {
   readonly onPress: () => void;
 }
 
-/** Claude Code drops keys for up to 150 ms after it has opened a dialog: a person's, meant for something else. */
+/**
+ * Claude Code drops keys for up to 150 ms after it has opened a dialog: a person may have meant them for something
+ * else.
+ */
 const FRESH_MS = 300;
 /** How long one step may take to show its effect, and the answer its own. */
 const STEP_MS = 2000;
 const END_MS = 4000;
-/** What is seen while the agent draws again may be half of a screen: an end counts when it has stood for this long. */
+/** While the agent redraws, a look may show half of a screen: an end counts only after it has lasted this long. */
 const STANDS_MS = 80;
 const ALIKE_MS = 1000;
 const LOOK_MS = 10;
@@ -42,9 +45,9 @@ type Look =
 
 /**
  * Answers the dialog that is on the screen: looks, presses one key, looks again. Enter is pressed only while the wanted
- * choice is seen as the selected one of the dialog that was asked about. Nothing is pressed twice. Nothing else may
- * write to the pane meanwhile. A dialog that takes the place of this one after the last look and before the key arrives
- * gets the key: the time between the two is that of one command to tmux and of the agent's output on its way here.
+ * choice is selected in the dialog of the request. Nothing is pressed twice. Nothing else may write to the pane
+ * meanwhile. A dialog that takes the place of this one after the last look and before the key arrives gets the key:
+ * that time is the one of a command to tmux and of the agent's output in transit.
  * @throws DomainError `precondition`: there is no dialog, or another than `dialogId` (the id now is the field
  * `dialog_id`, empty for none), also when that happens between the keys that only move the selection; the pane takes no
  * input. `invalid`: a choice or text that the dialog does not take. `unimplemented`: a dialog that only a person can
@@ -145,7 +148,7 @@ class Response {
     const selected = now.view.choices.filter((one) => one.selected);
     const [only] = selected;
     if (now.view.unclear !== undefined || selected.length !== 1 || only?.key !== step.on.key) return false;
-    // What is typed on a choice is in the place of its label.
+    // Text typed on a choice replaces its label.
     if (only.label !== step.on.label && !isTyping(step)) return false;
     if (!this.#isSame(now, step)) return false;
     if (step.after?.type === "field") return now.id !== this.#request.dialogId;
@@ -187,7 +190,7 @@ class Response {
     });
   }
 
-  /** Enter as a literal CR: some releases translate the named key by what the program asked its keyboard to be. */
+  /** Enter as a literal CR: some releases translate the named key by the keyboard mode that the program asked for. */
   #send(press: AnswerStep["press"]): Promise<"sent" | NotTyped> {
     const { writer } = this.#deps;
     if (press.type === "text") return writer.sendText(press.text);
@@ -224,8 +227,8 @@ class Response {
   }
 
   /**
-   * Undefined: the one that was answered. A dialog may mark the given choice before it goes: one that looks alike gets
-   * longer.
+   * How long another dialog must last to count; undefined for the one that was answered. A dialog may mark the given
+   * choice before it goes: one that looks alike must last longer.
    */
   #otherAfterMs(now: Look & { readonly type: "dialog" }): number | undefined {
     if (now.id === this.#request.dialogId || now.id === this.#lastId) return undefined;

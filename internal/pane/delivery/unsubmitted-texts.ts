@@ -8,15 +8,15 @@ type Composer = Pick<ComposerView, "text" | "pasteMarkers">;
 export const UNSUBMITTED_KEEP = 8;
 /** An empty composer on a screen that has been quiet for this long is no half-drawn one. */
 const QUIET_MS = 200;
-/** An agent that hung may draw other things first: what was typed shows this much later at most. */
+/** After a hang the agent may draw other things first: the typed text shows at most this much later. */
 const LATE_MS = 10_000;
 /** Claude Code folds a paste without telling its size when it is one long line. */
 const FOLDED_LENGTH = 800;
 const MARKER = /\[Pasted[^\]\n]*\]/g;
 
 /**
- * The texts of ours that may be in the agent's composer: typed, and not seen to leave. Knows them again, alone or
- * several behind each other, so that they can be taken out. Everything else in a composer is a person's.
+ * Our texts that may be in the agent's composer: typed, and not seen to leave. Recognises them, alone or several behind
+ * each other, so that they can be removed. Any other text in a composer is a person's.
  */
 export class UnsubmittedTexts {
   #texts: readonly string[];
@@ -25,7 +25,7 @@ export class UnsubmittedTexts {
   #undrawnSince: number | undefined;
   #drawnAt: number | undefined;
 
-  /** `texts`: what an earlier process may have left in the composer, oldest first. */
+  /** `texts`: the texts that an earlier process may have left in the composer, oldest first. */
   constructor(texts: readonly string[] = []) {
     this.#texts = texts.slice(-UNSUBMITTED_KEEP);
   }
@@ -36,20 +36,20 @@ export class UnsubmittedTexts {
     this.#drawn = drawn;
   }
 
-  /** None stands any more. */
+  /** No text is left in the composer. */
   gone(): void {
     this.#texts = [];
     this.#drawn = undefined;
     this.undrawn(undefined);
   }
 
-  /** What was typed at that time (monotonic ms) has not been drawn: an empty composer says nothing for a while. */
+  /** The text typed at that time (monotonic ms) has not been drawn: an empty composer proves nothing for a while. */
   undrawn(since: number | undefined): void {
     this.#undrawnSince = since;
     this.#drawnAt = undefined;
   }
 
-  /** What stands on the screen of an empty composer, see `residueOn`; or empty. */
+  /** The residue on the screen of an empty composer, see `residueOn`; or empty. */
   get residue(): string {
     return this.#residue;
   }
@@ -65,7 +65,7 @@ export class UnsubmittedTexts {
   }
 
   /**
-   * Nothing of a person's stands in it. Tell it every composer that is seen: once empty, what is in it later is not
+   * True if no person's text is in it. Call it for every composer that is seen: after an empty one, later text is not
    * ours.
    */
   isOurs(composer: Composer, quietMs: number, now: number): boolean {
@@ -85,7 +85,7 @@ export class UnsubmittedTexts {
     return now - this.#drawnAt >= LATE_MS;
   }
 
-  /** It holds one of them, or several in a row, and nothing else. */
+  /** True if it holds one of them, or several in a row, and nothing else. */
   knows(composer: Composer): boolean {
     if (this.#texts.length === 0) return false;
     if (composer.text === this.#drawn) return true;
@@ -106,7 +106,7 @@ function isDrawingOf(composer: Composer, run: readonly string[]): boolean {
   return markers.length <= run.length && markers.every((marker) => run.some((text) => foldsTo(text, marker)));
 }
 
-/** The marker names the size of what it stands for, in characters or lines. */
+/** The marker names the size of the folded text, in characters or lines. */
 function foldsTo(text: string, marker: string): boolean {
   const lineFeeds = text.split("\n").length - 1;
   const characters = /(\d+) chars/.exec(marker)?.[1];

@@ -10,7 +10,7 @@ const { signal: live } = new AbortController();
 let clock: FakeClock;
 let deep: DeepPeek;
 let asked: (number | "-")[];
-/** What stands above the screen, and on it. */
+/** The rows above the screen, and on it. */
 let rows: string[];
 let pane: PaneCapture;
 let gate: Promise<void>;

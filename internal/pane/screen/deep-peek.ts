@@ -24,13 +24,13 @@ export interface DeepRequest {
 interface Entry {
   readonly at: number;
   readonly found: Promise<LastLines>;
-  /** Of those who wait for it. */
+  /** The signals of the calls that wait for it. */
   readonly signals: Set<AbortSignal>;
 }
 
 /** One answer serves all identical requests within this time. */
 const CACHE_MS = 250;
-/** Lines that are fetched first: where each is large they fill an answer, else it takes another, deeper look. */
+/** The depths of the first captures, in lines: large lines fill an answer, otherwise a deeper capture follows. */
 const DEPTHS = [1000, 5000] as const;
 /** Cleaned at once; others get their turn in between. */
 const SLICE_CHARS = 128 * 1024;

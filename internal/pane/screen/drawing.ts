@@ -16,7 +16,7 @@ export interface Redraw {
 /** Something that happens to the screen between two bytes. */
 interface Turn {
   readonly at: bigint;
-  /** What is not drawn yet of the bytes before it never will be. */
+  /** Skips the bytes before it that are not drawn yet. */
   readonly skips: boolean;
   /** Calls `drawn` at the moment when it has happened. */
   readonly run: (drawn: () => void) => Promise<void>;
@@ -50,8 +50,8 @@ const STILL_COMING_MS = 20;
 const NEVER = new AbortController().signal;
 
 /**
- * Draws the bytes of a ring on an emulator, in slices and in their order, with what happens to the screen between two
- * bytes in its place (`turn`). Falls behind rather than delay others.
+ * Draws the bytes of a ring on an emulator, in slices and in their order, with changes of the screen between two bytes
+ * in their place (`turn`). Falls behind rather than delay other work.
  */
 export class Drawing {
   readonly emulator: Emulator;
@@ -98,7 +98,7 @@ export class Drawing {
     return this.#isExact;
   }
 
-  /** False when the drawing began behind an alternate screen: what was on the main one is not known here. */
+  /** False if the drawing began behind an alternate screen: the main screen's content is unknown here. */
   get isWhole(): boolean {
     return this.#isWhole;
   }
@@ -137,7 +137,7 @@ export class Drawing {
     return true;
   }
 
-  /** Resolves once anything was drawn, at the latest after `ms`: until then an empty screen says nothing. */
+  /** Resolves once anything was drawn, at the latest after `ms`: until then an empty screen proves nothing. */
   async known(ms: number): Promise<void> {
     const { clock } = this.#deps;
     const end = clock.monotonicMs() + ms;
@@ -159,8 +159,8 @@ export class Drawing {
   }
 
   /**
-   * Puts another screen in the place of what leads to `at`. `isExact`: it holds the bytes before `at`, not one more or
-   * less.
+   * Puts another screen in place of the drawing of all bytes up to `at`. `isExact`: it contains the bytes before `at`,
+   * not one more or less.
    */
   replace(redraw: Redraw, at: bigint, isExact: boolean): Promise<void> {
     const overtaken = this.#turns.filter((turn) => turn.at <= at);

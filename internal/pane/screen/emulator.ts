@@ -16,7 +16,7 @@ export interface EmulatorOptions {
   readonly scrollback: number;
 }
 
-/** Comes right before what is drawn in the place of the screen: a command that nobody else gives means nothing. */
+/** Precedes the drawing that replaces the screen: a command that no program sends. */
 const REPLACES = 7790;
 /** The main screen, everything as at the start, no history and no title. */
 const FORGET = "\x1b[?1049l\x1bc\x1b[3J\x1b]2;\x07";
@@ -34,7 +34,7 @@ export class Emulator {
   #version = 0;
   #cached: { readonly version: number; readonly screen: Screen } | undefined;
   #redrawn: { readonly version: number; readonly text: string } | undefined;
-  /** Is called once, when the terminal comes to what replaces the screen. */
+  /** Called once, when the terminal reaches the drawing that replaces the screen. */
   #replaces: (() => void) | undefined;
 
   constructor(options: EmulatorOptions) {
@@ -104,9 +104,7 @@ export class Emulator {
     this.#reporter.listen(listener);
   }
 
-  /**
-   * Lines of which a row is on the main screen, top to bottom; what has scrolled off until now is reported before.
-   */
+  /** The lines that have a row on the main screen, top to bottom; lines that have scrolled off are reported before. */
   standingLines(): readonly MainLine[] {
     this.#reporter.tell(true);
     return this.#reporter.standing();
@@ -132,7 +130,7 @@ export class Emulator {
     this.#reporter.reported(lines);
   }
 
-  /** Rows of the main screen up to the last one that holds anything. */
+  /** Rows of the main screen up to the last one that is not empty. */
   get usedRows(): number {
     const { normal } = this.#terminal.buffer;
     let used = this.rows;
@@ -140,7 +138,7 @@ export class Emulator {
     return used;
   }
 
-  /** What was behind an alternate screen shows now, and was drawn from a capture that may have been cut. */
+  /** True if the main screen, which was behind an alternate one, was drawn from a capture that may have been cut. */
   get isMainUnknown(): boolean {
     return this.#reporter.isMainUnknown;
   }
@@ -261,7 +259,7 @@ export class Emulator {
     return `${REDRAW_RESET}${behind}${screen}${this.#modes.sequence()}${this.#moveTo(active, top)}${this.#penSequence()}`;
   }
 
-  /** Behind the last column the cursor was left by what was printed last: there the next character wraps. */
+  /** A cursor behind the last column was left there by the last printed character: the next one wraps there. */
   #moveTo(buffer: IBuffer, top = 0): string {
     return buffer.cursorX >= this.cols ? this.#pendingWrap(buffer, top) : moveTo(buffer, top);
   }
@@ -276,7 +274,7 @@ export class Emulator {
     return `\x1b[${buffer.cursorY - top + 1};${x + 1}H\x1b[${sgrOf(cell)}m${cell.getChars() || " "}`;
   }
 
-  /** The style of what is printed next. */
+  /** The style of the next printed character. */
   #penSequence(): string {
     const core = this.#terminal as unknown as {
       readonly _core?: { readonly _inputHandler?: { _curAttrData?: IBufferCell } };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Emulator } from "./emulator.ts";
 
-/** An emulator of 40 columns and 5 rows, and what it reports of its lines. */
+/** An emulator of 40 columns and 5 rows, and its reports of lines. */
 async function printed(text: string, drawsItself = false) {
   const emulator = new Emulator({ cols: 40, rows: 5, scrollback: 1000 });
   const reported: string[] = [];

@@ -4,8 +4,8 @@ import type { MainLine } from "./main-lines.ts";
 const KEPT = 2000;
 
 /**
- * The lines of a main screen that was drawn from behind an alternate one, where tmux cuts what it gives: as they were
- * before, with what was printed behind them since.
+ * The lines of a main screen that was drawn from behind an alternate one, where tmux cuts its captures: as they were
+ * before, with the text printed behind them since.
  */
 export class HiddenLines {
   /** All of them have been reported. */
@@ -19,7 +19,7 @@ export class HiddenLines {
     this.isReported = isReported;
   }
 
-  /** With those of `drawn` that were not reported: they came later. */
+  /** The lines, followed by those of `drawn` that were not reported: they came later. */
   with(drawn: readonly MainLine[]): readonly MainLine[] {
     const [first, ...others] = drawn.filter(({ isReported, text }) => !isReported && text.trim() !== "");
     if (first === undefined) return this.#lines;

@@ -1,12 +1,12 @@
 import { withTimeout } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 
-/** What tmux knows of a pane's history. */
+/** A pane's history in tmux. */
 export interface PaneHistory {
   facts(): Promise<{ readonly historySize: number }>;
 }
 
-/** What the emulator holds of it. */
+/** The part of the history that the emulator holds. */
 interface HeldHistory {
   readonly historyLines: number;
   /** Lines that it can hold at most. */
@@ -19,7 +19,8 @@ const CACHE_MS = 250;
 const ANSWER_MS = 250;
 
 /**
- * How many lines have scrolled off the screen, as tmux counts them: the emulator knows until its own history is full.
+ * The number of lines that have scrolled off the screen, as tmux counts them: the emulator knows it until its own
+ * history is full.
  */
 export class HistorySize {
   readonly #clock: Clock;

@@ -6,10 +6,10 @@ interface Line {
 }
 
 /**
- * Which lines of `before` stand in `after`: for each line of `after` the index of the one that it is, or a part of, or
- * -1. `isBroken`: those that stand there in several lines, one behind the other. Blanks at the end do not count, and
- * blank lines are not compared: a screen has so many of them that together they would outweigh the text between them.
- * Pure.
+ * Finds lines of `before` in `after`. `partOf`: for each line of `after` the index of the line that it is, or is a part
+ * of, or -1. `isBroken`: the lines of `before` that are there as several lines in a row. Blanks at the end do not
+ * count, and blank lines are not compared: a screen has so many of them that together they would outweigh the text
+ * between them. Pure.
  */
 export function findAgain(
   before: readonly Line[],

@@ -7,7 +7,7 @@ export interface MainLine {
   readonly text: string;
   /** It was reported before, and has not changed since. */
   readonly isReported: boolean;
-  /** `text` is what follows a part that was reported before: the history does not hold all of the line. */
+  /** `text` follows a part that was reported before: the history does not hold the whole line. */
   readonly isRest: boolean;
   /** It continues in the next one reported: its end is not there yet. */
   readonly goesOn: boolean;
@@ -20,7 +20,7 @@ export interface MainLine {
   readonly end: number;
 }
 
-/** Reads the main screen and its history as lines, with what has been reported of each. */
+/** Reads the main screen and its history as lines, each with its reported part. */
 export class MainLines {
   readonly #buffers: { readonly normal: IBuffer };
   readonly #cells: ReportedCells;
@@ -30,7 +30,7 @@ export class MainLines {
     this.#cells = cells;
   }
 
-  /** Lines from row `from`, where one begins, up to the one that holds the last row before `to`. */
+  /** The lines from row `from`, where one begins, up to the line with the last row before `to`. */
   from(from: number, to: number): MainLine[] {
     const { normal } = this.#buffers;
     const lines: MainLine[] = [];
@@ -77,7 +77,7 @@ export class MainLines {
     return from === undefined ? "" : (this.#buffers.normal.getLine(y)?.translateToString(true, from) ?? "");
   }
 
-  /** What is not marked of a row whose beginning is. */
+  /** The rest, without marks, of a row whose beginning is marked. */
   #beyondReported(y: number): string {
     const { normal } = this.#buffers;
     const from = this.#cells.reportedCols(y);

@@ -23,7 +23,7 @@ export interface OutputOptions {
 /** History kept in the emulator; peeks that want more ask tmux. */
 export const EMULATOR_SCROLLBACK = 1000;
 
-/** Hears what the drawing of the output brings to light. Must not throw. */
+/** Listens to the drawing of the output. Must not throw. */
 export interface DrawingListener {
   /** Lines that have scrolled off the main screen, oldest first; each once. */
   scrolled(lines: readonly MainLine[]): void;
@@ -42,7 +42,7 @@ export interface DrawingListener {
   moved(isResized: boolean): void;
 }
 
-/** What redraws a screen that changed without the agent printing a byte: for watchers that arrive at `offset`. */
+/** Redraws, for watchers that arrive at `offset`, a screen that changed without output of the agent. */
 export interface Turning {
   readonly offset: bigint;
   readonly redraw: string;
@@ -55,9 +55,8 @@ const TURNINGS_KEPT = 8;
 const CURRENT_WAIT_MS = 500;
 
 /**
- * What the agent printed: the raw bytes with their offsets, and the screen they make. Bytes are taken at once, for
- * those who read them; the screen follows as fast as it can, and when it falls too far behind, `isBehind` asks for a
- * `redraw`.
+ * The agent's output: the raw bytes with their offsets, and the screen that they draw. Bytes are available to readers
+ * at once; the screen follows as fast as it can, and if it falls too far behind, `isBehind` asks for a `redraw`.
  */
 export class OutputStream implements ScreenSource {
   readonly epoch: string;
@@ -67,7 +66,7 @@ export class OutputStream implements ScreenSource {
   readonly #clock: Clock;
   readonly #drawing: Drawing;
   readonly #turnings: Turning[] = [];
-  /** Of the last bytes that came: monotonic, and wall clock where it is known; ms. */
+  /** When the last bytes came: monotonic, and wall clock if known; ms. */
   #printed: { readonly at: number; readonly wall: number | undefined } | undefined;
   #lastGap: Gap | undefined;
   #listener: DrawingListener | undefined;
@@ -173,9 +172,9 @@ export class OutputStream implements ScreenSource {
   }
 
   /**
-   * The screen as it was when the stream had come to `at`, instead of drawing what leads there; later bytes are drawn
-   * on top. Watchers of bytes notice nothing. Does nothing when the drawing has passed `at` by itself. `isExact`: not a
-   * byte more or less had been drawn.
+   * Sets the screen as it was at offset `at`, in place of drawing the bytes up to there; later bytes are drawn on top.
+   * Watchers of bytes notice nothing. Does nothing if the drawing has already passed `at`. `isExact`: the screen
+   * contains the bytes before `at`, not one more or less.
    */
   async redraw(redraw: Redraw, at: bigint, isExact: boolean): Promise<void> {
     if (at < this.drawnTo || at > this.ring.end) return;
@@ -184,9 +183,7 @@ export class OutputStream implements ScreenSource {
     this.#listener?.moved(false);
   }
 
-  /**
-   * The window has another size from now on. What stands on it is moved as terminals do it, until it is known exactly.
-   */
+  /** Gives the window another size from now on. Its content is moved as terminals do it, until it is known exactly. */
   resize(wantedCols: number, wantedRows: number): Promise<void> {
     const { cols, rows } = withinBounds(wantedCols, wantedRows);
     return this.#drawing.turn(this.ring.end, false, (drawn) => {
@@ -220,12 +217,12 @@ export class OutputStream implements ScreenSource {
     return this.#turnings.find((turning) => turning.offset >= offset);
   }
 
-  /** False when the stream began behind an alternate screen: what was on the main one is known to tmux alone. */
+  /** False if the stream began behind an alternate screen: only tmux knows the main screen's content. */
   get isWhole(): boolean {
     return this.#drawing.isWhole;
   }
 
-  /** Resolves once anything was drawn, at the latest after `ms`: until then an empty screen says nothing. */
+  /** Resolves once anything was drawn, at the latest after `ms`: until then an empty screen proves nothing. */
   known(ms: number): Promise<void> {
     return this.#drawing.known(ms);
   }

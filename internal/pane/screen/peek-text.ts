@@ -61,7 +61,7 @@ export function lastLines(
     if (bytes > PEEK_MAX_BYTES) break;
     first--;
   }
-  // A single line that is larger than an answer may be: its end is what was asked for first.
+  // A single line that is larger than an answer: its end has priority.
   if (first === wanted.length && first > 0) return { output: endOf(wanted[first - 1] ?? ""), truncated: true };
   return { output: wanted.slice(first).join("\n"), truncated: first > 0 };
 }

@@ -19,7 +19,8 @@ type PaneSource = (signal: AbortSignal) => PaneCapture | undefined | Promise<Pan
 const NEVER = new AbortController().signal;
 
 /**
- * Answers peeks: from the emulator where it holds enough, else from tmux, asked once for all who ask at the same time.
+ * Answers peeks: from the emulator if it holds enough, otherwise from tmux, with one capture for all simultaneous
+ * callers.
  */
 export class Peeker {
   readonly #output: OutputStream;
@@ -53,8 +54,8 @@ export class Peeker {
   }
 
   /**
-   * For a caller, who waits a moment for tmux rather than get less. What comes from it is not fetched any more once
-   * `signal` is aborted.
+   * For a caller, who waits a moment for tmux rather than get less. Once `signal` is aborted, nothing more is fetched
+   * from tmux.
    */
   peekForCall(request: PeekRequest, signal: AbortSignal): Promise<PeekResult> {
     return this.#peek(request, this.#paneForPeek(), signal);
@@ -85,7 +86,7 @@ export class Peeker {
     const held = emulator.historyLines + emulator.rows;
     const limit = Math.min(held, count * 2 + emulator.rows);
     const rows = emulator.rowsText(limit);
-    // Rows that go on from one that was not read are not a line.
+    // Rows that continue a row that was not read are no line.
     const whole = rows.findIndex((row) => !row.wrapped);
     const lines = asLines(join ? rows.slice(whole < 0 ? rows.length : whole) : rows, join);
     const used = lines.findLastIndex((line) => line.trim() !== "") + 1;
@@ -130,7 +131,7 @@ function asLines(rows: readonly { readonly text: string; readonly wrapped: boole
   return join ? joinRows(rows) : rows.map((row) => row.text.trimEnd());
 }
 
-/** An emulator's text has no control characters, but what it shows may hold overrides of the direction of writing. */
+/** An emulator's text has no control characters, but it may contain overrides of the direction of writing. */
 function cleanLastLines(lines: readonly string[], count: number): LastLines {
   const { output, truncated } = lastLines(lines, count);
   return { output: plainText(output), truncated };

@@ -124,7 +124,7 @@ it("equals an endless array of bytes, whatever is pushed, skipped and read", () 
         const start = Number(ring.start);
         const held = end - start - [...skipped].filter((offset) => offset >= start).length;
         expect(held).toBeLessThanOrEqual(CAPACITY);
-        // Chunks go whole: not more than one is given up beyond what the bound asks for.
+        // Chunks are dropped as a whole: at most one more than the bound requires.
         const lost = start - [...skipped].filter((offset) => offset < start).length;
         if (lost > 0) expect(held).toBeGreaterThan(CAPACITY - 9000 - 4096);
       }

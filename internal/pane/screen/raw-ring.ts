@@ -10,7 +10,7 @@ export class RawRing {
   readonly #chunks: { readonly offset: bigint; readonly data: Uint8Array }[] = [];
   #size = 0;
   #end: bigint;
-  /** What the last chunk lies in, with room behind it; undefined: nothing has been joined to it. */
+  /** The block that contains the last chunk, with room behind it; undefined: nothing has been joined to it. */
   #block: Uint8Array | undefined;
 
   /** `capacity` in bytes; `start` is the offset of the first byte to come. */
@@ -53,7 +53,7 @@ export class RawRing {
     }
   }
 
-  /** Skips offsets that will never be delivered; what came before them stays. */
+  /** Skips offsets that will never be delivered; earlier bytes stay. */
   skipTo(offset: bigint): void {
     if (offset > this.#end) this.#end = offset;
   }

@@ -1,13 +1,13 @@
 import { type Habitual, insideOf } from "./tmux-inside.ts";
 
-/** Of a cell's background word: no style of the emulator uses this bit, and it goes wherever the cell goes. */
+/** A bit of a cell's background word: no style of the emulator uses it, and it goes wherever the cell goes. */
 const REPORTED = 0x8000_0000;
 const WORDS_A_CELL = 3;
 const BACKGROUND = 2;
 
 /**
- * Marks cells of the main screen and its history as reported. A mark stays with what is in the cell: it follows it
- * when lines are wrapped again at another width, scroll or come back, and is gone when something else is printed there.
+ * Marks cells of the main screen and its history as reported. A mark stays with the cell's content: it follows it when
+ * lines are wrapped again at another width, scroll or come back, and is gone when something else is printed there.
  */
 export class ReportedCells {
   readonly #terminal: Habitual;
@@ -30,7 +30,7 @@ export class ReportedCells {
     return x;
   }
 
-  /** The first column of what is behind the marked part of the row; undefined: nothing, or more that is marked. */
+  /** The first column behind the marked part of the row; undefined: nothing is there, or more marked cells. */
   addedFrom(y: number): number | undefined {
     const words = this.#words(y);
     const used = insideOf(this.#terminal).buffers.normal.lines.get(y)?.getTrimmedLength() ?? 0;
@@ -40,7 +40,7 @@ export class ReportedCells {
     return from;
   }
 
-  /** What stands in this row continues from a row that is not held any more. */
+  /** Notes that this row continues from a row that is not held any more. */
   continues(y: number): void {
     const line = insideOf(this.#terminal).buffers.normal.lines.get(y);
     if (line !== undefined) line.isWrapped = true;

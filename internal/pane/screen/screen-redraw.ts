@@ -1,14 +1,14 @@
 import type { IBuffer, IBufferCell } from "@xterm/headless";
 
-/** Brings a terminal that shows something else to where a fresh one begins, without touching its scrollback. */
+/** Resets a terminal that shows something else to the state of a fresh one, without touching its scrollback. */
 export const REDRAW_RESET =
   "\x1b[?1049l\x1b[?1;5;6;9;1000;1002;1003;1004;1005;1006;2004l\x1b[4l\x1b>\x1b[?7;25h\x1b[r\x1b[0m\x1b[H\x1b[2J";
 
-/** How the emulator marks what kind of colour a number is. */
+/** The emulator's marks for the kind of a colour's number. */
 const MODE_PALETTE = 0x2000000;
 const MODE_RGB = 0x3000000;
 
-/** What the emulator keeps of an underline; its public interface says only that there is one. */
+/** The emulator's data on an underline; its public interface reveals only that there is one. */
 interface Extended {
   readonly extended?: { readonly underlineStyle: number; readonly underlineColor: number };
 }

@@ -1,6 +1,6 @@
 import type { Screen } from "../../agents/screen.ts";
 
-/** Where the pane's code looks at the agent's screen: an emulator fed by the output, or captures of a local tmux. */
+/** The source of the agent's screen for the pane's code: an emulator fed by the output, or captures of a local tmux. */
 export interface ScreenSource {
   /** The newest screen known. */
   current(signal: AbortSignal): Promise<Screen>;

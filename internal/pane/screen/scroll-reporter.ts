@@ -5,7 +5,7 @@ import { type MainLine, MainLines } from "./main-lines.ts";
 import { ReportedCells } from "./reported-cells.ts";
 import type { Habitual } from "./tmux-inside.ts";
 
-/** Hears what becomes final on the screen. Called between two chunks; must not throw. */
+/** Listens to lines that become final on the screen. Called between two chunks; must not throw. */
 export interface ScrollListener {
   /** Lines that have left the main screen for the history whole, oldest first. */
   scrolled(lines: readonly MainLine[]): void;
@@ -25,18 +25,18 @@ export interface ScrollListener {
 type Scrolling = Habitual & { readonly buffer: { readonly active: IBuffer; readonly normal: IBuffer } };
 
 /**
- * So many reported rows in a row, and what is above them has been reported: lines that stood reported between
- * unreported ones on one screen are fewer, however narrow it became.
+ * After this many reported rows in a row, all rows above have been reported: reported lines between unreported ones on
+ * one screen are fewer, however narrow it became.
  */
 const LOOK_BACK = 1024;
-/** Of a line with more rows than this in the history a part is reported: the history may not hold all of it. */
+/** A line with more rows than this in the history is reported in parts: the history may not hold all of it. */
 const LONG_ROWS = 500;
 /** While the screen is not known exactly, lines are held back until this many rows wait. */
 const HELD_ROWS = 300;
 
 /**
- * Tells each line that scrolls off the main screen once, when its last row has: through resizes, resets and a history
- * that is cleared. What has been reported is marked in the cells, so the mark follows the content through reflow.
+ * Reports each line that scrolls off the main screen once, when its last row has: through resizes, resets and a history
+ * that is cleared. Reported cells are marked, so the mark follows the content through reflow.
  */
 export class ScrollReporter {
   readonly #buffers: Scrolling["buffer"];
@@ -59,7 +59,7 @@ export class ScrollReporter {
     return this.#listener;
   }
 
-  /** From now on; what the history holds counts as reported. */
+  /** Listens from now on; the history's content counts as reported. */
   listen(listener: ScrollListener): void {
     this.#listener = listener;
     this.begin();
@@ -76,20 +76,20 @@ export class ScrollReporter {
     };
   }
 
-  /** What the history holds counts as reported. */
+  /** Marks the history's content as reported. */
   begin(): void {
     this.#markHistory(this.#buffers.normal.baseY);
   }
 
   /**
-   * From now on lines wait in the history for the screen to be known exactly, as far as there is room; or not any more.
-   * What waits is reported by `tell`.
+   * With `isHeld`, lines wait in the history until the screen is known exactly, as far as there is room. `tell` reports
+   * the waiting lines.
    */
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
   }
 
-  /** To be called when something was printed, and when the size has changed. `all`: also what is held back. */
+  /** Call it after output, and after a change of the size. `all`: also reports lines that are held back. */
   tell(all = false): void {
     const listener = this.#listener;
     if (listener === undefined) return;
@@ -134,7 +134,7 @@ export class ScrollReporter {
     for (const { start, end } of lines) this.#cells.mark(start, end);
   }
 
-  /** Everything held, oldest first: what `adopt` needs to know it again. */
+  /** All lines held, oldest first, by which `adopt` recognises them. */
   all(): readonly MainLine[] {
     if (this.#listener === undefined) return [];
     const lines = this.#lines.from(0, this.#buffers.normal.length);
@@ -147,8 +147,8 @@ export class ScrollReporter {
   }
 
   /**
-   * The same terminal was drawn again from elsewhere, after `before`: lines that are there again keep their marks. What
-   * is in the history above them was reported, or is lost.
+   * Call it after the same terminal was drawn again from another source; `before`: its earlier lines. Lines that are
+   * there again keep their marks. Lines in the history above them were reported, or are lost.
    */
   adopt(before: readonly MainLine[]): void {
     const { active, normal } = this.#buffers;
@@ -161,7 +161,7 @@ export class ScrollReporter {
     }
   }
 
-  /** The screen is needed, or there is no more room to wait for it: what is known of it is reported now. */
+  /** Reports the known part of the screen: it is needed, or there is no more room to wait. */
   #reportHidden(listener: ScrollListener): void {
     const known = this.all();
     const due = known
@@ -216,7 +216,7 @@ export class ScrollReporter {
     return this.#listener?.vanished(lines) === true ? vanished + 1 : 0;
   }
 
-  /** Of a line that is in two parts now the whole is reported: tmux forgets that one row continues in the next. */
+  /** Reports the whole of a line that is in two parts now: tmux forgets that one row continues in the next. */
   #tellBroken(whole: MainLine | undefined, parts: readonly MainLine[]): void {
     const [head] = parts;
     if (whole === undefined || head === undefined || whole.isReported) return;
@@ -225,14 +225,14 @@ export class ScrollReporter {
     this.#listener?.scrolled([...above, whole]);
   }
 
-  /** The history is about to go: what can still be reported of it is. */
+  /** Reports the rest of the history, which is about to be cleared. */
   clearing(): void {
     const listener = this.#listener;
     if (listener === undefined) return;
     this.tell(true);
     const { baseY } = this.#buffers.normal;
     const start = this.#lines.startOf(baseY);
-    // Of a line that stands half on the screen only that half will be left.
+    // The part in the history of a line that is partly on the screen would be lost.
     const part = this.#lines.line(start, baseY, true);
     if (start < baseY && !part.isReported) listener.scrolled([part]);
     listener.cleared();
@@ -284,7 +284,7 @@ export class ScrollReporter {
     const last = lines.at(-1);
     const whole = last !== undefined && last.end > baseY ? lines.slice(0, -1) : lines;
     const lastReported = whole.findLastIndex(({ isReported }) => isReported);
-    // Blank rows may lose their marks: above what was reported they are not reported again.
+    // Blank rows may lose their marks: above reported rows they are not reported again.
     const seen = whole.map((line, i) => (i < lastReported && line.text === "" ? { ...line, isReported: true } : line));
     const isLong = last !== undefined && last.end > baseY && baseY - last.start > LONG_ROWS;
     return isLong ? [...seen, this.#lines.line(last.start, baseY, true)] : seen;

@@ -1,8 +1,8 @@
 const SGR = /\x1b\[([0-9;:]*)m/g;
 
 /**
- * Lines that each stand alone: a style that began on an earlier line is said again at the beginning of every line that
- * it reaches. tmux says a style once, where it begins.
+ * Makes each line independent: a style that began on an earlier line is repeated at the beginning of every line that it
+ * reaches. tmux writes a style only once, where it begins.
  */
 export function* standingAlone(lines: Iterable<string>): Generator<string> {
   const style = new Map<string, string>();
@@ -25,7 +25,10 @@ function take(style: Map<string, string>, sequence: string, parameters: string):
 /** Nothing needs to be said again of these: a line begins so. */
 const DEFAULTS: ReadonlySet<string> = new Set(["", "0", "39", "49", "59"]);
 
-/** What a sequence sets. tmux sets colours by sequences of their own, and takes attributes away by a reset only. */
+/**
+ * The attribute that a sequence sets. tmux sets each colour by a sequence of its own, and removes attributes only by a
+ * reset.
+ */
 function partOf(first: number): string {
   if ((first >= 30 && first <= 39) || (first >= 90 && first <= 97)) return "foreground";
   if ((first >= 40 && first <= 49) || (first >= 100 && first <= 107)) return "background";

@@ -18,8 +18,8 @@ interface Region {
 const ENCODINGS: ReadonlySet<unknown> = new Set(["1005", "1006", "1015", "1016"] satisfies Encoding[]);
 
 /**
- * What a program asked of its terminal and the emulator does not tell: whether and how the cursor shows, how mouse
- * reports are written, which rows scroll. Listens to the emulator's parser.
+ * The modes that a program set in its terminal and that the emulator does not expose: whether and how the cursor shows,
+ * how mouse reports are written, which rows scroll. Listens to the emulator's parser.
  */
 export class TerminalModes {
   readonly #terminal: ModedTerminal;

@@ -1,11 +1,12 @@
 import { act, type Habitual, type Inside, type InsideBuffer, insideOf, inWholeScreen } from "./tmux-inside.ts";
 
-/** Called with what moves rows; it must call it. */
+/** Called with a function that moves rows; it must call the function. */
 export type Moved = (move: () => void) => void;
 
 /**
- * What tmux brings into the history: what was on the main screen when all of it is erased, and the first row of any
- * region that scrolls. And rows that come by wrapping have no colour, and none continues from an erased one.
+ * Makes the emulator move rows into the history as tmux does: the main screen when all of it is erased, and the first
+ * row of any region that scrolls. Also, rows that come by wrapping have no colour, and none continues from an erased
+ * one.
  */
 export function learnTmuxErasing(terminal: Habitual, moved: Moved): void {
   const { parser } = terminal;

@@ -7,7 +7,7 @@ export interface InsideLine {
   isWrapped: boolean;
   getTrimmedLength(): number;
   getString(x: number): string;
-  /** Adds a character to a cell that has one. Of all lines, by their prototype. */
+  /** Adds a character to a cell that has one. Replaced on the prototype, so for all lines. */
   addCodepointToCell(x: number, codePoint: number, width: number): void;
   clone(): InsideLine;
 }
@@ -28,7 +28,7 @@ export interface InsideBuffer {
   setupTabStops(): void;
 }
 
-/** Style of what is printed next. */
+/** The style of the next printed character. */
 export interface Pen {
   fg: number;
   bg: number;
@@ -43,8 +43,8 @@ interface Params {
 type Act = (params: Params) => boolean;
 
 /**
- * The emulator's inside as far as its public side cannot do what tmux does. Names of the pinned version; tests hold
- * each use.
+ * The emulator's internals, as far as its public interface cannot do what tmux does. The names are those of the pinned
+ * version; tests check each use.
  */
 export interface Inside {
   readonly buffer: InsideBuffer;
@@ -102,7 +102,7 @@ export function insideOf(terminal: Habitual): Inside {
   return (terminal as unknown as { readonly _core: Inside })._core;
 }
 
-/** Does what the emulator does for a sequence with these numbers. */
+/** Performs the emulator's own action for a sequence with these numbers. */
 export function act({ _inputHandler }: Inside, name: ActName, ...numbers: readonly number[]): void {
   _inputHandler[name]({ params: numbers, length: numbers.length });
 }

@@ -10,9 +10,9 @@ const SCREENS: ReadonlySet<number> = new Set([47, 1047, 1049]);
 const WITH_CURSOR = 1049;
 
 /**
- * How tmux keeps what sequences bring back: one saved cursor for both screens, with style, character sets and origin
- * mode, and another that belongs to the alternate screen and comes back even when that is not on. Both screens scroll
- * the same rows and have the same tab stops.
+ * Makes the emulator save and restore as tmux does: one saved cursor for both screens, with style, character sets and
+ * origin mode, and another that belongs to the alternate screen and comes back even when that is not on. Both screens
+ * scroll the same rows and have the same tab stops.
  */
 export function learnTmuxSaving(terminal: Habitual): void {
   learnCursor(terminal);

@@ -14,7 +14,7 @@ async function shows(bytes: string): Promise<readonly string[]> {
   return (await drawn(bytes)).screen().lines.map((line) => line.text);
 }
 
-/** Where the next character goes is the only sight of a cursor behind the last column. */
+/** A cursor behind the last column shows only by the place of the next character. */
 it.each<[what: string, bytes: string, rows: readonly string[]]>([
   ["a line feed behind the last column stays behind it", `${FULL}\nx`, [FULL, "", "x", ""]],
   ["going back from behind the last column counts from there", `${FULL}\x1b[Dx`, ["012345678x", "", "", ""]],

@@ -3,8 +3,8 @@ import { act, count, type Habitual, insideOf, inWholeScreen, numbersOf, withoutO
 import { learnTmuxSaving } from "./tmux-saving.ts";
 
 /**
- * Makes the emulator do as tmux does where the two read a sequence differently. `moved` is called around what brings
- * the screen's rows into the history without scrolling.
+ * Makes the emulator behave like tmux where the two interpret a sequence differently. `moved` is called around code
+ * that brings the screen's rows into the history without scrolling.
  */
 export function applyTmuxSemantics(terminal: Habitual, moved: Moved = (move) => move()): void {
   learnLastColumn(terminal);

@@ -16,7 +16,7 @@ export interface TmuxTerminalOptions {
 /** Without a history the emulator loses count of its rows when wrapped lines become narrower. */
 const MIN_SCROLLBACK = 1;
 
-/** More than any flag or family of people has, UTF-16 units. tmux takes 21 bytes and drops what goes beyond that. */
+/** More UTF-16 units than any flag or family of people has. tmux takes 21 bytes and drops the rest. */
 const CELL_MAX = 64;
 
 const bounded = new WeakSet<object>();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Emulator } from "./emulator.ts";
 
-/** The cursor's column after the text, as tmux 3.3a tells it. */
+/** The cursor's column after the text, as tmux 3.3a reports it. */
 const COLUMNS: readonly (readonly [name: string, text: string, column: number])[] = [
   ["a family joined by zero width joiners", "👩‍👩‍👧", 2],
   ["a flag", "🇩🇪", 2],

@@ -2,7 +2,7 @@ import { Unicode11Addon } from "@xterm/addon-unicode11";
 import type { IUnicodeVersionProvider, Terminal } from "@xterm/headless";
 
 const ZERO_WIDTH_JOINER = 0x200d;
-/** The emulator packs what it keeps of a character into a number: state, width and whether it joins the one before. */
+/** The emulator packs its facts about a character into a number: state, width and whether it joins the previous one. */
 const JOINS = 1;
 const JOINER_SEEN = 1 << 3;
 

@@ -1,4 +1,4 @@
-/** What the agent itself reports, newest first; times are monotonic milliseconds. */
+/** The agent's own reports, newest first; times are monotonic milliseconds. */
 export interface AgentSigns {
   /** The newest report that a message was taken, if it came after `since`. */
   promptTakenSince(since: number): { readonly prompt?: string; readonly at: number } | undefined;
@@ -6,8 +6,8 @@ export interface AgentSigns {
   reportsPrompts(): boolean;
   /** It has reported one since it was started, or since observation began. */
   hasReported(): boolean;
-  /** It was seen to start, and nothing says that it has taken a message since. */
+  /** True if it was seen to start, and no sign shows that it has taken a message since. */
   isNew(): boolean;
-  /** A source stronger than the screen says that the agent waits for a person. */
+  /** True if a source stronger than the screen reports that the agent waits for a person. */
   waitsForPerson(): boolean;
 }

@@ -3,11 +3,11 @@ import { foldedLine } from "../../base/sanitise.ts";
 import type { BackgroundTask } from "../../session/types.ts";
 
 const MAX_TITLE = 200;
-/** Listed of one kind at most, whatever a screen says. */
+/** The most tasks listed of one kind, whatever a screen shows. */
 const MAX_COUNT = 100;
 const ONE_SHELL: BackgroundCount = { kind: "shell", count: 1 };
 
-/** What the sources report about the tasks in the agent's background. */
+/** The sources' reports on the tasks in the agent's background. */
 export interface BackgroundSigns {
   /** The list of the last hook that had one, without those reported as ended since. */
   readonly told: readonly ReportedTask[];
@@ -17,8 +17,8 @@ export interface BackgroundSigns {
 }
 
 /**
- * The list as it is now. The hook names the tasks; the file and the screen, which follow a killed task too, correct how
- * many there are: the oldest go first, and what only the screen counts has no title. Pure; `before` keeps the times.
+ * The present list. The hook names the tasks; the file and the screen, which also notice a killed task, correct their
+ * number: the oldest go first, and tasks that only the screen counts have no title. Pure; `before` keeps the times.
  * `now` is the wall clock, ms.
  */
 export function backgroundTasks(

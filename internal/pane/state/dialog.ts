@@ -30,7 +30,7 @@ function textWithoutMarks({ text, beside }: DialogView): string {
   return beside ? plain.replace(BUTTON_MARK, "    ") : plain;
 }
 
-/** What of a view matters for the agent's state; equal keys mean that nothing that matters has changed. */
+/** The part of a view that matters for the agent's state; equal keys mean that nothing relevant has changed. */
 export function viewKey(view: ScreenView): string {
   const { composer: box } = view;
   const composer = box === undefined ? "none" : box.text === "" && box.pasteMarkers === 0 ? "empty" : "text";

@@ -23,14 +23,14 @@ export class HookedTasks {
     this.#told = undefined;
   }
 
-  /** What runs now. `before`: the list so far; `now`: monotonic, `wall`: wall clock, ms. */
+  /** The tasks that run now. `before`: the list so far; `now`: monotonic, `wall`: wall clock, ms. */
   list(
     view: ScreenView,
     file: Signals["file"],
     before: readonly BackgroundTask[],
     { now, wall }: { readonly now: number; readonly wall: number },
   ): readonly BackgroundTask[] {
-    // A screen without a composer says nothing of them: neither do its counts become void.
+    // A screen without a composer shows no tasks: that does not invalidate the earlier ones.
     const counts = view.background ?? [];
     const told = this.#told;
     const tasks = told?.tasks ?? (counts.length > 0 || view.composer !== undefined ? [] : before);

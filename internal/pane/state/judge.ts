@@ -20,13 +20,13 @@ export interface Signals {
   readonly lastWorkAt?: number;
   /** When something was typed that the agent has not been seen to take in: until it prints something, it may hang. */
   readonly typedAt?: number;
-  /** When our last message was submitted: idle seen before that says nothing about now. */
+  /** When our last message was submitted: an earlier sign of idle proves nothing about now. */
   readonly submittedAt?: number;
 }
 
 export interface ScreenSign {
   readonly view: ScreenView;
-  /** When what the profile reads from the screen last changed. */
+  /** When the profile's reading of the screen last changed. */
   readonly since: number;
   /** When anything around the composer last changed: a working agent moves something there, whatever its words are. */
   readonly stillSince: number;
@@ -46,7 +46,7 @@ export interface Verdict {
   readonly evidence: readonly Evidence[];
   /** Monotonic time at which the verdict may change without any new signal. */
   readonly reconsiderAt?: number;
-  /** The monotonic time at which a busy agent, or one that draws nothing, becomes a stalled one. */
+  /** The monotonic time at which a busy agent, or one that draws nothing, counts as stalled. */
   readonly stallsAt?: number;
 }
 
@@ -62,20 +62,20 @@ export interface JudgeOptions {
 const SCREEN_IDLE_MS = 1500;
 /** An unknown program that shows nothing is taken to have started after this long. */
 const SILENT_START_MS = 5000;
-/** An agent that has said that it begins, and shows no composer for this long, is one that is not understood. */
+/** An agent that has reported its start and shows no composer for this long is not understood. */
 const BEGINNING_MS = 10_000;
 /** A state file lags behind the agent by up to half a second, and is only written on changes. */
 export const FILE_LAG_MS = 2000;
-/** A hook that says "waiting" is the word of a moment; after this the screen or the file must say it too. */
+/** A hook's "waiting" is true for a moment; after this the screen or the file must report it too. */
 const WAITING_HOOK_MS = 1500;
-/** What was typed and is not drawn within this time may hang. */
+/** An agent that does not draw a typed text within this time may hang. */
 const UNDRAWN_MS = 500;
 /**
- * A busy word of a hook that nothing else supports for this long is doubted (an interrupted turn ends without a hook).
+ * A hook's sign of work that nothing else supports for this long is doubted (an interrupted turn ends without a hook).
  */
 const LONELY_HOOK_MS = 5000;
 /**
- * After such a word the screen alone says idle only when nothing has moved for this long: a counter of seconds has
+ * After such a sign the screen alone proves idle only if nothing has moved for this long: a counter of seconds has
  * moved by then.
  */
 const STILL_AFTER_HOOK_MS = 5000;
@@ -107,7 +107,7 @@ function judgeDead(process: ProcessSign & { readonly type: "dead" }, ageMs: numb
 }
 
 /**
- * A person is needed. Any source may say so: a false alarm costs a wait, a missed one an answer that no person gave.
+ * A person is needed. Any source may report it: a false alarm costs a wait, a missed one an answer that no person gave.
  */
 function judgeWaiting({ screen, file, hook }: Signals, now: number): Verdict | undefined {
   if (screen?.view.dialog !== undefined) {
@@ -141,7 +141,7 @@ function judgeStarting(signals: Signals, now: number): Verdict | undefined {
     return now < until ? { ...starting, reconsiderAt: until } : undefined;
   }
   if (signals.screen?.idleProof !== "silence") return starting;
-  // What is typed before an unknown program shows anything goes to the terminal itself, and is gone when the program
+  // Text typed before an unknown program shows anything goes to the terminal itself, and is lost when the program
   // begins to read.
   const until = signals.startedAt + SILENT_START_MS;
   return now < until ? { ...starting, reconsiderAt: until } : undefined;
@@ -176,7 +176,7 @@ function busyEvidence(signals: Signals, now: number): Evidence | undefined {
   if (screen?.view.busy !== undefined) return sign("screen", "busy mark", "strong", now - screen.since);
   if (hook !== undefined && hookSaysBusy(hook.event)) {
     const doubted = file?.state.type === "idle" && file.at > hook.at;
-    // A file that still says idle does not support it either: the turn was over before the file was written.
+    // A file that still reports idle does not support it either: the turn was over before the file was written.
     const lonely = now - hook.at >= LONELY_HOOK_MS && screen?.view.composer !== undefined;
     if (!doubted && !lonely) return sign("hook", hook.event.type, "strong", now - hook.at);
   }
@@ -188,8 +188,8 @@ function busyEvidence(signals: Signals, now: number): Evidence | undefined {
 }
 
 /**
- * The turn has ended, and what the agent's file calls busy is background work: the end of the turn reported it, or
- * the screen, in the place of the work's mark, says that the agent waits for it.
+ * True if the turn has ended and the file's "busy" is about background work: the end of the turn reported it, or the
+ * screen shows, in the place of the work's mark, that the agent waits for it.
  */
 function worksBehind({ screen, hook, submittedAt = Number.NEGATIVE_INFINITY }: Signals): boolean {
   if (screen?.view.composer === undefined || screen.view.busy !== undefined) return false;
@@ -208,7 +208,7 @@ function turnEndedSince(since: number, hook: Signals["hook"], file: Signals["fil
   return file?.state.type === "idle" && file.at >= since;
 }
 
-/** What was typed has not been drawn: whatever said idle before says nothing about now. */
+/** A typed text has not been drawn: an earlier sign of idle proves nothing about now. */
 function judgeUndrawn({ typedAt, lastOutputAt }: Signals, now: number, options: JudgeOptions): Verdict | undefined {
   if (typedAt === undefined || (lastOutputAt ?? Number.NEGATIVE_INFINITY) > typedAt) return undefined;
   if (now < typedAt + UNDRAWN_MS) return undefined;
@@ -226,7 +226,7 @@ function untilUndrawn({ typedAt }: Signals, now: number, other: Verdict): Verdic
 
 function judgeIdle(signals: Signals, now: number): Verdict | undefined {
   const { screen, hook, file, submittedAt = Number.NEGATIVE_INFINITY } = signals;
-  // Idle means that a message can be typed: without a composer on the screen nothing says so.
+  // Idle means that a message can be typed: without a composer on the screen nothing proves it.
   if (screen?.idleProof === "screen" && screen.view.composer === undefined) return undefined;
   if (hook?.event.type === "turn-ended" && hook.at >= submittedAt) {
     return verdict("idle", "hook", "the turn ended", "strong", now - hook.at);
@@ -239,7 +239,7 @@ function judgeIdle(signals: Signals, now: number): Verdict | undefined {
 
 /** Idle by the screen alone. A busy word of a hook must be old, and nothing may have moved for longer. */
 function judgeStill(screen: ScreenSign, { hook, submittedAt = 0 }: Signals, now: number): Verdict {
-  // Where the screen says that it waits for sub-agents, it counts their time: that moves, and is understood.
+  // A screen that shows a wait for sub-agents counts their time: that movement is understood.
   const agents = screen.view.background?.some(({ kind }) => kind === "subagent");
   const since = agents ? screen.since : Math.max(screen.since, screen.stillSince);
   const denied = hook !== undefined && hookSaysBusy(hook.event);

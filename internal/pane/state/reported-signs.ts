@@ -15,16 +15,16 @@ interface Life {
   readonly typedAt?: number;
 }
 
-/** What the agent's own state file says. */
+/** The content of the agent's own state file. */
 type FileSign =
   | { readonly type: "unknown" }
   | { readonly type: "read"; readonly state: FileState; readonly at: number }
-  /** The dialog of which it tells has been answered: until this time at the latest it may still say "waiting". */
+  /** The dialog behind the file's "waiting" has been answered: until this time the file may still report it. */
   | { readonly type: "outdated"; readonly until: number };
 
 /**
- * Everything but the screen that says what the agent does: its process, hooks, state file and output, and what was
- * typed into it. Each source of news calls the method of that name.
+ * All evidence of the agent's activity but the screen: its process, hooks, state file and output, and the text typed
+ * into it. Each source calls the method named after it.
  */
 export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
   readonly tasks = new HookedTasks();
@@ -42,7 +42,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
   #endedAt = 0;
   #lastWorkAt: number | undefined;
 
-  /** Calls `learned` for each sign that says more than the state from before a resize. */
+  /** Calls `learned` for each sign that adds to the state from before a resize. */
   constructor(clock: Clock, learned: () => void) {
     this.#clock = clock;
     this.#learned = learned;
@@ -104,7 +104,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
     this.#learned();
   }
 
-  /** What the agent's state file says now; undefined when there is none that can be trusted. */
+  /** Takes the present content of the agent's state file; undefined: there is none that can be trusted. */
   read(state: FileState | undefined): void {
     const now = this.#clock.monotonicMs();
     const before = this.#file;

@@ -7,9 +7,9 @@ const NEAR_MS = 6 * HOUR_MS;
 const FAR_MS = 32 * 24 * HOUR_MS;
 
 /**
- * When a limit ends by what the agent wrote, e.g. `resets 3pm (Europe/Berlin)` or `resets Oct 6, 1pm (UTC)`; wall
- * clock, ms. `now`: when that was first seen. Undefined unless one moment alone can be meant: without a time zone, or
- * too far away.
+ * The end of a limit as the agent wrote it, e.g. `resets 3pm (Europe/Berlin)` or `resets Oct 6, 1pm (UTC)`; wall clock,
+ * ms. `now`: when the text was first seen. Undefined if several moments can be meant, without a time zone, or if the
+ * moment is too far away.
  */
 export function resetTime(text: string, now: number): number | undefined {
   const match = RESETS.exec(text.slice(0, 400));
@@ -32,7 +32,7 @@ export function resetTime(text: string, now: number): number | undefined {
   return found;
 }
 
-/** What a clock on the wall there shows at that moment, as if it were UTC; undefined for an unknown time zone. */
+/** The local time in the zone at that moment, as if it were UTC; undefined for an unknown time zone. */
 function localTime(at: number, zone: string): number | undefined {
   try {
     const format = new Intl.DateTimeFormat("en-GB", { timeZone: zone, dateStyle: "short", timeStyle: "medium" });

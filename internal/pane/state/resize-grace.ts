@@ -20,8 +20,7 @@ interface Held {
 
 /**
  * Holds the state from before a resize. A resize makes the screen useless as evidence until the program has repainted:
- * its composer is cut or gone, and every row moves. Nothing of that says that the agent does something else than
- * before.
+ * its composer is cut or gone, and every row moves. None of that shows that the agent's activity has changed.
  */
 export class ResizeGrace {
   #held: Held | undefined;
@@ -38,7 +37,7 @@ export class ResizeGrace {
       isProven(last) && !last.isHeld ? { verdict: last, judgedAt, until, maxUntil: now + GRACE_MAX_MS } : undefined;
   }
 
-  /** Other evidence than the screen has come: what was held says nothing any more. */
+  /** Call it for other evidence than the screen: the held state is outdated then. */
   end(): void {
     this.#held = undefined;
   }
@@ -53,7 +52,7 @@ export class ResizeGrace {
   }
 }
 
-/** These two are what is left when no source says anything. */
+/** The two states for which no source has evidence. */
 function isProven({ state }: Verdict): boolean {
   return state !== "uncertain" && state !== "starting";
 }

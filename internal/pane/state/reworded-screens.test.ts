@@ -34,13 +34,16 @@ const rewording = fc.record({
   glyph: fc.constantFrom("◆", "~", "*", "⟳", "»", ""),
 });
 
-/** The same text in the words of another release. What holds the composer or a box together stays. */
+/** The same text in the words of another release. The characters that frame the composer or a box stay. */
 function reworded(text: string, { words, glyph }: Rewording): string {
   let at = text.length;
   return text.replace(WORDS, () => words[at++ % words.length] ?? "word").replace(GLYPHS, glyph);
 }
 
-/** All rows but the composer's, whose text is the person's, in other words; `frame` is what moves. */
+/**
+ * All rows but the composer's, whose text is the person's, in other words; `frame` numbers the drawing of the moving
+ * part.
+ */
 function nextRelease(screen: Screen, profile: AgentProfile, by: Rewording, frame: number): Screen {
   const { composer } = profile.view(screen);
   const moving = movingRow(screen, profile);
@@ -62,7 +65,7 @@ function nextRelease(screen: Screen, profile: AgentProfile, by: Rewording, frame
   return { ...screen, lines, title: reworded(screen.title, by) };
 }
 
-/** Where a counter of seconds, or what stands for it, is drawn: right above the composer, or below it. */
+/** The row of a counter of seconds, or of its substitute: right above the composer, or below it. */
 function movingRow(screen: Screen, profile: AgentProfile): number {
   const { composer } = profile.view(screen);
   if (composer === undefined) return -1;

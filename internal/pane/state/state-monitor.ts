@@ -16,7 +16,7 @@ export interface StateMonitorDeps {
   readonly clock: Clock;
   readonly profile: AgentProfile;
   readonly source: ScreenSource;
-  /** Nothing of a person's stands in this composer: it is empty, or what is there is ours (`UnsubmittedTexts`). */
+  /** True if no person's text is in this composer: it is empty, or the text is ours (`UnsubmittedTexts`). */
   readonly isOurs?: (composer: ComposerView, quietMs: number) => boolean;
 }
 
@@ -34,13 +34,13 @@ export interface StateReport {
   readonly draft: boolean;
   /** Tasks that the agent started and that run in the background; oldest first. */
   readonly background: readonly BackgroundTask[];
-  /** Parked: when the limit ends, where the agent tells it; wall clock, ms. */
+  /** Parked: the end of the limit, if the agent reports it; wall clock, ms. */
   readonly parkedUntil?: number;
 }
 
 /** The newest screen, and since when it has looked like this. */
 interface ScreenSeen {
-  /** See `ReportedSigns`: what was seen in another life says nothing of this one. */
+  /** See `ReportedSigns`: a screen of another life proves nothing about this one. */
   readonly life: number;
   /** The agent has shown in this life that it takes messages. */
   readonly everReady: boolean;
@@ -63,8 +63,8 @@ const LOOK_QUIET_MS = 16;
 const IDLE_LOOK_MS = 1000;
 
 /**
- * Keeps the agent's state from evidence: the screen that it looks at, and `signs`, where others say what they saw. They
- * listen on `changes` for a new state, dialog, draft or task.
+ * Derives the agent's state from evidence: the screen that it looks at, and `signs`, where other code reports what it
+ * observed. Listeners on `changes` hear of a new state, dialog, draft or task.
  */
 export class StateMonitor implements AgentSigns {
   readonly changes = new SignalBus();
@@ -110,7 +110,10 @@ export class StateMonitor implements AgentSigns {
     if (!now) this.#wake(); // what it left standing is a draft from now on
   }
 
-  /** A message was submitted: from this moment on the idle that was seen before says nothing, without another look. */
+  /**
+   * Notes that a message was submitted: from this moment on an earlier sign of idle proves nothing, without another
+   * look.
+   */
   submitted(): void {
     this.signs.submitted();
     if (this.#screen?.life === this.signs.life) this.#judge(this.#screen);
@@ -257,7 +260,7 @@ export class StateMonitor implements AgentSigns {
   }
 }
 
-/** In what listeners observe. */
+/** True if the reports differ for listeners. */
 function differ(report: StateReport, before: StateReport): boolean {
   return (
     report.state !== before.state ||

@@ -9,12 +9,12 @@ export const HEARTBEAT_MS = 15_000;
 const RAW_CHUNK_BYTES = 64 * 1024;
 
 /**
- * One RAW watcher's place in the stream: which update comes next for it, decided each time from what is held. It never
+ * One RAW watcher's place in the stream. Determines the watcher's next update, each time from the bytes held. It never
  * waits and holds no bytes, so a watcher that does not read costs nothing here.
  */
 export class RawCursor {
   readonly #deps: WatchDeps;
-  /** Where it came back: bytes that are missing from there on went before it came. */
+  /** The offset at which it came back: bytes missing from there on were lost before it came. */
   readonly #resumed: bigint | undefined;
   #offset: bigint | undefined;
   #gap: Gap | undefined;
@@ -75,7 +75,7 @@ export class RawCursor {
     return this.#isFirst || isSilent ? this.#update("heartbeat", NO_BYTES, offset) : undefined;
   }
 
-  /** Shows the current screen; not while it is behind what was sent, or the bytes after it are not held. */
+  /** A snapshot of the current screen; none while that is behind the sent bytes, or the bytes after it are not held. */
   #snapshot(): WatchUpdate | undefined {
     const { output } = this.#deps;
     const first = this.#offset;
@@ -104,7 +104,7 @@ export class RawCursor {
   }
 }
 
-/** Where a watcher that reconnects continues; undefined when it starts again with a snapshot. */
+/** The offset at which a watcher that reconnects continues; undefined if it starts again with a snapshot. */
 function resumeAt({ output }: WatchDeps, request: WatchRequest): bigint | undefined {
   const { afterOffset } = request;
   if (afterOffset === undefined || request.epoch !== output.epoch) return undefined;
@@ -116,7 +116,7 @@ function resumeAt({ output }: WatchDeps, request: WatchRequest): bigint | undefi
   });
 }
 
-/** A watcher of another epoch asked to continue: what it misses has no offsets here. */
+/** The gap of a watcher that asks to continue in another epoch: the missed bytes have no offsets here. */
 function missed({ output }: WatchDeps, request: WatchRequest): Gap | undefined {
   if (request.afterOffset === undefined) return undefined;
   return { first: request.afterOffset, to: output.drawnTo, reason: "restart" };

@@ -23,7 +23,7 @@ export class RawFrames<F> {
     this.#encode = encode;
   }
 
-  /** What comes next for `cursor`, which moves on; undefined when there is nothing. */
+  /** The next update for `cursor`, which moves on; undefined if there is none. */
   next(cursor: RawCursor): Made<F> | undefined {
     const at = cursor.plainOffset;
     const made = at === undefined ? undefined : this.#changes.get(at);

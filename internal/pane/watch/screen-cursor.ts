@@ -22,7 +22,7 @@ export async function takePicture(deps: WatchDeps, request: WatchRequest): Promi
   return { text, content, endReason: ended() };
 }
 
-/** What one SCREEN watcher has been sent, and therefore what to send next. */
+/** The last screen sent to one SCREEN watcher, which determines the next update. */
 export class ScreenCursor {
   readonly #deps: WatchDeps;
   #shown: string | undefined;

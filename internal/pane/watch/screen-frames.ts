@@ -34,7 +34,7 @@ export class ScreenFrames<F> {
     this.#made.clear();
   }
 
-  /** What comes next for `cursor`, which moves on; undefined when there is nothing. */
+  /** The next update for `cursor`, which moves on; undefined if there is none. */
   next(cursor: ScreenCursor): Made<F> | undefined {
     const picture = this.#picture;
     const kind = picture === undefined ? undefined : cursor.kindFor(picture);

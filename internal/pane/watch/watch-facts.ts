@@ -15,7 +15,7 @@ export interface WatchDeps {
 /** A wait is never longer: heartbeats and ends are looked for then. */
 export const WATCH_LOOK_MS = 1000;
 
-/** What every update tells, whatever its kind. */
+/** The facts that every update contains, whatever its kind. */
 export function updateFacts(deps: WatchDeps): Omit<WatchUpdate, "kind" | "output" | "data" | "gap"> {
   const { emulator, epoch, drawnTo } = deps.output;
   const { x, y } = emulator.cursor;

@@ -62,7 +62,7 @@ it("delivers or names every byte exactly once, whichever watchers stall, leave o
   );
 });
 
-/** What stands at an offset, so that a wrong place shows as a wrong value. */
+/** The byte at an offset, so that a wrong place shows as a wrong value. */
 const byteAt = (offset: number) => (offset * 31 + (offset >> 8)) & 0x3f;
 
 async function perform(action: Step, mine: OutputStream, people: readonly Person[]): Promise<void> {
@@ -123,7 +123,7 @@ class Person {
     rest(this.sink).catch(() => {});
   }
 
-  /** Everything that was sent since the last check follows on what came before, and is what was printed. */
+  /** Checks that everything sent since the last check continues the earlier updates and is what was printed. */
   check(): void {
     for (const update of this.sink.sent.splice(0)) {
       if (update.kind === "snapshot") {

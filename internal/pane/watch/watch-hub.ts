@@ -21,8 +21,8 @@ interface ScreenGroup<F> {
 }
 
 /**
- * Watchers of one agent's terminal, each update made once for all who get it: `encode` makes of an update what sinks
- * take. SCREEN: the last lines, whole, each time they differ from what was sent. RAW: the bytes themselves, each with
+ * Watchers of one agent's terminal, each update made once for all who get it: `encode` turns an update into the sinks'
+ * format. SCREEN: the last lines, whole, each time they differ from what was sent. RAW: the bytes themselves, each with
  * its offset; a snapshot that redraws the screen first, and again after a hole. Both until the agent has ended for
  * good.
  */

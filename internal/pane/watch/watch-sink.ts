@@ -1,6 +1,6 @@
 import type { Member } from "./watch-group.ts";
 
-/** Where one watcher's updates go. */
+/** The destination of one watcher's updates. */
 export interface WatchSink<F> {
   /** Bytes that were sent and that the connection has not taken yet. */
   readonly backlog: number;
@@ -21,7 +21,7 @@ export interface Made<F> {
  */
 export const BACKLOG_BYTES = 256 * 1024;
 
-/** Sends to one watcher what `next` gives, as far as its connection takes it. */
+/** Sends the results of `next` to one watcher, as far as its connection takes them. */
 export class SinkMember<F> implements Member {
   readonly #sink: WatchSink<F>;
   readonly #next: () => Made<F> | undefined;
