@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 
 const GT = import.meta.dirname;
 /** Files that write terminal modes. */
-const WRITERS = ["attach/attach-terminal.ts"];
+const WRITERS = ["attach/attach-terminal.ts", "threads/watch/live-watch.ts"];
 
 it("lets commands print through Output and notes alone, which clean what they print", () => {
   const sources = globSync("**/*.ts", { cwd: GT }).filter((path) => !path.endsWith(".test.ts"));
