@@ -1,20 +1,17 @@
 const PASTE_BEGIN = Buffer.from("\x1b[200~");
 const PASTE_END = Buffer.from("\x1b[201~");
-/**
- * A paste of more is delivered as several.
- * @internal
- */
+/** A longer paste is delivered as several. @internal */
 export const PASTE_MAX_BYTES = 256 * 1024;
 
-/** How a person's bytes are written. */
+/** A piece of a person's input, by the way in which it is written to the pane. */
 export type KeyPiece =
   | { readonly type: "keys"; readonly data: Buffer }
   /** The text between paste brackets; tmux adds the brackets, because it knows whether the program requested them. */
   | { readonly type: "paste"; readonly text: string };
 
 /**
- * Takes the bytes of one terminal apart into keys and pastes, wherever they were cut. A key sequence that ends in the
- * midst of a paste bracket is held back until the next bytes tell, or `flush`.
+ * Splits the bytes of one terminal into keys and pastes, wherever they were cut. A key sequence that ends inside a
+ * paste bracket is held back until the next bytes or `flush`.
  */
 export class AttachInputParser {
   #rest: Buffer = Buffer.alloc(0);
@@ -89,7 +86,7 @@ function wholeCharacters(data: Buffer): number {
 
 const REPORTS = /\x1b\[<[\d;]*[Mm]|\x1b\[M[\s\S]{3}|\x1b\[[IO]|\x1b\[\?[\d;]*c/g;
 
-/** Keys only tell that a person types when they are more than reports of mouse and focus. */
+/** True if the keys show that a person types: reports of mouse and focus do not. */
 export function isTyping(data: Uint8Array): boolean {
   return Buffer.from(data).toString("latin1").replace(REPORTS, "") !== "";
 }

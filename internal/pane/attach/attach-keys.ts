@@ -7,7 +7,7 @@ import type { Mailbox } from "../delivery/mailbox.ts";
 import { type NotTyped, whyNotTyped } from "../delivery/not-typed.ts";
 import { AttachInputParser, type KeyPiece } from "./attach-input.ts";
 
-/** The one way into the pane; `internal/tmux/pane/pane.ts` is it. */
+/** The way of typing into the pane; `internal/tmux/pane/pane.ts` implements it. */
 export interface AttachPane {
   sendBytes(data: Uint8Array): Promise<"sent" | NotTyped>;
   stage(buffer: string, text: string): Promise<void>;
@@ -29,9 +29,9 @@ type PaneWait = (signal: AbortSignal) => Promise<AttachPane | undefined>;
 
 /** The limit of waiting input of one terminal; beyond it the terminal is not read. */
 const PENDING_MAX_BYTES = 1024 * 1024;
-/** Written to the pane at once. */
+/** The most bytes written to the pane at once. */
 const WRITE_MAX_BYTES = 4096;
-/** A key sequence that is cut may be held so long, and a paste without an end. */
+/** How long a key sequence that is cut, or a paste without an end, may be held. */
 const CUT_KEY_MS = 50;
 const CUT_PASTE_MS = 2000;
 /** A pen held for longer than this belongs to a delivery: a key that stops the agent does not wait for it. */
@@ -51,7 +51,7 @@ export class AttachKeys {
   #pending: KeyPiece[] = [];
   #bytes = 0;
   #isWriting = false;
-  /** Begun with the first keys that found tmux away: those after them wait no longer than they do. */
+  /** Started by the first keys that found tmux away: later keys wait no longer than these. */
   #paneWait: PaneWait | undefined;
   /** Pieces ever put into `#pending`, and taken out of it. */
   #pushed = 0;
@@ -66,7 +66,7 @@ export class AttachKeys {
     return this.#bytes > 0;
   }
 
-  /** Takes keys in. Resolves when there is room for more. */
+  /** Takes keys. Resolves when there is room for more. */
   async push(data: Uint8Array, signal: AbortSignal): Promise<void> {
     this.#queue(this.#parser.push(data));
     if (urgentKey(data) >= 0) void this.#overtake(this.#pushed, signal);
@@ -106,7 +106,7 @@ export class AttachKeys {
     if (isLate && this.#pushed === before) this.#queue(this.#parser.flush());
   }
 
-  /** Called with the pen in hand. */
+  /** Called while it holds the pen. */
   async #writeNext(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return; // the person left while their keys waited: drop them
     const piece = this.#pending[0];
@@ -122,7 +122,9 @@ export class AttachKeys {
     this.#changed.notify();
   }
 
-  /** The urgent key in the last of the first `count` pieces goes now, if a delivery keeps it from being written. */
+  /**
+   * Writes the urgent key in the last of the first `count` pieces at once, if a delivery keeps it from being written.
+   */
   async #overtake(count: number, signal: AbortSignal): Promise<void> {
     const { clock, mailbox } = this.#deps;
     await clock.sleep(PEN_MS, signal).catch(() => {});

@@ -13,7 +13,7 @@ interface Size {
 
 export interface PeopleDeps {
   readonly clock: Clock;
-  /** The window's size as it is. */
+  /** The window's present size. */
   readonly size: () => Size;
   /** Makes the window that size. @throws DomainError `unavailable` while tmux is away */
   readonly resize: (size: Size, signal: AbortSignal) => Promise<void>;
@@ -47,7 +47,7 @@ export class Person implements Disposable {
   readonly told = new SignalBus();
   size: Size;
   typedAt = Number.NEGATIVE_INFINITY;
-  /** Keys of this person are still on their way. */
+  /** True while keys of this person are still in transit. */
   hasKeysWaiting: () => boolean = () => false;
   readonly #leave: (person: Person) => void;
   #notices: string[] = [];

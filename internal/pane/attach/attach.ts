@@ -39,7 +39,7 @@ const BLANK =
 /**
  * One person's terminal on the agent's: the screen as it is, then every byte as it comes, while their keys go to the
  * pane in order with deliveries. Ends with an `end` when the person leaves or the agent has ended for good.
- * @throws DomainError `invalid` for a size out of bounds, `denied` for keys of a person who only looks
+ * @throws DomainError `invalid` for a size out of bounds, `denied` for keys of a person who only watches
  */
 export async function* attach(
   deps: AttachDeps,
@@ -153,7 +153,7 @@ class Session {
     return data.length === 0 ? undefined : { type: "data", data };
   }
 
-  /** Undefined: not held any more, or the screen changed there without a byte. */
+  /** Undefined: the bytes are no longer held, or the screen changed there without a byte. */
   #read(offset: bigint): Uint8Array | undefined {
     const { output } = this.#deps;
     const turning = output.turningFrom(offset);

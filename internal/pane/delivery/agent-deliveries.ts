@@ -15,7 +15,7 @@ import type { TrackedNudge } from "./tracked-nudge.ts";
 import { type LeftText, UnconfirmedText } from "./unconfirmed-text.ts";
 import type { UnsubmittedTexts } from "./unsubmitted-texts.ts";
 
-/** The agent's pane as a delivery needs it; `internal/tmux/pane/pane.ts` is one. */
+/** The part of the agent's pane that a delivery needs; `internal/tmux/pane/pane.ts` implements it. */
 interface AgentPane extends PaneWriter {
   /** Fails with `unavailable` while tmux is away. */
   facts(): Promise<{ readonly dead: boolean }>;
@@ -23,11 +23,11 @@ interface AgentPane extends PaneWriter {
 
 /** The people who may type into the pane. */
 interface TypingPeople {
-  /** One of them is in the middle of it. */
+  /** One of them is typing. */
   readonly isTyping: boolean;
   /** When one of them typed last; undefined: never. */
   readonly inputAt: { readonly monotonicMs: number } | undefined;
-  /** Brings `inputAt` up to date, where keys are looked for now and then only. */
+  /** Updates `inputAt`, if keys are looked for only now and then. */
   look?(): Promise<void>;
 }
 
@@ -47,9 +47,7 @@ export interface AgentDeliveriesDeps {
 
 /** As many messages as an agent holds, and more. */
 const TYPED_KEEP = 100;
-/**
- * A slow agent may still show a text that it has taken, for so long; and for longer when it is seen to be that text.
- */
+/** How long a slow agent may still show a text that it has taken; longer if the composer is seen to hold that text. */
 const OLD_DRAWING_MS = 1000;
 const SAME_DRAWING_MS = 5000;
 /** A text to remove must be stable for a moment; removal is abandoned after this many attempts. */
@@ -66,13 +64,13 @@ export class AgentDeliveries implements Courier {
   readonly leftover: UnconfirmedText | undefined;
   readonly #deps: AgentDeliveriesDeps;
   #typed: readonly string[] = [];
-  /** Monotonic ms: when the last message was. */
+  /** Monotonic ms of the last message. */
   #submittedAt = Number.NEGATIVE_INFINITY;
   /** Monotonic ms: the text typed then has not been drawn, or not been read. */
   #undrawnSince: number | undefined;
   #clearings = 0;
   #thawedAt = Number.NEGATIVE_INFINITY;
-  /** It was idle or worked in this life. */
+  /** In this life the agent was seen idle or working. */
   #proven = false;
 
   /** `left`: texts that an earlier process may have left in the agent's prompt. */

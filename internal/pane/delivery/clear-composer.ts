@@ -44,7 +44,7 @@ export async function clearOwnText(deps: ClearDeps, signal: AbortSignal): Promis
     const { composer } = profile.view(screen);
     if (composer === undefined) return STANDS;
     if (standing.isEmpty(composer)) return CLEARED;
-    // An agent that has only begun to draw may show more of them than before.
+    // An agent that has only begun to draw may show more of the texts than before.
     const isOurs = standing.knows(composer) || (rest !== undefined && isRestOf(composer, rest));
     if (!isOurs) return STANDS;
     rest = composer;

@@ -8,8 +8,8 @@ import type { Presence, Probe } from "./probe.ts";
 import { residueOn } from "./residue.ts";
 
 /**
- * The one way into the pane; `internal/tmux/pane/pane.ts` is it. Every call may fail with `unavailable` while tmux is
- * away.
+ * The way of typing into the pane; `internal/tmux/pane/pane.ts` implements it. Every call may fail with `unavailable`
+ * while tmux is away.
  */
 export interface PaneWriter {
   /** Puts text into a tmux buffer of that name. */
@@ -19,13 +19,13 @@ export interface PaneWriter {
   /** Pastes the buffer and drops it in one step; where nothing is typed, the buffer stays. */
   paste(buffer: string): Promise<"pasted" | NotTyped>;
   /**
-   * One literal carriage return, past copy mode and the like; `moved`: the cursor is not at the place that was asked
-   * for.
+   * Presses one literal carriage return; closes copy mode and the like first. `moved`: the cursor is not at `cursor`;
+   * nothing was sent.
    */
   enter(cursor?: Look["cursor"]): Promise<"sent" | NotTyped | "moved">;
   /** Types characters as they are, only while the cursor is at `cursor`. */
   typeAt(text: string, cursor: Look["cursor"]): Promise<"sent" | NotTyped | "moved">;
-  /** Bytes that were typed and that the program has not read; undefined when that cannot be known. */
+  /** The number of typed bytes that the program has not read; undefined if unknown. */
   unread(): Promise<number | undefined>;
 }
 
@@ -35,7 +35,7 @@ export interface DeliveryDeps {
   readonly source: ScreenSource;
   readonly profile: AgentProfile;
   readonly signs: AgentSigns;
-  /** Same text by the contract's equality. */
+  /** True if the texts are the same by the contract's equality. */
   readonly sameText: (a: string, b: string) => boolean;
   /** The residue on the screen of an empty composer, see `residueOn`. */
   readonly residue?: string;
@@ -47,8 +47,8 @@ export interface DeliveryJob {
   /** Safe text, as it shall arrive. */
   readonly text: string;
   /**
-   * Called after the text was staged and before the paste: from now on it may be in front of the agent. If it throws,
-   * it is not.
+   * Called after the text was staged and before the paste: from then on the text may be in front of the agent. If it
+   * throws, nothing is pasted.
    */
   readonly onIntent: () => void;
   /** Texts typed before this one, which the agent may hold and report only now. */
@@ -75,7 +75,7 @@ export interface DeliveryEnd {
   readonly stands?: true;
   /** Monotonic ms: the agent has not drawn, or not read, the text typed then: it may hang. */
   readonly undrawnSince?: number;
-  /** The composer as it showed this text alone, when it did so last, and was not seen without it since. */
+  /** The composer when it last showed this text alone; absent if it was seen without the text since. */
   readonly drawn?: string;
   /** The residue of the text in a composer that it has left; see `residueOn`. */
   readonly residue?: string;
@@ -91,7 +91,7 @@ export interface Look {
 
 /** The longest pause between two checks of the screen. */
 export const LOOK_MS = 10;
-/** A text without some of its letters is whole when nothing is added for so long. */
+/** A text without some of its letters counts as whole when nothing is added for this long. */
 const WORN_MS = 150;
 export const MIXED = "other text is there too, as when a person types into it; it was not submitted";
 
@@ -144,7 +144,7 @@ export class Attempt {
     return this.#startedAt + (this.#pastedMs ?? 0);
   }
 
-  /** Something was printed after that time. */
+  /** True if something was printed after that time. */
   hasDrawnSince(at: number): boolean {
     return this.deps.clock.monotonicMs() - this.deps.source.quietMs() > at;
   }

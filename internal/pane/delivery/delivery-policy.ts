@@ -30,7 +30,7 @@ export interface Situation {
 
 export interface Candidate {
   readonly mode: NudgeMode;
-  /** The caller has its answer, QUEUED: the message waits for better times until its ttl. */
+  /** The caller has its answer, QUEUED: the message waits until its time to live ends. */
   readonly parked: boolean;
   readonly expired: boolean;
   /** A person's last key must be this long ago. Absent: 2,000. */
@@ -54,7 +54,7 @@ const UNPROVABLE_QUIET_MS = 2000;
 
 type Check = (candidate: Candidate, now: Situation) => Decision | undefined;
 
-/** In this order; the first that answers decides. */
+/** The first check that returns a decision counts. */
 const CHECKS: readonly Check[] = [
   (c) => (c.expired ? end("expired", "its time to live ended before it could be typed") : undefined),
 
@@ -68,7 +68,7 @@ const CHECKS: readonly Check[] = [
   // A dialog or a person comes first: a caller gets an answer, a held message waits.
   (c, s) => (s.state === "dialog" ? (c.parked ? WAIT : end("blocked-by-dialog", "a dialog is open")) : undefined),
   (c, s) => (isAtTheKeys(c, s) ? (c.parked ? WAIT : end("composer-busy", "a person is typing")) : undefined),
-  // Behind a text that an agent has still to draw nothing more is typed: both would be in its composer as one.
+  // Type nothing while an earlier text is undrawn: the composer would join the two.
   (c, s) => {
     if (s.undrawn !== true) return undefined;
     return c.mode === "immediate" && !c.parked ? end("composer-busy", UNDRAWN) : WAIT;
@@ -82,14 +82,14 @@ const CHECKS: readonly Check[] = [
   // No place to type into: an unknown screen may be anything.
   (_, s) => (!s.composerSeen && !s.idleIsUnprovable ? WAIT : undefined),
 
-  // A composer that is drawn first may not take anything yet.
+  // A composer that is drawn for the first time may not take anything yet.
   (_, s) => (s.unproven === true && s.state === "uncertain" ? WAIT : undefined),
   (c) => (c.mode === "immediate" ? DELIVER : undefined),
   (_, s) => (s.state === "idle" ? DELIVER : undefined),
   (_, s) => (s.idleIsUnprovable && s.state === "uncertain" && s.quietMs >= UNPROVABLE_QUIET_MS ? DELIVER : undefined),
 ];
 
-/** Beyond the usual time any key counts, Enter too. */
+/** Beyond the quiet time any key counts, Enter too. */
 export function isAtTheKeys(
   { quietMs = QUIET_DEFAULT_MS }: Pick<Candidate, "quietMs">,
   { typing, personQuietMs }: Pick<Situation, "typing" | "personQuietMs">,

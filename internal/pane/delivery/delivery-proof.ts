@@ -23,7 +23,7 @@ const LINE_MAX_BYTES = process.platform === "linux" ? 4095 : 1023;
  */
 export const FIRST_GRACE_MS = 3000;
 
-/** The agent's own word that it took this text. */
+/** The agent's own report that it took this text. */
 export function hookProof({ deps, job }: Attempt, since: number): Evidence | undefined {
   const taken = deps.signs.promptTakenSince(since);
   if (taken === undefined) return undefined;
@@ -37,7 +37,7 @@ const DROPPED = "it left the composer of an agent that had just started, which d
 
 /** The screen's evidence when the text was found to be gone. */
 export interface Leaving {
-  /** The screen shows that it is not in the composer any more. */
+  /** The screen shows that the text is no longer in the composer. */
   readonly left: boolean;
   readonly busy: boolean;
   /** How that was seen. */
@@ -91,16 +91,16 @@ export async function confirm(
 function tookMore({ deps, job }: Attempt, since: number): boolean {
   const prompt = deps.signs.promptTakenSince(since)?.prompt;
   if (prompt === undefined) return false;
-  // A held message that it takes up now may differ from this one in no more than a number.
+  // A held message that the agent takes up now may differ from this one only by a number.
   if ([job.text, ...(job.typedBefore ?? [])].some((text) => deps.sameText(prompt, text))) return false;
   const presence = new ComposerProbe(job.text).presenceOf({ text: prompt, pasteMarkers: 0 });
-  // Its own word has lost no letters on a screen.
+  // The agent's report is not subject to letters lost on a screen.
   return presence === "mixed" || presence === "worn";
 }
 
 /**
- * A line reader's screen looks as if it had taken a text that it got in pieces, or in part. Undefined when it cannot
- * have.
+ * A line-based program clears its prompt even if it received the text in pieces or only in part. Undefined if that is
+ * impossible.
  */
 function doubtAbout({ deps, job }: Attempt): string | undefined {
   if (deps.profile.idleProof === "screen") return undefined;

@@ -7,23 +7,23 @@ import type { Presence, Probe } from "./probe.ts";
 
 /**
  * How long one Enter may take to show its effect. It is not shorter for programs that drop one: a second Enter too
- * early would meet whatever came of the first.
+ * early would meet the effect of the first.
  */
 const ENTER_MS = 1000;
 const MAX_ENTERS = 3;
 /**
- * An agent that has neither read an Enter nor drawn anything since is waited for so long: another Enter would be one
- * too many.
+ * How long to wait for an agent that has neither read an Enter nor drawn anything since: another Enter would be one too
+ * many.
  */
 const HANGS_MS = 4000;
 /** The same for the first message in an agent's life: OpenCode, while it starts, takes three times as long for all. */
 const FIRST_HANGS_MS = 3 * HANGS_MS;
-/** One that reports the messages it takes may draw no composer for so long after an Enter: another screen comes. */
+/** How long an agent that reports the messages it takes may draw no composer after an Enter: another screen comes. */
 const COVERED_MS = 10_000;
 const UNREAD_LOOK_MS = 50;
 const UNREAD = "Enter was pressed, but the agent has neither read it nor drawn anything since: it may still accept it";
 const COVERED = "Enter was pressed, and the composer is no longer visible";
-/** How long tmux is asked to press it only where the cursor was seen. */
+/** How long tmux is asked to press Enter only where the cursor was seen. */
 const CURSOR_MS = 300;
 /**
  * A program that loses its processor in the middle of a drawing shows half of it, without a composer or with a part of
@@ -53,7 +53,7 @@ export async function submitText(attempt: Attempt, probe: Probe): Promise<Delive
   return attempt.leave("stranded", `it is still in the composer: Enter was pressed ${pressed}× and did not submit it`);
 }
 
-/** `at`: monotonic milliseconds, right before. */
+/** `at`: monotonic milliseconds, right before the key. */
 type Press = { readonly type: "pressed" | "refused"; readonly at: number } | DeliveryEnd;
 
 /**
@@ -102,7 +102,7 @@ async function pressEnter({ deps }: Attempt, cursor: Look["cursor"] | undefined)
   try {
     return await deps.writer.enter(cursor);
   } catch (err) {
-    // Whether it was pressed shows on the screen, where it is looked for next.
+    // The screen, which is examined next, shows whether it was pressed.
     if (!isAway(err)) throw err;
     return "sent";
   }
@@ -148,7 +148,7 @@ async function awaitSubmitted(attempt: Attempt, probe: Probe, pressedAt: number)
     if (mayRepeat && (await repeatedAs(attempt, probe)) === "alone") {
       return confirm(attempt, probe, { left: true, busy, value: "the agent repeats it" });
     }
-    // The agent's word may come before it draws: its old drawing must not be taken for a draft afterwards.
+    // The agent's report may come before its drawing: the old drawing must not be taken for a draft afterwards.
     const drawn = presence !== "there" && presence !== "partial";
     if ((drawn || late) && hookProof(attempt, pressedAt) !== undefined) {
       return confirm(attempt, probe, { left: false, busy });
@@ -161,8 +161,8 @@ async function awaitSubmitted(attempt: Attempt, probe: Probe, pressedAt: number)
 }
 
 /**
- * All that was typed has been read, as far as that can be known. A composer that looks empty before its program has
- * read the Enter is one of which only half is drawn.
+ * True if everything typed has been read, as far as that can be known. A composer that looks empty before its program
+ * has read the Enter is only half drawn.
  */
 async function isRead({ deps }: Attempt): Promise<boolean> {
   return ((await deps.writer.unread()) ?? 0) === 0;

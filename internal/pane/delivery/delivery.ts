@@ -73,7 +73,7 @@ export async function recoverDelivery(
   const probe = new ComposerProbe(job.text);
   const end = deps.clock.monotonicMs() + RECOVER_MS;
   for (;;) {
-    // A hook line that was written while nothing was reading waits in its FIFO.
+    // A hook line that was written while no process was reading waits in its FIFO.
     if (hookProof(attempt, Number.NEGATIVE_INFINITY)?.confidence === "proof") {
       return confirm(attempt, probe, { left: false, busy: false });
     }

@@ -1,4 +1,4 @@
-/** Letters and digits tell texts apart; borders, wraps, marks and widths differ from terminal to terminal. */
+/** Letters and digits distinguish texts; borders, wraps, marks and widths differ from terminal to terminal. */
 const LETTER = /[\p{L}\p{N}]/u;
 /**
  * Characters that programs, tmux and libraries count as a different number of columns, or that a terminal may drop: the

@@ -42,7 +42,7 @@ export class EndedTexts {
     }
   }
 
-  /** The receipt is kept no longer. */
+  /** Call it when the receipt is forgotten. */
   forgotten(tracked: TrackedNudge): void {
     if (this.#delivered.delete(tracked)) this.#chars -= tracked.receipt?.deliveredText?.length ?? 0;
   }

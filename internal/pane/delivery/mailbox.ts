@@ -20,11 +20,11 @@ export interface MailboxDeps {
   /** By which request ids age. */
   readonly time: MachineTime;
   readonly logger: Logger;
-  /** Keeps a record where it outlives this process, before the call returns. */
+  /** Stores a record so that it outlives this process, before the call returns. */
   readonly keep: (record: NudgeRecord) => void;
   readonly clean: Cleaner;
   readonly courier: Courier;
-  /** Tells that the situation may have changed. */
+  /** Notified when the situation may have changed. */
   readonly changes: SignalBus;
   /** Called with each final receipt. */
   readonly ended: (receipt: NudgeReceipt) => void;
@@ -92,12 +92,12 @@ export class Mailbox {
     return this.#receipt(tracked);
   }
 
-  /** @throws DomainError `not-found`: never accepted, forgotten, or not to be seen by this caller. */
+  /** @throws DomainError `not-found`: never accepted, forgotten, or not visible to this caller. */
   get(requestId: string, asker?: Asker): NudgeReceipt {
     return this.#receipt(this.#find(requestId, asker));
   }
 
-  /** Calls a message off if nothing of it has been typed yet; returns its receipt either way. @throws as `get` */
+  /** Cancels a message if nothing of it has been typed yet; returns its receipt either way. @throws as `get` */
   cancel(requestId: string, asker?: Asker): NudgeReceipt {
     const tracked = this.#find(requestId, asker);
     if (tracked.phase === "waiting") this.#end(tracked, "cancelled", "cancelled before it was typed");
@@ -142,7 +142,7 @@ export class Mailbox {
     return this.#interrupts;
   }
 
-  /** All messages as a journal would leave them. */
+  /** All messages in the form that a journal restores. */
   snapshot(): readonly RestoredNudge[] {
     const { time } = this.#deps;
     return [...this.#book.all()].map(({ nudge, phase, receipt, endedAt = nudge.acceptedAt, endedMs = 0 }) => ({

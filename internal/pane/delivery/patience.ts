@@ -21,13 +21,13 @@ export class Patience {
     this.#end = clock.monotonicMs() + ms;
   }
 
-  /** It was seen: from now on all of the time again. */
+  /** The sought thing was seen: starts the whole time again. */
   renew(): void {
     this.#end = this.#clock.monotonicMs() + this.#ms;
     this.#looks = 0;
   }
 
-  /** To be asked once after each look. */
+  /** Call it once after each look. */
   isOver(): boolean {
     this.#looks++;
     return this.#looks >= LEAST_LOOKS && this.#clock.monotonicMs() >= this.#end;

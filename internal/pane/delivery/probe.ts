@@ -2,7 +2,7 @@ import type { ComposerView, ScreenView } from "../../agents/profile.ts";
 import type { Screen } from "../../agents/screen.ts";
 import { DrawnLetters, lettersOf } from "./drawn-letters.ts";
 
-/** How our text is in front of the agent. */
+/** The visibility of our text in front of the agent. */
 export type Presence =
   | "absent" // nothing of it is there (yet, or any more)
   | "partial" // a part of it: still being drawn
@@ -11,7 +11,7 @@ export type Presence =
   | "mixed" // there with something that is not ours
   | "hidden"; // no place to look at: a dialog or an unknown screen covers the composer
 
-/** Looks for one delivery's text on screens; made before the text is typed. */
+/** Looks for one delivery's text on screens; created before the text is typed. */
 export interface Probe {
   look(screen: Screen, view: ScreenView): Presence;
 }
@@ -74,7 +74,7 @@ export class ComposerProbe implements Probe {
     return this.presenceOf(view.composer);
   }
 
-  /** The same for a text that is known by other means than the screen. */
+  /** The same for a text that is known from another source than the screen. */
   presenceOf(composer: Pick<ComposerView, "text" | "pasteMarkers">): Presence {
     const folded = composer.pasteMarkers > 0;
     const seen = signature(folded ? composer.text.replace(PASTE_MARKER, "") : composer.text, this.#message);
@@ -114,9 +114,8 @@ export class ComposerProbe implements Probe {
   }
 
   /**
-   * How an agent repeats the text above its composer once it took it: with nothing behind it, or with more, which then
-   * are a person's keys that came between the last look and Enter. Unseen when it is folded, wrapped or too short to
-   * tell.
+   * How the agent repeats the text above its composer after it has taken it: alone, or with more behind it, which are a
+   * person's keys from between the last look and Enter. Unseen if it is folded, wrapped or too short to decide.
    */
   repeated(screen: Screen, view: ScreenView): "alone" | "more" | "unseen" {
     const { alone, more } = this.#repeats(screen, view.composer);

@@ -26,7 +26,7 @@ export function isResidue(text: string, residue: string): boolean {
   return text === residue || (residue !== "" && text.startsWith("  ") && isPartOf(text, residue));
 }
 
-/** Its characters, blanks aside, stand in `whole` in the same order. */
+/** True if the characters of `part`, blanks aside, are in `whole` in the same order. */
 export function isPartOf(part: string, whole: string): boolean {
   let at = 0;
   for (const character of part.normalize("NFC").replace(/\s/g, "")) {

@@ -8,7 +8,7 @@ import type { ScreenSource } from "../screen/screen-source.ts";
 import { dialogFrom } from "../state/dialog.ts";
 import { type NotTyped, whyNotTyped } from "./not-typed.ts";
 
-/** Ways of typing; `internal/tmux/pane/pane.ts` is it. */
+/** The ways of typing; `internal/tmux/pane/pane.ts` implements them. */
 export interface KeyWriter {
   sendKeys(names: readonly string[]): Promise<"sent" | NotTyped>;
   /** As it is, without paste brackets. */
@@ -31,7 +31,7 @@ export interface RespondDeps {
  * else.
  */
 const FRESH_MS = 300;
-/** How long one step may take to show its effect, and the answer its own. */
+/** How long a step may take to show its effect, and so may the answer. */
 const STEP_MS = 2000;
 const END_MS = 4000;
 /** While the agent redraws, a look may show half of a screen: an end counts only after it has lasted this long. */
@@ -57,7 +57,7 @@ export async function respond(deps: RespondDeps, request: RespondRequest, signal
   return new Response(deps, request, signal).run();
 }
 
-/** How this program's dialogs are answered. @throws DomainError `unimplemented` when nothing is known of them. */
+/** The answers for this program's dialogs. @throws DomainError `unimplemented` if its dialogs are unknown */
 export function answersOf({ answer }: AgentProfile): NonNullable<AgentProfile["answer"]> {
   if (answer !== undefined) return answer;
   throw new DomainError("unimplemented", "this program's dialogs are not supported: answer it in its terminal");
@@ -100,10 +100,7 @@ class Response {
     return this.#awaitEnd(text ?? given);
   }
 
-  /**
-   * A dialog on a screen that changed a moment ago may have opened then: it is left alone for as long as that may be
-   * so.
-   */
+  /** A dialog on a screen that changed a moment ago may have just opened: wait until it is old enough. */
   async #lookWhenOpen(): Promise<Look> {
     const { clock, source } = this.#deps;
     const end = clock.monotonicMs() + FRESH_MS;

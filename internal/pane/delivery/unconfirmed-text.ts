@@ -18,9 +18,9 @@ const NOTHING: Screen = {
 };
 
 /**
- * Remembers a text of ours that may be in the prompt of a program of which nothing is known: the next one would be
- * glued to it, and both sent as one. It is taken to be gone once it was seen and then left its place on a quiet screen,
- * when someone pressed keys, or with the program itself.
+ * Remembers a text of ours that may be in the prompt of an unknown program: the next text would be joined to it, and
+ * both sent as one. It counts as gone once it was seen and then left its place on a quiet screen, when someone pressed
+ * keys, or with the program itself.
  */
 export class UnconfirmedText {
   #probe: TailProbe | undefined;

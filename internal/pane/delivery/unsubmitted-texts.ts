@@ -4,13 +4,13 @@ import { isResidue } from "./residue.ts";
 
 type Composer = Pick<ComposerView, "text" | "pasteMarkers">;
 
-/** So many texts may stand together; older ones are forgotten. */
+/** The most texts that are remembered; older ones are forgotten. */
 export const UNSUBMITTED_KEEP = 8;
-/** An empty composer on a screen that has been quiet for this long is no half-drawn one. */
+/** An empty composer on a screen that has been quiet for this long is not a half-drawn one. */
 const QUIET_MS = 200;
 /** After a hang the agent may draw other things first: the typed text shows at most this much later. */
 const LATE_MS = 10_000;
-/** Claude Code folds a paste without telling its size when it is one long line. */
+/** Claude Code folds a paste of one long line without showing its size. */
 const FOLDED_LENGTH = 800;
 const MARKER = /\[Pasted[^\]\n]*\]/g;
 

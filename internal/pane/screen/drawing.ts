@@ -57,7 +57,9 @@ export class Drawing {
   readonly emulator: Emulator;
   /** The screen has changed. */
   readonly screens = new SignalBus();
-  /** The screen has fallen too far behind the bytes, or is not known to the byte: it needs a `replace`. */
+  /**
+   * Notified when the screen has fallen too far behind the bytes, or is not known to the byte: it needs a `replace`.
+   */
   readonly lags = new SignalBus();
   /** Rows that scroll off are reported: no slice may scroll more of them than the emulator's history holds. */
   isReported = false;
@@ -147,7 +149,8 @@ export class Drawing {
   }
 
   /**
-   * Has something done to the screen when it shows the bytes up to `at`; with `skips` at once, and draws on from there.
+   * Runs a change of the screen when it shows the bytes up to `at`; with `skips` at once, and continues to draw from
+   * there.
    */
   turn(at: bigint, skips: boolean, run: Turn["run"]): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -198,7 +201,7 @@ export class Drawing {
     turn.done();
   }
 
-  /** False when there is nothing to draw; also when it is no longer held, for then a replacement is on its way. */
+  /** False if there is nothing to draw, or if it is no longer held because a replacement is under way. */
   async #drawSlice(before: Turn | undefined): Promise<boolean> {
     const room = before === undefined ? SLICE_BYTES : Math.min(SLICE_BYTES, Number(before.at - this.#drawnTo));
     const data = this.#deps.ring.read(this.#drawnTo, room);

@@ -23,7 +23,7 @@ const FORGET = "\x1b[?1049l\x1bc\x1b[3J\x1b]2;\x07";
 
 /**
  * The agent's screen as a terminal would show it, fed with the bytes the agent printed. Answers to terminal queries are
- * dropped: tmux gives them.
+ * dropped, because tmux sends them.
  */
 export class Emulator {
   readonly #terminal: TmuxTerminal;
@@ -166,8 +166,8 @@ export class Emulator {
   }
 
   /**
-   * Resets everything and draws `text` on a terminal of that size, without a blank screen in between. Until it is drawn
-   * lines are reported of the screen as it was.
+   * Resets everything and draws `text` on a terminal of that size, without a blank screen in between. Until it is
+   * drawn, lines are reported from the earlier screen.
    */
   replace(text: string, cols: number, rows: number, onTaken?: () => void): Promise<void> {
     this.#decoder = utf8Decoder();

@@ -1,6 +1,6 @@
 import type { MainLine } from "./main-lines.ts";
 
-/** No more lines of a screen that is not known exactly are looked for later. */
+/** The most lines of a screen that is not known exactly that are looked for later. */
 const KEPT = 2000;
 
 /**

@@ -155,8 +155,8 @@ export class OutputStream implements ScreenSource {
   }
 
   /**
-   * The stream continues after a hole of unknown length; `redraw` is the history and screen as they are now, and
-   * `printedAt` (wall clock, ms) when the agent printed last, where that is known.
+   * The stream continues after a hole of unknown length; `redraw` is the present history and screen, and `printedAt`
+   * (wall clock, ms) the time of the last output, if known.
    */
   resumeFrom(redraw: Redraw, printedAt?: number): Promise<void> {
     const first = this.ring.end;

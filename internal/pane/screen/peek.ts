@@ -34,9 +34,12 @@ export class Peeker {
   constructor(deps: {
     readonly clock: Clock;
     readonly output: OutputStream;
-    /** Undefined while tmux is away: then the emulator's part has to do. */
+    /** Undefined while tmux is away: then the emulator's part is the answer. */
     readonly pane: () => (PaneCapture & PaneHistory) | undefined;
-    /** Waits for it a moment, from the first call on. Undefined, `unavailable`: then the emulator's part has to do. */
+    /**
+     * Waits a moment for the pane, from the first call on. Undefined or `unavailable`: then the emulator's part is the
+     * answer.
+     */
     readonly paneForPeek: () => (signal: AbortSignal) => Promise<PaneCapture | undefined>;
     readonly alive: () => boolean;
   }) {

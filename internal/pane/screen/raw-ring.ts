@@ -73,7 +73,7 @@ export class RawRing {
     return chunk.data.subarray(from, from + limit);
   }
 
-  /** Not in Node's pool: a chunk would keep 8 KiB of it, most of them for what was joined before. */
+  /** Allocated outside Node's pool: a chunk would keep 8 KiB of the pool, most of them for earlier chunks. */
   #joined(last: Uint8Array, data: Uint8Array): Uint8Array {
     if (this.#block === undefined) {
       this.#block = Buffer.allocUnsafeSlow(BLOCK_BYTES);

@@ -7,13 +7,13 @@ import type { Habitual } from "./tmux-inside.ts";
 
 /** Listens to lines that become final on the screen. Called between two chunks; must not throw. */
 export interface ScrollListener {
-  /** Lines that have left the main screen for the history whole, oldest first. */
+  /** Whole lines that have left the main screen for the history, oldest first. */
   scrolled(lines: readonly MainLine[]): void;
   /** More rows went by at once than the history holds: some before the next ones were never reported. */
   overflowed(): void;
   /**
-   * The screen is drawn again, and these lines that were not reported yet are not there any more, or stand above some
-   * that are not. True: they have been reported now.
+   * The screen was drawn again, and these unreported lines are gone, or are above such lines. Returns true if it has
+   * reported them.
    */
   vanished(lines: readonly MainLine[]): boolean;
   /** The program erases all of the main screen now. */
@@ -204,8 +204,8 @@ export class ScrollReporter {
   }
 
   /**
-   * Lines that are nowhere any more are reported now, with those above them, if the listener takes them: those before
-   * the index returned.
+   * Reports lines that are gone, with the lines above them, if the listener takes them: those before the returned
+   * index.
    */
   #reportVanished(before: readonly MainLine[], found: ReadonlySet<number>): number {
     const vanished = before.findLastIndex(
@@ -238,7 +238,7 @@ export class ScrollReporter {
     listener.cleared();
   }
 
-  /** All of it is about to be erased, and the history may be: the program begins again. */
+  /** Call it when everything is about to be erased, perhaps the history too: the program begins again. */
   restarting(): void {
     this.tell(true);
     this.#listener?.erasing();

@@ -22,7 +22,7 @@ function take(style: Map<string, string>, sequence: string, parameters: string):
   else style.set(part, sequence);
 }
 
-/** Nothing needs to be said again of these: a line begins so. */
+/** Styles that need not be repeated: a line begins with them. */
 const DEFAULTS: ReadonlySet<string> = new Set(["", "0", "39", "49", "59"]);
 
 /**

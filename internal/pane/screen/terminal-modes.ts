@@ -62,7 +62,7 @@ export class TerminalModes {
     return this.#mouseEncoding === "1006";
   }
 
-  /** To be called when the terminal is reset by other ways than its input. */
+  /** Call it when the terminal is reset by anything other than its input. */
   reset(): void {
     this.#cursorHidden = false;
     this.#cursorStyle = 0;
@@ -70,7 +70,7 @@ export class TerminalModes {
     this.#region = undefined;
   }
 
-  /** To be called when the terminal's size has changed: every row scrolls then. */
+  /** Call it when the terminal's size has changed: every row scrolls then. */
   resized(): void {
     this.#region = undefined;
   }

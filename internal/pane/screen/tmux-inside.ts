@@ -113,7 +113,7 @@ export function count(params: readonly (number | number[])[], n = 0): number {
   return typeof param === "number" && param > 0 ? param : 1;
 }
 
-/** Sub-parameters count as nothing. */
+/** Ignores sub-parameters. */
 export function numbersOf(params: readonly (number | number[])[]): readonly number[] {
   return params.map((param) => (typeof param === "number" ? param : 0));
 }

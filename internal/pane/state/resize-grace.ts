@@ -52,7 +52,7 @@ export class ResizeGrace {
   }
 }
 
-/** The two states for which no source has evidence. */
+/** False for the two states for which no source has evidence. */
 function isProven({ state }: Verdict): boolean {
   return state !== "uncertain" && state !== "starting";
 }
