@@ -17,7 +17,7 @@ export interface AgentFileDeps {
   readonly onState: (state: FileState | undefined) => void;
 }
 
-/** A look is one stat; the file is read only when it has changed. */
+/** A check is one stat; the file is read only when it has changed. */
 const LOOK_EVERY_MS = 100;
 const MAX_BYTES = 64 * 1024;
 

@@ -15,7 +15,7 @@ const MAX_BYTES = 32 * 1024 * 1024;
 
 /** The state that a later process of this agent needs, on disk before anything is reported to a caller. */
 export class AgentJournal {
-  /** It has grown long or was removed: its owner is to rewrite it. */
+  /** Notified when the journal has grown long or was removed: its owner must rewrite it. */
   readonly rewriteDue = new SignalBus();
   readonly #deps: AgentJournalDeps;
   #shortenAt = MAX_BYTES;
@@ -24,7 +24,7 @@ export class AgentJournal {
     this.#deps = deps;
   }
 
-  /** False when it could not be written, which was logged. */
+  /** Returns false if the record could not be written, which was logged. */
   tryKeep(record: SidecarRecord): boolean {
     const { journal, logger } = this.#deps;
     try {
@@ -48,7 +48,7 @@ export class AgentJournal {
     }
   }
 
-  /** Leaves a journal of these records only, whatever became of the file. */
+  /** Leaves a journal of these records only, whatever happened to the file. */
   rewrite(records: readonly SidecarRecord[]): void {
     const { journal, logger } = this.#deps;
     try {

@@ -96,8 +96,8 @@ export class AgentLife {
   }
 
   /**
-   * The agent with this pid is the one whose life this is. A program that another put in its place may have the same
-   * pid.
+   * True if the agent with this pid is the one whose life this is. A program that another user put in its place may
+   * have the same pid.
    */
   isOf(pid: number, agentId: string | undefined): boolean {
     return this.#pid === pid && (this.#agentId === undefined || this.#agentId === agentId);

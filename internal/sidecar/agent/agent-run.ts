@@ -48,7 +48,7 @@ export interface AgentRunOptions {
 
 /** Observes the agent's life for the code that serves the agent. */
 export interface RunObserver {
-  /** It is known whether the agent is running. */
+  /** It is known now whether the agent is running. */
   looked(): void;
   /** Whether its output is piped and it has not ended. */
   ready(is: boolean): void;
@@ -63,7 +63,7 @@ interface RunParts {
   readonly client: CommandClient;
 }
 
-/** The one agent with all that reads it and types into it: its tmux session, output, hooks and files. */
+/** The one agent with everything that reads it and types into it: its tmux session, output, hooks and files. */
 export class AgentRun {
   readonly profile: AgentProfile;
   readonly agent: LiveAgent;
@@ -72,7 +72,7 @@ export class AgentRun {
   readonly #client: CommandClient;
   readonly #life: AgentLife;
 
-  /** The agent as the journal has it, before anything is known of it now. */
+  /** The agent in the journal's state, before anything is known about its present one. */
   static open(deps: AgentRunDeps, options: AgentRunOptions): AgentRun {
     const { clock, logger, control, journal, restored, state, boundary } = deps;
     const { sidecar } = options;

@@ -35,7 +35,7 @@ export interface LifeEnd {
   readonly crashLoop: boolean;
 }
 
-/** The end of a turn is often said a moment before it is drawn. */
+/** The end of a turn is often reported a moment before it is drawn. */
 const IDLE_QUIET_MS = 50;
 const IDLE_WAIT_MS = 250;
 /** An agent that never reports that it is idle counts as paused after this long without output. */
@@ -47,7 +47,7 @@ const LAST_WAIT_MS = 5000;
 /** Lines that scroll off are stored for a later process at most this long after they were reported. */
 const KEEP_MS = 250;
 
-/** Within this an agent has drawn its screen again after the window was resized. */
+/** An agent redraws its screen within this time after a resize of the window. */
 const REDRAW_MS = 5000;
 
 /** A row of line-drawing characters: the upper edge of an input box. */
@@ -102,7 +102,7 @@ export class EventRecorder implements Task {
     return this.#over.promise;
   }
 
-  /** The lines that stand on the screen, or may come back to it, and have been reported, for a later process. */
+  /** The reported lines that are on the screen, or may come back to it, for a later process. */
   get standing(): EventRecord & { readonly type: "standing" } {
     const { remembered, isOpen } = this.#lines;
     const { lines, above } = this.#isDrawn ? this.#reported() : remembered;
@@ -114,14 +114,14 @@ export class EventRecorder implements Task {
     return { lines: hashesOf(lines), above: lines.filter(({ isStanding }) => !isStanding).length };
   }
 
-  /** A life begins (`fresh`), or continues that this process has not seen begin. */
+  /** A life begins (`fresh`), or one continues whose beginning this process has not seen. */
   alive({ fresh }: { readonly fresh: boolean }): void {
     this.#settleEnd();
     this.#wasAsked = false;
     if (fresh) this.#deps.events.started();
   }
 
-  /** A life has ended. Its last output is waited for before that is recorded. */
+  /** A life has ended. Its last output is awaited before the end is recorded. */
   dead(end: LifeEnd): void {
     this.#end = end;
     this.#woken.notify();

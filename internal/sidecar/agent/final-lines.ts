@@ -2,7 +2,9 @@ import { matchLines } from "../../pane/screen/line-match.ts";
 import type { MainLine } from "../../pane/screen/main-lines.ts";
 import { ReportedText } from "./reported-text.ts";
 
-/** Told lines that are remembered, for an agent that clears its terminal and prints everything again. */
+/**
+ * The number of reported lines that are remembered, for an agent that clears its terminal and prints everything again.
+ */
 const REMEMBERED = 1000;
 /** After this many unknown lines, no more are looked up: the following ones are new. */
 const PATIENCE = 100;
@@ -42,7 +44,7 @@ export class FinalLines {
   #isOpen: boolean;
   readonly #text: ReportedText | undefined;
 
-  /** `emit` gets texts of whole lines, each ended by LF; one without continues in the next. */
+  /** `emit` gets the text of whole lines, each ended by LF; a text without LF at its end continues in the next. */
   constructor(
     emit: (text: string) => void,
     { standing = [], above = 0, isOpen = false, redraws = false }: FinalLinesOptions = {},
@@ -65,7 +67,7 @@ export class FinalLines {
     return { lines: this.#told, above: this.#next };
   }
 
-  /** The last text that was reported continues in the next one. */
+  /** True if the last reported text continues in the next one. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
@@ -122,7 +124,7 @@ export class FinalLines {
     if (fresh.length > 0) this.#emit(this.#ended() + fresh.map((line) => `${line}\n`).join(""));
   }
 
-  /** A line of which a part has been reported does not continue. */
+  /** Call it when a partly reported line will not continue. */
   interrupted(): void {
     const end = this.#ended();
     if (end !== "") this.#emit(end);
@@ -134,7 +136,7 @@ export class FinalLines {
     this.#patience = PATIENCE;
   }
 
-  /** An agent that draws its screen itself may draw again all that it has drawn, wrapped in another way. */
+  /** Call it when an agent that draws its screen itself may redraw its earlier output, wrapped in another way. */
   redrawn(): void {
     this.#text?.redrawn();
   }
@@ -156,7 +158,7 @@ export class FinalLines {
     return `${this.#ended()}${line}\n`;
   }
 
-  /** A piece of a line whose rest is not there yet, or is in the history: it is not recognised later. */
+  /** Reports a piece of a line whose rest is not there yet, or is in the history: it is not recognised later. */
   #part(text: string, { isRest, goesOn }: Pick<FinalLine, "isRest" | "goesOn">): string {
     this.#text?.add(text);
     const before = isRest ? "" : this.#ended();
@@ -197,8 +199,8 @@ export class FinalLines {
 }
 
 /**
- * Which lines of a screen, as hashes, were reported before. Blank lines are not compared, since so many of them would
- * outweigh the text between them: one is new where the line before it is.
+ * The lines of a screen, as hashes, that were reported before. Blank lines are not compared, since so many of them
+ * would outweigh the text between them: one is new if the line before it is.
  */
 function knownLines(told: readonly number[], shown: readonly number[]): readonly boolean[] {
   const places = shown.flatMap((hash, i) => (hash === BLANK ? [] : [i]));

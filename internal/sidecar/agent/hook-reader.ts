@@ -27,7 +27,7 @@ export interface HookReaderOptions {
 const MAX_LINE_BYTES = 4096;
 /** A message of 64 KiB escaped as JSON fits; more is not read. */
 const MAX_PAYLOAD_BYTES = 1024 * 1024;
-/** Hooks write some lines a second; of a flood so many are read before others have their turn. */
+/** Hooks write some lines a second; of a flood, this many are read before other work has its turn. */
 const LINES_PER_TURN = 16;
 /** How often to check that the FIFO is still the one that hooks write to. */
 const LOOK_EVERY_MS = 1000;
@@ -43,7 +43,7 @@ export class HookReader implements Task {
     this.#options = options;
   }
 
-  /** Whatever is put in the FIFO's place is not read, and the next FIFO is. */
+  /** A file that is put in the FIFO's place is not read; the next FIFO is. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const fd = this.#open();

@@ -28,7 +28,7 @@ export type SidecarRecord =
 type AgentRecord = SidecarRecord & { readonly type: "agent" };
 type StreamRecord = SidecarRecord & { readonly type: "stream" };
 
-/** The journal's content, sorted out. */
+/** The journal's content after folding. */
 export interface Restored {
   readonly nudges: readonly NudgeRecord[];
   readonly stream?: StreamRecord;

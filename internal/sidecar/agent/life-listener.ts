@@ -12,9 +12,12 @@ export interface LifeListener {
    * tmux does not change its pipe, and a pipe that an earlier process left continues into the next life.
    */
   arm(pane: TmuxPane): Promise<boolean>;
-  /** The pane's screen starts again, as tmux does it for a new life. `endedPid`: whose life it showed until now. */
+  /**
+   * The pane's screen starts again, as tmux starts it for a new life. `endedPid`: the process of the life that it
+   * showed until now.
+   */
   renewed(endedPid: number | undefined): Promise<void>;
-  /** When output came last that was piped here; wall clock, ms. */
+  /** When the last output arrived through our pipe; wall clock, ms. */
   lastOutputAt(): number | undefined;
   /** The pane's output is piped elsewhere. */
   diverted(): void;

@@ -75,7 +75,7 @@ export class LiveAgent {
   #restartDue = true;
   #ended: string | undefined;
 
-  /** Continues where `restored` ends, and rewrites the journal with it. */
+  /** Continues from `restored`, and rewrites the journal with it. */
   static open(deps: LiveAgentDeps, options: LiveAgentOptions, restored: Restored): LiveAgent {
     const journal = new AgentJournal(deps);
     const offsets = ReservedOffsets.after(restored, journal);
@@ -174,7 +174,7 @@ export class LiveAgent {
     );
   }
 
-  /** A message as it may be typed into this agent. */
+  /** Makes a message safe to type into this agent. */
   clean(message: string): SafeText {
     const normal = normalise(message);
     return normal.type === "safe" ? this.#deps.profile.defuse(normal.text) : normal;
@@ -189,7 +189,7 @@ export class LiveAgent {
     return this.#deps.pane;
   }
 
-  /** Why nothing more will come; undefined while more may come. */
+  /** The reason why nothing more will come; undefined while more may come. */
   get ended(): string | undefined {
     return this.#ended;
   }
@@ -306,7 +306,7 @@ export class LiveAgent {
     await this.output.resize(width, height);
   }
 
-  /** Leaves a journal with all that must be known after a crash, whatever became of the file. */
+  /** Leaves a journal with everything needed after a crash, whatever happened to the file. */
   rewriteJournal(): void {
     const agent = { ...this.#agentRecord(), stopping: this.stopper.asked.aborted };
     this.#journal.rewrite([...this.#records(this.recorder.standing), agent]);

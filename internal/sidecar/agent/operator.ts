@@ -49,8 +49,8 @@ export class Operator {
 
   /**
    * Presses keys, or types a text as it is, into whatever is on the screen. Waits until a delivery under way has ended;
-   * a request of Ctrl-C and Escape alone does not; both wait for tmux, at most 5 s. `caller`: whose request id it is;
-   * empty where callers are not known.
+   * a request of Ctrl-C and Escape alone does not; both wait for tmux, at most 5 s. `caller`: the owner of the request
+   * id; empty if callers are unknown.
    * @throws DomainError `invalid`: keys and text, neither, not a key, text over 65,536 bytes or with NUL;
    * `already-exists`: see `IdempotentCalls`; `precondition`: the agent is dead; `unavailable`: tmux is away, or the
    * agent was started again meanwhile.
@@ -83,7 +83,7 @@ export class Operator {
     );
   }
 
-  /** IdempotentCalls begun it is finished, whether the caller stays or not. */
+  /** Once begun, an answer is completed even if the caller disconnects. */
   async #answer(request: RespondRequest, call: Call, stop: AbortSignal): Promise<RespondResult> {
     const { clock, source, profile, alive, mailbox } = this.#deps;
     const writer = await reach(call);
@@ -119,7 +119,7 @@ async function reach({ paneWait, signal }: Call): Promise<KeyWriter> {
   return pane;
 }
 
-/** A caller that left while it waited for its turn wants nothing pressed any more. */
+/** Nothing is pressed for a caller that left while it waited for its turn. */
 function refuseWhenGone(caller: AbortSignal): void {
   if (caller.aborted) throw new DomainError("cancelled", "the caller disconnected before its turn came");
 }

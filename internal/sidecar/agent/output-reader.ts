@@ -14,7 +14,7 @@ import { isTmuxAway } from "./tmux-away.ts";
 
 /** The time between two redraws in a flood, so that drawing in between shows progress. */
 const REDRAW_PAUSE_MS = 100;
-/** Without output for this long a screen belongs to an offset. */
+/** After this long without output a screen belongs to an offset. */
 const QUIET_MS = 50;
 
 /**

@@ -20,9 +20,9 @@ interface SessionHelp {
   session(pid: number): Promise<"there" | "gone" | undefined>;
   /** Facts of a process; without `startTicks` it has ended; undefined if the other half does not answer. */
   process(pid: number, what: { readonly work: false }): Promise<{ readonly startTicks?: number } | undefined>;
-  /** How many processes beside the agent the kernel has killed for lack of memory; undefined when that is not known. */
+  /** How many processes beside the agent the kernel has killed for lack of memory; undefined if unknown. */
   oomKills(): Promise<number | undefined>;
-  /** Has the tmux server made again, and the agent with it. */
+  /** Asks for a new tmux server, and a new agent with it. */
   renew(): void;
 }
 
@@ -42,7 +42,7 @@ export interface SessionMonitorDeps {
   readonly help: SessionHelp;
   readonly listener: LifeListener;
   readonly life: AgentLife;
-  /** Which agent the supervising half has started, see `ControlHello`; undefined while that is not known. */
+  /** The agent that the supervising half has started, see `ControlHello`; undefined while unknown. */
   readonly agentId: () => string | undefined;
 }
 
@@ -216,7 +216,7 @@ export class SessionMonitor implements Task {
     }
   }
 
-  /** tmux can be slow to tell how a pane's program ended, or miss it until it looks again. */
+  /** tmux can be slow to report how a pane's program ended, or miss it until it checks again. */
   async #factsWithEnd(pane: TmuxPane, signal: AbortSignal): Promise<PaneFacts> {
     let facts = await pane.facts();
     for (let i = 0; i < STATUS_LOOKS && isEndUnknown(facts); i++) {

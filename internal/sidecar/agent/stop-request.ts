@@ -22,7 +22,9 @@ export interface StopResult {
 
 export interface StopRequestHandlerDeps {
   readonly clock: Clock;
-  /** Has the supervising half end the agent: it can reach its processes, and this process may die meanwhile. */
+  /**
+   * Asks the supervising half to end the agent: it can reach the agent's processes, and this process may die meanwhile.
+   */
   readonly order: (request: StopRequest) => void;
   /** Nothing more is typed; remembered for a process after this one. */
   readonly stopping: () => void;

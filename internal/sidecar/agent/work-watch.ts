@@ -20,8 +20,8 @@ const WINDOW_MS = 30_000;
 const LOOK_EVERY_MS = 1000;
 
 /**
- * Tells the monitor when an agent that prints nothing works all the same. Looks at its processes only shortly before it
- * would count as stalled, and while it does.
+ * Reports to the monitor that an agent that prints nothing is working nevertheless. Looks at its processes only shortly
+ * before it would count as stalled, and while it does.
  */
 export class WorkWatch implements Task {
   readonly #deps: WorkWatchDeps;

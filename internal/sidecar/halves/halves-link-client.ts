@@ -63,19 +63,19 @@ export class HalvesLinkClient implements Task {
     });
   }
 
-  /** Says that calls are answered now. */
+  /** Reports that calls are answered now. */
   serving(): void {
     this.#serving = { type: "serving" };
     this.#tell(this.#serving);
   }
 
-  /** The agent's process is this one from now on. */
+  /** Reports the agent's process, from now on. */
   agent(pid: number): void {
     this.#agent = { type: "agent", pid };
     this.#tell(this.#agent);
   }
 
-  /** Has the tmux server made again, with a new agent; lost while the link is broken. */
+  /** Asks for a new tmux server, with a new agent; lost while the link is broken. */
   renew(): void {
     this.#tell({ type: "renew" });
   }

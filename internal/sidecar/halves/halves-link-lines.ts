@@ -5,7 +5,7 @@ const MAX_LINE_BYTES = 4096;
 /** A peer that sends and does not read is cut off at this many bytes. */
 const MAX_UNREAD_BYTES = 64 * 1024;
 
-/** Calls `onLine` with each line that comes. A longer one than any message ends the connection, after `onTooLong`. */
+/** Calls `onLine` with each line received. A line longer than any message ends the connection, after `onTooLong`. */
 export function onLines(socket: Socket, onLine: (line: string) => void, onTooLong: () => void = () => {}): void {
   let pending = "";
   socket.setEncoding("utf8");

@@ -30,7 +30,7 @@ export interface HalvesLinkListenerDeps {
 /** There is one serving half, and now and then one that takes over. A further connection replaces the oldest. */
 const MAX_CONNECTIONS = 8;
 
-/** The supervising half's ear: a unix socket in the state folder. */
+/** The supervising half's listener: a unix socket in the state folder. */
 export class HalvesLinkListener implements Task {
   readonly #path: string;
   readonly #deps: HalvesLinkListenerDeps;

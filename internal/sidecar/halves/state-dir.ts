@@ -117,7 +117,7 @@ function makeFolders(dir: string): void {
   try {
     mkdirSync(dir, { mode: 0o700 });
   } catch (err) {
-    if ((err as NodeJS.ErrnoException).code !== "EEXIST") throw err; // what is there now is looked at
+    if ((err as NodeJS.ErrnoException).code !== "EEXIST") throw err; // the entry that is there now is checked
   }
 }
 

@@ -3,7 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 /** The streams' last updates are sent within this time, on a busy machine too; a stream ends with its last update. */
 const FINAL_UPDATE_MS = 1000;
 
-/** Aborts with `signal`, or a moment later where a stream has still to tell its end. */
+/** Aborts with `signal`, or a moment later if a stream has still to report its end. */
 export function abortAfterFinalUpdate(clock: Clock, signal: AbortSignal, ended: () => string | undefined): AbortSignal {
   const late = new AbortController();
   const onAbort = async () => {

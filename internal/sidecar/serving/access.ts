@@ -24,7 +24,7 @@ export type NeededRoles = Readonly<Record<string, Readonly<Record<string, Role>>
 
 /**
  * The caller's role, by its certificate or its token; without TLS no caller is known and each may do everything. A peer
- * that speaks for a person may say that this person has less.
+ * that speaks for a person may limit the role to that of this person.
  */
 export function callerRole(context: CallContext, rules: readonly RoleRule[]): Role | undefined {
   const held = peerRole(context, rules);

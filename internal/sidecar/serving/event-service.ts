@@ -15,8 +15,8 @@ export interface EventServiceDeps {
 }
 
 /**
- * StreamEvents and AckEvents. A stream's headers tell that it has begun: from then on no event is missed, however long
- * the first one takes. It takes an event from the log when the transport has taken the one before.
+ * StreamEvents and AckEvents. A stream's headers report that it has begun: from then on no event is missed, however
+ * long the first one takes. It takes an event from the log when the transport has taken the one before.
  */
 export function eventMethods({ clock, agent, identity, provider }: EventServiceDeps) {
   const { events } = agent;

@@ -18,7 +18,7 @@ const HINT = "--allow-local-user names others; --listen unix:PATH and --tls-dir 
 
 /**
  * A gate for plaintext on loopback, where any user of the machine may connect: it serves the sidecar's own user, root
- * and those that are allowed. Each connection is looked at once, before its first call.
+ * and those that are allowed. Each connection is checked once, before its first call.
  */
 export function localUsersGate({ owners, logger, uid, allowed }: LocalUsersDeps) {
   const served = new Set([uid, ROOT, ...allowed]);

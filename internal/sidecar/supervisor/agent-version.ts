@@ -7,8 +7,9 @@ const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 4096;
 
 /**
- * Asks the agent program for its version, within 10 s. Undefined when it does not tell, or when the command is not
- * known to answer `--version`. @throws DomainError `cancelled` on abort
+ * Asks the agent program for its version, within 10 s. Undefined if it reports none, or if the command is not known to
+ * answer `--version`.
+ * @throws DomainError `cancelled` on abort
  */
 export async function probeAgentVersion(sidecar: SidecarOptions, signal: AbortSignal): Promise<string | undefined> {
   const [program, ...args] = versionCommand(sidecar.agent, sidecar.command) ?? [];

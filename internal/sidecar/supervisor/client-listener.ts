@@ -18,7 +18,7 @@ export interface ClientListenerDeps {
 const PACE_MS = 10;
 /** How long a client that was asked to leave may take: tmux itself may hang. */
 const LEAVE_MS = 1000;
-/** How long a session that is being made is waited for. */
+/** How long to wait for a session that is being created. */
 const SESSION_MS = 1000;
 
 /**
@@ -107,7 +107,7 @@ export class ClientListener implements Task {
     stream.destroy(); // this process's end of it: the client has its own
     this.#client = client;
     let words = "";
-    client.stderr?.on("error", () => {}); // its exit tells
+    client.stderr?.on("error", () => {}); // its exit reports the failure
     client.stderr?.on("data", (chunk: Buffer) => {
       words = (words + chunk.toString()).slice(-200);
     });

@@ -21,7 +21,7 @@ export interface ServingKeeperDeps {
 interface ProcessEnd {
   readonly code: number | null;
   readonly signal: string | null;
-  /** It was never started, for want of this. */
+  /** The reason why it was never started. */
   readonly error?: string;
 }
 
@@ -62,12 +62,12 @@ export class ServingKeeper implements Task {
     this.#processes = new ServingProcesses(program);
   }
 
-  /** Has the first one load its code while `run` is not called yet. */
+  /** Makes the first process load its code before `run` is called. */
   prepare(): void {
     this.#processes.prepare();
   }
 
-  /** For who does not call `run` in the end. */
+  /** Call it if `run` will not be called. */
   dismiss(): void {
     this.#processes.dismiss();
   }
@@ -82,12 +82,12 @@ export class ServingKeeper implements Task {
     this.#upAt = this.#deps.clock.monotonicMs();
   }
 
-  /** Has the present one end in order, so that the next one finds things again. */
+  /** Ends the present process in order, so that the next one reads everything again. */
   renew(): void {
     this.#child?.kill("SIGTERM");
   }
 
-  /** Until `signal`; also when the first one refuses to begin, which `refused` hears. */
+  /** Runs until `signal`, or until the first process refuses to begin, which is reported to `refused`. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
     const processes = this.#processes;
@@ -140,7 +140,7 @@ export class ServingKeeper implements Task {
     if (!stop.aborted) processes.prepare();
   }
 
-  /** Asks it to stop when it is time, and kills it when it does not answer. */
+  /** Asks it to stop when it is time, and kills it if it does not answer. */
   async #watch(child: ChildProcess, stop: AbortSignal, gone: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
     const startedAt = clock.monotonicMs();

@@ -13,8 +13,8 @@ export interface ServingProgram {
 const HEAP_FLAG = "--max-old-space-size=384";
 
 /**
- * Floods make much that is soon forgotten. Node would let the space for that grow until a serving half of 60 MiB takes
- * 200, and keep it; with 4 MiB it costs the same time and stays under 80 (measured).
+ * Floods create much data that is soon dropped. Node would let the space for it grow until a serving half of 60 MiB
+ * takes 200, and keep it; with 4 MiB it costs the same time and stays under 80 (measured).
  */
 const YOUNG_FLAG = "--max-semi-space-size=4";
 
@@ -45,7 +45,7 @@ export class ServingProcesses {
     return child;
   }
 
-  /** Loads one ahead, if none is. */
+  /** Starts the process that waits, if there is none. */
   prepare(): void {
     if (this.#spare !== undefined) return;
     const spare = this.#spawn();
@@ -70,7 +70,7 @@ export class ServingProcesses {
       detached: true, // a terminal's Ctrl-C and Ctrl-\ are for this process, also while that one does not heed signals yet
     });
     child.on("error", () => {}); // an `exit` never follows; the caller listens for itself
-    child.stdin?.on("error", () => {}); // it ended before it was told to begin
+    child.stdin?.on("error", () => {}); // it ended before it got the line that makes it begin
     return child;
   }
 }

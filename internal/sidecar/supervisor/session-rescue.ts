@@ -9,7 +9,7 @@ export interface SessionRescueDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly processes: AgentProcesses;
-  /** Has the tmux server replaced by a new one, with the agent in it. */
+  /** Replaces the tmux server by a new one, with the agent in it. */
   readonly renewServer: () => Promise<void>;
 }
 

@@ -85,7 +85,10 @@ export class StateKeeper implements Task {
     return missing;
   }
 
-  /** A full volume or a path in the way must not end the agent: tried each second. False when `signal` came first. */
+  /**
+   * A full disk or a path in the way must not end the agent: tries again each second. Returns false if `signal` came
+   * first.
+   */
   async #makeAgain(signal: AbortSignal): Promise<boolean> {
     const { clock, logger } = this.#deps;
     while (!signal.aborted) {
@@ -113,7 +116,7 @@ export class StateKeeper implements Task {
   }
 }
 
-/** The first path where nothing is, or something of another kind. */
+/** The first path without an entry, or with an entry of another kind. */
 function firstMissing(parts: readonly Part[]): string | undefined {
   return parts.find(([path, kind]) => !isOfKind(path, kind))?.[0];
 }

@@ -55,7 +55,7 @@ interface Parts {
   readonly keeper: TmuxKeeper;
   readonly rescue: SessionRescue;
   readonly ending: AgentEnding;
-  /** Has the agent's version learned. It is called once calls are answered: no start waits for it. */
+  /** Starts to ask for the agent's version. Called once calls are answered: no start waits for it. */
   readonly learnVersion: () => void;
 }
 

@@ -34,8 +34,8 @@ const KILLED_MS = 700;
 
 /**
  * Ends the agent, a program of the profile `agent`: asked in its own way, then TERM, then HUP as from a terminal that
- * goes away (shells heed no TERM), then KILL. Returns how it ended; undefined when there is no agent. Speaks to tmux by
- * one program a call: the serving half may be gone.
+ * goes away (shells heed no TERM), then KILL. Returns how it ended; undefined when there is no agent. Runs one program
+ * for each call to tmux, because the serving half may be gone.
  */
 export async function stopAgent(
   deps: StopDeps,

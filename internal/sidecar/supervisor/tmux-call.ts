@@ -19,8 +19,8 @@ const TRY_EVERY_MS = 20;
 export type TmuxCall = (...command: readonly string[]) => Promise<string | undefined>;
 
 /**
- * One command to the sidecar's tmux by a program of its own, for when no client may be there: its output, or undefined
- * if it failed.
+ * One command to the sidecar's tmux by a separate program, because there may be no client: its output, or undefined if
+ * it failed.
  */
 export async function callTmux(
   clock: Clock,
