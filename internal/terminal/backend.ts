@@ -68,8 +68,9 @@ export interface Backend {
    */
   watch(request: WatchRequest, signal: AbortSignal): AsyncIterable<WatchUpdate>;
   /**
-   * A person's terminal on the agent's: see `attach` in `internal/pane`. The end of `inputs` leaves; so do leaving the
-   * loop and aborting `signal`. Ends with an `end`, or by throwing: `unavailable` when the connection broke.
+   * A person's terminal on the agent's: see `attach` in `internal/pane`. The end of `inputs` detaches, and so do
+   * leaving the loop and aborting `signal`. Ends with an `end`, or by throwing: `unavailable` when the connection
+   * broke.
    * @throws DomainError `unimplemented` where tmux itself does it
    */
   attach(

@@ -6,14 +6,14 @@ import type { PaneFacts, TmuxPane } from "../tmux/pane/pane.ts";
 
 type Screen = Awaited<ReturnType<ScreenSource["current"]>>;
 
-/** Several who look within this time see the same picture. */
+/** Callers within this time get the same picture. */
 const FRESH_MS = 4;
 /** How often the pane is checked while a caller waits for a change. */
 const LOOK_EVERY_MS = 15;
 
 /**
  * The screen of a local session, looked at by captures: for programs that live too briefly for a stream of output. A
- * pane that is gone keeps its last picture, and has no facts any more.
+ * pane that is gone keeps its last picture, but has no facts.
  */
 export class CaptureScreen implements ScreenSource {
   readonly #clock: Clock;

@@ -42,7 +42,7 @@ export interface SidecarOptions {
   readonly where: string;
   /** The hint for a sidecar that cannot be reached. */
   readonly hint: string;
-  /** How long a nudge whose connection broke is asked again before its outcome counts as not known. */
+  /** How long a nudge whose connection broke is sent again before its outcome counts as unknown. */
   readonly reconnectMs: number;
 }
 
@@ -114,8 +114,9 @@ export class GRPCSidecarBackend implements Backend {
   }
 
   /**
-   * As `Backend.nudge`. When the connection breaks, the same request is asked again under the same id, which types
-   * nothing twice. @throws NudgeInterruptedError when that does not succeed in time.
+   * As `Backend.nudge`. When the connection breaks, the same request is sent again under the same id, which types
+   * nothing twice.
+   * @throws NudgeInterruptedError when that does not succeed in time.
    */
   async nudge(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt> {
     const { clock, newId, random } = this.#deps;
@@ -229,7 +230,7 @@ function nobodyListens(err: unknown): boolean {
   return causesOf(err).some((one) => isConnectFailure(one) || NOBODY.has(codeOf(one)));
 }
 
-/** True when the sidecar itself said no. */
+/** True when the sidecar itself refused. */
 function wasAnswered(err: unknown): boolean {
   return causesOf(err).some((one) => one instanceof ConnectError && one.details.length > 0);
 }

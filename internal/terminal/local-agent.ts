@@ -14,7 +14,7 @@ export interface LocalProgram {
   /** e.g. `claude`. */
   readonly provider: string;
   readonly profile: StateMonitorDeps["profile"];
-  /** Why there is no agent in the pane, though something runs; undefined when there is one. */
+  /** The reason why there is no agent in the pane, though something runs; undefined when there is one. */
   readonly absent?: string;
   readonly pid: number;
   /** Makes a message safe for this agent. */
@@ -29,7 +29,7 @@ export type IdentifyProgram = (facts: PaneFacts, session: SessionFacts) => Local
 
 /** How often the agent's own state file is read. */
 const STATE_FILE_MS = 100;
-/** Nobody prints for longer than this and is still called stalled by a program that looks for seconds only. */
+/** So long that a program which watches for seconds only never calls an agent stalled. */
 const STALL_AFTER_MS = 600_000;
 
 /** The agent in a local session, watched by captures for as long as `run` runs. */

@@ -37,8 +37,8 @@ const RECENT_MS = 2000;
 const NOBODY = { isTyping: false, inputAt: undefined };
 
 /**
- * Delivers one message to a local session with the same steps as the sidecar. Nobody stays behind to type it later: a
- * message that cannot be typed in time is taken back.
+ * Delivers one message to a local session with the same steps as the sidecar. No process stays behind to type it later:
+ * a message that cannot be typed in time is withdrawn.
  */
 export class LocalNudge implements Courier {
   readonly #deps: LocalNudgeDeps;

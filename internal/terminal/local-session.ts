@@ -16,7 +16,7 @@ export interface LocalSessionOptions {
   readonly socketPath: string;
   /** Name of the tmux session, matched exactly. */
   readonly session: string;
-  /** Its only pane, where that is known: asking for it takes a program. */
+  /** The session's only pane, if known: a query takes a program. */
   readonly pane?: string;
   /** Private folder for captures on their way. */
   readonly folder: string;
@@ -92,8 +92,8 @@ interface Connection {
 }
 
 /**
- * Before this release a server dies when a session comes or goes while a control client attaches: others' agents with
- * it.
+ * Before this release a server crashes, with others' agents, if a session is created or closed while a control client
+ * attaches.
  */
 const SAFE_TO_ATTACH = { major: 3, minor: 7, suffix: "" };
 

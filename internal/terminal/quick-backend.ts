@@ -2,8 +2,9 @@ import { type Backend, forwardCalls } from "./backend.ts";
 import type { QuickSidecar } from "./quick-sidecar.ts";
 
 /**
- * A sidecar that most callers only peek at. A peek and the question who answers go the quick way, and again through the
- * full backend where the quick way fails, which can say why. `open` makes the full one when it is needed first.
+ * A sidecar that most callers only peek at. A peek and an identity query go the quick way; if that fails, they are
+ * repeated through the full backend, which can explain the failure. `open` creates the full one when it is first
+ * needed.
  */
 export function quickBackend(where: string, quick: QuickSidecar, open: () => Promise<Backend>): Backend {
   let opened: Promise<Backend> | undefined;

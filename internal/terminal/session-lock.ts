@@ -18,7 +18,7 @@ export interface LockDeps {
 export interface HeldLock extends AsyncDisposable {
   /** Wall clock, ms: when someone last typed into the session under this lock. */
   readonly lastTypedAt: number | undefined;
-  /** Tells those who come next that something was typed. */
+  /** Records for later holders that something was typed. */
   typed(at: number): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ const HALF_WRITTEN_MS = 5000;
 
 /**
  * One lock for each tmux session of this machine, taken by every program that types into it, so that two messages never
- * mix. A file that names its holder; a holder that ended without giving it back no longer holds it.
+ * mix. A file that names its holder; a holder that has ended no longer holds it.
  */
 export class SessionLock {
   readonly #folder: string;
@@ -122,7 +122,7 @@ export class SessionLock {
       return { token, pid, identity };
     } catch (err) {
       if (isMissing(err)) return undefined;
-      return { token: "", pid: 0, identity: undefined }; // not one of ours: nobody holds it
+      return { token: "", pid: 0, identity: undefined }; // not one of ours: it has no holder
     }
   }
 

@@ -7,14 +7,14 @@ export interface AgentPod {
   readonly name: string;
   /** The agent's address as the pod says it; empty: it says none. */
   readonly agent: string;
-  /** Id of its session, which its sidecar and its certificate bear. */
+  /** The id of its session, which its sidecar and its certificate carry. */
   readonly session: string;
   readonly provider: string;
   readonly node: string;
   readonly status: "starting" | "running" | "failed" | "stopping" | "stopped";
-  /** For programs, e.g. `ImagePullBackOff`; empty: nothing to tell. */
+  /** For programs, e.g. `ImagePullBackOff`; empty: none. */
   readonly reason: string;
-  /** A sentence for a person; empty: nothing to tell. */
+  /** A sentence for a person; empty: none. */
   readonly error: string;
   /** It serves TLS; false: plaintext. */
   readonly tls: boolean;

@@ -43,7 +43,9 @@ export function knownAgents(found: {
   return { agents, otherSessions };
 }
 
-/** That there is none, for a person; with the sessions that `gt` reaches by their names all the same. */
+/**
+ * The message that no agent is running, for a person; with the sessions that `gt` nevertheless reaches by their names.
+ */
 export function noAgentHere(otherSessions: readonly string[]): string {
   const none = "no agent is running here";
   if (otherSessions.length === 0) return none;

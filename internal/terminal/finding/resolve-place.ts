@@ -118,7 +118,10 @@ function placeOfBead(bead: BeadLookup, address: AgentAddress): Place | SessionPl
   return { type: "bridge", agent, server, sessionId, bead: id, muted };
 }
 
-/** By a name that is none of an agent's bead: `gt start --bead` takes any bead. Asked last, for few names are beads. */
+/**
+ * Looks up a bead that is not an agent's by its name: `gt start --bead` takes any bead. Asked last, because few names
+ * are beads.
+ */
 async function findOtherBead(
   query: AgentQuery,
   address: AgentAddress,

@@ -41,10 +41,7 @@ export async function checkTmuxSocket(path: string, uid: number): Promise<boolea
   });
 }
 
-/**
- * Why a tmux socket is not trusted; undefined when it is.
- * @internal
- */
+/** The reason why a tmux socket is not trusted; undefined if it is trusted. @internal */
 export function distrust(seen: {
   readonly path: string;
   readonly uid: number;

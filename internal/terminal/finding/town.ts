@@ -9,7 +9,7 @@ export interface Town {
   readonly root: string;
   /** Beads prefix by rig name, e.g. `gastown` → `gt`. */
   readonly prefixes: ReadonlyMap<string, string>;
-  /** The rig whose folder we stand in. */
+  /** The rig that contains the current folder. */
   readonly cwdRig?: string;
 }
 

@@ -9,7 +9,7 @@ import type { PlaceConfig } from "./place-config.ts";
 
 /** A bead that exists, into which the place of a session is written. */
 export interface SessionBead {
-  /** @throws DomainError `precondition` when `bd` does not do it; the session continues */
+  /** @throws DomainError `precondition` when `bd` fails; the session continues */
   write(session: SessionPlace, signal: AbortSignal): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export async function openBead(id: string, config: PlaceConfig, signal: AbortSig
   };
 }
 
-/** Takes out of a bead where its session was; that this cannot be done is a note. */
+/** Removes the place of its session from a bead; a failure is a note. */
 export async function clearBead(id: string, config: PlaceConfig, context: CommandContext): Promise<void> {
   try {
     await writeBead(id, {}, beadsHere(config, await townOf(config)), context.signal);

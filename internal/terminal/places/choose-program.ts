@@ -18,7 +18,7 @@ export interface ProgramChoice {
   readonly profile: string;
   /** The agent's own process, where it is known. */
   readonly pid?: number;
-  /** Why there is no agent in the pane. */
+  /** The reason why there is no agent in the pane. */
   readonly absent?: string;
 }
 

@@ -29,7 +29,7 @@ const HINT = "is it running there? gt config show shows which control plane is u
 export class OpenBridge implements Disposable {
   /** `host:port`. */
   readonly server: string;
-  /** The project whose sessions it shows; undefined when the token does not tell. */
+  /** The project whose sessions it shows; undefined when the token does not name one. */
   readonly project: string | undefined;
   readonly #client: Client<typeof BridgeService>;
   readonly #transport: Transport;

@@ -156,7 +156,7 @@ function clusterOf(flags: PlaceValues, variable: string | undefined, profile: Pr
   return { context, only: flags.context !== undefined, ...present({ namespace }) };
 }
 
-/** A flag that cannot mean anything beside the others is a mistake, not a wish. */
+/** A flag without a meaning beside the others is a mistake: refuses it. */
 function refuseUnused(flags: PlaceValues, env: Env): void {
   const refuse = (flag: string, why: string) => {
     throw new DomainError("invalid", `--${flag} ${why}`);

@@ -48,7 +48,7 @@ export function readTokenSource({ flags, env, profile, toServer }: TokenInputs):
   return { type: "signed", keyPath, issuer, project, audience: audience ?? (toServer ? "bridge" : "gt-sidecar") };
 }
 
-/** The project that a token is for; undefined when its text does not tell. */
+/** The project that a token is for; undefined when its text does not name one. */
 export function tokenProject(source: TokenSource): string | undefined {
   if (source.type === "signed") return source.project;
   try {
