@@ -12,7 +12,7 @@ interface Folded {
 const MAX_OPEN = 128;
 /** Twice the number of ended nudges that are kept. */
 const MAX_ENDED = 20_000;
-/** Texts of ended nudges that may still stand in the composer. */
+/** Texts of ended nudges that may still be in the composer. */
 const MAX_TEXTS = 64;
 
 /**
