@@ -63,8 +63,8 @@ function boxAtBottom(screen: Screen): Box | undefined {
 }
 
 /**
- * A wide screen may have a panel at its right, unless the keys, which stand at the right end of the box, reach beyond
- * its edge.
+ * A wide screen may have a panel at its right, unless the keys, which are at the right end of the box, reach beyond its
+ * edge.
  */
 function rightOf(screen: Screen, keys: number): number {
   const edge = screen.cols - PANEL;

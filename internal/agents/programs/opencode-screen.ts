@@ -50,7 +50,7 @@ function boxAtCursor(screen: Screen): Box | undefined {
   return { ceiling, floor, left, right };
 }
 
-/** A menu of commands or files stands right on the box and has a bar at its right side too. */
+/** A menu of commands or files is right above the box and has a bar at its right side too. */
 function inMenu(screen: Screen, row: number, right: number): boolean {
   return cut(lineAt(screen, row), right - 1, right + 1).includes(BAR);
 }
