@@ -16,7 +16,7 @@ export interface ChildState {
 export interface Children {
   /** Pids of the children of this process's main thread: its own, and the orphans. */
   list(): readonly number[];
-  /** Undefined when there is no such process any more. */
+  /** Undefined if there is no such process. */
   state(pid: number): ChildState | undefined;
   /** Reaps one child without blocking; a failure is ignored. */
   wait(pid: number): void;
