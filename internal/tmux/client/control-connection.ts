@@ -16,7 +16,9 @@ export interface ControlClientOptions {
 /** How long the server's last output may take to arrive after the client is gone. */
 const DRAIN_MS = 200;
 
-/** Starts a control client that gets no pane output. tmux itself reads and writes what stands for stdin and stdout. */
+/**
+ * Starts a control client that gets no pane output. tmux itself reads and writes the descriptors of stdin and stdout.
+ */
 export function spawnControlClient(options: ControlClientOptions, stdio: StdioOptions): ChildProcess {
   const { tmuxProgram, socketPath, session, env } = options;
   // -N: a client that comes before the server must not start a server of its own on our socket. -E: our environment
