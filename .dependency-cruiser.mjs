@@ -12,7 +12,7 @@ const pathOf = (names) => `^internal/(${names.map(filesOf).join("|")})$`;
 const known = pathOf(Object.keys(rooms));
 const forbid = (name, from, to, comment) => ({ name, severity: "error", from, to, ...(comment ? { comment } : {}) });
 
-/** What the files of a room, its tests apart, may import. */
+/** The imports that a room's files, except its tests, may have. */
 function roomRule(room, allowed, { test = false }, suffix) {
   const tests = "[.]test[.]ts$";
   const from = test ? { path: pathOf([room]).replace(/\$$/, tests) } : { path: pathOf([room]), pathNot: tests };

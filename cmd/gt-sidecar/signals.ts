@@ -10,9 +10,8 @@ export interface Place {
 
 /**
  * How this process handles signals. The kernel delivers to a first process only the signals that it handles. A
- * terminal's keys send SIGINT and SIGQUIT to every process in the foreground group, but they are meant for the agent,
- * not for a container's first process or the serving half. SIGUSR1 would open Node's inspector to every process in the
- * container.
+ * terminal's keys send SIGINT and SIGQUIT to every process of the foreground group, but are not meant for a container's
+ * first process, nor for the serving half. SIGUSR1 would open Node's inspector to every process in the container.
  */
 export function signalsFor({ isFirst, hasTerminal, isStandby }: Place): Signals {
   if (isStandby) return { stop: ["SIGTERM", "SIGHUP"], ignore: ["SIGINT", "SIGUSR1", "SIGUSR2"] };

@@ -39,7 +39,7 @@ export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
   leaves = true;
   /** While set, streams wait for it after their first event. */
   slow: Promise<void> | undefined;
-  /** The numbers up to this one are lost: a reader that begins before it gets a gap. */
+  /** The numbers below this one are lost: a reader that begins before them gets a gap. */
   lostTo = 0n;
   readonly #events: SidecarEvent[] = [];
   readonly #grown = new SignalBus();

@@ -9,7 +9,7 @@ const KERNEL_THREAD = 0x00200000;
 const LISTENING_TCP = "0A";
 const LISTENING_UNIX = "00010000";
 
-/** All processes and sockets at one moment, whoever owns them. */
+/** All processes and sockets at one moment, of every owner. */
 export interface Present {
   /** The start of each process by its pid: a pid alone may be reused. */
   readonly processes: ReadonlyMap<string, string>;
