@@ -19,7 +19,7 @@ export interface PageRequest {
 
 export interface SessionPage {
   readonly sessions: readonly SessionInfo[];
-  /** Empty: this is the last one. */
+  /** Empty: this is the last page. */
   readonly nextToken: string;
 }
 

@@ -89,7 +89,7 @@ describe("lease election", () => {
 
   const record = () => leaseRecord(kube.get(LEASE));
   const holder = () => record().holder;
-  /** Lets time pass in small steps and sees that there are never two leaders. */
+  /** Advances time in small steps and checks that there are never two leaders. */
   async function pass(ms: number, until = () => false): Promise<void> {
     for (let passed = 0; passed < ms && !until(); passed += 100) {
       await clock.advance(100);

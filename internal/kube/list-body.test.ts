@@ -13,7 +13,7 @@ async function* cut(bytes: Uint8Array, ...places: readonly number[]): AsyncGener
 const read = (text: string, keep: (item: unknown) => unknown = whole, maxBytes = MAX) =>
   readList(cut(Buffer.from(text)), keep, maxBytes);
 
-/** Objects as the API server has them, with what could be taken for a mark in their strings. */
+/** Objects like the API server's, with strings that contain characters of the marks. */
 const hostileText = fc.stringMatching(/^(["\\{}[\],:ö€😀 ]|items)*$/u);
 const value = fc.letrec((tie) => ({
   any: fc.oneof({ maxDepth: 3 }, hostileText, fc.integer(), fc.constant(null), tie("list"), tie("map")),

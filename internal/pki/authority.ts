@@ -27,7 +27,7 @@ export function newAuthority(keys: KeyPair, { name, trustDomain, days, now }: Au
 }
 
 /**
- * Checks that a CA can sign now: it is a CA, within its dates, its key strong enough and its own.
+ * Checks that a CA can sign now: `checkAuthority` accepts its certificate, and the key belongs to it.
  * @throws DomainError `denied`, `invalid`
  */
 export function checkSigner(signer: Signer, now: number, name: string): void {
@@ -37,7 +37,8 @@ export function checkSigner(signer: Signer, now: number, name: string): void {
 }
 
 /**
- * Checks what every CA must be, foreign ones too: a CA that may sign certificates, within its dates, with a strong key.
+ * Checks the certificate of a CA, ours or a foreign one: it may sign certificates, is within its dates, and has a
+ * strong key.
  * @throws DomainError `denied`
  */
 export function checkAuthority(certificate: X509Certificate, now: number, name: string): void {

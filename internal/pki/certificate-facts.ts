@@ -87,7 +87,7 @@ const READ = [
   "subjectKeyId",
   "authorityKeyId",
 ] as const;
-/** Names instead of a Set of ids: a bundler can leave these out where no certificate is read. */
+/** Compares names rather than a Set of ids, so that a bundler can omit the ids where no certificate is read. */
 const isRead = (id: string): boolean => READ.some((name) => OID[name] === id);
 
 function readExtensions(wrapper: DerValue | undefined): Map<string, Extension> {

@@ -44,7 +44,7 @@ export interface CheckedTls {
   readonly listNumbers: ReadonlyMap<string, bigint>;
 }
 
-/** Why files cannot be used; `reason` in the fields of the error. */
+/** Why files cannot be used; the field `reason` of the error. */
 export type TlsFault =
   | "unreadable"
   | "mismatch"

@@ -126,7 +126,7 @@ export class TrustedServer implements Task {
     return this.#listening.promise;
   }
 
-  /** The TLS files in use; undefined: none, yet or at all. */
+  /** The TLS files in use; undefined: not loaded yet, or plaintext. */
   get tls(): CheckedTls | undefined {
     return this.#folder?.current;
   }

@@ -12,7 +12,7 @@ const ca = new TestCa("town");
 const first = ca.issue({ ips: ["127.0.0.1"] });
 const second = ca.issue({ ips: ["127.0.0.1"] });
 
-/** A folder in memory, and everything that is reported about it. */
+/** A folder in memory, and everything that its reader reports. */
 function folder(options: Partial<TlsFolderOptions> = {}, before: TlsFiles | undefined = first) {
   const clock = new FakeClock(Date.now());
   const told = {

@@ -44,7 +44,7 @@ describe("beads of sessions in pods", () => {
   let beads: Map<string, Record<string, string>>;
   let calls: string[][];
   let isDown: boolean;
-  /** Calls of `bd` for these beads wait. */
+  /** Calls of `bd` for these beads hang until `letGo`. */
   let hung: RegExp | undefined;
   let letGo: () => void;
   let freed: Promise<void>;
@@ -54,7 +54,7 @@ describe("beads of sessions in pods", () => {
   let life: AbortController;
   let running: Promise<void>;
 
-  /** As `bd show` and `bd update` do. */
+  /** Behaves like `bd show` and `bd update`. */
   const run: BeadDeps["run"] = async (program, args) => {
     calls.push([program, ...args]);
     if (hung?.test(args[2] ?? "")) await freed;

@@ -58,7 +58,7 @@ describe("a session's Secret", () => {
 
   it("is left alone until half of its certificate's life, give or take a tenth", () => {
     const action = decide(good);
-    // It is valid from a quarter of an hour before, for clocks that are behind.
+    // It is backdated by a quarter of an hour, for clocks that are behind.
     const start = NOW - HOUR_MS / 4;
     const life = HOUR_MS * 24;
     expect(action).toEqual({ type: "keep", renewAt: expect.any(Number) });
@@ -99,7 +99,7 @@ describe("a session's Secret", () => {
     expect(one["tls.key"]).not.toBe(two["tls.key"]);
   });
 
-  /** Each policy with what it objects to. `act` is asked for the Secret, or the case. */
+  /** For each policy, a Secret to which it objects, the resulting action, and changes of the case. */
   const faults: Record<
     string,
     () => Promise<readonly [ObservedSecret | undefined, string, Partial<CertificateCase>?]>

@@ -16,7 +16,7 @@ import type { ShownSecret } from "./shown-secrets.ts";
 const HOUR_MS = 3_600_000;
 const never = new AbortController().signal;
 
-/** One namespace: its Secrets, and a pod's notes. */
+/** The Secrets of a namespace, and the notes on one pod. */
 class FakeNamespace extends FakeSecrets implements PodNotes {
   pod: ObservedPod;
 

@@ -27,7 +27,7 @@ describe("the controller's own certificate and its CA", () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  /** One of 30 days, of which so much is left. */
+  /** A CA that is valid for 30 days, with `leftMs` left. */
   async function authority(leftMs = 30 * DAY_MS): Promise<{ readonly "ca.crt": string; readonly "ca.key": string }> {
     const keys = await newKeyPair("ecdsa-p384");
     const now = clock.now() + leftMs - 30 * DAY_MS;
@@ -43,7 +43,7 @@ describe("the controller's own certificate and its CA", () => {
     let before: Record<string, string> | undefined;
     const get = async () => {
       const data = read();
-      // As the API server does it: another version is another content. Half a day of the same one is read in no time.
+      // As in the API server, new content has a new version. Half a day of reading the same content takes no time.
       if (data !== before) version++;
       before = data;
       const secret = { name: "ca", uid: "u", labels: {}, owners: [], deleting: false };
@@ -127,7 +127,7 @@ describe("the controller's own certificate and its CA", () => {
     clock.jump(HOUR_MS - leftMs);
     own.follow(readCaSecret(data, clock.now() - HOUR_MS));
     await count(made, 1);
-    // As long as the next ones would take.
+    // Wait about as long as creating further certificates would take.
     for (let i = 0; i < 5; i++) await newKeyPair("ecdsa-p384");
     await clock.advance(HOUR_MS);
     expect(made).toHaveLength(1);

@@ -4,7 +4,7 @@ import { observePod } from "./observed-pod.ts";
 
 const MEGABYTE = 1_000_000;
 
-/** A pod with as much as the API server takes wherever its creator may write. */
+/** A pod as large as the API server accepts, in every field that its creator may write. */
 function largePod(labels: Readonly<Record<string, string>> = {}) {
   const names = Array.from({ length: 10_000 }, (_, i) => `gastown.io/a-name-of-some-length-${i}`);
   const annotations = {

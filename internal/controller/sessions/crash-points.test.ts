@@ -15,7 +15,7 @@ import { ANNOTATIONS } from "../pods/names.ts";
 import { observePod } from "../pods/observed-pod.ts";
 
 const never = new AbortController().signal;
-/** More than any of these works makes; a run that is not through by then is a failure. */
+/** More calls than any of the tested work makes; a run that has not completed by then fails. */
 const MAX_CALLS = 30;
 
 // Each test goes through a dozen clusters.
@@ -31,14 +31,16 @@ describe("a crash between any two calls", { timeout: 180_000 }, () => {
   });
   afterEach(() => town.end());
 
-  /** The leader's work runs only in a replica that leads, so that the calls of any other are its callers'. */
+  /**
+   * The leader's work runs only in a leading replica, so that the calls of another replica are those of its callers.
+   */
   const replica = (options: ReplicaOptions = {}) => town.replica({ keeps: options.leads ?? false, ...options });
   const settled = async (promise: Promise<unknown>) => (await town.settled(promise)).status;
   const pods = () => town.kube.list(PODS).map(observePod);
   const isWhole = () => pods().length === 1 && pods()[0]?.gates.length === 0 && town.kube.list(SECRETS).length === 1;
   const isGone = () => pods().length === 0 && town.kube.list(SECRETS).length === 0;
   const has = (annotation: string) => pods()[0]?.annotations[annotation] !== undefined;
-  /** Every Secret belongs to a pod that is there. */
+  /** Every Secret belongs to an existing pod. */
   function expectNoOrphan(): void {
     const uids = pods().map(({ uid }) => uid);
     const owners = town.kube.list(SECRETS).map(({ metadata }) => metadata.ownerReferences?.[0]?.uid);
@@ -53,8 +55,8 @@ describe("a crash between any two calls", { timeout: 180_000 }, () => {
     return first;
   }
   /**
-   * Repeats `attempt` with a crash after 0, 1, 2, … calls, each in a new cluster, until one is through; answers with
-   * its number of calls.
+   * Repeats `attempt` with a crash after 0, 1, 2, … calls, each in a new cluster, until one completes; returns its
+   * number of calls.
    */
   async function eachCrash(attempt: (calls: number) => Promise<"through" | "crashed">): Promise<number> {
     for (let calls = 0; calls < MAX_CALLS; calls++) {
@@ -140,7 +142,7 @@ describe("a crash between any two calls", { timeout: 180_000 }, () => {
       await town.holds(isGone);
       return outcome;
     });
-    expect(crashes).toBeGreaterThanOrEqual(3); // what was asked for, the agent, its end
+    expect(crashes).toBeGreaterThanOrEqual(3); // the request to stop, the agent, its end
   });
 
   it("of the leader that completes a stop and deletes the pod leaves nothing", async () => {

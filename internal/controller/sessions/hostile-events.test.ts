@@ -15,9 +15,9 @@ import { SharedEvents } from "./shared-events.ts";
 const KEY = { id: "one", project: "shop", provider: "demo" };
 const EPOCH = "e1";
 
-/** A sidecar in the hands of its agent: it sends what the test says, to each stream alike. */
+/** A sidecar under its agent's control: it sends what the test says, on each stream alike. */
 class HostileSidecar {
-  /** How many streams it was asked for. */
+  /** The number of streams that were requested. */
   streams = 0;
   #sent: Uint8Array[] = [];
   #more = Promise.withResolvers<void>();
@@ -45,7 +45,7 @@ class HostileSidecar {
   }
 }
 
-/** A caller's stream that gives up when it is asked too often whether it takes more. */
+/** A caller's stream that fails if it is asked too often whether it accepts more. */
 class Target implements FrameTarget {
   readonly got: string[] = [];
   #looks = 0;

@@ -24,7 +24,7 @@ const SESSION = { sessionId: "one", projectId: "shop", provider: "demo" };
 const KEY = { id: "one", project: "shop", provider: "claude-large" };
 const never = new AbortController().signal;
 
-/** A sidecar's own log of events, with its streams and what can befall them. */
+/** A sidecar's log of events, its streams, and failures to inject. */
 class Sidecar {
   readonly #clock: FakeClock;
   readonly #journal: EventRecord[] = [];
@@ -41,7 +41,7 @@ class Sidecar {
     this.events = this.#log();
   }
 
-  /** The serving half is killed and back: all streams break. */
+  /** The serving half is killed and restarted: all streams break. */
   restart(): void {
     this.events = this.#log();
     for (const cut of this.#cuts) cut.abort(new DomainError("unavailable", "the connection was cut"));
@@ -127,7 +127,7 @@ class Reader implements FrameTarget {
   }
 }
 
-/** Lets everything run that can. */
+/** Runs everything that can run now. */
 async function rest(): Promise<void> {
   for (let i = 0; i < 30; i++) await settle();
 }

@@ -16,7 +16,7 @@ describe("the agents of a project that someone watches", () => {
   let watched: WatchedAgents;
   let records: SessionRecord[];
   let changes: string[];
-  /** By pod uid: who listens to the sidecar. */
+  /** The listeners to sidecars, by pod uid. */
   let streams: Map<string, { readonly hear: (event: SidecarEvent) => void; readonly end: () => void }>;
 
   const record = (id: string, project = "shop") =>

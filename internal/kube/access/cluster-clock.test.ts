@@ -5,7 +5,7 @@ import { ClusterClock } from "./cluster-clock.ts";
 
 const MINUTE = 60_000;
 
-/** A machine whose clock is ahead of the API server's by `aheadMs`, and what its log says. */
+/** A machine whose clock is ahead of the API server's by `aheadMs`, and its log. */
 function machine(aheadMs: number) {
   const server = new FakeClock();
   const own = new FakeClock(server.now() + aheadMs);

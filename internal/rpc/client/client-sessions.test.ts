@@ -40,7 +40,7 @@ it("outlives an idle connection that the server ends while another call begins",
   const old = first.session;
   if (old === undefined) throw new Error("a call without a connection");
   await answered(first);
-  // Right behind our own handler, which gives the connection up, another call begins.
+  // A further call begins right after our own handler, which gives up the connection.
   const next = new Promise<ClientHttp2Stream>((resolve) =>
     old.once("goaway", () => resolve(sessions.request("POST", "/", {}, {}))),
   );

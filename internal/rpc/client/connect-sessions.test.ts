@@ -25,8 +25,8 @@ it("speaks plaintext to an http address, also with certificates at hand", async 
   await new Promise((resolve) => server.close(resolve));
 });
 
-// An error that nothing listens for fails the test run, as it would end the process. Connect alone also waits for such
-// a connection without end, in microtasks, so that nothing else runs any more.
+// An error without a listener fails the test run, since it would end the process. Connect alone also waits for such a
+// connection without end, in microtasks, so that nothing else runs.
 it.for(Object.entries(MOMENTS))("a connection that is reset as it opens is replaced: %s", async ([, at]) => {
   const server = createServer((_, res) => void res.writeHead(204).end());
   server.listen(0, "127.0.0.1");

@@ -74,13 +74,13 @@ export class CallerConnections {
     answer.once("close", () => tracked?.end());
   }
 
-  /** A call of this peer had invalid credentials. After too many of those its connection is cut. */
+  /** Counts a call of this peer with invalid credentials; after too many of them, its connection is cut. */
   refused(peer: Peer): void {
     const tracked = this.#byPeer.get(peer);
     if (tracked !== undefined && !this.#refusals.take(tracked.connection.share)) this.#cut(tracked);
   }
 
-  /** A call of this peer that needs a role was admitted. */
+  /** Gives the peer a role, because a call that needs one was admitted. */
   promote(peer: Peer): void {
     const tracked = this.#byPeer.get(peer);
     if (tracked === undefined) return;

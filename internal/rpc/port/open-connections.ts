@@ -90,7 +90,7 @@ export class OpenConnections {
     return tracked;
   }
 
-  /** The connection has closed. */
+  /** Removes a connection that has closed. */
   remove(tracked: TrackedConnection): void {
     tracked.closed.abort();
     this.#take(tracked);
