@@ -54,7 +54,7 @@ export class UnsubmittedTexts {
     return this.#residue;
   }
 
-  /** Returns whether there is one. */
+  /** Notes the residue; returns true if there is one. */
   noteResidue(residue: string | undefined): boolean {
     this.#residue = residue ?? this.#residue;
     return residue !== undefined;
@@ -77,7 +77,7 @@ export class UnsubmittedTexts {
     return this.knows(composer);
   }
 
-  /** All that was typed has been drawn, or would have been. */
+  /** True if all typed text has been drawn, or would have been. */
   #isDrawn(quietMs: number, now: number): boolean {
     if (this.#undrawnSince === undefined) return true;
     if (now - quietMs <= this.#undrawnSince) return false;

@@ -78,7 +78,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
     this.processIs({ type: "alive" });
   }
 
-  /** The agent had been running before this process began to look. */
+  /** The agent was already running when this process began to look. */
   resumed(): void {
     this.processIs({ type: "alive" });
   }
@@ -94,7 +94,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
   heard(event: HookEvent): void {
     const at = this.#clock.monotonicMs();
     this.#hooksLive = true;
-    // After a turn that left sub-agents behind the next one begins with a prompt: until then they alone are active.
+    // A turn that left sub-agents behind is followed by a prompt: until then only the sub-agents are active.
     if (event.type === "activity" && this.#hook !== undefined && leavesAgents(this.#hook.event)) return;
     this.#hook = { event, at };
     this.tasks.hear(event, at);
@@ -127,8 +127,8 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
   }
 
   /**
-   * The dialog that was on the screen has been answered and is gone: a word of "waiting" from before is over, also in a
-   * state file that has still to be written again.
+   * The dialog on the screen has been answered and is gone: earlier reports of "waiting" are outdated, also in a state
+   * file that has still to be written again.
    */
   answered(): void {
     if (this.#hook?.event.type === "waiting") this.#hook = undefined;
@@ -169,7 +169,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
     return this.#life.number > 0 && this.#life.submittedAt === undefined && !this.hasReported();
   }
 
-  /** All of it, to be judged together with the screen. */
+  /** All signs, to be judged together with the screen. */
   signals(): Omit<Signals, "screen" | "everReady"> {
     const { file } = this;
     const { startedAt, submittedAt, typedAt } = this.#life;

@@ -2,7 +2,7 @@ const RESETS =
   /\bresets (?:([A-Z][a-z]{2}) (\d{1,2})(?:,| at) )?(\d{1,2})(?::(\d{2}))? ?(am|pm) \(([A-Za-z_]+(?:\/[A-Za-z_+\-\d]+)*)\)/;
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const HOUR_MS = 3_600_000;
-/** A time without a date belongs to a limit of five hours; later than this it is yesterday's. */
+/** A time without a date belongs to a limit of five hours; a time further ahead than this is yesterday's. */
 const NEAR_MS = 6 * HOUR_MS;
 const FAR_MS = 32 * 24 * HOUR_MS;
 
@@ -44,7 +44,7 @@ function localTime(at: number, zone: string): number | undefined {
   }
 }
 
-/** The moment at which the clock there shows this; undefined in an hour that a change of clocks leaves out. */
+/** The moment at which the local clock shows this; undefined in an hour that a change of clocks leaves out. */
 function instantOf(local: number, zone: string): number | undefined {
   let at = local;
   for (let i = 0; i < 2; i++) at += local - (localTime(at, zone) ?? Number.NaN);

@@ -4,7 +4,7 @@ import type { Verdict } from "./judge.ts";
  * After the last of several resizes: a program repaints within this time, and is idle by its screen 1.5 s after that.
  */
 const GRACE_MS = 3000;
-/** A window that is resized without end does not hold a state longer than this. */
+/** A window that is resized again and again does not hold a state longer than this. */
 const GRACE_MAX_MS = 10_000;
 
 /** `isHeld`: the state is the one from before a resize. */
@@ -12,7 +12,7 @@ export type HeldVerdict = Verdict & { readonly isHeld: boolean };
 
 interface Held {
   readonly verdict: Verdict;
-  /** When it was judged. Monotonic ms, as the other times. */
+  /** When it was judged; monotonic ms, like the other times. */
   readonly judgedAt: number;
   readonly maxUntil: number;
   readonly until: number;
@@ -25,7 +25,7 @@ interface Held {
 export class ResizeGrace {
   #held: Held | undefined;
 
-  /** The window is being resized; `last` is the verdict as of `judgedAt`. Nothing is held that had not been proven. */
+  /** The window is being resized; `last` is the verdict as of `judgedAt`. An unproven state is not held. */
   begin(last: HeldVerdict, judgedAt: number, now: number): void {
     const before = this.#held;
     if (before !== undefined && now < before.until) {
@@ -42,7 +42,7 @@ export class ResizeGrace {
     this.#held = undefined;
   }
 
-  /** `verdict`, or in the place of one without proof the state from before the resize. */
+  /** Returns `verdict` or, if that is without proof, the state from before the resize. */
   apply(verdict: Verdict, now: number): HeldVerdict {
     const held = this.#held;
     if (held !== undefined && now >= held.until) this.#held = undefined;

@@ -161,7 +161,7 @@ export class StateMonitor implements AgentSigns {
     });
   }
 
-  /** Takes in the newest screen and judges once. */
+  /** Reads the newest screen and judges once. */
   async look(signal: AbortSignal): Promise<StateReport> {
     const { clock, source, profile } = this.#deps;
     const screen = await source.current(signal);
@@ -218,7 +218,7 @@ export class StateMonitor implements AgentSigns {
     return process.type === "dead" ? [] : tasks.list(view, file, this.#judged.report.background, { now, wall });
   }
 
-  /** Read once: the same words mean another day later. */
+  /** Read only once: the same words mean another day later. */
   #parkedUntil(state: AgentStateName, view: ScreenView, wall: number): Pick<StateReport, "parkedUntil"> {
     if (state !== "parked") return {};
     const before = this.#judged.report;

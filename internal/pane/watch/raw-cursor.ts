@@ -20,7 +20,7 @@ export class RawCursor {
   #gap: Gap | undefined;
   #sentAt: number;
   #isFirst = true;
-  /** The last place at which it was shown the screen whole. */
+  /** The last offset at which it was sent the whole screen. */
   #shownAt: bigint | undefined;
 
   /** @throws DomainError `precondition` for an offset that is yet to come */
@@ -38,7 +38,7 @@ export class RawCursor {
       : this.#offset;
   }
 
-  /** It was sent a CHANGE that another cursor at the same place gave, with the bytes up to `offset`. */
+  /** Notes that it was sent a CHANGE made for another cursor at the same place, with the bytes up to `offset`. */
   passTo(offset: bigint): void {
     this.#offset = offset;
     this.#isFirst = false;

@@ -2,7 +2,7 @@ import type { WatchUpdate } from "../../session/types.ts";
 import type { RawCursor } from "./raw-cursor.ts";
 import type { Made } from "./watch-sink.ts";
 
-/** Made updates are kept for those who come to the same place a moment later. */
+/** Updates are kept for cursors that come to the same place a moment later. */
 const CACHE_BYTES = 1024 * 1024;
 
 interface Change<F> extends Made<F> {
@@ -11,9 +11,7 @@ interface Change<F> extends Made<F> {
   readonly bytes: number;
 }
 
-/**
- * RAW updates of one stream, each made once however many cursors come by: those at the same place get the same bytes.
- */
+/** RAW updates of one stream, each made once for all cursors: cursors at the same place get the same bytes. */
 export class RawFrames<F> {
   readonly #encode: (update: WatchUpdate) => F;
   readonly #changes = new Map<bigint, Change<F>>();

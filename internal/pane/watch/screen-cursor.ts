@@ -7,17 +7,17 @@ import { updateFacts, type WatchDeps } from "./watch-facts.ts";
 /** The last lines as they are now. */
 export interface Picture {
   readonly text: string;
-  /** Equal for pictures between which a watcher sees no difference. */
+  /** Equal for pictures that look the same to a watcher. */
   readonly content: string;
   readonly endReason: string | undefined;
 }
 
-/** Looks once for all who want the same lines. */
+/** Takes one picture for all watchers of the same lines. */
 export async function takePicture(deps: WatchDeps, request: WatchRequest): Promise<Picture> {
   const { output, peeker, alive, ended } = deps;
   const wanted = { lines: request.lines, all: false, ansi: request.ansi, joinWrapped: false };
   const { output: text } = await peeker.peek(wanted);
-  // Each watcher keeps it: the text itself may be large.
+  // Each watcher keeps the content, and the text itself may be large.
   const content = JSON.stringify([hashOf(text), alive(), output.emulator.cols, output.emulator.rows]);
   return { text, content, endReason: ended() };
 }
@@ -32,7 +32,7 @@ export class ScreenCursor {
     this.#deps = deps;
   }
 
-  /** Which kind of update to send with this picture, if any. The last picture is sent before the `end`. */
+  /** The kind of update to send with this picture, if any. The last picture is sent before the `end`. */
   kindFor(picture: Picture): WatchUpdate["kind"] | undefined {
     if (this.#shown === undefined) return "snapshot";
     if (picture.content !== this.#shown) return "change";

@@ -12,7 +12,7 @@ export interface WatchDeps {
   readonly ended: () => string | undefined;
 }
 
-/** A wait is never longer: heartbeats and ends are looked for then. */
+/** The longest wait: heartbeats and ends are checked then. */
 export const WATCH_LOOK_MS = 1000;
 
 /** The facts that every update contains, whatever its kind. */

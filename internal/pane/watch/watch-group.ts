@@ -1,4 +1,4 @@
-/** Something that is served in a group's rhythm. */
+/** A member that is served in its group's rhythm. */
 export interface Member {
   /** Sends what is due. */
   pump(): void;
@@ -19,7 +19,8 @@ export class WatchGroup {
   readonly #stop = new AbortController();
 
   /**
-   * `untilNext` resolves each time something may be due; `onEmpty`: this group is over, the next member needs another.
+   * `untilNext` resolves each time something may be due; `onEmpty`: this group is over, and the next member needs
+   * another one.
    */
   constructor(untilNext: (signal: AbortSignal) => Promise<void>, onEmpty: () => void) {
     this.#untilNext = untilNext;

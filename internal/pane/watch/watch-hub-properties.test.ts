@@ -83,7 +83,7 @@ async function perform(action: Step, mine: OutputStream, people: readonly Person
   }
 }
 
-/** One who watches and comes back where it left off. */
+/** A watcher that comes back where it left off. */
 class Person {
   readonly #hub: WatchHub<WatchUpdate>;
   readonly #output: OutputStream;

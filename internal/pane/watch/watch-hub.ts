@@ -11,7 +11,9 @@ import { SinkMember, type WatchSink } from "./watch-sink.ts";
 
 export interface Watching<F> {
   readonly first: WatchUpdate;
-  /** Sends all others to a sink; resolves after the `end`, rejects with the signal's reason when that comes first. */
+  /**
+   * Sends all other updates to a sink; resolves after the `end`, rejects with the signal's reason if that comes first.
+   */
   readonly rest: (sink: WatchSink<F>) => Promise<void>;
 }
 

@@ -16,8 +16,7 @@ export interface Made<F> {
 }
 
 /**
- * A watcher with more than this on its way is sent nothing until that is gone: it is all that a stalled one costs.
- * @internal
+ * A watcher with a larger backlog is sent nothing until that is gone: this bounds the cost of a stalled one. @internal
  */
 export const BACKLOG_BYTES = 256 * 1024;
 

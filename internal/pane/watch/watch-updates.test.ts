@@ -115,7 +115,7 @@ async function untilEnd(updates: AsyncGenerator<WatchUpdate>): Promise<string> {
   throw new Error("the stream has no end");
 }
 
-/** Has the next update come without any time having passed? */
+/** True if the next update has come without any time having passed. */
 async function isReady(next: Promise<unknown>): Promise<boolean> {
   let ready = false;
   void next.then(() => {
