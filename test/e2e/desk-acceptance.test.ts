@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DESK, type DeskBed, deskBed, jsonLines, PLAIN_ENVIRONMENT } from "../support/desk/desk-bed.ts";
 import { type PersonTerminal, personTerminal } from "../support/sidecar/person-terminal.ts";
 
-const WAIT_MS = 60_000;
+const WAIT_MS = 180_000;
 /** The lines that a person types, without the line end. */
 const ROWS = {
   adminReads: "1. Admin CLI can read files under /admin/**",
