@@ -3,8 +3,13 @@ import { readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
+import { createClient, type Interceptor } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { mintToken, signClaims } from "../../internal/auth/mint-token.ts";
+import { DomainError } from "../../internal/base/errors.ts";
+import { ThreadsService } from "../../internal/gen/threads/v1/threads_pb.ts";
+import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
+import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import { ThreadsClient } from "../../internal/threads/client/threads-client.ts";
 import { eventually } from "../support/screens/tmux-sandbox.ts";
 import { McpCaller } from "../support/threads/mcp-caller.ts";
@@ -189,7 +194,7 @@ describe("F13: what a token has let in ends with it, and is recorded once", () =
     await person.call("revoke_token", what, LONG);
   };
 
-  describe.concurrent("a poll by RPC, one by MCP and a stream, when it", () => {
+  describe.concurrent("polls and streams by RPC and MCP, when it", () => {
     it.each([
       ["is revoked", () => ({ jti: "leaked" }), () => revoked({ jti: "leaked" })],
       ["is of a session that has ended", () => ({ session_id: "s-over" }), () => revoked({ session_id: "s-over" })],
@@ -212,7 +217,7 @@ describe("F13: what a token has let in ends with it, and is recorded once", () =
     });
   });
 
-  it("a poll by RPC, one by MCP and a stream, when its key is removed from the file", async () => {
+  it("polls and streams by RPC and MCP, when its key is removed from the file", async () => {
     const sub = "poller without a key";
     await ends(room.token({ sub }), sub, () => rm(join(room.dir, "agents.pub")));
   });
@@ -220,7 +225,7 @@ describe("F13: what a token has let in ends with it, and is recorded once", () =
   async function ends(token: string, sub: string, end: () => Promise<void>): Promise<void> {
     const of = (outcome: string, path: string) =>
       room.audited.filter((one) => one.outcome === outcome && one["subject"] === sub && one.call === path).length;
-    const poll = "threads.v1.ThreadsService/ReadMessages";
+    const [poll, watch] = ["threads.v1.ThreadsService/ReadMessages", "threads.v1.ThreadsService/WatchThreads"];
     const mcp = CALLS[MCP] ?? "";
     using client = clientOf(token);
     await using caller = await McpCaller.connect(room.server.url, token);
@@ -230,14 +235,35 @@ describe("F13: what a token has let in ends with it, and is recorded once", () =
     const polls = [
       client.call("read_messages", { wait_ms: 25_000 }, LONG).catch((err) => err.fields.code),
       caller.code("read_messages", { wait_ms: 25_000 }),
+      endOfWatch(token),
     ];
-    await eventually("both wait", () => of("allowed", mcp) > before && of("allowed", poll) > 0, WAIT_MS);
+    const begun = () => of("allowed", mcp) > before && of("allowed", poll) > 0 && of("allowed", watch) > 0;
+    await eventually("all wait", begun, WAIT_MS);
     await end();
-    expect(await Promise.all(polls)).toEqual(["UNAUTHORIZED", "UNAUTHORIZED"]);
+    expect(await Promise.all(polls)).toEqual(["UNAUTHORIZED", "UNAUTHORIZED", "UNAUTHORIZED"]);
     expect(await stream.closed).not.toBe("local");
-    await eventually("the ends are recorded", () => of("ended", mcp) === 2 && of("ended", poll) === 1, WAIT_MS);
+    const ended = () => of("ended", mcp) === 2 && of("ended", poll) === 1 && of("ended", watch) === 1;
+    await eventually("the ends are recorded", ended, WAIT_MS);
   }
 });
+
+/** With which code WatchThreads ends. */
+async function endOfWatch(token: string): Promise<unknown> {
+  const authorize: Interceptor = (next) => (req) => {
+    req.header.set("authorization", `Bearer ${token}`);
+    return next(req);
+  };
+  using connection = sidecarTransport({ baseUrl: room.server.url, interceptors: [authorize] });
+  try {
+    for await (const _update of createClient(ThreadsService, connection.transport).watchThreads({}, { signal: LONG })) {
+      // Until it ends.
+    }
+    return "";
+  } catch (err) {
+    const why = domainErrorOf(err);
+    return why instanceof DomainError ? why.fields["code"] : why;
+  }
+}
 
 function clientOf(token: string): ThreadsClient {
   return new ThreadsClient({ url: room.server.url, token: () => token });

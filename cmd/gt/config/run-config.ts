@@ -22,6 +22,9 @@ import {
   profileKeys,
 } from "../../../internal/terminal/places/profile-keys.ts";
 import { readServer } from "../../../internal/terminal/trust/server-address.ts";
+import { isAgentId } from "../../../internal/threads/client/agent-id.ts";
+import { checkServerUrl } from "../../../internal/threads/client/server-url.ts";
+
 import { takeArguments, usageError } from "../common/command/arguments.ts";
 import type { ConfigFlags } from "./config-flags.ts";
 
@@ -84,6 +87,10 @@ function keyOf(text: string): ProfileKey {
 function checkedValue(key: ProfileKey, value: string): string {
   if (value === "") throw usageError("config", `the value is empty: gt config unset ${key} removes it`);
   if (key === "server") return readServer(value, "server");
+  if (key === "threads") checkServerUrl(value);
+  if (key === "person" && !isAgentId(value)) {
+    throw usageError("config", `person takes letters, digits and ._/-, not ${JSON.stringify(value)}`);
+  }
   return PROFILE_KEYS[key].isPath ? existingPath(key, resolve(value)) : value;
 }
 

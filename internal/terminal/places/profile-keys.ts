@@ -10,7 +10,9 @@ export const PROFILE_KEYS = {
   "jwt-key": { help: "Ed25519 key that signs tokens for the control plane", isPath: true },
   "jwt-issuer": { help: "whose key that is", isPath: false },
   "jwt-audience": { help: "whom tokens are for, bridge by default", isPath: false },
-  project: { help: "the project of your sessions", isPath: false },
+  project: { help: "the project of your sessions, and the workspace of your threads", isPath: false },
+  threads: { help: "URL of the server of threads", isPath: false },
+  person: { help: "your name in threads", isPath: false },
 } as const;
 
 export type ProfileKey = keyof typeof PROFILE_KEYS;

@@ -82,6 +82,7 @@ export class Calls {
       holds.check(proof);
       await service.store.seen(caller);
       yield* watchThreads(service, caller, input, signal);
+      if (signal.reason instanceof DomainError) throw signal.reason;
     } catch (err) {
       if (err instanceof DomainError && codeOf(err) === "UNAUTHORIZED") metrics?.refused("UNAUTHORIZED");
       throw err;

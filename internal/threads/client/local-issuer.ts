@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPairSync, randomUUID } from "node:crypto";
+import { createPublicKey, generateKeyPairSync, type KeyObject, randomUUID } from "node:crypto";
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -70,9 +70,14 @@ export function mintLocal(stateDir: string, token: LocalToken, now: number): str
       cause,
     });
   }
+  return mintFor(signingKeyOf(pem, path), LOCAL_ISSUERS[token.kind], token, now);
+}
+
+/** A token as `threads` takes it. `now`: wall clock, ms. */
+export function mintFor(key: KeyObject, issuer: string, token: Omit<LocalToken, "kind">, now: number): string {
   const iat = Math.floor(now / 1000);
-  return signClaims(signingKeyOf(pem, path), {
-    ...{ iss: LOCAL_ISSUERS[token.kind], sub: token.agent, aud: AUDIENCE, workspace_id: token.workspace },
+  return signClaims(key, {
+    ...{ iss: issuer, sub: token.agent, aud: AUDIENCE, workspace_id: token.workspace },
     ...{ agent_id: token.agent, role: token.role, session_id: token.session, jti: randomUUID() },
     ...{ iat, exp: iat + Math.floor(token.ttlMs / 1000) },
   });

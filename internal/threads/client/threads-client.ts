@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { rootCertificates } from "node:tls";
 import { type DescMethodUnary, fromJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { createClient, type Interceptor } from "@connectrpc/connect";
+import { signingKeyOf } from "../../auth/mint-token.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { asObjects, asText, objectOf } from "../../base/json-fields.ts";
@@ -15,7 +16,8 @@ import { abortOnExit, sidecarTransport } from "../../rpc/client/transport.ts";
 import { domainErrorOf } from "../../rpc/common/errors.ts";
 import { plainJson } from "../../rpc/common/plain-json.ts";
 import type { ClientTls } from "../../rpc/common/tls.ts";
-import { mintLocal, PERSON_TTL_MS } from "./local-issuer.ts";
+import { isAgentId } from "./agent-id.ts";
+import { type LocalToken, mintFor, mintLocal, PERSON_TTL_MS } from "./local-issuer.ts";
 import { localServer, stateDirs } from "./local-server.ts";
 import { checkServerUrl } from "./server-url.ts";
 
@@ -30,6 +32,19 @@ export interface ThreadsFlags {
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
+  /** What a person has kept for later commands; asked for only where flags and environment leave something open. */
+  readonly kept?: () => ThreadsProfile;
+}
+
+/** A server, and how a person of it signs own tokens. */
+interface ThreadsProfile {
+  readonly threads?: string;
+  /** The person's name there. */
+  readonly person?: string;
+  /** File with an Ed25519 key (PEM), whose key that is, and the workspace. */
+  readonly "jwt-key"?: string;
+  readonly "jwt-issuer"?: string;
+  readonly project?: string;
 }
 
 /** Where a server of threads is and how to prove who calls. */
@@ -48,45 +63,64 @@ const MAX_TOKEN_BYTES = 8192;
 const FILE_VARIABLE = "GT_THREADS_TOKEN_FILE";
 
 /**
- * The server that is given, else the local one; the token of the file in GT_THREADS_TOKEN_FILE, else one of this
- * machine's person; the CAs that are given, else those that a local server names. The environment (GT_THREADS,
- * GT_THREADS_CA, _CERT, _KEY) says what flags leave open.
+ * The server that is given, else the one that is kept, else the local one; the token of the file in
+ * GT_THREADS_TOKEN_FILE, else one signed with the key that is kept, else one of this machine's person; the CAs that are
+ * given, else those that a local server names. The environment (GT_THREADS, GT_THREADS_CA, _CERT, _KEY) says what flags
+ * leave open.
  * @throws DomainError `unavailable` where no server is given or running; `invalid` for files that are not what they are
  * to be, and a server in plaintext elsewhere
  */
 export function findThreads(env: Env, clock: Clock, given: ThreadsFlags): ThreadsPlace {
-  const url = given.threads ?? (env["GT_THREADS"] || undefined);
   const file = env[FILE_VARIABLE] || undefined;
+  const url = given.threads ?? (env["GT_THREADS"] || undefined);
+  const kept = (url === undefined || file === undefined ? given.kept?.() : undefined) ?? {};
   const local = stateDirs(env)
     .map((stateDir) => ({ stateDir, server: localServer(stateDir) }))
-    .find((one) => one.server !== undefined);
-  const where = url ?? local?.server?.url;
+    .find((one): one is LocalPlace => one.server !== undefined);
+  const where = url ?? kept.threads ?? local?.server.url;
   if (where === undefined) {
     throw new DomainError("unavailable", "no threads server runs on this machine", {
-      fields: { hint: "start one: threads, or give --threads URL (GT_THREADS)" },
+      fields: {
+        hint: "start one: threads, or give --threads URL (GT_THREADS), or store it: gt config set threads URL",
+      },
     });
   }
   checkServerUrl(where);
   const isSecure = where.startsWith("https:");
-  const files = isSecure ? filesOf(given, env, where === local?.server?.url ? local.server : {}) : {};
+  const files = isSecure ? filesOf(given, env, where === local?.server.url ? local.server : {}) : {};
   const tls = tlsOf(files);
   const at = { url: where, files, ...(tls && { tls }) };
   if (file !== undefined) return { ...at, token: () => tokenOf(file) };
-  if (local?.server === undefined) {
-    throw new DomainError("unauthenticated", `there is no token for ${where}`, {
-      fields: { hint: `name a file with one in ${FILE_VARIABLE}; threads token makes it` },
-    });
-  }
+  const session = `gt-${process.pid}`;
+  const who = { agent: personName(env, kept), role: "operator", session, ttlMs: PERSON_TTL_MS };
+  const isLocal = where === local?.server.url && where !== kept.threads;
+  const token = (isLocal ? undefined : signedBy(kept, who, clock)) ?? localToken(local, who, clock);
+  if (token !== undefined) return { ...at, token };
+  throw new DomainError("unauthenticated", `there is no token for ${where}`, {
+    fields: {
+      hint: `name a file with one in ${FILE_VARIABLE} (threads token makes it), or store your key: gt config set jwt-key, jwt-issuer and project`,
+    },
+  });
+}
+
+interface LocalPlace {
+  readonly stateDir: string;
+  readonly server: NonNullable<ReturnType<typeof localServer>>;
+}
+
+type Person = Omit<LocalToken, "kind" | "workspace">;
+
+/** Undefined: no key, or not whose it is or for which workspace. */
+function signedBy(kept: ThreadsProfile, who: Person, clock: Clock): (() => string) | undefined {
+  const { "jwt-key": path, "jwt-issuer": issuer, project: workspace } = kept;
+  if (path === undefined || issuer === undefined || workspace === undefined) return undefined;
+  return () => mintFor(signingKeyOf(readNamedFileSync(path), path), issuer, { ...who, workspace }, clock.now());
+}
+
+function localToken(local: LocalPlace | undefined, who: Person, clock: Clock): (() => string) | undefined {
+  if (local === undefined) return undefined;
   const { stateDir, server } = local;
-  const agent = personName(env);
-  const who = {
-    kind: "person",
-    workspace: server.workspace,
-    agent,
-    role: "operator",
-    session: `gt-${process.pid}`,
-  } as const;
-  return { ...at, token: () => mintLocal(stateDir, { ...who, ttlMs: PERSON_TTL_MS }, clock.now()) };
+  return () => mintLocal(stateDir, { ...who, kind: "person", workspace: server.workspace }, clock.now());
 }
 
 /** Calls of ThreadsService by the names of the operations, with the JSON of `docs/protocols/threads.md`. */
@@ -205,9 +239,9 @@ function tokenOf(file: string): string {
   throw new DomainError("unauthenticated", `the file ${file} contains no token`);
 }
 
-function personName(env: Env): string {
-  const given = env["GT_THREADS_PERSON"] || env["USER"] || safeUser();
-  return /^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$/.test(given) ? given : "person";
+function personName(env: Env, kept: ThreadsProfile): string {
+  const given = env["GT_THREADS_PERSON"] || kept.person || env["USER"] || safeUser();
+  return isAgentId(given) ? given : "person";
 }
 
 function safeUser(): string {

@@ -1,8 +1,14 @@
 import type { CommandFlags } from "../../../../internal/cli/command/command.ts";
+import { USED_PROFILE_FLAG } from "../../../../internal/terminal/places/place-flags.ts";
 
 /** What every command of `gt threads` takes. */
 export const THREADS_FLAGS = {
-  threads: { type: "string", env: "GT_THREADS", value: "URL", help: "the server; default: the one of this machine" },
+  threads: {
+    type: "string",
+    env: "GT_THREADS",
+    value: "URL",
+    help: "the server; default: the profile's, or that of this machine",
+  },
   ca: {
     ...{ type: "string", env: "GT_THREADS_CA", value: "FILE", complete: "file" },
     help: "with the CA of its certificate; default: as the server of this machine says, else the system's",
@@ -12,6 +18,7 @@ export const THREADS_FLAGS = {
     help: "a certificate of your own, to which a token may be bound",
   },
   key: { type: "string", env: "GT_THREADS_KEY", value: "FILE", help: "its key", complete: "file" },
+  ...USED_PROFILE_FLAG,
   json: { type: "boolean", help: "print JSON" },
 } as const satisfies CommandFlags;
 

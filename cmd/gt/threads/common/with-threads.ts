@@ -1,18 +1,32 @@
 import { DomainError } from "../../../../internal/base/errors.ts";
 import { asObjects, asText, type Json } from "../../../../internal/base/json-fields.ts";
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
-import { findThreads, ThreadsClient, type ThreadsFlags } from "../../../../internal/threads/client/threads-client.ts";
+import { profileInUse } from "../../../../internal/terminal/places/profile-file.ts";
+import {
+  findThreads,
+  ThreadsClient,
+  type ThreadsFlags,
+  type ThreadsPlace,
+} from "../../../../internal/threads/client/threads-client.ts";
 
 /** Calls operations by name; see `ThreadsClient.call`. */
 export type Call = (name: string, input: object) => Promise<Json>;
 
+/** The server of threads and a token for it, as flags, environment and profile say. @throws as `findThreads` */
+export function threadsHere(
+  { env, clock }: Pick<CommandContext, "env" | "clock">,
+  given: ThreadsFlags & { readonly profile?: string },
+): ThreadsPlace {
+  return findThreads(env, clock, { ...given, kept: () => profileInUse(env, given.profile) });
+}
+
 /** Finds the server, hands calls to it to `use`, and closes the connection afterwards. @throws as `findThreads` */
 export async function withThreads<T>(
-  given: ThreadsFlags,
+  given: Parameters<typeof threadsHere>[1],
   context: CommandContext,
   use: (call: Call, client: ThreadsClient) => Promise<T>,
 ): Promise<T> {
-  using client = new ThreadsClient(findThreads(context.env, context.clock, given));
+  using client = new ThreadsClient(threadsHere(context, given));
   return await use((name, input) => client.call(name, input, context.signal), client);
 }
 

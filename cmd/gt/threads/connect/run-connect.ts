@@ -4,7 +4,7 @@ import { takeArguments, usageError } from "../../../../internal/cli/command/argu
 import type { Given } from "../../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
 import { printJson } from "../../../../internal/threads/client/show.ts";
-import { findThreads } from "../../../../internal/threads/client/threads-client.ts";
+import { threadsHere } from "../common/with-threads.ts";
 import type { CONNECT_FLAGS } from "./connect-flags.ts";
 
 type Env = Readonly<Record<string, string>>;
@@ -55,7 +55,7 @@ export async function runConnect(
   if (file === undefined) {
     throw usageError("gt threads connect", "--token-file is needed: every call has a token", HINT);
   }
-  const { url, files } = findThreads({ ...env, GT_THREADS_TOKEN_FILE: file }, clock, values);
+  const { url, files } = threadsHere({ env: { ...env, GT_THREADS_TOKEN_FILE: file }, clock }, values);
   const own = { GT_THREADS: url, GT_THREADS_TOKEN_FILE: resolve(file), ...files };
   const shown = Object.entries(PROGRAMS).filter(([name]) => agent === undefined || name === agent);
   if (shown.length === 0) {

@@ -5,8 +5,8 @@ import { takeArguments } from "../../../../internal/cli/command/arguments.ts";
 import type { Given } from "../../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
 import { McpPipe } from "../../../../internal/threads/client/mcp-pipe.ts";
-import { findThreads } from "../../../../internal/threads/client/threads-client.ts";
 import type { THREADS_FLAGS } from "../common/threads-flags.ts";
+import { threadsHere } from "../common/with-threads.ts";
 
 export async function runMcp(
   { values, positionals }: Given<typeof THREADS_FLAGS>,
@@ -15,7 +15,7 @@ export async function runMcp(
   takeArguments("gt threads mcp", positionals, []);
   // A server that starts later is found by the request that comes then.
   const place = () => {
-    const { token, ...at } = findThreads(env, clock, values);
+    const { token, ...at } = threadsHere({ env, clock }, values);
     return { ...at, token: token() };
   };
   const pipe = new McpPipe(place, (line) => out.line(PrintableText.json(JSON.parse(line))));
