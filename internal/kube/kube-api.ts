@@ -32,6 +32,11 @@ export interface KubeRequest {
  * for no response, DomainError `deadline`; the signal's reason when it is aborted.
  */
 export interface KubeApi {
+  /**
+   * When the API server last failed to answer an urgent call, on the monotonic clock; the current time while one has
+   * been waiting for more than a second. Undefined: never.
+   */
+  readonly unansweredAtMs?: number | undefined;
   /** The response as JSON. Retries when the server asks for it (429 and 5xx with Retry-After), within `timeoutMs`. */
   call(request: KubeRequest, signal: AbortSignal): Promise<unknown>;
   /**

@@ -206,6 +206,20 @@ describe("a reflector", () => {
     expect(lists()).toHaveLength(1);
   });
 
+  it("is away, though a watch is open, while urgent calls have no answer, until it has caught up", async () => {
+    await start();
+    await clock.advance(10_000);
+    expect(reflector.isAway).toBe(false);
+    kube.changeUnseen(() => pod("b", "up"));
+    kube.unansweredAtMs = clock.monotonicMs();
+    await clock.advance(5_000);
+    expect(reflector.isAway).toBe(true);
+    reflector.hurry();
+    await settled();
+    expect(keys()).toEqual(cluster());
+    expect(reflector.isAway).toBe(false);
+  });
+
   it("reads the list instead of a watch that brings nothing, once somebody asks for what may have been missed", async () => {
     await start();
     kube.watches[0]?.reset();

@@ -88,6 +88,8 @@ export class Reflector<T> {
   /** Ends a quiet watch in favour of a list; undefined: no watch is open. */
   #cutQuiet: (() => void) | undefined;
   #isAway = false;
+  /** When the last list, event or bookmark came. */
+  #caughtUpAt: number;
   /** Ends the pause before the next attempt; undefined: there is no pause, or the API server asked for it. */
   #hurry: (() => void) | undefined;
   /** Keys that changed since the audit began; undefined: no audit is running. */
@@ -97,7 +99,7 @@ export class Reflector<T> {
     this.#deps = deps;
     this.#collection = collection;
     this.#delay = new RetryDelay(deps, RETRY);
-    this.#contactAt = deps.clock.monotonicMs();
+    this.#contactAt = this.#caughtUpAt = deps.clock.monotonicMs();
   }
 
   get counts(): ReflectorCounts {
@@ -110,11 +112,12 @@ export class Reflector<T> {
   }
 
   /**
-   * The API server failed to answer an attempt, and has sent no list, event or bookmark since: an object that is not in
-   * the store may exist.
+   * The API server failed to answer an attempt here or an urgent call, and has sent no list, event or bookmark since:
+   * an object that is not in the store may exist. A watch over a network that drops everything fails only after 70 s.
    */
   get isAway(): boolean {
-    return this.#isAway;
+    const { unansweredAtMs } = this.#deps.api;
+    return this.#isAway || (unansweredAtMs !== undefined && unansweredAtMs > this.#caughtUpAt);
   }
 
   /**
@@ -124,7 +127,7 @@ export class Reflector<T> {
    */
   hurry(): void {
     this.#hurry?.();
-    if (this.#isAway) this.#cutQuiet?.();
+    if (this.isAway) this.#cutQuiet?.();
   }
 
   /** Time since the API server was last heard from, ms. Up to 70 s is normal. */
@@ -178,7 +181,7 @@ export class Reflector<T> {
     const { objects, resourceVersion } = await listPages(this.#deps.api, this.#collection, signal);
     signal.throwIfAborted();
     this.#heard();
-    this.#isAway = false;
+    this.#caughtUp();
     const deltas = this.store.replace(objects);
     this.#position = resourceVersion;
     this.#isSynced = true;
@@ -226,7 +229,7 @@ export class Reflector<T> {
 
   #take(event: WatchEvent): void {
     this.#fruitless = 0;
-    this.#isAway = false;
+    this.#caughtUp();
     if (event.type === "bookmark") {
       this.#position = event.resourceVersion;
       return;
@@ -252,6 +255,11 @@ export class Reflector<T> {
         this.#deps.logger.error({ err, key: delta.object.key }, "cannot pass on a change");
       }
     }
+  }
+
+  #caughtUp(): void {
+    this.#isAway = false;
+    this.#caughtUpAt = this.#deps.clock.monotonicMs();
   }
 
   #heard(): void {

@@ -20,6 +20,8 @@ export interface CallFacts {
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
+/** An urgent call that waits longer counts as unanswered. */
+const SILENT_MS = 1_000;
 /** The largest response; for a list, the largest item. */
 const MAX_BYTES = 16 << 20;
 /** The part of an error response that is read. */
@@ -40,6 +42,9 @@ export class KubeTransport implements KubeApi {
   readonly #clock: Clock;
   readonly #connections: Connections;
   readonly #hooks: TransportHooks;
+  /** When the urgent attempts under way began. */
+  readonly #urgent = new Set<{ readonly startedAt: number }>();
+  #unansweredAtMs: number | undefined;
 
   constructor(deps: ConnectionsDeps, hooks: TransportHooks = {}) {
     this.#clock = deps.clock;
@@ -51,6 +56,12 @@ export class KubeTransport implements KubeApi {
   async run(signal: AbortSignal): Promise<void> {
     await aborted(signal);
     await this.#connections.destroy();
+  }
+
+  get unansweredAtMs(): number | undefined {
+    const now = this.#clock.monotonicMs();
+    const waits = [...this.#urgent].some(({ startedAt }) => now - startedAt > SILENT_MS);
+    return waits ? now : this.#unansweredAtMs;
   }
 
   async call(request: KubeRequest, signal: AbortSignal): Promise<unknown> {
@@ -119,6 +130,8 @@ export class KubeTransport implements KubeApi {
   ): Promise<Dispatcher.ResponseData> {
     request.beforeAttempt?.();
     const startedAt = this.#clock.monotonicMs();
+    const attempt = { startedAt };
+    if (lane === "urgent") this.#urgent.add(attempt);
     let status = 0;
     try {
       const answer = await this.#dispatch(request, lane, start, until);
@@ -131,6 +144,7 @@ export class KubeTransport implements KubeApi {
       throw err instanceof DomainError ? err : new KubeUnreachableError(actionOf(request), err);
     } finally {
       const ms = this.#clock.monotonicMs() - startedAt;
+      if (this.#urgent.delete(attempt) && status === 0) this.#unansweredAtMs = this.#clock.monotonicMs();
       this.#hooks.onAttempt?.({ method: request.method, resource: resourceOf(request.path), status, ms });
     }
   }

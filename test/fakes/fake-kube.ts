@@ -34,6 +34,7 @@ interface LoggedEvent {
  * faults.
  */
 export class FakeKube implements KubeApi {
+  unansweredAtMs: number | undefined;
   /** Called before each request is answered. */
   fault: (request: KubeRequest) => Fault | undefined = () => undefined;
   /** Called after each successful request. */
