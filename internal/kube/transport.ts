@@ -42,7 +42,7 @@ export class KubeTransport implements KubeApi {
   readonly #clock: Clock;
   readonly #connections: Connections;
   readonly #hooks: TransportHooks;
-  /** When the urgent attempts under way began. */
+  /** The urgent attempts under way, with when each began. */
   readonly #urgent = new Set<{ readonly startedAt: number }>();
   #unansweredAtMs: number | undefined;
 

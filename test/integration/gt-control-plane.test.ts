@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { mintToken, signingKeyOf } from "../../internal/auth/mint-token.ts";
+import { DomainError } from "../../internal/base/errors.ts";
 import { parseFlags } from "../../internal/cli/flags.ts";
 import { openBridge } from "../../internal/terminal/places/open-bridge.ts";
 import { readPlace } from "../../internal/terminal/places/place-config.ts";
@@ -52,6 +53,18 @@ describe("gt with a control plane", () => {
     expect(code).toBe(3);
     expect(stderr).toContain('no session or agent "nux"; running there: gastown/polecats/toast (session s1), plain\n');
   });
+
+  it.each([["new"], ["gastown/polecats/new"]])(
+    "says of %s that it cannot know, where a list may be old",
+    async (agent) => {
+      scene.bridge.failures.set("getSession", [
+        new DomainError("unavailable", "the API server does not answer: try again"),
+      ]);
+      const { code, stderr } = await run("status", agent);
+      expect(stderr).toContain("the API server does not answer: try again");
+      expect(code).toBe(4);
+    },
+  );
 
   it("delivers a message once, and tells its receipt", async () => {
     const sent = await run("nudge", "toast", "hello", "--request-id", "n1");

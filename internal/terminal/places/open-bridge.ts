@@ -104,9 +104,29 @@ export class OpenBridge implements Disposable {
     return all;
   }
 
-  /** The session of that id or agent. @throws as `chooseBridgeSession` */
+  /**
+   * The session of that id or agent. A list may be older than the session: one that it lacks is asked for by its id.
+   * @throws as `chooseBridgeSession`; DomainError `unavailable` while the control plane cannot know whether it exists
+   */
   async find(asked: string, signal: AbortSignal): Promise<BridgeSession> {
-    return chooseBridgeSession(asked, (await this.sessions(signal)).map(summaryOf));
+    try {
+      return chooseBridgeSession(asked, (await this.sessions(signal)).map(summaryOf));
+    } catch (err) {
+      if (!(err instanceof DomainError) || err.kind !== "not-found") throw err;
+      return await this.#unlisted(asked, err, signal);
+    }
+  }
+
+  async #unlisted(asked: string, notFound: DomainError, signal: AbortSignal): Promise<BridgeSession> {
+    const sessionId = asked.slice(asked.lastIndexOf("/") + 1); // any id will do to ask whether it can know
+    const session = await this.call(signal, (client, options) => client.getSession({ sessionId }, options)).catch(
+      (err) => {
+        signal.throwIfAborted();
+        throw err instanceof DomainError && err.kind === "unavailable" ? err : notFound;
+      },
+    );
+    if (session.sessionId !== asked) throw notFound;
+    return summaryOf(session);
   }
 
   [Symbol.dispose](): void {
