@@ -1,11 +1,14 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NatsServer, oldestNats } from "../support/relay/nats-server.ts";
 import { RelayProcess, runRelay } from "../support/relay/relay-process.ts";
 import { runMerged } from "../support/run-to-end.ts";
+import { until } from "../support/sidecar/sidecar.ts";
 
 let folder: string;
 let nats: NatsServer;
@@ -24,13 +27,46 @@ async function file(name: string, text: string): Promise<string> {
   return path;
 }
 
-it("npm start -- --relay --once brings a coding task through and ends with 0", async () => {
+// It starts five programs, which takes minutes on a busy machine.
+const TOUR = { timeout: 300_000 };
+
+it("npm start -- --relay --once brings a coding task through and ends with 0", TOUR, async () => {
   const main = fileURLToPath(new URL("../../scripts/start/main.ts", import.meta.url));
   const { code, output } = await runMerged(process.execPath, [main, "--relay", "--once"]);
   expect(output).toContain('"type":"result.success"');
   expect(output).toContain("all as expected");
   expect(code, output).toBe(0);
 });
+
+it(
+  "npm start -- --relay lets those speak to its NATS who can read its key, and prints commands that do",
+  TOUR,
+  async () => {
+    const main = fileURLToPath(new URL("../../scripts/start/main.ts", import.meta.url));
+    const tour = spawn(process.execPath, [main, "--relay"], { stdio: ["ignore", "pipe", "inherit"] });
+    const gone = once(tour, "close");
+    try {
+      let printed = "";
+      tour.stdout.setEncoding("utf8").on("data", (text: string) => {
+        printed += text;
+      });
+      const [command = "", url = "", key = ""] = await until("the commands", 240_000, () => {
+        return /^ {2}node (\S+ status --nats-url (\S+) --nats-nkey (\S+))$/m.exec(printed)?.slice(1);
+      });
+      expect((await stat(key)).mode & 0o777).toBe(0o600);
+      expect((await stat(dirname(key))).mode & 0o777).toBe(0o700);
+      const shown = await runMerged("/bin/sh", ["-c", `'${process.execPath}' ${command}`]);
+      expect(shown.output).toContain("sess_123");
+      expect(shown.code).toBe(0);
+      const other = await runRelay(["send", "--session", "sess_123", "--role", "coding", "--nats-url", url, "x"]);
+      expect(other.stderr).toContain("NATS");
+      expect(other.code).toBe(4);
+    } finally {
+      tour.kill("SIGTERM");
+      await gone;
+    }
+  },
+);
 
 describe("check", () => {
   it("names every fault of the file by line, with exit code 2", async () => {

@@ -11,6 +11,7 @@ import { nodeCommand } from "../agent-command.ts";
 import { shellPath } from "../gt-commands.ts";
 import { runChild } from "./child-program.ts";
 import { freePort } from "./free-port.ts";
+import { privateNats } from "./private-nats.ts";
 import { ROLE, SESSION, tour } from "./tour.ts";
 
 export interface RelayTourOptions {
@@ -42,19 +43,27 @@ export async function startRelay(context: MainContext, { root, env, once }: Rela
     const natsUrl = `nats://127.0.0.1:${ports.nats}`;
     const agentUrl = `ws://127.0.0.1:${ports.relay}/acp/${SESSION}/${ROLE}?agent_id=agent_abc`;
     out.line(printable`starting nats-server, a relay and an agent …`);
-    const server = [nats, "-js", "-sd", folder, "-a", "127.0.0.1", "-p", String(ports.nats)] as const;
+    const { nkey, config, authenticator } = await privateNats(folder);
+    const place = ["-a", "127.0.0.1", "-p", String(ports.nats)];
+    const server = [nats, "-c", config, "-js", "-sd", folder, ...place] as const;
     const listen = ["--listen", `127.0.0.1:${ports.relay}`, "--health-listen", `127.0.0.1:${ports.health}`];
-    const relay = [...nodeCommand(root, "cmd/relay/main.ts"), "serve", "--nats-url", natsUrl, ...listen] as const;
+    const natsFlags = ["--nats-url", natsUrl, "--nats-nkey", nkey];
+    const relay = [...nodeCommand(root, "cmd/relay/main.ts"), "serve", ...natsFlags, ...listen] as const;
     const agent = [...nodeCommand(root, "examples/relay-agent/main.ts"), agentUrl] as const;
     const relayEnv = { ...env, OUROCODUS_RELAY_PORT: "", OUROCODUS_NATS_URL: "" };
     let isGood = false;
     const show = async (stop: AbortSignal) => {
-      isGood = await tour({ clock, out, natsUrl }, stop);
+      isGood = await tour({ clock, out, natsUrl, authenticator }, stop);
       if (once) return;
       out.line();
       out.line(printable`in another terminal, while this runs (Ctrl-C ends it):`);
-      const program = shellPath(join(root, "cmd/relay/main.ts"), context.env["HOME"]);
-      for (const step of nextSteps(program, natsUrl, ports)) out.line(printable`  ${step}`);
+      const asTyped = (path: string) => shellPath(path, context.env["HOME"]);
+      const steps = nextSteps(
+        `node ${asTyped(join(root, "cmd/relay/main.ts"))}`,
+        `${natsUrl} --nats-nkey ${asTyped(nkey)}`,
+        ports,
+      );
+      for (const step of steps) out.line(printable`  ${step}`);
       await aborted(stop);
     };
     // The agent and the relay end first: they still have messages to return to NATS.
@@ -91,14 +100,14 @@ function sayTaken(out: Output, ports: Ports): void {
   }
 }
 
-function nextSteps(program: string, natsUrl: string, { health }: Ports): readonly string[] {
-  const relay = `node ${program}`;
-  const place = `--nats-url ${natsUrl} --session ${SESSION}`;
+/** `nats`: the address of NATS, and the flag of its key. */
+function nextSteps(relay: string, nats: string, { health }: Ports): readonly string[] {
+  const place = `--nats-url ${nats} --session ${SESSION}`;
   return [
     `${relay} send ${place} --role ${ROLE} --wait "Write a test"`,
     `${relay} send ${place} --role ${ROLE} --wait --tool-result tool_1 "Switched to a new branch"`,
     `${relay} results ${place}`,
-    `${relay} status --nats-url ${natsUrl}`,
+    `${relay} status --nats-url ${nats}`,
     `curl -s http://127.0.0.1:${health}/metrics | grep gastown_relay_`,
   ];
 }

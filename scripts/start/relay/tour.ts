@@ -1,3 +1,4 @@
+import type { Authenticator } from "@nats-io/transport-node";
 import { raceSignal, withTimeout } from "../../../internal/base/abort.ts";
 import type { Clock } from "../../../internal/base/clock.ts";
 import { printable } from "../../../internal/base/printable-text.ts";
@@ -19,14 +20,21 @@ export interface TourDeps {
   readonly clock: Clock;
   readonly out: Output;
   readonly natsUrl: string;
+  readonly authenticator: Authenticator;
 }
 
 /**
  * Sends one coding task through, with a tool use and its result, and prints each step. True if every step had the
  * expected result.
  */
-export async function tour({ clock, out, natsUrl }: TourDeps, signal: AbortSignal): Promise<boolean> {
-  const options = { url: natsUrl, name: "npm-start", streamPrefix: "RELAY", firstMs: READY_MS };
+export async function tour({ clock, out, natsUrl, authenticator }: TourDeps, signal: AbortSignal): Promise<boolean> {
+  const options = {
+    url: natsUrl,
+    name: "npm-start",
+    streamPrefix: "RELAY",
+    firstMs: READY_MS,
+    auth: { authenticator },
+  };
   const bus = await Bus.open(clock, options, signal);
   try {
     await untilStreams(bus, clock, signal);

@@ -1,0 +1,17 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createUser } from "@nats-io/nkeys";
+import { nkeyAuthenticator } from "@nats-io/transport-node";
+
+/**
+ * Makes a key, and a configuration by which nats-server knows no other user, in a folder that only its user may enter:
+ * on loopback any user of the machine may connect.
+ */
+export async function privateNats(folder: string) {
+  const user = createUser();
+  const seed = user.getSeed();
+  const [nkey, config] = [join(folder, "relay.nk"), join(folder, "nats.conf")];
+  await writeFile(nkey, seed, { mode: 0o600 });
+  await writeFile(config, `authorization { users: [{ nkey: ${user.getPublicKey()} }] }\n`, { mode: 0o600 });
+  return { nkey, config, authenticator: nkeyAuthenticator(seed) };
+}
