@@ -1,5 +1,6 @@
+import { ClosedConnectionError, RequestError, TimeoutError } from "@nats-io/transport-node";
 import type { Clock } from "../../internal/base/clock.ts";
-import { DomainError } from "../../internal/base/errors.ts";
+import { DomainError, errorText } from "../../internal/base/errors.ts";
 import type { Output } from "../../internal/cli/output.ts";
 import { Bus } from "../../internal/relay/nats/bus.ts";
 import type { NatsFlags } from "./config.ts";
@@ -14,8 +15,12 @@ export interface Printing {
 }
 
 const FIRST_MS = 5000;
+const GONE = [TimeoutError, RequestError, ClosedConnectionError];
 
-/** Runs `use` with a connection for one command; it is closed at the end. */
+/**
+ * Runs `use` with a connection for one command; it is closed at the end.
+ * @throws DomainError `unavailable` when NATS stops answering meanwhile
+ */
 export async function withBus<T>(
   flags: NatsFlags,
   { clock, signal }: Printing,
@@ -26,6 +31,12 @@ export async function withBus<T>(
   const bus = await Bus.open(clock, options, signal);
   try {
     return await use(bus);
+  } catch (cause) {
+    if (!GONE.some((kind) => cause instanceof kind)) throw cause;
+    throw new DomainError("unavailable", `NATS does not answer: ${errorText(cause)}`, {
+      fields: { hint: "what it had stored is kept: run the command again when it is back" },
+      cause,
+    });
   } finally {
     await bus.nc.close();
   }
