@@ -1,21 +1,56 @@
 import { readFileSync } from "node:fs";
+import { connect } from "node:http2";
+import { connect as connectSocket } from "node:net";
 import { createClient } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { DomainError } from "../../internal/base/errors.ts";
+import { attend } from "../../internal/desk/launch/presence.ts";
 import { PublicEvent_Type as EventType, FrontService } from "../../internal/gen/desk/v1/desk_pb.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import { type DeskBed, deskBed, jsonLines } from "../support/desk/desk-bed.ts";
 
 const BUSY_MS = 300_000;
-/** The memory that the front may use for its callers, KiB; waiting answers are 64 MiB of it. */
+/** The memory that the front may use for its callers, KiB; waiting answers are 24 MiB of it, and copies of them. */
 const ROOM_KIB = 400 * 1024;
 
-function connectTo(bed: DeskBed) {
-  const socketPath = bed
+function socketOf(bed: DeskBed): string {
+  return bed
     .read(".desk/front/address")
     .trim()
     .replace(/^unix:/, "");
+}
+
+/** A desk whose front stays until the end. */
+async function openDesk(files: Readonly<Record<string, string>> = {}) {
+  const bed = deskBed(files);
+  await bed.run(["--mode", "admin"], "exit\n");
+  const attended = await attend(bed.path(".desk/front/presence.sock"));
+  return {
+    bed,
+    async [Symbol.asyncDispose]() {
+      attended[Symbol.dispose]();
+      await bed[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Begins a call of `Say` and sends all of its message but a byte. Only a refusal answers it. */
+function halfSay(session: ReturnType<typeof connect> | undefined, bytes: number, onAnswer: () => void): void {
+  const headers = {
+    ":method": "POST",
+    ":path": "/desk.v1.FrontService/Say",
+    "content-type": "application/connect+proto",
+  };
+  const stream = session?.request(headers);
+  stream?.on("error", () => {}).once("response", onAnswer);
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(bytes + 1, 1);
+  stream?.write(Buffer.concat([head, Buffer.alloc(bytes)]));
+}
+
+function connectTo(bed: DeskBed) {
+  const socketPath = socketOf(bed);
   const connection = sidecarTransport({ baseUrl: "http://localhost", socketPath });
   return {
     client: createClient(FrontService, connection.transport),
@@ -39,8 +74,8 @@ describe.concurrent("a crossing passes", () => {
   it("while thousands of users ask at once, of whom each gets an answer or is told to wait", {
     timeout: BUSY_MS,
   }, async ({ expect }) => {
-    await using bed = deskBed();
-    await bed.run(["--mode", "admin"], "exit\n");
+    await using desk = await openDesk();
+    const { bed } = desk;
     const before = peakOf(bed);
     using connections = new DisposableStack();
     const counts = { answered: 0, busy: 0, other: [] as unknown[] };
@@ -69,12 +104,11 @@ describe.concurrent("a crossing passes", () => {
   });
 
   it("while users ask for much and read nothing of it", { timeout: BUSY_MS }, async ({ expect }) => {
-    await using bed = deskBed({ "docs/long.md": "x".repeat(256 * 1024) });
-    await bed.run(["--mode", "admin"], "exit\n");
+    await using desk = await openDesk({ "docs/long.md": "x".repeat(256 * 1024) });
+    const { bed } = desk;
     const before = peakOf(bed);
     const stop = new AbortController();
     using connections = new DisposableStack();
-    // Each stream's window is full before its answer is read; 64 MiB are 256 answers.
     const stalled = Array.from({ length: 320 }, async (_, i) => {
       const { client } = connections.use(connectTo(bed));
       const request = { thread: `t${i % 100}`, text: "read /docs/long.md" };
@@ -87,9 +121,25 @@ describe.concurrent("a crossing passes", () => {
     stop.abort();
   });
 
+  it("while thousands of users send half of what they ask, and no more", { timeout: BUSY_MS }, async ({ expect }) => {
+    await using desk = await openDesk();
+    const { bed } = desk;
+    const sessions = Array.from({ length: 8 }, () => {
+      const session = connect("http://localhost", { createConnection: () => connectSocket(socketOf(bed)) });
+      return session.on("error", () => {});
+    });
+    await Promise.all(sessions.map((session) => new Promise((resolve) => session.once("remoteSettings", resolve))));
+    // All calls that one caller may have open, and all the bytes.
+    let refused = 0;
+    for (let i = 0; i < 3200; i++) halfSay(sessions[i % sessions.length], 16_000, () => refused++);
+    await expect.poll(() => refused, { timeout: 120_000 }).toBeGreaterThan(0);
+    await crosses(bed, `tell customers we close at five${" ".repeat(8000)}`);
+    for (const session of sessions) session.destroy();
+  });
+
   it("after a text of many megabytes, which is refused", { timeout: BUSY_MS }, async ({ expect }) => {
-    await using bed = deskBed();
-    await bed.run(["--mode", "admin"], "exit\n");
+    await using desk = await openDesk();
+    const { bed } = desk;
     const before = peakOf(bed);
     using connection = connectTo(bed);
     for (const bytes of [65_537, 1024 * 1024, 20 * 1024 * 1024]) {

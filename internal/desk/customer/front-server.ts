@@ -32,6 +32,11 @@ export interface FrontServerOptions {
 }
 
 const MAX_KEY_BYTES = 16 * 1024;
+const DELIVER = `/${FrontService.typeName}/${FrontService.method.deliver.name}`;
+/** Of users' calls together, or the bridge's; all calls may have a third more, so that neither keeps the other out. */
+const MAX_REQUEST_BYTES_OF_ONE = 24 * 1024 * 1024;
+/** Hundreds of users may come at the same moment to a front that is busy. */
+const MAX_HALF_OPEN = 2048;
 
 /** FrontService on a unix socket of this user. */
 export function frontServer(deps: FrontServerDeps, options: FrontServerOptions): RpcServer {
@@ -43,6 +48,8 @@ export function frontServer(deps: FrontServerDeps, options: FrontServerOptions):
     {
       ...{ host: "", port: 0, path: options.path },
       routes: (router) => void router.service(FrontService, service, STRICT_JSON),
+      shareOf: (path, share) => (path === DELIVER ? `${share} bridge` : share),
+      limits: { maxRequestBytesOfOne: MAX_REQUEST_BYTES_OF_ONE, maxHalfOpen: MAX_HALF_OPEN },
       gates: [(context) => checkOrigin(context, options.keyPath, clock.now())],
     },
   );

@@ -13,6 +13,7 @@ const limits = {
   maxCalls: 3,
   maxCallsOfOne: 2,
   maxRequestBytes: 10_000,
+  maxRequestBytesOfOne: 10_000,
   maxAnswerBytes: 500 * KIB,
   maxAnswerBytesOfOne: 300 * KIB,
 };
@@ -79,6 +80,15 @@ describe("what requests hold together", () => {
     expect(() => second.hold(1)).toThrow(full);
     for (const call of [first, second]) call.answered();
     entered(calls, "a:1").hold(10_000);
+  });
+
+  it("is bounded for each caller, too", () => {
+    const calls = new Calls({ ...limits, maxRequestBytesOfOne: 6000 });
+    const [first, second] = [entered(calls, "a:1"), entered(calls, "a:2")];
+    first.hold(5000);
+    expect(() => second.hold(4097)).toThrow("sent by one caller");
+    // Its stream may stay open; what was refused is not kept.
+    entered(calls, "b:1").hold(5000);
   });
 
   it("keeps out no small request", () => {

@@ -12,6 +12,8 @@ export interface CallLimits {
   readonly maxCallsOfOne: number;
   /** The most bytes of all calls' requests together; small requests are accepted beyond that. */
   readonly maxRequestBytes: number;
+  /** The most of these per caller. */
+  readonly maxRequestBytesOfOne: number;
   /**
    * The most bytes of responses that were written and not yet taken by their callers; small ones are sent beyond that.
    */
@@ -65,6 +67,7 @@ export function answering(context: HandlerContext, bytes: number): void {
 /** The resources that the calls of one caller use together. */
 interface Share {
   calls: number;
+  requestBytes: number;
   answerBytes: number;
 }
 
@@ -85,7 +88,7 @@ export class Calls {
   enter(name: string): Call | undefined {
     const { maxCalls, maxCallsOfOne } = this.limits;
     if (this.all.calls >= 2 * maxCalls) return undefined;
-    const caller = this.#callers.get(name) ?? { calls: 0, answerBytes: 0 };
+    const caller = this.#callers.get(name) ?? { calls: 0, requestBytes: 0, answerBytes: 0 };
     this.#callers.set(name, caller);
     let refusal: DomainError | undefined;
     if (this.all.calls >= maxCalls) refusal = tooMany("", maxCalls);
@@ -118,9 +121,12 @@ class CountedCall implements Call {
 
   hold(bytes: number): void {
     this.#hold(bytes);
-    const { maxRequestBytes } = this.#calls.limits;
-    if (this.#calls.all.requestBytes <= maxRequestBytes || this.#requestBytes <= SMALL_BYTES) return;
-    throw tooMuch("sent here", maxRequestBytes);
+    if (this.#requestBytes <= SMALL_BYTES) return;
+    const { maxRequestBytes, maxRequestBytesOfOne } = this.#calls.limits;
+    const isTooMuch = this.#calls.all.requestBytes > maxRequestBytes;
+    if (!isTooMuch && this.#caller.requestBytes <= maxRequestBytesOfOne) return;
+    this.answered(); // what is refused is not kept, and takes no room from the requests of others
+    throw isTooMuch ? tooMuch("sent here", maxRequestBytes) : tooMuch("sent by one caller", maxRequestBytesOfOne);
   }
 
   release(bytes: number): void {
@@ -156,6 +162,7 @@ class CountedCall implements Call {
 
   #hold(bytes: number): void {
     this.#requestBytes += bytes;
+    this.#caller.requestBytes += bytes;
     this.#calls.all.requestBytes += bytes;
   }
 }

@@ -45,6 +45,7 @@ export interface GuardOptions {
   readonly tls?: unknown;
   readonly clientCertificate?: "required" | "optional";
   readonly believes?: (peer: Peer) => boolean;
+  readonly shareOf?: (path: string, share: string) => string;
   readonly hostCheck?: HostCheck;
   readonly gates?: readonly Gate[];
   readonly isOpenToAll?: (service: string) => boolean;
@@ -173,8 +174,10 @@ export class Guard {
   }
 
   #callerOf(peer: Peer, req: ServerRequest): Caller {
-    const isBelieved = this.#options.believes?.(peer) ?? false;
-    const caller = callerOf(peer, headerOf(req, SENDER_HEADER), isBelieved);
+    const { believes, shareOf } = this.#options;
+    const isBelieved = believes?.(peer) ?? false;
+    const known = callerOf(peer, headerOf(req, SENDER_HEADER), isBelieved);
+    const caller = shareOf === undefined ? known : { ...known, share: shareOf(pathOf(req), known.share) };
     const senderRole = isBelieved ? headerOf(req, SENDER_ROLE_HEADER) : undefined;
     return senderRole === undefined ? caller : { ...caller, senderRole };
   }
@@ -182,6 +185,10 @@ export class Guard {
 
 function stopping(): DomainError {
   return new DomainError("unavailable", "the server is shutting down");
+}
+
+function pathOf({ url }: ServerRequest): string {
+  return url?.split("?", 1)[0] ?? "";
 }
 
 function headerOf({ headers }: ServerRequest, name: string): string | undefined {

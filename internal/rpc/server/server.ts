@@ -68,6 +68,8 @@ export interface RpcServerOptions extends ListenAddress {
   readonly identify?: Identify;
   /** Trusts a peer to name, in the header `gastown-sender`, the person on whose behalf it calls. Default: none. */
   readonly believes?: (peer: Peer) => boolean;
+  /** The share that a caller's calls at a path count in, given the name of the caller's own. Default: that. */
+  readonly shareOf?: (path: string, share: string) => string;
   /** The accepted values of `Host` and `Origin`; default: any. For plaintext listeners. */
   readonly hostCheck?: HostCheck;
   /** Run in order before a request's body is read; errors become the response. The place to authenticate. */
@@ -114,6 +116,7 @@ const LIMITS: Limits = {
   maxCalls: 4096,
   maxCallsOfOne: 3072,
   maxRequestBytes: 32 * 1024 * 1024,
+  maxRequestBytesOfOne: 32 * 1024 * 1024,
   maxAnswerBytes: 128 * 1024 * 1024,
   maxAnswerBytesOfOne: 96 * 1024 * 1024,
 };
