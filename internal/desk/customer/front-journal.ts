@@ -2,13 +2,12 @@ import { hash } from "node:crypto";
 import { DomainError } from "../../base/errors.ts";
 import { Journal } from "../../eventlog/journal.ts";
 import type { PastTurn } from "../tools/half-agent.ts";
+import { KeptTurns } from "../tools/kept-turns.ts";
 import { type FrontRecord, parseFrontRecord } from "./front-records.ts";
 
-/** Beyond this the journal begins again with what is still needed. */
-const REWRITE_BYTES = 64 * 1024 * 1024;
-/** Turns that are remembered: of a thread, and in a rewritten journal. */
+/** Turns of a thread that are remembered, and the characters of their texts. */
 const MAX_HISTORY = 50;
-const MAX_TURNS = 500;
+const MAX_HISTORY_CHARS = 256 * 1024;
 /** A token is good for a minute; more crossings than this are not made in it. */
 const MAX_CROSSINGS = 10_000;
 
@@ -21,8 +20,8 @@ export interface KnownCrossing {
 /** The front's journal, and what was learned from it at the start. One writer: the front's lock is held. */
 export class FrontJournal {
   readonly #journal: Journal<FrontRecord>;
-  readonly #turns = new Map<string, FrontRecord[]>();
-  readonly #histories = new Map<string, PastTurn[]>();
+  readonly #turns = new KeptTurns<FrontRecord>();
+  readonly #histories = new Map<string, History>();
   readonly #crossings = new Map<string, KnownCrossing>();
   /** Lines that were damaged or torn. */
   readonly damaged: number;
@@ -42,16 +41,22 @@ export class FrontJournal {
   /** @throws DomainError `unavailable` (`reason` is `internal error`): it must not happen then */
   append(record: FrontRecord): void {
     try {
+      const before = this.#journal.bytes;
       this.#journal.append(record);
-      this.#take(record);
-      if (this.#journal.bytes > REWRITE_BYTES) this.#journal.rewrite([...this.#turns.values()].flat());
+      this.#take(record, this.#journal.bytes - before);
     } catch (cause) {
       throw unwritable(cause);
     }
+    this.#turns.shorten(this.#journal);
+  }
+
+  /** What turns without an end have on record, bytes. */
+  get openBytes(): number {
+    return this.#turns.openBytes;
   }
 
   historyOf(thread: string): readonly PastTurn[] {
-    return this.#histories.get(thread) ?? [];
+    return this.#histories.get(thread)?.turns ?? [];
   }
 
   get threads(): Iterable<string> {
@@ -64,7 +69,7 @@ export class FrontJournal {
 
   /** The answer to a turn, or why there is none; undefined while it runs. */
   endOf(turn: string): { readonly answer: string; readonly reason: string } | undefined {
-    const records = this.#turns.get(turn);
+    const records = this.#turns.of(turn);
     if (records === undefined) return { answer: "", reason: "" }; // it ended long ago
     const end = records.at(-1);
     if (end?.type !== "end") return undefined;
@@ -74,27 +79,21 @@ export class FrontJournal {
 
   /** Ends the turns that a killed process left open. */
   endOpenTurns(): void {
-    for (const [turn, records] of this.#turns) {
-      if (records.at(-1)?.type === "end") continue;
+    for (const turn of this.#turns.open)
       this.append({ type: "end", turn, outcome: "interrupted", reason: "interrupted" });
-    }
   }
 
   close(): void {
     this.#journal.close();
   }
 
-  #take(record: FrontRecord): void {
-    const records = this.#turns.get(record.turn) ?? [];
-    records.push(record);
-    this.#turns.set(record.turn, records);
+  #take(record: FrontRecord, bytes?: number): void {
+    const records = this.#turns.take(record, bytes);
     if (record.type === "crossing") {
       this.#crossings.set(record.id, { turn: record.turn, sha256: hash("sha256", record.admin_input, "hex") });
       dropOldest(this.#crossings, MAX_CROSSINGS);
     }
-    if (record.type !== "end") return;
-    this.#remember(records);
-    dropOldest(this.#turns, MAX_TURNS);
+    if (record.type === "end") this.#remember(records);
   }
 
   #remember(records: readonly FrontRecord[]): void {
@@ -104,11 +103,29 @@ export class FrontJournal {
     const found = records.find(({ type }) => type === "answer");
     const answer = found?.type === "answer" ? found.text : "";
     const input = first.type === "crossing" ? first.admin_input : first.user_input;
-    const history = this.#histories.get(first.thread) ?? [];
+    const history = this.#histories.get(first.thread) ?? { turns: [], chars: 0 };
     // A briefing counts even if its turn failed; what a user asked in vain does not.
-    if (isBriefing || answer !== "") history.push({ input, isBriefing, answer });
-    if (history.length > MAX_HISTORY) history.splice(history[0]?.isBriefing ? 1 : 0, 1);
+    if (isBriefing || answer !== "") remember(history, { input, isBriefing, answer });
     this.#histories.set(first.thread, history);
+  }
+}
+
+interface History {
+  readonly turns: PastTurn[];
+  chars: number;
+}
+
+const charsOf = ({ input, answer }: PastTurn) => input.length + answer.length;
+
+/** Users' turns make room first: however much they ask, no briefing is forgotten for it. */
+function remember(history: History, turn: PastTurn): void {
+  const { turns } = history;
+  turns.push(turn);
+  history.chars += charsOf(turn);
+  while (turns.length > 1 && (turns.length > MAX_HISTORY || history.chars > MAX_HISTORY_CHARS)) {
+    const oldest = turns.findIndex(({ isBriefing }) => !isBriefing);
+    const [dropped] = turns.splice(Math.max(oldest, 0), 1);
+    history.chars -= dropped === undefined ? 0 : charsOf(dropped);
   }
 }
 

@@ -44,6 +44,8 @@ export interface BegunTurn extends Disposable {
 
 /** Crossings have places and threads of their own: no number of users keeps one out. */
 const FOR_CROSSINGS = 2;
+/** What users' turns that wait or run may have on record; more are told `busy`. A crossing is taken all the same. */
+const MAX_OPEN_BYTES = 32 * 1024 * 1024;
 /** An agent that reads in a loop. */
 const MAX_READS = 256;
 
@@ -62,6 +64,8 @@ export class FrontTurns {
     const settings = this.#deps.settings();
     checkText(text, settings.limits.inputBytes);
     if (!THREAD_NAME.test(thread)) throw refused("invalid", "a thread's name is [A-Za-z0-9._-]{1,64}");
+    if (this.#deps.journal.openBytes > MAX_OPEN_BYTES)
+      throw new DomainError("exhausted", "too much text is waiting", { fields: { reason: "busy" } });
     const place = this.#threads.enter(thread, settings.limits);
     return this.#begin(place, settings, thread, { admin_input: null, user_input: text }, (turn, at) =>
       this.#deps.journal.append({ type: "say", turn, at, thread, user_input: text }),

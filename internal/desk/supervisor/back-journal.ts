@@ -1,10 +1,9 @@
 import { DomainError } from "../../base/errors.ts";
 import { Journal } from "../../eventlog/journal.ts";
 import { systemReason } from "../../files/system-reason.ts";
+import { KeptTurns } from "../tools/kept-turns.ts";
 import { type BackRecord, parseBackRecord } from "./back-records.ts";
 
-/** Beyond this the journal begins again with what is still needed. */
-const REWRITE_BYTES = 64 * 1024 * 1024;
 /** Turns of a thread that are remembered. */
 const MAX_HISTORY = 50;
 
@@ -25,7 +24,7 @@ export interface OpenCrossing {
 export class BackJournal {
   readonly #journal: Journal<BackRecord>;
   readonly #histories = new Map<string, Past[]>();
-  readonly #turns = new Map<string, BackRecord[]>();
+  readonly #turns = new KeptTurns<BackRecord>();
   readonly #open = new Map<string, OpenCrossing>();
   /** Lines that were damaged or torn. */
   readonly damaged: number;
@@ -44,12 +43,13 @@ export class BackJournal {
   /** @throws DomainError `unavailable`: it is not on record, so it must not happen */
   append(record: BackRecord): void {
     try {
+      const before = this.#journal.bytes;
       this.#journal.append(record);
-      this.#take(record);
-      if (this.#journal.bytes > REWRITE_BYTES) this.#journal.rewrite([...this.#turns.values()].flat());
+      this.#take(record, this.#journal.bytes - before);
     } catch (cause) {
       throw unwritable(cause);
     }
+    this.#turns.shorten(this.#journal);
   }
 
   historyOf(thread: string): readonly Past[] {
@@ -66,17 +66,15 @@ export class BackJournal {
 
   /** Turns without an end: their writer was killed. */
   get openTurns(): readonly string[] {
-    return [...this.#turns].filter(([, records]) => records.at(-1)?.type !== "end").map(([turn]) => turn);
+    return this.#turns.open;
   }
 
   close(): void {
     this.#journal.close();
   }
 
-  #take(record: BackRecord): void {
-    const records = this.#turns.get(record.turn) ?? [];
-    records.push(record);
-    this.#turns.set(record.turn, records);
+  #take(record: BackRecord, bytes?: number): void {
+    const records = this.#turns.take(record, bytes);
     if (record.type === "intended") {
       const { turn, crossing, sha256 } = record;
       this.#open.set(crossing, { turn, id: crossing, sha256 });
@@ -94,13 +92,8 @@ export class BackJournal {
     if (answer?.type === "answer") history.push({ input: first.input, isBriefing: false, answer: answer.text });
     if (history.length > MAX_HISTORY) history.shift();
     this.#histories.set(first.thread, history);
-    const oldest = this.#turns.size > MAX_TURNS ? this.#turns.keys().next().value : undefined;
-    if (oldest !== undefined) this.#turns.delete(oldest);
   }
 }
-
-/** Turns that a rewritten journal still has. */
-const MAX_TURNS = 500;
 
 function unwritable(cause: unknown): DomainError {
   const reason = systemReason(cause);
