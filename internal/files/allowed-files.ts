@@ -144,7 +144,7 @@ function entryOf(folder: number, name: string): Entry | undefined {
 function textOf(fd: number, maxBytes: number): ReadResult {
   const { size } = fstatSync(fd);
   if (size > maxBytes) return refusal("too large");
-  const data = Buffer.allocUnsafe(maxBytes + 1);
+  const data = scratch(maxBytes + 1);
   let filled = 0;
   for (let read = -1; read !== 0 && filled < data.length; filled += read) {
     read = readSync(fd, data, filled, data.length - filled, filled);
@@ -156,6 +156,14 @@ function textOf(fd: number, maxBytes: number): ReadResult {
   } catch {
     return refusal("not text");
   }
+}
+
+let lastScratch = Buffer.alloc(0);
+
+/** Room for one file: files are read one after the other, and memory for each would be garbage by the megabyte. */
+function scratch(bytes: number): Buffer {
+  if (lastScratch.length < bytes) lastScratch = Buffer.allocUnsafeSlow(bytes);
+  return lastScratch.subarray(0, bytes);
 }
 
 function reasonOf(err: unknown): ReadRefusal {

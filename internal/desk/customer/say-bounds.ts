@@ -2,8 +2,8 @@ import { DomainError } from "../../base/errors.ts";
 
 /** Users' calls that are open at a time. The server takes three times as many: the bridge always has a place. */
 const MAX_OPEN = 1024;
-/** Bytes that may wait in answers that their callers do not take. */
-const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+/** Bytes that may wait in answers that their callers do not take: in memory each takes four times as much. */
+const MAX_WAITING_BYTES = 24 * 1024 * 1024;
 /** How long an answer may wait after its turn's end. */
 export const STALL_LIMIT_MS = 60_000;
 

@@ -1,12 +1,15 @@
 import type { AllowedFiles, AllowList, ReadResult } from "../../files/allowed-files.ts";
+import { cutText } from "./text-bounds.ts";
 
 /** One call of `read_file`, as it goes on record. */
 export interface FileRead {
-  /** As it was asked for. */
+  /** As it was asked for, its first 4,096 bytes. */
   readonly path: string;
   readonly result: ReadResult;
 }
 
+/** Longer paths are refused, and only so much of them goes on record. */
+const MAX_PATH_BYTES = 4096;
 /** More names are not given to an agent. */
 const MAX_NAMES = 200;
 
@@ -25,7 +28,7 @@ export class FileTool {
 
   read(path: string): ReadResult {
     const result = this.#files.read(path, this.#allowed);
-    this.#onRead({ path, result });
+    this.#onRead({ path: cutText(path, MAX_PATH_BYTES), result });
     return result;
   }
 

@@ -15,8 +15,8 @@ export const THREAD_NAME = /^[A-Za-z0-9._-]{1,64}$/;
 
 /** The beginning of a text, at most `maxBytes` in UTF-8, of whole characters. */
 export function cutText(text: string, maxBytes: number): string {
-  const bytes = Buffer.from(text);
-  if (bytes.length <= maxBytes) return text;
+  if (Buffer.byteLength(text) <= maxBytes) return text;
+  const bytes = Buffer.from(text.slice(0, maxBytes));
   let end = maxBytes;
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
   return bytes.toString("utf8", 0, end);
