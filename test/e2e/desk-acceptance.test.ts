@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DESK, type DeskBed, deskBed, jsonLines, PLAIN_ENVIRONMENT } from "../support/desk/desk-bed.ts";
+import { type DeskBed, deskBed, jsonLines, PLAIN_ENVIRONMENT } from "../support/desk/desk-bed.ts";
+import { CLONE_DESK } from "../support/programs.ts";
 import { type PersonTerminal, personTerminal } from "../support/sidecar/person-terminal.ts";
 
 const WAIT_MS = 180_000;
@@ -20,7 +21,7 @@ const isNoForgeryTaken = (out: string) =>
 describe("by pipes", () => {
   let bed: DeskBed;
   beforeAll(() => {
-    bed = deskBed();
+    bed = deskBed({}, {}, CLONE_DESK);
   });
   afterAll(() => bed[Symbol.asyncDispose]());
 
@@ -84,9 +85,9 @@ describe("in a terminal", () => {
   let user: PersonTerminal;
 
   beforeAll(async () => {
-    bed = deskBed();
+    bed = deskBed({}, {}, CLONE_DESK);
     const at = (command: string) =>
-      personTerminal({ command: `cd ${bed.folder} && "${DESK}" ${command}`, env: PLAIN_ENVIRONMENT, rows: 60 });
+      personTerminal({ command: `cd ${bed.folder} && "${CLONE_DESK}" ${command}`, env: PLAIN_ENVIRONMENT, rows: 60 });
     admin = at("--mode admin");
     user = at("--mode user");
     await Promise.all([admin.sees("admin> ", WAIT_MS), user.sees("you> ", WAIT_MS)]);
@@ -116,7 +117,7 @@ describe("in a terminal", () => {
 
   it(ROWS.rejects, async () => {
     await using shell = personTerminal({
-      command: `cd ${bed.folder} && "${DESK}" check; echo "code $?"`,
+      command: `cd ${bed.folder} && "${CLONE_DESK}" check; echo "code $?"`,
       env: PLAIN_ENVIRONMENT,
       rows: 80,
     });
@@ -127,7 +128,7 @@ describe("in a terminal", () => {
   it(ROWS.onlyInput, async () => {
     await ask(admin, "ask customers about parking", "crossed: 27 bytes to main");
     await using shell = personTerminal({
-      command: `cd ${bed.folder} && "${DESK}" transcript; echo "code $?"`,
+      command: `cd ${bed.folder} && "${CLONE_DESK}" transcript; echo "code $?"`,
       env: PLAIN_ENVIRONMENT,
       rows: 80,
     });

@@ -1,10 +1,13 @@
 // Loaded by vitest before the tests that run our programs: bundles the programs once, as they are shipped. From its
 // sources a sidecar needs twice the processor time to start, and the tests start hundreds.
-import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildBinary } from "../../scripts/build.ts";
-import { BUNDLES_VARIABLE } from "./programs.ts";
+import { BUNDLES_VARIABLE, DESK_COMMAND } from "./programs.ts";
+
+const AGENT_PROGRAMS = ["gt-sidecar", "gt", "demo-agent"];
+const DAEMONS = ["bridge", "bridge-ca", "gt-controller", "relay", "threads", "desk"];
 
 export async function setup(): Promise<() => Promise<void>> {
   // Inside node_modules, so that modules that cannot be bundled are found.
@@ -12,8 +15,9 @@ export async function setup(): Promise<() => Promise<void>> {
   await mkdir(cache, { recursive: true });
   const folder = await mkdtemp(join(cache, "gt-test-"));
   await chmod(folder, 0o755); // other users run them too
-  for (const name of ["gt-sidecar", "gt", "bridge", "bridge-ca", "gt-controller", "relay", "threads", "demo-agent"])
-    await buildBinary(name, folder);
+  for (const name of [...AGENT_PROGRAMS, ...DAEMONS]) await buildBinary(name, folder);
+  const command = `#!/bin/sh\nexec "${process.execPath}" "${join(folder, "desk.mjs")}" "$@"\n`;
+  await writeFile(join(folder, DESK_COMMAND), command, { mode: 0o755 });
   process.env[BUNDLES_VARIABLE] = folder;
   return () => rm(folder, { recursive: true, force: true });
 }

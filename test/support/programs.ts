@@ -13,3 +13,15 @@ export function ownProgram(
   const folder = process.env[BUNDLES_VARIABLE];
   return folder === undefined ? join(root, "cmd", name, "main.ts") : join(folder, `${name}.mjs`);
 }
+
+/** The command that runs the bundle of `desk`, beside it. */
+export const DESK_COMMAND = "desk-command";
+
+/** A file that runs `desk`: its bundle under the tests' own run, elsewhere the command of this clone. */
+export function deskCommand(): string {
+  const folder = process.env[BUNDLES_VARIABLE];
+  return folder === undefined ? CLONE_DESK : join(folder, DESK_COMMAND);
+}
+
+/** The command of a clone. */
+export const CLONE_DESK = join(root, "cmd", "desk", "desk");

@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { deskCommand } from "../programs.ts";
 import { runToEnd } from "../run-to-end.ts";
 
-/** The command of a clone. */
-export const DESK = fileURLToPath(new URL("../../../cmd/desk/desk", import.meta.url));
+/** The command that a bed runs unless it is given another one. */
+export const DESK = deskCommand();
 
 /** The output of a call, and its exit code. */
 interface DeskCall {
@@ -43,6 +43,7 @@ export const PLAIN_ENVIRONMENT = { PATH: process.env["PATH"] ?? "" };
 export function deskBed(
   files: Readonly<Record<string, string>> = {},
   bedEnv: Readonly<Record<string, string>> = {},
+  command = DESK,
 ): DeskBed {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "desk-")));
   const path = (name: string) => join(folder, name);
@@ -55,7 +56,7 @@ export function deskBed(
   const bed: DeskBed = {
     ...{ folder, path, write },
     read: (name) => readFileSync(path(name), "utf8"),
-    run: (args, input = "", env = {}) => callDesk(folder, args, input, { ...bedEnv, ...env }),
+    run: (args, input = "", env = {}) => callDesk({ command, folder }, args, input, { ...bedEnv, ...env }),
     async events(mode, lines) {
       const input = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
       const { code, out, err } = await bed.run(["--mode", mode, "--jsonl"], input);
@@ -77,12 +78,12 @@ export function deskBed(
 }
 
 async function callDesk(
-  folder: string,
+  { command, folder }: { readonly command: string; readonly folder: string },
   args: readonly string[],
   input: string | Buffer,
   env: object,
 ): Promise<DeskCall> {
-  const { code, stdout, stderr } = await runToEnd(DESK, args, {
+  const { code, stdout, stderr } = await runToEnd(command, args, {
     ...{ cwd: folder, input },
     env: { ...PLAIN_ENVIRONMENT, ...env },
   });
