@@ -15,10 +15,10 @@ import type { ArchiveConfig, PlaceConfig } from "./config.ts";
 import { openDatabase } from "./database-place.ts";
 import { withDatabase } from "./with-database.ts";
 
-/** Bound for one line; a message has at most 64 KiB of text and 16 KiB of metadata. */
+/** The longest line; a message has at most 64 KiB of text and 16 KiB of metadata. */
 const MAX_LINE = 4 * 1024 * 1024;
 
-/** Writes everything as lines of JSON, also while a server runs. */
+/** Writes an archive of everything, also while a server runs. */
 export async function exportThreads(config: ArchiveConfig, context: CommandContext): Promise<number> {
   const { archive: file } = config;
   if (file === undefined && context.stdout.isTTY) {
@@ -50,7 +50,7 @@ export async function exportThreads(config: ArchiveConfig, context: CommandConte
   }
 }
 
-/** Stores an archive in a database without threads. */
+/** Imports an archive into a database without threads. */
 export async function importThreads(config: ArchiveConfig, context: CommandContext): Promise<number> {
   const { archive: file } = config;
   const from = file === undefined ? context.stdin : createReadStream(file);

@@ -13,22 +13,22 @@ import { isDatabaseUrl } from "./database-url.ts";
 import type { ARCHIVE_FLAGS, PLACE_FLAGS, SERVE_FLAGS, TOKEN_FLAGS } from "./flags.ts";
 import { type FileConfig, usableConfig } from "./open-config.ts";
 
-/** What every command needs to find the database and the keys. */
+/** The settings that all commands share: the database, the keys and the local sidecars. */
 export interface PlaceConfig {
   readonly stateDir: string;
-  /** Undefined: an own PostgreSQL. */
+  /** Undefined: a private PostgreSQL. */
   readonly databaseUrl: string | undefined;
   readonly migrateUrl: string | undefined;
   readonly postgres: string | undefined;
   readonly workspace: string;
-  /** Where sidecars of this machine announce themselves. */
+  /** XDG_RUNTIME_DIR, the usual parent of the folder in which sidecars of this machine announce themselves. */
   readonly runtimeDir: string | undefined;
   /** Further settings, from the file of `--config`. */
   readonly fromFile: FileConfig;
   readonly env: Env;
 }
 
-/** Where an archive is; undefined: stdin or stdout. */
+/** `archive`: the path of the archive; undefined: stdin or stdout. */
 export interface ArchiveConfig extends PlaceConfig {
   readonly archive: string | undefined;
 }
@@ -36,11 +36,11 @@ export interface ArchiveConfig extends PlaceConfig {
 export interface ServeConfig extends PlaceConfig {
   readonly listen: ListenAddress;
   readonly healthListen: ListenAddress;
-  /** Undefined: plaintext, on loopback. */
+  /** Undefined: plaintext, on loopback only. */
   readonly tls: TlsFolderPlace | undefined;
   readonly runtime: "local" | "none";
   readonly logLevel: LogLevel;
-  /** Undefined: decisions about callers are not kept. */
+  /** Undefined: with a configuration file, decisions about callers go to stderr; without one they are not recorded. */
   readonly auditLog: string | undefined;
 }
 
@@ -81,7 +81,7 @@ export function readServe(given: Given<typeof SERVE_FLAGS>, env: Env): ServeConf
   };
 }
 
-/** The folder of the flag, else of the file; a revocation policy is the file's. */
+/** The TLS folder of the flag, else of the file. The revocation policy is always the file's. */
 export function tlsOf(values: FileConfig["values"], flag?: string): TlsFolderPlace | undefined {
   const dir = flag === undefined ? values?.tls.dir : resolve(flag);
   return dir === undefined ? undefined : { dir, trust: values ? { crlPolicyOf: values.tls.crl_policy } : {} };
@@ -107,7 +107,7 @@ export function readArchive(given: Given<typeof ARCHIVE_FLAGS>, env: Env): Archi
   return { ...readPlace(given, env), archive: given.values.file };
 }
 
-/** Reads where database and keys are; no command of `threads` takes arguments. @throws DomainError `invalid` */
+/** Reads the flags and environment that all commands share. @throws DomainError `invalid`, also for any argument */
 export function readPlace({ values, positionals }: Given<typeof PLACE_FLAGS>, env: Env): PlaceConfig {
   if (positionals[0] !== undefined) throw new DomainError("invalid", `unexpected argument "${positionals[0]}"`);
   const fromFile = usableConfig(values.config);
@@ -134,7 +134,9 @@ export function readPlace({ values, positionals }: Given<typeof PLACE_FLAGS>, en
   };
 }
 
-/** The flag's, else the file's, else the default; `isOpen`: it may be any, for there is TLS. */
+/**
+ * The address of the flag, else of the file, else the default. `isOpen`: with TLS, it may be any; else only loopback.
+ */
 function addressOf(
   given: string | undefined,
   ofFile: ListenAddress | undefined,

@@ -9,11 +9,11 @@ import type { PlaceConfig } from "./config.ts";
 
 const OLDEST = 150_000;
 
-/** The database that is configured, or one of our own. */
+/** The configured database, or a private one. */
 export interface DatabasePlace {
-  /** Runs the own server. */
+  /** Runs the private server; undefined: a database is configured. */
   readonly task: Task | undefined;
-  /** Resolves once it can be connected to. */
+  /** Resolves once a private server accepts connections; immediately for a configured database. */
   readonly address: Promise<DatabaseAddress>;
 }
 
@@ -29,7 +29,7 @@ export function databasePlace(
 }
 
 /**
- * Connections to a database that answers and is new enough.
+ * Opens a pool, after checking that the database answers and is PostgreSQL 15 or newer.
  * @throws DomainError `unavailable` (`problem`: `database`)
  */
 export async function openDatabase(address: DatabaseAddress, logger: Logger, limits?: PoolLimits): Promise<Pool> {

@@ -23,7 +23,10 @@ const PROBE_MS = 5000;
 const NO_DATABASE = 3;
 const NO_KEY = 4;
 
-/** Looks at everything that a server needs: a line each. 3 when the database, 4 when a key cannot be used. */
+/**
+ * Checks everything that a server needs, and prints a line for each. Returns the exit code of the first failure: 3 for
+ * the database, 4 for a key or certificate, 5 for the folder of a private database.
+ */
 export async function doctor(config: PlaceConfig, { out, clock, signal }: CommandContext): Promise<number> {
   const logger = createLogger("threads", "silent");
   let code = 0;
@@ -43,7 +46,7 @@ export async function doctor(config: PlaceConfig, { out, clock, signal }: Comman
       }
     };
     try {
-      // The own database of a server that runs is looked at beside it.
+      // If a server runs a private database, check that one; it cannot be started a second time.
       const own = config.databaseUrl === undefined ? runningPostgres(config.stateDir) : undefined;
       if (own !== undefined) await look(own);
       else await withDatabase(config, { clock, logger, signal }, look);
@@ -72,7 +75,7 @@ export async function doctor(config: PlaceConfig, { out, clock, signal }: Comman
   return code;
 }
 
-/** Empty: none. */
+/** The text of the DomainError that `check` throws; empty: it throws none. */
 function faultOf(check: () => unknown): string {
   try {
     check();

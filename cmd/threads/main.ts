@@ -3,7 +3,7 @@ import { runProgram } from "../../internal/cli/command/run-program.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
 import { threads } from "./program.ts";
 
-/** By what stands in the way, in the field `problem`; as `--help` lists them. */
+/** Exit codes by the field `problem` of an error, as `--help` lists them. */
 const PROBLEMS: Readonly<Record<string, number>> = { database: 3, schema: 3, "no-postgres": 3, key: 4, folder: 5 };
 
 function exitCodeOf({ fields, kind }: DomainError): number | undefined {

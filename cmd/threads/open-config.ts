@@ -9,7 +9,7 @@ import { DEFAULT_POLICY, type Policy } from "../../internal/threads/domain/polic
 import { isDatabaseUrl } from "./database-url.ts";
 import { type ThreadsValues, threadsFile } from "./schema.ts";
 
-/** A configuration file, with the files that it names. */
+/** The settings of a configuration file and of the files that it names. */
 export interface FileConfig {
   readonly values: ThreadsValues | undefined;
   readonly databaseUrl: string | undefined;
@@ -22,7 +22,7 @@ export interface FileConfig {
   readonly policy: Policy;
 }
 
-/** Without a file. */
+/** The settings without a file. */
 export const NO_FILE: FileConfig = {
   values: undefined,
   databaseUrl: undefined,
@@ -34,7 +34,7 @@ export const NO_FILE: FileConfig = {
 };
 
 /**
- * Opens `threads.yaml` and the files that it names. With a fault in `findings` it is not to be used.
+ * Reads `threads.yaml` and the files that it names. The configuration must not be used if `findings` has a fault.
  * @throws as `openConfigFile`
  */
 export function openConfig(path: string): { readonly config: FileConfig; readonly findings: Findings } {
@@ -52,7 +52,10 @@ export function openConfig(path: string): { readonly config: FileConfig; readonl
   return { config, findings };
 }
 
-/** @throws ConfigError with every fault, as `openConfigFile` */
+/**
+ * Reads a configuration file; without a path, returns `NO_FILE`.
+ * @throws ConfigError with every fault, as `openConfigFile`
+ */
 export function usableConfig(path: string | undefined): FileConfig {
   if (path === undefined) return NO_FILE;
   const { config, findings } = openConfig(path);
@@ -60,7 +63,9 @@ export function usableConfig(path: string | undefined): FileConfig {
   return config;
 }
 
-/** A URL has a password: it is in a file of its own. */
+/**
+ * Reads a database URL from a file of its own, since it may hold a password. Undefined: no file, or one with a fault.
+ */
 function urlIn(path: string | undefined, key: string, findings: Findings): string | undefined {
   if (path === undefined) return undefined;
   const at = ["database", key];

@@ -7,7 +7,7 @@ import { threads } from "./program.ts";
 
 const ENV = { HOME: "/home/a", PATH: "/bin", XDG_RUNTIME_DIR: "/run/user/7" };
 
-/** The command that a line names, and what it goes by. */
+/** The command that a line selects, and the settings that it reads. */
 async function read(argv: readonly string[], env: Readonly<Record<string, string>> = ENV) {
   const call = await findCall(threads, argv, env);
   if (call.type !== "run") return { type: call.type };

@@ -177,5 +177,5 @@ const root: Command<typeof SERVE_FLAGS> = {
   },
 };
 
-/** `threads`, which serves, mints tokens, and looks after its database. */
+/** `threads`: serves threads, mints tokens, and maintains its database. */
 export const threads: Program = root;

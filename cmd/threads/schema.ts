@@ -18,7 +18,7 @@ const name = (what: string, pattern: RegExp) => text(what, (value) => pattern.te
 const workspace = () => name("* or the name of a workspace", /^(?:\*|[A-Za-z0-9][A-Za-z0-9._-]{0,127})$/);
 const role = () => name("* or the name of a role", /^(?:\*|[A-Za-z0-9][A-Za-z0-9._-]{0,63})$/);
 
-/** Between 1 and this many. */
+/** A whole number from 1 to `most`. */
 const count = (most: number, fallback: number) => wholeNumber(1, most).default(fallback);
 const time = (most: string, fallback: number) => duration("1s", most).default(fallback);
 

@@ -42,10 +42,10 @@ import type { WakeWorkerDeps } from "../../internal/threads/wake/wake-worker-dep
 import type { ServeConfig } from "./config.ts";
 import { databasePlace, openDatabase } from "./database-place.ts";
 
-/** How long calls may continue once they have been told to end. */
+/** Time that calls have to finish during shutdown. */
 const GRACE_MS = 5000;
 
-/** Serves until it is asked to stop; then calls end, and the own database last. */
+/** Serves until `signal` is aborted. Then calls end, and after them a private database. */
 export async function serve(command: ServeConfig, { clock, signal, env }: CommandContext): Promise<number> {
   await using tools = await toolsOf(command, { clock, env });
   const { logger } = tools;
@@ -65,7 +65,7 @@ export async function serve(command: ServeConfig, { clock, signal, env }: Comman
   const { task } = place;
   if (task === undefined) await serving.run(signal);
   else {
-    // The database is there until the last call has ended.
+    // Keep the database running until the last call has ended.
     const database: Task = {
       run: () => task.run(served.signal),
     };
@@ -77,7 +77,7 @@ export async function serve(command: ServeConfig, { clock, signal, env }: Comman
   return 0;
 }
 
-/** At the start a folder that cannot be used is a mistake; later the files in use go on. */
+/** Refuses a TLS folder that cannot be used at the start. Later, the server keeps the files that it has loaded. */
 function checkCertificate({ tls }: ServeConfig, now: number): void {
   if (tls === undefined) return;
   try {
@@ -88,7 +88,9 @@ function checkCertificate({ tls }: ServeConfig, now: number): void {
   }
 }
 
-/** As the file says; without one, and without `--audit-log`, decisions about callers are not kept. */
+/**
+ * Log, audit log and tracer by the file. Without a file and `--audit-log`, decisions about callers are not recorded.
+ */
 async function toolsOf(
   { logLevel: level, auditLog: auditPath, fromFile: file }: ServeConfig,
   { clock, env }: Pick<CommandContext, "clock" | "env">,
@@ -113,7 +115,7 @@ async function serveOn(address: DatabaseAddress, command: ServeConfig, ground: G
   const { poolMax } = command.fromFile;
   const pool = await openDatabase(address, logger, poolMax === undefined ? {} : { size: poolMax });
   try {
-    // Another process may serve the same database: only the owner of one changes its schema by itself.
+    // Migrate only a private database: other processes may serve a configured one.
     if (command.databaseUrl === undefined) await migrate(pool);
     else await checkSchema(pool);
     await serveWith(pool, address, command, ground);
@@ -148,7 +150,7 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
     { clock, logger, health, metrics, tracer: tools.tracer, ...(audit && { audit }) },
     {
       ...{ listen: command.listen, tls: command.tls, services: [ThreadsService] },
-      // The certificate says who is who.
+      // With TLS, the certificate identifies the server: any Host is allowed.
       hostCheck: command.tls === undefined ? hostCheck : { ...hostCheck, anyHost: true },
       clientCertificate: "optional",
       tokens: tokenOptions(command, onRefused),

@@ -4,7 +4,7 @@ import type { DatabaseAddress } from "../../internal/threads/store/database.ts";
 import type { PlaceConfig } from "./config.ts";
 import { databasePlace } from "./database-place.ts";
 
-/** Runs `use` with the database; an own one is started for it and stopped after. @throws as `PostgresServer.run` */
+/** Runs `use` with the database; a private one is started before and stopped after. @throws as `PostgresServer.run` */
 export async function withDatabase<T>(
   place: PlaceConfig,
   { clock, logger, signal }: { readonly clock: Clock; readonly logger: Logger; readonly signal: AbortSignal },

@@ -4,7 +4,7 @@ import { isHostName } from "../base/text/host-name.ts";
 type BeadPlace =
   | { readonly type: "local" }
   /**
-   * `session`: id of the agent's session, where the bead has it. `server`: the control plane that started it,
+   * `session`: the id of the agent's session, if the bead has it. `server`: the control plane that started it,
    * `HOST:PORT`.
    */
   | {
@@ -16,7 +16,7 @@ type BeadPlace =
     }
   /** A session of a control plane, whose address is `HOST:PORT`. */
   | { readonly type: "bridge"; readonly server: string; readonly session: string }
-  /** It says something that we cannot follow; never taken for local. */
+  /** The place is invalid. It must not be taken for local. */
   | { readonly type: "malformed"; readonly reason: string };
 
 export interface BeadRecord {
@@ -36,9 +36,9 @@ const LINE = /^\s*([A-Za-z_]+)\s*:\s*(.*?)\s*$/;
 const SESSION = /^[A-Za-z0-9._-]{1,128}$/;
 
 /**
- * Reads what `bd show ID --json` printed: an array whose first element is the bead. Its `metadata` is asked first, then
- * `key: value` lines of its notes, then of its description; the first that names a backend decides, with its own host
- * and port. Undefined when the text is not what bd prints.
+ * Parses the output of `bd show ID --json`: an array whose first element is the bead. Reads its `metadata`, then `key:
+ * value` lines of its notes, then those of its description. The first of these with a backend decides, with its own
+ * host and port. Undefined: the text is not such output.
  */
 export function parseBead(text: string): BeadRecord | undefined {
   const bead = firstObject(text);

@@ -1,7 +1,7 @@
 import type { RunCommand } from "../process/run-command.ts";
 import { parseBead } from "./bead-record.ts";
 
-/** What the beads database says about an agent. */
+/** The result of a look-up of an agent in the beads database. */
 export type BeadLookup =
   | { readonly type: "local"; readonly id: string; readonly muted: boolean }
   | {
@@ -24,7 +24,7 @@ export type BeadLookup =
     }
   /** There is no `bd`, no database or no such bead. */
   | { readonly type: "absent" }
-  /** Not known: never to be taken for local. */
+  /** The place is unknown. It must not be taken for local. */
   | { readonly type: "error"; readonly id: string; readonly message: string; readonly hint: string };
 
 export interface BeadDeps {
@@ -32,7 +32,7 @@ export interface BeadDeps {
   /** The program with its first arguments; default: `bd`. */
   readonly command?: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where `bd` is run: it finds its database from there. */
+  /** The folder in which `bd` runs, and from which it finds its database. */
   readonly cwd: string;
   readonly timeoutMs: number;
 }

@@ -8,8 +8,8 @@ const PLACE_KEYS = ["backend", "bridge_server", "sidecar_host", "sidecar_port", 
 const MAX_BYTES = 64 * 1024;
 
 /**
- * Writes by `bd update` where a bead's agent lives; without metadata: nowhere any more. The rest of the bead stays.
- * @throws DomainError `precondition` when `bd` did not do it
+ * Stores the place of a bead's agent with `bd update`; empty metadata removes it. The rest of the bead stays.
+ * @throws DomainError `precondition` if `bd` fails
  */
 export async function writeBead(
   id: string,

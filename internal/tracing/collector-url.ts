@@ -3,8 +3,8 @@ import { DomainError } from "../base/errors.ts";
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Where spans go, by a configured base URL or the variables of OpenTelemetry; undefined: nowhere, tracing is off.
- * @throws DomainError `invalid` for a variable that is no URL
+ * The URL for spans, by a configured base URL, else by the variables of OpenTelemetry; undefined: tracing is off.
+ * @throws DomainError `invalid` for a text that is no http or https URL
  */
 export function collectorUrl(configured: string | undefined, env: Env): string | undefined {
   const isOff = env["OTEL_SDK_DISABLED"]?.toLowerCase() === "true" || env["OTEL_TRACES_EXPORTER"] === "none";
@@ -16,7 +16,7 @@ export function collectorUrl(configured: string | undefined, env: Env): string |
   return base ? tracesUrl(base, "OTEL_EXPORTER_OTLP_ENDPOINT") : undefined;
 }
 
-/** True for what can be the base of a collector's addresses. */
+/** Whether a text is an http or https URL. */
 function isCollectorUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }

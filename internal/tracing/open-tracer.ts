@@ -3,9 +3,10 @@ import { collectorUrl } from "./collector-url.ts";
 import type { OpenTracer, OtlpTracerDeps } from "./otlp-tracer.ts";
 
 /**
- * The tracer of a program: one that sends spans where an exporter is configured, else one that only passes on.
- * @param endpoint of a collector, from the configuration; undefined: the environment says, or nobody
- * @throws DomainError `invalid` for an environment variable that is no URL
+ * Opens the tracer of a program: one that sends spans if a collector is configured, else one that only passes traces
+ * on.
+ * @param endpoint base URL of a collector, from the configuration; undefined: the environment decides
+ * @throws DomainError `invalid` for a URL that is not http or https
  */
 export async function openTracer(
   deps: OtlpTracerDeps,

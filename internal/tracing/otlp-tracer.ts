@@ -21,30 +21,30 @@ export interface OtlpTracerDeps {
 }
 
 export interface OtlpTracerOptions {
-  /** Whole, e.g. `http://127.0.0.1:4318/v1/traces`. */
+  /** The whole URL, e.g. `http://127.0.0.1:4318/v1/traces`. */
   readonly url: string;
-  /** `service.name`, `service.version`, and what else tells this process from others. */
+  /** `service.name`, `service.version`, and other attributes that identify the process. */
   readonly resource: Readonly<Record<string, string>>;
 }
 
-/** A tracer that sends what it keeps until it is disposed of. */
+/** A tracer that sends its pending spans when it is disposed of. */
 export type OpenTracer = Tracer & AsyncDisposable;
 
-/** Spans that wait, and go with one request; more are dropped. */
+/** The most spans that wait, beyond which spans are dropped, and the most in one request. */
 const MAX_WAITING = 2048;
 const MAX_OF_ONE_REQUEST = 512;
 const SEND_AFTER_MS = 1000;
-/** A collector that does not answer is given up after this; how many requests may be under way. */
+/** The timeout of a request, and the most requests at a time. */
 const ANSWER_MS = 3000;
 const MAX_REQUESTS = 2;
-/** What is left at the end may take this long. */
+/** The time to send pending spans at the end. */
 const FLUSH_MS = 2000;
 const TELL_EVERY_MS = 60_000;
 const MAX_TEXT_CHARS = 256;
 
 /**
- * Sends spans to a collector by OTLP over HTTP. What it needs is loaded now, so that programs without it pay nothing. A
- * collector that is away, or hangs, costs spans and a line in the log once a minute, nothing else.
+ * Opens a tracer that sends spans to a collector by OTLP over HTTP. Loads its libraries now, so that programs without
+ * tracing pay nothing. A collector that is unavailable or hangs costs only spans, and a line in the log once a minute.
  */
 export async function openOtlpTracer(deps: OtlpTracerDeps, options: OtlpTracerOptions): Promise<OpenTracer> {
   const [api, sdk, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([
@@ -115,7 +115,7 @@ class OtlpSpan implements TraceSpan {
   }
 }
 
-/** Tells of batches that were not taken, at most once a minute. */
+/** Logs spans that the collector did not accept, at most once a minute. */
 class ReportingExporter implements SpanExporter {
   readonly #inner: SpanExporter;
   readonly #deps: OtlpTracerDeps;
@@ -129,7 +129,7 @@ class ReportingExporter implements SpanExporter {
 
   export(spans: ReadableSpan[], done: (result: ExportResult) => void): void {
     this.#inner.export(spans, (result) => {
-      // 0: taken.
+      // 0: accepted.
       if (result.code !== 0) this.#tell(spans.length);
       done(result);
     });

@@ -15,13 +15,13 @@ export interface CallDeps {
   readonly service: ServiceDeps;
   readonly holds: TokenHolds;
   readonly logger: Logger;
-  /** Counts calls; default: no one does. */
+  /** Counts calls. Default: nothing is counted. */
   readonly metrics?: Pick<ThreadsMetrics, "began" | "refused">;
   /** Monotonic, ms. */
   readonly monotonicMs: () => number;
 }
 
-/** Names of claims: in a payload they may say only what the token says. */
+/** Names of claims, and the caller's value of each. A payload may repeat a claim, but not contradict it. */
 const IDENTITY: Readonly<Record<string, (caller: Caller) => string>> = {
   agent_id: (caller) => caller.agent,
   sender: (caller) => caller.agent,
@@ -38,7 +38,7 @@ const AUDITED: ReadonlySet<ThreadsCode> = new Set([
 const AUDIT_EVERY_MS = 1000;
 const MAX_REMEMBERED = 10_000;
 
-/** Runs operations for callers whose tokens were verified: checks input, and keeps what was refused. */
+/** Runs operations for callers whose tokens have been verified: checks the input, and audits refusals. */
 export class Calls {
   readonly #deps: CallDeps;
   readonly #audited = new Map<string, number>();
@@ -47,7 +47,10 @@ export class Calls {
     this.#deps = deps;
   }
 
-  /** @throws DomainError with a code of ours; also UNAUTHORIZED when the token ends while the call lasts */
+  /**
+   * Runs one operation.
+   * @throws DomainError with an error code in the field `code`; UNAUTHORIZED also if the token ends during the call
+   */
   async run(tool: Tool, proof: Proof, correlationId: string, input: unknown, signal: AbortSignal): Promise<object> {
     const caller: Caller = { ...proof, correlationId };
     const ended = this.#deps.metrics?.began(tool.name, input);
@@ -69,7 +72,7 @@ export class Calls {
     }
   }
 
-  /** Yields all that the caller may see, then each change of it, until the signal is aborted. @throws as `run` */
+  /** Yields the state that the caller may see, then each change of it, until the signal is aborted. @throws as `run` */
   async *watch(
     proof: Proof,
     correlationId: string,
@@ -89,7 +92,7 @@ export class Calls {
     }
   }
 
-  /** A refusal is audited, at most once a second for each caller and code. */
+  /** Audits a refusal, at most once a second for each caller and code. */
   async #keep(err: unknown, tool: Tool, caller: Caller): Promise<void> {
     if (!(err instanceof DomainError)) return;
     const code = codeOf(err);
@@ -112,7 +115,10 @@ export class Calls {
   }
 }
 
-/** The input without the names of claims that are no fields. @throws DomainError `denied` where one says otherwise */
+/**
+ * Removes claims that are not fields of the tool from the input.
+ * @throws DomainError `denied` for a claim that differs from the token's
+ */
 function withoutIdentity(
   input: Readonly<Record<string, unknown>>,
   tool: Tool,
@@ -137,7 +143,7 @@ function mismatch(name: string): DomainError {
   });
 }
 
-/** An error as it is shown to callers; for anything that is no DomainError only that it is internal. */
+/** The body of an error for callers. An error that is no DomainError becomes `internal error`, without its text. */
 export function errorBody(err: unknown) {
   const known = err instanceof DomainError ? err : threadsError("UNAVAILABLE", "internal error");
   const code = codeOf(known);

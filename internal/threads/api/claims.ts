@@ -5,12 +5,12 @@ import type { VerifiedToken } from "../../auth/token-verifier.ts";
 import { threadsError } from "../domain/faults.ts";
 import type { MemberKind } from "../domain/types.ts";
 
-/** An issuer of tokens, and for whom it may sign them. */
+/** An issuer of tokens, with the workspaces and roles that it may sign tokens for. */
 export interface ThreadsIssuer extends IssuerRule {
   readonly kind: MemberKind;
   /** `*`: all. */
   readonly workspaces: readonly string[];
-  /** `*`: all; for agents all but `operator`. */
+  /** `*`: all; if `kind` is `agent`, all but `operator`. */
   readonly roles: readonly string[];
 }
 
@@ -46,7 +46,7 @@ const PATTERNS = {
 } as const;
 
 /**
- * Reads the claims of a token of threads; its workspace is the project of every token.
+ * Reads the claims of a token for threads. Its workspace serves as the project that every token has.
  * @throws DomainError `unauthenticated` for a claim that is missing or of a wrong type
  */
 export function readThreadsClaims(claims: Readonly<Record<string, unknown>>): ThreadsClaims {
@@ -61,8 +61,8 @@ export function readThreadsClaims(claims: Readonly<Record<string, unknown>>): Th
 }
 
 /**
- * Returns what a verified token proves, if its issuer may say so.
- * @throws DomainError `unauthenticated`, code UNAUTHORIZED, where it may not
+ * Returns the facts that a verified token proves.
+ * @throws DomainError `unauthenticated`, code UNAUTHORIZED, if its issuer may not sign such a token
  */
 export function proofOf(token: VerifiedToken, { personTtlMs, agentTtlMs }: TokenLives): Proof {
   const { says, issuedAt, expiresAt } = token.claims as ThreadsClaims;

@@ -1,6 +1,6 @@
 import { threadsError } from "../domain/faults.ts";
 
-/** A field's JSON Schema, as it is published, and a check with our own codes. */
+/** A field's JSON Schema, as it is published, and its check. */
 export interface Field {
   readonly schema: Readonly<Record<string, unknown>>;
   /** @throws DomainError `invalid`, code VALIDATION_ERROR, naming `path` */
@@ -17,12 +17,13 @@ interface TextRules {
   readonly pattern?: RegExp;
 }
 
-/** A text of Unicode characters without NUL. */
+/** A string of valid Unicode without NUL. */
 export function text({ min = 0, max, maxBytes, pattern }: TextRules, description?: string): Field {
   return {
     schema: {
       type: "string",
-      // A pattern bounds its text by itself: the list of tools is read by every agent.
+      // A pattern limits the length by itself. Leaving the limits out keeps the list of tools short, which every agent
+      // reads.
       ...(pattern === undefined ? { ...(min > 0 && { minLength: min }), maxLength: max } : { pattern: pattern.source }),
       ...(description !== undefined && { description }),
     },
@@ -100,7 +101,7 @@ export function objectSchema(fields: Fields, required: readonly string[]) {
   return { type: "object", properties, ...(required.length > 0 && { required }), additionalProperties: false } as const;
 }
 
-/** @throws DomainError `invalid` for a field that is missing, unknown or not as it should be */
+/** Checks the fields of an object. @throws DomainError `invalid` for a field that is missing, unknown or not valid */
 export function checkFields(
   value: Readonly<Record<string, unknown>>,
   fields: Fields,

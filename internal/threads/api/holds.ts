@@ -15,12 +15,12 @@ interface Held {
   readonly end: (why: DomainError) => void;
 }
 
-/** Ends what a token has let in when the token ends, its key is removed or it is revoked: within 5 s. */
+/** Ends calls and streams within 5 s after their token expires or is revoked, or its key is removed. */
 export class TokenHolds implements Task {
   readonly #deps: {
     readonly clock: Clock;
     readonly logger: Logger;
-    /** The key that a token was checked with is still in use. */
+    /** Whether the key that verified a token is still in use. */
     readonly isKeyInUse: (token: VerifiedToken) => boolean;
     readonly store: Pick<Store, "revoked">;
   };
@@ -36,13 +36,16 @@ export class TokenHolds implements Task {
     this.#deps = deps;
   }
 
-  /** @throws DomainError `unauthenticated`, code UNAUTHORIZED, for a token that is revoked or has ended */
+  /**
+   * Checks a token.
+   * @throws DomainError `unauthenticated`, code UNAUTHORIZED, if it is revoked or expired, or its key is removed
+   */
   check(proof: Proof): void {
     const why = this.#endOf(proof);
     if (why !== undefined) throw why;
   }
 
-  /** Calls `end` once, when the token counts no longer. To be disposed when what it let in is over. */
+  /** Calls `end` once, when the token becomes invalid. Dispose of it when the call or stream is over. */
   hold(proof: Proof, end: (why: DomainError) => void): Disposable {
     const held = { proof, end };
     this.#held.add(held);

@@ -18,7 +18,7 @@ import { MCP_SERVICE, OAUTH_SERVICE, provenOf } from "./threads-gate.ts";
 export interface McpDeps {
   readonly calls: Calls;
   readonly holds: TokenHolds;
-  /** Passes on the changes that the caller of a stream may know. */
+  /** Reports the changes that a caller may see. */
   readonly audience: Audience;
   readonly logger: Logger;
   readonly version: string;
@@ -29,20 +29,23 @@ const WELL_KNOWN = "/.well-known/oauth-protected-resource/v1/mcp";
 const MAX_BODY = 512 * 1024;
 const MAX_HANDLERS = 2000;
 const MAX_STREAMS = 16;
-/** A caller that watches more threads hears of the others only while no news is lost on its way. */
+/**
+ * Threads of a caller that are reported when changes may have been missed. Others are reported only when they change.
+ */
 const MAX_WATCHED = 1000;
-/** The SDK's handler answers those that it does not know. */
+/** The SDK's handler refuses the methods that it does not support. */
 const METHODS = ["POST", "GET", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"];
 
 interface Handler {
   readonly mcp: McpHttpHandler;
-  /** The threads to which it has subscribed. */
+  /** The ids of the threads that the caller has subscribed to. */
   readonly watched: Set<string>;
   readonly end: () => void;
 }
 
 /**
- * `/v1/mcp`: one handler for each token, so that a stream hears only what its owner may see and ends with the token.
+ * Serves `/v1/mcp` with one handler for each token, so that a stream reports only what its owner may see, and ends with
+ * the token.
  */
 export class McpEndpoint {
   readonly #deps: McpDeps;
@@ -52,7 +55,7 @@ export class McpEndpoint {
     this.#deps = deps;
   }
 
-  /** `/v1/mcp` for those whose token counts, and who may ask where to get one. */
+  /** `/v1/mcp` for callers with a valid token, and the OAuth metadata of the resource for all callers. */
   get routes(): readonly Route[] {
     const wellKnown = { service: OAUTH_SERVICE, path: WELL_KNOWN, methods: ["GET"] };
     return [
@@ -138,7 +141,10 @@ export class McpEndpoint {
   }
 }
 
-/** How a caller that is refused is answered: with a code of ours, and with where its kind of token is described. */
+/**
+ * The response to a refused caller: a body with an error code and, without a valid token, a header with the URL of the
+ * OAuth metadata.
+ */
 const REFUSALS: Pick<Place, "refusalHeaders" | "refusalBody"> = {
   refusalHeaders: (refusal, url) =>
     refusal.kind === "unauthenticated"
@@ -151,7 +157,7 @@ function resourceAt(url: string) {
   return { resource: String(new URL(PATH, url)), bearer_methods_supported: ["header"] };
 }
 
-/** Undefined: it is too large. */
+/** Undefined: the body is too large. */
 async function bodyOf(request: Request): Promise<Uint8Array<ArrayBuffer> | undefined> {
   try {
     return new Uint8Array(await request.arrayBuffer());
@@ -161,7 +167,7 @@ async function bodyOf(request: Request): Promise<Uint8Array<ArrayBuffer> | undef
   }
 }
 
-/** Undefined: it is no JSON that every reader takes for the same. */
+/** Undefined: the body is not JSON in UTF-8, or an object has a duplicate key. */
 function parsedOf(body: Uint8Array<ArrayBuffer>): { readonly parsedBody: unknown } | undefined {
   try {
     return { parsedBody: parseStrictJson(new TextDecoder("utf-8", { fatal: true }).decode(body)) };
@@ -170,7 +176,7 @@ function parsedOf(body: Uint8Array<ArrayBuffer>): { readonly parsedBody: unknown
   }
 }
 
-/** The threads that a request to listen names. */
+/** The ids of the threads that a `subscriptions/listen` request names; empty for other requests. */
 function subscribedBy(body: unknown): readonly string[] {
   const { method, params } = objectOf(body);
   if (method !== "subscriptions/listen") return [];

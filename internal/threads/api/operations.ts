@@ -9,12 +9,12 @@ const limit = whole(1, 500);
 const state = oneOf(["open", "acknowledged", "resolved"]);
 const YEAR_MS = 366 * 86_400_000;
 
-/** Operations of people and programs, which are RPCs and no tools of agents. */
+/** Creates an operation for people and programs: an RPC that is not a tool of agents. */
 function operation(called: string, fields: Fields, required: readonly string[], run: Tool["run"]): Tool {
   return { name: called, description: "", fields, required, output: {}, readOnly: false, idempotent: false, run };
 }
 
-/** What ThreadsService serves. */
+/** All operations of ThreadsService. */
 export const OPERATIONS: readonly Tool[] = [
   ...TOOLS,
   operation("list_sessions", {}, [], admin.listSessions),

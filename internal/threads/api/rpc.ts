@@ -54,8 +54,8 @@ async function* watch(
 }
 
 /**
- * A view is JSON with the names of its message's fields. One that the message does not have is left out: tools of MCP,
- * which show the same views, may have more.
+ * Converts a view, JSON with the field names of a message, to that message. Ignores unknown fields: MCP tools return
+ * the same views, which may have more.
  */
 function messageOf(schema: DescMessage, view: object): Message {
   return fromJson(schema, view as JsonValue, { ignoreUnknownFields: true });

@@ -10,9 +10,9 @@ import type { TokenHolds } from "./holds.ts";
 
 /** The name of `/v1/mcp` for gates and the audit log. */
 export const MCP_SERVICE = "threads.mcp";
-/** The name of the page that says which tokens are wanted, for callers without one. */
+/** The name of the OAuth metadata of `/v1/mcp`, which callers get without a token. */
 export const OAUTH_SERVICE = "threads.oauth";
-/** Their calls end with their tokens, by this gate. */
+/** Services whose calls this gate ends with their tokens. */
 export const SELF_ENDING: ReadonlySet<string> = new Set([MCP_SERVICE, ThreadsService.typeName]);
 
 const proofKey: ContextKey<Proof | undefined> = createContextKey<Proof | undefined>(undefined, {
@@ -20,16 +20,16 @@ const proofKey: ContextKey<Proof | undefined> = createContextKey<Proof | undefin
 });
 
 /**
- * For calls of ThreadsService and of MCP whose tokens have been verified: whether their issuers may say so, and whether
- * they are revoked. A streaming RPC ends with its token; a unary one or a call of MCP fails in the operation or stream
- * that it runs. The end of each is recorded once.
+ * Checks calls of ThreadsService and MCP whose tokens have been verified: refuses a token that is revoked, or that its
+ * issuer may not sign. A streaming RPC ends with its token; a unary one or a call of MCP fails in the operation or
+ * stream that it runs. Each end is recorded once.
  */
 export function threadsGate(deps: {
   readonly lives: TokenLives;
   readonly holds: TokenHolds;
-  /** Hears of each caller that is refused: the code. */
+  /** Called with the error code of each refused call. */
   readonly onRefused?: (code: string) => void;
-  /** Hears when a call ends with its token. */
+  /** Records calls that end with their token. */
   readonly decisions?: Pick<Decisions, "ended">;
 }) {
   return (context: CallContext): void => {
@@ -56,12 +56,12 @@ export function threadsGate(deps: {
   };
 }
 
-/** How a caller is answered whose token has not been verified. */
+/** Converts a failure to verify a token to one with the code UNAUTHORIZED. */
 export function unauthorized({ message, fields }: DomainError): DomainError {
   return threadsError("UNAUTHORIZED", message, fields);
 }
 
-/** The facts that a call's token proves. */
+/** The facts that a call's token proves. @throws DomainError `unauthenticated`, code UNAUTHORIZED, without a token */
 export function provenOf(values: ContextValues): Proof {
   const proof = values.get(proofKey);
   if (proof === undefined) throw threadsError("UNAUTHORIZED", "the call has no token");

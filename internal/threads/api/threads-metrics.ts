@@ -1,16 +1,19 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** Numbers that are counted when they are asked for. */
+/** Numbers that are read at each scrape. */
 export interface ThreadsGauges {
-  /** Notifications of other processes come through. */
+  /** Whether notifications of other processes arrive. */
   readonly hears: () => boolean;
-  /** Counts all workspaces. @throws DomainError while the database is away: the last numbers stay */
+  /**
+   * Counts over all workspaces.
+   * @throws DomainError if the database is unavailable: the gauges keep their last values
+   */
   readonly open: () => Promise<{ readonly wakes: number; readonly escalations: number; readonly unread: number }>;
 }
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 30, 60, 600];
 
-/** Numbers of one server of threads; labels are words of ours alone. */
+/** Metrics of one threads server. The values of labels never come from callers. */
 export class ThreadsMetrics {
   readonly #posts: Counter<"outcome">;
   readonly #postSeconds: Histogram;
@@ -61,7 +64,7 @@ export class ThreadsMetrics {
       },
     });
     let asked: ReturnType<ThreadsGauges["open"]> | undefined;
-    // Once for all that a look wants to know.
+    // One query for all gauges of a scrape.
     const ask = () => {
       asked ??= gauges.open().finally(() => {
         asked = undefined;
@@ -81,7 +84,7 @@ export class ThreadsMetrics {
     counted("unread", "Messages that were not acknowledged, at most 1,000 of an agent in a thread.", "unread");
   }
 
-  /** A call begins; the result is to be called with its answer, or with the code of its failure. */
+  /** Records that a call begins. Call the result with the call's answer, or with its error code. */
   began(operation: string, input: unknown): (answer: object | string) => void {
     const isWait = operation === "read_messages" && Number((input as { readonly wait_ms?: number }).wait_ms) > 0;
     if (isWait) this.#waits.inc();
@@ -102,7 +105,7 @@ export class ThreadsMetrics {
     if (state === "SUBMITTED" && ageMs !== undefined) this.#submitted.observe(ageMs / 1000);
   }
 
-  /** `ms`: from a message's storing to its being returned to a reader that waits. */
+  /** `ms`: from storing a message to returning it to a waiting reader. */
   visible(ms: number): void {
     this.#visible.observe(Math.max(0, ms) / 1000);
   }
@@ -111,7 +114,7 @@ export class ThreadsMetrics {
     this.#blocks.inc({ rule });
   }
 
-  /** A call was refused for who calls, or for whom. */
+  /** Counts a call that was refused because of its caller's token or authority. */
   refused(code: string): void {
     this.#refused.inc({ code: code.toLowerCase() });
   }
@@ -120,18 +123,18 @@ export class ThreadsMetrics {
     this.#failures.inc({ code });
   }
 
-  /** `ms`: from the commit to the nudge. */
+  /** `ms`: from the commit that made the wake to its first nudge. */
   nudgeBegan(ms: number): void {
     this.#dispatch.observe(ms / 1000);
   }
 }
 
-/** How work on a wake has ended. */
+/** The end of work on a wake. */
 interface WakeEnd {
   readonly state: string;
-  /** Since the wake was made. */
+  /** Since the wake was made, ms. */
   readonly ageMs?: number;
-  /** The obstacle, if it is another than before. */
+  /** The cause of a deferral, if it has changed. */
   readonly deferredBy?: string;
 }
 

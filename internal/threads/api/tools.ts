@@ -10,7 +10,7 @@ import { createThread, getThread, listThreads, manageParticipants } from "../ser
 import { triggerParticipant } from "../service/trigger.ts";
 import { anything, type Fields, list, objectSchema, oneOf, record, text, whole, yesNo } from "./fields.ts";
 
-/** One operation: what it takes, what it answers, and what it does. */
+/** An operation: its input, its output and its implementation. */
 export interface Tool {
   readonly name: string;
   readonly description: string;
@@ -19,7 +19,7 @@ export interface Tool {
   readonly output: Readonly<Record<string, unknown>>;
   readonly readOnly: boolean;
   readonly idempotent: boolean;
-  /** `input` was checked against `fields`. */
+  /** `input` has been checked against `fields`. */
   readonly run: (deps: ServiceDeps, caller: Caller, input: never, signal: AbortSignal) => Promise<object>;
 }
 
@@ -29,7 +29,7 @@ const THREAD_STATUSES = ["active", "blocked", "resolved", "closed"];
 const id = text({ min: 1, max: 64, pattern: /^[A-Za-z0-9_-]{1,64}$/ });
 const agent = text({ min: 1, max: 256, pattern: /^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$/ });
 const role = text({ min: 1, max: 64, pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/ });
-/** An owner may be nobody. */
+/** Empty: the thread has no owner. */
 const owner = text({ max: 256, pattern: /^([A-Za-z0-9][A-Za-z0-9._/-]{0,255})?$/ });
 const type = text({ min: 1, max: 64, pattern: /^[a-z][a-z0-9_.]{0,63}$/ });
 const key = text({ min: 1, max: 128 });
@@ -52,7 +52,7 @@ function answer(properties: Readonly<Record<string, object>>, optional: readonly
   return { type: "object", properties, required };
 }
 
-/** In the order in which they are listed. */
+/** All tools, in the order in which they are listed. */
 export const TOOLS: readonly Tool[] = [
   {
     name: "create_thread",
@@ -226,7 +226,7 @@ export function toolNamed(name: string): Tool | undefined {
   return BY_NAME.get(name);
 }
 
-/** As MCP lists them. */
+/** The tools as MCP lists them. */
 export const LISTED_TOOLS = TOOLS.map(({ name, description, fields, required, output, readOnly, idempotent }) => ({
   name,
   description,

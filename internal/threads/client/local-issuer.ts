@@ -6,7 +6,7 @@ import { signClaims, signingKeyOf } from "../../auth/mint-token.ts";
 import { DomainError } from "../../base/errors.ts";
 import { makeFolders } from "../../files/make-folders.ts";
 
-/** Who signs on this machine: one key for people, one for agents. */
+/** The names of the local issuers: one key signs for people, one for agents. */
 export const LOCAL_ISSUERS = { person: "local-people", agent: "local-agents" } as const;
 export const AUDIENCE = "threads";
 
@@ -22,7 +22,7 @@ export interface LocalToken {
   readonly ttlMs: number;
 }
 
-/** Where `threads` keeps its state by default; a root's embedded database needs a place that its user can reach. */
+/** The default state folder of `threads`. Root's private database needs one that PostgreSQL's user can reach. */
 export function defaultStateDir(env: Readonly<Record<string, string | undefined>>, ownsDatabase: boolean): string {
   if (ownsDatabase && process.getuid?.() === 0) return "/var/lib/gastown-threads";
   const state = env["XDG_STATE_HOME"];
@@ -35,7 +35,7 @@ export function publicKeyPath(stateDir: string, kind: LocalToken["kind"]): strin
   return join(stateDir, "keys", `${kind}.pub`);
 }
 
-/** Makes the local keys where there are none; two processes that do it at once make one pair. */
+/** Creates the local keys that are missing. Processes that do it at the same time agree on one pair. */
 export function makeLocalKeys(stateDir: string): void {
   const folder = join(stateDir, "keys");
   makeFolders(stateDir);
@@ -58,7 +58,10 @@ export function makeLocalKeys(stateDir: string): void {
   }
 }
 
-/** @throws DomainError `not-found` without local keys: `threads` has never run with this state folder */
+/**
+ * Signs a token with a local key.
+ * @throws DomainError `not-found` without local keys: `threads` has never run with this state folder
+ */
 export function mintLocal(stateDir: string, token: LocalToken, now: number): string {
   const path = join(stateDir, "keys", `${token.kind}.key`);
   let pem: string;
@@ -73,7 +76,7 @@ export function mintLocal(stateDir: string, token: LocalToken, now: number): str
   return mintFor(signingKeyOf(pem, path), LOCAL_ISSUERS[token.kind], token, now);
 }
 
-/** A token as `threads` takes it. `now`: wall clock, ms. */
+/** Signs a token for `threads`. `now`: wall clock, ms. */
 export function mintFor(key: KeyObject, issuer: string, token: Omit<LocalToken, "kind">, now: number): string {
   const iat = Math.floor(now / 1000);
   return signClaims(key, {

@@ -14,7 +14,7 @@ export interface LocalServer {
 
 const FILE = "server.json";
 
-/** Says in its state folder where a server is; disposing takes that back. */
+/** Announces a server in its state folder until it is disposed of. */
 export function announceServer(stateDir: string, server: LocalServer): Disposable {
   const file = join(stateDir, FILE);
   const identity = systemProcesses.identity(server.pid);
@@ -27,7 +27,7 @@ export function announceServer(stateDir: string, server: LocalServer): Disposabl
   };
 }
 
-/** The server that runs with this state folder. */
+/** The server that runs with this state folder; undefined: none does. */
 export function localServer(stateDir: string): LocalServer | undefined {
   const text = readText(join(stateDir, FILE));
   if (text === undefined) return undefined;

@@ -4,10 +4,10 @@ import { Readable } from "node:stream";
 import { DomainError, errorText } from "../../base/errors.ts";
 import type { ThreadsTls } from "./threads-client.ts";
 
-/** Where a request goes: a server and a token that counts now. */
+/** The target of a request: a server and a valid token. */
 export interface McpPlace {
   readonly url: string;
-  /** As `ThreadsPlace` has it. */
+  /** See `ThreadsPlace.tls`. */
   readonly tls?: ThreadsTls;
   readonly token: string;
 }
@@ -18,8 +18,9 @@ const PARSE_ERROR = -32_700;
 const GRACE_MS = 2000;
 
 /**
- * Passes JSON-RPC on unchanged, in both directions and in both eras of MCP: a message is a POST, and its answer, one
- * object or a stream, is written line by line. While the server is away requests are answered with an error.
+ * Forwards JSON-RPC unchanged, in both directions and for MCP with and without `initialize`. Each message is a POST;
+ * its answer, one object or a stream, is written line by line. While the server is unavailable, requests are answered
+ * with an error.
  */
 export class McpPipe {
   readonly #place: () => McpPlace;
@@ -41,13 +42,13 @@ export class McpPipe {
       this.#fail(null, PARSE_ERROR, "not a JSON-RPC message");
       return;
     }
-    // Over HTTP a request is cancelled by closing it.
+    // Over HTTP, closing a request cancels it.
     if (message["method"] === "notifications/cancelled") this.#cancel(message["params"]);
     const running = this.#pass(line, message).finally(() => this.#running.delete(running));
     this.#running.add(running);
   }
 
-  /** Waits a little for answers under way, then cuts them. */
+  /** Waits at most 2 s for pending answers, then aborts them. */
   async end(): Promise<void> {
     const cut = setTimeout(() => {
       for (const abort of this.#open.values()) abort.abort();
@@ -117,7 +118,7 @@ export class McpPipe {
   }
 }
 
-/** As `fetch`, over TLS 1.3 with a server of these CAs. */
+/** Like `fetch`, over TLS 1.3 to a server with a certificate of these CAs. */
 function fetchOver(
   tls: ThreadsTls,
   url: string,

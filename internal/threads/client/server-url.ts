@@ -2,8 +2,8 @@ import { DomainError } from "../../base/errors.ts";
 import { isLoopbackAddress } from "../../base/loopback.ts";
 
 /**
- * @throws DomainError `invalid` for what is no URL of a server, or one where a token would leave the machine in
- * plaintext
+ * Checks the URL of a server.
+ * @throws DomainError `invalid` for a text that is none, or one where a token would leave the machine in plaintext
  */
 export function checkServerUrl(text: string): void {
   const url = URL.parse(text);

@@ -2,7 +2,7 @@ import { asObjects, asText, type Json, objectOf } from "../../base/json-fields.t
 import { PrintableText, printable } from "../../base/printable-text.ts";
 import type { Output } from "../../cli/output.ts";
 
-/** A thread on one line: id, status, what was not seen, title. */
+/** A thread on one line: id, status, title and marks. */
 export function threadLine(out: Output, thread: Json): PrintableText {
   const unread = Number(thread["unread_count"] ?? 0);
   const marks = [
@@ -16,7 +16,7 @@ export function threadLine(out: Output, thread: Json): PrintableText {
   return printable`${asText(thread["thread_id"])}  ${shown}  ${asText(thread["title"])}${more}`;
 }
 
-/** A message: a line about it, then its text, indented. */
+/** Prints a message: a header line, then its text, indented. */
 export function printMessage(out: Output, message: Json): void {
   const sender = objectOf(message["sender"]);
   const event = asText(message["event_type"]);
@@ -33,7 +33,7 @@ export function printMessage(out: Output, message: Json): void {
   for (const line of text.split("\n")) out.line(printable`    ${line}`);
 }
 
-/** Who takes part: a line each. */
+/** Prints a line for each participant. */
 export function printParticipants(out: Output, participants: unknown): void {
   for (const one of asObjects(participants)) {
     const role = asText(one["role"]);
@@ -47,7 +47,7 @@ export function printParticipants(out: Output, participants: unknown): void {
   }
 }
 
-/** A wake: its state, what blocks it, its receipt. */
+/** Prints a wake: id, state, agent, outcome and cause of a block. */
 export function printWake(out: Output, wake: Json): void {
   const facts = [asText(wake["outcome"]), wake["blocked_by"] === "" ? "" : `blocked by ${asText(wake["blocked_by"])}`];
   const more = facts.filter((one) => one !== "").join(", ");
@@ -62,7 +62,7 @@ export function printWake(out: Output, wake: Json): void {
   );
 }
 
-/** An escalation: who is to decide, then why. */
+/** Prints an escalation: its state, severity, thread and owner, then its reason. */
 export function printEscalation(out: Output, one: Json): void {
   const state = asText(one["state"]);
   const colour = state === "open" ? "red" : state === "acknowledged" ? "yellow" : "dim";

@@ -23,38 +23,38 @@ import { checkServerUrl } from "./server-url.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** PEM. */
+/** CAs, client certificate and its key, in PEM. */
 export type ThreadsTls = Pick<ClientTls, "ca" | "cert" | "key">;
 
-/** Flags that name a server, and files with its CA and an own certificate. */
+/** Flags that name a server, and files with its CA, a client certificate and its key. */
 export interface ThreadsFlags {
   readonly threads?: string;
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
-  /** What a person has kept for later commands; asked for only where flags and environment leave something open. */
+  /** Reads the person's profile; called only if flags and environment leave the server or the token open. */
   readonly kept?: () => ThreadsProfile;
 }
 
-/** A server, and how a person of it signs own tokens. */
+/** The settings of a profile: a server, and the key with which a person signs tokens for it. */
 interface ThreadsProfile {
   readonly threads?: string;
-  /** The person's name there. */
+  /** The person's id on the server. */
   readonly person?: string;
-  /** File with an Ed25519 key (PEM), whose key that is, and the workspace. */
+  /** File with an Ed25519 key (PEM), the issuer that it belongs to, and the workspace of its tokens. */
   readonly "jwt-key"?: string;
   readonly "jwt-issuer"?: string;
   readonly project?: string;
 }
 
-/** Where a server of threads is and how to prove who calls. */
+/** A server of threads and how to authenticate to it. */
 export interface ThreadsPlace {
   readonly url: string;
-  /** For https: the CAs that its certificate may be of, and an own certificate. Undefined: the system's, none. */
+  /** For https: the trusted CAs and a client certificate. Undefined: the system's CAs and no certificate. */
   readonly tls?: ThreadsTls;
-  /** Where it is read from, by the variables that name the files for other programs. */
+  /** The paths of the TLS files, by the environment variables that name them for other programs. */
   readonly files?: Readonly<Record<string, string>>;
-  /** A fresh token for each call. @throws DomainError `unauthenticated` */
+  /** Returns a valid token; called for each request. @throws DomainError `unauthenticated` */
   readonly token: () => string;
 }
 
@@ -63,12 +63,12 @@ const MAX_TOKEN_BYTES = 8192;
 const FILE_VARIABLE = "GT_THREADS_TOKEN_FILE";
 
 /**
- * The server that is given, else the one that is kept, else the local one; the token of the file in
- * GT_THREADS_TOKEN_FILE, else one signed with the key that is kept, else one of this machine's person; the CAs that are
- * given, else those that a local server names. The environment (GT_THREADS, GT_THREADS_CA, _CERT, _KEY) says what flags
- * leave open.
- * @throws DomainError `unavailable` where no server is given or running; `invalid` for files that are not what they are
- * to be, and a server in plaintext elsewhere
+ * Finds a server and a token for it. The server is the given one, else the profile's, else the local one. The token is
+ * that of the file in GT_THREADS_TOKEN_FILE, else one signed with the profile's key, else one of this machine's person.
+ * The CAs are the given ones, else those that a local server names. The environment (GT_THREADS, GT_THREADS_CA, _CERT,
+ * _KEY) applies where flags are absent.
+ * @throws DomainError `unavailable` if no server is given or running; `unauthenticated` without a token; `invalid` for
+ * files that cannot be used, and for plaintext to another machine
  */
 export function findThreads(env: Env, clock: Clock, given: ThreadsFlags): ThreadsPlace {
   const file = env[FILE_VARIABLE] || undefined;
@@ -110,7 +110,7 @@ interface LocalPlace {
 
 type Person = Omit<LocalToken, "kind" | "workspace">;
 
-/** Undefined: no key, or not whose it is or for which workspace. */
+/** Undefined: the profile lacks the key, its issuer or the workspace. */
 function signedBy(kept: ThreadsProfile, who: Person, clock: Clock): (() => string) | undefined {
   const { "jwt-key": path, "jwt-issuer": issuer, project: workspace } = kept;
   if (path === undefined || issuer === undefined || workspace === undefined) return undefined;
@@ -123,7 +123,7 @@ function localToken(local: LocalPlace | undefined, who: Person, clock: Clock): (
   return () => mintLocal(stateDir, { ...who, kind: "person", workspace: server.workspace }, clock.now());
 }
 
-/** Calls of ThreadsService by the names of the operations, with the JSON of `docs/protocols/threads.md`. */
+/** Calls ThreadsService by the names of the operations, with the JSON of `docs/protocols/threads.md`. */
 export class ThreadsClient implements Disposable {
   readonly #connection: ReturnType<typeof sidecarTransport>;
   readonly #url: string;
@@ -141,7 +141,10 @@ export class ThreadsClient implements Disposable {
     });
   }
 
-  /** @throws DomainError with the server's code in the field `code`; `unavailable` where it does not answer */
+  /**
+   * Calls a unary operation.
+   * @throws DomainError with the server's code in the field `code`; `unavailable` if it does not answer
+   */
   async call(name: string, input: object, signal: AbortSignal): Promise<JsonObject> {
     const found = ThreadsService.methods.find((one) => one.localName === camelCase(name));
     if (found === undefined || found.methodKind !== "unary") throw new Error(`no operation ${name}`);
@@ -156,8 +159,8 @@ export class ThreadsClient implements Disposable {
   }
 
   /**
-   * Yields all that the caller may see, then each change of it, as WatchThreads does. When the token ends, the stream
-   * begins again with a fresh one. Messages follow those in `after`, by thread the last seq, which it keeps up to date.
+   * Yields the updates of WatchThreads. When the token ends, the stream begins again with a new one. Messages follow
+   * those in `after`: by thread, the last seq, which it keeps up to date.
    * @throws as `call`
    */
   async *watch(after: Map<string, number>, signal: AbortSignal): AsyncGenerator<JsonObject, void, undefined> {
@@ -195,7 +198,7 @@ export class ThreadsClient implements Disposable {
   }
 }
 
-/** Notes up to where messages have come; what was not named begins where the snapshot says. */
+/** Records the seq of a message, and the last seq of each thread of a snapshot that is not in `after`. */
 function noteSeqs(after: Map<string, number>, { message, snapshot }: JsonObject): void {
   const one = objectOf(message);
   if (message !== undefined) after.set(asText(one["thread_id"]), Number(one["seq"]));
@@ -205,7 +208,7 @@ function noteSeqs(after: Map<string, number>, { message, snapshot }: JsonObject)
   }
 }
 
-/** The files that are given, by the variables that name them for other programs. @throws DomainError `invalid` */
+/** The paths of the TLS files that are given, by environment variable. @throws DomainError `invalid` */
 function filesOf(given: ThreadsFlags, env: Env, local: { readonly ca?: string }): Readonly<Record<string, string>> {
   const ca = given.ca ?? (env["GT_THREADS_CA"] || local.ca);
   const cert = given.cert ?? (env["GT_THREADS_CERT"] || undefined);

@@ -4,7 +4,7 @@ import type { ThreadStatus } from "./types.ts";
 
 const STATUSES: readonly ThreadStatus[] = ["active", "blocked", "resolved", "closed"];
 
-/** What the requirement allows: worker, orchestrator, operator; `d`: not while disputed, `o`: only its own block. */
+/** The required permissions of worker, orchestrator and operator; `d`: not while disputed, `o`: only its own block. */
 const TABLE: Readonly<Record<string, readonly [worker: string, orchestrator: string, operator: string]>> = {
   "active blocked": ["yes", "yes", "yes"],
   "blocked active": ["o", "yes", "yes"],

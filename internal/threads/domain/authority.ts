@@ -1,9 +1,9 @@
 import type { ThreadStatus } from "./types.ts";
 
-/** Classes of roles: what is none of the first three is worker. */
+/** Classes of roles. Every role that is not one of the first three is a `worker`. */
 export type RoleClass = "operator" | "orchestrator" | "auditor" | "worker";
 
-/** Whose block it is is in `blockedBy`: an agent id, or `guard`. */
+/** The facts about the caller and the thread that decide a status change. */
 export interface AuthorityFacts {
   readonly role: RoleClass;
   readonly disputed: boolean;
@@ -13,7 +13,9 @@ export interface AuthorityFacts {
 
 export type Verdict = "allowed" | "authority" | "invalid";
 
-/** The class of a claim's role. While an orchestrator is named, no other agent has that role's authority. */
+/**
+ * The class of a token's role. If the workspace names its `orchestrator`, any other agent with that role is a worker.
+ */
 export function classOf(role: string, agent: string, orchestrator: string | undefined): RoleClass {
   if (role === "operator" || role === "auditor") return role;
   if (role !== "orchestrator") return "worker";

@@ -1,15 +1,21 @@
-/** What has been committed; ids only. */
+/** A committed change: its kind and ids, without content. */
 export interface Change {
   readonly workspace: string;
   readonly kind: "message" | "thread" | "wake" | "escalation" | "session" | "revoked" | "policy";
   readonly threadId?: string;
-  /** Whom a message or a wake is for; absent: whoever takes part. */
+  /** The agents that it concerns; absent: all participants of the thread. */
   readonly agents?: readonly string[];
 }
 
-/** News of commits, of this process at once and of others soon after; losing some is allowed, readers look again. */
+/**
+ * Notifies of commits: immediately of those of this process, soon after of those of others. Delivery is best-effort, so
+ * subscribers poll too.
+ */
 export interface Changes {
   publish(change: Change): void;
-  /** `heard` with undefined: something may have been missed, look at everything. */
+  /**
+   * Calls `heard` for each change; with undefined when changes may have been missed, so that everything has to be read
+   * again.
+   */
   subscribe(heard: (change: Change | undefined) => void): Disposable;
 }

@@ -2,7 +2,7 @@ import type { Message, Thread } from "./types.ts";
 
 export interface Digest {
   readonly text: string;
-  /** The newest message that is in it. */
+  /** The seq of the thread's last message. */
   readonly coversSeq: number;
   readonly openFindings: readonly Message[];
   readonly decisions: readonly Message[];
@@ -10,7 +10,10 @@ export interface Digest {
 
 const LINE_BYTES = 400;
 
-/** Findings that no fix has named or answered and no `resolved` has ended. */
+/**
+ * The findings that are open. A `fix_pushed` or `resolved` message closes the finding that it replies to and those in
+ * its `metadata.fixes`; a `resolved` that replies to no message closes all.
+ */
 export function openFindings(messages: readonly Message[]): readonly Message[] {
   const open = new Map<string, Message>();
   for (const message of messages) {
@@ -25,7 +28,10 @@ export function openFindings(messages: readonly Message[]): readonly Message[] {
   return [...open.values()];
 }
 
-/** What a thread is about, from its own messages: state, open findings, decisions, then the last messages. */
+/**
+ * Summarises a thread in at most `maxBytes` of UTF-8: its state, participants, open findings, decisions and newest
+ * summary, then as many of its last messages as fit.
+ */
 export function digestOf(
   thread: Thread,
   participants: readonly { readonly agentId: string; readonly role: string }[],
@@ -55,7 +61,7 @@ export function digestOf(
   return { text: cut(lines.join("\n"), maxBytes), coversSeq: thread.lastSeq, openFindings: findings, decisions };
 }
 
-/** At most `max` bytes, at the end of a character. */
+/** Cuts a text to at most `max` bytes of UTF-8 between two characters; a text that is cut ends in `…`. */
 export function cut(text: string, max: number): string {
   if (bytes(text) <= max) return text;
   let kept = "";

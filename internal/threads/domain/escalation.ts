@@ -2,7 +2,7 @@ import { classOf } from "./authority.ts";
 import type { Escalation, MemberKind } from "./types.ts";
 import type { PlannedWake } from "./wake-plan.ts";
 
-/** Owner of what no one else is responsible for: people with the role operator. */
+/** The owner of an escalation that no one else owns: all people with the role operator. */
 export const OPERATORS = "operators";
 
 interface Member {
@@ -11,11 +11,14 @@ interface Member {
   readonly kind: MemberKind;
 }
 
-/** Whose an escalation is: the named one's, else the thread's owner's, else an orchestrator's, else the operators'. */
+/**
+ * The owner of an escalation: the named one, else the thread's owner, else the workspace's orchestrator, else a
+ * participant with that role, else `OPERATORS`.
+ */
 export function ownerOf(facts: {
   readonly named: string | undefined;
   readonly threadOwner: string;
-  /** The workspace's, or empty. */
+  /** The agent that the policy names; empty: none. */
   readonly orchestrator: string;
   readonly members: readonly Member[];
 }): string {
@@ -25,8 +28,8 @@ export function ownerOf(facts: {
 }
 
 /**
- * The wake by which an escalation reaches its owner: an agent of the thread, or the workspace's orchestrator. In a
- * thread that is blocked only an orchestrator is woken.
+ * The wake of an escalation's owner. Empty unless the owner is an agent of the thread or the workspace's orchestrator,
+ * and not the one that escalates. In a blocked thread only an orchestrator is woken.
  */
 export function ownerWake(
   owner: string,
@@ -45,7 +48,10 @@ export function ownerWake(
   return [{ agentId: owner, urgency: "urgent", delayMs: 0 }];
 }
 
-/** It goes to the operators, once: no one has acknowledged it in time. `now`: ms, of the same clock as `dueAt`. */
+/**
+ * Whether an escalation is unacknowledged at its deadline and has not been passed to the operators yet. `now`: ms, by
+ * the clock of `dueAt`.
+ */
 export function isOverdue(one: Pick<Escalation, "state" | "overdue" | "dueAt">, now: number): boolean {
   return one.state === "open" && !one.overdue && one.dueAt <= now;
 }

@@ -7,14 +7,14 @@ const text: Check = (value) => typeof value === "string" && value !== "" && valu
 const line: Check = (value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 1;
 const ids: Check = (value) => Array.isArray(value) && value.length <= 64 && value.every(text);
 
-/** Fields that an event may have, and one of which it must have. */
+/** The schema of an event's metadata: fields that are checked, and fields of which at least one is required. */
 interface EventType {
   readonly version: number;
   readonly fields: Readonly<Record<string, Check>>;
   readonly needsOneOf?: readonly string[];
 }
 
-/** Event types that have a schema; further fields of theirs, and other types, are stored unchecked. */
+/** Event types with a schema. Other fields of their metadata, and the metadata of other types, are stored unchecked. */
 const EVENTS: Readonly<Record<string, EventType>> = {
   finding_reported: { version: 1, fields: { path: text, line, severity: text } },
   fix_pushed: { version: 1, fields: { commit: text, ref: text, fixes: ids }, needsOneOf: ["commit", "ref"] },
@@ -35,7 +35,7 @@ const SYSTEM_TYPES: ReadonlySet<string> = new Set([
 const TYPE = /^[a-z][a-z0-9_.]{0,63}$/;
 
 /**
- * The version of an event, after its metadata was checked.
+ * Checks an event's type, version and metadata. Returns the version; default: the schema's, or 1 without a schema.
  * @throws DomainError `invalid`, code VALIDATION_ERROR
  */
 export function checkEvent(type: string, version: number | undefined, metadata: Metadata | undefined): number {

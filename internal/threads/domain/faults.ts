@@ -1,6 +1,6 @@
 import { DomainError, type ErrorKind } from "../../base/errors.ts";
 
-/** Codes of errors, as callers see them; each belongs to one kind of a DomainError. */
+/** Error codes of the API, each with the kind of DomainError that carries it. */
 const KINDS = {
   UNAUTHORIZED: "unauthenticated",
   FORBIDDEN: "denied",
@@ -26,19 +26,19 @@ export type ThreadsCode = keyof typeof KINDS;
 
 type Details = Readonly<Record<string, string | number | boolean>>;
 
-/** A failure with a code of ours in the field `code`; `details` are facts for programs. */
+/** Creates a DomainError with an error code in the field `code`; `details` become further fields, for programs. */
 export function threadsError(code: ThreadsCode, message: string, details: Details = {}, cause?: unknown): DomainError {
   return new DomainError(KINDS[code], message, { fields: { ...details, code }, ...(cause !== undefined && { cause }) });
 }
 
-/** The code of ours that any DomainError has. */
+/** The error code of a DomainError: its field `code`, else the default of its kind. */
 export function codeOf(err: DomainError): ThreadsCode {
   const code = err.fields["code"];
   if (typeof code === "string" && Object.hasOwn(KINDS, code)) return code as ThreadsCode;
   return BY_KIND[err.kind];
 }
 
-/** A later call may succeed without a change. */
+/** Whether the same call may succeed later. */
 export function isRetryable(code: ThreadsCode): boolean {
   return code === "UNAVAILABLE" || code === "RATE_LIMITED" || code === "CONFLICT" || code === "WAKE_FAILED";
 }
@@ -57,7 +57,7 @@ const BY_KIND: Readonly<Record<ErrorKind, ThreadsCode>> = {
   unimplemented: "NOT_FOUND",
 };
 
-/** At most 20 names, for an error that lists what there is. */
+/** Joins at most 20 distinct names for the hint of an error; `none` if there are none. */
 export function namesOf(names: readonly string[]): string {
   const shown = [...new Set(names)].slice(0, 20);
   return shown.length === 0 ? "none" : shown.join(", ");

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Metadata } from "./types.ts";
 
-/** Lower case, one space between words, no punctuation at the end: texts that say the same have the same. */
+/** Normalises a text, so that copies that differ in case, spacing or final punctuation are equal. */
 function normalisedText(text: string): string {
   return text
     .normalize("NFKC")
@@ -16,7 +16,7 @@ export function textHash(text: string): string {
   return createHash("sha256").update(normalisedText(text)).digest("hex");
 }
 
-/** Which finding it is: hex SHA-256 of type, path, line and normalised text. */
+/** Identifies a finding: hex SHA-256 of its type, path, line and normalised text. */
 export function findingFingerprint(type: string, text: string, metadata: Metadata | undefined): string {
   const path = typeof metadata?.["path"] === "string" ? metadata["path"] : "";
   const line = typeof metadata?.["line"] === "number" ? metadata["line"] : "";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { AuditEntry, Message, Metadata } from "./types.ts";
 
 /**
- * JSON with sorted keys, so that one value has one text.
+ * JSON with sorted keys, so that equal values have equal texts.
  * @internal
  */
 export function canonicalJson(value: unknown): string {
@@ -12,19 +12,22 @@ export function canonicalJson(value: unknown): string {
   });
 }
 
-/** Hex SHA-256 of what a retention rule may erase. */
+/** Hex SHA-256 of a message's text and metadata, the part that retention may erase. */
 export function bodyHash(text: string, metadata: Metadata | undefined): string {
   return sha256(canonicalJson([text, metadata ?? null]));
 }
 
-/** Hex SHA-256 of a post as its sender made it, for comparing two with the same key. */
+/** Hex SHA-256 of a request, to compare two requests with the same idempotency key. */
 export function payloadHash(payload: unknown): string {
   return sha256(canonicalJson(payload));
 }
 
 type HashedMessage = Omit<Message, "text" | "metadata" | "erased">;
 
-/** The link of a message in its thread's chain; everything but the body itself is in it, and the body's hash. */
+/**
+ * Hex SHA-256 of a message in its thread's chain: over the hash of the message before it, its own fields, and `body`,
+ * its `bodyHash`.
+ */
 export function messageHash(prevHash: string, message: HashedMessage, body: string): string {
   const m = message;
   const fields = [
@@ -35,7 +38,7 @@ export function messageHash(prevHash: string, message: HashedMessage, body: stri
   return sha256(`${prevHash}\n${JSON.stringify(fields)}\n${body}`);
 }
 
-/** The link of an audit row in its workspace's chain. */
+/** Hex SHA-256 of an audit entry in its workspace's chain: over the hash of the entry before it and its own fields. */
 export function auditHash(prevHash: string, entry: AuditEntry): string {
   const { seq, at, actor, actorSession, action, threadId, correlationId, detail } = entry;
   const fields = [seq, at, actor, actorSession, action, threadId ?? null, correlationId];

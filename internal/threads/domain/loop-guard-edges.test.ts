@@ -16,7 +16,7 @@ const progress = (more: Partial<GuardedMessage> = {}) => say({ eventType: "decis
 const times = (length: number, one: (at: number) => readonly GuardedMessage[]) =>
   Array.from({ length }, (_, at) => one(at)).flat();
 
-/** The first rule that is broken, and how many messages were taken up to it. */
+/** The first rule that is broken, and the number of messages up to it. */
 function blockOf(messages: readonly GuardedMessage[]): readonly [GuardRule | undefined, number] {
   let state: GuardState = FRESH_GUARD;
   for (const [at, message] of messages.entries()) {
@@ -31,7 +31,7 @@ const finding = () => say({ text: "NaN", eventType: "finding_reported", metadata
 const answered = (cycles: number) =>
   times(cycles, () => [finding(), say({ sender: "b", eventType: "decision" })]).slice(0, -1);
 
-/** By rule: a conversation that reaches a count, and the count at which it is blocked. */
+/** By rule: the count at which it blocks a thread, and a conversation that reaches a given count. */
 const EDGES: readonly (readonly [GuardRule, number, (reached: number) => readonly GuardedMessage[]])[] = [
   ["no_progress", turns, (reached) => times(reached, () => [say()])],
   ["repeated_finding", repeats, answered],

@@ -26,7 +26,10 @@ const MAX_FINDINGS = 256;
 const MAX_REFS = 256;
 const MAX_FRESH_FINDINGS = 10;
 
-/** Counts one message; `rule` is the first that it breaks. A message of a person is progress and breaks none. */
+/**
+ * Counts one message. Returns the new state and the first rule that the message breaks. A person's message counts as
+ * progress and breaks none.
+ */
 export function guard(
   before: GuardState,
   message: GuardedMessage,
@@ -57,7 +60,7 @@ export function guard(
   return rule === undefined ? { state } : { state: { ...state, blockedBy: "guard" }, rule };
 }
 
-/** After a thread is unblocked, by a person or an orchestrator. What was known of refs stays. */
+/** The state with all counts at zero. The refs stay, so that a fix that was pushed before is not progress again. */
 export function resetGuard({ refs }: GuardState): GuardState {
   return { ...FRESH_GUARD, refs };
 }
@@ -66,7 +69,7 @@ function firstOf(rules: readonly (readonly [GuardRule, boolean])[]): GuardRule |
   return rules.find(([, broken]) => broken)?.[0];
 }
 
-/** Another participant's message answers the findings that stand. */
+/** Marks the findings of all senders but this one as answered. */
 function answeredBy(state: GuardState, sender: string): GuardState {
   const entries = Object.entries(state.findings).map(
     ([key, one]) => [key, one.by === sender ? one : { ...one, answered: true }] as const,

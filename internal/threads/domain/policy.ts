@@ -1,16 +1,16 @@
 import type { Metadata } from "./types.ts";
 
-/** How a workspace wants its threads run; times in ms. */
+/** The settings of a workspace's threads; times in ms. */
 export interface Policy {
-  /** Agent messages without progress. */
+  /** Agent messages without progress at which the loop guard blocks a thread. */
   readonly turns: number;
-  /** Cycles of the same finding, and of the same text. */
+  /** Reports of one finding after answers, or equal texts of one sender, at which the loop guard blocks a thread. */
   readonly repeats: number;
   readonly hops: number;
   readonly runaway_per_hour: number;
   /** Per agent. */
   readonly posts_per_minute: number;
-  /** Per agent; a workspace has twelve times that. */
+  /** Per agent; the limit of a workspace is twelve times as high. */
   readonly wakes_per_minute: number;
   /** A person counts as present for this long after the last key. */
   readonly quiet: number;
@@ -18,13 +18,13 @@ export interface Policy {
   readonly max_defer: number;
   readonly resume_max: number;
   readonly stale_after: number;
-  /** 0: for ever. */
+  /** 0: messages are never erased. */
   readonly retention_days: number;
   readonly escalation_sla: number;
   /** Templates by role: provider, repo_path, agent_opts. */
   readonly spawn: Metadata;
   readonly unmanaged: "refuse" | "resume" | "spawn";
-  /** The agent that is the orchestrator; empty: none is named. */
+  /** The id of the workspace's orchestrator; empty: none is named. */
   readonly orchestrator: string;
 }
 
@@ -47,7 +47,7 @@ export const DEFAULT_POLICY: Policy = {
   orchestrator: "",
 };
 
-/** A stored policy over the defaults. */
+/** Completes a stored policy with the defaults. */
 export function policyOf(stored: Metadata, defaults: Policy = DEFAULT_POLICY): Policy {
   return { ...defaults, ...stored };
 }

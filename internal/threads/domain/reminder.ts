@@ -1,6 +1,6 @@
 import type { RuntimeStatus } from "./runtimes.ts";
 
-/** An agent was given messages of these threads and has not acknowledged them. */
+/** Threads with messages that an agent has been given and has not acknowledged. */
 export interface ForgottenMessages {
   readonly workspace: string;
   readonly agentId: string;
@@ -8,14 +8,14 @@ export interface ForgottenMessages {
   readonly threads: readonly { readonly threadId: string; readonly reminders: number }[];
 }
 
-/** The reason of a wake that reminds. */
+/** The reason of a wake that reminds an agent. */
 export const REMINDER = "not acknowledged";
-/** An agent is reminded so often; then people are shown the messages. */
+/** Reminders that an agent gets for a thread before its messages are escalated to people. */
 export const REMINDERS = 2;
-/** An agent has this long to acknowledge what it was given, ms. */
+/** Time that an agent has to acknowledge messages, ms. */
 export const REMIND_MS = 120_000;
 
-/** Whether the agent has had its time: it has been idle for it. `now`: wall clock, ms. */
+/** Whether the agent has been idle for `REMIND_MS`; false without a status. `now`: wall clock, ms. */
 export function hasForgotten(
   status: Pick<RuntimeStatus, "alive" | "state" | "stateSince"> | undefined,
   now: number,

@@ -9,8 +9,10 @@ export interface Address {
 type Member = Pick<Participant, "agentId" | "role">;
 
 /**
- * The agents that a message is for: those named and those whose role is named; undefined without either: all.
- * @throws DomainError `invalid`, code UNKNOWN_RECIPIENT, for an agent that is no participant and a role that none has
+ * The recipients of a message: the members that are named and those whose role is named. Undefined: neither is given,
+ * so the message is for all.
+ * @throws DomainError `invalid`, code UNKNOWN_RECIPIENT, for an agent that is no participant or a role that no
+ * participant has
  */
 export function recipientsOf({ to, toRole }: Address, members: readonly Member[]): readonly string[] | undefined {
   if ((to ?? []).length === 0 && (toRole ?? []).length === 0) return undefined;

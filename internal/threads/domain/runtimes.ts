@@ -1,10 +1,10 @@
 import type { NudgeOutcomeWord } from "./wake-outcomes.ts";
 
-/** A receipt, as far as a wake needs it. */
+/** The fields of a nudge's receipt that a wake uses. */
 export interface WakeReceipt {
   readonly outcome: NudgeOutcomeWord;
   readonly error: string;
-  /** When its text was before the agent, ms from the call: submitted, or else seen typed. */
+  /** Time from the call until the text was submitted or, without a submission, seen typed, ms. */
   readonly typedMs?: number;
   readonly evidence: readonly { readonly source: string; readonly value: string; readonly confidence: string }[];
 }
@@ -13,7 +13,7 @@ export interface RuntimeStatus {
   readonly alive: boolean;
   /** `idle`, `busy`, `dialog`, `parked`, … */
   readonly state: string;
-  /** Since when it has this state, wall clock, ms. */
+  /** When the agent entered this state, wall clock, ms. */
   readonly stateSince: number;
   readonly epoch: string;
   readonly draft: boolean;
@@ -28,20 +28,23 @@ export interface WakeRequest {
   readonly text: string;
   readonly sender: string;
   readonly urgent: boolean;
-  /** Types at once, also mid-turn. */
+  /** Type at once, even in the middle of a turn. */
   readonly immediate: boolean;
   readonly quietMs: number;
   readonly ttlMs: number;
 }
 
-/** The place of one agent's session, reached by its sidecar or its bridge. Failures are DomainErrors. */
+/** A connection to one agent's session, through its sidecar or a bridge. Its methods fail with a DomainError. */
 export interface Runtime extends AsyncDisposable {
   readonly kind: "sidecar" | "bridge";
   readonly sessionId: string;
   readonly provider: string;
-  /** Returns at once with what is known: a queued wake is followed by `receipt`. */
+  /**
+   * Sends a wake's text. Returns a receipt with the outcome `queued` if the text has to wait; follow that with
+   * `receipt`.
+   */
   nudge(request: WakeRequest, signal: AbortSignal): Promise<WakeReceipt>;
-  /** Undefined: the runtime knows no such request. */
+  /** Undefined: the runtime does not know the request. */
   receipt(requestId: string, signal: AbortSignal): Promise<WakeReceipt | undefined>;
   cancel(requestId: string, signal: AbortSignal): Promise<WakeReceipt | undefined>;
   status(signal: AbortSignal): Promise<RuntimeStatus>;
@@ -49,8 +52,9 @@ export interface Runtime extends AsyncDisposable {
 
 export interface Runtimes {
   /**
-   * The runtime that says of itself that it is this agent's in this workspace; undefined where none does.
-   * @throws DomainError `unavailable` where one may be there and cannot be asked
+   * Finds the live runtime that reports to be this agent's in this workspace; undefined: there is none. The caller
+   * disposes of it.
+   * @throws DomainError `unavailable` if a runtime that may be the agent's cannot be asked
    */
   find(workspace: string, agent: string, signal: AbortSignal): Promise<Runtime | undefined>;
 }

@@ -1,18 +1,18 @@
 import type { RuntimeStatus } from "./runtimes.ts";
 
-/** A wake was typed without proof, and a minute later nothing of it has been read. */
+/** A wake that was typed without proof a minute or more ago, and whose agent has not read or posted since. */
 export interface DoubtfulWake {
   readonly workspace: string;
   readonly wakeId: string;
   readonly agentId: string;
 }
 
-/** Of the wake by which a doubtful one is tried again, once. */
+/** The reason of the wake that tries a doubtful one again, which happens once. */
 export const SECOND_LOOK = "second look";
 
 /**
- * Whether a text that left no proof may be typed once more: only before an agent that waits with an empty composer can
- * the first one be neither on its way nor standing there. `status`: undefined where no runtime answers.
+ * Whether a text without proof may be typed again. Only if the agent is idle and its composer is empty can the first
+ * text be neither on its way nor still in the composer. `status`: undefined if no runtime answers.
  */
 export function mayTypeAgain(status: Pick<RuntimeStatus, "alive" | "state" | "draft"> | undefined): boolean {
   return status?.alive === true && status.state === "idle" && !status.draft;

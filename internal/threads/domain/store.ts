@@ -3,11 +3,11 @@ import type * as t from "./types.ts";
 import type { PlannedWake } from "./wake-plan.ts";
 import type { WaitingThread } from "./wake-text.ts";
 
-/** Which threads, newest change first; `before` is a position that an earlier answer gave. */
+/** Selects threads, last changed first. `before`: the position of the last thread of the page before. */
 export interface ThreadQuery {
-  /** Whose unread count. */
+  /** The agent whose unread messages are counted. */
   readonly agent: string;
-  /** Also threads in which the agent takes no part. */
+  /** Include threads in which the agent does not take part. */
   readonly all: boolean;
   readonly status?: readonly t.ThreadStatus[];
   readonly unreadOnly?: boolean;
@@ -30,7 +30,7 @@ export interface MessageQuery {
 }
 
 export interface SearchQuery {
-  /** Whose threads; absent: all. */
+  /** Search only threads in which this agent takes part; absent: all. */
   readonly agent?: string;
   readonly query?: string;
   readonly threadId?: string;
@@ -50,11 +50,11 @@ export interface StoredPost {
 
 export interface ChainReport {
   readonly checked: number;
-  /** Without a thread: of the audit trail. */
+  /** The first broken row of each chain; without `threadId`: of the audit trail. */
   readonly broken: readonly { readonly threadId?: string; readonly seq: number }[];
 }
 
-/** What is read of one workspace. */
+/** Queries on one workspace. */
 export interface Reads {
   /** The database's time, ms. */
   now(): Promise<number>;
@@ -70,21 +70,23 @@ export interface Reads {
   lastMessages(threadId: string, count: number): Promise<readonly t.Message[]>;
   message(threadId: string, messageId: string): Promise<t.Message | undefined>;
   postByKey(threadId: string, sender: string, key: string): Promise<StoredPost | undefined>;
-  /** Unread of an agent in all its threads, oldest first. */
+  /** The agent's unread messages in all its threads, oldest first. */
   inbox(agent: string, limit: number): Promise<readonly t.Message[]>;
-  /** Addressed to the agent, not its own, not acknowledged. */
+  /**
+   * The number of messages that are addressed to the agent and not acknowledged. Its own and the system's do not count.
+   */
   unread(threadId: string, agent: string): Promise<number>;
   unreadTotal(agent: string): Promise<number>;
   search(query: SearchQuery): Promise<readonly t.Message[]>;
-  /** Hop of the newest message that the agent has been given and not answered. */
+  /** The hop of the newest message that the agent has been given and has not answered; undefined: there is none. */
   hopGiven(agent: string): Promise<number | undefined>;
-  /** What waits for a wake of the agent. */
+  /** The threads with messages that the agent is to be woken for, newest message first; at most 100. */
   waiting(agent: string): Promise<readonly WaitingThread[]>;
-  /** For whom threads wait: who has not acknowledged what is addressed to it. */
+  /** The participants that have not acknowledged a message addressed to them. */
   waitingIn(threadIds: readonly string[]): Promise<readonly t.Waiting[]>;
-  /** Both take part in a thread. */
+  /** Whether both take part in the same thread. */
   shareThread(agent: string, other: string): Promise<boolean>;
-  /** A wake of the agent was submitted or is in work: its sign of life counts. */
+  /** Whether the agent has a wake that a read or post of it acknowledges: one that was typed or is in work. */
   isAwaited(agent: string): Promise<boolean>;
   session(sessionId: string): Promise<t.Session | undefined>;
   sessions(): Promise<readonly t.Session[]>;
@@ -94,14 +96,16 @@ export interface Reads {
     readonly limit: number;
   }): Promise<readonly t.Wake[]>;
   wake(wakeId: string): Promise<t.Wake | undefined>;
-  /** Wakes that have not ended, and these ones; of one agent or of all. At most 1,000. */
+  /** Wakes that have not ended, and those with the ids in `also`; of one agent or of all. At most 1,000. */
   wakesInWork(also: readonly string[], agent?: string): Promise<readonly t.Wake[]>;
   attempts(wakeId: string): Promise<readonly t.WakeAttempt[]>;
   escalations(query: { readonly state?: t.EscalationState; readonly limit: number }): Promise<readonly t.Escalation[]>;
   escalation(id: string): Promise<t.Escalation | undefined>;
-  /** Escalations that are not resolved, and these ones. At most 1,000. */
+  /** Escalations that are not resolved, and those with the ids in `also`. At most 1,000. */
   escalationsInWork(also: readonly string[]): Promise<readonly t.Escalation[]>;
-  /** Looks at every hash of the audit trail and of every thread; at most 100 broken ones, the first of each chain. */
+  /**
+   * Verifies every hash of the audit trail and of all threads. Reports the first broken row of each chain, at most 100.
+   */
   verifyChains(): Promise<ChainReport>;
   auditEntries(query: { readonly afterSeq: number; readonly limit: number }): Promise<readonly t.AuditEntry[]>;
 }
@@ -139,45 +143,57 @@ export interface ThreadPatch {
 
 /** One transaction. Rows are locked in the order thread, participants, message, wakes, workspace. */
 export interface Tx extends Reads {
-  /** The thread, locked to the transaction's end, and the database's time. */
+  /** Locks a thread until the transaction ends. `now`: the database's time, ms. Undefined: there is no such thread. */
   lockThread(threadId: string): Promise<{ readonly thread: t.Thread; readonly now: number } | undefined>;
   insertThread(
     thread: Pick<t.Thread, "threadId" | "title" | "owner" | "createdBy" | "metadata">,
     key?: { readonly idemKey: string; readonly payloadHash: string },
   ): Promise<void>;
-  /** Raises the version; answers with the thread as it is then. */
+  /** Changes a thread and increments its version. Returns the changed thread. */
   patchThread(threadId: string, patch: ThreadPatch): Promise<t.Thread>;
-  /** Keeps the guard's counters; the version stays. */
+  /** Stores the loop guard's counters; the version stays the same. */
   saveGuard(threadId: string, guard: t.GuardState): Promise<void>;
   join(threadId: string, agentId: string, role: string): Promise<void>;
   leave(threadId: string, agentId: string): Promise<void>;
   setWake(threadId: string, agentId: string, wake: t.WakeSetting): Promise<void>;
-  /** Appends with the next seq and hash. The thread is locked. */
+  /** Appends a message with the next seq and hash. Locks the thread, if this transaction has not yet. */
   append(message: NewMessage): Promise<t.Message>;
-  /** Moves `read_seq`, and `acked_seq` with `acked`; never back. Answers with the database's time. */
+  /** Raises `read_seq`, and with `acked` also `acked_seq`; never lowers them. Returns the database's time, ms. */
   mark(
     threadId: string,
     agentId: string,
     to: { readonly read?: number; readonly acked?: number },
   ): Promise<number | undefined>;
-  /** The agent has posted: what it had been given is answered and acknowledged. */
+  /** Records a post of the agent: what it had been given counts as answered, what it had read as acknowledged. */
   answered(threadId: string, agentId: string, hop: number): Promise<void>;
   offer(agentId: string, upto: Readonly<Record<string, number>>): Promise<void>;
   wantWakes(wakes: readonly PlannedWake[], reason: string): Promise<void>;
-  /** After a sign of life: an agent's wakes that were submitted, and the one in work if it is typed by now. */
+  /**
+   * Records that the agent has acted: its SUBMITTED and UNKNOWN wakes become ACKED. The one in work becomes ACKED when
+   * it ends, if its text had been typed by now.
+   */
   acknowledgeWakes(agentId: string): Promise<void>;
-  /** Notes that people have been informed of these events of a wake. */
+  /** Records that people have been informed of these events of a wake. */
   wakeTold(wakeId: string, news: readonly t.WakeNews[]): Promise<void>;
-  /** Messages that an agent does not acknowledge are shown to people now. False: they have been, or are not to be. */
+  /**
+   * Records that people are shown the messages that an agent does not acknowledge. False: they are not due, or have
+   * been shown.
+   */
   shown(threadId: string, agentId: string): Promise<boolean>;
-  /** One open escalation per thread and cause: a second joins it. Answers with the one there is. */
+  /**
+   * Opens an escalation. If the thread has an unresolved one with the same cause, adds the reason to that and returns
+   * it.
+   */
   escalate(escalation: NewEscalation): Promise<{ readonly escalation: t.Escalation; readonly isNew: boolean }>;
   setEscalation(id: string, state: t.EscalationState): Promise<void>;
-  /** It is overdue and has another owner. */
+  /** Marks an escalation as overdue and gives it another owner. */
   raiseEscalation(id: string, owner: string): Promise<void>;
-  /** Erases texts and metadata of messages created before a time, at most `limit`; answers with how many. */
+  /**
+   * Erases text and metadata of at most `limit` messages created before a time (wall clock, ms), oldest first. Returns
+   * the number of messages.
+   */
   eraseMessages(threadId: string, beforeMs: number, limit: number): Promise<number>;
-  /** To be called last. */
+  /** Appends to the audit trail. Locks the workspace, which is last in the order of locks. */
   audit(entry: Omit<t.AuditEntry, "seq" | "at">): Promise<void>;
   savePolicy(patch: t.Metadata): Promise<void>;
   revoke(kind: "jti" | "session", value: string, untilMs: number): Promise<void>;
@@ -188,20 +204,20 @@ export interface Tx extends Reads {
 export interface Store {
   reads(workspace: string): Reads;
   /**
-   * Commits what `work` does, all or nothing; tried again where the database says that another transaction was in the
-   * way. @throws DomainError `unavailable`, code UNAVAILABLE: it may or may not have been committed
+   * Runs `work` in a transaction. After a conflict with another transaction it runs `work` again.
+   * @throws DomainError `unavailable`, code UNAVAILABLE: the transaction may or may not have been committed
    */
   write<T>(workspace: string, work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** Notes that an agent called: it is known, and its session lives. Bounded to one write a minute for each. */
+  /** Records that the caller is known and its session is alive. Writes at most once a minute for each caller. */
   seen(caller: t.Caller): Promise<void>;
   /** Open escalations of all workspaces that were not acknowledged in time. */
   overdueEscalations(limit: number): Promise<readonly (WorkspaceThread & { readonly escalationId: string })[]>;
-  /** Wakes of all workspaces with events that people are to be informed of. */
+  /** Wakes of all workspaces with events that people have not been informed of yet. */
   wakesWithNews(limit: number): Promise<readonly { readonly workspace: string; readonly wakeId: string }[]>;
-  /** Agents of all workspaces that were reminded twice, which people have not been shown yet. */
+  /** Participants of all workspaces whose unacknowledged messages are due to be shown to people. */
   unshown(limit: number): Promise<readonly (WorkspaceThread & { readonly agentId: string })[]>;
-  /** Closed threads of all workspaces with messages that are not erased, the oldest first. */
+  /** Closed threads of all workspaces with messages that are not erased, least recently changed first. */
   closedThreads(limit: number): Promise<readonly WorkspaceThread[]>;
-  /** Tokens and sessions that no longer count: `workspace kind value`. */
+  /** Revoked tokens and sessions, each as `workspace kind value`; kind: `jti` or `session`. */
   revoked(): Promise<ReadonlySet<string>>;
 }

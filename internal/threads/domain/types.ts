@@ -5,22 +5,22 @@ export type WakeSetting = "all" | "directed" | "never";
 export type Severity = "low" | "medium" | "high";
 export type Metadata = Readonly<Record<string, unknown>>;
 
-/** Who calls, as its token proves it. */
+/** The caller's identity, as its token proves it. */
 export interface Caller {
   readonly workspace: string;
   readonly agent: string;
   readonly role: string;
   readonly kind: MemberKind;
   readonly session: string;
-  /** End of the token, wall clock, ms. */
+  /** When the token expires, wall clock, ms. */
   readonly expiresAt: number;
-  /** From `traceparent`, or made for the call. */
+  /** The trace id of the call's `traceparent`, else a random id. */
   readonly correlationId: string;
 }
 
-/** What the loop guard counts in one thread; see `loop-guard.ts`. */
+/** The loop guard's counters of one thread; see `loop-guard.ts`. */
 export interface GuardState {
-  /** Agent messages since progress. */
+  /** Agent messages since the last progress. */
   readonly turns: number;
   /** Findings with a new fingerprint that counted as progress. */
   readonly freshFindings: number;
@@ -33,7 +33,7 @@ export interface GuardState {
   readonly texts: readonly (readonly [sender: string, text: string])[];
   /** When agents posted within the last hour, ms. */
   readonly times: readonly number[];
-  /** While blocked: the agent that did it, or `guard`. */
+  /** While the thread is blocked: the agent that blocked it, or `guard`. */
   readonly blockedBy?: string;
 }
 
@@ -48,7 +48,7 @@ export interface Thread {
   readonly createdBy: string;
   readonly version: number;
   readonly lastSeq: number;
-  /** Hex; of the newest message. */
+  /** Hex hash of the newest message; empty without messages. */
   readonly headHash: string;
   readonly guard: GuardState;
   readonly metadata: Metadata;
@@ -61,15 +61,15 @@ export interface Participant {
   readonly agentId: string;
   readonly role: string;
   readonly kind: MemberKind;
-  /** It has called, or a runtime has confirmed it. */
+  /** The participant has called at least once. */
   readonly known: boolean;
   readonly wake: WakeSetting;
   readonly offeredSeq: number;
   readonly readSeq: number;
   readonly ackedSeq: number;
-  /** It was given these and has not acknowledged them: what follows this one waits for a wake again. */
+  /** During a reminder: messages after this seq wait for a wake again, although the agent has been given them. */
   readonly againSeq?: number;
-  /** What it had been given when it last posted. */
+  /** The last seq that the agent had been given when it last posted. */
   readonly answeredSeq: number;
   readonly lastHop: number;
 }
@@ -113,7 +113,7 @@ export type WakeState =
   | "CANCELLED"
   | "EXPIRED";
 
-/** A wake in one of these has not ended. */
+/** The states of a wake that has not ended. */
 export const OPEN_STATES: readonly WakeState[] = ["PENDING", "CLAIMED", "QUEUED", "DEFERRED"];
 
 /** An event of a wake that people are informed of, once. */
@@ -131,25 +131,25 @@ export interface Wake {
   readonly blockedBy: string;
   /** The title of the dialog that blocks it, as the terminal shows it; else empty. */
   readonly blockedTitle: string;
-  /** Since when the same thing blocks it. */
+  /** When the present cause began to block the wake, wall clock, ms; undefined: nothing blocks it. */
   readonly deferredSince: number | undefined;
-  /** The events of which no one has been informed yet. */
+  /** Events that people have not been informed of yet. */
   readonly news: readonly WakeNews[];
   readonly createdAt: number;
 }
 
-/** A participant who has not acknowledged what is addressed to it. */
+/** A participant with messages that are addressed to it and not acknowledged. */
 export interface Waiting {
   readonly threadId: string;
   readonly agentId: string;
-  /** How many messages. */
+  /** The number of these messages. */
   readonly count: number;
   /** The sender of the newest of them. */
   readonly from: string;
   readonly seq: number;
-  /** When the newest was stored. */
+  /** When the newest was stored, wall clock, ms. */
   readonly since: number;
-  /** It has been given all of them. */
+  /** The participant has been given all of them. */
   readonly given: boolean;
 }
 
@@ -179,7 +179,7 @@ export interface Escalation {
   readonly cause: string;
   readonly reason: string;
   readonly context: Metadata;
-  /** It went to the operators because no one acknowledged it in time. */
+  /** The escalation was passed to the operators because no one acknowledged it in time. */
   readonly overdue: boolean;
   readonly createdAt: number;
   readonly dueAt: number;

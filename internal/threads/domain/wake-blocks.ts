@@ -4,15 +4,15 @@ import type { RuntimeStatus } from "./runtimes.ts";
 /** Why a queued wake is not typed yet. */
 export interface Blocked {
   readonly by: "busy" | "dialog" | "draft" | "person" | "parked" | "unreachable";
-  /** The dialog's: one plain line, at most 120 characters. */
+  /** The dialog's title: one plain line of at most 120 characters. */
   readonly title?: string;
 }
 
-/** A dialog that has stood for so long is for people. */
+/** A dialog that blocks a wake for this long is reported to people. */
 export const DIALOG_MS = 60_000;
 const TITLE = 120;
 
-/** `status`: undefined where the runtime does not answer. */
+/** The cause that blocks a queued wake, from its agent's status. `status`: undefined if the runtime does not answer. */
 export function blockedBy(status: RuntimeStatus | undefined): Blocked {
   if (status === undefined) return { by: "unreachable" };
   const { state, draft, dialogTitle = "" } = status;
@@ -22,12 +22,15 @@ export function blockedBy(status: RuntimeStatus | undefined): Blocked {
   return { by: state === "idle" ? "person" : "busy" };
 }
 
-/** A draft is a person's, too: one cause goes on where the other ends. */
+/** Counts a draft as a person at the keys, so that the block continues when one follows the other. */
 export function causeOf(by: string): string {
   return by === "draft" ? "person" : by;
 }
 
-/** A person is there for `quietMs` after the last key, and for as long as a draft stands. `now`: wall clock, ms. */
+/**
+ * Whether a person counts as present: for `quietMs` after the last key, and while the composer holds a draft. `now`:
+ * wall clock, ms.
+ */
 export function isAtTheKeys(
   { draft, personInputAt }: Pick<RuntimeStatus, "draft" | "personInputAt">,
   quietMs: number,
@@ -37,8 +40,8 @@ export function isAtTheKeys(
 }
 
 /**
- * A wake that a person has been in the way of for so long is taken back from the sidecar, and typed when the keys have
- * been quiet.
+ * Whether to take a queued wake back from the sidecar because a person has blocked it for `maxDeferMs`. It is typed
+ * once the keys have been quiet.
  */
 export function mustDefer(by: string, forMs: number, maxDeferMs: number): boolean {
   return causeOf(by) === "person" && forMs >= maxDeferMs;

@@ -5,25 +5,25 @@ export type NudgeOutcomeWord =
   | ("submitted" | "queued" | "stranded" | "unknown" | "blocked-by-dialog" | "composer-busy")
   | ("agent-dead" | "expired" | "unsafe" | "cancelled");
 
-/** What becomes of a wake whose attempt has ended. */
+/** The effect of an attempt's outcome on its wake. */
 interface AfterOutcome {
   readonly state: WakeState;
-  /** Until it is looked at again, ms. */
+  /** Delay until the wake is due again, ms. */
   readonly againMs?: number;
   readonly blockedBy?: string;
-  /** The text may have reached the agent: its messages count as offered. */
+  /** The text may have reached the agent, so the messages that it names count as offered. */
   readonly offered: boolean;
-  /** People are to learn of it. */
+  /** People are to be informed. */
   readonly escalate: boolean;
 }
 
 const RECHECK_MS = 5000;
-/** A text without proof is looked at once more after this. */
+/** A wake without proof is checked again after this time. */
 const DOUBT_MS = 60_000;
 
 /**
- * `waits`: messages still wait for the agent. `ours`: why the worker itself has taken a cancelled one back, nothing
- * waited then, or a person was in the way for too long.
+ * Derives a wake's next state from its attempt's outcome. `waits`: messages still wait for the agent. `ours`: why the
+ * worker itself cancelled the nudge: the agent had read everything, or a person blocked it for too long.
  */
 export function afterOutcome(
   outcome: Exclude<NudgeOutcomeWord, "queued">,

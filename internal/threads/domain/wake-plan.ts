@@ -1,7 +1,7 @@
 import { classOf } from "./authority.ts";
 import type { MemberKind, ThreadStatus, Urgency, WakeSetting } from "./types.ts";
 
-/** A stored message, as far as it decides who is woken. */
+/** The fields of a stored message that decide which agents it wakes. */
 export interface WakingMessage {
   readonly sender: string;
   readonly urgency: Urgency;
@@ -20,15 +20,15 @@ export interface WakeCandidate {
 export interface PlannedWake {
   readonly agentId: string;
   readonly urgency: Urgency;
-  /** From now; time for an agent in a long poll to take it first. */
+  /** Delay from now, ms: time for an agent in a long poll to read the message first. */
   readonly delayMs: number;
 }
 
 const DELAY_MS = 500;
 
 /**
- * The agents that a message wakes in a thread of this status; `byGuard`: the loop guard has blocked it. `orchestrator`:
- * the workspace's, or empty.
+ * Plans the wakes of a message in a thread with this status. `byGuard`: the loop guard has blocked the thread.
+ * `orchestrator`: the agent that the policy names, or empty.
  */
 export function planWakes(
   message: WakingMessage,

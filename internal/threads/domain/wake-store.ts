@@ -4,7 +4,7 @@ import type { DoubtfulWake } from "./second-look.ts";
 import type { Wake, WakeNews, WakeState } from "./types.ts";
 import type { Blocked } from "./wake-blocks.ts";
 
-/** A wake that this process has for as long as it renews its lease. */
+/** A wake that this process owns for as long as it renews its lease. */
 export interface ClaimedWake {
   readonly workspace: string;
   readonly wake: Wake;
@@ -19,7 +19,7 @@ export interface AttemptIntent {
   readonly upto: Readonly<Record<string, number>>;
 }
 
-/** What a wake becomes; see `AfterOutcome`. */
+/** The result of work on a wake; see `AfterOutcome`. */
 export interface WakeResult {
   readonly state: WakeState;
   readonly outcome: string;
@@ -27,9 +27,9 @@ export interface WakeResult {
   readonly blockedBy?: string;
   /** An event that people are to be informed of. */
   readonly news?: WakeNews;
-  /** Of the attempt that ended with it. */
+  /** The attempt that ended with this result, and its receipt. */
   readonly attempt?: { readonly attempt: number; readonly receipt: WakeReceipt };
-  /** Threads and seqs that now count as offered. */
+  /** By thread, the seq up to which messages now count as offered. */
   readonly offered?: Readonly<Record<string, number>>;
 }
 
@@ -40,51 +40,57 @@ export interface ConfirmedSession {
   readonly provider: string;
 }
 
-/** What stands in the way of a wake before its agent is looked for. */
+/** The limit that defers a wake before its agent is looked up. */
 export type WakeBound = "paused" | "rate" | undefined;
 
-/** Wakes in work. Every process works on them; a claim is a lease in columns, by the database's clock. */
+/** The queue of wakes, which all processes work on. A claim is a lease by the database's clock. */
 export interface WakeStore {
   claim(by: string, limit: number): Promise<readonly ClaimedWake[]>;
-  /** False: another process has it. */
+  /** Extends the lease. False: the claim is lost. */
   renew(claimed: ClaimedWake, by: string): Promise<boolean>;
-  /** Gives a claim back, so that another process takes it at once. */
+  /** Gives a claim up, so that another process can take it at once. */
   release(claimed: ClaimedWake, by: string): Promise<void>;
   bound(claimed: ClaimedWake, perMinute: number): Promise<WakeBound>;
-  /** Commits what is about to be typed, before it is; the wake's age, ms. Undefined: another process has the wake. */
+  /** Records an attempt before its text is typed. Returns the wake's age, ms; undefined: the claim is lost. */
   begin(claimed: ClaimedWake, by: string, intent: AttemptIntent): Promise<number | undefined>;
-  /** The same text is about to be sent again: the attempt begins now. False: another process has the wake. */
+  /**
+   * Sets the begin of an attempt to now, because its text is about to be sent again. False: the attempt has ended or
+   * the claim is lost.
+   */
   sendAgain(claimed: ClaimedWake, by: string, attempt: number): Promise<boolean>;
-  /** In all workspaces. */
+  /** Counts open wakes, unresolved escalations and unread messages of all workspaces. */
   counts(): Promise<{ readonly wakes: number; readonly escalations: number; readonly unread: number }>;
-  /** The sidecar holds it; for how long the same thing has been in the way, ms. */
+  /**
+   * Records that the sidecar holds the wake, and what blocks it. Returns for how long the same cause has blocked it,
+   * ms.
+   */
   queued(claimed: ClaimedWake, by: string, blocked: Blocked): Promise<number>;
-  /** Notes an event that people are to be informed of; a second time changes nothing. */
+  /** Records an event that people are to be informed of. Idempotent. */
   announce(claimed: ClaimedWake, by: string, news: WakeNews): Promise<void>;
   /**
-   * Ends a claim. What came while the wake was open and waits still has a new wake then. The wake's age, ms; undefined:
-   * another process has it.
+   * Ends a claim. If the wake has neither failed nor been deferred, makes a new one for messages that came meanwhile
+   * and still wait. Returns the wake's age, ms; undefined: the claim is lost.
    */
   finish(claimed: ClaimedWake, by: string, result: WakeResult): Promise<number | undefined>;
-  /** A runtime says that the session is this agent's. */
+  /** Records that a runtime has confirmed the agent's session. */
   confirm(workspace: string, session: ConfirmedSession): Promise<void>;
-  /** Makes wakes for agents for whom something waits and who have none; answers with how many. */
+  /** Makes wakes for agents that have waiting messages and no wake; returns the number of wakes. */
   makeMissing(): Promise<number>;
   /**
-   * Wakes without proof that have had their minute, at most `limit`; each is given out once a minute for a day, until
-   * it is acknowledged or tried again.
+   * Wakes that were typed without proof a minute or more ago, at most `limit`. Each is returned once a minute for a
+   * day, until it is acknowledged or tried again.
    */
   doubtful(limit: number): Promise<readonly DoubtfulWake[]>;
-  /** Has what a doubtful wake named wait again, and makes a wake for it. False: the agent has read it meanwhile. */
+  /** Makes a new wake for the messages that a doubtful one named. False: the agent has read them meanwhile. */
   tryAgain(doubtful: DoubtfulWake): Promise<boolean>;
   /**
-   * Agents that were given messages, by a wake or a read, two minutes ago or more and have not acknowledged them, at
-   * most `limit`; each is given out every 15 s.
+   * Agents that were given messages, by a wake or a read, at least two minutes ago and have not acknowledged them; at
+   * most `limit` threads in all. Each is returned every 15 s.
    */
   forgotten(limit: number): Promise<readonly ForgottenMessages[]>;
   /**
-   * Has these messages wait again, with a wake for them; the third time people are to be shown them instead. False: the
-   * agent has acknowledged them meanwhile.
+   * Makes these messages wait again, with a wake for them; the third time, marks them to be shown to people instead.
+   * False: the agent has acknowledged them meanwhile.
    */
   remind(forgotten: ForgottenMessages): Promise<boolean>;
 }

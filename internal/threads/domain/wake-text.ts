@@ -5,7 +5,7 @@ export interface WaitingThread {
   readonly title: string;
   /** Messages that wait. */
   readonly count: number;
-  /** The newest of them. */
+  /** The seq of the newest of them. */
   readonly upto: number;
   readonly last: { readonly sender: string; readonly eventType?: string; readonly text: string };
 }
@@ -15,7 +15,8 @@ const TITLE = 60;
 const QUOTE = 120;
 
 /**
- * The line that a wake types: what waits and how to read it, at most 400 bytes, without the words of control.
+ * The line that a wake types: the number of waiting messages, the newest one and how to read them, in at most 400 bytes
+ * of plain characters.
  */
 export function pointerText(requestId: string, waiting: readonly WaitingThread[]): string {
   const [first] = waiting;
@@ -33,7 +34,7 @@ export function pointerText(requestId: string, waiting: readonly WaitingThread[]
   }
 }
 
-/** One line of plain characters in quotes, which nothing in it closes. */
+/** Quotes a text as one line of at most `max` plain characters, which cannot close the quotes. */
 function quoted(text: string, max: number): string {
   return `"${clean(text, max)}"`;
 }

@@ -6,13 +6,13 @@ import { makeFolders } from "../../files/make-folders.ts";
 import type { PostgresPrograms } from "./programs.ts";
 import type { SystemUser } from "./system-user.ts";
 
-/** It waits for the disk, which takes minutes where others write. */
+/** initdb waits for the disk, which takes minutes while others write. */
 const INIT_MS = 600_000;
 const MAX_TEXT = 4000;
 
 /**
- * Makes the data folder of a new PostgreSQL, all at once: one that was broken off is begun again.
- * @throws DomainError `unavailable` with the last line that initdb said
+ * Creates the data folder of a new PostgreSQL atomically: an interrupted attempt is started over.
+ * @throws DomainError `unavailable` with the last line of initdb's output
  */
 export async function initialise(
   { bin }: PostgresPrograms,
@@ -24,9 +24,9 @@ export async function initialise(
   rmSync(part, { recursive: true, force: true });
   makeFolders(part);
   if (process.getuid?.() === 0) chownSync(part, user.uid, user.gid);
-  // The socket's folder is private: who reaches it is trusted.
+  // The socket's folder is private, so every client that reaches it is trusted.
   const flags = ["-D", part, "-U", "threads", "--auth=trust", "--no-locale", "-E", "UTF8", "--no-instructions"];
-  // Where this process has no descriptor left, a child has no streams.
+  // If this process is out of descriptors, the child has no streams.
   const child: ChildProcess = spawn(join(bin, "initdb"), flags, {
     ...(process.getuid?.() === 0 && { uid: user.uid, gid: user.gid }),
     cwd: part,
@@ -38,7 +38,7 @@ export async function initialise(
   });
   let said = "";
   for (const stream of [child.stdout, child.stderr]) {
-    stream?.on("error", () => {}); // its exit tells
+    stream?.on("error", () => {}); // the exit of the child reports it
     stream?.setEncoding("utf8").on("data", (text: string) => {
       said = (said + text).slice(-MAX_TEXT);
     });

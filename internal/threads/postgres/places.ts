@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemProcesses } from "../../process/process-alive.ts";
 
-/** How clients reach it: a folder with its socket, for the `host` of `pg`. */
+/** The address of a PostgreSQL; `host`: the folder with its socket, as `pg` expects it. */
 export interface PostgresAddress {
   readonly host: string;
   readonly port: number;
@@ -17,14 +17,17 @@ export const OWNER = { user: "threads", database: "postgres" };
 /** Longest path of a socket, bytes; systems allow a few more. */
 const MAX_SOCKET_PATH = 100;
 
-/** Beside the data, or, where that path is too long for a socket, a folder in /tmp named after this one. */
+/**
+ * The folder for the socket: `run` beside the data or, if that path is too long for a socket, one in /tmp named by its
+ * hash.
+ */
 export function socketFolder(folder: string): string {
   const beside = join(folder, "run");
   if (Buffer.byteLength(`${beside}/.s.PGSQL.${PORT}`) <= MAX_SOCKET_PATH) return beside;
   return `/tmp/gt-threads-${createHash("sha256").update(folder).digest("hex").slice(0, 24)}`;
 }
 
-/** The lines of the file in which a PostgreSQL says its pid and state; none without one. */
+/** The lines of a PostgreSQL's pid file, with its pid and state; empty without the file. */
 export function pidFile(data: string): readonly string[] {
   try {
     return readFileSync(join(data, "postmaster.pid"), "utf8").split("\n");
@@ -33,7 +36,10 @@ export function pidFile(data: string): readonly string[] {
   }
 }
 
-/** The server that another process of ours runs in this state folder: it may be used beside it. */
+/**
+ * The PostgreSQL that another `threads` runs in this state folder, which this process can use too; undefined: none is
+ * ready.
+ */
 export function runningPostgres(stateDir: string): PostgresAddress | undefined {
   const folder = join(stateDir, "postgres");
   const lines = pidFile(join(folder, "data"));

@@ -28,7 +28,7 @@ import { findPostgres, linkLibraries, type PostgresPrograms } from "./programs.t
 import { canUser, postgresUser, type SystemUser } from "./system-user.ts";
 
 export interface PostgresServerOptions {
-  /** Ours; PostgreSQL has the folder `postgres` in it. Made when it is not there. */
+  /** The state folder of `threads`, created if it is missing; PostgreSQL uses the folder `postgres` in it. */
   readonly stateDir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** See `FindOptions.from`. */
@@ -47,8 +47,8 @@ const RESTART: BackoffOptions = { firstMs: 100, maxMs: 5000, factor: 2 };
 const MAX_LOG_BYTES = 16 * 1024 * 1024;
 
 /**
- * A private PostgreSQL: a folder, a unix socket, no port. Made at the first start, started again when it dies, and
- * stopped in order. One that a killed process of ours has left running is ended first.
+ * A private PostgreSQL in a folder, with a unix socket and no port. It is created at the first start, restarted when it
+ * dies, and shut down cleanly. A server that a killed `threads` has left running is ended first.
  */
 export class PostgresServer implements Task {
   readonly #deps: Deps;
@@ -61,7 +61,7 @@ export class PostgresServer implements Task {
     this.#ready.promise.catch(() => {}); // `run` throws the same
   }
 
-  /** Once it takes connections; rejects when it never will. */
+  /** Resolves once the server accepts connections; rejects if `run` fails before. */
   get ready(): Promise<PostgresAddress> {
     return this.#ready.promise;
   }
@@ -125,7 +125,7 @@ export class PostgresServer implements Task {
     }
   }
 
-  /** Runs it until it ends, or is stopped by `signal`. */
+  /** Runs the server until it ends or `signal` is aborted. */
   async #serve(
     at: {
       readonly programs: PostgresPrograms;
@@ -146,7 +146,7 @@ export class PostgresServer implements Task {
       cwd: at.data,
       env: { PATH: "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" },
       stdio: ["ignore", out, out],
-      detached: true, // Ctrl-C in the terminal is for us: it is stopped in order
+      detached: true, // Ctrl-C in the terminal is for this process, which stops the server cleanly
     });
     closeSync(out);
     const ended = new Promise<string>((resolve) => {
@@ -211,7 +211,7 @@ function majorOf(data: string): number | undefined {
   }
 }
 
-/** Ends a server that a killed process of ours has left behind: the folder is ours alone. */
+/** Ends a server that a killed `threads` has left running. The caller holds the folder's lock. */
 async function endLeftOver(data: string, clock: Clock, signal: AbortSignal): Promise<void> {
   const pid = Number(pidFile(data)[0]);
   if (!Number.isSafeInteger(pid) || pid <= 1 || !isPostgresOf(pid, data)) return;
@@ -224,7 +224,7 @@ async function endLeftOver(data: string, clock: Clock, signal: AbortSignal): Pro
   }
 }
 
-/** The pid may be another program's by now. */
+/** Whether the process is the PostgreSQL of this folder: its pid may have been reused. */
 function isPostgresOf(pid: number, data: string): boolean {
   if (!systemProcesses.exists(pid)) return false;
   try {
@@ -249,7 +249,7 @@ function outOfReach(user: SystemUser, folder: string): DomainError {
   });
 }
 
-/** The programs themselves, or a copy of them below the state folder where their user cannot reach them. */
+/** The programs, or a copy of them in the state folder if PostgreSQL's user cannot run them. */
 async function reachable(
   found: PostgresPrograms,
   user: SystemUser,

@@ -9,7 +9,7 @@ import { runCommand } from "../../process/run-command.ts";
 export interface PostgresPrograms {
   /** Folder with `initdb` and `postgres`. */
   readonly bin: string;
-  /** The folder that holds everything of it, where it can be copied as a whole. */
+  /** The folder with the whole installation, if that can be copied. */
   readonly home?: string;
   readonly major: number;
   /** E.g. `18.4`. */
@@ -22,15 +22,16 @@ const DEBIAN = "/usr/lib/postgresql";
 
 export interface FindOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Which version a folder needs; undefined: any. */
+  /** The major version that the data folder needs; undefined: any. */
   readonly major?: number;
   /** `npm`, `system` or a folder with the programs; default: the first there is. */
   readonly from?: string;
 }
 
 /**
- * A PostgreSQL of this machine: npm's package, Debian's newest, or the one on PATH.
- * @throws DomainError `unavailable` (`problem`: `no-postgres`) where there is none of that version
+ * Finds a PostgreSQL of this machine: npm's package, Debian's newest, or the one on PATH.
+ * @throws DomainError `unavailable` (`problem`: `no-postgres`, or `folder` with `major`) if there is none of that
+ * version
  */
 export async function findPostgres(options: FindOptions, signal: AbortSignal): Promise<PostgresPrograms> {
   const found: PostgresPrograms[] = [];
@@ -98,8 +99,8 @@ async function programsAt(
 }
 
 /**
- * The links between the package's libraries, which npm does not pack. Those that cannot be made are left out: a copy
- * of the programs makes its own.
+ * Creates the links between the package's libraries, which npm does not pack. Skips those that cannot be created: a
+ * copy of the programs gets its own.
  */
 export function linkLibraries(home: string): void {
   const list = join(home, "pg-symlinks.json");

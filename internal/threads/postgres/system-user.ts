@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { DomainError } from "../../base/errors.ts";
 import { runCommand } from "../../process/run-command.ts";
 
-/** Whom PostgreSQL runs as. */
+/** The system user that PostgreSQL runs as. */
 export interface SystemUser {
   readonly name: string;
   readonly uid: number;
@@ -10,7 +10,7 @@ export interface SystemUser {
 }
 
 /**
- * Whom a PostgreSQL that this process starts runs as: the user itself; for root, whom PostgreSQL refuses, `postgres`
+ * The user that a PostgreSQL of this process runs as: the process's own; for root, which PostgreSQL refuses, `postgres`
  * or `nobody`.
  * @throws DomainError `precondition` (`problem`: `folder`) for a uid without an entry in /etc/passwd
  */
@@ -29,7 +29,7 @@ export function postgresUser(uid: number, passwd = "/etc/passwd"): SystemUser {
   });
 }
 
-/** Whether that user may do with a file what `test` asks: `-x`, `-r`. */
+/** Whether a file passes `test -x` or `test -r` for the user. */
 export async function canUser(
   user: SystemUser,
   test: "-x" | "-r",

@@ -9,7 +9,7 @@ import type { PostLimiter } from "./post-limiter.ts";
 
 interface ServiceCounts {
   loopBlocked(rule: string): void;
-  /** A message was returned to a reader that waited: ms from its storing. */
+  /** Records that a waiting reader was given a message; `ms`: since it was stored. */
   visible(ms: number): void;
 }
 
@@ -17,7 +17,7 @@ export interface ServiceDeps {
   readonly store: Store;
   readonly changes: Changes;
   readonly limiter: PostLimiter;
-  /** Hears what happens in operations. Default: no one does. */
+  /** Counts events of operations. Default: nothing is counted. */
   readonly counts?: ServiceCounts;
   /** Clock of this process, for waiting and heartbeats only. */
   readonly clock: Pick<Clock, "now" | "monotonicMs" | "sleep">;
@@ -26,15 +26,16 @@ export interface ServiceDeps {
 export interface Opened {
   readonly thread: Thread;
   readonly participants: readonly Participant[];
-  /** The caller, where it takes part. */
+  /** The caller as a participant; undefined: it does not take part. */
   readonly me: Participant | undefined;
   readonly role: RoleClass;
   readonly policy: Policy;
 }
 
 /**
- * A thread that the caller may use, with everybody in it.
- * @throws DomainError `not-found`; `denied` where the caller takes no part and has no role that reads everywhere
+ * Checks that the caller may use a thread. Returns the thread, its participants and the caller's role.
+ * @throws DomainError `not-found`; `denied` if the caller does not take part and its role does not read every thread,
+ * or if it is an auditor and `need` is `write`
  */
 export async function openThread(
   reads: Reads,
@@ -63,7 +64,7 @@ export function roleOf(caller: Pick<Caller, "agent" | "role">, policy: Policy): 
   return classOf(caller.role, caller.agent, policy.orchestrator);
 }
 
-/** Roles that read every thread of their workspace. */
+/** Whether a role may read every thread of its workspace. */
 export function seesAll(role: RoleClass): boolean {
   return role !== "worker";
 }

@@ -8,7 +8,7 @@ import { attemptView, auditView, escalationView, isoTime, sessionView, wakeView 
 
 const LIMIT = 50;
 const REVOKED_MS = 24 * 3_600_000;
-/** Until it is resumed. */
+/** The length of a pause that lasts until it is resumed. */
 const FOREVER_MS = 100 * 365 * 86_400_000;
 
 type Need = "commands" | "operator" | "audits";
@@ -27,7 +27,10 @@ export async function listSessions(deps: ServiceDeps, caller: Caller) {
   return { sessions: (await deps.store.reads(caller.workspace).sessions()).map(sessionView) };
 }
 
-/** A worker gets its own wakes, and those of agents in its threads without texts, which may name other threads. */
+/**
+ * Lists wakes with their attempts, newest first. A worker gets its own, and those of agents in its threads without
+ * their texts, which may name other threads.
+ */
 export async function listWakes(
   deps: ServiceDeps,
   caller: Caller,
@@ -55,7 +58,10 @@ export async function listWakes(
   return { wakes };
 }
 
-/** Only one that no sidecar holds yet is ours alone; a queued one is taken back when its worker looks next. */
+/**
+ * Cancels a wake that no worker has claimed.
+ * @throws DomainError `precondition`, code INVALID_TRANSITION, unless the wake is PENDING or DEFERRED
+ */
 export async function cancelWake(deps: ServiceDeps, caller: Caller, { wake_id: wakeId }: { readonly wake_id: string }) {
   const wake = await deps.store.write(caller.workspace, async (tx) => {
     await need(tx, caller, "commands");
@@ -154,7 +160,7 @@ export async function listAudit(
   return { entries: (await reads.auditEntries({ afterSeq, limit })).map(auditView) };
 }
 
-/** Checks every link of the audit trail and of every thread. */
+/** Verifies the hash chains of the audit trail and of all threads. */
 export async function verifyAudit(deps: ServiceDeps, caller: Caller) {
   const reads = deps.store.reads(caller.workspace);
   await need(reads, caller, "audits");

@@ -7,16 +7,16 @@ import type { Store } from "../domain/store.ts";
 import type { Caller } from "../domain/types.ts";
 import { roleOf, seesAll } from "./access.ts";
 
-/** Something that a caller may read has changed. */
+/** A change that the listener's caller may read. */
 interface OwnNews {
   readonly threadId?: string;
-  /** Its unread messages may have changed. */
+  /** The caller's unread messages may have changed. */
   readonly inbox: boolean;
 }
 
 interface Listener {
   readonly caller: Pick<Caller, "workspace" | "agent" | "role">;
-  /** The threads that it is interested in when news may have been lost. */
+  /** The ids of threads to report when changes may have been missed. */
   readonly watched: () => Iterable<string>;
   readonly heard: (news: OwnNews) => void;
 }
@@ -31,7 +31,7 @@ interface Deps {
 interface Pending {
   readonly workspace: string;
   readonly threadId: string;
-  /** Agents whose inboxes have changed; undefined: those of all who take part. */
+  /** Agents whose inboxes have changed; undefined: all participants. */
   agents: ReadonlySet<string> | undefined;
 }
 

@@ -16,7 +16,7 @@ interface Request {
   readonly owner?: string;
 }
 
-/** A thread that the transaction holds, with everybody in it. */
+/** A thread that the transaction has locked, with its participants. */
 export interface Place {
   readonly thread: Thread;
   readonly participants: readonly Participant[];
@@ -37,7 +37,10 @@ export async function escalateThread(deps: ServiceDeps, caller: Caller, input: E
   return { escalation_id: escalation.escalationId, owner: escalation.owner, context: escalation.context };
 }
 
-/** Escalates within a transaction that holds the thread: one open escalation for each cause. */
+/**
+ * Escalates within a transaction that has locked the thread. A thread has one unresolved escalation for each cause;
+ * only a new one is announced in the thread and wakes its owner.
+ */
 export async function escalateIn(
   tx: Tx,
   caller: Caller,
@@ -66,12 +69,15 @@ interface OwnersNews {
   readonly eventType: string;
   readonly text: string;
   readonly facts: Metadata;
-  /** The policy's. */
+  /** The agent that the policy names; empty: none. */
   readonly orchestrator: string;
   readonly wakeReason: string;
 }
 
-/** Says something in the thread, and wakes these owners for it; the policy's orchestrator joins first. */
+/**
+ * Appends a system message and wakes these owners for it. The policy's orchestrator joins the thread before it is
+ * woken.
+ */
 export async function sayToOwners(
   tx: Tx,
   caller: Caller,
@@ -87,7 +93,7 @@ export async function sayToOwners(
   await tx.wantWakes(wakes, wakeReason);
 }
 
-/** At most 8 KiB: enough to decide without reading the thread. */
+/** The context for deciding an escalation without reading the thread. Every list and text in it is bounded. */
 async function contextOf(
   tx: Tx,
   caller: Caller,

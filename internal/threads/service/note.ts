@@ -1,7 +1,7 @@
 import type { Tx } from "../domain/store.ts";
 import type { Caller, Metadata } from "../domain/types.ts";
 
-/** Appends what the caller has done to the audit trail, as part of the transaction. */
+/** Appends an action of the caller to the audit trail, as part of the transaction. */
 export function note(tx: Tx, caller: Caller, action: string, detail: Metadata, threadId?: string): Promise<void> {
   const { agent: actor, session: actorSession, correlationId } = caller;
   return tx.audit({ actor, actorSession, action, correlationId, detail, ...(threadId !== undefined && { threadId }) });

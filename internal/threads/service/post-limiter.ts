@@ -3,7 +3,7 @@ import { threadsError } from "../domain/faults.ts";
 const MINUTE_MS = 60_000;
 const MAX_AGENTS = 10_000;
 
-/** How often each agent posts through this process; at most 10,000 agents are remembered. */
+/** Limits the posts of each agent through this process. Remembers at most 10,000 agents. */
 export class PostLimiter {
   readonly #now: () => number;
   readonly #posts = new Map<string, number[]>();
@@ -13,7 +13,7 @@ export class PostLimiter {
     this.#now = now;
   }
 
-  /** @throws DomainError `exhausted`, code RATE_LIMITED, for more than `perMinute` in a minute */
+  /** Counts a post. @throws DomainError `exhausted`, code RATE_LIMITED, for more than `perMinute` within a minute */
   take(workspace: string, agent: string, perMinute: number): void {
     const key = `${workspace} ${agent}`;
     const now = this.#now();

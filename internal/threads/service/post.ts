@@ -14,7 +14,7 @@ import { say } from "./system-messages.ts";
 import type { PostInput, PostOutput } from "./wire.ts";
 
 /**
- * Stores a message with its order, its wakes and what the loop guard makes of it, in one transaction.
+ * Stores a message, plans its wakes and applies the loop guard, in one transaction.
  * @throws DomainError with the codes of `docs/protocols/threads.md`; nothing is stored then
  */
 export async function postMessage(deps: ServiceDeps, caller: Caller, input: PostInput): Promise<PostOutput> {
@@ -37,7 +37,7 @@ export async function postMessage(deps: ServiceDeps, caller: Caller, input: Post
       stored.members,
     );
     const why = `message ${stored.message.messageId}`;
-    // In the order of agents, as rows of wakes are locked.
+    // Rows of wakes are locked in the order of agents.
     const goesFirst = (one: PlannedWake) => one.agentId < caller.agent;
     await tx.wantWakes(planned.filter(goesFirst), why);
     await tx.acknowledgeWakes(caller.agent);
@@ -135,7 +135,7 @@ async function store(
   return { message, members };
 }
 
-/** One more than what the author answers; an author that goes on by itself keeps its own. */
+/** The hop of a post: one more than that of the message that it answers, or the agent's last one if it answers none. */
 async function hopOf(tx: Tx, agent: string, last: number): Promise<number> {
   const given = await tx.hopGiven(agent);
   return given === undefined ? last : given + 1;
@@ -156,7 +156,7 @@ async function guarded(
   };
   const { state, rule } = guard(thread.guard, seen, policy);
   const isBlocked = thread.status === "blocked";
-  // What stands blocked stays as it is; only the counters go on.
+  // A blocked thread keeps its block; only the counters change.
   await tx.saveGuard(thread.threadId, isBlocked ? { ...state, ...blocker(thread.guard.blockedBy) } : state);
   return isBlocked ? undefined : rule;
 }

@@ -7,11 +7,13 @@ import { messageView } from "./views.ts";
 import type { ReadInput, ReadOutput } from "./wire.ts";
 
 const LIMIT = 50;
-/** Losing news is allowed: a waiter looks again by itself. */
+/** Notifications may be lost, so a waiting reader also polls. */
 const LOOK_AGAIN_MS = 5000;
 const LOOK_AWAY_MS = 500;
 
-/** Messages after a position, in order; waits for the first one of somebody else, at most `wait_ms`. */
+/**
+ * Returns messages after a position, in order. If none is from another sender, waits for one, for at most `wait_ms`.
+ */
 export async function readMessages(
   deps: ServiceDeps,
   caller: Caller,
@@ -112,7 +114,7 @@ async function waitFor(
   }
 }
 
-/** A database that is away for a while ends no wait: it is looked at again. */
+/** Undefined: the database is unavailable. That does not end a wait, which tries again. */
 async function unlessAway(look: () => Promise<Found>): Promise<Found | undefined> {
   try {
     return await look();
@@ -131,8 +133,8 @@ function concerns(change: Change | undefined, caller: Caller, threadId: string |
 }
 
 /**
- * What came back counts as returned, and any read as a sign of life. Only what leaves no gap counts: a filter or a
- * later start may pass over messages. Answers with the database's time, undefined where nothing was new.
+ * Marks the returned messages as read, and takes any read as a sign of life of the agent. A filter or a later start may
+ * skip messages; those returned are not marked then. Returns the database's time, ms; undefined: no message was new.
  */
 async function markReturned(
   deps: ServiceDeps,
@@ -156,14 +158,14 @@ async function markReturned(
   return at;
 }
 
-/** By thread, the last seq that the caller has been given now and not before. */
+/** By thread, the last seq to mark as read. Threads without new messages, or with skipped ones, are left out. */
 function returned({ messages, opened }: Found, input: ReadInput): ReadonlyMap<string, number> {
   const upto = new Map<string, number>();
   if (input.sender !== undefined || input.event_type !== undefined) return upto;
   for (const { threadId, seq } of messages) upto.set(threadId, Math.max(seq, upto.get(threadId) ?? 0));
   if (opened === undefined) return upto;
   const { me } = opened;
-  // Messages that wait for a wake again are returned again.
+  // During a reminder, messages after `againSeq` count as not given.
   const given = me?.againSeq ?? me?.readSeq ?? 0;
   const skips = (input.after_seq ?? 0) > given;
   const [seq = 0] = upto.values();
@@ -171,7 +173,9 @@ function returned({ messages, opened }: Found, input: ReadInput): ReadonlyMap<st
   return upto;
 }
 
-/** Moves the caller's last seen marker; never back. */
+/**
+ * Raises the caller's last seen marker to `seq`; never lowers it. A caller that does not take part joins the thread.
+ */
 export async function acknowledge(
   deps: ServiceDeps,
   caller: Caller,

@@ -9,10 +9,13 @@ import type { SearchInput, SummarizeInput } from "./wire.ts";
 
 const LIMIT = 50;
 const SUMMARY_BYTES = 4096;
-/** A digest is made from at most so many of the newest messages. */
+/** The number of newest messages that a digest is made from. */
 const DIGEST_MESSAGES = 1000;
 
-/** A digest of the thread; with `text` the caller's own summary, which is stored as an event and wakes no one. */
+/**
+ * Returns a digest of the thread. With `text`, stores that as the caller's own summary, an event that wakes no one, and
+ * returns it.
+ */
 export async function summarizeThread(deps: ServiceDeps, caller: Caller, input: SummarizeInput) {
   const { thread_id: threadId, max_bytes: maxBytes = SUMMARY_BYTES, text, covers_seq: covers } = input;
   const reads = deps.store.reads(caller.workspace);
@@ -42,7 +45,7 @@ function summaryOf(text: string, coversSeq: number, findings: readonly Message[]
   };
 }
 
-/** Messages of the threads that the caller reads, newest first. */
+/** Searches the threads that the caller may read; newest messages first. */
 export async function searchMessages(deps: ServiceDeps, caller: Caller, input: SearchInput) {
   const { query, thread_id: threadId, sender, event_type: eventType, status, limit = LIMIT, cursor } = input;
   const reads = deps.store.reads(caller.workspace);

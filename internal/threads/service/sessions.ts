@@ -2,7 +2,7 @@ import type { Caller } from "../domain/types.ts";
 import type { ServiceDeps } from "./access.ts";
 import { isoTime } from "./views.ts";
 
-/** Who the caller is to this server, from its token alone, and what the server takes. */
+/** The identity that the caller's token proves, and the limits of the server. */
 export async function whoami(deps: ServiceDeps, caller: Caller) {
   const reads = deps.store.reads(caller.workspace);
   const session = await reads.session(caller.session);
@@ -23,7 +23,7 @@ export async function whoami(deps: ServiceDeps, caller: Caller) {
   };
 }
 
-/** The session lives; `managed` says whether a runtime has confirmed it. */
+/** Records that the caller's session is alive. `managed`: a runtime has confirmed the session. */
 export async function heartbeatSession(deps: ServiceDeps, caller: Caller) {
   await deps.store.seen(caller);
   const reads = deps.store.reads(caller.workspace);

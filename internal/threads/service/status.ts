@@ -9,7 +9,7 @@ import { say } from "./system-messages.ts";
 import { threadView } from "./views.ts";
 import type { StatusInput, WireThread } from "./wire.ts";
 
-/** Changes a thread's state as far as the caller's role may: each change is a system message and an audit row. */
+/** Changes a thread's state, if the caller's role may. Adds a system message and an audit entry for the change. */
 export async function updateThreadStatus(
   deps: ServiceDeps,
   caller: Caller,
@@ -67,7 +67,10 @@ function patchOf({ thread, role }: Opened, caller: Caller, input: StatusInput): 
   };
 }
 
-/** A block remembers who made it; leaving one begins the counts again. */
+/**
+ * Records the caller that blocks a thread. Resets the loop guard when a thread leaves `blocked`, and when a person or
+ * an orchestrator sets another status.
+ */
 function guardPatch(thread: Thread, caller: Caller, status: StatusInput["status"]): ThreadPatch {
   if (status === "blocked") return { guard: { ...thread.guard, blockedBy: caller.agent } };
   const decides = caller.kind === "person" || caller.role === "orchestrator";

@@ -3,8 +3,8 @@ import type { Tx } from "../domain/store.ts";
 import type { Message, Metadata } from "../domain/types.ts";
 
 /**
- * Appends a message of the system itself, which is read with the others and counts neither as unread nor as wake, but
- * for the agents in `wakes`.
+ * Appends a system message. It is read with the others but never counts as unread, and only the agents in `wakes` are
+ * woken for it.
  */
 export function say(
   tx: Tx,

@@ -15,8 +15,8 @@ const AT_ONCE = 50;
 const MAX_THREADS = 16;
 
 /**
- * Informs people, once each, of wakes that cannot be typed, and of agents that do not acknowledge what they were given.
- * Any number of processes may do this.
+ * Informs people, once each, of wakes that cannot be typed and of messages that agents do not acknowledge. Any number
+ * of processes may run it.
  */
 export async function tellPeople({ store, changes }: Deps): Promise<void> {
   for (const { workspace, wakeId } of await store.wakesWithNews(AT_ONCE)) {
@@ -29,7 +29,7 @@ export async function tellPeople({ store, changes }: Deps): Promise<void> {
   }
 }
 
-/** In each thread that waits for the agent, at most 16; answers with these. */
+/** Reports the news of a wake in each thread that waits for its agent, at most 16. Returns the ids of these threads. */
 async function tellOfWake(tx: Tx, workspace: string, wakeId: string): Promise<readonly string[]> {
   const agent = (await tx.wake(wakeId))?.agentId;
   if (agent === undefined) return [];
@@ -39,7 +39,7 @@ async function tellOfWake(tx: Tx, workspace: string, wakeId: string): Promise<re
     const locked = await tx.lockThread(threadId);
     if (locked) places.push({ thread: locked.thread, participants: await tx.participants(threadId) });
   }
-  // With the threads locked: another process may have been quicker.
+  // Read the wake again with the threads locked: another process may have reported its news.
   const wake = await tx.wake(wakeId);
   if (wake === undefined || wake.news.length === 0) return [];
   for (const place of places)
@@ -63,7 +63,7 @@ async function tellFailed(tx: Tx, place: Place, wake: Wake, by: Caller): Promise
   await note(tx, by, "wake_failed", { wake_id: wakeId, agent_id: agentId, outcome: lastOutcome }, threadId);
 }
 
-/** To the thread's owner and the orchestrator. */
+/** Informs the thread's owner and the orchestrator. */
 async function tellDeferred(tx: Tx, place: Place, wake: Wake, by: Caller): Promise<void> {
   const { orchestrator } = await tx.policy();
   const { thread, participants } = place;
@@ -75,7 +75,7 @@ async function tellDeferred(tx: Tx, place: Place, wake: Wake, by: Caller): Promi
   await sayToOwners(tx, by, place, [...owners], { ...news, wakeReason: `deferred wake ${wake.wakeId}` });
 }
 
-/** To the thread's owner, and to people by the thread's mark. */
+/** Sets the thread's `needs_human_decision`, and escalates to its owner. */
 async function tellDialog(tx: Tx, place: Place, wake: Wake, by: Caller): Promise<void> {
   const { threadId } = place.thread;
   const { agentId, wakeId, blockedTitle } = wake;

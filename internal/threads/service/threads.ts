@@ -10,7 +10,7 @@ import type { CreateThreadInput, ListThreadsInput, ManageInput, WireParticipant,
 
 const LIMIT = 50;
 
-/** Makes a thread whose first participant is the caller. */
+/** Creates a thread. The caller is its first participant. */
 export async function createThread(
   deps: ServiceDeps,
   caller: Caller,
@@ -54,7 +54,7 @@ export async function getThread(deps: ServiceDeps, caller: Caller, input: { read
   };
 }
 
-/** The caller's threads, newest change first; all of the workspace for roles that read everywhere. */
+/** Lists the caller's threads, last changed first; for a role that reads every thread, all of the workspace. */
 export async function listThreads(deps: ServiceDeps, caller: Caller, input: ListThreadsInput) {
   const reads = deps.store.reads(caller.workspace);
   const all = seesAll(roleOf(caller, await reads.policy()));

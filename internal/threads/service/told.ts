@@ -3,14 +3,14 @@ import { hash } from "node:crypto";
 const MOST_ENDED = 1000;
 
 /**
- * Remembers which state of each thing a caller has got, so that none is sent twice in a row. The last 1,000 that have
- * ended are kept.
+ * Remembers for each item the state that was sent last, so that none is sent twice in a row. Keeps all items that have
+ * not ended, and the last 1,000 that have.
  */
 export class Told {
   readonly #open = new Map<string, string>();
   readonly #ended = new Map<string, string>();
 
-  /** The ids of those that had not ended in the state that was sent last. */
+  /** The ids of items that had not ended in the state that was sent last. */
   get open(): readonly string[] {
     return [...this.#open.keys()];
   }
@@ -24,7 +24,7 @@ export class Told {
     return (this.#open.get(id) ?? this.#ended.get(id)) === hashOf(state);
   }
 
-  /** Whether `state` differs from the one that was sent last; it counts as sent from now on. */
+  /** Whether `state` differs from the one that was sent last. If so, records it as sent. */
   isNews(id: string, state: object, isOpen = true): boolean {
     if (this.isTold(id, state)) return false;
     this.#open.delete(id);

@@ -5,7 +5,9 @@ import { note } from "./note.ts";
 import type { TriggerInput } from "./wire.ts";
 
 /**
- * Wakes a participant now. @throws DomainError `precondition`, code UNMANAGED_RUNTIME, for one that no runtime has
+ * Wakes a participant now.
+ * @throws DomainError `invalid`, code UNKNOWN_RECIPIENT, for an agent that does not take part; `precondition`, code
+ * UNMANAGED_RUNTIME, for a person; `denied` if `force` is set and the caller is no operator
  */
 export async function triggerParticipant(deps: ServiceDeps, caller: Caller, input: TriggerInput) {
   const { thread_id: threadId, agent_id: agent, reason, force = false } = input;

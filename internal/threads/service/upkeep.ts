@@ -16,15 +16,15 @@ export interface UpkeepDeps {
 }
 
 const LOOK_MS = 2000;
-/** Old messages are looked for at every so manieth look. */
+/** Rounds from one erasure of old messages to the next. */
 const ERASE_EVERY = 15;
 const AT_ONCE = 100;
 const BATCH = 500;
 
 /**
- * Does what time brings: escalations that no one has acknowledged go to the operators, people are informed of wakes
- * that cannot be typed, and messages of closed threads are erased when the workspace's retention has passed. Any number
- * of processes may do this.
+ * Does work that falls due with time: passes escalations that no one has acknowledged to the operators, informs people
+ * of wakes that cannot be typed, and erases messages of closed threads after the workspace's retention. Any number of
+ * processes may run it.
  */
 export class Upkeep implements Task {
   readonly #deps: UpkeepDeps;

@@ -11,7 +11,7 @@ import type {
 } from "../domain/types.ts";
 import type { WireMessage, WireParticipant, WireThread, WireWaiting, WireWake } from "./wire.ts";
 
-/** Of a message's own shape; raised when a reader of an older one would misread it. */
+/** The version of a message's shape; raised when a reader of the older shape would misread a message. */
 const SCHEMA_VERSION = 1;
 
 export function threadView(thread: Thread, unread?: number): WireThread {

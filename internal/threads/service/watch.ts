@@ -12,19 +12,19 @@ import type { WatchInput, WatchUpdate, WireThread } from "./wire.ts";
 
 const PAGE = 100;
 const MESSAGES = 200;
-/** Wakes and escalations are looked at also without news, which may be lost. */
+/** Wakes and escalations are also polled, since notifications may be lost. */
 const LOOK_MS = 2000;
 const AWAY_MS = 500;
 const HEARTBEAT_MS = 15_000;
-/** At most so many of an agent's wakes are expected to begin and end between two looks. */
+/** The newest wakes of an agent that are read after a notification. Rarely do more begin and end between two reads. */
 const NEWEST = 3;
-/** Wakes that a stream begins with, whatever became of them. */
+/** The newest wakes that a stream begins with, in any state. */
 const RECENT = 50;
 
 /**
- * Yields all that a caller may see, then each change of it: a snapshot of its threads, wakes and escalations that have
- * not ended, then messages by thread in order of seq. A slow reader gets every message, and of the rest the newest
- * state.
+ * Yields the state that a caller may see, then each change of it: a snapshot of its threads, recent and open wakes and
+ * unresolved escalations, then messages, by thread in order of seq, and changed items. A slow reader gets every
+ * message, and the newest state of everything else.
  */
 export async function* watchThreads(
   deps: ServiceDeps,
@@ -47,11 +47,11 @@ function afterOf({ after = {} }: WatchInput): ReadonlyMap<string, number> {
 
 interface Page {
   readonly threads: readonly WireThread[];
-  /** Undefined: it is the last one. */
+  /** The cursor of the next page; undefined: this is the last one. */
   readonly next: string | undefined;
 }
 
-/** `agent`: the caller, which gets its own wakes and escalations; without it, those of all. */
+/** `agent`: only wakes and escalations of this agent, the caller; absent: those of all. */
 interface Whose {
   readonly agent?: string;
 }
@@ -88,7 +88,7 @@ class ThreadsWatch {
       const isAway = yield* this.#look(reads);
       if (clock.monotonicMs() >= beatAt) {
         beatAt = clock.monotonicMs() + HEARTBEAT_MS;
-        this.#hasMissed = true; // news may be lost without a word
+        this.#hasMissed = true; // notifications may be lost unnoticed
         yield { heartbeat: isoTime(clock.now()) };
       }
       if (isAway) await clock.sleep(AWAY_MS, signal).catch(() => {});
@@ -106,7 +106,10 @@ class ThreadsWatch {
     this.#news.resolve();
   }
 
-  /** All threads, in parts; those that were named in the request continue after what the caller has. */
+  /**
+   * Yields all threads, in pages. Marks a thread as dirty if it has messages after the seq that the request names for
+   * it.
+   */
   async *#snapshot(reads: Reads): AsyncGenerator<WatchUpdate, void, undefined> {
     const unread_total = await reads.unreadTotal(this.#caller.agent);
     for await (const { threads, next } of this.#pages(reads)) {
@@ -135,7 +138,10 @@ class ThreadsWatch {
     } while (before !== undefined);
   }
 
-  /** Returns whether the database is away: then everything is looked at again. */
+  /**
+   * Yields the changes since the last look. Returns whether the database is unavailable; the next look then reads
+   * everything again.
+   */
   async *#look(reads: Reads): AsyncGenerator<WatchUpdate, boolean, undefined> {
     this.#news = Promise.withResolvers<void>();
     const [dirty, agents, hasMissed] = [this.#dirty, this.#agents, this.#hasMissed];
@@ -160,7 +166,7 @@ class ThreadsWatch {
     }
   }
 
-  /** Threads whose state is not the one that was sent. */
+  /** The ids of threads whose state differs from the one that was sent. */
   async #changed(reads: Reads): Promise<readonly string[]> {
     const changed: string[] = [];
     for await (const { threads } of this.#pages(reads)) {
@@ -177,7 +183,7 @@ class ThreadsWatch {
     const isIn = members.some((one) => one.agentId === agent);
     if (!isIn && !seesAll(roleOf(this.#caller, await reads.policy()))) return;
     if (!this.#seqs.has(threadId)) {
-      // It is new to the caller: the thread comes before its first message.
+      // The thread is new to the caller, which gets it before its first message.
       this.#seqs.set(threadId, Math.min(this.#after.get(threadId) ?? 0, found.lastSeq));
       yield* this.#threadIfNews(reads, found, isIn);
     }
@@ -200,7 +206,7 @@ class ThreadsWatch {
     if (this.#threads.isNews(threadId, view)) yield { thread: view };
   }
 
-  /** Wakes and escalations whose state is not the one that was sent. */
+  /** Yields the wakes and escalations whose state differs from the one that was sent. */
   async *#work(reads: Reads, whose: Whose, also: readonly Wake[]): AsyncGenerator<WatchUpdate, void, undefined> {
     const open = await reads.wakesInWork(this.#wakes.open, whose.agent);
     const wakes = new Map([...also, ...open].map((wake) => [wake.wakeId, wake]));

@@ -1,6 +1,6 @@
 import type { MemberKind, Metadata, Severity, ThreadStatus, Urgency, WakeSetting, WakeState } from "../domain/types.ts";
 
-/** What callers send and get, by the names that the interfaces have; see `docs/protocols/threads.md`. */
+/** Inputs and outputs of the operations, with the field names of the interfaces; see `docs/protocols/threads.md`. */
 
 export interface WireThread {
   readonly thread_id: string;
@@ -15,9 +15,9 @@ export interface WireThread {
   readonly last_seq: number;
   readonly created_at: string;
   readonly updated_at: string;
-  /** In lists: of the caller. */
+  /** In lists and watch streams: the caller's unread messages. */
   readonly unread_count?: number;
-  /** Where it is watched: for whom it waits. */
+  /** In watch streams: the participants that the thread waits for. */
   readonly waiting?: readonly WireWaiting[];
   readonly paused_until?: string;
 }
@@ -126,7 +126,7 @@ export interface ReadOutput {
   readonly last_seq: number;
   readonly unread_count: number;
   readonly last_seen_seq: number;
-  /** Absent without a thread. */
+  /** Absent if the request names no thread. */
   readonly thread_status?: ThreadStatus;
   readonly timed_out: boolean;
 }

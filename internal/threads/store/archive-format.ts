@@ -1,16 +1,16 @@
 import type { PoolClient } from "pg";
 
-/** The first line of an archive; then a line for each row, `[table, row]`, and a last line. */
+/** The first line of an archive. A line `[table, row]` for each row follows, then an `ArchiveEnd`. */
 export interface ArchiveHead {
   readonly format: "gastown-threads";
   readonly version: 1;
-  /** Schema of the database that it was made from. */
+  /** The schema version of the exported database. */
   readonly schema: string;
-  /** Columns of each table. */
+  /** The columns of each table. */
   readonly tables: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The last line; without it an archive is cut off. */
+/** The last line of an archive. An archive without it is truncated. */
 export interface ArchiveEnd {
   readonly end: true;
   readonly rows: number;
@@ -18,7 +18,7 @@ export interface ArchiveEnd {
   readonly sha256: string;
 }
 
-/** Every table, each after those that it refers to, with the order of its rows. */
+/** All tables, each after those that it references, with the order of its rows. */
 export const ARCHIVED: Readonly<Record<string, string>> = {
   workspace: "workspace_id",
   agent: "workspace_id, agent_id",
@@ -33,7 +33,7 @@ export const ARCHIVED: Readonly<Record<string, string>> = {
   revoked: "workspace_id, kind, value",
 };
 
-/** The columns that hold data: those that the database computes are left out. */
+/** The columns of each table, without generated ones. */
 export async function columnsOf(client: PoolClient): Promise<Readonly<Record<string, readonly string[]>>> {
   const { rows } = await client.query<{ table_name: string; names: string[] }>(
     `select table_name::text, array_agg(column_name::text order by ordinal_position) as names

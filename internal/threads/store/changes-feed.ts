@@ -17,20 +17,20 @@ interface Deps {
 
 const CHANNEL = "threads_changes";
 const COALESCE_MS = 20;
-/** Of a notification; PostgreSQL takes less than 8,000 bytes. */
+/** Largest payload of a notification, bytes; PostgreSQL allows less than 8,000. */
 const MAX_PAYLOAD = 7900;
 const LOOK_MS = 1000;
 const LOOK_DEAF_MS = 250;
 const PROBE_EVERY_MS = 30_000;
 const PROBE_MS = 3000;
-/** Longer than any transaction of ours. */
+/** The age of changes that each poll still reads; longer than any of our transactions. */
 const OVERLAP = "15 seconds";
 const RETRY = { firstMs: 100, maxMs: 5000, factor: 2 };
 
 /**
- * News of commits between processes: at once in this one, by NOTIFY after the commit to the others, at most every
- * 20 ms, on connections of its own. What is lost on the way is found by looking at what changed, each second, and four
- * times a second while notifications do not come through, as behind a pooler of transactions.
+ * Notifies of commits: at once in this process, and in others by NOTIFY after the commit, at most every 20 ms, on
+ * connections of its own. It also polls for changed threads, since notifications may be lost: every second, or four
+ * times a second while they do not arrive, as behind a pooler in transaction mode.
  */
 export class ChangesFeed implements Changes, Task {
   readonly #deps: Deps;
@@ -41,7 +41,7 @@ export class ChangesFeed implements Changes, Task {
   #wake = Promise.withResolvers<void>();
   #probe: string | undefined;
   #heardProbe = true;
-  /** The log has said that probes are not heard, since one was heard last. */
+  /** A warning that probes are not received has been logged; false again once one is received. */
   #isLoggedDeaf = false;
   #isListening = false;
 
@@ -49,7 +49,7 @@ export class ChangesFeed implements Changes, Task {
     this.#deps = deps;
   }
 
-  /** Notifications of other processes come through. */
+  /** Whether notifications of other processes arrive. */
   get hears(): boolean {
     return this.#isListening && this.#heardProbe;
   }
@@ -77,7 +77,7 @@ export class ChangesFeed implements Changes, Task {
     for (const listener of [...this.#listeners]) listener(change);
   }
 
-  /** Posts never wait for the one connection that it has, nor it for theirs. */
+  /** Notifies on its own connection, so that posts and notifications never wait for each other. */
   async #notify(signal: AbortSignal): Promise<void> {
     const { clock, address, logger } = this.#deps;
     const onError = (err: Error) => logger.debug({ err }, "the connection that notifies broke, and is made again");
@@ -138,7 +138,7 @@ export class ChangesFeed implements Changes, Task {
       await client.query(`listen ${CHANNEL}`);
       this.#isListening = true;
       onListening();
-      this.#tell(undefined); // what happened meanwhile was not heard
+      this.#tell(undefined); // changes up to now were missed
       while (!signal.aborted) {
         this.#probe = randomUUID();
         this.#heardProbe = false;
@@ -208,7 +208,7 @@ export class ChangesFeed implements Changes, Task {
   }
 }
 
-/** The changes that a notification names; undefined stands for any. */
+/** The changes in a notification; undefined: it does not say which. */
 function changesOf(text: string): readonly (Change | undefined)[] {
   try {
     return text === "*" ? [undefined] : (JSON.parse(text) as readonly Change[]);

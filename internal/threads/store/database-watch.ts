@@ -5,12 +5,12 @@ import type { Task } from "../../base/task-group.ts";
 
 const LOOK_MS = 1000;
 
-/** Says whether the database answers, at most a few seconds late. */
+/** Reports whether the database answers. It asks every second; the pool limits how long each query may take. */
 export class DatabaseWatch implements Task {
   readonly #deps: { readonly clock: Clock; readonly logger: Logger; readonly pool: Pool };
   readonly #onChange: (answers: boolean) => void;
 
-  /** `onChange` hears of each change; the database counts as there at first. */
+  /** Calls `onChange` at each change. Initially the database counts as available. */
   constructor(
     deps: { readonly clock: Clock; readonly logger: Logger; readonly pool: Pool },
     onChange: (answers: boolean) => void,

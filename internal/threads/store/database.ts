@@ -7,7 +7,7 @@ export interface Queryable {
   query<R extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<{ readonly rows: R[] }>;
 }
 
-/** Where the database is: an address, or a folder with a socket. */
+/** The address of a database: a URL, or the folder with its socket. */
 export type DatabaseAddress =
   | { readonly url: string }
   | { readonly host: string; readonly port: number; readonly user: string; readonly database: string };
@@ -15,21 +15,21 @@ export type DatabaseAddress =
 const POOL = 10;
 const STATEMENT_MS = 5000;
 const IDLE_MS = 10_000;
-/** Longer than the database's own limit: a server that does not answer at all counts as away. */
+/** Longer than the server's own limit: a server that does not answer by then counts as unavailable. */
 const ANSWER_MS = 10_000;
 const INT8 = 20;
 const TRIES = 4;
 
 export interface PoolLimits {
-  /** Connections, 10 unless given. */
+  /** The most connections; default: 10. */
   readonly size?: number;
-  /** As the database shows it: `threads` unless given. */
+  /** The `application_name` of the connections; default: `threads`. */
   readonly name?: string;
-  /** For work that may take long, such as a migration: statements and transactions have no time limit. */
+  /** No time limits for statements and transactions, for long work such as a migration. */
   readonly patient?: boolean;
 }
 
-/** Connections that give `bigint` as numbers. `onError` hears of connections that broke. */
+/** Opens a pool of connections that return `bigint` as numbers. Calls `onError` for each connection that breaks. */
 export function openPool(
   address: DatabaseAddress,
   onError: (err: Error) => void,
@@ -51,14 +51,17 @@ export function openPool(
     },
   });
   pool.on("error", onError);
-  // Also while a connection is in use: an error without a listener would end the process.
+  // Listen while a connection is in use, too: an error without a listener would end the process.
   pool.on("connect", (client) => client.on("error", onError));
   return pool;
 }
 
 const heardOf = new WeakMap<Pool, (code: string) => void>();
 
-/** Calls `heard` for each failure of `transaction` and `statements`: with its SQLSTATE, a system's code or `other`. */
+/**
+ * Calls `heard` for each failure of `transaction` and `statements`, with its SQLSTATE, the system's error code or
+ * `other`.
+ */
 export function onFailures(pool: Pool, heard: (code: string) => void): void {
   heardOf.set(pool, heard);
 }
@@ -68,8 +71,9 @@ function noteFailure(pool: Pool, err: unknown): void {
 }
 
 /**
- * One transaction, all or nothing; tried again where another one was in the way.
- * @throws DomainError `unavailable` where the connection broke: it may or may not have been committed
+ * Runs `work` in a transaction. After a conflict with another transaction it runs `work` again, at most four times in
+ * all.
+ * @throws DomainError `unavailable` if the connection breaks: the transaction may or may not have been committed
  */
 export async function transaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -90,7 +94,7 @@ async function once<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Pr
     const result = await work(client);
     const { command } = await client.query("commit");
     isOpen = false;
-    // PostgreSQL answers so, without an error, where the transaction had failed before.
+    // PostgreSQL answers a commit of a failed transaction with ROLLBACK, not with an error.
     if (command !== "COMMIT") throw new Error("a transaction that had failed was to be committed");
     client.release();
     return result;
@@ -105,7 +109,7 @@ async function once<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Pr
   }
 }
 
-/** One statement outside of a transaction. @throws DomainError `unavailable` as `transaction` */
+/** Runs each statement in a transaction of its own. @throws DomainError `unavailable` as `transaction` */
 export function statements(pool: Pool): Queryable {
   return {
     query: async <R extends QueryResultRow>(text: string, values: readonly unknown[] = []) => {
@@ -124,7 +128,7 @@ function stateOf(err: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
-/** The database has said so, or our own code: the connection is in order. */
+/** Whether an error is an answer of the database or comes from our own code, so that the connection is still usable. */
 function isAnswer(err: unknown): boolean {
   if (err instanceof DomainError) return true;
   return err instanceof DatabaseError && !/^(08|57P)/.test(err.code ?? "");
@@ -148,7 +152,7 @@ const NAMED: Readonly<Record<string, string>> = {
   "3D000": "there is no such database",
 };
 
-/** What a failure of the database means to a caller; bugs come back as they are. */
+/** Maps a failure of the database to a DomainError `unavailable`. Returns bugs unchanged. */
 export function failureOf(err: unknown): unknown {
   if (err instanceof DomainError) return err;
   const state = stateOf(err);

@@ -12,10 +12,10 @@ const MAX_SHOWN = 5;
 type Columns = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Stores the lines of an archive in a database that has no threads yet, and checks every chain of hashes before
- * anything counts: all or nothing. Answers with the number of rows.
- * @throws DomainError `invalid` for lines that are no archive, are cut off or were changed; `precondition` where the
- * database has threads already
+ * Imports an archive into a database without threads, in one transaction. Verifies every hash chain before it commits.
+ * Returns the number of rows.
+ * @throws DomainError `invalid` for lines that are no archive, are truncated or were changed; `precondition` if the
+ * database already has threads
  */
 export async function importArchive(pool: Pool, lines: AsyncIterable<string>): Promise<number> {
   const { rows } = await pool.query("select from threads.workspace union all select from threads.thread limit 1");
@@ -103,7 +103,7 @@ class Import {
       );
     } catch (err) {
       const { code = "" } = err as { readonly code?: string };
-      // Errors of classes 22 and 23: data that do not fit, or do not fit together.
+      // SQLSTATE classes 22 (data exception) and 23 (integrity constraint violation).
       if (!/^(22|23)/.test(code)) throw err;
       const said = err instanceof Error ? err.message : String(err);
       throw new DomainError("invalid", `the archive has rows of ${this.#table} that do not fit: ${said}`);

@@ -4,7 +4,7 @@ import type { Pool } from "pg";
 import { DomainError } from "../../base/errors.ts";
 import { SCHEMA_1, SCHEMA_2, SCHEMA_3 } from "./schema.ts";
 
-/** By name, oldest first. A name never changes. */
+/** Migrations by name, oldest first. A name never changes. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0001": {
     up: async (db) => {
@@ -23,14 +23,14 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   },
 };
 
-/** The name of the newest; what `threads` needs. */
+/** The newest migration, which this version of `threads` needs. */
 const NEWEST = Object.keys(MIGRATIONS).sort().at(-1) ?? "";
 
 const provider: MigrationProvider = { getMigrations: async () => ({ ...MIGRATIONS }) };
 
 /**
- * Brings the schema up to this version; answers with the names of what was done. The connection must be a direct one:
- * the lock is its session's.
+ * Migrates the schema to this version. Returns the names of the migrations that it ran. Needs a direct connection,
+ * since its lock belongs to the session.
  * @throws DomainError `precondition` (`problem`: `schema`) for a schema of a newer version
  */
 export async function migrate(pool: Pool): Promise<readonly string[]> {
@@ -50,7 +50,7 @@ export type SchemaState =
   | { readonly type: "older"; readonly name: string }
   | { readonly type: "newer"; readonly name: string };
 
-/** What is there, as compared with what this version needs. */
+/** Compares the database's schema with the one that this version needs. */
 export async function schemaState(pool: Pool): Promise<SchemaState> {
   const there = await pool.query<{ there: string | null }>("select to_regclass('threads.kysely_migration') as there");
   if (there.rows[0]?.there == null) return { type: "missing" };
@@ -61,7 +61,7 @@ export async function schemaState(pool: Pool): Promise<SchemaState> {
   return name < NEWEST ? { type: "older", name } : { type: "newer", name };
 }
 
-/** @throws DomainError `precondition` (`problem`: `schema`) unless the schema is this version's */
+/** Checks the schema. @throws DomainError `precondition` (`problem`: `schema`) unless it is this version's */
 export async function checkSchema(pool: Pool): Promise<void> {
   const state = await schemaState(pool);
   if (state.type === "current") return;

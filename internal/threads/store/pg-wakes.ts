@@ -21,25 +21,28 @@ import { forgotten, remind, typedAgain } from "./reminders.ts";
 import * as rows from "./rows.ts";
 
 const LEASE = "interval '30 seconds'";
-/** After these ends a message that came meanwhile has a wake of its own. */
+/** States after which a message that came meanwhile gets a wake of its own. */
 const ENDED_WELL: ReadonlySet<WakeState> = new Set(["SUBMITTED", "UNKNOWN", "CANCELLED", "EXPIRED"]);
-/** The agent has been quicker than the receipt: it has read all that the text names (`$8`). */
+/** SQL condition: the agent has read all that the text names (`$8`) before the receipt came. */
 const READ_ALREADY = `$8::jsonb <> '{}' and not exists (
   select from jsonb_each_text($8::jsonb) o join threads.participant p
     on p.workspace_id = $1 and p.thread_id = o.key and p.agent_id = wake.agent_id
       and (p.read_seq < o.value::bigint or p.again_seq is not null))`;
-/** It has acted since its wake was typed (`$11`, ms from the call). */
+/** SQL condition: the agent has acted since its wake was typed (`$11`, ms from the call). */
 const HAS_ACTED = `acted_at >= (select a.begun_at + $11::float8 * interval '1 millisecond' from threads.wake_attempt a
   where a.workspace_id = $1 and a.wake_id = $2 and a.attempt = $10)`;
 const CAUSE = (by: string) => `case when ${by} in ('person', 'draft') then 'person' else ${by} end`;
 
-/** When the wake's present block began, if `by` is in its way now: it goes on for as long as the cause is the same. */
+/**
+ * SQL expression: when the wake's block began, given that `by` blocks it now. The block continues while its cause is
+ * the same.
+ */
 function blockedSince(by: string): string {
   return `case when ${CAUSE("blocked_by")} = ${CAUSE(`${by}::text`)} then coalesce(deferred_since, clock_timestamp())
     else clock_timestamp() end`;
 }
 
-/** The wake's `news` with one more event, unless people are or have been informed of it; '': none. */
+/** SQL expression: the wake's `news` with one more event, unless that is in `news` or `told` already. '': no event. */
 function withNews(news: string): string {
   return `case when ${news}::text = '' or ${news}::text = any (news || told) then news
     else array_append(news, ${news}::text) end`;
@@ -218,8 +221,8 @@ export class PgWakes implements WakeStore {
   }
 
   /**
-   * A message that came while a wake was open has joined it, and the text that was typed may not name it. Looked at
-   * once the wake's row is locked: who posts later finds it closed, and makes a new one.
+   * Makes a new wake if messages still wait: one that came while the wake was open has joined it, but the typed text
+   * may not name it. Called with the wake's row locked, so that a later post finds the wake closed and makes a new one.
    */
   async #wantNext(client: PoolClient, workspace: string, { wakeId, agentId, urgency }: Wake): Promise<void> {
     const reads = new PgReads({ query: client.query.bind(client) as never }, workspace, DEFAULT_POLICY);

@@ -20,7 +20,7 @@ type Row = Record<string, unknown>;
 
 const DAY_MS = 86_400_000;
 
-/** What is read of one workspace, by statements of their own or in a transaction. */
+/** Queries on one workspace, by single statements or within a transaction. */
 export class PgReads implements Reads {
   protected readonly db: Queryable;
   protected readonly workspace: string;
@@ -32,7 +32,7 @@ export class PgReads implements Reads {
     this.#defaults = defaults;
   }
 
-  /** `$1` is the workspace. */
+  /** Runs a query. `$1` is the workspace, `values` follow. */
   protected async all(text: string, ...values: readonly unknown[]): Promise<readonly Row[]> {
     return (await this.db.query<Row>(text, [this.workspace, ...values])).rows;
   }
@@ -259,7 +259,7 @@ export class PgReads implements Reads {
     );
   }
 
-  /** A session whose heartbeat is too old is stale, whatever was stored. */
+  /** Returns a live session as `stale` if its last heartbeat is too old. */
   async #judged(found: readonly Row[]): Promise<readonly t.Session[]> {
     const { stale_after: staleAfter = DAY_MS } = await this.policy();
     const now = await this.now();

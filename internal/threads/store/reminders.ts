@@ -5,10 +5,10 @@ import { FOR_ME, ROLE } from "./addressed.ts";
 import type { Queryable } from "./database.ts";
 import { OPEN } from "./open-wakes.ts";
 
-/** An agent's time to acknowledge what it was given, as SQL. */
+/** `REMIND_MS` as an SQL interval. */
 export const REMIND = `interval '${REMIND_MS} milliseconds'`;
 
-/** See `WakeStore.forgotten`. An agent with a wake that has not ended, or without proof, is left to that one. */
+/** See `WakeStore.forgotten`. Skips an agent that has an open wake, or one without proof. */
 export async function forgotten(db: Queryable, limit: number): Promise<readonly ForgottenMessages[]> {
   const { rows } = await db.query<{ workspace_id: string; agent_id: string; thread_id: string; reminders: number }>(
     `update threads.participant g set look_at = clock_timestamp() + interval '15 seconds' from (
@@ -66,7 +66,7 @@ export async function remind(client: PoolClient, { workspace, agentId, threads }
   return isChanged;
 }
 
-/** Notes that messages which waited again have been typed again. */
+/** Records that a wake has named the messages again that a reminder made wait. */
 export async function typedAgain(
   client: PoolClient,
   workspace: string,

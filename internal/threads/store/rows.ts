@@ -1,7 +1,7 @@
 import { FRESH_GUARD } from "../domain/loop-guard.ts";
 import type * as t from "../domain/types.ts";
 
-/** Rows as `pg` gives them, and what they mean. */
+/** A row as `pg` returns it. */
 type Row = Readonly<Record<string, unknown>>;
 
 const text = (row: Row, name: string) => row[name] as string;
@@ -10,7 +10,7 @@ const bool = (row: Row, name: string) => row[name] === true;
 const time = (row: Row, name: string) => (row[name] as Date).getTime();
 const timeOr = (row: Row, name: string) => (row[name] == null ? undefined : time(row, name));
 
-/** A time that the row must have, ms. */
+/** A required time of a row, wall clock, ms. @throws Error without a row */
 export function timeOf(row: Row | undefined, name: string): number {
   if (row === undefined) throw new Error("the database gave no row");
   return time(row, name);

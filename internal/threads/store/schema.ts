@@ -203,8 +203,9 @@ create table threads.revoked (
 `;
 
 /**
- * Messages that were given and not acknowledged wait again (`again_seq`). `reminders` counts how often; 3: people are
- * to be shown them, 4: people have been. A wake keeps events in `news` until people are informed, and in `told` then.
+ * Adds reminders and news. While `again_seq` is set, messages that were given and not acknowledged wait again;
+ * `reminders` counts the reminders, 3: people are to be shown the messages, 4: they have been. A wake's events are in
+ * `news` until people are informed, then in `told`.
  */
 export const SCHEMA_2 = `
 alter table threads.participant
@@ -220,5 +221,8 @@ create index wake_news on threads.wake (workspace_id, wake_id) where news <> '{}
 create index participant_unshown on threads.participant (workspace_id, thread_id) where reminders = 3;
 `;
 
-/** When an agent last gave a sign of life while a wake of it was in work: it may be older than what is typed. */
+/**
+ * Adds the time when an agent last read or posted while a wake of it was in work, which may be before its text was
+ * typed.
+ */
 export const SCHEMA_3 = "alter table threads.wake add column acted_at timestamptz";

@@ -3,7 +3,7 @@ import { FOR_ME } from "./addressed.ts";
 import { OPEN } from "./open-wakes.ts";
 import * as rows from "./rows.ts";
 
-/** A statement of one workspace, which is its `$1`. */
+/** Runs a query whose `$1` is the workspace. */
 type Query = (text: string, ...values: readonly unknown[]) => Promise<readonly Readonly<Record<string, unknown>>[]>;
 
 const LIMIT = 1000;

@@ -18,7 +18,7 @@ interface Head {
 
 /** The writes of one transaction; see `Tx` for the order of locks. */
 export class PgTx extends PgReads implements Tx {
-  /** Of threads that this transaction has locked. */
+  /** The last seq and hash of each thread that this transaction has locked. */
   readonly #heads = new Map<string, Head>();
 
   async lockThread(threadId: string) {

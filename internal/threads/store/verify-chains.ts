@@ -8,22 +8,24 @@ type All = (text: string, ...values: readonly unknown[]) => Promise<readonly Row
 const PAGE = 500;
 const MAX_BROKEN = 100;
 
-/** One row of a chain, as far as the chain needs it. */
+/** The fields of a row that its chain depends on. */
 interface Link {
   readonly seq: number;
   readonly prevHash: string;
   readonly hash: string;
-  /** The hash of the row's own fields, after that of the row before it. */
+  /** Computes the hash of the row's fields, given that of the row before it. */
   readonly computed: (prevHash: string) => string;
 }
 
-/** Where a chain stood before its rows were read; what is added meanwhile comes after it. */
+/** The end of a chain before its rows are read. Rows that are added meanwhile come after it. */
 interface Head {
   readonly seq: number;
   readonly hash: string;
 }
 
-/** Checks the chains of one workspace: that no row is changed, missing or added. `all` binds the workspace to `$1`. */
+/**
+ * Verifies the chains of one workspace: that no row was changed, removed or added. `all` binds the workspace to `$1`.
+ */
 export async function verifyChains(all: All): Promise<ChainReport> {
   const broken: { threadId?: string; seq: number }[] = [];
   const [workspace] = await all("select audit_seq, audit_head from threads.workspace where workspace_id = $1");
@@ -83,7 +85,7 @@ async function messagePage(all: All, threadId: string, afterSeq: number): Promis
   return page.map((row) => {
     const message = rows.messageOf(row);
     const body = row["body_hash"] as string;
-    // A row that retention has erased proves its place, not its text.
+    // An erased row proves its place in the chain, not its text.
     const isWhole = message.erased || body === bodyHash(message.text, message.metadata);
     return {
       ...{ ...hashesOf(row), seq: message.seq },

@@ -13,12 +13,12 @@ const UNIX = "unix:";
 const RECONNECT_MS = 10_000;
 const CALL_MS = 30_000;
 
-/** Agents behind the sidecars of this machine: an agent's id is its address, a workspace is the sidecar's project. */
+/** Finds agents by the sidecars of this machine. An agent's id is its address, its workspace the sidecar's project. */
 export class LocalRuntimes implements Runtimes {
   readonly #clock: Clock;
   readonly #folder: string;
 
-  /** `folder`: where sidecars announce themselves. */
+  /** `folder`: the one in which sidecars announce themselves. */
   constructor(clock: Clock, folder: string) {
     this.#clock = clock;
     this.#folder = folder;

@@ -5,8 +5,8 @@ import type { WakeWorkerDeps } from "./wake-worker-deps.ts";
 const AT_ONCE = 64;
 
 /**
- * Wakes agents again that were given messages and have been idle for two minutes without acknowledging them. After two
- * times people are to be shown the messages.
+ * Reminds agents that have been idle for two minutes without acknowledging messages that they were given. After two
+ * reminders the messages are to be shown to people.
  */
 export async function remindAgents(deps: WakeWorkerDeps, signal: AbortSignal): Promise<void> {
   const { wakes, changes, logger, clock } = deps;

@@ -5,8 +5,8 @@ import type { WakeWorkerDeps } from "./wake-worker-deps.ts";
 const AT_ONCE = 16;
 
 /**
- * Looks once more at wakes that were typed without proof, a minute after: those of which nothing was read are tried
- * again, once, where the agent waits with an empty composer; the others stay UNKNOWN, for people to see.
+ * Looks again at wakes that were typed without proof a minute or more ago and of which nothing was read. Tries each
+ * again, once, if its agent is idle with an empty composer; the others stay UNKNOWN, for people to see.
  */
 export async function lookAgain(deps: WakeWorkerDeps, signal: AbortSignal): Promise<void> {
   const { wakes, changes, logger } = deps;

@@ -17,11 +17,11 @@ const UNREACHABLE = { firstMs: 1000, maxMs: 30_000, factor: 2 };
 const DEFER_MS = 5000;
 const TTL_MS = 30 * 60_000;
 const URGENT_TTL_MS = 2 * 3_600_000;
-/** A sidecar knows ended nudges at least as long; after that its not knowing one proves nothing. */
+/** A sidecar remembers ended nudges for at least this long. After that, an unknown nudge may have been typed. */
 const REMEMBERED_MS = 24 * 3_600_000;
 const SENDER = "threads";
 
-/** One claimed wake: from looking at what waits to what became of it. */
+/** Works on one claimed wake, from reading the waiting messages to storing the result. */
 export class WakeRun {
   readonly #deps: WakeWorkerDeps & { readonly by: string };
   readonly #claimed: ClaimedWake;
@@ -31,7 +31,7 @@ export class WakeRun {
     this.#claimed = claimed;
   }
 
-  /** Never throws: what fails is tried again by whoever claims it next. */
+  /** Never throws: after a failure it releases the wake, and the process that claims it next tries again. */
   async run(signal: AbortSignal): Promise<void> {
     const { logger, wakes, by, clock } = this.#deps;
     const { wake, workspace } = this.#claimed;
@@ -103,7 +103,11 @@ export class WakeRun {
     }
   }
 
-  /** What a process that was killed had begun: its outcome is taken over, or the same text sent under the same id. */
+  /**
+   * Recovers an attempt that a killed process began: takes over its outcome, or sends the same text again under the
+   * same request id. After a restart of the session, or a day, an attempt that the sidecar does not know ends as
+   * `unknown`.
+   */
   async #recover(
     runtime: Runtime,
     status: RuntimeStatus,
@@ -124,7 +128,7 @@ export class WakeRun {
 
   async #nudge(runtime: Runtime, intent: AttemptIntent, policy: Policy, signal: AbortSignal): Promise<WakeReceipt> {
     const { urgency, lastOutcome } = this.#claimed.wake;
-    // A wake that has met a draft or a dialog waits in the queue from then on.
+    // Once a draft or a dialog has blocked a forced wake, it waits in the queue.
     const isImmediate =
       urgency === "interrupt" && lastOutcome !== "composer-busy" && lastOutcome !== "blocked-by-dialog";
     const urgent = urgency !== "normal";
@@ -139,8 +143,8 @@ export class WakeRun {
   }
 
   /**
-   * Waits until the sidecar has an outcome. It takes the text back when the agent has read everything meanwhile, or a
-   * person has been at the keys for too long.
+   * Waits for the outcome. Cancels the nudge if the agent has read everything meanwhile, or a person has blocked it for
+   * too long.
    */
   async #follow(
     runtime: Runtime,
@@ -213,7 +217,10 @@ export class WakeRun {
     changes.publish({ workspace, kind: "wake", agents: [wake.agentId] });
   }
 
-  /** An agent that nobody has started yet may come soon, one that has been away for long is looked for less often. */
+  /**
+   * The delay until an unreachable agent is looked up again, ms: half the time that it has been away, so that one that
+   * has just been started is found soon.
+   */
   #unreachableMs(open: WakeAttempt | undefined, now: number): number {
     const since = this.#claimed.wake.deferredSince ?? open?.begunAt;
     const awayMs = since === undefined ? 0 : Math.max(0, now - since);
@@ -225,12 +232,15 @@ function receiptOf(outcome: NudgeOutcomeWord, error: string): WakeReceipt {
   return { outcome, error, evidence: [] };
 }
 
-/** A person was in its way for so long that it was taken back: it is typed when the keys are quiet, unless forced. */
+/**
+ * Whether the wake was taken back because a person blocked it for too long. Unless it is forced, it is typed only when
+ * the keys are quiet.
+ */
 function wasTakenBack({ lastOutcome, blockedBy: by, urgency }: Wake): boolean {
   return lastOutcome === "cancelled" && causeOf(by) === "person" && urgency !== "interrupt";
 }
 
-/** Undefined: it does not answer. */
+/** Undefined: the runtime does not answer. */
 async function statusOf(runtime: Runtime, signal: AbortSignal): Promise<RuntimeStatus | undefined> {
   try {
     return await runtime.status(signal);

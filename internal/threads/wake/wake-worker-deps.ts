@@ -12,8 +12,8 @@ export interface WakeWorkerDeps {
   readonly wakes: WakeStore;
   readonly changes: Changes;
   readonly runtimes: Runtimes;
-  /** Called at each end of work on a wake, with its state and age, and the obstacle if it is another than before. */
+  /** Called when work on a wake ends, with its state, its age (ms), and the cause of a deferral if it has changed. */
   readonly onEnded?: (end: { readonly state: string; readonly ageMs?: number; readonly deferredBy?: string }) => void;
-  /** Hears of each first nudge: ms from the commit that wanted it. */
+  /** Called at the first nudge of a wake; `ms`: since the commit that made the wake. */
   readonly onBegun?: (ms: number) => void;
 }

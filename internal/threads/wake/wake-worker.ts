@@ -16,8 +16,8 @@ const REMIND_MS = 5000;
 const FORGOTTEN = "what was forgotten cannot be looked for";
 
 /**
- * Wakes idle agents for whom messages wait. Every process has one; a wake is worked on by whoever claims it, and a
- * process that is killed leaves all that the next one needs in the database.
+ * Wakes idle agents that messages wait for. Every process runs one. The process that claims a wake works on it; if it
+ * is killed, the next one finds all that it needs in the database.
  */
 export class WakeWorker implements Task {
   readonly #deps: WakeWorkerDeps;
@@ -56,7 +56,7 @@ export class WakeWorker implements Task {
         if (!failing) logger.warn({ err }, "wakes cannot be claimed");
         failing = true;
       }
-      // A burst of news is one look.
+      // A burst of notifications causes one claim.
       const poked = this.#poke.promise.then(() => clock.sleep(10, signal).catch(() => {}));
       await within(clock, LOOK_MS, poked, signal);
       this.#poke = Promise.withResolvers<void>();
@@ -69,7 +69,7 @@ export class WakeWorker implements Task {
     if (made > 0) logger.info({ wakes: made }, "messages waited without a wake: made them");
   }
 
-  /** A failure is logged as `failed`, and the work is tried at its next time. */
+  /** Runs `work` every `ms` milliseconds. Logs a failure as `failed` and continues. */
   async #every(ms: number, failed: string, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
     while (!signal.aborted) {

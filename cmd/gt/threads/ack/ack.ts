@@ -1,7 +1,7 @@
 import type { Command } from "../../../../internal/cli/command/command.ts";
 import { THREADS_CODES, THREADS_FLAGS } from "../common/threads-flags.ts";
 
-/** `gt threads ack`: acknowledge what you have dealt with. */
+/** `gt threads ack`: acknowledge messages of a thread. */
 export const ack: Command<typeof THREADS_FLAGS> = {
   name: "ack",
   flags: THREADS_FLAGS,

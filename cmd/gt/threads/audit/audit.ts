@@ -2,7 +2,7 @@ import type { Command } from "../../../../internal/cli/command/command.ts";
 import { THREADS_CODES } from "../common/threads-flags.ts";
 import { AUDIT_FLAGS } from "./audit-flags.ts";
 
-/** `gt threads audit`: what was decided by whom. */
+/** `gt threads audit`: the audit trail, and a check of its hashes. */
 export const audit: Command<typeof AUDIT_FLAGS> = {
   name: "audit",
   flags: AUDIT_FLAGS,

@@ -4,7 +4,7 @@ import type { Call } from "./with-threads.ts";
 const PAGE = 200;
 const MAX_PAGES = 500;
 
-/** All messages of a thread after a seq, in order. */
+/** Reads the messages of a thread after a seq, in order; at most 100,000. */
 export async function allMessages(call: Call, threadId: string, after = 0): Promise<readonly Json[]> {
   const all: Json[] = [];
   let afterSeq = after;

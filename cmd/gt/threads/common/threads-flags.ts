@@ -1,7 +1,7 @@
 import type { CommandFlags } from "../../../../internal/cli/command/command.ts";
 import { USED_PROFILE_FLAG } from "../../../../internal/terminal/places/place-flags.ts";
 
-/** What every command of `gt threads` takes. */
+/** Flags of every command of `gt threads`. */
 export const THREADS_FLAGS = {
   threads: {
     type: "string",

@@ -9,7 +9,10 @@ const NOT_YET = 5;
 const NO_PROOF = 7;
 const OPEN = ["PENDING", "CLAIMED", "QUEUED", "DEFERRED"];
 
-/** Follows the newest wake of each recipient to its receipt, prints it, and answers with the exit code. */
+/**
+ * Waits until the newest wake of each recipient has ended, at most `forMs`, and prints these wakes. Returns the exit
+ * code: 0, 5 if one has not ended, 7 if one has failed or has no proof.
+ */
 export async function untilWoken(
   call: Call,
   { clock, out, signal }: CommandContext,

@@ -12,7 +12,7 @@ import {
 /** Calls operations by name; see `ThreadsClient.call`. */
 export type Call = (name: string, input: object) => Promise<Json>;
 
-/** The server of threads and a token for it, as flags, environment and profile say. @throws as `findThreads` */
+/** Finds the server and a token for it by flags, environment and profile. @throws as `findThreads` */
 export function threadsHere(
   { env, clock }: Pick<CommandContext, "env" | "clock">,
   given: ThreadsFlags & { readonly profile?: string },
@@ -33,8 +33,8 @@ export async function withThreads<T>(
 const WHOLE = 18;
 
 /**
- * The thread whose id begins so.
- * @throws DomainError `not-found` for none of the caller's; `invalid` for several
+ * Completes the beginning of a thread's id; returns a whole id unchanged.
+ * @throws DomainError `not-found` if none of the caller's threads begins so; `invalid` if several do
  */
 export async function threadIdOf(call: Call, given: string): Promise<string> {
   if (given.length >= WHOLE || !/^[A-Za-z0-9_-]+$/.test(given)) return given;

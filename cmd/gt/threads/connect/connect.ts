@@ -2,7 +2,7 @@ import type { Command } from "../../../../internal/cli/command/command.ts";
 import { THREADS_CODES } from "../common/threads-flags.ts";
 import { CONNECT_FLAGS } from "./connect-flags.ts";
 
-/** `gt threads connect`: lines that give an agent these tools. */
+/** `gt threads connect`: print the configuration that gives an agent program the tools. */
 export const connect: Command<typeof CONNECT_FLAGS> = {
   name: "connect",
   flags: CONNECT_FLAGS,

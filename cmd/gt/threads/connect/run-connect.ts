@@ -12,7 +12,7 @@ type Env = Readonly<Record<string, string>>;
 const HINT = "threads token --agent ADDRESS --file FILE writes and renews one";
 const COMMAND = ["gt", "threads", "mcp"];
 
-/** By agent program: where it reads its MCP servers from, and what to put there. */
+/** By agent program: the place of its MCP configuration, and the text to put there. */
 const PROGRAMS: Readonly<Record<string, { readonly where: string; readonly text: (env: Env) => string }>> = {
   claude: {
     where: "a file for claude --mcp-config, with --allowedTools mcp__threads",

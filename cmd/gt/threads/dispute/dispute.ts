@@ -2,7 +2,7 @@ import type { Command } from "../../../../internal/cli/command/command.ts";
 import { THREADS_CODES } from "../common/threads-flags.ts";
 import { DISPUTE_FLAGS } from "./dispute-flags.ts";
 
-/** `gt threads dispute`: say that you disagree, or end it. */
+/** `gt threads dispute`: mark a thread as disputed, or end the dispute. */
 export const dispute: Command<typeof DISPUTE_FLAGS> = {
   name: "dispute",
   flags: DISPUTE_FLAGS,

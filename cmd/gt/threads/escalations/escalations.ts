@@ -2,7 +2,7 @@ import type { Command } from "../../../../internal/cli/command/command.ts";
 import { THREADS_CODES } from "../common/threads-flags.ts";
 import { ESCALATIONS_FLAGS } from "./escalations-flags.ts";
 
-/** `gt threads escalations`: what is to be decided. */
+/** `gt threads escalations`: list, acknowledge and resolve escalations. */
 export const escalations: Command<typeof ESCALATIONS_FLAGS> = {
   name: "escalations",
   flags: ESCALATIONS_FLAGS,

@@ -1,7 +1,7 @@
 import type { Command } from "../../../../internal/cli/command/command.ts";
 import { THREADS_CODES, THREADS_FLAGS } from "../common/threads-flags.ts";
 
-/** `gt threads inbox`: what waits for the caller, in all threads. */
+/** `gt threads inbox`: the caller's unread messages in all threads. */
 export const inbox: Command<typeof THREADS_FLAGS> = {
   name: "inbox",
   flags: THREADS_FLAGS,

@@ -2,7 +2,7 @@ import type { Command } from "../../../../internal/cli/command/command.ts";
 import { THREADS_CODES } from "../common/threads-flags.ts";
 import { LS_FLAGS } from "./ls-flags.ts";
 
-/** `gt threads ls`: your threads, the last changed first. */
+/** `gt threads ls`: the caller's threads, last changed first. */
 export const ls: Command<typeof LS_FLAGS> = {
   name: "ls",
   flags: LS_FLAGS,

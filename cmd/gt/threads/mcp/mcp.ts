@@ -1,7 +1,7 @@
 import type { Command } from "../../../../internal/cli/command/command.ts";
 import { THREADS_FLAGS } from "../common/threads-flags.ts";
 
-/** `gt threads mcp`: the tools for an agent that starts its MCP servers itself. */
+/** `gt threads mcp`: the tools as an MCP server over standard streams. */
 export const mcp: Command<typeof THREADS_FLAGS> = {
   name: "mcp",
   flags: THREADS_FLAGS,

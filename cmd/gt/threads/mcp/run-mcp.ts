@@ -13,7 +13,7 @@ export async function runMcp(
   { env, clock, stdin, out, signal }: CommandContext,
 ): Promise<number> {
   takeArguments("gt threads mcp", positionals, []);
-  // A server that starts later is found by the request that comes then.
+  // Looking the server up for each message finds one that starts later.
   const place = () => {
     const { token, ...at } = threadsHere({ env, clock }, values);
     return { ...at, token: token() };
@@ -24,7 +24,7 @@ export async function runMcp(
   try {
     for await (const line of lines) pipe.send(line);
   } catch (err) {
-    // An input that cannot be read any more is its end.
+    // An error of reading the input counts as its end.
     const isInputs = err instanceof Error && "syscall" in err && err.syscall === "read";
     if (!(err instanceof DomainError) && !signal.aborted && !isInputs) throw err;
   }

@@ -2,7 +2,7 @@ import type { Command } from "../../../../internal/cli/command/command.ts";
 import { THREADS_CODES } from "../common/threads-flags.ts";
 import { PARTICIPANTS_FLAGS } from "./participants-flags.ts";
 
-/** `gt threads participants`: who takes part. */
+/** `gt threads participants`: list, add and remove participants. */
 export const participants: Command<typeof PARTICIPANTS_FLAGS> = {
   name: "participants",
   flags: PARTICIPANTS_FLAGS,

@@ -1,7 +1,7 @@
 import type { Command } from "../../../../internal/cli/command/command.ts";
 import { THREADS_CODES, THREADS_FLAGS } from "../common/threads-flags.ts";
 
-/** `gt threads policy`: limits and defaults. */
+/** `gt threads policy`: show and set the workspace's policy. */
 export const policy: Command<typeof THREADS_FLAGS> = {
   name: "policy",
   flags: THREADS_FLAGS,

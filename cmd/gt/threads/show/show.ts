@@ -1,7 +1,7 @@
 import type { Command } from "../../../../internal/cli/command/command.ts";
 import { THREADS_CODES, THREADS_FLAGS } from "../common/threads-flags.ts";
 
-/** `gt threads show`: a thread, who takes part, and all that was said. */
+/** `gt threads show`: a thread, its participants and all its messages. */
 export const show: Command<typeof THREADS_FLAGS> = {
   name: "show",
   flags: THREADS_FLAGS,

@@ -2,7 +2,7 @@ import type { Command } from "../../../../internal/cli/command/command.ts";
 import { THREADS_CODES } from "../common/threads-flags.ts";
 import { STATUS_FLAGS } from "./status-flags.ts";
 
-/** `gt threads status`: moves a thread to another status. */
+/** `gt threads status`: set a thread's status. */
 export const status: Command<typeof STATUS_FLAGS> = {
   name: "status",
   flags: STATUS_FLAGS,

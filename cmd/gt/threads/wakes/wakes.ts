@@ -1,7 +1,7 @@
 import type { Command } from "../../../../internal/cli/command/command.ts";
 import { THREADS_CODES, THREADS_FLAGS } from "../common/threads-flags.ts";
 
-/** `gt threads wakes`: wakes and what became of them. */
+/** `gt threads wakes`: wakes of agents with their receipts. */
 export const wakes: Command<typeof THREADS_FLAGS> = {
   name: "wakes",
   flags: THREADS_FLAGS,

@@ -12,13 +12,13 @@ import { type Key, KeyReader, PASTES } from "./watch-keys.ts";
 import { type Shown, watchPicture } from "./watch-picture.ts";
 import { WatchView } from "./watch-view.ts";
 
-/** Ages grow without news. */
+/** Redraw this often without updates, since ages grow. */
 const DRAW_MS = 1000;
-/** A burst of news is one picture. */
+/** Updates within this time are drawn together. */
 const COALESCE_MS = 50;
 const NOTE_MS = 8000;
 const PAGE = 10;
-/** By key, how many threads further down. */
+/** The number of threads to move down, by key; negative: up. */
 const STEPS: Readonly<Record<string, number>> = {
   ...{ up: -1, k: -1, down: 1, j: 1, pageUp: -PAGE, pageDown: PAGE },
   ...{ home: Number.NEGATIVE_INFINITY, end: Number.POSITIVE_INFINITY },
@@ -31,7 +31,7 @@ interface Who {
   readonly me: string;
 }
 
-/** What the person is asked, and has typed so far. */
+/** A question to the person, and the answer typed so far. */
 interface Asked {
   readonly action: Action;
   readonly question: string;
@@ -39,7 +39,7 @@ interface Asked {
   text: string;
 }
 
-/** The live screen: it redraws itself as threads change, and does what keys say until the person leaves. */
+/** The live screen. Redraws itself as threads change, and acts on keys until the person leaves. */
 export class LiveWatch {
   readonly #call: Call;
   readonly #client: ThreadsClient;
@@ -48,7 +48,7 @@ export class LiveWatch {
   readonly #view = new WatchView();
   readonly #left = new AbortController();
   #chosen: string | undefined;
-  /** Whose messages have been asked for, and have come. */
+  /** The thread whose messages were last requested; `#loaded`: the one whose messages last arrived. */
   #asksFor: string | undefined;
   #loaded: string | undefined;
   readonly #keys = new KeyReader();
@@ -178,7 +178,7 @@ export class LiveWatch {
     }
   }
 
-  /** One after the other; what the server refuses is shown. */
+  /** Runs actions one after the other, and shows what the server refuses. */
   #do(action: Action, threadId: string, answer: string): void {
     const work = async () => {
       const thread = this.#view.thread(threadId);
@@ -215,7 +215,7 @@ export class LiveWatch {
     this.#choose(threads[Math.min(Math.max(0, at + step), threads.length - 1)]?.id);
   }
 
-  /** The thread of this id, else the first one; its messages are asked for once. */
+  /** Chooses the thread with this id, else the first one. Requests its messages once. */
   #choose(threadId: string | undefined): void {
     this.#chosen = this.#view.thread(threadId)?.id ?? this.#view.threads[0]?.id;
     this.#view.open(this.#chosen);

@@ -17,7 +17,7 @@ import { withThreads } from "../common/with-threads.ts";
 import { LiveWatch } from "./live-watch.ts";
 import { WatchView } from "./watch-view.ts";
 
-/** A live screen on a terminal; elsewhere, and as JSON, a line for each thing that happens. */
+/** Shows a live screen on a terminal; elsewhere, and as JSON, prints each update. */
 export async function runWatch(
   { values, positionals }: Given<typeof THREADS_FLAGS>,
   context: CommandContext,

@@ -1,16 +1,16 @@
 import type { ThreadRow, WatchView } from "./watch-view.ts";
 import { type Concern, whyWaits } from "./why-waits.ts";
 
-/** Somebody waits for somebody. */
+/** A sender or an escalation that waits for an agent or a person. */
 export interface Wait {
   readonly thread: string;
   readonly title: string;
   readonly from: string;
-  /** For whom. */
+  /** The agent or person that is waited for. */
   readonly agent: string;
-  /** How many messages. */
+  /** The number of messages. */
   readonly count: number;
-  /** In how many threads; `thread` and `title` are of the one that waits longest. */
+  /** The number of threads; `thread` and `title` are those of the one that has waited longest. */
   readonly threads: number;
   /** Wall clock, ms. */
   readonly since: number;
@@ -21,8 +21,8 @@ export interface Wait {
 const ORDER: readonly Concern[] = ["person", "wrong", "waits", "given"];
 
 /**
- * Who waits for whom, and why: what is for people first, then what is wrong, then the oldest. The same of several
- * threads is one. `me`: the caller.
+ * Lists who waits for whom, and why: waits for people first, then problems, then the oldest. Joins waits of several
+ * threads that have the same sender, agent and reason. `me`: the caller. `now`: wall clock, ms.
  */
 export function waitsOf(view: WatchView, me: string, now: number): readonly Wait[] {
   const escalated = view.escalations.map((one): Wait => {

@@ -7,24 +7,24 @@ import type { ThreadRow, WatchView } from "./watch-view.ts";
 interface Given {
   readonly thread: ThreadRow;
   readonly view: WatchView;
-  /** What the person has typed. */
+  /** The text that the person has typed. */
   readonly answer: string;
   /** Wall clock, ms. */
   readonly now: number;
 }
 
-/** What a person can do with the chosen thread: the question that is asked first, and what the answer does. */
+/** An action on the chosen thread: a question to the person, and a function that acts on the answer. */
 export interface Action {
-  /** Undefined: nothing is asked. */
+  /** Undefined: the action needs no answer. */
   readonly question?: (thread: ThreadRow) => string;
-  /** Answers with what became of it. @throws DomainError for what the server refuses, and an answer that is none */
+  /** Returns a note on the result. @throws DomainError if the server refuses or the answer is not valid */
   readonly run: (call: Call, given: Given) => Promise<string>;
 }
 
 const STATUSES = ["active", "blocked", "resolved", "closed"];
 const ADDRESSED = /^@(\S+)\s+/;
 
-/** By key. */
+/** The actions, by key. */
 export const ACTIONS: Readonly<Record<string, Action>> = {
   p: {
     question: ({ id }) => `post to ${id.slice(0, 8)}, @AGENT first: to one>`,

@@ -1,14 +1,14 @@
 type Named = "up" | "down" | "pageUp" | "pageDown" | "home" | "end" | "enter" | "escape" | "erase" | "quit";
 
-/** What a person did at the keys, as far as it means something here. */
+/** A key, or a text, that the screen acts on. */
 export type Key =
   /** Typed: one or more characters. */
   | { readonly type: "text"; readonly text: string }
-  /** Pasted: line ends in it are part of it. */
+  /** Pasted: may contain line ends. */
   | { readonly type: "paste"; readonly text: string }
   | { readonly type: Named };
 
-/** Has the terminal say what is pasted, and no longer. */
+/** Sequences that turn the terminal's bracketed paste mode on and off. */
 export const PASTES = { say: "\x1b[?2004h", silent: "\x1b[?2004l" } as const;
 
 const BEGIN = "\x1b[200~";
@@ -21,9 +21,9 @@ const SEQUENCES: Readonly<Record<string, Named>> = {
 /** An escape sequence, whole or cut at the end; a control character; or a run of text. */
 const TOKEN = /\x1b(?:\[[0-?]*[ -/]*[@-~]?|O.?)?|[\x00-\x1f\x7f-\x9f]|[^\x00-\x1f\x7f-\x9f]+/g;
 
-/** Keys of what is read from a terminal, in parts as they come. */
+/** Parses terminal input into keys. The input comes in parts; a paste may span several. */
 export class KeyReader {
-  /** What has come of a paste that has not ended. */
+  /** The text so far of a paste that has not ended. */
   #pasted: string | undefined;
 
   read(input: string): readonly Key[] {

@@ -19,7 +19,7 @@ const shown: Shown = {
   },
 };
 
-/** So many threads, some of them with hostile and with wide titles. */
+/** A view of `count` threads, some of them with hostile and some with wide titles. */
 function viewOf(count: number): WatchView {
   const view = new WatchView();
   const threads = Array.from({ length: count }, (_, at) => ({

@@ -10,33 +10,33 @@ import { tailText, wrapText } from "./wrap-text.ts";
 
 export interface PictureOptions {
   readonly columns: number;
-  /** How many lines the picture has. */
+  /** The number of lines of the picture. */
   readonly rows: number;
   readonly paint: Paint;
   /** Wall clock, ms. */
   readonly now: number;
 }
 
-/** What a person sees beside what the server has told. */
+/** The state of the screen that does not come from the server. */
 export interface Shown {
   readonly workspace: string;
   readonly me: string;
-  /** The thread that is chosen. */
+  /** The id of the chosen thread. */
   readonly chosen: string | undefined;
-  /** Its messages have been asked for and have not come. */
+  /** The messages of the chosen thread have not arrived yet. */
   readonly isLoading: boolean;
-  /** The connection broke: the words for it; empty while it stands. */
+  /** The text that reports a lost connection; empty: it is not lost. */
   readonly lost: string;
-  /** What the person types now: the question and the answer so far. */
+  /** The question that the person is answering, and the answer so far. */
   readonly prompt: { readonly question: string; readonly text: string } | undefined;
-  /** What became of the last command. */
+  /** The result of the last command. */
   readonly note: { readonly text: string; readonly isBad: boolean } | undefined;
 }
 
 type Style = Parameters<Paint>[0];
 
 const KEYS = "↑↓ thread · p post · o override · w wake · z pause · a acknowledge · q quit";
-/** Lines that are no list: header, three titles, footer. */
+/** Lines outside of lists: header, three titles, footer. */
 const FIXED = 5;
 const STATUS_STYLES: Readonly<Record<string, Style>> = { active: "green", blocked: "red" };
 const CONCERN_STYLES: Readonly<Record<Concern, Style>> = {
@@ -46,7 +46,10 @@ const CONCERN_STYLES: Readonly<Record<Concern, Style>> = {
   given: "dim",
 };
 
-/** The whole screen: who waits for whom and why, the threads, the messages of the chosen one. Each line fits. */
+/**
+ * The whole screen: who waits for whom and why, the threads, and the messages of the chosen one. Returns `rows` lines
+ * of at most `columns` columns.
+ */
 export function watchPicture(view: WatchView, shown: Shown, options: PictureOptions): readonly PrintableText[] {
   const { paint, rows } = options;
   const waits = waitsOf(view, shown.me, options.now);
@@ -210,7 +213,7 @@ function footerLine({ prompt, note }: Shown, { columns, paint }: PictureOptions)
   return paint("dim", clipText(KEYS, columns));
 }
 
-/** Rows around the chosen one. */
+/** At most `room` threads around the chosen one. */
 function around(threads: readonly ThreadRow[], chosen: string | undefined, room: number): readonly ThreadRow[] {
   const at = Math.max(
     0,
@@ -224,13 +227,13 @@ function padded(lines: readonly PrintableText[], none: string, { columns, paint 
   return lines.length > 0 ? lines : [paint("dim", clipText(none, columns))];
 }
 
-/** Exactly so many columns. */
+/** Clips or pads a text to exactly `columns` columns. */
 function filled(text: string, columns: number): string {
   const clipped = clipText(foldedLine(text), columns);
   return clipped + " ".repeat(Math.max(0, columns - textWidth(clipped)));
 }
 
-/** In one unit. */
+/** A duration in its largest unit, such as `5 min`. */
 function ageText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   if (seconds < 60) return `${seconds} s`;

@@ -6,7 +6,7 @@ export interface Waiter {
   readonly from: string;
   /** Wall clock, ms. */
   readonly since: number;
-  /** It has been given all of them. */
+  /** The agent has been given all of the messages. */
   readonly given: boolean;
 }
 
@@ -48,17 +48,20 @@ export interface EscalationRow {
 
 const MOST_MESSAGES = 200;
 
-/** What WatchThreads has told, as it stands: threads, the newest wake of each agent, escalations that wait. */
+/**
+ * The state that updates of WatchThreads add up to: threads, the newest wake of each agent, unresolved escalations, and
+ * messages of the open thread.
+ */
 export class WatchView {
   #threads = new Map<string, ThreadRow>();
-  /** Parts of a snapshot that is not whole yet. */
+  /** Threads of a snapshot that is not complete yet. */
   #coming: Map<string, ThreadRow> | undefined;
   readonly #wakes = new Map<string, WakeRow>();
   readonly #escalations = new Map<string, EscalationRow>();
   #messages = new Map<number, Json>();
   #open: string | undefined;
 
-  /** Those that are not closed first, then by their last change, newest first. */
+  /** Threads that are not closed first, each part by last change, newest first. */
   get threads(): readonly ThreadRow[] {
     const isClosed = ({ status }: ThreadRow) => Number(status === "closed");
     return [...this.#threads.values()].sort(
@@ -70,7 +73,7 @@ export class WatchView {
     return [...this.#escalations.values()];
   }
 
-  /** Of the thread that is open, in order. */
+  /** Messages of the open thread, in order of seq. */
   get messages(): readonly Json[] {
     return [...this.#messages].sort(([a], [b]) => a - b).map(([, message]) => message);
   }
@@ -87,14 +90,14 @@ export class WatchView {
     return [...this.#wakes.values()].filter(({ state }) => isOpen(state)).length;
   }
 
-  /** Of which thread messages are kept; those of the one before are forgotten. */
+  /** Keeps messages of this thread from now on, and drops those of the one before. */
   open(threadId: string | undefined): void {
     if (threadId === this.#open) return;
     this.#open = threadId;
     this.#messages = new Map();
   }
 
-  /** Messages of the thread that is open, from before or from the stream; the last 200 are kept. */
+  /** Adds messages of the open thread, and keeps the last 200. Ignores those of other threads. */
   keep(threadId: string, messages: readonly Json[]): void {
     if (threadId !== this.#open) return;
     for (const message of messages) this.#messages.set(Number(message["seq"]), message);
@@ -102,7 +105,7 @@ export class WatchView {
     for (const seq of surplus) this.#messages.delete(seq);
   }
 
-  /** One update of WatchThreads, with the names of its fields. */
+  /** Applies an update of WatchThreads, with its field names on the wire. */
   take(update: Json): void {
     const { snapshot, message, thread, wake, escalation } = update;
     if (snapshot !== undefined) this.#takePart(objectOf(snapshot));
@@ -121,7 +124,7 @@ export class WatchView {
 
   #takePart(part: Json): void {
     if (this.#coming === undefined) {
-      // A stream begins, maybe again: what it does not say is not there any more.
+      // A stream begins. It sends all open wakes and escalations, so those of the stream before are dropped.
       this.#coming = new Map();
       this.#wakes.clear();
       this.#escalations.clear();

@@ -1,6 +1,9 @@
 import { isOpen, type ThreadRow, type Waiter, type WakeRow } from "./watch-view.ts";
 
-/** How much a person should look at it: `person` is for people, `wrong` does not get on by itself. */
+/**
+ * The attention that a wait needs: `person` is for people, `wrong` does not resolve by itself, `waits` does, `given`
+ * has reached the agent.
+ */
 export type Concern = "person" | "wrong" | "waits" | "given";
 
 const BLOCKED: Readonly<Record<string, string>> = {
@@ -14,7 +17,7 @@ const BLOCKED: Readonly<Record<string, string>> = {
   rate: "it is woken too often",
 };
 
-/** Why a thread waits for one who takes part in it. */
+/** The reason why a thread waits for a participant. `now`: wall clock, ms. */
 export function whyWaits(
   { status, reason, pausedUntil }: Pick<ThreadRow, "status" | "reason" | "pausedUntil">,
   { given, since }: Pick<Waiter, "given" | "since">,
@@ -25,7 +28,7 @@ export function whyWaits(
   if (given) return { why: "has it, and has not acknowledged it", concern: "given" };
   if (status === "blocked") return { why: `the thread is blocked: ${reason}`, concern: "wrong" };
   if (pausedUntil !== undefined && pausedUntil > now) return { why: "the thread's wakes are paused", concern: "wrong" };
-  // A wake that ended before the message came says nothing about it.
+  // A wake from before the message that has ended says nothing about it.
   if (wake === undefined || (wake.createdAt < since && ["ACKED", "CANCELLED", "EXPIRED"].includes(wake.state))) {
     return { why: "has not read it", concern: "waits" };
   }

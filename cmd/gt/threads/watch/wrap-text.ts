@@ -1,7 +1,10 @@
 import { plainText } from "../../../../internal/base/sanitise.ts";
 import { textWidth } from "../../../../internal/base/text-width.ts";
 
-/** Plain lines that fit `columns`, broken between words where that goes; at most `most` of them, the last with `…`. */
+/**
+ * Wraps a text into at most `most` plain lines of at most `columns` columns, between words if possible. If the text is
+ * longer, the last line ends in `…`.
+ */
 export function wrapText(text: string, columns: number, most: number): readonly string[] {
   const lines: string[] = [];
   for (const line of plainText(text).replaceAll("\t", "    ").split("\n")) {
@@ -13,7 +16,7 @@ export function wrapText(text: string, columns: number, most: number): readonly 
   return lines;
 }
 
-/** The longest end of a line that fits `columns`. */
+/** The longest suffix of a line that fits `columns`. */
 export function tailText(text: string, columns: number): string {
   const parts = [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);
   let width = textWidth(text);
