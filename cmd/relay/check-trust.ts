@@ -10,7 +10,7 @@ import type { TrustSettings } from "./trust-settings.ts";
 const DIR = ["tls", "dir"];
 
 /**
- * Reads certificates, keys and revocation lists as the relay will; what a start would fail with is a fault.
+ * Reads certificates, keys and revocation lists as the relay does. Everything that would fail the start is a fault.
  * @param now wall clock, ms
  */
 export async function checkTrust({ tls, auth, audit }: TrustSettings, findings: Findings, now: number): Promise<void> {

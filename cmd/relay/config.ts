@@ -21,17 +21,17 @@ import { readSigner, type Signer } from "./token-config.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** How a command reaches NATS. */
+/** The settings with which a command reaches NATS. */
 export interface NatsSettings {
   readonly url: string;
   readonly streamPrefix: string;
   readonly credentials: NatsCredentials;
 }
 
-/** What flags and environment say of it; the rest is in the configuration file. */
+/** The part of `NatsSettings` that flags and environment set; the configuration file has the rest. */
 export interface NatsFlags extends Partial<Omit<NatsSettings, "credentials">> {
   readonly credentials: Partial<NatsCredentials>;
-  /** As it was given. */
+  /** The path, unchanged. */
   readonly configFile?: string;
 }
 
@@ -40,7 +40,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** What flags and environment say; undefined: the file decides. Times in ms. */
+/** Settings from flags and environment; undefined: the file decides. Times in ms. */
 export interface ServeCommand {
   readonly nats: NatsFlags;
   readonly listen: Address | undefined;
@@ -61,11 +61,11 @@ export interface SendCommand {
   readonly nats: NatsFlags;
   readonly sessionId: string;
   readonly role: string;
-  /** Undefined: one is made. */
+  /** Undefined: a new id. */
   readonly id: string | undefined;
   readonly task: string;
   readonly requirements: readonly string[];
-  /** The task is the result of this tool instead. */
+  /** If set, the task is the result of this tool. */
   readonly toolId: string | undefined;
   readonly continues: boolean;
   /** Prints the results until the last one. */
@@ -85,7 +85,7 @@ export interface DeadCommand {
   readonly nats: NatsFlags;
   readonly action: "ls" | "show" | "requeue" | "drop";
   readonly sessionId: string | undefined;
-  /** In the stream; 0 for `ls`. */
+  /** The sequence of the dead letter in the stream; 0 for `ls`. */
   readonly seq: number;
 }
 
@@ -98,7 +98,7 @@ export interface DialCommand {
   readonly tlsDir: string | undefined;
   readonly token: { readonly file: string } | Signer | undefined;
   readonly command: readonly [string, ...string[]];
-  /** The whole environment, for the agent. */
+  /** The complete environment, for the agent. */
   readonly env: Env;
 }
 
@@ -107,7 +107,7 @@ export interface StatusCommand {
   readonly json: boolean;
 }
 
-/** Flags and environment of `relay` and `relay check`. @throws DomainError `invalid`, naming the flag */
+/** Reads flags and environment of `relay` and `relay check`. @throws DomainError `invalid`, naming the flag */
 export function readServe(call: string, given: Given<typeof SERVE_FLAGS>, env: Env): ServeCommand {
   noArguments(call, given);
   const { values } = given;
@@ -140,7 +140,7 @@ export function readStatus(given: Given<typeof STATUS_FLAGS>): StatusCommand {
   return { nats: readNats(given), json: given.values.json ?? false };
 }
 
-/** `action` is the word on the line. @throws DomainError `invalid`, naming the flag or argument */
+/** Reads the flags of `relay dead ACTION`. @throws DomainError `invalid`, naming the flag or argument */
 export function readDead(action: DeadCommand["action"], given: Given<typeof DEAD_FLAGS>): DeadCommand {
   const call = `relay dead ${action}`;
   const [number = "0"] = takeArguments(call, given.positionals, action === "ls" ? [] : ["number"]);
@@ -197,7 +197,7 @@ export function readDial({ values, positionals, rest = [] }: Given<typeof DIAL_F
   };
 }
 
-/** How a command for people reaches NATS. @throws DomainError `invalid`, naming the flag */
+/** Reads the flags with which a command reaches NATS. @throws DomainError `invalid`, naming the flag */
 function readNats({ values }: Pick<Given<typeof NATS_FLAGS>, "values">): NatsFlags {
   const { config, "nats-url": url, "stream-prefix": prefix } = values;
   const { "nats-creds": creds, "nats-nkey": nkey, "nats-tls-dir": tlsDir } = values;

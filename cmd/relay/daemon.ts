@@ -44,21 +44,21 @@ import { StreamsWatch } from "./streams-watch.ts";
 export interface DaemonDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** This process's own; children get a part of it. */
+  /** The environment of this process; children get a part of it. */
   readonly env: Environment;
 }
 
 const FIRST_MS = 30_000;
-/** Control messages that are answered at the same time. */
+/** The most control messages that are answered concurrently. */
 const CONTROL_AT_ONCE = 32;
-/** What is still in the outbox after the drain may take this long. */
+/** The longest wait for the outbox to empty after the drain. */
 const FLUSH_MS = 5000;
-/** For the connections that are left when everything else has ended. */
+/** The grace period for remaining connections after everything else has ended. */
 const CLOSE_MS = 2000;
 
 /**
- * The relay. Asked to stop, it pulls no more work, lets the turns that are open end, gives back the rest after the
- * drain's deadline, and closes the agents' connections.
+ * Runs the relay. When it is asked to stop, it pulls no more work, waits for open turns to end, gives the rest back at
+ * the drain's deadline, and closes the agents' connections.
  */
 export class Daemon implements Task {
   readonly #deps: DaemonDeps;
@@ -71,14 +71,14 @@ export class Daemon implements Task {
     this.#settings = settings;
   }
 
-  /** Turns that were open at the drain's deadline. */
+  /** The number of turns that were open at the drain's deadline. */
   get handedBack(): number {
     return this.#handedBack;
   }
 
   /**
-   * @throws DomainError `unavailable`, `denied` when NATS is not to be had; `precondition` for a stream with other
-   * settings; `unavailable` with `reason` = `listen` for an address
+   * @throws DomainError `unavailable` or `denied` if NATS cannot be reached or refuses; `precondition` for a stream
+   * with other settings; `unavailable` with `reason` = `listen` if an address cannot be listened on
    */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
@@ -159,7 +159,7 @@ export class Daemon implements Task {
       { run: (stop) => this.#announce(server, frame, stop) },
       { run: drain },
       served,
-      // Agents stay connected until their turns have ended, and hear then that the relay goes.
+      // Agents stay connected until their turns have ended; then their connections close with 1001.
       { run: () => runTasks(closing.signal, [server, front, frame, asTask(bus, logger), outbox]) },
       { run: () => answerInstanceCalls(calls, closing.signal) },
       { run: () => permissions.run(closing.signal) },
@@ -182,14 +182,14 @@ export class Daemon implements Task {
     return new AuditLog({ clock: this.#deps.clock, write: auditLines(path, this.#deps) });
   }
 
-  /** Agents may connect until the relay is asked to stop. */
+  /** Serves both doors. Agents may connect until the relay is asked to stop. */
   #server({ frame, door, front, metrics: counted, audit }: ServerParts, draining: AbortSignal): TrustedServer {
     const { listen, allowHosts, trust } = this.#settings;
     const { health, metrics } = frame;
     const { tls, auth } = trust;
     const gate = agentGate({ ...this.#deps, metrics: counted });
     const isOpen = ({ requestHeader }: CallContext) => {
-      // What belongs to a connection that is open may go on.
+      // Requests of an open connection continue during the drain.
       if (draining.aborted && !requestHeader.has("acp-connection-id"))
         throw new DomainError("unavailable", "the relay is shutting down");
     };

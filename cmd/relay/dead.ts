@@ -7,7 +7,7 @@ import { laneOfSubject, subjects } from "../../internal/relay/nats/subjects.ts";
 import type { DeadCommand } from "./config.ts";
 import { needStream, type Printing, withBus } from "./open-bus.ts";
 
-/** Shows the dead letters, or does with one what the command says. */
+/** Lists the dead letters, or shows, requeues or deletes one. */
 export function dead(command: DeadCommand, printing: Printing): Promise<number> {
   const { action, seq, sessionId = "*" } = command;
   const { out } = printing;

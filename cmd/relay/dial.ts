@@ -11,7 +11,7 @@ import { clientTls, readTls } from "../../internal/terminal/trust/tls-files.ts";
 import type { DialCommand } from "./config.ts";
 import { agentToken } from "./token.ts";
 
-/** Keeps an agent connected until the signal; 0 then. */
+/** Keeps an agent connected until the signal. Returns 0. */
 export async function dial(command: DialCommand, { clock, signal }: CommandContext): Promise<number> {
   const { server, sessionId, role, agentId, command: argv, env } = command;
   const url = `${server}/acp/${sessionId}/${role}?agent_id=${agentId}`;
@@ -25,7 +25,7 @@ export async function dial(command: DialCommand, { clock, signal }: CommandConte
   return 0;
 }
 
-/** Reads the files again. @throws DomainError `invalid`, naming the file that cannot be used */
+/** Reads the current files. @throws DomainError `invalid`, naming the file that cannot be used */
 async function credentialsOf(command: DialCommand, now: number): Promise<DialCredentials> {
   const { tlsDir: dir, token: source, sessionId, role, agentId } = command;
   const files = dir === undefined ? undefined : await readTls({ dir });

@@ -3,7 +3,7 @@ import { runProgram } from "../../internal/cli/command/run-program.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
 import { relay } from "./program.ts";
 
-/** As `--help` lists them. */
+/** The exit code of an error, as `--help` lists them. */
 function exitCodeOf({ kind, fields }: DomainError): number {
   if (fields["reason"] === "listen") return 1;
   if (kind === "invalid" || kind === "unimplemented") return 2;

@@ -6,21 +6,22 @@ import { DomainError } from "../../internal/base/errors.ts";
 import { readNamedFileSync } from "../../internal/files/named-file.ts";
 import type { BusOptions } from "../../internal/relay/nats/bus.ts";
 
-/** Files by which NATS knows the relay. */
+/** Credentials of the relay for NATS, as paths, and the prefix of its inboxes. */
 export interface NatsCredentials {
   /** A user's JWT and seed, as `nsc` writes them. */
   readonly creds: string | undefined;
   /** A user's nkey seed. */
   readonly nkey: string | undefined;
-  /** A folder with `ca.crt`, and with `tls.crt` and `tls.key` where the server asks for a certificate. */
+  /** A folder with `ca.crt`, and with `tls.crt` and `tls.key` if the server requires a certificate. */
   readonly tlsDir: string | undefined;
-  /** The beginning of the subjects of replies; undefined: `_INBOX`. */
+  /** The prefix of the subjects of replies; undefined: `_INBOX`. */
   readonly inboxPrefix: string | undefined;
 }
 
 /**
- * Files are read again for each connection, so a new one counts from the next on.
- * @throws DomainError `invalid` that names the file which cannot be used
+ * The connection options for these credentials. Each connection reads the files again, so replaced files take effect
+ * with the next one.
+ * @throws DomainError `invalid`, naming the file that cannot be used
  */
 export function natsAuth(
   url: string,
@@ -37,7 +38,7 @@ export function natsAuth(
   };
 }
 
-/** Tries it once, so that a file that is none is said at the start. Its text is in no message. */
+/** Makes an authenticator and tries it once, to report an invalid file at the start. No error quotes the file. */
 function usable(path: string, what: string, make: (read: () => Uint8Array) => Authenticator): Authenticator {
   const authenticator = make(() => new TextEncoder().encode(readNamedFileSync(path)));
   readNamedFileSync(path);
@@ -49,7 +50,7 @@ function usable(path: string, what: string, make: (read: () => Uint8Array) => Au
   return authenticator;
 }
 
-/** The seed may stand on a line of its own. */
+/** Trims the seed's file, which may end in a newline. */
 function nkeyOf(read: () => Uint8Array): Authenticator {
   return nkeyAuthenticator(() => new TextEncoder().encode(new TextDecoder().decode(read()).trim()));
 }
@@ -60,6 +61,6 @@ function tlsOf(url: string, dir: string) {
   const hasOwn = existsSync(own.certFile) || existsSync(own.keyFile);
   for (const file of [caFile, ...(hasOwn ? Object.values(own) : [])]) readNamedFileSync(file);
   const host = URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, "") : "";
-  // The library looks for a certificate of "localhost" where the server is an address.
+  // Without `host` the library verifies an IP address against a certificate of "localhost".
   return { caFile, ...(hasOwn && own), minVersion: "TLSv1.3", ...(isIP(host) > 0 && { host }) };
 }

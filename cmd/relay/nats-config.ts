@@ -5,9 +5,9 @@ import { isName } from "../../internal/relay/nats/subjects.ts";
 import type { NATS_SERVER_FLAGS, NATS_USER_FLAGS } from "./flags/flags.ts";
 import { invalid, nameOf, needed } from "./flags/given.ts";
 
-/** A call of `relay nats server-config`. */
+/** The command line of `relay nats server-config`. */
 export interface ServerConfigCommand {
-  /** The seed of the relay's nkey; made if it is not there. */
+  /** The file with the seed of the user's nkey; created if it does not exist. */
   readonly nkeyFile: string;
   readonly streamPrefix: string;
 }

@@ -9,7 +9,7 @@ import { type Permissions, relayPermissions, sessionPermissions } from "../../in
 import { streamNames } from "../../internal/relay/nats/stream-specs.ts";
 import type { NatsUserCommand, ServerConfigCommand } from "./nats-config.ts";
 
-/** Prints a first configuration of nats-server, with the relay as its only user. */
+/** Prints an initial configuration of nats-server, with the relay as its only user. */
 export function serverConfig({ nkeyFile, streamPrefix }: ServerConfigCommand, out: Output): number {
   const permissions = relayPermissions(streamNames(streamPrefix));
   const relay = { nkey: nkeyFile, inbox_prefix: permissions.inboxPrefix };
@@ -30,7 +30,7 @@ export function serverConfig({ nkeyFile, streamPrefix }: ServerConfigCommand, ou
   return 0;
 }
 
-/** Prints the entry of a session's user for `users` of the server's configuration. */
+/** Prints a session's user, as an entry of `users` in the server's configuration. */
 export function natsUser({ nkeyFile, streamPrefix, sessionId, can }: NatsUserCommand, out: Output): number {
   const permissions = sessionPermissions(streamNames(streamPrefix), sessionId, can);
   const about = `# The session ${sessionId}: ${can.join(", ")}. Its inboxes begin with ${permissions.inboxPrefix}`;
@@ -53,7 +53,10 @@ function userEntry(nkey: string, { publish, subscribe, answers }: Permissions): 
   ];
 }
 
-/** Makes the file with a new seed, mode 0600, if it is not there. @throws DomainError `invalid`, naming the file */
+/**
+ * The public nkey of a seed file. Creates the file with a new seed, mode 0600, if it does not exist.
+ * @throws DomainError `invalid`, naming the file
+ */
 function publicKeyOf(path: string): string {
   if (!existsSync(path)) writeSeed(path);
   const seed = readNamedFileSync(path).trim();
@@ -61,7 +64,7 @@ function publicKeyOf(path: string): string {
     const key = fromSeed(new TextEncoder().encode(seed)).getPublicKey();
     if (key.startsWith("U")) return key;
   } catch {
-    // Its text is in no message.
+    // The error below does not quote the file.
   }
   throw new DomainError("invalid", `${path} holds no seed of a user's nkey`);
 }

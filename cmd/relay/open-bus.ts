@@ -7,7 +7,7 @@ import type { NatsFlags } from "./config.ts";
 import { natsAuth } from "./nats-auth.ts";
 import { openNats } from "./settings.ts";
 
-/** What a command for people gets. */
+/** The context of a command that prints. */
 export interface Printing {
   readonly out: Output;
   readonly clock: Clock;
@@ -18,8 +18,8 @@ const FIRST_MS = 5000;
 const GONE = [TimeoutError, RequestError, ClosedConnectionError];
 
 /**
- * Runs `use` with a connection for one command; it is closed at the end.
- * @throws DomainError `unavailable` when NATS stops answering meanwhile
+ * Runs `use` with a connection for one command, and closes it at the end.
+ * @throws DomainError `unavailable` if NATS stops answering meanwhile
  */
 export async function withBus<T>(
   flags: NatsFlags,
@@ -42,7 +42,7 @@ export async function withBus<T>(
   }
 }
 
-/** @throws DomainError `unavailable` when the relay's streams are not there: no relay has served on this NATS */
+/** @throws DomainError `unavailable` if the stream does not exist: no relay has served on this NATS */
 export async function needStream(bus: Bus, name: string): Promise<void> {
   try {
     await bus.jsm.streams.info(name);

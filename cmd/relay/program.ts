@@ -235,7 +235,7 @@ const nats: CommandNode = {
   },
 };
 
-/** `relay`, which serves, and shows and sends what goes over it. */
+/** The program `relay`, which serves if it is called without a command. */
 export const relay: Program = {
   ...serve,
   name: "relay",

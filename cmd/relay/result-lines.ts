@@ -2,7 +2,7 @@ import type { Bus } from "../../internal/relay/nats/bus.ts";
 import { followStream } from "../../internal/relay/nats/follow-stream.ts";
 import type { ReadMessage } from "../../internal/relay/nats/stream-reader.ts";
 
-/** What a line of `relay results` is: the body of a result with its sequence in the stream. */
+/** A line of `relay results`: the body of a result as `text`, and facts from it. */
 export interface ResultLine {
   readonly id: string;
   readonly type: string;
@@ -10,7 +10,7 @@ export interface ResultLine {
   readonly text: string;
 }
 
-/** Undefined: a body that no relay published. */
+/** Reads a result. Undefined: the body is not a relay's. */
 export function resultLine({ data }: ReadMessage): ResultLine | undefined {
   const text = new TextDecoder().decode(data);
   try {
@@ -22,7 +22,7 @@ export function resultLine({ data }: ReadMessage): ResultLine | undefined {
   }
 }
 
-/** Results of a session as they come, from sequence `from` on, until the signal. */
+/** Yields results of a session from sequence `from` on, then new ones, until the signal. */
 export async function* resultsOf(
   bus: Bus,
   subject: string,

@@ -6,7 +6,7 @@ import type { Settings } from "./settings.ts";
 
 type RoleSettings = Settings["roles"][string];
 
-/** A role's part of the configuration; undefined: it has none. */
+/** The configuration of a role; undefined: it has none. */
 export function roleOf({ roles }: Settings, role: string): RoleSettings | undefined {
   return Object.hasOwn(roles, role) ? roles[role] : undefined;
 }

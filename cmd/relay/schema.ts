@@ -16,7 +16,7 @@ import {
 import { isName } from "../../internal/relay/nats/subjects.ts";
 
 const MIB = 1024 * 1024;
-/** Under the server's own bound, with room for an envelope. */
+/** The largest permitted bound, which leaves room for an envelope in the server's own. */
 export const MOST_MESSAGE_BYTES = MIB - 64 * 1024;
 
 const isPlainSubject = (subject: string) => /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/.test(subject);
@@ -51,7 +51,7 @@ const turns = block({
   cancel_grace: duration("0s", "10m").default(10_000),
   work_ttl: duration("1s", "8760h").default(24 * 3_600_000),
   ack_wait: duration("1s", "10m").default(15_000),
-  /** Less than a claim may take. */
+  /** Must be shorter than the longest claim. */
   holder_timeout: duration("1s", "15s").default(2000),
   max_attempts: wholeNumber(1, 100).default(5),
   backoff: listOf(duration("0s", "10m"), "a list of durations").default([0, 1000, 5000, 15_000]),
@@ -61,29 +61,32 @@ const turns = block({
 });
 
 const values = block({
-  /** Whether the role's work is done by an agent that dials in, or by one that the relay starts as its child. */
+  /**
+   * The agents of the role: `accept` for agents that dial in, `stdio` for children of the relay, `bridge` for sessions
+   * of a bridge.
+   */
   link: oneOf("accept", "stdio", "bridge").default("accept"),
-  /** A child's program and arguments. */
+  /** The program and arguments of a child. */
   command: listOf(text(), "a list of words: the program and its arguments").optional(),
-  /** A child's variables beside those that every child gets. */
+  /** Variables of a child, in addition to those that every child gets. */
   env: z.record(text("a name"), z.string("must be text"), "must be a block of names and texts").optional(),
-  /** Names of the relay's own environment that a child gets. A `*` at the end stands for any rest. */
+  /** Names of variables of the relay that a child gets. A final `*` stands for any rest. */
   pass_env: listOf(text("a name, with * at its end at most", isVariablePattern), "a list of names").default([]),
-  /** Children of the role at one time. */
+  /** The most agents of the role at a time. */
   max_agents: wholeNumber(1, 1000).default(8),
   model: text("the name of a model").optional(),
   max_tokens: wholeNumber(1, 10_000_000).optional(),
   system: z.string("must be text").optional(),
   tools: z.array(z.record(z.string(), z.unknown()), "must be a list of tools").optional(),
   on_uncertain: oneOf("fail", "resend").optional(),
-  /** Where an ACP agent works, or a session of a bridge. */
+  /** The working directory of an ACP agent, or of a bridge's session. */
   repo_path: text("an absolute path", isAbsolute).optional(),
   /** A name in `bridges`. */
   bridge: name("a name").optional(),
-  /** An agent program, as the bridge names it. */
+  /** The bridge's name for an agent program. */
   provider: text("the name of a provider").optional(),
   agent_opts: z.record(text("a name"), z.string("must be text"), "must be a block of names and texts").optional(),
-  /** Each piece of work gets a session of its own. */
+  /** True: each piece of work gets its own session. */
   fresh: z.boolean("must be true or false").default(false),
 });
 
@@ -91,7 +94,7 @@ const isSessionPattern = (pattern: string) => isName(pattern.replace(/\*$/, ""))
 
 const auth = (folder: string) =>
   authBlockWith(folder, "relay", {
-    /** Sessions that the issuer may sign for. Default: any. */
+    /** Sessions that the issuer may sign for. Default: any session. */
     sessions: listOf(text("the name of a session, with * at its end at most", isSessionPattern), "a list of sessions")
       .min(1, "must name a session, or be omitted")
       .optional(),
@@ -104,11 +107,11 @@ const stdioRole = together(values, ["link", "command"], ({ link, command = [] },
 const NEEDED = ["bridge", "provider", "repo_path"] as const;
 const signing = (folder: string) =>
   block({
-    /** As whom this relay and its commands sign. Default: `relay_id`. */
+    /** The name with which this relay and its commands sign. Default: `relay_id`. */
     name: name("a name").optional(),
-    /** The nkey seed by which they do. */
+    /** The file with the nkey seed that signs. */
     seed_file: filePath(folder).optional(),
-    /** Public nkeys of those who may give work, decide and control, by name. */
+    /** Public nkeys of the signers whose work, decisions and control messages count, by name. */
     signers: z
       .record(name("a name"), text("the public nkey of a user"), "must be a block of names and public nkeys")
       .refine((signers) => Object.keys(signers).length > 0, { error: "must name a signer, or be omitted" })
@@ -124,7 +127,7 @@ const bridge = (folder: string) =>
   block({
     /** `host:port` */
     target: text("host:port"),
-    /** With `ca.crt`, `tls.crt` and `tls.key`. */
+    /** A folder with `ca.crt`, `tls.crt` and `tls.key`. */
     tls_dir: filePath(folder),
     jwt_key: filePath(folder),
     jwt_issuer: text("a name"),
@@ -132,7 +135,7 @@ const bridge = (folder: string) =>
     project: text("a name"),
   });
 
-/** What `relay.yaml` may say. */
+/** The schema of `relay.yaml`. Relative paths are resolved in `folder`. */
 export const relayFile = (folder: string) =>
   block({
     listen: address().optional(),

@@ -2,7 +2,7 @@ import { parseDurationMs } from "../../internal/base/duration.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 
 /**
- * Milliseconds of a number of seconds (`30`) or of a duration (`30s`).
+ * Parses a number of seconds (`30`) or a duration (`30s`) into milliseconds.
  * @throws DomainError `invalid`, naming `source`
  */
 export function secondsMs(source: string, text: string): number {

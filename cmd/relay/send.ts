@@ -9,7 +9,7 @@ import type { SendCommand } from "./config.ts";
 import { needStream, type Printing, withBus } from "./open-bus.ts";
 import { resultsOf } from "./result-lines.ts";
 
-/** Publishes work; with `wait` prints its results. 0 once it is stored, or its last result is printed. */
+/** Publishes work; with `wait` prints its results. Returns 0 once the work is stored, or its last result is printed. */
 export function send(command: SendCommand, printing: Printing): Promise<number> {
   return withBus(command.nats, printing, async (bus) => {
     await needStream(bus, bus.streams.work);

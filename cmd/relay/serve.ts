@@ -6,7 +6,7 @@ import type { ServeCommand } from "./config.ts";
 import { Daemon } from "./daemon.ts";
 import { openSettings } from "./settings.ts";
 
-/** Serves until the signal. 0: drained; 7: turns were handed back at the drain's deadline. */
+/** Serves until the signal. Returns 0 if the relay has drained, 7 if turns were handed back at the drain's deadline. */
 export async function serve(command: ServeCommand, { clock, env, signal }: CommandContext): Promise<number> {
   const { settings, findings } = openSettings(command);
   await checkTrust(settings.trust, findings, clock.now());

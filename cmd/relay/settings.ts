@@ -11,7 +11,7 @@ import { type NatsCredentials, natsAuth } from "./nats-auth.ts";
 import { type RelayValues, relayFile } from "./schema.ts";
 import { type SigningSettings, signerOf, signingOf, type TrustSettings, trustOf } from "./trust-settings.ts";
 
-/** What `relay serve` goes by: flags over environment over the file over defaults. Times in ms. */
+/** The settings of `relay serve`. Precedence: flags, environment, file, defaults. Times in ms. */
 export interface Settings {
   readonly nats: NatsSettings & { readonly replicas: number; readonly outboxBytes: number };
   readonly listen: Address;
@@ -27,7 +27,7 @@ export interface Settings {
   readonly turns: RelayValues["turns"];
   readonly roles: RelayValues["roles"];
   readonly bridges: RelayValues["bridges"];
-  /** For tests: the point of a turn at which the process ends itself, as `kill -9` would. */
+  /** For tests: the point of a turn at which the process kills itself with SIGKILL. */
   readonly crashAt: string | undefined;
 }
 
@@ -36,8 +36,8 @@ const DEFAULT_ID = "relay_main";
 const LOOPBACK = "127.0.0.1";
 
 /**
- * The settings, and what is wrong with them by line.
- * @throws ConfigError for faults of the file's text; DomainError `invalid` when a named one cannot be read
+ * Reads the settings, and their faults by line.
+ * @throws ConfigError for faults of the file's text; DomainError `invalid` if a named file cannot be read
  */
 export function openSettings(command: ServeCommand): { readonly settings: Settings; readonly findings: Findings } {
   const file = openFile(command.nats.configFile);
@@ -74,7 +74,7 @@ function checkListen({ listen: { host }, trust }: Settings, { insecurePlaintext 
   });
 }
 
-/** How a command for people reaches NATS, and signs what it publishes there. @throws as `openSettings` */
+/** Reads how a command reaches NATS and signs its messages. @throws as `openSettings` */
 export function openNats(flags: NatsFlags): NatsSettings & Pick<SigningSettings, "signer"> {
   const { value } = openFile(flags.configFile);
   return { ...natsOf(flags, value), signer: signerOf(value.relay_id ?? DEFAULT_ID, value) };
@@ -88,7 +88,7 @@ function natsOf(flags: NatsFlags, { nats }: RelayValues): NatsSettings {
   };
 }
 
-/** A creds file of the flags stands for an nkey of the file, and the other way round. */
+/** A creds file of the flags replaces an nkey of the file, and vice versa. */
 function credentialsOf(flags: NatsFlags["credentials"], nats: RelayValues["nats"]): NatsCredentials {
   const hasFlag = flags.creds !== undefined || flags.nkey !== undefined;
   return {
@@ -99,7 +99,7 @@ function credentialsOf(flags: NatsFlags["credentials"], nats: RelayValues["nats"
   };
 }
 
-/** The warnings of `check` about files that are secrets. */
+/** Warns of secret files that every user of the machine can use. */
 function checkCredentials(findings: Findings, { creds, nkey, tlsDir }: NatsCredentials): void {
   for (const [key, file] of [
     ["creds", creds],
@@ -118,7 +118,7 @@ function checkBridges(findings: Findings, { bridges, roles }: RelayValues): void
   }
 }
 
-/** A file that is named must be there; `relay.yaml` need not. */
+/** Opens the configuration file. A named file must exist; `relay.yaml` need not. */
 function openFile(named: string | undefined): ConfigFile<RelayValues> {
   if (named !== undefined) return openConfigFile(named, relayFile);
   if (existsSync(DEFAULT_FILE)) return openConfigFile(DEFAULT_FILE, relayFile);

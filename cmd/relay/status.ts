@@ -11,10 +11,10 @@ interface ReplicaStatus {
   readonly connections: readonly ConnectionFacts[];
 }
 
-/** How long answers are waited for. */
+/** The time during which relays' answers are collected. */
 const WAIT_MS = 1000;
 
-/** Prints what every relay says of its connections. */
+/** Prints the connections of every relay. */
 export function status({ nats, json }: StatusCommand, printing: Printing): Promise<number> {
   const { out } = printing;
   return withBus(nats, printing, async (bus) => {
@@ -23,7 +23,7 @@ export function status({ nats, json }: StatusCommand, printing: Printing): Promi
     try {
       for await (const answer of answers) replicas.push(answer.json<ReplicaStatus>());
     } catch {
-      // No relay listens.
+      // No relay is listening.
     }
     if (json) {
       out.line(printable`${JSON.stringify({ relays: replicas })}`);

@@ -13,13 +13,13 @@ export interface StreamsWatchDeps {
   readonly logger: Logger;
   readonly health: HealthState;
   readonly metrics: RelayMetrics;
-  /** The server is back without what it had stored, and the streams are made again. */
+  /** Called when the server is back without its stored data and the streams exist again. */
   readonly onStoreLost: () => void;
 }
 
 const AGAIN_MS = 500;
 
-/** Keeps readiness to the connection's state, and makes the streams again where the server has lost its store. */
+/** Reports the connection's state as readiness, and creates the streams again if the server has lost its store. */
 export class StreamsWatch implements Task {
   readonly #deps: StreamsWatchDeps;
   readonly #replicas: number;

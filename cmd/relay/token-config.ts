@@ -14,16 +14,16 @@ export interface Signer {
   readonly audience: string;
 }
 
-/** A call of `relay token`. */
+/** The command line of `relay token`. */
 export interface TokenCommand extends Signer {
   readonly sessionId: string;
   readonly role: string;
   readonly agentId: string;
   readonly subject: string;
   readonly ttlMs: number;
-  /** It is bound to this one. */
+  /** The certificate that the token is bound to; undefined: the token is not bound. */
   readonly certificatePath: string | undefined;
-  /** Undefined: it is printed. */
+  /** Undefined: the token is printed. */
   readonly file: string | undefined;
 }
 
@@ -44,7 +44,7 @@ export function readToken(given: Given<typeof TOKEN_FLAGS>): TokenCommand {
   };
 }
 
-/** Undefined: none of the flags is given. @throws DomainError `invalid` for some of them without the others */
+/** Reads the signer's flags. Undefined: none is given. @throws DomainError `invalid` if only some of them are given */
 export function readSigner(values: Given<typeof SIGN_FLAGS>["values"]): Signer | undefined {
   const { "jwt-key": keyPath, "jwt-issuer": issuer, project, audience } = values;
   if ([keyPath, issuer, project, audience].every((value) => value === undefined)) return undefined;

@@ -7,7 +7,11 @@ import { readNamedFileSync } from "../../internal/files/named-file.ts";
 import { readPem } from "../../internal/pki/explain-pem.ts";
 import type { TokenCommand } from "./token-config.ts";
 
-/** A token for one agent of one session. @param now wall clock, ms. @throws DomainError `invalid`, naming the file */
+/**
+ * Mints a token for one agent of one session.
+ * @param now wall clock, ms.
+ * @throws DomainError `invalid`, naming the file
+ */
 export function agentToken(command: Omit<TokenCommand, "file">, now: number): string {
   const { keyPath, certificatePath: path, sessionId, role, agentId, ...request } = command;
   const key = signingKeyOf(readNamedFileSync(keyPath), keyPath);

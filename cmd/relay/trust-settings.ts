@@ -10,17 +10,17 @@ import { MessageSigner, Signers } from "../../internal/relay/nats/signing.ts";
 import type { ServeCommand } from "./config.ts";
 import type { RelayValues } from "./schema.ts";
 
-/** Whom the relay lets in as an agent. */
+/** The settings that decide who is admitted as an agent. */
 export interface TrustSettings {
   /** Undefined: plaintext. */
   readonly tls: { readonly dir: string; readonly trust: TrustOptions } | undefined;
-  /** Undefined: no token is asked for. */
+  /** Undefined: no token is required. */
   readonly auth: AuthConfig | undefined;
-  /** Where decisions about callers are kept; `stderr` of the relay, or nowhere where everyone is let in. */
+  /** The destination of the audit log: a file, `stderr`, or `none` if everyone is admitted. */
   readonly audit: { readonly path: string } | "stderr" | "none";
 }
 
-/** Settings that exclude each other are faults of `file`. */
+/** Reads the trust settings. Settings that contradict each other are faults of the file. */
 export function trustOf({ tlsDir }: ServeCommand, { value, findings, has }: ConfigFile<RelayValues>): TrustSettings {
   const { tls, auth, audit } = value;
   if (tlsDir === "") throw new DomainError("invalid", "--tls-dir takes the path of a folder");
@@ -48,13 +48,13 @@ function authOf(auth: NonNullable<RelayValues["auth"]>, findings: ConfigFile<Rel
   return { ...config, keyFiles };
 }
 
-/** The signer of what is published, and the signers whose signatures are required; undefined: none. */
+/** The signer of published messages, and the signers whose signatures are required; undefined: none. */
 export interface SigningSettings {
   readonly signer: MessageSigner | undefined;
   readonly signers: Signers | undefined;
 }
 
-/** Keys that cannot be used are faults of `file`. */
+/** Reads the signing settings. Keys that cannot be used are faults of the file. */
 export function signingOf(relayId: string, { value, findings }: ConfigFile<RelayValues>): SigningSettings {
   const { seed_file: seedFile, signers } = value.signing;
   if (seedFile !== undefined && existsSync(seedFile)) findings.checkPrivate(["signing", "seed_file"], seedFile);
@@ -64,7 +64,7 @@ export function signingOf(relayId: string, { value, findings }: ConfigFile<Relay
   };
 }
 
-/** Undefined: nothing is signed. @throws DomainError `invalid`, naming the file */
+/** The signer of the configuration. Undefined: nothing is signed. @throws DomainError `invalid`, naming the file */
 export function signerOf(relayId: string, { signing }: RelayValues): MessageSigner | undefined {
   const { name = relayId, seed_file: path } = signing;
   if (path === undefined) return undefined;

@@ -26,7 +26,7 @@ const KINDS: ReadonlySet<string> = new Set<ErrorKind>([
   ...(["denied", "unavailable", "deadline", "cancelled", "unimplemented"] as const),
 ]);
 
-/** The sessions of a project at a bridge, by the SDK. */
+/** The sessions of a project at a bridge, through the SDK. */
 export function bridgeSessions(client: BridgeClient, projectId: string): BridgeSessions {
   return {
     start: async (sessionId, { provider, repoPath, agentOpts }, signal) => {
@@ -59,7 +59,7 @@ export function bridgeSessions(client: BridgeClient, projectId: string): BridgeS
   };
 }
 
-/** Turns an error of the SDK into one of the relay's own. */
+/** Translates an error of the SDK into a DomainError. */
 export function ownError(err: unknown): unknown {
   if (!(err instanceof BridgeError)) return err;
   const { reason, message, retryAfterMs, fields } = err;
@@ -149,13 +149,13 @@ function dialogOf({ id, kind, title, text, choices }: Dialog): BridgeDialog {
   return { id, kind: nameOf(DialogKind, kind, "other"), title, text, choices: shown };
 }
 
-/** An outcome that this version does not know proves nothing. */
+/** An outcome that this version does not know is `unknown`, which proves nothing. */
 function outcomeOf(outcome: NudgeOutcome): InputOutcome {
   const name = nameOf(NudgeOutcome, outcome, "unknown");
   return name === "unspecified" ? "unknown" : (name as InputOutcome);
 }
 
-/** `BLOCKED_BY_DIALOG` is `blocked-by-dialog`. */
+/** The name of an enum value, such as `blocked-by-dialog` for `BLOCKED_BY_DIALOG`. */
 function nameOf(names: Readonly<Record<string, number>>, value: number, unknown: string): string {
   const [name = unknown] = Object.entries(names).find(([, number]) => number === value) ?? [];
   return name.toLowerCase().replaceAll("_", "-");

@@ -4,7 +4,7 @@ import { readCredentials } from "../../../pkg/bridgeclient/auth.ts";
 import { type ClientOptions, settingsOf } from "../../../pkg/bridgeclient/options.ts";
 import { ownError } from "./bridge-client.ts";
 
-/** `bridges` of relay.yaml, by name. Paths are absolute. */
+/** The `bridges` block of relay.yaml, by name. Paths are absolute. */
 export type BridgesBlock = Readonly<Record<string, BridgeBlock>>;
 
 interface BridgeBlock {
@@ -16,7 +16,7 @@ interface BridgeBlock {
   readonly project: string;
 }
 
-/** How the SDK reaches a bridge of relay.yaml. @throws DomainError `invalid` when there is none of this name */
+/** The SDK's options for a bridge of relay.yaml. @throws DomainError `invalid` if there is none with this name */
 export function clientOptionsOf(bridges: BridgesBlock, name: string): ClientOptions {
   const bridge = Object.hasOwn(bridges, name) ? bridges[name] : undefined;
   if (bridge === undefined) throw new DomainError("invalid", `bridges has no ${JSON.stringify(name)}`);
@@ -28,7 +28,7 @@ export function clientOptionsOf(bridges: BridgesBlock, name: string): ClientOpti
   };
 }
 
-/** Finds out whether the files of a bridge can be used now. @throws DomainError `invalid`, naming option or file */
+/** Checks that the files of a bridge can be used now. @throws DomainError `invalid`, naming option or file */
 export function checkBridge(bridges: BridgesBlock, name: string): void {
   try {
     const { mtls, jwt } = settingsOf(clientOptionsOf(bridges, name));

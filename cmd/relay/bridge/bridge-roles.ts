@@ -20,7 +20,7 @@ export interface BridgeRoles {
   close(): Promise<void>;
 }
 
-/** Roles and bridges as relay.yaml has them. Times in ms. */
+/** Roles and bridges of relay.yaml. Times in ms. */
 export interface BridgeRolesSettings {
   readonly roles: Readonly<Record<string, RoleBlock>>;
   readonly bridges: BridgesBlock;

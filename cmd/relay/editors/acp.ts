@@ -5,7 +5,7 @@ import { clientTlsOptions } from "../../../internal/rpc/common/tls.ts";
 import { clientTls, readTls } from "../../../internal/terminal/trust/tls-files.ts";
 import type { AcpCommand } from "./acp-config.ts";
 
-/** An ACP agent on stdin and stdout that is a relay's role, until the editor ends its input; 0 then. */
+/** Serves a relay's role as an ACP agent on stdin and stdout, until the editor ends its input. Returns 0. */
 export async function acp({ url, tlsDir: dir, tokenFile }: AcpCommand, context: CommandContext): Promise<number> {
   const { stdin: input, stdout: output, signal } = context;
   const files = dir === undefined ? undefined : await readTls({ dir });

@@ -1,7 +1,7 @@
 import type { CommandFlags } from "../../../internal/cli/command/command.ts";
 import { LOG_LEVELS } from "../../../internal/cli/command/log-level.ts";
 
-/** Flags of commands that speak to NATS; each takes precedence over its environment variable, that over the file. */
+/** Flags of commands that use NATS. A flag overrides its environment variable, which overrides the file. */
 export const NATS_FLAGS = {
   config: {
     ...{ type: "string", short: "c", value: "FILE", complete: "file" },

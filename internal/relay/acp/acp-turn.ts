@@ -3,7 +3,7 @@ import { cancellation, failure, type ResultPart } from "./result-parts.ts";
 import { taskText } from "./user-message.ts";
 import type { WorkMessage } from "./work-message.ts";
 
-/** What the relay asks an ACP agent for at first: it offers no files and no terminals. */
+/** The parameters of `initialize`: the relay offers ACP agents no files and no terminals. */
 export const INITIALIZE = {
   protocolVersion: 1,
   clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
@@ -28,7 +28,7 @@ export function chunkText(update: JsonObject): string | undefined {
   return typeof text === "string" ? text : undefined;
 }
 
-/** How a turn ended, by the response to `session/prompt` and the text that came before. */
+/** Translates the response to `session/prompt`. `text`: the agent's text in this turn. */
 export function answerOfPrompt(response: Json, text: string): readonly ResultPart[] {
   const stop = isObject(response) ? member(response, "stopReason") : undefined;
   if (!isObject(response) || typeof stop !== "string") {

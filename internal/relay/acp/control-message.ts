@@ -1,6 +1,6 @@
 import { isList, isObject, type Json, member, readJson, writeJson } from "./json-text.ts";
 
-/** A request to a lane on `sessions.{sid}.control.{role}`. `id` is the work's. */
+/** A request to a lane on `sessions.{sid}.control.{role}`. `id` names the work. */
 export type ControlMessage =
   | { readonly type: "cancel"; readonly id: string; readonly by: string }
   | { readonly type: "steer"; readonly id: string | undefined; readonly prompt: readonly Json[] }
@@ -13,7 +13,7 @@ export interface ControlRefusal {
 
 const MAX_ID = 256;
 
-/** Reads `{id, session_id?, type, payload?}`. */
+/** Reads `{id, session_id?, type, payload?}` from the control subject of a lane of `sessionId`. */
 export function readControl(text: string, sessionId: string): ControlMessage | ControlRefusal {
   const value = readJson(text);
   if (!isObject(value)) return invalid("the body is no JSON object");
@@ -45,7 +45,7 @@ export function isControlRefusal(message: ControlMessage | ControlRefusal): mess
   return "reason" in message;
 }
 
-/** The body of an answer to `message`. */
+/** The body of the reply to `message`. */
 export function controlReply(
   { type, id }: ControlMessage,
   lane: { readonly sessionId: string; readonly role: string },

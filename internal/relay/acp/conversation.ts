@@ -1,17 +1,17 @@
 import { isList, isObject, type Json, member, writeJson } from "./json-text.ts";
 import type { ChatMessage } from "./user-message.ts";
 
-/** One exchange: what was sent of the user's, and what the assistant answered. */
+/** The user's messages of one turn, and the assistant's content that answered them. */
 export interface Exchange {
   readonly user: readonly ChatMessage[];
-  /** Undefined: the agent failed; the conversation goes on without an answer there. */
+  /** Undefined: the agent failed. The conversation goes on without an answer here. */
   readonly assistant: Json | undefined;
 }
 
-/** Bytes of a conversation that the lane's log keeps. */
+/** The longest conversation that a lane's log keeps, in bytes of JSON. */
 export const MAX_CONVERSATION_BYTES = 256 * 1024;
 
-/** The messages of a conversation so far. */
+/** All messages of a conversation, the oldest first. */
 export function messagesOf(exchanges: readonly Exchange[]): readonly ChatMessage[] {
   return exchanges.flatMap(({ user, assistant }) =>
     assistant === undefined ? user : [...user, { role: "assistant", content: assistant }],
@@ -20,13 +20,13 @@ export function messagesOf(exchanges: readonly Exchange[]): readonly ChatMessage
 
 export interface Bounded {
   readonly exchanges: readonly Exchange[];
-  /** Exchanges that were left out. */
+  /** The number of exchanges that were dropped. */
   readonly left: number;
 }
 
 /**
- * The conversation within `maxBytes`: the oldest exchange goes whole, and with it those that answer its tools, so that
- * a tool's result never stands without its use. The last exchange always stays.
+ * Drops the oldest exchanges until the rest fits into `maxBytes`, and with each the exchanges that answer its tools, so
+ * that a tool's result never stands without its use. Keeps the last exchange, however long.
  */
 export function boundConversation(exchanges: readonly Exchange[], maxBytes = MAX_CONVERSATION_BYTES): Bounded {
   const sizes = exchanges.map((exchange) => Buffer.byteLength(writeJson(exchange)));

@@ -1,28 +1,28 @@
-/** A dialect of agents that dial in. */
+/** A dialect of an agent that dials in. */
 type DialledDialect = "seed" | "mcp" | "acp";
 
-/** A dialect of any agent; `bridge`: the relay reaches it through a BridgeService. */
+/** A dialect of any agent; `bridge`: the relay reaches the agent through a BridgeService. */
 export type Dialect = DialledDialect | "bridge";
 
-/** Subprotocols of an upgrade and the dialect that each stands for. */
+/** The subprotocols of an upgrade and their dialects. */
 const SUBPROTOCOLS: ReadonlyMap<string, DialledDialect> = new Map([
   ["relay.seed", "seed"],
   ["mcp.sampling.2025-11-25", "mcp"],
   ["acp.v1", "acp"],
 ]);
 
-/** Names that `Sec-WebSocket-Protocol` may ask for, as a refusal lists them. */
+/** The names that `Sec-WebSocket-Protocol` may offer, for refusals to list. */
 export const knownSubprotocols: readonly string[] = [...SUBPROTOCOLS.keys()];
 
 export interface DialectChoice {
   readonly dialect: DialledDialect;
-  /** To be echoed; undefined: none was asked for. */
+  /** The subprotocol to echo; undefined: none was offered. */
   readonly subprotocol: string | undefined;
 }
 
 /**
- * The dialect that an upgrade asks for: the first known subprotocol, or the seed's where none is offered. A
- * `bearer.<jwt>` is a token and no dialect. Undefined: only unknown ones, or another `X-ACP-Version` than 1.0.
+ * Chooses the dialect of an upgrade: that of the first known subprotocol, or the seed's if none is offered. A
+ * `bearer.<jwt>` is a token, not a dialect. Undefined: no offered subprotocol is known, or `X-ACP-Version` is not 1.0.
  */
 export function chooseDialect(offered: readonly string[], acpVersion: string | undefined): DialectChoice | undefined {
   if (acpVersion !== undefined && acpVersion !== "1.0") return undefined;

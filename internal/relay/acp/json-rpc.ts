@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject, member, readJson, writeJson } fro
 
 type RpcId = string | number | null;
 
-/** A frame of JSON-RPC 2.0 as it came: nothing of it is changed or left out. */
+/** A frame of JSON-RPC 2.0. Its JSON values are unchanged and complete. */
 export type RpcFrame =
   | {
       readonly type: "request";
@@ -13,12 +13,12 @@ export type RpcFrame =
   | { readonly type: "notification"; readonly method: string; readonly params: Json | undefined }
   | { readonly type: "result"; readonly id: RpcId; readonly result: Json }
   | { readonly type: "error"; readonly id: RpcId; readonly error: Json }
-  /** To be answered with `code`. */
+  /** The response is an error with `code`. */
   | { readonly type: "invalid"; readonly id: RpcId; readonly code: -32700 | -32600; readonly message: string };
 
 export const METHOD_NOT_FOUND = -32601;
 
-/** Reads one frame. Batches are refused. */
+/** Reads one frame. A batch is `invalid`. */
 export function readFrame(text: string): RpcFrame {
   const value = readJson(text);
   if (value === undefined) return { type: "invalid", id: null, code: -32700, message: "the frame is no JSON" };

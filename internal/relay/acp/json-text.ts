@@ -1,15 +1,15 @@
-/** A JSON value as `readJson` gives it: numbers that JavaScript would change are kept as their source text. */
+/** A JSON value as `readJson` returns it: numbers that JavaScript would change are kept as their source text. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject | RawNumber;
 export interface JsonObject {
   readonly [key: string]: Json | undefined;
 }
 
-/** A number as it was written; `writeJson` writes the same digits. */
+/** A number as its source text; `writeJson` writes the same digits. */
 interface RawNumber {
   readonly rawJSON: string;
 }
 
-/** What TypeScript does not know of `JSON` yet. */
+/** Parts of `JSON` that TypeScript's library does not declare yet. */
 const json = JSON as unknown as {
   parse(
     text: string,
@@ -19,14 +19,14 @@ const json = JSON as unknown as {
   isRawJSON(value: unknown): boolean;
 };
 
-/** Deeper values are refused: reading and writing them takes stack. */
+/** The deepest nesting that is read, since reading and writing are recursive. */
 const MAX_DEPTH = 100;
-/** For what the relay wrote itself around such values. */
+/** The depth limit for records of the relay's own, which nest such values. */
 export const RECORD_DEPTH = 200;
 
 /**
  * Reads a JSON text. Integers above 2^53, and other numbers that JavaScript writes differently, keep their digits.
- * Undefined: no JSON, nested deeper than `maxDepth`, or a string in it is no well-formed Unicode.
+ * Undefined: the text is not JSON, is nested deeper than `maxDepth`, or has a string that is not well-formed Unicode.
  */
 export function readJson(text: string, maxDepth = MAX_DEPTH): Json | undefined {
   if (isTooDeep(text, maxDepth)) return undefined;
@@ -42,12 +42,12 @@ export function readJson(text: string, maxDepth = MAX_DEPTH): Json | undefined {
   }
 }
 
-/** The text of a value, in the order of its keys. */
+/** Writes a value as JSON, keeping the order of its keys. */
 export function writeJson(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** The same text for equal values, whatever the order of their keys. */
+/** Writes equal values as the same text, whatever the order of their keys. */
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map((item: Json) => canonicalJson(item)).join()}]`;
   if (!isObject(value)) return writeJson(value);
@@ -65,7 +65,7 @@ export function isList(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-/** A member that the object itself has: `__proto__` and the like are ordinary names in JSON. */
+/** The object's own member: `__proto__` and the like are ordinary names in JSON. */
 export function member(object: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }

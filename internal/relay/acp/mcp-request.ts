@@ -2,7 +2,7 @@ import { isList, isObject, type Json, type JsonObject, member, writeJson } from 
 import type { SamplingSettings } from "./sampling-request.ts";
 import type { ChatMessage } from "./user-message.ts";
 
-/** The JSON-RPC request of a turn with MCP's parameters (2025-11-25), as text. */
+/** Writes the JSON-RPC request of a turn with MCP's parameters (2025-11-25). */
 export function mcpRequest(id: string, messages: readonly ChatMessage[], settings: SamplingSettings): string {
   const { model, maxTokens, system, tools } = settings;
   const params = {

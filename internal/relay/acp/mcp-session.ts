@@ -3,8 +3,8 @@ import { isObject, type Json, member, writeJson } from "./json-text.ts";
 const LATEST = "2025-11-25";
 
 /**
- * What an MCP client asks of its server before it samples: `initialize` and `ping`. The result as JSON-RPC text;
- * undefined: the method is none of these.
+ * Answers `initialize` and `ping`, which an MCP peer sends before it samples. Returns the response as JSON-RPC text;
+ * undefined: another method.
  */
 export function mcpResponse(id: string | number, method: string, params: Json | undefined): string | undefined {
   if (method === "ping") return writeJson({ jsonrpc: "2.0", id, result: {} });

@@ -1,18 +1,19 @@
 import { isList, isObject, type Json, member } from "./json-text.ts";
 
-/** The outcome of a `session/request_permission`, as the agent is answered. */
+/** The outcome in the response to `session/request_permission`. */
 export type PermissionOutcome =
   | { readonly outcome: "cancelled" }
   | { readonly outcome: "selected"; readonly optionId: string };
 
-/** What a person or a policy said. */
+/** The decision of a person or a policy. */
 export type Decision =
   | { readonly type: "granted"; readonly optionId: string | undefined }
   | { readonly type: "denied" };
 
 /**
- * The outcome for a decision among the agent's options. Granted without an option: `allow_once`, never
- * `allow_always`. Denied: `reject_once` where there is one, else cancelled; so too for an option that was not offered.
+ * Translates a decision into the agent's options. Granted without an option: `allow_once`, never `allow_always`.
+ * Denied, or granted with an option that was not offered: `reject_once`, or cancelled if the agent offers no such
+ * option.
  */
 export function outcomeOf(options: Json | undefined, decision: Decision): PermissionOutcome {
   const offered = isList(options) ? options.filter(isObject) : [];

@@ -5,9 +5,9 @@ import { isObject, type Json, member, writeJson } from "./json-text.ts";
 
 type Response = RpcFrame & { readonly type: "result" | "error" };
 
-/** The other side answered a call with an error. */
+/** The peer answered a call with an error. */
 export class RpcFailure extends DomainError {
-  /** As it came. */
+  /** The `error` member of the response, unchanged. */
   readonly error: Json;
 
   constructor(method: string, error: Json) {
@@ -17,7 +17,7 @@ export class RpcFailure extends DomainError {
   }
 }
 
-/** Calls of ours that the other side has not answered; ids are our own numbers. */
+/** Calls that the peer has not answered. Their ids are numbers that this class assigns. */
 export class RpcCalls {
   readonly #open = new Map<number, (frame: Response) => void>();
   readonly #send: (text: string) => void;
@@ -28,8 +28,8 @@ export class RpcCalls {
   }
 
   /**
-   * Gives the result. An answer after the signal belongs to no call.
-   * @throws RpcFailure for an error; the signal's reason
+   * Sends a request and returns its result. A response that comes after the signal is dropped.
+   * @throws RpcFailure if the response is an error; the signal's reason
    */
   async call(method: string, params: object, signal?: AbortSignal): Promise<Json> {
     const id = this.#next++;
@@ -47,7 +47,7 @@ export class RpcCalls {
     this.#send(writeJson({ jsonrpc: "2.0", method, params }));
   }
 
-  /** False: no call of ours is open under this id. */
+  /** Settles the call that a response answers. False: no call with this id is open. */
   settle(frame: Response): boolean {
     if (typeof frame.id !== "number") return false;
     const resolve = this.#open.get(frame.id);

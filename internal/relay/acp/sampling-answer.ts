@@ -1,15 +1,15 @@
 import { isList, isObject, type Json, type JsonObject, member } from "./json-text.ts";
 import { failure, type ResultPart } from "./result-parts.ts";
 
-/** An agent's answer to a sampling request: what is published of it, and what the conversation keeps. */
+/** An agent's answer to a sampling request: the parts to publish, and the content for the conversation. */
 export interface SamplingAnswer {
   /** At least one. */
   readonly parts: readonly ResultPart[];
-  /** The assistant's content as it came; undefined: nothing that a conversation could go on from. */
+  /** The assistant's content, unchanged; undefined: the agent failed. */
   readonly assistant: Json | undefined;
 }
 
-/** Reads the `result` of a response, of the seed's dialect or MCP's. */
+/** Reads the `result` of a response in the seed's dialect or MCP's. */
 export function answerOfResult(result: Json | undefined): SamplingAnswer {
   const content = isObject(result) ? member(result, "content") : undefined;
   const blocks = content === undefined ? undefined : blocksOf(content);
@@ -58,7 +58,7 @@ function partOf(block: JsonObject): ResultPart {
   return { type: "result.partial", payload: text === undefined ? { block } : { text } };
 }
 
-/** Blocks that are no text come first, so that the success is the last part. */
+/** Puts blocks other than text first, so that `result.success` is the last part. */
 function finalParts(blocks: readonly JsonObject[], result: JsonObject): readonly ResultPart[] {
   const others = blocks.filter((block) => textOf(block) === undefined).map(partOf);
   const text = blocks.map((block) => textOf(block) ?? "").join("");

@@ -1,7 +1,7 @@
 import { type Json, writeJson } from "./json-text.ts";
 import type { ChatMessage } from "./user-message.ts";
 
-/** What a role asks its agents with. */
+/** The parameters of a role's sampling requests. */
 export interface SamplingSettings {
   readonly model: string;
   readonly maxTokens: number;
@@ -9,12 +9,12 @@ export interface SamplingSettings {
   readonly tools: readonly Json[] | undefined;
 }
 
-/** The settings of a role that the configuration says nothing of. */
+/** The settings of a role that the configuration does not name. */
 export function defaultSampling(role: string): SamplingSettings {
   return { model: "claude-sonnet-4", maxTokens: 4096, system: `You are a ${role} agent.`, tools: undefined };
 }
 
-/** The JSON-RPC request of a turn in the seed's dialect, as text. `id` stays the string it is. */
+/** Writes the JSON-RPC request of a turn in the seed's dialect. `id` stays a string. */
 export function seedRequest(id: string, messages: readonly ChatMessage[], settings: SamplingSettings): string {
   const { model, maxTokens, system, tools } = settings;
   const params = { messages, model, max_tokens: maxTokens, system, ...(tools && { tools }) };

@@ -1,13 +1,13 @@
 import { isObject, type Json, member } from "./json-text.ts";
 
-/** True where the result of `initialize` says `_meta.steering.supported`. */
+/** True if the result of `initialize` has `_meta.steering.supported`. */
 export function canBeSteered(initialized: Json): boolean {
   const meta = isObject(initialized) ? member(initialized, "_meta") : undefined;
   const steering = isObject(meta) ? member(meta, "steering") : undefined;
   return isObject(steering) && member(steering, "supported") === true;
 }
 
-/** The parameters of `_session/steering`: nothing is begun where no turn is open. */
+/** The parameters of `_session/steering`. The agent begins no turn if none is open. */
 export function steering(sessionId: string, prompt: readonly Json[]): object {
   return { sessionId, prompt, _meta: { steering: { idleBehavior: "promptRequired" } } };
 }

@@ -4,7 +4,10 @@ import type { WorkMessage } from "./work-message.ts";
 /** One message of a conversation with a sampling agent. */
 export type ChatMessage = JsonObject;
 
-/** What work adds to a conversation in the seed's dialect: one user message, or the messages that it brings. */
+/**
+ * The messages that work adds to a conversation in the seed's dialect: one user message, or the messages of its
+ * payload.
+ */
 export function userMessages({ type, payload }: WorkMessage): readonly ChatMessage[] {
   if (type === "tool_result") return [{ role: "user", content: [toolResult(payload)] }];
   const messages = member(payload, "messages");
@@ -14,13 +17,13 @@ export function userMessages({ type, payload }: WorkMessage): readonly ChatMessa
   return [{ role: "user", content: taskText(payload) }];
 }
 
-/** True where the work goes on with the conversation so far; else it begins one. */
+/** True if the work continues the conversation; false: it begins a new one. */
 export function continuesConversation({ type, payload }: WorkMessage): boolean {
   return type === "tool_result" || member(payload, "continue") === true;
 }
 
 /**
- * The task, or with requirements `TASK. Requirements: A; B`. Elements that are no strings are written as JSON.
+ * The task; with requirements: `TASK. Requirements: A; B`. Requirements that are not strings are written as JSON.
  * @internal
  */
 export function taskText(payload: JsonObject): string {

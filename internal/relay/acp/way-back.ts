@@ -1,11 +1,11 @@
 import { isObject, type Json, member } from "./json-text.ts";
 
-/** How a session of an earlier connection is opened again. */
+/** A method that opens a session of an earlier connection again. */
 export type WayBack = "session/resume" | "session/load";
 
 /**
- * What an agent can, by its answer to `initialize`: without the replay of all that was said first. Empty: its sessions
- * end with it.
+ * The methods that an agent supports, by its response to `initialize`: first the one that does not replay the session.
+ * Empty: the agent's sessions end with its process.
  */
 export function waysBack(initialized: Json): readonly WayBack[] {
   const capabilities = isObject(initialized) ? member(initialized, "agentCapabilities") : undefined;
@@ -20,7 +20,7 @@ export function waysBack(initialized: Json): readonly WayBack[] {
 
 const MAX_ID = 1024;
 
-/** The id in an answer to `session/new`. Undefined: none, or one that is too long to be kept. */
+/** The id in a response to `session/new`. Undefined: none, or one that is too long to be kept. */
 export function sessionIdIn(made: Json): string | undefined {
   const id = isObject(made) ? member(made, "sessionId") : undefined;
   return typeof id === "string" && id !== "" && id.length <= MAX_ID ? id : undefined;

@@ -6,11 +6,11 @@ export interface WorkMessage {
   readonly id: string;
   readonly type: string;
   readonly payload: JsonObject;
-  /** SHA-256 of type and payload, hex: two messages with one id are the same work when it is equal. */
+  /** SHA-256 of type and payload, in hex. Messages with the same id and hash are the same work. */
   readonly hash: string;
 }
 
-/** Why work is refused for good. `id`: of the message, where it has a usable one. */
+/** The permanent refusal of work. `id`: the message's, if it has a valid one. */
 export interface WorkRefusal {
   readonly reason: RefusalReason;
   readonly id: string | undefined;
@@ -21,14 +21,14 @@ type RefusalReason = "invalid_message" | "session_mismatch" | "unknown_type" | "
 export interface WorkPlace {
   readonly sessionId: string;
   readonly role: string;
-  /** Of the body, bytes. */
+  /** The longest body, in bytes. */
   readonly maxBytes: number;
 }
 
 const MAX_ID = 256;
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Reads the body of a work message that came on the subject of `place`. */
+/** Reads the body of a work message that was published on the subject of `place`. */
 export function readWork(body: Uint8Array, place: WorkPlace): WorkMessage | WorkRefusal {
   if (body.length > place.maxBytes) return { reason: "too_large", id: undefined };
   const value = readJson(textOf(body));
@@ -65,7 +65,7 @@ function isToolResult(payload: JsonObject): boolean {
   return typeof member(payload, "tool_id") === "string" && member(payload, "content") !== undefined;
 }
 
-/** A task with requirements, ready messages, or a prompt of content blocks. */
+/** True for a task with or without requirements, for ready messages, and for a prompt of content blocks. */
 function isTask(payload: JsonObject): boolean {
   const messages = member(payload, "messages");
   if (messages !== undefined) return isList(messages) && messages.length > 0 && messages.every(isObject);

@@ -15,13 +15,13 @@ export interface AgentClaims extends TokenClaims {
 
 /** An issuer of agents' tokens, and the sessions that it may sign for. */
 export interface AgentIssuer extends IssuerRule {
-  /** Names of sessions; a name that ends with `*` is a prefix. Default: any session. */
+  /** Session names; a name that ends with `*` is a prefix. Default: any session. */
   readonly sessions?: readonly string[];
 }
 
 /**
- * The claims that every token has, and `session_id`, `role`, `agent_id`.
- * @throws DomainError `unauthenticated` for a claim that is missing or of a wrong type
+ * Reads the claims that every token has, and `session_id`, `role` and `agent_id`.
+ * @throws DomainError `unauthenticated` for a claim that is missing or has a wrong type
  */
 export function readAgentClaims(claims: Readonly<Record<string, unknown>>): AgentClaims {
   const named = (claim: string) => {
@@ -33,7 +33,7 @@ export function readAgentClaims(claims: Readonly<Record<string, unknown>>): Agen
   return { ...readClaims(claims), place: { lane, agentId: named("agent_id") } };
 }
 
-/** The reason why a token does not admit its bearer as the agent of `place`; undefined: it does. */
+/** The reason why a token does not admit its bearer as the agent of `place`; undefined: the token admits it. */
 export function claimsRefusal(token: VerifiedToken, { lane, agentId }: AgentPlace): DomainError | undefined {
   const refusal = laneRefusal(token, lane);
   if (refusal !== undefined) return refusal;
@@ -42,7 +42,7 @@ export function claimsRefusal(token: VerifiedToken, { lane, agentId }: AgentPlac
   return includes(claims.role, "operate") ? undefined : denied("to be an agent takes the scope operate");
 }
 
-/** The reason why a token does not count for a lane; undefined: it does. */
+/** The reason why a token is not valid for a lane; undefined: it is valid. */
 export function laneRefusal({ claims, key }: VerifiedToken, lane: LaneName): DomainError | undefined {
   const said = (claims as AgentClaims).place;
   if (said.lane.sessionId !== lane.sessionId) return denied("the token is for another session");

@@ -30,25 +30,25 @@ export interface AgentDoorDeps extends LinkDeps {
   readonly events: RelayEvents;
   readonly lanes: Lanes;
   readonly outbox: LaneDeps["outbox"];
-  /** Records each agent that is admitted or refused after its call has passed the gates. */
+  /** Records whether each agent that has passed the gates is admitted or refused. */
   readonly audit?: Pick<AuditLog, "policy">;
-  /** Lets the calls of a connection last until this token ends, if that is later. */
+  /** Extends the calls of a connection to the end of this token, if that is later. */
   readonly renew: (connection: Peer, token: VerifiedToken) => void;
-  /** No one is admitted any more. */
+  /** Aborted when the relay stops admitting agents. */
   readonly ended: AbortSignal;
 }
 
 export interface AgentDoorOptions extends WebSocketLimits, LinkOptions {}
 
-/** Lanes that are claimed at the same time; the others wait for their turn. */
+/** The most lanes that are claimed concurrently; further claims wait. */
 const CLAIMS_AT_ONCE = 16;
-/** Limits how often one agent dials one lane: two that supersede each other on and on are slowed down. */
+/** Limits how often one agent dials one lane, to slow down two agents that supersede each other in a loop. */
 const ARRIVALS = { what: "connections of this agent", perMinute: 120, burst: 60 };
 
 /**
- * Takes agents' connections at `/acp/{session_id}/{role}?agent_id=…`, behind `agentGate`. It refuses one by an HTTP
- * answer, before the 101. `POST /acp/{session_id}/{role}/token` makes the connection `Acp-Connection-Id` last as long
- * as its token.
+ * Accepts agents' connections at `/acp/{session_id}/{role}?agent_id=…`. Must run after `agentGate`. Refuses a
+ * connection with an HTTP response, before the 101. `POST /acp/{session_id}/{role}/token` extends the connection
+ * `Acp-Connection-Id` to the end of its token.
  */
 export class AgentDoor {
   readonly #deps: AgentDoorDeps;
@@ -58,11 +58,11 @@ export class AgentDoor {
   readonly #arrivals: RateLimiter;
   readonly #rates: FrameRates;
   readonly #serving = new Set<Promise<void>>();
-  /** By connection id. */
+  /** Open connections by id. */
   readonly #open = new Map<string, OpenCall>();
-  /** Connections without WebSocket. */
+  /** Open connections without WebSocket, by id. */
   readonly #streams = new Map<string, OpenStream>();
-  /** Values for the answer to an upgrade. */
+  /** Values for the response to an upgrade. */
   readonly #answers = new WeakMap<IncomingMessage, Named>();
 
   constructor(deps: AgentDoorDeps, options: AgentDoorOptions) {
@@ -83,7 +83,7 @@ export class AgentDoor {
     });
   }
 
-  /** For a server with trust, which lets a connection in before it comes here. */
+  /** The door's routes, for a server whose gates run first. */
   get plain(): PlainOptions {
     const { maxMessageBytes: maxBodyBytes } = this.#options;
     const at = { path: "/acp/**", service: AGENTS_SERVICE, refusalHeaders, maxBodyBytes };
@@ -97,7 +97,7 @@ export class AgentDoor {
     };
   }
 
-  /** Without WebSocket: a stream of events to the agent, and a POST for each frame of it. */
+  /** Serves an agent without WebSocket: a stream of events to the agent, and a POST for each of its frames. */
   async #plain(request: Request, call: CallContext): Promise<Response> {
     const place = placeOf(call.values);
     const isStream = request.method === "GET" && request.headers.get("accept")?.includes(EVENTS) === true;
@@ -163,7 +163,7 @@ export class AgentDoor {
     while (this.#serving.size > 0) await Promise.all(this.#serving);
   }
 
-  /** @throws DomainError `already-exists`: another agent has the lane; `exhausted`; `unavailable` */
+  /** @throws DomainError `already-exists` if another agent holds the lane; `exhausted`; `unavailable` */
   async #admit(place: UpgradePlace, connectionId: string, call: CallContext): Promise<Admitted> {
     const { lane, agentId, dialect } = place;
     try {
@@ -218,7 +218,7 @@ export class AgentDoor {
     metrics.connections.inc({ dialect: place.dialect, role: "agent" });
     logger.info({ action: "agent_connected", ...names, dialect: place.dialect }, "an agent is connected");
     events.publish(lane.sessionId, "agent.connected", { agent_id: agentId, role: lane.role, dialect: place.dialect });
-    // A socket that has closed ends its call, too; the channel knows how it closed.
+    // A closed socket also ends its call; then the channel knows the code.
     const leave = () => {
       const why: unknown = over.reason;
       if (why instanceof DomainError && why.kind !== "cancelled") channel.close(...farewell(why));
@@ -246,7 +246,7 @@ export class AgentDoor {
 interface Arrival {
   readonly place: UpgradePlace;
   readonly connectionId: string;
-  /** Its signal is aborted when the caller must leave. */
+  /** The call's signal is aborted when the caller must leave. */
   readonly call: CallContext;
 }
 
@@ -259,7 +259,7 @@ function isSamePlace(open: UpgradePlace | undefined, { lane, agentId }: UpgradeP
   return open?.agentId === agentId && laneKey(open.lane) === laneKey(lane);
 }
 
-/** Values that a 101 has beside those of the handshake. */
+/** Values that a 101 adds to those of the handshake. */
 interface Named {
   readonly subprotocol: string | undefined;
   readonly connectionId: string;
@@ -267,14 +267,14 @@ interface Named {
 
 const CONNECTION_ID = "acp-connection-id";
 const EVENTS = "text/event-stream";
-/** The answers to admissions that fail; all others are 503. */
+/** The statuses of failed admissions; all others are 503. */
 const STATUS: Readonly<Record<string, number>> = { "already-exists": 409, exhausted: 429 };
 
 function subjectOf({ lane, agentId }: UpgradePlace) {
   return { session: lane.sessionId, agent: { id: agentId, role: lane.role } };
 }
 
-/** The answer to a request that is not an upgrade, or that asks for an unknown dialect. */
+/** The response to a request that is not an upgrade, or that asks for an unknown dialect. */
 function needsUpgrade(values: CallContext["values"]): Response {
   const place = placeOf(values);
   const reason = isRefused(place) ? place.reason : "connect with WebSocket, or with GET and Accept: text/event-stream";
@@ -287,7 +287,7 @@ function refusalHeaders({ kind }: DomainError): Readonly<Record<string, string>>
   return kind === "exhausted" || kind === "unavailable" ? { "retry-after": "1" } : {};
 }
 
-/** Code and reason of a close, by why the connection may stay no longer. */
+/** Close code and reason for the error that ended the call. */
 function farewell(why: DomainError): [number, string] {
   const { kind } = why;
   if (kind === "unauthenticated") return [4401, errorText(why).slice(0, 100)];

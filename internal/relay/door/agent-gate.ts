@@ -7,7 +7,7 @@ import type { RelayMetrics } from "../lanes/relay-metrics.ts";
 import { claimsRefusal } from "./agent-claims.ts";
 import { isRefused, type Refusal, readPlace, tokensOffered, type UpgradePlace } from "./upgrade-place.ts";
 
-/** The name of the agents' path for gates and the audit log. */
+/** The service name of the agents' path, for gates and the audit log. */
 export const AGENTS_SERVICE = "relay.agents";
 
 export interface AgentGateDeps {
@@ -21,8 +21,8 @@ const placeKey: ContextKey<UpgradePlace | Refusal | undefined> = createContextKe
 );
 
 /**
- * Admits an agent whose path, query, headers and token agree. It stands behind the gate of tokens, and leaves unknown
- * dialects to the handler.
+ * Admits an agent if its path, query, headers and token agree. Must run after the gate that verifies tokens. Leaves
+ * unknown dialects to the handler.
  */
 export function agentGate(deps: AgentGateDeps) {
   return (context: CallContext): void => {
@@ -36,20 +36,20 @@ export function agentGate(deps: AgentGateDeps) {
   };
 }
 
-/** Counts and logs an agent that is refused with an HTTP status. */
+/** Counts and logs the refusal of an agent with an HTTP status. */
 export function countRefusal({ logger, metrics }: AgentGateDeps, status: number, reason: string): void {
   metrics.connectionsTotal.inc({ outcome: String(status) });
   logger.warn({ action: "agent_refused", status, reason }, "an agent is refused");
 }
 
-/** The place that a call asks for which has passed the gate. */
+/** The place that a call asks for. @throws DomainError `not-found` for a call that did not pass the gate */
 export function placeOf(values: ContextValues): UpgradePlace | Refusal {
   const place = values.get(placeKey);
   if (place === undefined) throw new DomainError("not-found", "there is nothing here");
   return place;
 }
 
-/** Tokens that browsers send as subprotocols, for the gate of tokens. */
+/** The tokens that browsers send as subprotocols, for the gate that verifies tokens. */
 export function alsoShown({ service, requestHeader }: CallContext): readonly string[] {
   if (service.typeName !== AGENTS_SERVICE) return [];
   return tokensOffered({ "sec-websocket-protocol": requestHeader.get("sec-websocket-protocol") ?? undefined });
@@ -64,7 +64,7 @@ function refusalOf(place: UpgradePlace | Refusal, { values }: CallContext): Doma
   return token && claimsRefusal(token, place);
 }
 
-/** Path and query as they came. */
+/** The URL without its origin: path and query, unchanged. */
 function targetOf(url: string): string {
   return url.replace(/^https?:\/\/[^/?#]*/, "");
 }

@@ -2,7 +2,7 @@ import type { ConnectionOptions } from "node:tls";
 
 /** Credentials that an agent presents to the relay. */
 export interface DialCredentials {
-  /** The agent's certificate, and the CAs that it trusts; undefined: plaintext. */
+  /** The agent's certificate and the CAs that the agent trusts; undefined: plaintext. */
   readonly tls?: ConnectionOptions;
   readonly token?: string;
 }

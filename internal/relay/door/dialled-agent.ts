@@ -13,9 +13,9 @@ import { keepToken } from "./kept-token.ts";
 
 export interface DialledAgentOptions {
   readonly url: string;
-  /** Called for each connection, and when a newer token is due. Default: no credentials. */
+  /** Called for each connection and when a newer token is due. Default: no credentials. */
   readonly credentials?: () => Promise<DialCredentials>;
-  /** An ACP agent that speaks stdio: one frame a line. */
+  /** The command of an ACP agent that speaks stdio: one frame per line. */
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
@@ -30,8 +30,8 @@ const SUPERSEDED = 4001;
 const TOO_LARGE = 1009;
 
 /**
- * Runs an agent and carries its frames, unread, to a relay and back. When either end goes, the agent's process group is
- * ended, and both begin again after a growing wait.
+ * Runs an agent and carries its frames, unread, to a relay and back. When either end goes, ends the agent's process
+ * group, and starts both again after a growing delay.
  */
 export class DialledAgent implements Task {
   readonly #deps: DialledAgentDeps;
@@ -43,7 +43,10 @@ export class DialledAgent implements Task {
     this.#options = options;
   }
 
-  /** @throws DomainError `invalid` when the relay refuses the request for what it is; `already-exists`: superseded */
+  /**
+   * @throws DomainError `invalid` if the relay refuses the request permanently; `already-exists` if the agent is
+   * superseded
+   */
   async run(signal: AbortSignal): Promise<void> {
     for (let failures = 0; !signal.aborted; failures++) {
       const socket = await this.#open(signal);
@@ -58,7 +61,7 @@ export class DialledAgent implements Task {
     }
   }
 
-  /** The credentials of now; undefined: they cannot be read, but could be before. */
+  /** The current credentials; undefined: they cannot be read now, but an earlier connection succeeded. */
   async #credentials(): Promise<DialCredentials | undefined> {
     try {
       return await (this.#options.credentials?.() ?? {});
@@ -69,7 +72,7 @@ export class DialledAgent implements Task {
     }
   }
 
-  /** Undefined: not now. */
+  /** Dials once. Undefined: there is no connection now; another attempt may succeed. */
   async #open(signal: AbortSignal): Promise<Opened | undefined> {
     const credentials = await this.#credentials();
     if (credentials === undefined || signal.aborted) return undefined;
@@ -82,7 +85,7 @@ export class DialledAgent implements Task {
       connectionId = String(response.headers["acp-connection-id"]);
     });
     socket.once("open", () => {
-      socket.pause(); // the relay's first frames can come with its answer, before someone listens
+      socket.pause(); // the relay's first frames can come with its response, before anything listens
       resolve({ socket, connectionId, token });
     });
     socket.on("error", (err) => {
@@ -105,7 +108,10 @@ export class DialledAgent implements Task {
     }
   }
 
-  /** An expired token may have a successor. @throws DomainError `invalid` for a refusal that will not change */
+  /**
+   * A 401 is temporary after a connection has succeeded: the token may have a successor.
+   * @throws DomainError `invalid` for a permanent refusal
+   */
   async #refusal(response: IncomingMessage): Promise<undefined> {
     const { statusCode: status = 0 } = response;
     const reason = reasonOf(await textOf(response));
@@ -116,7 +122,7 @@ export class DialledAgent implements Task {
     throw new DomainError("invalid", `the relay refuses the connection with ${status}${why}`);
   }
 
-  /** Until one of the two ends; the close code. */
+  /** Carries frames until either end closes. Returns the close code. */
   async #carry({ socket, connectionId, token }: Opened, signal: AbortSignal): Promise<number> {
     const over = new AbortController();
     socket.once("close", () => over.abort());
@@ -151,7 +157,7 @@ export class DialledAgent implements Task {
     }
   }
 
-  /** Undefined: it cannot be started, and the connection is closed. */
+  /** Starts the agent. Undefined: it cannot be started, and the connection is closed. */
   async #start(socket: WebSocket): Promise<StdioChannel | undefined> {
     const { argv, env, cwd } = this.#options;
     const [program, ...args] = argv;
@@ -166,7 +172,7 @@ export class DialledAgent implements Task {
   }
 }
 
-/** A connection, and the token that opened it. */
+/** An open connection and the token that opened it. */
 interface Opened {
   readonly socket: WebSocket;
   readonly connectionId: string;
@@ -175,7 +181,7 @@ interface Opened {
 
 const MAX_REFUSAL_BYTES = 4096;
 
-/** The beginning of a body. */
+/** Reads the beginning of a body. */
 async function textOf(response: IncomingMessage): Promise<string> {
   let text = "";
   try {
@@ -184,13 +190,13 @@ async function textOf(response: IncomingMessage): Promise<string> {
       if (text.length > MAX_REFUSAL_BYTES) break;
     }
   } catch {
-    // It was cut.
+    // The connection was cut.
   }
   response.destroy();
   return text;
 }
 
-/** The message of a refusal; undefined: the relay did not write it. */
+/** The message of a refusal; undefined: the body is not the relay's. */
 function reasonOf(text: string): string | undefined {
   try {
     const { message } = JSON.parse(text) as { readonly message?: unknown };

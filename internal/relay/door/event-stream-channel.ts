@@ -10,20 +10,20 @@ export interface EventStreamDeps {
   readonly metrics: Pick<RelayMetrics, "slowReaders">;
 }
 
-/** What may wait to be read before the agent counts as slow, bytes. */
+/** The agent counts as slow while more than this is unread, in bytes. */
 const SLOW_BYTES = 4 * 1024 * 1024;
-/** An agent that has so much before it for so long is gone. */
+/** The connection ends when the agent has been slow for this long. */
 const SLOW_MS = 20_000;
 const LOOK_MS = 250;
 const SLOW = 1013;
 
 /**
- * The frames of an agent without WebSocket: an event each in a stream of server-sent events, and one in each POST. The
- * agent is gone when the stream is.
+ * Carries the frames of an agent without WebSocket: each frame to the agent is a server-sent event, each of its own is
+ * a POST. The channel ends with the stream of events.
  */
 export class EventStreamChannel implements FrameChannel {
   onFrame: (text: string) => void = () => {};
-  /** The answer's body. */
+  /** The body of the response to the agent's GET. */
   readonly body: ReadableStream<Uint8Array>;
   readonly #clock: Clock;
   readonly #metrics: EventStreamDeps["metrics"];
@@ -47,7 +47,7 @@ export class EventStreamChannel implements FrameChannel {
       },
       { highWaterMark: SLOW_BYTES, size: (chunk) => chunk?.length ?? 0 },
     );
-    this.#write(": open\n\n"); // so that the answer's head goes out
+    this.#write(": open\n\n"); // sends the head of the response
   }
 
   get ended(): AbortSignal {
@@ -64,7 +64,7 @@ export class EventStreamChannel implements FrameChannel {
     if ((this.#controller?.desiredSize ?? 0) < 0 && !this.#isSlow) void this.#watchSlow();
   }
 
-  /** Takes a frame of the agent, once it may be read. False: the connection has ended. */
+  /** Delivers a frame of the agent, as soon as hold and rate permit. False: the connection has ended. */
   async came(text: string): Promise<boolean> {
     try {
       this.#rate.count();
@@ -90,12 +90,12 @@ export class EventStreamChannel implements FrameChannel {
     this.#end(code, reason);
   }
 
-  /** The caller is gone, or may stay no longer. */
+  /** Ends the channel without a close event: the caller is gone or may not stay. */
   cut(code: number, why: string): void {
     this.#end(code, why);
   }
 
-  /** Keeps what is between the two from taking the stream for dead, until the end. */
+  /** Sends comments until the end, so that proxies do not drop an idle stream. */
   async keepAlive(everyMs: number): Promise<void> {
     try {
       for (;;) {
@@ -103,7 +103,7 @@ export class EventStreamChannel implements FrameChannel {
         this.#write(": alive\n\n");
       }
     } catch {
-      // It has ended.
+      // The channel has ended.
     }
   }
 
@@ -128,7 +128,7 @@ export class EventStreamChannel implements FrameChannel {
         await this.#clock.sleep(LOOK_MS, this.ended);
       }
     } catch {
-      // It has ended.
+      // The channel has ended.
     } finally {
       this.#isSlow = false;
       if (!this.isHeld) this.#released.notify();

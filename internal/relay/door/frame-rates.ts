@@ -7,7 +7,7 @@ const BURST = 10_000;
 const EVERY_MS = 1;
 const MOST_AGENTS = 10_000;
 
-/** Limits how fast each agent is read, over all its connections: 10,000 frames at once, and 1,000 a second. */
+/** Limits how fast each agent is read, over all its connections: a burst of 10,000 frames, and 1,000 a second. */
 export class FrameRates {
   readonly #clock: Clock;
   readonly #buckets = new BoundedMap<TokenBucket>(MOST_AGENTS);
@@ -34,12 +34,12 @@ export class FrameRate {
     this.#bucket = bucket;
   }
 
-  /** Counts a frame that has come. */
+  /** Counts a received frame. */
   count(): void {
     this.#bucket.take();
   }
 
-  /** Time until the next frame may be read, ms; 0: now. */
+  /** The time until the next frame may be read, ms; 0: now. */
   get restMs(): number {
     return Math.max(0, -this.#bucket.fill(this.#clock.monotonicMs()) * EVERY_MS);
   }

@@ -5,7 +5,7 @@ import { errorText } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { DialCredentials } from "./dial-credentials.ts";
 
-/** An open connection whose token is to be renewed. */
+/** An open connection whose token `keepToken` renews. */
 export interface KeptConnection {
   /** The URL of its upgrade. */
   readonly url: string;
@@ -24,7 +24,9 @@ export interface KeepTokenDeps {
 const LEAST_WAIT_MS = 1000;
 const ANSWER_MS = 10_000;
 
-/** Sends the relay a newer token when half the time of the current one has passed, until the signal or its end. */
+/**
+ * Sends the relay a newer token when half of the current one's time has passed, until the signal or the token's end.
+ */
 export async function keepToken(
   { clock, logger, credentials }: KeepTokenDeps,
   { url, connectionId, token }: KeptConnection,
@@ -67,7 +69,7 @@ function show(
   });
 }
 
-/** Wall clock, ms; 0 for a text that is not a token. */
+/** The end of a token by the wall clock, ms; 0: the text is not a token. */
 function endOf(token: string): number {
   try {
     const { exp } = decodeToken(token).claims;

@@ -23,16 +23,16 @@ export interface LinkDeps {
 
 export interface LinkOptions {
   readonly relayId: string;
-  /** What a role asks with; absent keys: the defaults. */
+  /** The role's parameters for sampling; absent keys take the defaults. */
   readonly settingsOf: (role: string) => Partial<SamplingSettings>;
-  /** Where an ACP agent of a role works. */
+  /** The working directory of a role's ACP agents. */
   readonly cwdOf: (role: string) => string;
   readonly createTimeoutMs: number;
-  /** The longest frame, and the longest answer, bytes. */
+  /** The longest frame and the longest answer, in bytes. */
   readonly maxMessageBytes: number;
 }
 
-/** The link of an agent that dialled in, by its dialect. */
+/** The link to an agent that dialled in, by its dialect. */
 export function makeLink(
   deps: LinkDeps,
   { relayId, settingsOf, cwdOf, createTimeoutMs, maxMessageBytes }: LinkOptions,

@@ -4,19 +4,19 @@ import type { Peer } from "../../rpc/port/peer.ts";
 import { type AgentClaims, claimsRefusal, renewalRefusal } from "./agent-claims.ts";
 import type { AgentPlace } from "./upgrade-place.ts";
 
-/** An agent's connection that is open. */
+/** An open connection of an agent. */
 export interface OpenCall {
   readonly place: AgentPlace;
   readonly connection: Peer;
-  /** The token that admitted it; undefined: none was needed. */
+  /** The token that admitted the agent; undefined: none was required. */
   readonly token: VerifiedToken | undefined;
 }
 
 /**
- * Checks that a token may extend an open connection: it is for the same agent. A connection of another agent is
- * refused like one that does not exist.
+ * Checks that a token may extend an open connection, that is, names the same agent. The error for another agent's
+ * connection is the same as for one that does not exist.
  * @param url of `POST /acp/{session_id}/{role}/token`
- * @throws DomainError `invalid` where tokens are not asked for, `denied`, `not-found`
+ * @throws DomainError `invalid` if the relay requires no tokens, `denied`, `not-found`
  */
 export function renewalOf(
   url: string,

@@ -8,7 +8,7 @@ export interface AgentPlace {
   readonly agentId: string;
 }
 
-/** The place that an upgrade asks for: its path, query and headers agree. */
+/** The place and dialect that an upgrade asks for, after path, query and headers were found to agree. */
 export interface UpgradePlace extends DialectChoice, AgentPlace {}
 
 export interface Refusal {
@@ -17,7 +17,7 @@ export interface Refusal {
 }
 
 export interface UpgradeHead {
-  /** Path and query as they came. */
+  /** Path and query, unchanged. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
 }
@@ -26,7 +26,7 @@ const ROOT = "/acp/";
 const BEARER = "bearer.";
 const TOKEN_KEYS = ["token", "access_token", "authorization"];
 
-/** Reads `/acp/{session_id}/{role}?agent_id=…` and the four headers. Pure. */
+/** Reads `/acp/{session_id}/{role}?agent_id=…` and the headers of an upgrade. Pure. */
 export function readPlace({ url, headers }: UpgradeHead): UpgradePlace | Refusal {
   const [path = "", query = ""] = splitOnce(url, "?");
   if (!path.startsWith(ROOT)) return { status: 404, reason: `agents connect at ${ROOT}{session_id}/{role}` };
@@ -50,7 +50,7 @@ export function readPlace({ url, headers }: UpgradeHead): UpgradePlace | Refusal
   return { lane: { sessionId, role }, agentId, ...choice };
 }
 
-/** The tokens among the subprotocols that an upgrade offers: a page in a browser cannot set headers. */
+/** The tokens among the subprotocols of an upgrade: a page in a browser cannot set headers. */
 export function tokensOffered(headers: IncomingHttpHeaders): readonly string[] {
   return offeredBy(headers).flatMap((name) => (name.startsWith(BEARER) ? [name.slice(BEARER.length)] : []));
 }

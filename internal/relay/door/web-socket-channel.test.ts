@@ -6,7 +6,7 @@ import { createLogger } from "../../base/logger.ts";
 import { FrameRates } from "./frame-rates.ts";
 import { WebSocketChannel } from "./web-socket-channel.ts";
 
-/** As much of a socket as a channel that only reads needs. */
+/** The parts of a socket that a channel uses if it only reads. */
 class ReadSocket extends EventEmitter {
   readonly bufferedAmount = 0;
   isPaused = false;

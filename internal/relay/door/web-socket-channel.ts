@@ -19,16 +19,19 @@ export interface WebSocketChannelDeps {
 }
 
 const CLOSE = { noText: 1003, tooLarge: 1009, noPong: 4408, slow: 1013 } as const;
-/** What may wait to be written before the reader counts as slow. */
+/** The peer counts as slow while more than this is unsent, in bytes. */
 const SLOW_BYTES = 4 * 1024 * 1024;
-/** Twice this long without having read: the seed's "retry once, then disconnect". */
+/**
+ * After this long a slow peer is logged, after twice as long the connection ends: the seed's "retry once, then
+ * disconnect".
+ */
 const WRITE_MS = 10_000;
 const LOOK_MS = 250;
 const LEAST_REST_MS = 50;
-/** For the peer's answer to a close. */
+/** The longest wait for the peer's response to a close. */
 const CLOSING_MS = 2000;
 
-/** The frames of a WebSocket, with its heartbeat. A peer that does not read what it is sent is not read either. */
+/** Carries the frames of a WebSocket, with a heartbeat. Stops reading a peer that does not read. */
 export class WebSocketChannel implements FrameChannel {
   onFrame: (text: string) => void = () => {};
   readonly #socket: WebSocket;
@@ -37,7 +40,7 @@ export class WebSocketChannel implements FrameChannel {
   readonly #metrics: WebSocketChannelDeps["metrics"];
   readonly #ended = new AbortController();
   #end: ChannelEnd | undefined;
-  /** Why the peer is not read. */
+  /** The reasons why the peer is not being read. */
   readonly #holds = new Set<"asked" | "slow" | "fast">();
   readonly #rate: FrameRate;
   #wasFast = false;
@@ -49,7 +52,7 @@ export class WebSocketChannel implements FrameChannel {
     this.#metrics = metrics;
     this.#socket = socket;
     this.#rate = rate;
-    socket.on("ping", () => this.#count()); // the library has answered it
+    socket.on("ping", () => this.#count()); // the library sends the pong
     socket.on("message", (data, isBinary) => {
       this.#count();
       if (isBinary) return this.#cut(CLOSE.noText, "binary");
@@ -80,14 +83,14 @@ export class WebSocketChannel implements FrameChannel {
     if (this.#socket.bufferedAmount > SLOW_BYTES && !this.#holds.has("slow")) void this.#watchSlow();
   }
 
-  /** Counts a frame or a ping that has come. */
+  /** Counts a received frame or ping. */
   #count(): void {
     this.#lookSlow();
     this.#rate.count();
     if (this.#rate.restMs > 0 && !this.#holds.has("fast")) void this.#rest();
   }
 
-  /** Does not read the peer until it has been silent as long as its rate asks for. */
+  /** Stops reading the peer until its rate permits the next frame. */
   async #rest(): Promise<void> {
     if (!this.#wasFast) this.#logger.warn({ action: "rate_limited" }, "an agent sends faster than it is read");
     this.#wasFast = true;
@@ -97,7 +100,7 @@ export class WebSocketChannel implements FrameChannel {
         await this.#clock.sleep(Math.max(ms, LEAST_REST_MS), this.#ended.signal);
       }
     } catch {
-      // It has ended.
+      // The channel has ended.
     } finally {
       this.#hold("fast", false);
     }
@@ -123,13 +126,13 @@ export class WebSocketChannel implements FrameChannel {
     this.#cut(code, reason);
   }
 
-  /** Sends pings until the end; without a pong in time the connection is cut. */
+  /** Sends pings until the end. Cuts the connection if no pong comes in time. */
   async keepAlive({ pingIntervalMs, pongTimeoutMs }: WebSocketLimits): Promise<void> {
     const { signal } = this.#ended;
     try {
       for (;;) {
         await this.#clock.sleep(pingIntervalMs, signal);
-        if (this.isHeld) continue; // its pong would not be read
+        if (this.isHeld) continue; // the pong would not be read
         this.#wasHeld = false;
         const pong = new Promise<true>((resolve) => this.#socket.once("pong", () => resolve(true)));
         this.#socket.ping();
@@ -141,14 +144,14 @@ export class WebSocketChannel implements FrameChannel {
         return;
       }
     } catch {
-      // It has ended.
+      // The channel has ended.
     }
   }
 
   #cut(code: number, reason: string): void {
     if (this.#end === undefined) this.#end = new ChannelEnd(code, reason);
     this.#holds.clear();
-    this.#socket.resume(); // for the peer's answer
+    this.#socket.resume(); // reads the peer's response
     this.#socket.close(code, reason);
     const left = this.#clock.sleep(CLOSING_MS, this.#ended.signal);
     left.then(
@@ -170,7 +173,7 @@ export class WebSocketChannel implements FrameChannel {
         await this.#clock.sleep(LOOK_MS, this.#ended.signal);
       }
     } catch {
-      // It has ended.
+      // The channel has ended.
     } finally {
       this.#hold("slow", false);
     }

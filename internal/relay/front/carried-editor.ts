@@ -13,21 +13,22 @@ export interface CarriedEditorOptions {
   readonly tls: ConnectionOptions | undefined;
 }
 
-/** The editor's own streams: one frame a line. */
+/** The editor's own streams: one frame per line. */
 export interface EditorStreams {
   readonly input: Readable;
   readonly output: Writable;
 }
 
 const MAX_FRAME_BYTES = 16 * 1024 * 1024;
-/** What the relay has not taken yet: no more is read from the editor meanwhile. */
+/** While more than this is unsent, in bytes, the editor is not read. */
 const FULL_BYTES = 4 * 1024 * 1024;
 const FULL_LOOK_MS = 20;
 
 /**
  * Carries the frames of an editor that speaks ACP over stdio, unread, to a relay's front door and back, until the
  * editor ends its input or the signal.
- * @throws DomainError `unavailable`: the relay cannot be reached, or the connection was lost; `denied`: it refuses
+ * @throws DomainError `unavailable` if the relay cannot be reached, or the connection is lost; `denied` if the relay
+ * refuses the connection
  */
 export async function carryEditor(
   { url, headers, tls }: CarriedEditorOptions,
@@ -40,7 +41,7 @@ export async function carryEditor(
     socket.once("close", (code, reason) => resolve([code, reason]));
   });
   await opened(socket);
-  socket.on("error", () => {}); // it closes then
+  socket.on("error", () => {}); // a close follows
   socket.on("message", (data) => {
     if (output.write(`${data.toString()}\n`)) return;
     socket.pause();
@@ -70,7 +71,7 @@ export async function carryEditor(
   throw new DomainError("unavailable", `the relay has ended the connection with ${code}${why}`);
 }
 
-/** Paused, so that frames which come with the answer are not lost. */
+/** Waits until the socket is open, and pauses it, so that frames which come with the response are not lost. */
 async function opened(socket: WebSocket): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   socket.once("open", () => {

@@ -1,19 +1,19 @@
 import { isObject, type Json, type JsonObject, member } from "../acp/json-text.ts";
 
-/** What an editor is answered for a prompt. */
+/** The answer to an editor's prompt. */
 export interface EditorAnswer {
-  /** Updates that it has not had yet. */
+  /** Updates to send before the response. */
   readonly updates: readonly JsonObject[];
   readonly response: { readonly result: JsonObject } | { readonly error: JsonObject };
 }
 
-/** Failures that ACP knows as the end of a turn. */
+/** The reasons of failures that are stop reasons in ACP. */
 const STOPS: ReadonlySet<Json | undefined> = new Set(["refusal", "max_tokens", "max_turn_requests"]);
 const FAILED = -32000;
 
 /**
- * The answer to `session/prompt` by the results of its work, in order.
- * @param shown the text that the editor was shown meanwhile; undefined: not known, since updates are missing
+ * Translates the results of work, in order, into the answer to `session/prompt`.
+ * @param shown the text that the editor has been shown; undefined: unknown, since updates are missing
  */
 export function answerOfResults(results: readonly JsonObject[], shown: string | undefined): EditorAnswer {
   const parts = results.map(partOf);
@@ -39,7 +39,7 @@ function partOf(body: JsonObject): Part {
   return { type: member(body, "type"), payload: isObject(payload) ? payload : {} };
 }
 
-/** Agents that stream have shown their text by then; what was lost at its end is shown now. */
+/** The text that remains to be shown: agents that stream have shown all of it, unless its end was lost. */
 function restOf(text: string, shown: string | undefined): string {
   if (shown === undefined) return "";
   return text.startsWith(shown) ? text.slice(shown.length) : "";
@@ -60,12 +60,12 @@ function responseOf(last: Part | undefined): EditorAnswer["response"] {
   return { error: { code: typeof code === "number" ? code : FAILED, message, data: more } };
 }
 
-/** An update with text of the agent. */
+/** An update with the agent's text. */
 function chunk(text: string): JsonObject {
   return { sessionUpdate: "agent_message_chunk", content: { type: "text", text } };
 }
 
-/** A tool that the agent wants its coordinator to run. */
+/** An update for a tool call that the coordinator is to run. */
 function toolCall({ payload }: Part): JsonObject {
   const { tool_name: name, tool_id: id, input } = payload;
   return {

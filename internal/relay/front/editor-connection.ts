@@ -18,13 +18,13 @@ export type EditorDeps = Pick<LaneDeps, "bus" | "clock" | "logger">;
 
 export interface EditorOptions {
   readonly relayId: string;
-  /** Of a prompt as work. */
+  /** The longest prompt as a work message, in bytes. */
   readonly maxMessageBytes: number;
 }
 
-/** Sessions that one connection may have open. */
+/** The most open sessions of one connection. */
 const MOST_SESSIONS = 64;
-/** Requests of one connection that are not answered yet: a prompt for each session, and some more. */
+/** The most unanswered requests of one connection: a prompt for each session, and some more. */
 const MOST_CALLS = 96;
 const CODES: Readonly<Record<string, number>> = {
   invalid: -32602,
@@ -33,7 +33,7 @@ const CODES: Readonly<Record<string, number>> = {
 };
 const FAILED = -32000;
 
-/** An editor's connection: the relay is its ACP agent, and lanes are its sessions. */
+/** An editor's connection. The relay is its ACP agent, and its sessions are lanes. */
 export class EditorConnection {
   readonly #deps: EditorDeps;
   readonly #options: EditorOptions;
@@ -41,7 +41,7 @@ export class EditorConnection {
   readonly #output: EditorOutput;
   readonly #calls: RpcCalls;
   readonly #left = new AbortController();
-  /** By ACP session id. */
+  /** Open sessions by ACP session id. */
   readonly #sessions = new Map<string, FollowedLane>();
   readonly #turns = new Map<string, EditorTurn>();
   #isReady = false;
@@ -55,7 +55,7 @@ export class EditorConnection {
     this.#calls = new RpcCalls((text) => output.send(readJson(text, RECORD_DEPTH) as JsonObject, text.length));
   }
 
-  /** Serves until the editor leaves; what it has begun is done nevertheless. */
+  /** Serves until the editor leaves. Work that it has published is done nevertheless. */
   static async serve(deps: EditorDeps, options: EditorOptions, place: FrontPlace, stream: EditorStream): Promise<void> {
     const output = new EditorOutput(stream.writable);
     const connection = new EditorConnection(deps, options, place, output);
@@ -211,7 +211,10 @@ export class EditorConnection {
   }
 }
 
-/** Where the agents work, and with which servers, their roles say: the relay's configuration. */
+/**
+ * Names the given parameters that the relay ignores: its configuration decides where a role's agents work, and with
+ * which servers.
+ */
 function ignored(params: JsonObject, relay: JsonObject = {}): JsonObject {
   const servers = member(params, "mcpServers");
   const names = [
@@ -221,7 +224,7 @@ function ignored(params: JsonObject, relay: JsonObject = {}): JsonObject {
   return { _meta: { relay: { ...relay, ignored: names } } };
 }
 
-/** Behind which update the editor wants to go on: `_meta.relay {epoch, seq}`. */
+/** The update after which the editor continues: `_meta.relay {epoch, seq}`. */
 function placeIn(params: JsonObject): ProgressPlace | undefined {
   const meta = member(params, "_meta");
   const relay = isObject(meta) ? member(meta, "relay") : undefined;

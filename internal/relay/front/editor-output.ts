@@ -1,30 +1,30 @@
 import type { AgentFactory } from "@agentclientprotocol/sdk/experimental/server";
 import type { JsonObject } from "../acp/json-text.ts";
 
-/** The two ways between an editor and its connection. */
+/** The two streams between an editor and its connection. */
 export type EditorStream = Parameters<ReturnType<AgentFactory>["connect"]>[0];
 
 type Writable = EditorStream["writable"];
 type Message = Parameters<ReturnType<Writable["getWriter"]>["write"]>[0];
 
-/** An editor that has so much before it gets no more updates: bytes. */
+/** An editor gets no updates while more than this is unread, in bytes. */
 const FULL_BYTES = 4 * 1024 * 1024;
 
-/** What goes to an editor, in order. */
+/** Sends messages to an editor, in order. */
 export class EditorOutput {
   readonly #writer: ReturnType<Writable["getWriter"]>;
   #bytes = 0;
 
   constructor(writable: Writable) {
     this.#writer = writable.getWriter();
-    this.#writer.closed.catch(() => {}); // whoever reads the editor's messages sees the end
+    this.#writer.closed.catch(() => {}); // the reader of the editor's messages sees the end
   }
 
   get isFull(): boolean {
     return this.#bytes > FULL_BYTES;
   }
 
-  /** @param bytes about as long as it is as text */
+  /** @param bytes the approximate length of the message as text */
   send(message: JsonObject, bytes = 256): void {
     this.#bytes += bytes;
     const written = () => {

@@ -15,7 +15,7 @@ import type { FollowedLane } from "./followed-lane.ts";
 import { sessionOfLane } from "./front-place.ts";
 
 export interface EditorTurnDeps extends Pick<LaneDeps, "bus" | "clock" | "logger"> {
-  /** To the editor. */
+  /** Calls to the editor. */
   readonly calls: RpcCalls;
 }
 
@@ -24,7 +24,7 @@ const CONTROL_MS = 10_000;
 const AGAIN_MS = 1000;
 const BY = "editor";
 
-/** A prompt of an editor: a piece of work in its lane, from its publication to its result. */
+/** A prompt of an editor: a piece of work of its lane, from publication to result. */
 export class EditorTurn {
   readonly #deps: EditorTurnDeps;
   readonly #lane: FollowedLane;
@@ -37,12 +37,13 @@ export class EditorTurn {
   constructor(deps: EditorTurnDeps, lane: FollowedLane) {
     this.#deps = deps;
     this.#lane = lane;
-    this.#stored.promise.catch(() => {}); // `run` throws the same
+    this.#stored.promise.catch(() => {}); // `run` throws the same error
   }
 
   /**
-   * Has the work done. It is done also where the editor leaves meanwhile.
-   * @throws DomainError `invalid` for a prompt that is no work; `exhausted`: too much waits; `unavailable`
+   * Publishes the prompt as work and waits for its result. The work is done even if the editor leaves.
+   * @throws DomainError `invalid` for an invalid prompt; `exhausted` if too much work waits; `precondition` if the work
+   * is rejected later; `unavailable`
    */
   async run(prompt: Json | undefined, traceparent: Json | undefined, maxBytes: number, left: AbortSignal) {
     const signal = AbortSignal.any([left, this.#over.signal]);
@@ -55,18 +56,18 @@ export class EditorTurn {
         throw err;
       });
       this.#lane.continues = true;
-      this.#permits(events, signal).catch(() => {}); // then others on the session's approvals answer
+      this.#permits(events, signal).catch(() => {}); // other answers on the session's approvals decide
       return await Promise.race([this.#result(results, signal), this.#rejected(dead, signal)]);
     } finally {
       this.#over.abort(new Error("the turn is over"));
     }
   }
 
-  /** Asks for the turn's end. */
+  /** Requests the end of the turn. */
   cancel(): void {
     if (this.#isCancelled) return;
     this.#isCancelled = true;
-    this.#askToEnd().catch(() => {}); // the turn has ended meanwhile
+    this.#askToEnd().catch(() => {}); // the turn has already ended
   }
 
   #message(prompt: Json | undefined, traceparent: Json | undefined, maxBytes: number): StoredMessage {
@@ -83,7 +84,7 @@ export class EditorTurn {
     return { subject: subjects.work(lane), body: text, msgId: messageId(lane, this.#id), headers };
   }
 
-  /** Where the streams end now: what comes of the work is behind. */
+  /** The next sequences of the streams: everything about the work comes after. */
   async #heads() {
     const { jsm, streams } = this.#deps.bus;
     const head = async (stream: string) => (await jsm.streams.info(stream)).state.last_seq + 1;
@@ -121,7 +122,7 @@ export class EditorTurn {
     throw signal.reason;
   }
 
-  /** Work can be refused for good after it was taken: it was not done in time, say. */
+  /** Rejects if the work becomes a dead letter, for example because it has expired. */
   async #rejected(from: number, signal: AbortSignal): Promise<never> {
     const { bus } = this.#deps;
     const dead = { stream: bus.streams.dead, subject: subjects.dead(this.#lane.lane), from };
@@ -133,7 +134,7 @@ export class EditorTurn {
     throw signal.reason;
   }
 
-  /** Asks the editor for what the agent wants leave for. */
+  /** Asks the editor for the permissions that the agent requests. */
   async #permits(from: number, signal: AbortSignal): Promise<void> {
     const { sessionId } = this.#lane.lane;
     for await (const body of this.#tail(this.#deps.bus.streams.events, subjects.approvals(sessionId), from, signal)) {

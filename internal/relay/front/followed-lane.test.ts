@@ -27,7 +27,7 @@ async function followed() {
   await follows.follow(new AbortController().signal);
   return {
     follows,
-    /** An update as a relay publishes it. */
+    /** Publishes an update as a relay does. */
     publish: (epoch: string, seq: number, text: string, id = "w") => {
       const body = JSON.stringify(update(epoch, seq, text, id));
       came(null, { string: () => body, data: Buffer.from(body) } as unknown as Msg);

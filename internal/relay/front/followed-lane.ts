@@ -7,29 +7,29 @@ import { type LaneName, subjects } from "../nats/subjects.ts";
 import type { EditorOutput } from "./editor-output.ts";
 import { sessionOfLane } from "./front-place.ts";
 
-/** Text of one piece of work that an editor was shown. Undefined: not all of it is known. */
+/** The text that an editor was shown of one piece of work. Undefined: parts of it are unknown. */
 interface Shown {
   readonly workId: string;
   text: string | undefined;
 }
 
-/** The longest text that is compared with the result, characters. */
+/** The longest text that is compared with the result, in characters. */
 const MAX_SHOWN = 1024 * 1024;
-/** Updates; those behind are missing, as their numbers show. */
+/** The most held updates. Later ones are dropped; the gap in their numbers shows it. */
 const MOST_HELD = 4096;
 
-/** Shows an editor the updates of a lane, as the agent gave them, and says which are missing. */
+/** Shows an editor the updates of a lane, unchanged, and reports missing ones. */
 export class FollowedLane {
   readonly lane: LaneName;
   readonly #bus: Bus;
   readonly #output: EditorOutput;
   #last: ProgressPlace | undefined;
   #shown: Shown | undefined;
-  /** Updates that came while earlier ones are still to be shown. */
+  /** Live updates that wait until earlier ones are shown. */
   #held: Msg[] | undefined;
-  /** The conversation goes on with the next prompt. */
+  /** True: the next prompt continues the conversation. */
   continues = false;
-  /** A prompt is open. */
+  /** True while a prompt is open. */
   isBusy = false;
 
   constructor(bus: Bus, lane: LaneName, output: EditorOutput) {
@@ -38,7 +38,7 @@ export class FollowedLane {
     this.#output = output;
   }
 
-  /** Follows it until the signal; resolves once nothing that is published from then on is missed. */
+  /** Subscribes to the lane's updates until the signal; resolves when the subscription is active. */
   async follow(signal: AbortSignal): Promise<void> {
     const callback = (err: Error | null, message: Msg) => {
       if (err !== null) return;
@@ -51,12 +51,12 @@ export class FollowedLane {
     await this.#bus.nc.flush();
   }
 
-  /** Keeps what comes until `show`. */
+  /** Holds live updates until `show`. */
   hold(): void {
     this.#held ??= [];
   }
 
-  /** Shows what was kept at a relay, then what has come since `hold`. */
+  /** Shows the updates that a relay has kept, then those held since `hold`. */
   show(bodies: readonly Json[]): void {
     for (const body of bodies) if (isObject(body)) this.#again(body);
     const held = this.#held ?? [];
@@ -69,7 +69,7 @@ export class FollowedLane {
     return this.#last;
   }
 
-  /** From now on, what the editor is shown of a piece of work is noted. */
+  /** Starts collecting the text that the editor is shown of a piece of work. */
   note(workId: string): void {
     this.#shown = { workId, text: "" };
   }
@@ -83,7 +83,7 @@ export class FollowedLane {
     this.#output.send({ jsonrpc: "2.0", method: "session/update", params }, bytes);
   }
 
-  /** Says that updates are missing, for people too. */
+  /** Reports missing updates to the editor, as text and in `_meta`. */
   missing({ epoch, first, to }: ReplayGap): void {
     const which = to === 0 ? `from ${first} on` : first === to ? `${first}` : `${first} to ${to}`;
     const text = `[relay: updates are missing: ${which}]`;
@@ -95,7 +95,7 @@ export class FollowedLane {
 
   #came(message: Msg): void {
     if (this.#output.isFull) {
-      this.#lose(); // its number shows that it is missing
+      this.#lose(); // the next update's number reveals the gap
       return;
     }
     const body = readJson(message.string(), RECORD_DEPTH);

@@ -20,15 +20,15 @@ export interface FrontDoorOptions extends EditorOptions {
   readonly pongTimeoutMs: number;
 }
 
-/** Editors at one time. */
+/** The most connected editors. */
 const MOST_EDITORS = 512;
-/** What an editor has not read, bytes; it may take a minute to read any of it. */
+/** The most unread output of an editor, in bytes. The library closes a connection that then reads nothing for 60 s. */
 const BUFFERED_BYTES = 4 * 1024 * 1024;
 const ID = "acp-connection-id";
 const LABELS = { dialect: "acp", role: "editor" } as const;
 
 /**
- * Where editors connect: `/acp`, by WebSocket and by Streamable HTTP, behind `frontGate`. To them the relay is an ACP
+ * Serves editors at `/acp` by WebSocket and Streamable HTTP. Must run after `frontGate`. To editors the relay is an ACP
  * agent: a prompt is work of a lane, which any replica and any link may do.
  */
 export class FrontDoor {
@@ -60,7 +60,7 @@ export class FrontDoor {
     this.#sockets.on("headers", (lines, request) => lines.push(`${ID}: ${this.#ids.get(request) ?? ""}`));
   }
 
-  /** For a server with trust, which lets a call in before it comes here. */
+  /** The door's routes, for a server whose gates run first. */
   get plain(): PlainOptions {
     const at = { path: "/acp", service: EDITORS_SERVICE, maxBodyBytes: this.#options.maxMessageBytes };
     return {
@@ -69,12 +69,12 @@ export class FrontDoor {
     };
   }
 
-  /** Ends connections whose editors have left without a word, until the signal; then all. */
+  /** Closes connections of editors that have left silently, until the signal; then closes all. */
   async run(signal: AbortSignal): Promise<void> {
     try {
       await this.#http.run(signal);
     } finally {
-      // Before the library does it, which gives no code.
+      // The library closes without a code, so close first.
       for (const socket of this.#sockets.clients) socket.close(1001, "the relay is shutting down");
       await this.#server.close();
       await Promise.all(this.#serving);
@@ -142,7 +142,7 @@ export class FrontDoor {
     };
   }
 
-  /** Closes it when the call ends, and when no pong comes. */
+  /** Closes the socket when the call ends; terminates it if no pong comes in time. */
   #keepAlive(socket: WebSocket, over: AbortSignal): void {
     const { clock } = this.#deps;
     const { pingIntervalMs, pongTimeoutMs } = this.#options;
@@ -169,6 +169,6 @@ export class FrontDoor {
         if (seenMs < askedMs) return socket.terminate();
       }
     };
-    alive().catch(() => {}); // it has closed
+    alive().catch(() => {}); // the socket has closed
   }
 }

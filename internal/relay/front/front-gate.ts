@@ -6,7 +6,7 @@ import type { CallContext } from "../../rpc/server/call-facts.ts";
 import { type AgentClaims, laneRefusal } from "../door/agent-claims.ts";
 import { type FrontPlace, readFrontPlace } from "./front-place.ts";
 
-/** The name of the editors' path for gates and the audit log. */
+/** The service name of the editors' path, for gates and the audit log. */
 export const EDITORS_SERVICE = "relay.editors";
 
 const placeKey: ContextKey<FrontPlace | undefined> = createContextKey<FrontPlace | undefined>(undefined, {
@@ -14,7 +14,8 @@ const placeKey: ContextKey<FrontPlace | undefined> = createContextKey<FrontPlace
 });
 
 /**
- * Lets an editor in whose query and token agree; behind the gate of tokens. A token's connection is for its lane only.
+ * Admits an editor if its query and token agree. Must run after the gate that verifies tokens. A connection with a
+ * token is for the token's lane only.
  */
 export function frontGate(context: CallContext): void {
   if (context.service.typeName !== EDITORS_SERVICE) return;
@@ -29,7 +30,7 @@ export function frontGate(context: CallContext): void {
   context.values.set(placeKey, wanted);
 }
 
-/** Which lanes a call that has passed is for. */
+/** The lanes of a call. @throws DomainError `not-found` for a call that did not pass the gate */
 export function placeOf(values: ContextValues): FrontPlace {
   const place = values.get(placeKey);
   if (place === undefined) throw new DomainError("not-found", "there is nothing here");

@@ -3,7 +3,7 @@ import { DomainError } from "../../base/errors.ts";
 import { isObject, type JsonObject, member } from "../acp/json-text.ts";
 import { isName, type LaneName, laneKey } from "../nats/subjects.ts";
 
-/** Which lanes an editor's connection is for. Undefined: each of its sessions says so itself. */
+/** The session and role of an editor's connection. Undefined: each of its ACP sessions names its own. */
 export interface FrontPlace {
   readonly sessionId: string | undefined;
   readonly role: string | undefined;
@@ -11,7 +11,7 @@ export interface FrontPlace {
 
 /**
  * Reads `/acp?session=S&role=R`, both optional.
- * @throws DomainError `invalid` for another parameter, one that is given twice, or no name
+ * @throws DomainError `invalid` for an unknown or repeated parameter, or an invalid name
  */
 export function readFrontPlace(url: string): FrontPlace {
   const query = new URL(url, "http://relay").searchParams;
@@ -24,8 +24,8 @@ export function readFrontPlace(url: string): FrontPlace {
 }
 
 /**
- * The lane of `session/new`: what the connection leaves open stands in `_meta.relay {session, role}`; a session that
- * neither names is a new one.
+ * The lane of `session/new`. `_meta.relay {session, role}` names the parts that the connection leaves open; without a
+ * session there either, the id is a new one.
  * @throws DomainError `invalid`
  */
 export function laneOfNew(place: FrontPlace, params: JsonObject): LaneName {

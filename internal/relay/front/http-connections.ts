@@ -2,19 +2,19 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 
 interface HttpConnection {
-  /** Who opened it; undefined: callers show no tokens. */
+  /** The identity of the caller that opened it; undefined: tokens are not required. */
   readonly owner: string | undefined;
-  /** Requests that are open, streams of events among them. */
+  /** The number of open requests, including streams of events. */
   open: number;
-  /** Monotonic ms of the last request that began or ended. */
+  /** Monotonic ms of the last request's begin or end. */
   lastMs: number;
 }
 
-/** An editor without an open stream is gone after this long. */
+/** A connection without an open request ends after this long. */
 const IDLE_MS = 60_000;
 const LOOK_MS = 5000;
 
-/** Connections of editors by Streamable HTTP: who may use them, and whether someone still does. */
+/** Tracks editors' connections by Streamable HTTP: their owners, and whether they are in use. */
 export class HttpConnections {
   readonly #clock: Clock;
   readonly #handle: (request: Request) => Promise<Response>;
@@ -29,7 +29,7 @@ export class HttpConnections {
     this.#connections.set(id, { owner, open: 0, lastMs: this.#clock.monotonicMs() });
   }
 
-  /** @throws DomainError `denied`: another caller has opened it */
+  /** Handles a request of a connection. @throws DomainError `denied` if another caller has opened the connection */
   async answer(request: Request, id: string, owner: string | undefined): Promise<Response> {
     const connection = this.#connections.get(id);
     if (connection === undefined) return await this.#handle(request);
@@ -42,7 +42,7 @@ export class HttpConnections {
     return begun(response);
   }
 
-  /** Ends what no one uses any more, until the signal. */
+  /** Ends unused connections, until the signal. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#clock.sleep(LOOK_MS, signal).catch(() => {});
@@ -61,7 +61,7 @@ export class HttpConnections {
   }
 }
 
-/** A stream of events begins with a comment, so that its head goes out before the first event. */
+/** Starts a stream of events with a comment, which sends the response's head before the first event. */
 function begun(response: Response): Response {
   const { body, headers, status } = response;
   if (body === null || headers.get("content-type") !== "text/event-stream") return response;

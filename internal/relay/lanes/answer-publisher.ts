@@ -5,20 +5,23 @@ import { type LaneName, messageId, subjects } from "../nats/subjects.ts";
 import type { LaneDeps } from "./lane-deps.ts";
 import type { Answered } from "./lane-records.ts";
 
-/** The window of message ids is far longer; whoever slept this long looks into the stream first. */
+/**
+ * Message ids suppress duplicates for far longer than this. After a pause of this length, read the stream before
+ * publishing.
+ */
 const TRUSTED_MS = 60_000;
 
 export interface PublishOptions {
-  /** Another holder may have published some of it: look first. */
+  /** Another holder may have published some parts: read the stream first. */
   readonly looksFirst: boolean;
   readonly traceparent: string | undefined;
 }
 
-/** Publishes the parts of answers, each stored exactly once, in order. */
+/** Publishes the parts of answers in order, each stored exactly once. */
 export class AnswerPublisher {
   readonly #deps: LaneDeps;
   readonly #lane: LaneName;
-  /** Of the stream of results: what this holder knows to be in it. */
+  /** The last sequence in the stream of results that this holder knows. */
   #last: number;
 
   constructor(deps: LaneDeps, lane: LaneName, last: number) {
@@ -27,12 +30,12 @@ export class AnswerPublisher {
     this.#last = last;
   }
 
-  /** Results of work that is answered from now on have higher sequences. */
+  /** The results of work that is answered from now on have higher sequences than this. */
   get last(): number {
     return this.#last;
   }
 
-  /** Resolves when the stream has every part. */
+  /** Resolves when the stream has stored every part. */
   async publish(answered: Answered, { looksFirst, traceparent }: PublishOptions, signal: AbortSignal): Promise<void> {
     const { clock, reached, bus } = this.#deps;
     const since = clock.monotonicMs();
@@ -56,7 +59,7 @@ export class AnswerPublisher {
     }
   }
 
-  /** Message ids of the parts that the stream has. */
+  /** The message ids of the parts that the stream has stored. */
   async #stored({ results_after }: Answered, signal: AbortSignal): Promise<Set<string>> {
     const { bus, clock } = this.#deps;
     const options = { stream: bus.streams.results, subject: subjects.results(this.#lane), from: results_after + 1 };

@@ -4,24 +4,24 @@ import { type LaneName, messageId, subjects } from "../nats/subjects.ts";
 import type { WorkItem } from "../nats/work-item.ts";
 import type { LaneDeps } from "./lane-deps.ts";
 
-/** Work that is to leave its lane. */
+/** Work to remove from its lane. */
 type Rejected = Pick<WorkItem, "seq" | "data" | "headers" | "term">;
 
 const OURS: ReadonlySet<string> = new Set(["Relay-Reason", "Relay-Truncated", "Relay-Subject"]);
-/** For the headers of a dead letter, and what the server adds. */
+/** Room for the headers of a dead letter, and for those that the server adds. */
 const HEADER_BYTES = 4096;
 
-/** Why a piece of work will never be done. */
+/** The reason why a piece of work will never be done. */
 export interface Rejection {
   readonly reason: string;
-  /** Of the message, where it has one. */
+  /** The message's id, if it has one. */
   readonly id: string | undefined;
 }
 
-/** Results of these ids may be of other work. */
+/** Rejections without a `result.failure`: their ids may belong to other work. */
 const OF_OTHERS: ReadonlySet<string> = new Set(["id_reused", "unsigned"]);
 
-/** Work as it lies in its lane, or why it is refused for good. */
+/** Reads a message of a lane's work: the work, or its permanent refusal. */
 export function readLaneWork(
   { signers }: Pick<LaneDeps, "signers">,
   { data, headers }: Pick<WorkItem, "data" | "headers">,
@@ -33,8 +33,8 @@ export function readLaneWork(
 }
 
 /**
- * Takes work out of its lane for good: the message as it was goes to the dead letters with the reason, a failure to the
- * results where there is an id, and an event to the session.
+ * Removes work from its lane for good. Publishes the unchanged message with the reason as a dead letter, a failure as
+ * its result if it has an id, and an event to the session.
  */
 export async function rejectWork(
   deps: LaneDeps,
@@ -59,7 +59,7 @@ export async function rejectWork(
   events.publish(lane.sessionId, "work.rejected", { role: lane.role, reason, ...(id !== undefined && { id }) });
 }
 
-/** Makes a dead letter of a decision on a permission without the signature of a known signer. */
+/** Publishes a dead letter for a decision on a permission that no known signer has signed. */
 export async function rejectDecision(
   deps: LaneDeps,
   lane: LaneName,
@@ -71,11 +71,14 @@ export async function rejectDecision(
   deps.logger.warn({ action: "decision_rejected", ...fields }, "a decision was rejected");
   deps.metrics.deadLetters.inc({ reason });
   const letter = letterOf(deps, lane, { data, headers }, { reason, msgId: `dead/decision/${seq}` });
-  letter.headers.set("Relay-Subject", subjects.approvals(lane.sessionId)); // it was no work
+  letter.headers.set("Relay-Subject", subjects.approvals(lane.sessionId)); // the message was not work
   await publishStored(deps, letter, signal);
 }
 
-/** The message as it was. One that fills all that the server takes leaves its headers, and then its end, behind. */
+/**
+ * A dead letter with the unchanged message. If that exceeds the server's limit, it omits the message's own headers
+ * first, then cuts the end of the body.
+ */
 function letterOf(
   { bus }: LaneDeps,
   lane: LaneName,
@@ -95,7 +98,10 @@ function letterOf(
   return { ...place, body: data.subarray(0, data.length + room), headers };
 }
 
-/** Until the server has taken it out, or delivers it again, which finds the dead letter there. */
+/**
+ * Terminates the message. If that fails, the server delivers it again, and the stream drops the second dead letter as a
+ * duplicate.
+ */
 async function settle({ logger }: LaneDeps, item: Rejected, signal: AbortSignal): Promise<void> {
   try {
     await item.term();

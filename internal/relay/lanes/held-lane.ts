@@ -19,7 +19,7 @@ import { askInTime } from "./timed-turn.ts";
 import { type Ask, decideTurn, nextAttempt, type TurnDecision } from "./turn-policy.ts";
 import { overdue } from "./turn-time.ts";
 
-/** Does the work of a lane, one piece after the other, for as long as it is held. */
+/** Does the work of a lane, one piece at a time, for as long as the lane is held. */
 export class HeldLane {
   readonly link: Link;
   readonly #deps: LaneDeps;
@@ -42,7 +42,7 @@ export class HeldLane {
     return this.#turn?.asked === true;
   }
 
-  /** The work that is looked at or done now. */
+  /** The work that is being processed. */
   get turn(): OpenTurn | undefined {
     return this.#turn;
   }
@@ -56,7 +56,7 @@ export class HeldLane {
   }
 
   /**
-   * Records that work is not to be done, or not to be gone on with. False: its answer is recorded already.
+   * Records that work must not be done, or not be continued. False: its answer is already recorded.
    * @throws Fenced, or the signal's reason
    */
   async cancel(id: string, by: string, signal: AbortSignal): Promise<boolean> {
@@ -70,8 +70,8 @@ export class HeldLane {
   }
 
   /**
-   * Pulls until `draining`, and works until `signal`; a turn that is open then is given back. The lane is released at
-   * the end, however it comes.
+   * Pulls work until `draining`, and works until `signal`; then gives an open turn back. Always releases the lane at
+   * the end.
    * @throws Fenced, ConsumerGone, AgentLost
    */
   async run(draining: AbortSignal, signal: AbortSignal): Promise<void> {
@@ -90,8 +90,8 @@ export class HeldLane {
   }
 
   /**
-   * @param stop also when the agent goes: no more can be asked of it
-   * @param signal what it has answered by then is still published
+   * @param stop also aborted when the agent goes: the agent cannot be asked any more
+   * @param signal until then, an answer that the agent has given is published
    */
   async #step(noMore: AbortSignal, stop: AbortSignal, signal: AbortSignal): Promise<void> {
     const item = await this.#source.next(noMore);
@@ -166,7 +166,7 @@ export class HeldLane {
     return this.state.prompted?.attempt ?? 1;
   }
 
-  /** Asks the agent, and settles the work. Returns what to do next where it is not settled. */
+  /** Asks the agent, and settles the work. Returns the next decision if the work is not settled. */
   async #ask(
     item: WorkItem,
     work: WorkMessage,
@@ -211,7 +211,7 @@ export class HeldLane {
     return nextAttempt(attempt, this.#options.limitsOf(role));
   }
 
-  /** Neither the work nor its answer has a place any more. */
+  /** Reports that the work and its answer are lost with the store. */
   #storeLost({ id }: WorkMessage): void {
     const { metrics, events } = this.#deps;
     const { sessionId, role } = this.#claim.lane;
@@ -219,7 +219,7 @@ export class HeldLane {
     events.publish(sessionId, "work.uncertain", { role, id, reason: "store_lost" });
   }
 
-  /** Undefined: the turn was cancelled. */
+  /** Asks the agent for its answer. Undefined: the turn was cancelled. */
   async #answerOf(
     item: WorkItem,
     turn: OpenTurn,
@@ -278,7 +278,7 @@ export class HeldLane {
     return payload["idempotent"] === true || this.#options.limitsOf(this.#claim.lane.role).resends(this.link.dialect);
   }
 
-  /** Until something is ready the server hears that the work is not forgotten. */
+  /** Tells the server that the work is in progress until `ready` settles. */
   async #whileWorking<T>(item: WorkItem, ready: Promise<T> | undefined, signal: AbortSignal): Promise<T | undefined> {
     if (ready === undefined) return undefined;
     const over = new AbortController();
@@ -297,7 +297,7 @@ export class HeldLane {
     }
   }
 
-  /** Between two attempts; the server hears that the work is not forgotten. */
+  /** Waits between two attempts, and tells the server that the work is in progress. */
   async #wait(item: WorkItem, ms: number, stop: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     const every = this.#options.ackWaitMs / 3;
@@ -324,7 +324,7 @@ function traceparentOf({ headers }: WorkItem): string | undefined {
   return headers?.get("traceparent") || undefined;
 }
 
-/** How and where the agent is asked, for the log. */
+/** The dialect, session and place that the log records for a prompt. */
 function placeOf({ dialect, agentSession, agentPlace }: Link): Pick<Prompted, "dialect"> & Partial<Prompted> {
   return {
     dialect,
@@ -333,7 +333,7 @@ function placeOf({ dialect, agentSession, agentPlace }: Link): Pick<Prompted, "d
   };
 }
 
-/** As editors that open the session again are shown it. */
+/** A prompt as it is shown to editors that open the session again. */
 function promptRecord(work: WorkMessage): string {
   return writeJson({ id: work.id, type: "prompt", payload: { prompt: promptBlocks(work) } });
 }

@@ -7,10 +7,13 @@ import type { ProgressPlace, ProgressRings } from "../nats/progress-rings.ts";
 import { isName, type LaneName, subjects } from "../nats/subjects.ts";
 import type { Registry } from "./registry.ts";
 
-/** `released`: it held the lane for the same agent and has given it up. `held`: for another agent. */
+/**
+ * `released`: the relay held the lane for the same agent and has given it up. `held`: it holds the lane for another
+ * agent.
+ */
 export type HolderAnswer = "released" | "held" | "not-held" | "gone" | "silent";
 
-/** Asks another relay for a lane that the log says it holds; `silent` after `timeoutMs` without an answer. */
+/** Asks another relay for a lane that it holds according to the log; `silent` after `timeoutMs` without an answer. */
 export async function askHolder(
   bus: Bus,
   instance: string,
@@ -28,10 +31,13 @@ export async function askHolder(
   }
 }
 
-/** How long the holder of a lane may take to answer a control message. */
+/** The longest wait for the holder of a lane to answer a control message. */
 const CONTROL_MS = 10_000;
 
-/** Hands a control message to the relay that holds the lane; its answer. `not-held`: it does not, or is gone. */
+/**
+ * Forwards a control message to the relay that holds the lane, and returns the answer. `not-held`: that relay does not
+ * hold the lane, or is gone.
+ */
 export async function forwardControl(
   bus: Bus,
   instance: string,
@@ -55,11 +61,11 @@ function isNoResponders(err: unknown): boolean {
 export interface InstanceCallsDeps extends KeepSubscribedDeps {
   readonly registry: Registry;
   readonly instance: string;
-  /** What `relay status` shows of this relay. */
+  /** The status of this relay, for `relay status`. */
   readonly status: () => object;
   /** Answers a control message of a lane; undefined: this relay does not hold it. */
   readonly control: (lane: LaneName, text: string) => Promise<string | undefined>;
-  /** What is kept of lanes. */
+  /** The updates that are kept for replay. */
   readonly rings: Pick<ProgressRings, "read">;
 }
 
@@ -78,7 +84,7 @@ export async function answerInstanceCalls(deps: InstanceCallsDeps, signal: Abort
   const onStatus = (message: Msg) => {
     const call = readJson(message.string());
     if (!isObject(call) || call["op"] !== "replay") return void message.respond(writeJson(status()));
-    const kept = replayFor(deps, call); // all are asked; those that have nothing are silent
+    const kept = replayFor(deps, call); // every relay is asked; those that keep nothing are silent
     if (kept !== undefined) message.respond(kept);
   };
   await runTasks(signal, [
@@ -111,10 +117,13 @@ async function releaseFor(registry: Registry, lane: LaneName, agentId: Json | un
   return { answer: "released" };
 }
 
-/** Where no one holds a lane, all are asked what they keep of it, and those that keep nothing are silent. */
+/** The longest wait if no relay holds the lane: all are asked, and those that keep nothing are silent. */
 const REPLAY_MS = 3000;
 
-/** What a relay, or any, keeps of a lane behind an update. Undefined: no one keeps anything, or no one answers. */
+/**
+ * Asks `instance`, or all relays, for the updates of a lane after `after`. Undefined: none is kept, or no relay
+ * answers.
+ */
 export async function askReplay(
   bus: Bus,
   instance: string | undefined,

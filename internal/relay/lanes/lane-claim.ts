@@ -9,24 +9,24 @@ import { type LaneRecord, parseRecord } from "./lane-records.ts";
 import { afterRecord, foldLane, type LaneState } from "./lane-state.ts";
 import { LaneHeld } from "./registry.ts";
 
-/** Who wants a lane. */
+/** The connection that a lane is claimed for. */
 export interface Claimant {
   readonly lane: LaneName;
   readonly agentId: string;
   readonly connectionId: string;
   readonly dialect: Dialect;
-  /** A holder that does not answer keeps the lane. */
+  /** True: a holder that does not answer keeps the lane. Default: it loses the lane. */
   readonly leavesSilent?: boolean;
 }
 
-/** A lane that is held: its log, its consumer, and what the log says. */
+/** A held lane: its log, its consumer, and the state that the log describes. */
 export interface Claim {
   readonly lane: LaneName;
   readonly generation: number;
   readonly log: LaneLog;
   readonly consumer: LaneConsumer;
   readonly state: LaneState;
-  /** The results of coming work have higher sequences. */
+  /** The results of later work have higher sequences than this. */
   readonly resultsAfter: number;
 }
 
@@ -35,10 +35,10 @@ type ClaimTimes = Pick<LaneOptions, "ackWaitMs" | "holderMs">;
 const TRIES = 8;
 
 /**
- * Takes a lane: the claim is appended to its log, the consumer of the generation before is deleted, so that nothing of
- * an earlier holder counts any more, and a consumer is made.
- * @throws LaneHeld when a holder that is there serves another agent
- * @throws Fenced when others were quicker, again and again
+ * Takes a lane: appends the claim to its log, deletes the consumer of the previous generation, so that acknowledgements
+ * of an earlier holder are void, and creates a consumer.
+ * @throws LaneHeld if a holder that answers serves another agent
+ * @throws Fenced if other claimants are faster in every attempt
  */
 export async function claimLane(deps: LaneDeps, who: Claimant, times: ClaimTimes, signal: AbortSignal): Promise<Claim> {
   for (let attempt = 1; ; attempt++) {
@@ -50,7 +50,7 @@ export async function claimLane(deps: LaneDeps, who: Claimant, times: ClaimTimes
   }
 }
 
-/** What the log says now; the next append follows its last record. */
+/** Reads the state that the log describes now. The next append follows the log's last record. */
 export async function readLane(log: LaneLog): Promise<LaneState> {
   const entries = await log.read();
   return foldLane(entries.map(({ text }) => parseRecord(text)).filter((record) => record !== undefined));
@@ -70,7 +70,7 @@ async function tryClaim(
     const answer = await askHolder(bus, before.holder.instance, { lane, agentId }, holderMs);
     const isKept = answer === "held" || (answer === "silent" && leavesSilent);
     if (isKept) throw new LaneHeld(lane, before.holder.agent_id);
-    if (answer === "released") throw new Fenced(lane); // its record came after what was read
+    if (answer === "released") throw new Fenced(lane); // its record came after this read
   }
   const generation = before.generation + 1;
   const holder = { generation, instance, connection: connectionId, agent_id: agentId, dialect };
@@ -86,8 +86,8 @@ async function tryClaim(
 }
 
 /**
- * An earlier claimant that was fenced without knowing it may have made its consumer between our two calls; it would
- * keep ours from being made, and the lane deaf.
+ * Creates the consumer, if need be after deleting those of earlier generations: a claimant that was fenced without
+ * knowing it may have created one between our two calls, which would keep the lane's work from this holder.
  */
 async function makeConsumer(
   consumer: LaneConsumer,

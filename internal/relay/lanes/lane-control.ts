@@ -25,19 +25,19 @@ import { findQueued, type UnservedLanes } from "./unserved-lanes.ts";
 export interface LaneControlDeps extends LaneDeps {
   readonly lanes: Lanes;
   readonly unserved: UnservedLanes;
-  /** How many are answered at the same time. */
+  /** Limits the messages that are answered concurrently. */
   readonly slots: Slots;
 }
 
 type Payload = Readonly<Record<string, unknown>>;
 
 const MAX_BYTES = 64 * 1024;
-/** Relays share this name, so that one of them gets each message. */
+/** The queue group of all relays: one of them gets each message. */
 const QUEUE = "relay";
 const UNAVAILABLE: ControlRefusal = { reason: "unavailable", error: "the lane changes hands; ask again" };
 const UNSIGNED: ControlRefusal = { reason: "unsigned", error: "no one whose signature counts has signed the message" };
 
-/** Answers `cancel`, `steer` and `status` of any lane, whichever relay holds it. */
+/** Answers `cancel`, `steer` and `status` for any lane, whichever relay holds it. */
 export class LaneControl {
   readonly #deps: LaneControlDeps;
   readonly #options: LaneOptions;
@@ -47,7 +47,7 @@ export class LaneControl {
     this.#options = options;
   }
 
-  /** Answers what anyone asks until the signal. @throws DomainError `denied` when NATS refuses the subscription */
+  /** Answers control messages until the signal. @throws DomainError `denied` if NATS refuses the subscription */
   async run(signal: AbortSignal): Promise<void> {
     const { slots, bus } = this.#deps;
     const onMessage = (message: Msg) => {
@@ -55,13 +55,13 @@ export class LaneControl {
         .run(() => this.#answer(message, signal), signal)
         .then(
           (reply) => respond(bus, message, reply),
-          () => {}, // it is shutting down
+          () => {}, // the relay is shutting down
         );
     };
     await keepSubscribed(this.#deps, { subject: subjects.allControl, queue: QUEUE, onMessage }, signal);
   }
 
-  /** Answers for a lane that this relay holds; undefined: it does not. */
+  /** Answers for a lane that this relay holds; undefined: it does not hold the lane. */
   async answerHere(lane: LaneName, text: string, signal: AbortSignal): Promise<string | undefined> {
     const held = this.#deps.lanes.heldLane(lane);
     if (held === undefined) return undefined;
@@ -168,7 +168,7 @@ export class LaneControl {
     }
   }
 
-  /** The state of a piece of work so far. */
+  /** The current state of a piece of work. */
   async #workState(lane: LaneName, id: string, state: HeldLane["state"]): Promise<string> {
     if (state.done.has(id) || state.answered?.id === id) return "done";
     if (this.#deps.lanes.heldLane(lane)?.turn?.work.id === id) return "open";

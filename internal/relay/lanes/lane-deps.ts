@@ -9,7 +9,7 @@ import type { RelayEvents } from "./relay-events.ts";
 import type { RelayMetrics } from "./relay-metrics.ts";
 import type { TurnLimits } from "./turn-policy.ts";
 
-/** Between two steps of a turn, in their order. */
+/** Points between the steps of a turn, in order. */
 export type TurnPoint = "claimed" | "pulled" | "prompted" | "asked" | "answered" | "published" | "done" | "acked";
 
 export interface LaneDeps {
@@ -18,13 +18,13 @@ export interface LaneDeps {
   readonly bus: Bus;
   readonly outbox: Pick<Outbox, "hold" | "isFull" | "changes">;
   readonly lossy: Pick<LossyPublisher, "publish">;
-  /** Keep what editors may want to see again. */
+  /** Keep the updates and prompts that editors may ask for again. */
   readonly rings: Pick<ProgressRings, "add" | "prompted">;
   readonly events: RelayEvents;
   readonly metrics: RelayMetrics;
   /** Signers of work, decisions and control messages; undefined: messages need no signature. */
   readonly signers: Signers | undefined;
-  /** Of this process. */
+  /** The id of this process. */
   readonly instance: string;
   /** Called after each step; tests end the process there. */
   readonly reached: (point: TurnPoint) => void;
@@ -33,14 +33,14 @@ export interface LaneDeps {
 export interface LaneOptions {
   readonly limitsOf: (role: string) => TurnLimits;
   readonly ackWaitMs: number;
-  /** How long a relay that does not answer keeps its lane from being taken; it is fenced then. */
+  /** How long a claim waits for the holder to answer. After that the holder is fenced. */
   readonly holderMs: number;
   readonly deadlineMs: number;
   readonly idleMs: number;
-  /** For an agent to end a turn that is cancelled or overdue, before its connection is ended. */
+  /** How long an agent may take to end a turn that is cancelled or overdue, before its connection is closed. */
   readonly cancelGraceMs: number;
   /** How long work may wait for an agent. */
   readonly workTtlMs: number;
-  /** Of work and of an answer, bytes. */
+  /** The longest work and the longest answer, in bytes. */
   readonly maxMessageBytes: number;
 }

@@ -14,21 +14,21 @@ import type { Answered, LaneRecord } from "./lane-records.ts";
 import { afterRecord, type LaneState, snapshotOf } from "./lane-state.ts";
 import type { Link, LinkAnswer } from "./link.ts";
 
-/** Records between two snapshots. */
+/** The number of records between two snapshots. */
 const SNAPSHOT_EVERY = 128;
 const RELEASE_MS = 5000;
-/** Room in a record or result for what is beside the parts of the answer: ids, names and headers. */
+/** Room in a record or result for everything but the answer's parts: ids, names and headers. */
 const ENVELOPE_BYTES = 8 * 1024;
 
-/** The one who answers, as results name it. */
+/** The agent that answers, as results name it. */
 export interface Answerer {
   readonly agentId: string;
   readonly dialect: Dialect;
-  /** Absent: no agent. */
+  /** Absent: the relay itself answers. */
   readonly kind?: Link["kind"];
 }
 
-/** How one piece of work ends. */
+/** The answer to a piece of work, and facts for its records and results. */
 export interface Ending {
   readonly work: WorkMessage;
   readonly answer: LinkAnswer;
@@ -37,8 +37,8 @@ export interface Ending {
 }
 
 /**
- * The log of a lane that is held: what is to become of its work is written there first, and done then. A holder that
- * has lost the lane fails at its next record and has changed nothing.
+ * Writes the log of a held lane. Each step of a turn is recorded first and then carried out, so a holder that has lost
+ * the lane fails at its next record and has changed nothing.
  */
 export class LaneJournal {
   readonly #deps: LaneDeps;
@@ -61,8 +61,8 @@ export class LaneJournal {
   }
 
   /**
-   * Appends the record that `make` gives for the state at that point of the log; undefined: none is wanted any more.
-   * Records are appended in the order of the calls: side by side, a holder would fence itself.
+   * Appends the record that `make` returns for the state at that point of the log; undefined: no record is needed any
+   * more. Appends one record at a time, in the order of the calls: concurrent appends would fence each other.
    * @throws Fenced
    */
   append(make: (state: LaneState) => LaneRecord | undefined, signal: AbortSignal): Promise<void> {
@@ -76,13 +76,13 @@ export class LaneJournal {
     return appended;
   }
 
-  /** Finishes what an earlier holder has left, and keeps the log within its bound. */
+  /** Publishes an answer that an earlier holder has left, and keeps the log within its bound. */
   async begin(signal: AbortSignal): Promise<void> {
     await this.finish({ looksFirst: true }, signal);
     await this.#snapshot(signal);
   }
 
-  /** Records the answer, publishes it, and records that; the work itself is still to be acknowledged. */
+  /** Records the answer, publishes it, and records that. The caller still has to acknowledge the work. */
   async settle({ work, answer, attempt, traceparent }: Ending, signal: AbortSignal): Promise<void> {
     const { metrics, reached, outbox } = this.#deps;
     const { record, bytes } = this.#recordOf(work, answer, attempt);
@@ -99,7 +99,10 @@ export class LaneJournal {
     await this.#snapshot(signal);
   }
 
-  /** Within what the server takes: first the conversation goes without the exchange, then the answer is a failure. */
+  /**
+   * The record of an answer, within the server's limit: omits the exchange first, then replaces the answer by a
+   * failure.
+   */
   #recordOf(
     work: WorkMessage,
     { parts, exchange }: LinkAnswer,
@@ -116,7 +119,7 @@ export class LaneJournal {
     return { record: { ...common, parts, ...(isKept && { exchange }) }, bytes: bytes + ENVELOPE_BYTES };
   }
 
-  /** Publishes the answer that the log holds, if there is one, and records that it is done. */
+  /** Publishes the answer in the log, if there is one, and records that it is done. */
   async finish(
     { looksFirst, traceparent }: { readonly looksFirst: boolean; readonly traceparent?: string | undefined },
     signal: AbortSignal,
@@ -131,7 +134,7 @@ export class LaneJournal {
     if (this.#state.exchanges.length < expected) this.#truncated(expected - this.#state.exchanges.length);
   }
 
-  /** A failure changes nothing: the work comes again and is recognised. */
+  /** Acknowledges work. A failure is harmless: the work is delivered again and found to be done. */
   async acknowledge(item: WorkItem): Promise<void> {
     const { logger, reached } = this.#deps;
     try {
@@ -142,7 +145,7 @@ export class LaneJournal {
     }
   }
 
-  /** Gives the lane up, unless it is lost already. It never fails. */
+  /** Gives the lane up, unless it is already lost. Never fails. */
   async release(): Promise<void> {
     const { clock, bus } = this.#deps;
     const { log, consumer, generation } = this.#claim;
@@ -154,7 +157,7 @@ export class LaneJournal {
       released.catch(() => {});
       await withTimeout(clock, RELEASE_MS, "releasing the lane", released);
     } catch {
-      // The next claimant finds out by itself that this relay does not hold it.
+      // The next claimant asks this relay, which answers that it does not hold the lane.
     } finally {
       left.abort(new Error("given up"));
     }

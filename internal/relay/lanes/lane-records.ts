@@ -3,46 +3,46 @@ import type { Dialect } from "../acp/dialect.ts";
 import { isObject, RECORD_DEPTH, readJson } from "../acp/json-text.ts";
 import type { ResultPart } from "../acp/result-parts.ts";
 
-/** Who holds a lane: one connection of one agent, at one relay. */
+/** The holder of a lane: one connection of one agent, at one relay. */
 export interface Holder {
   readonly generation: number;
-  /** Of the relay's process. */
+  /** The id of the relay's process. */
   readonly instance: string;
   readonly connection: string;
   readonly agent_id: string;
   readonly dialect: Dialect;
 }
 
-/** The work of the turn, as each record of it names it. */
+/** The work of a turn, as each of its records names it. */
 interface TurnWork {
   readonly id: string;
   readonly hash: string;
 }
 
-/** An answer before it is published: from here on the agent is not asked again. */
+/** An answer, recorded before it is published. From then on the agent is not asked again. */
 export interface Answered extends TurnWork {
   readonly t: "answered";
   readonly parts: readonly ResultPart[];
-  /** The results of this work have higher sequences in the stream of results. */
+  /** The results of this work have higher sequences than this in the stream of results. */
   readonly results_after: number;
   readonly attempt: number;
   readonly agent_id: string;
   readonly dialect: Dialect;
-  /** For the conversation; absent: nothing to go on from. */
+  /** The exchange for the conversation; absent: there is none. */
   readonly exchange?: Exchange;
-  /** The conversation begins with this exchange. */
+  /** True: the exchange begins a new conversation. */
   readonly fresh: boolean;
 }
 
 export interface Prompted extends TurnWork {
   readonly t: "prompted";
   readonly work_seq: number;
-  /** Counts from 1. */
+  /** The number of the attempt, from 1. */
   readonly attempt: number;
   readonly dialect: Dialect;
-  /** The agent's own session that the prompt goes to; absent: it has none. */
+  /** The agent's own session that gets the prompt; absent: the agent has none. */
   readonly agent_session?: string;
-  /** The place in that session from which its answer can be read again. */
+  /** The place in that session from which the answer can be read again. */
   readonly agent_place?: string;
 }
 
@@ -53,7 +53,7 @@ export type LaneRecord =
   | Prompted
   | Answered
   | (TurnWork & { readonly t: "done" })
-  /** Work that is not to be done, or not to be gone on with: `by` whom. */
+  /** Work that must not be done, or not be continued. `by`: the name of its canceller. */
   | { readonly t: "cancelled"; readonly id: string; readonly by: string }
   | {
       readonly t: "snapshot";
@@ -61,7 +61,7 @@ export type LaneRecord =
       readonly holder: Holder | null;
       readonly done: readonly (readonly [id: string, hash: string])[];
       readonly exchanges: readonly Exchange[];
-      /** An interrupted turn. This and the next are absent in logs of earlier versions. */
+      /** An interrupted turn. Absent, like the next member, in logs of earlier versions. */
       readonly prompted?: Prompted | null;
       readonly cancelled?: readonly (readonly [id: string, by: string])[];
       readonly agent_session?: string;
@@ -71,7 +71,7 @@ const TYPES: ReadonlySet<unknown> = new Set([
   ...["claimed", "released", "prompted", "answered", "done", "cancelled", "snapshot"],
 ]);
 
-/** Undefined: a record of a later version, which says nothing to this one. */
+/** Reads a record. Undefined: a record of a later version, to be skipped. */
 export function parseRecord(text: string): LaneRecord | undefined {
   const value = readJson(text, RECORD_DEPTH);
   return isObject(value) && TYPES.has(value["t"]) ? (value as unknown as LaneRecord) : undefined;

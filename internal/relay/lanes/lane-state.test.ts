@@ -3,7 +3,7 @@ import type { Answered, LaneRecord } from "./lane-records.ts";
 import { parseRecord } from "./lane-records.ts";
 import { emptyLane, foldLane, MAX_DONE, snapshotOf } from "./lane-state.ts";
 
-/** More than any snapshot here. */
+/** Larger than any snapshot here, in bytes. */
 const ROOM = 1_000_000;
 
 const claimed = (generation: number): LaneRecord => ({

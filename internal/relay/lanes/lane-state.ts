@@ -1,22 +1,22 @@
 import { boundConversation, type Exchange } from "../acp/conversation.ts";
 import type { Answered, Holder, LaneRecord, Prompted } from "./lane-records.ts";
 
-/** What the log of a lane says, read from its beginning. */
+/** The state of a lane, by the records of its log. */
 export interface LaneState {
-  /** The highest that was ever claimed; 0: none. */
+  /** The highest generation ever claimed; 0: none. */
   readonly generation: number;
   /** Undefined: the lane is free. */
   readonly holder: Holder | undefined;
-  /** Work that an agent was asked for, without an answer. */
+  /** Work that an agent was asked for and has not answered. */
   readonly prompted: Prompted | undefined;
-  /** An answer that is not known to be published whole. */
+  /** An answer that may not be completely published. */
   readonly answered: Answered | undefined;
-  /** The ids that are done, with their hashes, the latest last; at most `MAX_DONE`. */
+  /** The ids of work that is done, with their hashes, the latest last; at most `MAX_DONE`. */
   readonly done: ReadonlyMap<string, string>;
-  /** Work that is not to be done, by its id, with the name of whom cancelled it; at most `MAX_DONE`. */
+  /** Cancelled work: the canceller's name by the work's id; at most `MAX_DONE`. */
   readonly cancelled: ReadonlyMap<string, string>;
   readonly exchanges: readonly Exchange[];
-  /** The agent's own session in which work was asked last. */
+  /** The agent's own session that got the latest prompt. */
   readonly agentSession: string | undefined;
   /** Records since the last snapshot. */
   readonly records: number;
@@ -35,7 +35,7 @@ export const emptyLane: LaneState = {
   records: 0,
 };
 
-/** @internal Ids that a lane remembers. */
+/** The number of ids that a lane remembers. @internal */
 export const MAX_DONE = 1024;
 
 /** The state after one more record. Pure. */
@@ -64,7 +64,7 @@ export function afterRecord(state: LaneState, record: LaneRecord): LaneState {
   }
 }
 
-/** The state that a log's records give. */
+/** The state after all records of a log. Pure. */
 export function foldLane(records: Iterable<LaneRecord>): LaneState {
   let state = emptyLane;
   for (const record of records) state = afterRecord(state, record);
@@ -72,8 +72,8 @@ export function foldLane(records: Iterable<LaneRecord>): LaneState {
 }
 
 /**
- * A record that stands for all before it; to be written while no answer is being published. Where it would be longer
- * than `maxBytes`, the older ids are left out, at last the conversation.
+ * A record that replaces all before it. Must not be written while an answer is being published. If it is longer than
+ * `maxBytes`, drops the older ids, and the conversation last.
  */
 export function snapshotOf(state: LaneState, maxBytes: number): LaneRecord {
   for (let ids = MAX_DONE; ; ids = Math.floor(ids / 2)) {
@@ -113,7 +113,7 @@ function afterDone(state: LaneState, id: string, hash: string): LaneState {
   };
 }
 
-/** The oldest entries go where there are more than `MAX_DONE`. */
+/** Adds an entry, and drops the oldest beyond `MAX_DONE`. */
 function withLatest(entries: ReadonlyMap<string, string>, id: string, value: string): ReadonlyMap<string, string> {
   const next = new Map(entries);
   next.delete(id);

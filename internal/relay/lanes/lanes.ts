@@ -10,20 +10,20 @@ import type { LaneDeps, LaneOptions } from "./lane-deps.ts";
 import type { Link } from "./link.ts";
 import { type Entry, LaneHeld, type Registry } from "./registry.ts";
 
-/** Close codes as agents see them. */
+/** Close codes that agents receive. */
 const CLOSE = { drained: 1001, superseded: 4001 } as const;
 const CLAIM_MS = 20_000;
 const AGAIN_MS = 250;
 
-/** A lane that was taken for a connection which is about to be opened. */
+/** A lane that was claimed for a connection which is about to open. */
 export interface Admitted {
   /** Serves the agent until its connection ends, the lane is lost, or the relay drains. */
   serve(link: Link): Promise<void>;
-  /** The connection was never opened: the lane is given back. */
+  /** Gives the lane back if the connection never opened. */
   abandon(): Promise<void>;
 }
 
-/** All lanes of this relay: takes them for agents that come, and works on them until they go. */
+/** Claims lanes for agents that connect, and does their work until the agents go. */
 export class Lanes {
   readonly #deps: LaneDeps;
   readonly #options: LaneOptions;
@@ -34,7 +34,7 @@ export class Lanes {
   readonly #draining: AbortSignal;
   readonly #ended: AbortSignal;
 
-  /** @param draining no more work is pulled; `ended`: what is still open is given back */
+  /** @param draining once aborted, no more work is pulled; `ended`: once aborted, open turns are given back */
   constructor(
     deps: LaneDeps,
     options: LaneOptions,
@@ -57,8 +57,9 @@ export class Lanes {
   }
 
   /**
-   * Takes a lane for an agent.
-   * @throws LaneHeld when another agent has it; DomainError `unavailable` when NATS does not answer
+   * Claims a lane for an agent.
+   * @throws LaneHeld if another agent holds it; DomainError `unavailable` if NATS does not answer, or the relay is
+   * shutting down
    */
   async admit(who: Claimant): Promise<Admitted> {
     const { bus, clock, metrics } = this.#deps;
@@ -80,19 +81,19 @@ export class Lanes {
     }
   }
 
-  /** Undefined: this relay does not hold it, or not now. */
+  /** Undefined: this relay does not hold the lane at the moment. */
   heldLane(lane: LaneName): HeldLane | undefined {
     return this.#held.get(laneKey(lane));
   }
 
-  /** What the logs said is gone: every lane is claimed again, and what came of an open turn is not known. */
+  /** Claims every lane again after NATS has lost its store. The outcome of open turns is then unknown. */
   storeLost(): void {
     const before = this.#store;
     this.#store = new AbortController();
     before.abort(new StoreLost());
   }
 
-  /** Resolves when no connection is served any more. */
+  /** Resolves when no connection is being served. */
   async idle(): Promise<void> {
     while (this.#serving.size > 0) await Promise.allSettled([...this.#serving]);
   }
@@ -140,7 +141,7 @@ export class Lanes {
     else link.close(CLOSE.drained, "the relay is shutting down");
   }
 
-  /** A claim to go on with; undefined: the lane is lost, or the agent. */
+  /** A new claim to continue with; undefined: the lane or the agent is lost. */
   async #afterFailure(err: unknown, who: Claimant, place: Place, claim: Claim, link: Link): Promise<Claim | undefined> {
     const { logger, metrics } = this.#deps;
     const fields = { session_id: who.lane.sessionId, role: who.lane.role, agent_id: who.agentId };
@@ -157,7 +158,7 @@ export class Lanes {
     return this.#again(who, place, claim, link);
   }
 
-  /** The consumer is gone: deleted by the next holder, or with the server's store. */
+  /** Claims the lane again after its consumer was deleted, by the next holder or with the server's store. */
   async #again(who: Claimant, place: Place, { log, generation }: Claim, link: Link): Promise<Claim | undefined> {
     const { bus, clock, metrics } = this.#deps;
     const stop = AbortSignal.any([this.#ended, this.#draining, place.superseded, link.gone]);
@@ -183,7 +184,7 @@ export class Lanes {
   }
 }
 
-/** A connection's place in the registry. */
+/** A connection's entry in the registry. */
 class Place implements Entry {
   readonly lane;
   readonly agentId: string;

@@ -7,24 +7,24 @@ import { subjects } from "../nats/subjects.ts";
 interface Approval {
   readonly sessionId: string;
   isOpen: boolean;
-  /** Answers that came while it was open, as texts. */
+  /** The answers that came while the approval was open, as texts. */
   seen: string[];
-  /** The answer that decided; undefined: none did, or it was seen. */
+  /** The answer that decided and has not been seen on the subject yet; undefined: no such answer. */
   decidedBy: string | undefined;
 }
 
-/** An answer that counted for nothing. */
+/** An answer that had no effect. */
 export interface StaleAnswer {
   readonly sessionId: string;
   readonly approvalId: string;
-  /** The answer's own; undefined: it has none. */
+  /** The answer's own id; undefined: it has none. */
   readonly id: string | undefined;
 }
 
 const MOST_APPROVALS = 1024;
 const MOST_ANSWERS = 100;
 
-/** Finds the answers to this relay's approvals that came when all was decided. It remembers the latest 1,024. */
+/** Reports answers to this relay's approvals that come after the decision. Remembers the latest 1,024 approvals. */
 export class LateAnswers implements Task {
   readonly #deps: KeepSubscribedDeps;
   readonly #onStale: (answer: StaleAnswer) => void;
@@ -35,7 +35,7 @@ export class LateAnswers implements Task {
     this.#onStale = onStale;
   }
 
-  /** @throws DomainError `denied` when NATS refuses the subscription */
+  /** @throws DomainError `denied` if NATS refuses the subscription */
   async run(signal: AbortSignal): Promise<void> {
     const onMessage = (message: Msg) => this.came(message.subject.split(".")[1] ?? "", message.string());
     await keepSubscribed(this.#deps, { subject: subjects.approvals("*"), onMessage }, signal);
@@ -47,7 +47,7 @@ export class LateAnswers implements Task {
     if (this.#approvals.size > MOST_APPROVALS && oldest.done !== true) this.#approvals.delete(oldest.value);
   }
 
-  /** `by`: the text of the message that decided; undefined: time or the turn's end did. */
+  /** `by`: the text of the message that decided; undefined: the timeout or the turn's end decided. */
   decided(approvalId: string, by: string | undefined): void {
     const approval = this.#approvals.get(approvalId);
     if (approval === undefined) return;
@@ -59,7 +59,7 @@ export class LateAnswers implements Task {
     for (const text of seen.filter((_, index) => index !== at)) this.#stale(approval, approvalId, text);
   }
 
-  /** A message on a session's approvals. */
+  /** Takes a message from a session's approvals. */
   came(sessionId: string, text: string): void {
     const approvalId = answeredApproval(text);
     const approval = approvalId === undefined ? undefined : this.#approvals.get(approvalId);

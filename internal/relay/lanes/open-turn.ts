@@ -1,10 +1,10 @@
 import type { WorkMessage } from "../acp/work-message.ts";
 
-/** Work of a held lane from the moment it is looked at until it is settled. Others may cancel it meanwhile. */
+/** Work of a held lane while it is being processed. Others may cancel it meanwhile. */
 export class OpenTurn {
   readonly work: WorkMessage;
   readonly attempt: number;
-  /** True while the agent has it. */
+  /** True once the agent was asked. */
   asked = false;
   readonly #cancelled = new AbortController();
 
@@ -17,7 +17,7 @@ export class OpenTurn {
     return this.#cancelled.signal;
   }
 
-  /** After the log says so. */
+  /** Must be called only after the log has recorded the cancellation. */
   cancel(): void {
     this.#cancelled.abort(new Error("the work is cancelled"));
   }

@@ -8,7 +8,7 @@ import { rejectDecision } from "./dead-letters.ts";
 import type { LaneDeps } from "./lane-deps.ts";
 import { LateAnswers } from "./late-answers.ts";
 
-/** What an agent asks leave for. */
+/** An agent's request for permission. */
 export interface PermissionRequest {
   readonly workId: string;
   readonly toolCall: Json | undefined;
@@ -20,7 +20,7 @@ interface PermissionPolicy {
   readonly mode: "ask" | "deny" | "allow_reads";
 }
 
-/** Asks on the session's approvals; whoever answers first decides, and without an answer in time it is denied. */
+/** Asks on the session's approvals. The first answer decides; without an answer in time the permission is denied. */
 export class Permissions {
   readonly #deps: LaneDeps;
   readonly #policy: PermissionPolicy;
@@ -36,7 +36,7 @@ export class Permissions {
     this.#newId = newId;
   }
 
-  /** Tells late answers until the signal. */
+  /** Reports late answers until the signal. */
   run(signal: AbortSignal): Promise<void> {
     return this.#answers.run(signal);
   }

@@ -11,12 +11,13 @@ interface ProgressDeps {
 }
 
 /**
- * Sends an agent's updates on `sessions.{sid}.progress.{role}` as they are, at most once; `seq` shows what is missing.
+ * Publishes an agent's updates on `sessions.{sid}.progress.{role}` unchanged, at most once. Gaps in `seq` show which
+ * are missing.
  */
 export class Progress {
   readonly #deps: ProgressDeps;
   readonly #lane: LaneName;
-  /** Of the connection: a new one counts from 1 again. */
+  /** The connection's epoch: each connection counts `seq` from 1. */
   readonly #epoch: string;
   #seq = 0;
   #isGap = false;

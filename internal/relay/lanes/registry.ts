@@ -2,7 +2,7 @@ import { DomainError } from "../../base/errors.ts";
 import type { Dialect } from "../acp/dialect.ts";
 import { type LaneName, laneKey } from "../nats/subjects.ts";
 
-/** The lane is held by another agent that is there. */
+/** Another agent, which is connected, holds the lane. */
 export class LaneHeld extends DomainError {
   constructor({ sessionId, role }: LaneName, agentId: string) {
     super("already-exists", `${sessionId}:${role} is held by the agent ${agentId}`);
@@ -22,13 +22,13 @@ export interface ConnectionFacts {
   readonly alive: boolean;
 }
 
-/** A connection that has a lane, or is about to. */
+/** A connection that has a lane, or is claiming it. */
 export interface Entry {
   readonly lane: LaneName;
   readonly agentId: string;
   readonly connectionId: string;
   facts(): ConnectionFacts;
-  /** Gives the lane up because the agent is connected elsewhere; resolves when it is free. */
+  /** Gives the lane up because the agent is connected elsewhere; resolves when the lane is free. */
   supersede(): Promise<void>;
 }
 
@@ -53,8 +53,8 @@ export class Registry {
   }
 
   /**
-   * Enters a connection for its lane; the same agent's earlier connection gives way first.
-   * @throws LaneHeld when another agent has the lane
+   * Registers a connection for its lane, after superseding an earlier connection of the same agent.
+   * @throws LaneHeld if another agent has the lane
    */
   async enter(entry: Entry): Promise<void> {
     for (;;) {

@@ -3,7 +3,7 @@ import { SignalBus } from "../../base/signal-bus.ts";
 import type { StoredMessage } from "../nats/publish.ts";
 import { RelayEvents } from "./relay-events.ts";
 
-/** An outbox with room for so many messages. */
+/** An outbox with room for `count` messages. */
 function room(count: number) {
   const bodies: unknown[] = [];
   const box = {

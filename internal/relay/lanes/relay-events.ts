@@ -2,7 +2,7 @@ import { writeJson } from "../acp/json-text.ts";
 import type { Outbox } from "../nats/outbox.ts";
 import { subjects } from "../nats/subjects.ts";
 
-/** What a session's subscribers are told on `sessions.{sid}.events`. */
+/** The types of events on `sessions.{sid}.events`. */
 export type RelayEventType =
   | "agent.connected"
   | "agent.disconnected"
@@ -16,12 +16,12 @@ export type RelayEventType =
   | "approval.stale"
   | "outbox.overflow";
 
-/** Sessions whose lost events are counted; more are lost only while NATS is away for long. */
+/** The most sessions whose lost events are counted, which suffices unless NATS is away for long. */
 const MOST_SESSIONS = 4096;
 
 /**
- * Publishes a session's events, each stored once, behind the outbox. What finds no room there is lost; the event
- * `outbox.overflow {messages}` stands in its place.
+ * Publishes a session's events by the outbox, each stored once. Events that find no room are lost; the event
+ * `outbox.overflow {messages}` replaces them.
  */
 export class RelayEvents {
   readonly #outbox: Pick<Outbox, "offer" | "isFull" | "changes">;

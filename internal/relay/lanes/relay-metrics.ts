@@ -4,7 +4,7 @@ const PREFIX = "gastown_relay_";
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600];
 const CONNECTION_SECONDS = [1, 10, 60, 300, 900, 3600, 14_400, 86_400];
 
-/** Sizes that are read when metrics are asked for. */
+/** Sizes that are read at each scrape. */
 export interface RelaySizes {
   readonly turnsOpen: () => number;
   readonly lanesHeld: () => number;
@@ -13,7 +13,7 @@ export interface RelaySizes {
   readonly natsConnected: () => boolean;
 }
 
-/** The relay's numbers. No label holds what a caller chose, but for roles that the configuration names. */
+/** The relay's metrics. No label has a value that a caller chooses, except roles, which the configuration names. */
 export class RelayMetrics {
   readonly connections: Gauge<"dialect" | "role">;
   readonly connectionSeconds: Histogram;

@@ -10,39 +10,39 @@ import type { Lanes } from "./lanes.ts";
 import type { Link } from "./link.ts";
 import { LaneHeld } from "./registry.ts";
 
-/** A link that the relay has opened by itself. */
+/** A link that the relay itself has opened. */
 export interface OwnLink extends Link {
-  /** Monotonic ms since when it has no work; undefined: it has. */
+  /** Monotonic ms when its last work ended; undefined: it has work. */
   readonly restingSinceMs: number | undefined;
-  /** Resolves when nothing of its agent is running any more. */
+  /** Resolves when no process of its agent is running. */
   ended(): Promise<void>;
 }
 
-/** A role whose work the relay takes by itself, without an agent that dials in. */
+/** A role that the relay serves by itself, without agents that dial in. */
 export interface ServedRole {
   readonly role: string;
   readonly dialect: Dialect;
-  /** Lanes that are served at the same time. */
+  /** The most lanes that are served concurrently. */
   readonly most: number;
   open(lane: LaneName, names: { readonly agentId: string; readonly connectionId: string }): OwnLink;
 }
 
 interface Served {
   readonly role: ServedRole;
-  /** Undefined: its lane is being claimed. */
+  /** Undefined: the lane is being claimed. */
   link: OwnLink | undefined;
 }
 
 type ServedDeps = Pick<LaneDeps, "bus" | "clock" | "logger" | "instance">;
 
 const SWEEP_MS = 10_000;
-/** While a role may have no more agents than it has. */
+/** The interval while a role is at its limit and more work waits. */
 const SHORT_SWEEP_MS = 1000;
 const AGAIN_MS = 500;
 
 /**
- * Serves the lanes of some roles while there is work for them. It learns of work as it is published, one relay of all
- * that have the role, and by a look at the stream every ten seconds, when a lane has ended and when NATS is back.
+ * Serves the lanes of some roles while they have work. A queue subscription reports published work to one of the relays
+ * that serve the role; a sweep of the stream finds the rest, every ten seconds, when a lane ends and when NATS is back.
  */
 export class ServedRoles implements Task {
   readonly #deps: ServedDeps;
@@ -52,7 +52,7 @@ export class ServedRoles implements Task {
   readonly #running = new Set<Promise<void>>();
   #sweepNow = new AbortController();
   #isShort = false;
-  /** Ends the long pause. */
+  /** Aborted to end the long pause. */
   #shortage = new AbortController();
 
   constructor(deps: ServedDeps, lanes: Lanes, roles: readonly ServedRole[]) {
@@ -62,8 +62,8 @@ export class ServedRoles implements Task {
   }
 
   /**
-   * Until the signal: what is served then goes on, see `idle`.
-   * @throws DomainError `denied` when NATS refuses a subscription
+   * Takes lanes until the signal. Lanes that are being served then go on, see `idle`.
+   * @throws DomainError `denied` if NATS refuses a subscription
    */
   async run(signal: AbortSignal): Promise<void> {
     const { bus } = this.#deps;
@@ -86,7 +86,7 @@ export class ServedRoles implements Task {
     }
   }
 
-  /** Resolves when no lane is served and no agent of one is running any more. */
+  /** Resolves when no lane is being served and none of their agents is running. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
@@ -115,7 +115,10 @@ export class ServedRoles implements Task {
     await this.#deps.clock.sleep(ms, AbortSignal.any([signal, this.#sweepNow.signal])).catch(() => {});
   }
 
-  /** Work is there, or was a moment ago. */
+  /**
+   * Serves a lane that has, or recently had, work. If the role is at its limit, closes the link that has been idle
+   * longest, if any, to make room.
+   */
   #offer(role: ServedRole, lane: LaneName | undefined, signal: AbortSignal): void {
     if (lane === undefined || signal.aborted || this.#serving.has(laneKey(lane))) return;
     const served = [...this.#serving.values()].filter((each) => each.role === role);
@@ -137,7 +140,7 @@ export class ServedRoles implements Task {
     this.#running.add(running);
   }
 
-  /** False: another relay has the lane. It never rejects. */
+  /** Serves a lane. False: another agent has the lane. Never rejects. */
   async #serve(entry: Served, lane: LaneName, signal: AbortSignal): Promise<boolean> {
     const { clock, logger, instance } = this.#deps;
     const { role } = entry;

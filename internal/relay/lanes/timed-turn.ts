@@ -17,13 +17,13 @@ export interface TimedTurn {
 
 type Times = Pick<LaneOptions, "deadlineMs" | "idleMs" | "ackWaitMs" | "cancelGraceMs">;
 
-/** Policy violation: the agent did not end its turn. */
+/** Policy violation, as WebSocket defines it: the agent did not end its turn. */
 const NOT_ENDED = 1008;
 
 /**
- * Asks the agent and waits for its answer, within the turn's times and until it is cancelled. Then the agent is asked
- * to end the turn; one that has not done so after the grace period loses its connection, and what it answers later
- * counts for nothing. Undefined: the turn was cancelled, and no answer has come that counts.
+ * Asks the agent and waits for its answer, within the turn's limits and until it is cancelled. Then asks the agent to
+ * end the turn; after the grace period closes its connection, and ignores a later answer. Undefined: the turn was
+ * cancelled without an answer that counts.
  * @throws AgentLost, or the signal's reason
  */
 export async function askInTime(
@@ -56,7 +56,7 @@ export async function askInTime(
   }
 }
 
-/** An agent that was asked to end its turn may have ended it before: then it says so, and its answer stands. */
+/** True if the answer shows that the turn ended before the agent was asked to end it. Such an answer stands. */
 function counts({ parts }: LinkAnswer): boolean {
   const type = parts.at(-1)?.type;
   return type === "result.success" || type === "tool_use" || type === "result.partial";
@@ -66,7 +66,7 @@ function deadlineExceeded(bound: string): LinkAnswer {
   return { parts: [failure("deadline", `the agent exceeded the turn's ${bound} time`)], exchange: undefined };
 }
 
-/** Waits; the server hears meanwhile that the work is not forgotten. */
+/** Waits, and tells the server that the work is in progress. */
 async function grace(
   clock: Clock,
   item: WorkItem,

@@ -3,21 +3,21 @@ import type { WorkMessage } from "../acp/work-message.ts";
 import type { Answered, Prompted } from "./lane-records.ts";
 import type { LaneState } from "./lane-state.ts";
 
-/** What is to be done with work that was delivered. */
+/** The decision about delivered work. */
 export type TurnDecision =
-  /** The same work was done before: it is acknowledged and nothing else. */
+  /** The same work is done: acknowledge it, and nothing else. */
   | { readonly type: "duplicate" }
-  /** Its id stands for other work. */
+  /** The id belongs to other work. */
   | { readonly type: "id_reused" }
-  /** Its answer is in the log: only the rest of publishing it is left. */
+  /** The answer is in the log: finish publishing it. */
   | { readonly type: "finish"; readonly answered: Answered }
-  /** An agent was asked and may have acted; it must not be asked again. */
+  /** An agent was asked and may have acted: do not ask it again. */
   | { readonly type: "uncertain" }
-  /** Someone wants it no more. */
+  /** The work was cancelled. */
   | { readonly type: "cancelled"; readonly by: string }
-  /** It waited longer than work may. */
+  /** The work waited longer than the limit. */
   | { readonly type: "expired" }
-  /** It was tried as often as it may be. */
+  /** The work has used up its attempts. */
   | { readonly type: "attempts" }
   | Ask;
 
@@ -25,26 +25,23 @@ export interface Ask {
   readonly type: "ask";
   readonly attempt: number;
   readonly afterMs: number;
-  /** The record of this attempt, which was begun before and is continued. */
+  /** The record of this attempt, if it was begun before and is being continued. */
   readonly interrupted?: Prompted;
 }
 
 export interface TurnLimits {
   readonly maxAttempts: number;
-  /** Waits before the second attempt, the third and so on, ms; the last one stands for all after it. */
+  /** Delays before the second attempt, the third and so on, ms; the last applies to all further attempts. */
   readonly backoffMs: readonly number[];
   /** How long work may wait for an agent, ms. */
   readonly workTtlMs: number;
-  /** Ask again where it is not known whether the agent acted. */
+  /** True: ask again even if the agent may have acted. */
   readonly resends: (dialect: Dialect) => boolean;
-  /** The same attempt may be asked again: the agent gets it once. */
+  /** True: an attempt may be repeated, since the agent gets its prompt once. */
   readonly resumes: (dialect: Dialect) => boolean;
 }
 
-/**
- * Decides from the log alone, whoever held the lane when the work came before. Pure.
- * @param ageMs since the work was published
- */
+/** Decides by the log alone, whichever relay held the lane before. Pure. @param ageMs since the work was published */
 export function decideTurn(state: LaneState, work: WorkMessage, limits: TurnLimits, ageMs: number): TurnDecision {
   const { done, answered, prompted } = state;
   const doneHash = done.get(work.id);
@@ -65,7 +62,7 @@ export function decideTurn(state: LaneState, work: WorkMessage, limits: TurnLimi
   return nextAttempt(prompted.attempt, limits);
 }
 
-/** Decides what follows a failed attempt. Pure. */
+/** Decides on the step after a failed attempt. Pure. */
 export function nextAttempt(
   attempt: number,
   { maxAttempts, backoffMs }: Pick<TurnLimits, "maxAttempts" | "backoffMs">,

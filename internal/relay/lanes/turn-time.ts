@@ -2,9 +2,9 @@ import type { Clock } from "../../base/clock.ts";
 
 export interface TurnTime {
   readonly deadlineMs: number;
-  /** Without a frame of the agent. */
+  /** The longest time without a frame of the agent. */
   readonly idleMs: number;
-  /** How often `stillWorking` is called. */
+  /** The interval at which `stillWorking` is called. */
   readonly everyMs: number;
   /** Monotonic ms of the agent's last frame. */
   readonly lastFrameMs: () => number;
@@ -12,8 +12,8 @@ export interface TurnTime {
 }
 
 /**
- * Watches over a turn: resolves with the bound that it exceeds, or rejects with the signal's reason. Says in between
- * that the work goes on.
+ * Watches a turn: resolves with the limit that it exceeds, or rejects with the signal's reason. Meanwhile calls
+ * `stillWorking` regularly.
  */
 export async function overdue(
   clock: Clock,

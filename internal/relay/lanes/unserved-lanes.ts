@@ -18,8 +18,8 @@ const MOST_EVERY_MS = 60_000;
 const LEAST_EVERY_MS = 500;
 
 /**
- * What is to be done in lanes without an agent: work that waited too long is rejected, and work is cancelled. The lane
- * is claimed for as long as that takes; an agent that comes meanwhile takes it over.
+ * Rejects expired work and cancels work in lanes without an agent. Claims the lane meanwhile; an agent that connects
+ * takes it over.
  */
 export class UnservedLanes {
   readonly #deps: LaneDeps;
@@ -32,7 +32,7 @@ export class UnservedLanes {
     this.#isServed = isServed;
   }
 
-  /** Looks for work that waited too long, again and again until the signal. */
+  /** Looks for expired work at intervals until the signal. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, bus, logger } = this.#deps;
     const everyMs = Math.min(MOST_EVERY_MS, Math.max(LEAST_EVERY_MS, this.#options.workTtlMs / 4));
@@ -47,8 +47,9 @@ export class UnservedLanes {
   }
 
   /**
-   * Cancels work of a lane that no one holds. `done`: it has its result already; `unknown`: it is not in the lane.
-   * @throws LaneHeld, Fenced when someone else has the lane
+   * Cancels work of a lane that has no holder. `done`: the work already has its result; `unknown`: it is not in the
+   * lane.
+   * @throws LaneHeld, Fenced if another relay has the lane
    */
   cancel(lane: LaneName, id: string, by: string, signal: AbortSignal): Promise<"cancelled" | "done" | "unknown"> {
     return this.#holding(lane, signal, async (journal) => {
@@ -69,11 +70,11 @@ export class UnservedLanes {
     const seen = new Set<string>();
     for await (const { lane, storedAt } of allQueuedWork(bus)) {
       signal.throwIfAborted();
-      if (clock.now() - storedAt <= this.#options.workTtlMs) return; // and so are all that follow
+      if (clock.now() - storedAt <= this.#options.workTtlMs) return; // all that follow are younger
       if (seen.has(laneKey(lane)) || this.#isServed(lane)) continue;
       seen.add(laneKey(lane));
       await this.#expire(lane, signal).catch((err: unknown) => {
-        if (!(err instanceof LaneHeld) && !(err instanceof Fenced)) throw err; // its holder sees to it
+        if (!(err instanceof LaneHeld) && !(err instanceof Fenced)) throw err; // the holder rejects it
       });
     }
   }
@@ -110,7 +111,7 @@ export class UnservedLanes {
   }
 }
 
-/** The first work of a lane with this id. */
+/** The oldest work of a lane with this id. */
 export async function findQueued(
   deps: Pick<LaneDeps, "bus" | "signers">,
   { maxMessageBytes }: Pick<LaneOptions, "maxMessageBytes">,

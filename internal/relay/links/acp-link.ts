@@ -34,29 +34,31 @@ export interface AcpOptions {
   readonly role: string;
   readonly agentId: string;
   readonly connectionId: string;
-  /** For `session/new`; an absolute path. */
+  /** The directory for `session/new`, an absolute path. */
   readonly cwd: string;
   readonly createTimeoutMs: number;
-  /** The longest text of an answer, bytes. */
+  /** The longest text of an answer, in bytes. */
   readonly maxMessageBytes: number;
 }
 
 interface Turn {
   readonly workId: string;
-  /** Permissions are asked for until then. */
+  /** Permissions are requested until it is aborted. */
   readonly signal: AbortSignal;
   readonly asksNoMore: AbortController;
   text: string;
   bytes: number;
-  /** Permissions that are being asked for. */
+  /** The number of permissions that are being requested. */
   asking: number;
 }
 
 const TOO_MANY_INVALID = 4400;
-/** An agent that asks for more at one time is refused the rest. */
+/** The most permissions that are requested at a time; more are refused. */
 const MOST_PERMISSIONS = 32;
 
-/** An ACP agent: the relay is its client, offers it nothing but permissions, and hands its updates on unread. */
+/**
+ * An ACP agent. The relay is its client, answers permission requests and no other calls, and passes updates on unread.
+ */
 export class AcpLink implements Link {
   readonly dialect = "acp";
   readonly kind = "accept";
@@ -111,12 +113,12 @@ export class AcpLink implements Link {
     this.#channel.close(code, reason);
   }
 
-  /** Has a session ready for the prompt. A failure is the work's answer: the agent has not seen it. */
+  /** Opens a session for the prompt. A failure becomes the work's answer: the agent has not seen the work. */
   async prepare(prompt: Prompt, signal: AbortSignal): Promise<LinkAnswer | undefined> {
     const { createTimeoutMs } = this.#options;
     try {
       const ready = raceSignal(this.#sessionFor(prompt), AbortSignal.any([signal, this.#gone.signal]));
-      // One that comes later than this is not used.
+      // A session that opens after the timeout is not used.
       this.#session = await withTimeout(this.#deps.clock, createTimeoutMs, "creating the agent's session", ready);
       return undefined;
     } catch (err) {
@@ -148,7 +150,7 @@ export class AcpLink implements Link {
     }
   }
 
-  /** Permissions that are open are answered with `cancelled`, as the protocol wants it. */
+  /** Also answers open permission requests with `cancelled`, as the protocol requires. */
   cancel(): void {
     const turn = this.#turn;
     if (turn === undefined || turn.asksNoMore.signal.aborted || this.#gone.signal.aborted) return;
@@ -168,7 +170,7 @@ export class AcpLink implements Link {
     }
   }
 
-  /** The one that is open, one of an earlier connection where the agent can open it again, or a new one. */
+  /** The open session, an earlier connection's if the agent can open it again, or a new one. */
   async #sessionFor({ work, agentSession }: Prompt): Promise<string> {
     const place = { cwd: this.#options.cwd, mcpServers: [] };
     const initialized = await this.#initialize();
@@ -181,7 +183,10 @@ export class AcpLink implements Link {
     return id;
   }
 
-  /** What the agent repeats of the session while it is opened was answered long ago. */
+  /**
+   * Opens an earlier session. Undefined: the agent cannot. Updates that it replays meanwhile are ignored, since no turn
+   * is open.
+   */
   async #reopened(sessionId: string, ways: readonly WayBack[], place: object): Promise<string | undefined> {
     for (const way of ways) {
       try {
@@ -257,7 +262,7 @@ export class AcpLink implements Link {
       toolCall: member(params, "toolCall"),
       options: member(params, "options"),
     };
-    // Neither the reading of frames nor another lane waits for it.
+    // Runs in the background: neither reading frames nor another lane waits for it.
     const permitted = this.#deps.permit(request, AbortSignal.any([turn.signal, this.#gone.signal]));
     const settle = (outcome: PermissionOutcome) => {
       turn.asking--;

@@ -8,7 +8,7 @@ const MAX_CHOICES = 32;
 const MAX_TITLE = 1024;
 const MAX_TEXT = 16 * 1024;
 
-/** Puts a dialog on an agent's screen in the form of an ACP permission request. */
+/** Translates a dialog on an agent's screen into an ACP permission request. */
 export function requestOfDialog(workId: string, { id, kind, title, text, choices }: BridgeDialog): PermissionRequest {
   const shown = text.slice(0, MAX_TEXT);
   const content: Json = shown === "" ? [] : [{ type: "content", content: { type: "text", text: shown } }];
@@ -25,7 +25,7 @@ export function requestOfDialog(workId: string, { id, kind, title, text, choices
   };
 }
 
-/** Undefined: the choice neither allows nor refuses, such as an answer to a question. */
+/** The kind of a choice. Undefined: it neither allows nor refuses, such as an answer to a question. */
 function meaningOf(label: string): OptionKind | undefined {
   if (/^(?:no\b|reject|deny|decline|cancel|exit|quit|abort|don.t allow)/i.test(label)) return "reject_once";
   const isLasting = /always|don.t ask|don.t show|remember|auto-?accept|all edits|this session|for (?:the|this)/i;

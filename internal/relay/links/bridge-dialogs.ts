@@ -15,17 +15,17 @@ export interface BridgeDialogsDeps {
 }
 
 interface DialogsOf {
-  /** The bridge's session. */
+  /** The id of the bridge's session. */
   readonly id: string;
   readonly workId: string;
-  /** The key of the turn's input. */
+  /** The idempotency key of the turn's input. */
   readonly key: string;
 }
 
-/** Agents draw a dialog in steps: one is complete when it has stayed this long. */
+/** Agents draw a dialog in steps: it is complete when it has been unchanged for this long. */
 const SETTLED_MS = 500;
 
-/** Asks for permission for an agent's dialogs, one at a time, and answers them on its screen. */
+/** Requests permissions for an agent's dialogs, one at a time, and answers the dialogs on its screen. */
 export class BridgeDialogs {
   readonly #deps: BridgeDialogsDeps;
   readonly #of: DialogsOf;
@@ -39,7 +39,7 @@ export class BridgeDialogs {
     this.#signal = signal;
   }
 
-  /** Makes this the open dialog: it drops the request for the one before. */
+  /** Sets the open dialog, and drops the request for the previous one. */
   show(dialog: BridgeDialog | undefined): void {
     if (this.#asking?.dialog.id === dialog?.id || this.#isOver) return;
     this.#asking?.closed.abort(new Error("the dialog has closed"));
@@ -71,7 +71,7 @@ export class BridgeDialogs {
     await this.#answer(dialog, outcome, signal);
   }
 
-  /** The bridge checks the dialog again before it presses a key, and refuses an answer to one that has closed. */
+  /** Answers a dialog. The bridge checks it again before it presses a key, and refuses an answer to a closed dialog. */
   async #answer({ id: dialogId }: BridgeDialog, outcome: PermissionOutcome, signal: AbortSignal): Promise<void> {
     const { clock, sessions } = this.#deps;
     const { id, key } = this.#of;

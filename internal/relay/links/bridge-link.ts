@@ -11,7 +11,7 @@ import { Resting } from "./resting.ts";
 
 export interface BridgeLinkDeps extends Omit<BridgePromptDeps, "onEvent"> {
   readonly clock: Clock;
-  /** Called when the link works with another session than before. */
+  /** Called when the link starts to use another session. */
   readonly onSession: (id: string) => void;
   readonly onClosed: (reason: string) => void;
 }
@@ -19,18 +19,18 @@ export interface BridgeLinkDeps extends Omit<BridgePromptDeps, "onEvent"> {
 export interface BridgeLinkOptions extends BridgeSessionOptions {
   readonly agentId: string;
   readonly connectionId: string;
-  /** The link gives up the lane after this long without work; the session stays. */
+  /** The link gives up the lane after this long without work. The session continues. */
   readonly restMs: number;
-  /** The longest answer, bytes. */
+  /** The longest answer, in bytes. */
   readonly maxMessageBytes: number;
 }
 
-/** Its agent did not end a turn. */
+/** The close code for an agent that did not end its turn. */
 const NOT_ENDED = 1008;
 
 /**
- * An agent in a session of a bridge: in a terminal, in a pod, or over stdio. All work of the lane goes to one session;
- * an interrupted turn is continued under the same key, so its prompt reaches the agent once.
+ * An agent in a session of a bridge: in a terminal, in a pod, or over stdio. All work of the lane goes to one session.
+ * An interrupted turn continues under the same key, so its prompt reaches the agent once.
  */
 export class BridgeLink implements OwnLink {
   readonly dialect = "bridge";
@@ -81,7 +81,7 @@ export class BridgeLink implements OwnLink {
     return this.#resting.sinceMs;
   }
 
-  /** Resolves when the session has stopped, if it had to be. */
+  /** Resolves when the session has stopped, if it has to stop. */
   async ended(): Promise<void> {
     await this.#stopping;
   }

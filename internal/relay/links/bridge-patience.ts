@@ -7,7 +7,7 @@ const FULL_MS = 1000;
 const LONGEST_MS = 60_000;
 
 /**
- * Repeats a call while the bridge is away or full. The call must be safe to repeat.
+ * Repeats a call, which must be idempotent, while the bridge is away or full.
  * @throws the error of a call that would fail again; the signal's reason
  */
 export async function untilAnswered<T>(clock: Clock, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
@@ -23,7 +23,7 @@ export async function untilAnswered<T>(clock: Clock, signal: AbortSignal, call: 
   }
 }
 
-/** Undefined: the same call would fail again. */
+/** The delay before the next attempt, ms. Undefined: the same call would fail again. */
 function waitAfter(err: unknown, failures: number): number | undefined {
   if (!(err instanceof DomainError)) return undefined;
   if (err.kind === "unavailable" || err.kind === "deadline") return backoffMs(AWAY, failures, Math.random);

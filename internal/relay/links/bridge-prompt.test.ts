@@ -11,7 +11,7 @@ const SUBMITTED: InputAnswer = { outcome: "submitted", error: "" };
 const PARAMETERS = { provider: "", repoPath: "", agentOpts: {} };
 const DIALOG: BridgeDialog = { id: "d1", kind: "permission", title: "", text: "", choices: [] };
 
-/** A bridge's session whose events, answers and screen the test decides. */
+/** A bridge's session with events, answers and a screen that the test sets. */
 class Scene {
   readonly clock = new FakeClock();
   readonly calls: string[] = [];
@@ -26,7 +26,7 @@ class Scene {
   readonly #events: BridgeEvent[] = [];
   readonly #changed = new SignalBus();
 
-  /** @param answers to the input, one after the other; the last one stands for all after it */
+  /** @param answers to the input, in order; the last one applies to all further inputs */
   constructor(more: Partial<BridgePromptOptions> = {}, answers: readonly (InputAnswer | DomainError)[] = [SUBMITTED]) {
     this.answers = [...answers];
     const place = { epoch: "e1", seq: 0, phase: "idle" } as const;

@@ -15,17 +15,17 @@ export interface BridgePromptDeps extends BridgeDialogsDeps {
 }
 
 export interface BridgePromptOptions {
-  /** The bridge's session. */
+  /** The id of the bridge's session. */
   readonly id: string;
   readonly place: EventPlace;
   readonly workId: string;
   readonly key: string;
   readonly text: string;
-  /** The longest answer, bytes. */
+  /** The longest answer, in bytes. */
   readonly maxBytes: number;
-  /** The input may have been sent before. */
+  /** True: the input may have been sent before. */
   readonly isAgain: boolean;
-  /** The agent is in a terminal. One over stdio that has died may have read the text. */
+  /** True: the agent is in a terminal. False: it is over stdio, and may have read the text even if it has died. */
   readonly isTerminal: boolean;
 }
 
@@ -34,7 +34,7 @@ const DIALOG_MS = 500;
 const ESCAPE_MS = 2000;
 const MOST_ESCAPES = 3;
 
-/** One prompt of an agent behind a bridge, from its input to the end of its turn. */
+/** One prompt to an agent behind a bridge, from its input to the end of its turn. */
 export class BridgePrompt {
   readonly #deps: BridgePromptDeps;
   readonly #options: BridgePromptOptions;
@@ -44,7 +44,7 @@ export class BridgePrompt {
   readonly #signal: AbortSignal;
   readonly #dialogs: BridgeDialogs;
   #turn: BridgeTurn;
-  /** Dialogs before this event are not asked about: they may have closed since. */
+  /** The number of the first event whose dialogs are asked about: earlier dialogs may have closed. */
   #head: number;
   #refusal: ResultPart | undefined;
   #isCancelled = false;
@@ -59,13 +59,13 @@ export class BridgePrompt {
     this.#head = options.place.seq;
   }
 
-  /** The place up to which the session's log was read. */
+  /** The place up to which the session's log has been read. */
   get place(): EventPlace {
     return this.#turn;
   }
 
   /**
-   * Sends the input and reads what the agent does, to the end of its turn.
+   * Sends the input and follows the agent to the end of its turn.
    * @throws AgentLost, NotTaken, or the signal's reason
    */
   async run(): Promise<readonly ResultPart[]> {
@@ -83,15 +83,15 @@ export class BridgePrompt {
     }
   }
 
-  /** Takes the input back, or asks the agent to end its turn. */
+  /** Withdraws the input, or asks the agent to end its turn. */
   cancel(): void {
     if (this.#isCancelled) return;
     this.#isCancelled = true;
     this.#dialogs.close();
-    this.#interrupt().catch(() => {}); // the caller ends a turn that it cannot interrupt, after a grace period
+    this.#interrupt().catch(() => {}); // after a grace period the caller ends a turn that cannot be interrupted
   }
 
-  /** Checks that the session and its log are the ones that may have got the input before. */
+  /** Checks that the session and its log are those that may have received the input before. */
   async #check(): Promise<void> {
     const { clock, sessions } = this.#deps;
     const { id, place } = this.#options;
@@ -116,7 +116,7 @@ export class BridgePrompt {
         if (this.#turn.end !== undefined) return;
         if (this.#signal.aborted || !(err instanceof DomainError)) throw err;
         if (err.kind === "invalid") return this.#refuse(failure("too_large", err.message));
-        // The agent is starting or has ended. The log says which, and whether it got the input before.
+        // The agent is starting or has ended. The log shows which, and whether the agent received the input before.
         if (err.kind !== "precondition") throw new AgentLost(err.message);
       }
       await clock.sleep(NOT_RUNNING_MS, this.#signal).catch(() => {});
@@ -156,7 +156,7 @@ export class BridgePrompt {
     else this.#dialogs.show(dialog);
   }
 
-  /** The dialog that is open may be among the events that are missing. */
+  /** Asks for the open dialog, whose event may be missing. */
   async #look(): Promise<void> {
     const { id } = this.#options;
     await this.#deps.sessions.dialog(id, this.#signal).then(
@@ -193,7 +193,7 @@ export class BridgePrompt {
     return { type: "result.success", payload: { text: text.trimEnd(), stop_reason: "end_turn", ...missing } };
   }
 
-  /** Waits until a dialog that was open before the prompt is decided. */
+  /** Waits until a dialog that was open before the prompt has closed. */
   async #untilNoDialog(): Promise<void> {
     const { clock, sessions, onEvent } = this.#deps;
     const { id } = this.#options;

@@ -15,27 +15,27 @@ export interface BridgeSessionDeps {
 export interface BridgeSessionOptions {
   readonly lane: WorkLane;
   readonly parameters: SessionParameters;
-  /** Each piece of work gets a session of its own. */
+  /** True: each piece of work gets its own session. */
   readonly fresh: boolean;
-  /** How long an agent may take to start. */
+  /** The longest time for an agent to start. */
   readonly createTimeoutMs: number;
 }
 
-/** A session that takes prompts, and the place up to which its log was read. */
+/** A session that accepts prompts, and the place up to which its log has been read. */
 export interface OpenSession {
   readonly session: LaneSession;
   readonly place: EventPlace;
 }
 
-/** A bridge keeps the ids of ended sessions for a while: at most so many are skipped. */
+/** The most ended sessions that are skipped: a bridge keeps their ids for a while. */
 const MOST_ENDED = 256;
 const LOOK_MS = 250;
 const STOP_MS = 15_000;
-/** The longest wait for an agent to start: output before that is not part of an answer. */
+/** The longest wait for an agent to start: earlier output is not part of an answer. */
 const START_MS = 10_000;
 const NEW: ReadonlySet<AgentPhase> = new Set<AgentPhase>(["unspecified", "starting", "uncertain"]);
 
-/** A lane's session at a bridge: found, started where there is none, replaced where it has ended. */
+/** A lane's session at a bridge: finds it, starts it if there is none, and replaces it if it has ended. */
 export class BridgeSession {
   readonly #deps: BridgeSessionDeps;
   readonly #options: BridgeSessionOptions;
@@ -50,15 +50,15 @@ export class BridgeSession {
     return this.#open;
   }
 
-  /** Continues at a place that the lane's log, or a turn, names. */
+  /** Continues with a session and place that the lane's log, or a turn, names. */
   goOn(open: OpenSession): void {
     this.#open = open;
   }
 
   /**
-   * Opens a session that takes prompts, or returns a failure. Waits while the bridge is away or full.
-   * @param known the last one that the lane's log names
-   * @param isNew the work is tried for the first time
+   * Opens a session that accepts prompts, or returns a failure. Waits while the bridge is away or full.
+   * @param known the last session in the lane's log
+   * @param isNew true in the first attempt at the work
    * @throws the signal's reason
    */
   async ready(known: LaneSession | undefined, isNew: boolean, signal: AbortSignal): Promise<ResultPart | undefined> {
@@ -74,7 +74,7 @@ export class BridgeSession {
     }
   }
 
-  /** Ends the agent, within 15 s. It never fails. */
+  /** Ends the agent, within 15 s. Never fails. */
   async stop(): Promise<void> {
     const id = this.#open?.session.id;
     if (id === undefined) return;
@@ -83,7 +83,7 @@ export class BridgeSession {
     await firstOf(undefined, stopped, late).catch(() => {});
   }
 
-  /** The session of the work before, if it can be used again. */
+  /** The session of the previous work, if it can be used again. */
   async #kept(last: LaneSession, isNew: boolean, signal: AbortSignal): Promise<LaneSession | undefined> {
     const facts = await this.#get(last.id, signal);
     if (facts === undefined || facts.status === "ended") return undefined;
@@ -93,7 +93,10 @@ export class BridgeSession {
     return undefined;
   }
 
-  /** The next session that has not ended. A relay that was killed before it could log it may have started it. */
+  /**
+   * Starts or finds the next session that has not ended. A relay that was killed before it recorded the session may
+   * have started it.
+   */
   async #another(before: number, signal: AbortSignal): Promise<LaneSession> {
     const { lane, parameters } = this.#options;
     const { clock, sessions } = this.#deps;
@@ -133,7 +136,10 @@ export class BridgeSession {
     }
   }
 
-  /** Reads a session's log up to its head, for the agent's phase there; a new session's until the agent has started. */
+  /**
+   * Reads a session's log to its head, to learn the agent's phase there; a new session's log until the agent has
+   * started.
+   */
   async #head({ id }: LaneSession, { epoch, lastSeq }: SessionFacts, signal: AbortSignal): Promise<EventPlace> {
     const { session, place: before } = this.#open ?? {};
     const isKnown = session?.id === id && before?.epoch === epoch;

@@ -1,4 +1,4 @@
-/** The outcome of an input: the bridge's names in lower case. */
+/** The outcome of an input, by the bridge's names in lower case. */
 export type InputOutcome =
   | "submitted"
   | "queued"
@@ -11,7 +11,7 @@ export type InputOutcome =
   | "unsafe"
   | "cancelled";
 
-/** The state of an agent: the bridge's names in lower case. `unspecified`: not known. */
+/** The state of an agent, by the bridge's names in lower case. `unspecified`: unknown. */
 export type AgentPhase =
   | "unspecified"
   | "starting"
@@ -25,9 +25,9 @@ export type AgentPhase =
   | "stalled"
   | "uncertain";
 
-/** A dialog that is open on an agent's screen. Its texts are hostile. */
+/** An open dialog on an agent's screen. Its texts are hostile. */
 export interface BridgeDialog {
-  /** Changes when the dialog does. */
+  /** Changes with the dialog. */
   readonly id: string;
   /** `permission`, `trust`, `question` and the like. */
   readonly kind: string;
@@ -36,14 +36,14 @@ export interface BridgeDialog {
   readonly choices: readonly { readonly key: string; readonly label: string }[];
 }
 
-/** Events that are missing: from `first` up to the one before `to`; 0: not known. */
+/** Missing events, from `first` to the one before `to`. 0: unknown. */
 export interface EventGap {
   readonly first: number;
   readonly to: number;
   readonly reason: string;
 }
 
-/** An event of a session, reduced to what turns depend on. */
+/** An event of a session, reduced to the facts that turns depend on. */
 export type BridgeEvent = { readonly seq: number; readonly epoch: string } & (
   | { readonly type: "input"; readonly key: string }
   | { readonly type: "receipt"; readonly key: string; readonly outcome: InputOutcome; readonly error: string }
@@ -52,7 +52,7 @@ export type BridgeEvent = { readonly seq: number; readonly epoch: string } & (
   | { readonly type: "gap"; readonly gap: EventGap }
   | { readonly type: "dialog-opened"; readonly dialog: BridgeDialog }
   | { readonly type: "dialog-closed" }
-  /** The agent has ended. `isLast`: it is not started again. */
+  /** The agent has ended. `isLast`: it is not restarted. */
   | { readonly type: "ended"; readonly isLast: boolean; readonly error: string }
   | { readonly type: "other" }
 );
@@ -60,17 +60,17 @@ export type BridgeEvent = { readonly seq: number; readonly epoch: string } & (
 /** The state of a session. */
 export interface SessionFacts {
   readonly status: "starting" | "running" | "ended";
-  /** The reason why it failed or cannot be reached; empty: none. */
+  /** The reason why the session failed or cannot be reached; empty: none. */
   readonly error: string;
   readonly epoch: string;
-  /** The last event's; 0 before the first. */
+  /** The number of the last event; 0: there is none yet. */
   readonly lastSeq: number;
   readonly provider: string;
   readonly repoPath: string;
   readonly agentOpts: Readonly<Record<string, string>>;
 }
 
-/** The agent of a session, and its folder and options. */
+/** The agent program of a session, its folder and its options. */
 export type SessionParameters = Pick<SessionFacts, "provider" | "repoPath" | "agentOpts">;
 
 export interface InputAnswer {
@@ -79,22 +79,22 @@ export interface InputAnswer {
 }
 
 /**
- * The sessions of one bridge. Every call throws a DomainError: of the kind that the bridge answers with, `unavailable`
- * when there is no answer; or the signal's reason. The fields of an `exhausted` one have the bridge's `retry_after_ms`,
- * if it sent one.
+ * The sessions of one bridge. Every call throws a DomainError of the kind that the bridge answers with, `unavailable`
+ * if the bridge does not answer, or the signal's reason. The fields of an `exhausted` error have the bridge's
+ * `retry_after_ms`, if it sent one.
  */
 export interface BridgeSessions {
   /** Starts a session. A repeated call with the same id and parameters starts nothing. */
   start(id: string, parameters: SessionParameters, signal: AbortSignal): Promise<void>;
-  /** Undefined: there is no such session. */
+  /** Undefined: the session does not exist. */
   get(id: string, signal: AbortSignal): Promise<SessionFacts | undefined>;
-  /** Ends the agent. Succeeds where there is no such session. */
+  /** Ends the agent. Succeeds if the session does not exist. */
   stop(id: string, signal: AbortSignal): Promise<void>;
   /** Sends an input. A repeated call with the same key sends nothing, and returns the outcome of the first. */
   send(id: string, text: string, key: string, signal: AbortSignal): Promise<InputAnswer>;
   /** Streams the events after `after`, then live ones, across lost connections. Ends after the session's last. */
   events(id: string, after: { readonly epoch: string; readonly seq: number }, signal: AbortSignal): Events;
-  /** The dialog that is open now. This and the calls below throw `unimplemented` for a session without a terminal. */
+  /** The open dialog. This and the calls below throw `unimplemented` for a session without a terminal. */
   dialog(id: string, signal: AbortSignal): Promise<BridgeDialog | undefined>;
   respond(id: string, answer: DialogAnswer, signal: AbortSignal): Promise<void>;
   press(id: string, keys: readonly string[], requestId: string, signal: AbortSignal): Promise<void>;

@@ -3,10 +3,10 @@ import { isObject, type Json, member } from "../acp/json-text.ts";
 import { failure, type ResultPart } from "../acp/result-parts.ts";
 import type { WorkMessage } from "../acp/work-message.ts";
 
-/** The longest input that a bridge takes, bytes. */
+/** The longest input that a bridge accepts, in bytes. */
 const MAX_TEXT = 64 * 1024;
 
-/** Makes one text of a piece of work, for an agent behind a bridge; a failure for work that it cannot express. */
+/** Translates work into one text for an agent behind a bridge; a failure if a text cannot express the work. */
 export function inputText(work: WorkMessage): string | ResultPart {
   const texts = promptBlocks(work).map(textOfBlock);
   if (texts.includes(undefined)) return unsupported("a bridge's session takes text, links and texts of resources only");

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { AgentPhase, BridgeEvent, InputOutcome } from "./bridge-sessions.ts";
 import { afterAnswer, afterEvent, type BridgeTurn, beginTurn } from "./bridge-turn.ts";
 
-/** A step of a session's log, as the tables below write it. */
+/** The steps of a session's log, by their letters in the tables below. */
 const STEPS: Readonly<Record<string, object>> = {
   I: { type: "input", key: "ours" },
   R: { type: "receipt", key: "ours", outcome: "submitted", error: "" },
@@ -22,7 +22,7 @@ const STEPS: Readonly<Record<string, object>> = {
   e: { type: "dialog-closed" },
 };
 
-/** The turn after steps; a digit is output. */
+/** The turn after these steps; a digit is output. */
 function play(phase: AgentPhase, steps: string, maxBytes = 1000): BridgeTurn {
   let turn = beginTurn({ epoch: "e1", seq: 10, phase }, "ours", maxBytes);
   for (const [index, letter] of [...steps.replaceAll(" ", "")].entries()) {
@@ -36,7 +36,7 @@ const lines = (turn: BridgeTurn) => turn.text.replaceAll("\n", "");
 
 describe("a turn is over", () => {
   it.each([
-    // At the input, the log, and the lines of the answer.
+    // The phase at the input, the log, and the lines of the answer.
     ["idle", "I R B 1 2 D", "12"],
     ["idle", "I B R 1 2 D", "12"],
     ["idle", "I B 1 2 D R", "12"],
@@ -69,7 +69,7 @@ describe("a turn is over", () => {
     const turn = play(phase, steps);
     expect(turn.end).toEqual({ type: "over" });
     expect(lines(turn)).toBe(text);
-    // And not a step before.
+    // One step earlier the turn is open.
     const before = steps.replace(/ \S( \d)*$/, "");
     expect(play(phase, before).end).toBeUndefined();
   });

@@ -1,22 +1,22 @@
 import type { AgentPhase, BridgeDialog, BridgeEvent, EventGap, InputAnswer, InputOutcome } from "./bridge-sessions.ts";
 
-/** The turn during which the agent was busy, after the input was received. */
+/** The turn in which the agent has been busy since the input was received. */
 type Busy = "no" | "earlier" | "ours";
 
 /** The end of a turn. */
 export type TurnEnd =
   | { readonly type: "over" }
-  /** Nothing was typed, and nothing will be under this key. */
+  /** Nothing was typed, and nothing will be typed under this key. */
   | { readonly type: "not-taken"; readonly outcome: InputOutcome | "ended"; readonly error: string }
   | { readonly type: "unsafe"; readonly error: string }
   /** The input was withdrawn before it was typed. */
   | { readonly type: "withdrawn" }
-  /** It is not known whether the agent got the input, or what it did with it. */
+  /** It is unknown whether the agent received the input, or how far it acted on it. */
   | { readonly type: "uncertain"; readonly why: string };
 
-/** A turn of an agent behind a bridge, as its events say so far. */
+/** A turn of an agent behind a bridge, by its events so far. */
 export interface BridgeTurn {
-  /** The key of its input. */
+  /** The idempotency key of the input. */
   readonly key: string;
   readonly epoch: string;
   readonly seq: number;
@@ -24,20 +24,20 @@ export interface BridgeTurn {
   readonly isReceived: boolean;
   readonly isSubmitted: boolean;
   readonly busy: Busy;
-  /** The agent's output since the input was received, or since the turn before ended if that is later. */
+  /** The agent's output since the input was received, or since the previous turn ended if that is later. */
   readonly text: string;
-  /** The length of the whole text; beyond `maxBytes`, `text` is empty. */
+  /** The length of the complete text; beyond `maxBytes`, `text` is empty. */
   readonly bytes: number;
   readonly maxBytes: number;
-  /** Events that are missing in the turn; at most `MAX_GAPS`. */
+  /** Missing events of the turn; at most `MAX_GAPS` gaps. */
   readonly gaps: readonly EventGap[];
-  /** Events of the turn are missing: an event that was not seen may have happened. */
+  /** True if events of the turn are missing: any event may have happened unseen. */
   readonly isBlind: boolean;
   readonly dialog: BridgeDialog | undefined;
   readonly end: TurnEnd | undefined;
 }
 
-/** The last event that was read of a session's log, and the agent's state there. */
+/** The last event that was read from a session's log, and the agent's state at it. */
 export interface EventPlace {
   readonly epoch: string;
   readonly seq: number;
@@ -46,18 +46,18 @@ export interface EventPlace {
 
 const MAX_GAPS = 16;
 
-/** States in which an agent is in the middle of a turn. */
+/** The states of an agent in the middle of a turn. */
 const OCCUPIED: ReadonlySet<AgentPhase> = new Set<AgentPhase>(["busy", "dialog", "parked", "stalled"]);
 
-/** A turn that is about to begin. `maxBytes`: the longest text. */
+/** The turn before its first event. `maxBytes`: the longest text. */
 export function beginTurn({ epoch, seq, phase }: EventPlace, key: string, maxBytes: number): BridgeTurn {
   const nothing = { isReceived: false, isSubmitted: false, busy: "no", text: "", bytes: 0, gaps: [] } as const;
   return { key, epoch, seq, phase, maxBytes, ...nothing, isBlind: false, dialog: undefined, end: undefined };
 }
 
 /**
- * The turn after one more event. It is over when the input's receipt has come and the agent is idle after it was busy
- * later than the input was received; an agent that was busy there is first idle after the turn before. Pure.
+ * The turn after one more event. It is over when the input's receipt has come and the agent is idle after being busy
+ * later than the input was received. If the agent was busy at the input, its first idle ends the previous turn. Pure.
  */
 export function afterEvent(turn: BridgeTurn, event: BridgeEvent): BridgeTurn {
   if (turn.end !== undefined) return turn;
@@ -85,7 +85,9 @@ export function afterEvent(turn: BridgeTurn, event: BridgeEvent): BridgeTurn {
   }
 }
 
-/** The turn after the answer to its input, which counts when events are missing: the receipt may be one of them. */
+/**
+ * The turn after the answer to its input. The answer counts only if events are missing: the receipt may be one of them.
+ */
 export function afterAnswer(turn: BridgeTurn, answer: InputAnswer): BridgeTurn {
   if (turn.end !== undefined || !turn.isBlind) return turn;
   return settled({ ...turn, isReceived: true }, answer);
@@ -136,7 +138,10 @@ function printed(turn: BridgeTurn, text: string): BridgeTurn {
   return { ...turn, bytes, text: bytes > turn.maxBytes ? "" : turn.text + text };
 }
 
-/** A gap that begins at the event's own number is lost output; any other may hide events of every kind. */
+/**
+ * The turn after a gap. A gap that begins at the event's own number is lost output; any other may hide events of every
+ * kind.
+ */
 function missed(turn: BridgeTurn, gap: EventGap, seq: number): BridgeTurn {
   const gaps = turn.gaps.length < MAX_GAPS ? [...turn.gaps, gap] : turn.gaps;
   if (gap.first === seq) return turn.isReceived ? { ...turn, gaps } : turn;

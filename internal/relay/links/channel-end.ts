@@ -1,6 +1,6 @@
-/** Why a channel has ended. */
+/** The reason why a channel ended. */
 export class ChannelEnd extends Error {
-  /** As WebSocket has it; 4408: no pong. */
+  /** A close code of WebSocket; 4408: no pong. */
   readonly code: number;
   readonly why: string;
 

@@ -1,15 +1,15 @@
-/** A connection that carries whole frames of text, whatever is under it. */
+/** A connection that carries whole frames of text, over any transport. */
 export interface FrameChannel {
-  /** Queues a frame. After the end it does nothing. */
+  /** Queues a frame. Does nothing after the end. */
   send(text: string): void;
-  /** Called with each frame, and with when it came (monotonic ms). Set it before the first comes. */
+  /** Called with each received frame. Set it before the first one comes. */
   onFrame: (text: string) => void;
-  /** Stops reading the peer, or reads on. */
+  /** Stops or resumes reading the peer. */
   hold(isHeld: boolean): void;
-  /** True while the peer is not read: its silence says nothing. */
+  /** True while the peer is not read, so that its silence means nothing. */
   readonly isHeld: boolean;
-  /** Ends it; `code` as WebSocket has it. */
+  /** Ends the channel. `code` is a close code of WebSocket. */
   close(code: number, reason: string): void;
-  /** Aborted at its end, with a `ChannelEnd` as the reason. */
+  /** Aborted at the channel's end, with a `ChannelEnd` as the reason. */
   readonly ended: AbortSignal;
 }

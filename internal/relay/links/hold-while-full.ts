@@ -1,7 +1,7 @@
 import type { LaneDeps } from "../lanes/lane-deps.ts";
 import type { FrameChannel } from "./frame-channel.ts";
 
-/** Stops reading a peer while the outbox is full: what it would say has no place. */
+/** Stops reading a peer while the outbox is full, since its answers would find no room. */
 export function holdWhileFull(outbox: LaneDeps["outbox"], channel: FrameChannel): void {
   const follow = () => channel.hold(outbox.isFull);
   follow();

@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 
-/** Notices that a link has had no work for a while. */
+/** Calls `onLong` when a link has had no work for `ms`. */
 export class Resting {
   readonly #clock: Clock;
   readonly #ms: number;
@@ -14,7 +14,7 @@ export class Resting {
     this.#onLong = onLong;
   }
 
-  /** Monotonic ms; undefined: it has work. */
+  /** Monotonic ms when the last work ended; undefined: the link has work. */
   get sinceMs(): number | undefined {
     return this.#sinceMs;
   }

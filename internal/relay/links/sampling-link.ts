@@ -31,7 +31,7 @@ export interface SamplingOptions {
   readonly connectionId: string;
   readonly dialect: Exclude<Dialect, "acp">;
   readonly settings: SamplingSettings;
-  /** Sent once the lane is held; undefined: nothing. */
+  /** The frame to send once the lane is held; undefined: none. */
   readonly firstFrame: () => string | undefined;
 }
 
@@ -43,7 +43,7 @@ interface OpenRequest {
 const TOO_LARGE = 1009;
 const TOO_MANY_INVALID = 4400;
 
-/** An agent that dialled in and is asked by `sampling/createMessage`: the seed's dialect, or MCP's. */
+/** An agent that dialled in and is prompted by `sampling/createMessage`, in the seed's dialect or MCP's. */
 export class SamplingLink implements Link {
   readonly kind = "accept";
   readonly #deps: SamplingDeps;
@@ -158,7 +158,10 @@ export class SamplingLink implements Link {
     }
   }
 
-  /** An id that is open, as the string it is; all else was answered before, or never asked. */
+  /**
+   * Settles the open request if `frame` has its id, as the string that was sent. Counts any other response as a
+   * duplicate.
+   */
   #settle(frame: RpcFrame & { readonly type: "result" | "error" }): void {
     const open = this.#open;
     if (open === undefined || frame.id !== open.id) {

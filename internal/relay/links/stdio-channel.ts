@@ -14,28 +14,28 @@ import type { FrameChannel } from "./frame-channel.ts";
 
 export interface StdioChannelDeps {
   readonly clock: Clock;
-  /** Ends the agent when this process is killed. */
+  /** Ends the agent if this process is killed. */
   readonly guard: Pick<OrphanGuard, "watch">;
-  /** Ends what the agent has started outside its group. */
+  /** Ends processes that the agent has started outside its group. */
   readonly marked: Pick<MarkedProcesses, "end">;
-  /** Gets what the agent writes to stderr. Default: it is dropped. */
+  /** Receives the agent's stderr. Default: it is dropped. */
   readonly onStderr?: (chunk: Buffer) => void;
 }
 
-/** Longest frame of an agent that speaks stdio. */
+/** The longest frame of an agent that speaks stdio. */
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
-/** From a request to end until KILL. */
+/** The longest time from closing the agent's input to KILL. */
 const GRACE_MS = 5000;
 const CLOSE = { normal: 1000, cut: 1006, tooLarge: 1009 } as const;
 
-/** An agent as a child of this process: one frame a line, on its standard streams. */
+/** An agent as a child of this process: one frame per line, on its standard streams. */
 export class StdioChannel implements FrameChannel {
   onFrame: (text: string) => void = () => {};
   readonly #process: AgentProcess;
   readonly #ended = new AbortController();
   #end: ChannelEnd | undefined;
   #isHeld = false;
-  /** Resolves when nothing that the agent has started is running any more. */
+  /** Resolves when no process that the agent has started is running. */
   readonly gone: Promise<void>;
 
   private constructor(deps: StdioChannelDeps, process: AgentProcess, sink: LineSink, mark: string) {
@@ -50,8 +50,9 @@ export class StdioChannel implements FrameChannel {
   }
 
   /**
-   * Set `onFrame` before anything else is waited for.
-   * @throws DomainError `precondition` for a program that cannot be executed, `unavailable` when the system has no room
+   * Starts the agent. Set `onFrame` before the next await.
+   * @throws DomainError `precondition` for a program that cannot be executed, `unavailable` if the system lacks
+   * resources
    */
   static async start(deps: StdioChannelDeps, command: AgentCommand): Promise<StdioChannel> {
     const mark = randomUUID();
@@ -84,10 +85,10 @@ export class StdioChannel implements FrameChannel {
     this.#process.hold(isHeld);
   }
 
-  /** Closes its input, then TERM, then KILL within five seconds. */
+  /** Closes the agent's input, then sends TERM, then KILL, all within five seconds. */
   close(code: number, reason: string): void {
     if (this.#end !== undefined) return;
-    this.hold(false); // what it still writes is read and dropped
+    this.hold(false); // its remaining output is read and dropped
     this.#finish(new ChannelEnd(code, reason));
     this.#process.endInput();
     void this.#process.stop(GRACE_MS);
@@ -112,7 +113,7 @@ export class StdioChannel implements FrameChannel {
   }
 }
 
-/** Cuts an agent's output into lines. */
+/** Splits an agent's output into lines. */
 class LineSink implements OutputSink {
   readonly #lines = new LineReader(MAX_FRAME_BYTES);
   onLine: (line: { readonly text: string; readonly lostBytes: number }) => void = () => {};

@@ -12,26 +12,26 @@ import { Resting } from "./resting.ts";
 
 /** A channel to a process. */
 export interface ChildChannel extends FrameChannel {
-  /** Resolves when nothing of it is running any more. */
+  /** Resolves when no process of the child is running. */
   readonly gone: Promise<void>;
 }
 
 export interface StdioLinkDeps {
   readonly clock: Clock;
-  /** Starts the agent. @throws DomainError when it cannot be started */
+  /** Starts the agent. @throws DomainError if it cannot be started */
   readonly start: () => Promise<ChildChannel>;
-  /** The link over one child. */
+  /** Makes the link over one child. */
   readonly linkOver: (channel: ChildChannel) => AcpLink;
   readonly onStarted: () => void;
   readonly onEnded: (end: ChannelEnd, livedMs: number) => void;
-  /** It ended soon after its start, again and again. */
+  /** Called when the agent has ended soon after its start several times in a row. */
   readonly onCrashLoop: (ends: number, end: ChannelEnd) => void;
 }
 
 export interface StdioLinkOptions {
   readonly agentId: string;
   readonly connectionId: string;
-  /** Without work for this long the agent is ended and the lane given up. */
+  /** The link ends the agent and gives up the lane after this long without work. */
   readonly restMs: number;
 }
 
@@ -42,8 +42,8 @@ interface Child {
 }
 
 /**
- * An ACP agent as a child of the relay: started for the first work, again for the work that comes after its end, with
- * growing waits. An answer that cannot be had for want of an agent is the work's failure.
+ * An ACP agent as a child of the relay: started for the first work, and restarted with back-off for work that comes
+ * after its end. If the agent cannot be started, the work fails with `agent_lost`.
  */
 export class StdioLink implements Link {
   readonly dialect = "acp";
@@ -85,12 +85,12 @@ export class StdioLink implements Link {
     return this.#gone.signal;
   }
 
-  /** Monotonic ms; undefined: it has work. */
+  /** Monotonic ms when the last work ended; undefined: the link has work. */
   get restingSinceMs(): number | undefined {
     return this.#resting.sinceMs;
   }
 
-  /** Resolves when nothing of its children is running any more. */
+  /** Resolves when no process of its children is running. */
   async ended(): Promise<void> {
     while (this.#children.size > 0) await Promise.all(this.#children);
   }

@@ -7,7 +7,7 @@ import { Bus } from "./bus.ts";
 const INFO = { server_id: "x", version: "2.9.10", proto: 1, headers: true, max_payload: 1024, auth_required: true };
 const SECOND = new Error("a second try");
 
-/** How the first connection fails at a server that answers with `-ERR`; `SECOND` where it is tried again. */
+/** The error of the first connection to a server that answers with `-ERR`; `SECOND` if the bus connects again. */
 async function failure(message: string): Promise<unknown> {
   const sockets = new Set<Socket>();
   const stop = new AbortController();

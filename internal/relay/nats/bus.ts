@@ -15,12 +15,12 @@ import { type StreamNames, streamNames } from "./stream-specs.ts";
 
 export interface BusOptions {
   readonly url: string;
-  /** What the connection is called in the server's lists. */
+  /** The connection's name in the server's lists. */
   readonly name: string;
   readonly streamPrefix: string;
-  /** How long the first connection is tried, ms. */
+  /** How long the first connection is attempted, ms. */
   readonly firstMs: number;
-  /** Signs messages. Default: they are not signed. */
+  /** Signs messages. Default: messages are unsigned. */
   readonly signer?: MessageSigner | undefined;
   readonly auth?: Pick<ConnectionOptions, "authenticator" | "inboxPrefix" | "tls">;
 }
@@ -30,8 +30,8 @@ const TIMEOUT_MS = 5000;
 const MAX_PAYLOAD = 1024 * 1024;
 
 /**
- * A connection to NATS that is kept for good: it reconnects without end. What is published while it is away is lost by
- * the library without an error, so callers wait for `whileConnected` or ask for an acknowledgement.
+ * A connection to NATS that reconnects without limit. The library loses what is published while it is disconnected,
+ * without an error, so callers wait for `connected` or request an acknowledgement.
  */
 export class Bus {
   readonly nc: NatsConnection;
@@ -39,9 +39,9 @@ export class Bus {
   readonly jsm: JetStreamManager;
   readonly streams: StreamNames;
   readonly inboxPrefix: string;
-  /** Undefined: messages are not signed. */
+  /** Undefined: messages are unsigned. */
   readonly signer: MessageSigner | undefined;
-  /** Notified whenever the connection goes or comes. */
+  /** Notified when the connection is lost or restored, and when `isRefused` may have changed. */
   readonly changes = new SignalBus();
   readonly #refused = new Set<string>();
   readonly #onViolation = new Set<(violation: PermissionViolationError) => void>();
@@ -57,7 +57,10 @@ export class Bus {
     this.inboxPrefix = options.auth?.inboxPrefix ?? "_INBOX";
   }
 
-  /** @throws DomainError `unavailable` when no connection could be made in time; `denied` when it was refused */
+  /**
+   * @throws DomainError `unavailable` if no connection succeeds within `firstMs`; `denied` if the server refuses the
+   * credentials
+   */
   static async open(clock: Clock, options: BusOptions, signal: AbortSignal): Promise<Bus> {
     const nc = await firstConnection(clock, options, signal);
     try {
@@ -77,17 +80,17 @@ export class Bus {
     return this.#reconnects;
   }
 
-  /** Longest message that the server takes, headers included, bytes. */
+  /** The longest message that the server accepts, headers included, in bytes. */
   get maxPayload(): number {
     return this.nc.info?.max_payload ?? MAX_PAYLOAD;
   }
 
-  /** True while there is something that the relay has to do and the server does not permit. */
+  /** True while the server denies a permission that the relay needs. */
   get isRefused(): boolean {
     return this.#refused.size > 0;
   }
 
-  /** Notes whether the server refuses a subject. */
+  /** Records whether the server refuses a subject. */
   refuses(subject: string, stands: boolean): void {
     const before = this.#refused.size;
     if (stands) this.#refused.add(subject);
@@ -96,8 +99,9 @@ export class Bus {
   }
 
   /**
-   * Calls `listener` with each thing that the server says it does not permit, until the returned function is called.
-   * The library tells a subscription of a queue only of what an up-to-date server takes away.
+   * Calls `listener` with each permission that the server denies, until the returned function is called. Queue
+   * subscriptions need it: the library reports a denial to them only if the server names the queue, and older servers
+   * do not.
    */
   listenToViolations(listener: (violation: PermissionViolationError) => void): () => void {
     this.#onViolation.add(listener);
@@ -108,13 +112,13 @@ export class Bus {
     return createInbox(this.inboxPrefix);
   }
 
-  /** Resolves while there is a connection. */
+  /** Resolves as soon as there is a connection. */
   async connected(signal: AbortSignal): Promise<void> {
     while (!this.#connected) await this.changes.next(signal);
     signal.throwIfAborted();
   }
 
-  /** Follows the connection until the signal, then closes it. */
+  /** Tracks the connection's state until the signal, then closes the connection. */
   async run(logger: Logger, signal: AbortSignal): Promise<void> {
     const close = () => void this.nc.close();
     signal.addEventListener("abort", close, { once: true });
@@ -172,7 +176,7 @@ async function firstConnection(clock: Clock, options: BusOptions, signal: AbortS
 
 function refusal(url: string, err: unknown): DomainError {
   const place = safeUrl(url);
-  // "Authentication Timeout": one of the two was too busy for the credentials to arrive in time.
+  // "Authentication Timeout": client or server was too busy for the credentials to arrive in time. Try again.
   if (err instanceof Error && err.name === "AuthorizationError" && !/timeout/i.test(err.message)) {
     return new DomainError("denied", `NATS at ${place} refuses the credentials: ${err.message}`, { cause: err });
   }
@@ -182,7 +186,7 @@ function refusal(url: string, err: unknown): DomainError {
   });
 }
 
-/** Without the name and password that it may hold. */
+/** The URL without name and password. */
 function safeUrl(url: string): string {
   return url.replace(/\/\/[^@/]*@/, "//");
 }

@@ -3,13 +3,14 @@ import { DomainError } from "../../base/errors.ts";
 import type { Bus } from "./bus.ts";
 import { notPermitted } from "./not-permitted.ts";
 
-/** Stands for the wildcard of a permission: no session, role or consumer has this name. */
+/** Replaces the wildcards of a permission: no session, role or consumer has this name. */
 const NO_ONE = "$relay";
 const NO_STREAM = "none";
 const TIMEOUT_MS = 5000;
 
 /**
- * Publishes on each kind of subject that the relay uses, messages that no stream takes and that request nothing.
+ * Checks permissions by publishing on each kind of subject that the relay uses. No stream stores these messages, and
+ * they request nothing.
  * @throws DomainError `denied`, with the subject, for the first that NATS does not permit
  */
 export async function checkPublishing(bus: Bus): Promise<void> {

@@ -4,7 +4,7 @@ import { notPermitted } from "./not-permitted.ts";
 import type { StreamNames } from "./stream-specs.ts";
 import { differences, streamSpecs } from "./stream-specs.ts";
 
-/** A stream of ours exists with other settings; it is never changed. */
+/** A stream of the relay exists with other settings. The relay never changes a stream. */
 class StreamMismatch extends DomainError {
   constructor(name: string, faults: readonly string[]) {
     super("precondition", `the stream ${name} has other settings: ${faults.join("; ")}`, {
@@ -15,13 +15,13 @@ class StreamMismatch extends DomainError {
 
 const NOT_FOUND = 10059;
 
-/** Streams that were there or were made, with the time of their creation. */
+/** The creation times of all streams, by name. */
 export type Created = ReadonlyMap<string, string>;
 
 /**
- * Makes the streams that are missing and checks the others.
- * @throws StreamMismatch where one has other settings
- * @throws DomainError `denied`, `unavailable` where the server does not let them be made
+ * Creates missing streams and checks the others.
+ * @throws StreamMismatch if a stream has other settings
+ * @throws DomainError `denied`, `unavailable` if the server does not allow a stream to be created
  */
 export async function ensureStreams(jsm: JetStreamManager, names: StreamNames, replicas: number): Promise<Created> {
   try {

@@ -3,7 +3,7 @@ import { type ReadMessage, type ReadOptions, readAll } from "./stream-reader.ts"
 
 const EVERY_MS = 200;
 
-/** Messages of a subject from a sequence on, and those that come, until the signal. */
+/** Yields the stored messages of a subject from a sequence on, then new ones, until the signal. Polls the stream. */
 export async function* followStream(
   bus: Bus,
   options: ReadOptions & { readonly from: number },

@@ -9,9 +9,9 @@ import { covers, isReserved } from "./subjects.ts";
 
 export interface Subscribed {
   readonly subject: string;
-  /** One of all that name the queue gets each message. */
+  /** The queue group: one of its members gets each message. */
   readonly queue?: string;
-  /** Called with each message that was published there. It must not throw. */
+  /** Called with each published message. Must not throw. */
   readonly onMessage: (message: Msg) => void;
 }
 
@@ -24,9 +24,9 @@ export interface KeepSubscribedDeps {
 const BACKOFF = { firstMs: 250, maxMs: 5000, factor: 2 };
 
 /**
- * Subscribes until the signal. A subscription that the server takes away later, by other permissions, is tried again
- * and again, and counts among the bus's refusals until it stands.
- * @throws DomainError `denied`, with the subject, when the server refuses the first one
+ * Subscribes until the signal. If the server revokes the subscription later, by changed permissions, subscribes again
+ * with back-off, and the subject counts among the bus's refusals meanwhile.
+ * @throws DomainError `denied`, with the subject, if the server refuses the first subscription
  */
 export async function keepSubscribed(
   deps: KeepSubscribedDeps,
@@ -60,7 +60,7 @@ export async function keepSubscribed(
   }
 }
 
-/** Until the signal. @throws Error when the server refuses it */
+/** Subscribes once, until the signal. @throws Error if the server refuses the subscription */
 async function stand(
   bus: Bus,
   { subject, queue, onMessage }: Subscribed,
@@ -80,7 +80,7 @@ async function stand(
     },
   });
   try {
-    // The server answers in order: a refusal would have come before its pong.
+    // The server answers in order: a refusal comes before its pong.
     await raceSignal(Promise.race([bus.nc.flush(), refused.promise]), signal);
     onAccepted();
     await raceSignal(refused.promise, signal);
@@ -92,8 +92,8 @@ async function stand(
 
 /**
  * False for a message that a stream has delivered here. A user without permission to publish here can cause that: a
- * stream delivers to the reply subject of a request, under the message's own subject. False, too, for a message whose
- * reply subject is reserved: the answer would arrive there as a message of the relay.
+ * stream delivers to the reply subject of a request, under the message's own subject. Also false for a message with a
+ * reserved reply subject, where the answer would pass for a message of the relay.
  */
 function isPublished(pattern: string, { subject, reply = "" }: Msg): boolean {
   return covers(pattern, subject) && !isReserved(reply);

@@ -12,14 +12,14 @@ import { oldestWork } from "./queued-work.ts";
 import { consumerName, consumerPrefix, type LaneName, subjects } from "./subjects.ts";
 import { storedItem, type WorkItem, workItem } from "./work-item.ts";
 
-/** The consumer is gone: the next holder has deleted it, or the server has. */
+/** The next holder, or the server, has deleted the consumer. */
 export class ConsumerGone extends DomainError {
   constructor(name: string) {
     super("precondition", `the consumer ${name} is gone`);
   }
 }
 
-/** The filter overlaps with the consumer of another holder. */
+/** The error code for a filter that overlaps with another holder's consumer. */
 const OVERLAPS = 10100;
 const NS_PER_MS = 1_000_000;
 const INACTIVE_MS = 3_600_000;
@@ -27,7 +27,7 @@ const INACTIVE_MS = 3_600_000;
 const PULL_MS = 30_000;
 const NAMES_PAGE = 1024;
 
-/** The consumer by which the holder of a generation pulls the lane's work, one piece at a time. */
+/** The consumer with which the holder of a generation pulls the lane's work, one piece at a time. */
 export class LaneConsumer {
   readonly name: string;
   readonly #bus: Bus;
@@ -42,7 +42,7 @@ export class LaneConsumer {
     this.name = consumerName(lane, generation);
   }
 
-  /** Makes it. False: another consumer of the lane is there. */
+  /** Creates the consumer. False: the lane has another consumer. */
   async create(ackWaitMs: number): Promise<boolean> {
     this.#ackWaitMs = ackWaitMs;
     try {
@@ -68,12 +68,12 @@ export class LaneConsumer {
     return this.#deleteNamed(this.name);
   }
 
-  /** Deletes the consumer of the generation before. */
+  /** Deletes the lane's consumer of another generation. */
   deleteOf(generation: number): Promise<void> {
     return this.#deleteNamed(consumerName(this.#lane, generation));
   }
 
-  /** Deletes the lane's consumers of all generations before, whoever made them. */
+  /** Deletes the consumers of all earlier generations of the lane. */
   async deleteEarlier(): Promise<void> {
     const prefix = consumerPrefix(this.#lane);
     for (let offset = 0; ; offset += NAMES_PAGE) {
@@ -89,10 +89,10 @@ export class LaneConsumer {
   }
 
   /**
-   * The oldest work of the lane that the consumer has passed and will not deliver. A server that was killed can lose
-   * sight of a message, or have it again after it was acknowledged.
+   * The oldest work of the lane that the consumer has passed and will not deliver. A server that was killed can skip a
+   * stored message, or restore one that was acknowledged.
    * @throws ConsumerGone
-   * @throws Error when the server does not answer
+   * @throws Error if the server does not answer
    */
   async passedOver(): Promise<WorkItem | undefined> {
     const { num_ack_pending: pending, delivered } = await this.#info();
@@ -103,10 +103,10 @@ export class LaneConsumer {
   }
 
   /**
-   * Has the server deliver lost messages again at once, instead of after the time for their acknowledgement. The holder
-   * must have no work in hand.
+   * Makes the server deliver lost messages again at once, instead of after `ack_wait`, by creating the consumer again.
+   * The holder must have no unsettled work.
    * @throws ConsumerGone
-   * @throws Error when the server does not answer
+   * @throws Error if the server does not answer
    */
   async forgetLost(): Promise<void> {
     const { num_ack_pending: pending } = await this.#info();
@@ -126,8 +126,8 @@ export class LaneConsumer {
   }
 
   /**
-   * The next piece of work; undefined: none came in the time of one pull, or the connection was lost.
-   * @throws ConsumerGone
+   * Pulls the next piece of work. Undefined: none came within one pull, or the connection was lost.
+   * @throws ConsumerGone, or the signal's reason
    */
   async pull(signal: AbortSignal): Promise<WorkItem | undefined> {
     const bus = this.#bus;

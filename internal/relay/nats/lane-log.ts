@@ -8,31 +8,31 @@ import { notPermitted } from "./not-permitted.ts";
 import { readAll } from "./stream-reader.ts";
 import { type LaneName, subjects } from "./subjects.ts";
 
-/** Someone else has written to the lane's log: this holder has lost the lane and must touch nothing more of it. */
+/** Another relay has written to the lane's log: this holder has lost the lane and must not touch it again. */
 export class Fenced extends DomainError {
   constructor({ sessionId, role }: LaneName) {
     super("precondition", `another relay has taken the lane ${sessionId}:${role}`);
   }
 }
 
-/** The log is empty although this holder wrote to it: the server lost its store, or the log was left for days. */
+/** The log is empty although this holder wrote to it: the server lost its store, or the records have expired. */
 export class LogLost extends DomainError {
   constructor({ sessionId, role }: LaneName) {
     super("precondition", `the log of the lane ${sessionId}:${role} is gone`);
   }
 }
 
-/** NATS is back without what it had stored: nothing that a log said counts any more. */
+/** NATS is back without its stored data, so no log counts any more. */
 export class StoreLost extends DomainError {
   constructor() {
     super("precondition", "NATS is back without what it had stored");
   }
 }
 
-/** A record as it stands in the log. */
+/** A record in the log. */
 export interface LogEntry {
   readonly seq: number;
-  /** JSON. */
+  /** The record as JSON. */
   readonly text: string;
 }
 
@@ -40,8 +40,8 @@ const AGAIN_MS = 100;
 const decoder = new TextDecoder();
 
 /**
- * The log of one lane. Each append names the sequence that it follows, so of two writers one fails: it is fenced. A
- * record carries a nonce, by which a writer that got no acknowledgement finds out whether its record is there.
+ * The log of one lane. Each append names the sequence that it follows, so of two writers one fails and is fenced. Each
+ * record has a nonce: a writer without an acknowledgement searches the log for it.
  */
 export class LaneLog {
   readonly #bus: Bus;
@@ -56,7 +56,7 @@ export class LaneLog {
     this.#lane = lane;
   }
 
-  /** Sequence of the last record that this writer knows; 0: none. */
+  /** The sequence of the last record that this writer knows; 0: none. */
   get last(): number {
     return this.#last;
   }
@@ -65,18 +65,18 @@ export class LaneLog {
     return this.#isFenced;
   }
 
-  /** From now on every append fails. */
+  /** Makes every further append fail. */
   fence(): Fenced {
     this.#isFenced = true;
     return new Fenced(this.#lane);
   }
 
-  /** All records, the oldest first. The next append follows the last of them. */
+  /** Reads all records, the oldest first. The next append follows the last of them. */
   async read(): Promise<readonly LogEntry[]> {
     return (await this.#readAll()).filter(isRecord);
   }
 
-  /** All messages of the log's subject: records, and answers that the server has sent there. */
+  /** Reads all messages of the log's subject: records, and replies that the server has sent there. */
   async #readAll(): Promise<readonly LogEntry[]> {
     const stream = this.#bus.streams.lanes;
     const messages = await readAll(this.#bus, { stream, subject: subjects.lane(this.#lane) });
@@ -85,8 +85,8 @@ export class LaneLog {
   }
 
   /**
-   * Appends a record, whatever becomes of the connection meanwhile.
-   * @throws Fenced when someone else was first
+   * Appends a record, across lost connections.
+   * @throws Fenced if another writer was first; LogLost; the signal's reason
    */
   async append(record: object, signal: AbortSignal): Promise<void> {
     const nonce = randomUUID();
@@ -119,7 +119,7 @@ export class LaneLog {
     return ack.seq;
   }
 
-  /** False: the record is there. @throws Fenced */
+  /** Finds out after a failed append whether to try again. False: the record is in the log. @throws Fenced, LogLost */
   async #mayTryAgain(err: unknown, nonce: string, before: number, signal: AbortSignal): Promise<boolean> {
     if (err instanceof InvalidArgumentError) throw err;
     const isRefused = err instanceof JetStreamApiError;
@@ -129,7 +129,7 @@ export class LaneLog {
     if (entries === undefined) return true;
     const ours = entries.find(({ text }) => nonceOf(text) === nonce);
     if (ours !== undefined) {
-      this.#last = ours.seq; // what follows it is of another writer, which has fenced this one
+      this.#last = ours.seq; // records after it are another writer's, which has fenced this one
       return false;
     }
     if (entries.length === 0 && before > 0) {
@@ -140,12 +140,12 @@ export class LaneLog {
     if (this.#last < before || since.some(isRecord)) throw this.fence();
     const isStale = isRefused && err.code === JetStreamApiCodes.StreamWrongLastSequence;
     if (isStale && since.length === 0) throw this.fence();
-    return true; // only answers of the server came between; they claim nothing
+    return true; // only replies of the server came between, which claim nothing
   }
 }
 
 /**
- * False for an answer of the server: any user can name the log's subject as the reply subject of a request. Only relays
+ * False for a reply of the server: any user can name the log's subject as the reply subject of a request. Only relays
  * can write records there.
  */
 function isRecord({ text }: LogEntry): boolean {

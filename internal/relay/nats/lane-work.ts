@@ -3,7 +3,7 @@ import type { Bus } from "./bus.ts";
 import { ConsumerGone, type LaneConsumer } from "./lane-consumer.ts";
 import type { WorkItem } from "./work-item.ts";
 
-/** Tries to read a stream whose server may have just started. */
+/** The most attempts to read a stream whose server may have just started. */
 const MOST_LOOKS = 4;
 const BETWEEN_LOOKS_MS = 250;
 
@@ -12,7 +12,7 @@ export class LaneWork {
   readonly #bus: Bus;
   readonly #clock: Clock;
   readonly #consumer: LaneConsumer;
-  /** The number of reconnects when no passed-over work was left; undefined: there may be some. */
+  /** The bus's number of reconnects when no passed-over work was left; undefined: there may be some. */
   #lookedAt: number | undefined;
 
   constructor(bus: Bus, clock: Clock, consumer: LaneConsumer) {
@@ -22,10 +22,7 @@ export class LaneWork {
     this.#lookedAt = bus.reconnects;
   }
 
-  /**
-   * The next piece of work; undefined: none has come in the time of one pull.
-   * @throws ConsumerGone, or the signal's reason
-   */
+  /** The next piece of work; undefined: none came within one pull. @throws ConsumerGone, or the signal's reason */
   async next(signal: AbortSignal): Promise<WorkItem | undefined> {
     await this.#bus.connected(signal);
     if (this.#lookedAt === this.#bus.reconnects) {

@@ -2,10 +2,10 @@ import type { Bus } from "./bus.ts";
 import type { Outbox } from "./outbox.ts";
 import { publishPlain } from "./publish.ts";
 
-/** The most bytes that may be lost and that the server has not confirmed. */
+/** The most bytes that the server has not confirmed. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** Publishes what may be lost, in order and within a bound: nothing of it waits for a server that is away or hangs. */
+/** Publishes messages that may be lost, in order and within a bound. Never waits for a server that is away or hangs. */
 export class LossyPublisher {
   readonly #bus: Bus;
   readonly #outbox: Pick<Outbox, "isFull">;
@@ -19,7 +19,7 @@ export class LossyPublisher {
     this.#maxBytes = maxBytes;
   }
 
-  /** False: it was dropped. */
+  /** Publishes a message. False: it was dropped. */
   publish(subject: string, body: string): boolean {
     const bus = this.#bus;
     const bytes = Buffer.byteLength(body);
@@ -35,7 +35,7 @@ export class LossyPublisher {
     this.#isConfirming = true;
     while (this.#unconfirmed > 0) {
       const bytes = this.#unconfirmed;
-      // Rejected: the connection is lost, and with it what was not confirmed.
+      // A rejection means that the connection is lost, and the unconfirmed messages with it.
       await this.#bus.nc.flush().catch(() => {});
       this.#unconfirmed -= bytes;
     }

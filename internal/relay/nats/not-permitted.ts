@@ -1,7 +1,7 @@
 import { PermissionViolationError } from "@nats-io/transport-node";
 import { causesOf, DomainError } from "../../base/errors.ts";
 
-/** NATS does not let this user publish or subscribe as the relay has to; undefined: `err` is something else. */
+/** The error for a permission that NATS denies to the relay's user; undefined: `err` has another cause. */
 export function notPermitted(err: unknown): DomainError | undefined {
   const violation = causesOf(err).find((one) => one instanceof PermissionViolationError);
   if (violation === undefined) return undefined;

@@ -11,12 +11,12 @@ export interface OutboxDeps {
 }
 
 /**
- * What waits in memory for the stream, within a bound. Messages that no one waits for, such as events, find no room
- * when it is full. Answers always do: they are held by the turn that they end, count here, and keep agents from being
- * read meanwhile, see `isFull`.
+ * Messages that wait in memory for the stream, within a bound. A full outbox takes no messages that no one waits for,
+ * such as events. It always takes answers: their turns hold them, they count here, and meanwhile agents are not read,
+ * see `isFull`.
  */
 export class Outbox {
-  /** Notified when it is full, when it is not any more, and when it holds nothing. */
+  /** Notified when `isFull` changes, and when the outbox becomes empty. */
   readonly changes = new SignalBus();
   readonly #deps: OutboxDeps;
   readonly #maxBytes: number;
@@ -35,17 +35,17 @@ export class Outbox {
     return this.#queue.length;
   }
 
-  /** Of messages and of answers that are held. */
+  /** The bytes of queued messages and held answers. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** From the moment when the bound is reached until half of it is free. */
+  /** True from when the bound is reached until half of it is free. */
   get isFull(): boolean {
     return this.#isFull;
   }
 
-  /** False: there is no room for it. */
+  /** Queues a message. False: there is no room for it. */
   offer(message: StoredMessage): boolean {
     const size = sizeOf(message);
     if (this.#isFull || this.#bytes + size > this.#maxBytes) return false;
@@ -65,7 +65,7 @@ export class Outbox {
     };
   }
 
-  /** Publishes in order until the signal. */
+  /** Publishes the queued messages in order until the signal. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const [message] = this.#queue;
@@ -89,7 +89,7 @@ export class Outbox {
     if (this.#queue.length === 0) this.#emptied.notify();
   }
 
-  /** Resolves when every message is stored. */
+  /** Resolves when every queued message is stored, or was refused. */
   async flushed(signal: AbortSignal): Promise<void> {
     while (this.#queue.length > 0) await this.#emptied.next(signal);
   }

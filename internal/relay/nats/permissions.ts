@@ -1,23 +1,23 @@
 import type { StreamNames } from "./stream-specs.ts";
 import { subjects } from "./subjects.ts";
 
-/** The permissions of a user of NATS: subjects, with wildcards. */
+/** The permissions of a user of NATS, as subjects with wildcards. */
 export interface Permissions {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
-  /** It may answer a request at the inbox that the request names. */
+  /** The user may publish to the reply subjects of requests that it receives. */
   readonly answers: boolean;
-  /** The prefix of its inboxes: no other user can subscribe to them. */
+  /** The prefix of the user's inboxes, which no other user may subscribe to. */
   readonly inboxPrefix: string;
 }
 
-/** Rights that the user of a session can have. */
+/** The rights that a session's user can have. */
 export const RIGHTS = ["submit", "read", "approve"] as const;
 export type Right = (typeof RIGHTS)[number];
 
 const api = (call: string) => `$JS.API.${call}`;
 
-/** The permissions that a relay, and its operator's commands, need on NATS. */
+/** The permissions that a relay and its operator's commands need. */
 export function relayPermissions(streams: StreamNames): Permissions {
   const inboxPrefix = "_INBOX_relay";
   const all = Object.values(streams);

@@ -1,21 +1,21 @@
 import { type LaneName, laneKey } from "./subjects.ts";
 
-/** An update of a lane as it was published, or a prompt that an agent got. */
+/** A published update of a lane, or a prompt to its agent. */
 export interface RingEntry {
-  /** Empty and 0 for a prompt. */
+  /** Empty for a prompt; `seq` is 0 then. */
   readonly epoch: string;
   readonly seq: number;
-  /** A JSON object. */
+  /** A JSON object, as text. */
   readonly body: string;
 }
 
-/** An update by its place. */
+/** The position of an update in its lane. */
 export interface ProgressPlace {
   readonly epoch: string;
   readonly seq: number;
 }
 
-/** Updates of `epoch` from `first` to `to` that are not kept; `to` 0: it is not known how many. */
+/** Updates of `epoch` from `first` to `to` that are not kept; `to` 0: their number is unknown. */
 export interface ReplayGap {
   readonly epoch: string;
   readonly first: number;
@@ -36,19 +36,19 @@ interface Ring {
   lost: ProgressPlace | undefined;
 }
 
-/** Of one lane, so that all of it fits into one message. */
+/** The most bytes of one lane, so that a replay fits into one message. */
 const LANE_BYTES = 512 * 1024;
 const LANE_ENTRIES = 4096;
 const ALL_BYTES = 64 * 1024 * 1024;
 
-/** The latest updates of lanes that this relay holds or held, for editors that open their sessions again. Bounded. */
+/** The latest updates of lanes that this relay holds or held, for editors that load their sessions. Bounded. */
 export class ProgressRings {
-  /** The lane that was written to last is the last. */
+  /** Ordered by the last write, the latest last. */
   readonly #rings = new Map<string, Ring>();
   readonly #allBytes: number;
   #bytes = 0;
 
-  /** @param allBytes of all lanes */
+  /** @param allBytes the most bytes of all lanes together */
   constructor(allBytes = ALL_BYTES) {
     this.#allBytes = allBytes;
   }
@@ -72,7 +72,7 @@ export class ProgressRings {
     this.#bound(key);
   }
 
-  /** A prompt that an agent gets; the same work again is the same prompt. */
+  /** Adds a prompt, unless it is the lane's latest prompt already. */
   prompted(lane: LaneName, id: string, body: string): void {
     if (this.#rings.get(laneKey(lane))?.lastPrompt === id) return;
     this.add(lane, { epoch: "", seq: 0, body });
@@ -80,7 +80,7 @@ export class ProgressRings {
     if (ring !== undefined) ring.lastPrompt = id;
   }
 
-  /** What is kept of a lane, behind an update where one is named. Undefined: nothing was ever kept. */
+  /** The kept entries of a lane, only those after `after` if it is given. Undefined: nothing was ever kept. */
   read(lane: LaneName, after: ProgressPlace | undefined): Replay | undefined {
     const ring = this.#rings.get(laneKey(lane));
     if (ring === undefined) return undefined;
@@ -112,7 +112,7 @@ function isUpTo({ epoch, seq }: RingEntry, after: ProgressPlace): boolean {
   return epoch === after.epoch && seq <= after.seq;
 }
 
-/** Undefined: nothing is missing. */
+/** The updates that a replay after `after` lacks. Undefined: none. */
 function gapOf(lost: ProgressPlace | undefined, after: ProgressPlace | undefined): ReplayGap | undefined {
   if (lost === undefined) return after && { epoch: after.epoch, first: after.seq + 1, to: 0 };
   const first = after?.epoch === lost.epoch ? after.seq + 1 : 1;

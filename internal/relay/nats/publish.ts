@@ -12,7 +12,7 @@ import { SIGNATURE, type Signable } from "./signing.ts";
 export interface StoredMessage {
   readonly subject: string;
   readonly body: string | Uint8Array;
-  /** `Nats-Msg-Id`: the stream keeps one message of an id within its window. */
+  /** `Nats-Msg-Id`: the stream drops a second message with the same id within its duplicate window. */
   readonly msgId?: string;
   readonly headers?: Readonly<Record<string, string>> | MsgHdrs;
 }
@@ -20,7 +20,7 @@ export interface StoredMessage {
 const BACKOFF = { firstMs: 100, maxMs: 5000, factor: 2 };
 const NO_RESPONDERS_RETRIES = 1;
 
-/** A header block of plain values. */
+/** A header block with these values. */
 export function headersOf(values: Readonly<Record<string, string>> = {}): MsgHdrs {
   const block = headers();
   for (const [name, value] of Object.entries(values)) block.set(name, value);
@@ -28,9 +28,9 @@ export function headersOf(values: Readonly<Record<string, string>> = {}): MsgHdr
 }
 
 /**
- * Publishes until the stream has acknowledged it, with growing waits between the tries; each failure is logged. Where
- * the server does not permit it, the bus counts a refusal meanwhile. Ends otherwise only by the signal, or when the
- * server refuses the message for what it is.
+ * Publishes a message until the stream has acknowledged it, with back-off; logs each failure. While the server does not
+ * permit it, the subject counts among the bus's refusals.
+ * @throws the signal's reason, or the error of a message that the server rejects permanently
  */
 export async function publishStored(
   { bus, clock, logger }: { readonly bus: Bus; readonly clock: Clock; readonly logger: Logger },
@@ -56,12 +56,12 @@ export async function publishStored(
   }
 }
 
-/** Another try would fail as well. */
+/** True if another attempt would fail as well. */
 function isOfMessage(err: unknown): boolean {
   return err instanceof InvalidArgumentError || (err instanceof JetStreamApiError && err.status === 400);
 }
 
-/** One try. @throws Error when there is no acknowledgement */
+/** Publishes a message once. @throws Error if there is no acknowledgement */
 export function publishOnce(bus: Bus, message: StoredMessage): Promise<PubAck> {
   const { subject, body, msgId, headers: extra } = message;
   const block = extra === undefined ? undefined : isBlock(extra) ? extra : headersOf(extra);
@@ -73,19 +73,19 @@ export function publishOnce(bus: Bus, message: StoredMessage): Promise<PubAck> {
   });
 }
 
-/** Publishes a message, signed if the bus has a signer, without an acknowledgement. */
+/** Publishes a message without an acknowledgement; signs it if the bus has a signer. */
 export function publishPlain(bus: Bus, message: Signable): void {
   const block = signedBy(bus, message);
   bus.nc.publish(message.subject, message.body, block && { headers: block });
 }
 
-/** Answers a request, as `publishPlain` publishes. */
+/** Replies to a request with `publishPlain`. */
 export function respond(bus: Bus, message: Msg, body: string): void {
   const { reply } = message;
   if (reply) publishPlain(bus, { subject: reply, body });
 }
 
-/** The header block with the signature, where the bus has a signer. */
+/** The header block, with a signature if the bus has a signer. */
 function signedBy({ signer }: Bus, message: Signable, block?: MsgHdrs): MsgHdrs | undefined {
   if (signer === undefined) return block;
   const signed = block ?? headers();

@@ -4,7 +4,7 @@ import { oldestWork } from "./queued-work.ts";
 const LANE = { sessionId: "s", role: "r" };
 const OWN = "sessions.s.work.r";
 
-/** A stream whose index by subject does not find what it counts, as nats-server 2.9 leaves it after a kill. */
+/** A stream whose index by subject lacks messages that it counts, as nats-server 2.9 leaves it after a kill. */
 function damaged(stored: Readonly<Record<number, string>>, counted: number) {
   const seqs = Object.keys(stored).map(Number);
   const [first_seq, last_seq] = [Math.min(...seqs) - 1, Math.max(...seqs) + 1];

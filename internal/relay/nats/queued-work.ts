@@ -3,31 +3,31 @@ import type { MsgHdrs } from "@nats-io/transport-node";
 import type { Bus } from "./bus.ts";
 import { type LaneName, laneOfSubject, subjects } from "./subjects.ts";
 
-/** Work as it lies in the stream, without a delivery. */
+/** A stored message of the work stream, read without a delivery. */
 export interface QueuedWork {
   readonly lane: LaneName;
   readonly seq: number;
   readonly data: Uint8Array;
   readonly headers: MsgHdrs | undefined;
-  /** When it was stored, ms since 1970. */
+  /** When the message was stored, ms since 1970. */
   readonly storedAt: number;
 }
 
-/** How much work waits in a lane, with what is being done. */
+/** The number of messages in a lane's queue, including the work in progress. */
 export async function countQueued(bus: Bus, lane: LaneName): Promise<number> {
   const subject = subjects.work(lane);
   const info = await bus.jsm.streams.info(bus.streams.work, { subjects_filter: subject });
   return info.state.subjects?.[subject] ?? 0;
 }
 
-/** The work of a lane, the oldest first. */
+/** Yields the work of a lane, the oldest first. */
 export function queuedWork(bus: Bus, lane: LaneName): AsyncGenerator<QueuedWork> {
   return storedFrom(bus, subjects.work(lane));
 }
 
 /**
- * The oldest work of a lane, whether the server finds it by its subject or not: one that was killed can count a message
- * there and give it by its sequence only.
+ * The oldest work of a lane, even if the server's index by subject lacks it: after a kill the server can count a
+ * message there and return it by its sequence only.
  */
 export async function oldestWork(bus: Bus, lane: LaneName): Promise<QueuedWork | undefined> {
   if ((await countQueued(bus, lane)) === 0) return undefined;
@@ -43,12 +43,12 @@ export async function oldestWork(bus: Bus, lane: LaneName): Promise<QueuedWork |
   return undefined;
 }
 
-/** All work that waits, the oldest first. What is in no lane is left out. */
+/** Yields all stored work, the oldest first. Skips messages whose subject names no lane. */
 export function allQueuedWork(bus: Bus): AsyncGenerator<QueuedWork> {
   return storedFrom(bus, "sessions.*.work.*");
 }
 
-/** Takes work out of the stream, whoever holds it; it need not be there any more. */
+/** Deletes work from the stream, whichever relay holds it. Succeeds if it is already gone. */
 export async function removeWork(bus: Bus, { seq }: Pick<QueuedWork, "seq">): Promise<void> {
   try {
     await bus.jsm.streams.deleteMessage(bus.streams.work, seq, false);
@@ -58,7 +58,7 @@ export async function removeWork(bus: Bus, { seq }: Pick<QueuedWork, "seq">): Pr
   }
 }
 
-/** A work queue lets no second consumer see its messages, so each is asked for by its sequence. */
+/** Reads each message by its sequence, since a work queue allows no second consumer. */
 async function* storedFrom(bus: Bus, subject: string): AsyncGenerator<QueuedWork> {
   for (let seq = 1; ; ) {
     const next: NextMsgRequest & { readonly seq: number } = { seq, next_by_subj: subject };

@@ -5,7 +5,7 @@ import { MessageSigner, Signers } from "./signing.ts";
 
 const user = createUser();
 const seed = new TextDecoder().decode(user.getSeed());
-/** A letter in its middle is another one; the last letter has bits that do not count. */
+/** Replaces a letter in the middle; the last letter has unused bits. */
 const damaged = seed.replace(/(?<=^.{20})./, (letter) => (letter === "A" ? "B" : "A"));
 const signers = new Signers({ boss: user.getPublicKey() });
 const MESSAGE = { subject: "sessions.s.work.coding", msgId: "s/coding/w1", body: "{}" };

@@ -6,7 +6,7 @@ import { DomainError } from "../../base/errors.ts";
 /** The parts of a message that a signature covers. */
 export interface Signable {
   readonly subject: string;
-  /** Its `Nats-Msg-Id`; absent: it has none. */
+  /** The `Nats-Msg-Id`; absent: the message has none. */
   readonly msgId?: string;
   readonly body: string | Uint8Array;
 }
@@ -14,18 +14,18 @@ export interface Signable {
 const SIGNER = "Relay-Signer";
 export const SIGNATURE = "Relay-Signature";
 
-/** Signs messages with the nkey of a user. */
+/** Signs messages with a user's nkey. */
 export class MessageSigner {
   readonly #name: string;
   readonly #key: KeyObject;
 
-  /** @throws DomainError `invalid` when `seed` is not a seed; the message does not quote it */
+  /** @throws DomainError `invalid` if `seed` is not a seed; the error does not quote it */
   constructor(name: string, seed: string) {
     this.#name = name;
     this.#key = privateKeyOf(seed);
   }
 
-  /** The headers with the signer's name and the signature. */
+  /** The headers with signer and signature. */
   headersFor(message: Signable): Readonly<Record<string, string>> {
     const signature = sign(null, signedText(message), this.#key).toString("base64url");
     return { [SIGNER]: this.#name, [SIGNATURE]: signature };
@@ -36,12 +36,12 @@ export class MessageSigner {
 export class Signers {
   readonly #keys: ReadonlyMap<string, KeyObject>;
 
-  /** @param keys public nkeys of users, by signer. @throws DomainError `invalid` with the signer of any other key */
+  /** @param keys public nkeys of users, by signer. @throws DomainError `invalid` with the signer of an invalid key */
   constructor(keys: Readonly<Record<string, string>>) {
     this.#keys = new Map(Object.entries(keys).map(([name, key]) => [name, publicKeyOf(name, key)]));
   }
 
-  /** True for a message that one of them has signed, for this subject. */
+  /** True if a known signer has signed the message, for this subject. */
   hasSigned({ subject, data, headers }: SignedMessage): boolean {
     const key = this.#keys.get(headers?.get(SIGNER) ?? "");
     if (key === undefined) return false;
@@ -57,7 +57,7 @@ interface SignedMessage {
   readonly headers?: MsgHdrs | undefined;
 }
 
-/** Subject, message id and SHA-256 of the body in hex, each on a line. */
+/** The signed text: subject, message id and SHA-256 of the body in hex, a line each. */
 function signedText({ subject, msgId = "", body }: Signable): Uint8Array {
   return Buffer.from(`${subject}\n${msgId}\n${hash("sha256", body, "hex")}`);
 }
@@ -76,7 +76,7 @@ function privateKeyOf(seed: string): KeyObject {
 function publicKeyOf(name: string, nkey: string): KeyObject {
   try {
     if (!nkey.startsWith("U")) throw new Error("no user");
-    fromPublic(nkey); // checks it
+    fromPublic(nkey); // throws if it is invalid
     return createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: rawOf(nkey, 1) }, format: "jwk" });
   } catch {
     throw new DomainError("invalid", `the key of ${JSON.stringify(name)} is no public nkey of a user`);
@@ -86,7 +86,7 @@ function publicKeyOf(name: string, nkey: string): KeyObject {
 const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const KEY_BYTES = 32;
 
-/** The key in an nkey's text, base64url: base32 of a prefix, the key and a checksum. */
+/** Extracts the key of an nkey as base64url. An nkey is base32 of a prefix, the key and a checksum. */
 function rawOf(text: string, prefixBytes: number): string {
   const bits = [...text].map((char) => BASE32.indexOf(char).toString(2).padStart(5, "0")).join("");
   const bytes = (bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2));

@@ -3,11 +3,11 @@ import type { Msg, MsgHdrs } from "@nats-io/transport-node";
 import { DomainError } from "../../base/errors.ts";
 import type { Bus } from "./bus.ts";
 
-/** A message of a stream. */
+/** A stored message of a stream. */
 export interface ReadMessage {
   readonly subject: string;
   readonly seq: number;
-  /** When it was stored, ms since 1970. */
+  /** When the message was stored, ms since 1970. */
   readonly storedAt: number;
   readonly data: Uint8Array;
   readonly headers: MsgHdrs | undefined;
@@ -16,7 +16,7 @@ export interface ReadMessage {
 export interface ReadOptions {
   readonly stream: string;
   readonly subject: string;
-  /** First sequence; undefined: the oldest there is. */
+  /** The first sequence; undefined: the oldest. */
   readonly from?: number;
 }
 
@@ -27,7 +27,10 @@ const BATCH = 256;
 const NS_PER_MS = 1_000_000;
 const INACTIVE_NS = 30_000 * NS_PER_MS;
 
-/** What a stream holds of a subject now, in order. @throws Error when the server does not answer in time */
+/**
+ * Reads the messages of a subject that a stream holds now, in order.
+ * @throws Error if the server does not answer in time
+ */
 export async function readAll(bus: Bus, { stream, subject, from }: ReadOptions): Promise<readonly ReadMessage[]> {
   const info = await bus.jsm.consumers.add(stream, {
     filter_subject: subject,
@@ -45,16 +48,16 @@ export async function readAll(bus: Bus, { stream, subject, from }: ReadOptions):
     while (messages.length < info.num_pending) {
       const count = Math.min(BATCH, info.num_pending - messages.length);
       const batch = await pullBatch(bus, stream, info.name, count);
-      if (batch.length === 0) break; // what was pending has left the stream meanwhile
+      if (batch.length === 0) break; // the pending messages have left the stream meanwhile
       messages.push(...batch);
     }
   } finally {
-    bus.jsm.consumers.delete(stream, info.name).catch(() => {}); // the server drops it after a while
+    bus.jsm.consumers.delete(stream, info.name).catch(() => {}); // otherwise the server deletes it when it is inactive
   }
   return messages;
 }
 
-/** Up to `count` messages; fewer where the server has no more. */
+/** Pulls up to `count` messages; fewer if the server has no more. */
 function pullBatch(bus: Bus, stream: string, consumer: string, count: number): Promise<readonly ReadMessage[]> {
   const inbox = bus.inbox();
   const got: ReadMessage[] = [];
@@ -63,7 +66,7 @@ function pullBatch(bus: Bus, stream: string, consumer: string, count: number): P
       subscription.unsubscribe();
       reject(new DomainError("deadline", `reading ${stream} took longer than ${TIMEOUT_MS} ms`));
     }, TIMEOUT_MS);
-    // The server was restarted, say, and has no such consumer any more: what was read is not all there is.
+    // The consumer is lost, for example by a restart of the server: the messages so far are incomplete.
     const fail = (code: number) => {
       clearTimeout(timer);
       subscription.unsubscribe();
@@ -89,20 +92,20 @@ function pullBatch(bus: Bus, stream: string, consumer: string, count: number): P
   });
 }
 
-/** Undefined: a status of the server instead of a message. */
+/** Undefined: `msg` is a status of the server. */
 function readMessage(msg: Msg): ReadMessage | undefined {
   const facts = ackFacts(msg.reply);
   if (facts === undefined) return undefined;
   return { subject: msg.subject, seq: facts.seq, storedAt: facts.storedAt, data: msg.data, headers: msg.headers };
 }
 
-/** What the reply subject of a delivery says; undefined: it is none. */
+/** The delivery's metadata in its reply subject; undefined: `reply` is not that of a delivery. */
 export function ackFacts(
   reply: string | undefined,
 ): { readonly seq: number; readonly deliveries: number; readonly storedAt: number } | undefined {
   const tokens = reply?.split(".") ?? [];
   if (tokens[0] !== "$JS" || tokens[1] !== "ACK" || tokens.length < 9) return undefined;
-  // Newer servers put the domain and the account in front, and may put a token behind.
+  // Newer servers insert the domain and the account, and may append a token.
   const at = tokens.length >= 11 ? 6 : 4;
   const [deliveries, seq, , stamp = "0"] = tokens.slice(at);
   return { deliveries: Number(deliveries), seq: Number(seq), storedAt: Number(BigInt(stamp) / BigInt(NS_PER_MS)) };

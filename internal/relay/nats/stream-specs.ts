@@ -14,7 +14,7 @@ type Spec = Pick<StreamConfig, "name" | "subjects"> & Partial<StreamConfig>;
 const NS_PER_MS = 1_000_000;
 const DAY_MS = 24 * 3_600_000;
 const MINUTE_MS = 60_000;
-/** Work that waits in one lane; the next is refused to its publisher. */
+/** The most waiting messages of a lane; publishing more fails. */
 const WORK_PER_LANE = 1000;
 const RECORDS_PER_LANE = 512;
 
@@ -28,7 +28,7 @@ export function streamNames(prefix: string): StreamNames {
   };
 }
 
-/** How each stream has to be; what is not named here is the server's choice. */
+/** The required settings of each stream; all others are the server's choice. */
 export function streamSpecs(names: StreamNames, replicas: number): readonly Spec[] {
   const common = { storage: StorageType.File, num_replicas: replicas };
   const kept = (days: number, windowMinutes: number) => ({
@@ -56,7 +56,7 @@ export function streamSpecs(names: StreamNames, replicas: number): readonly Spec
   ];
 }
 
-/** What differs in a stream that is there, as `max_age: 0, not 604800000000000`. */
+/** The differences between a required and an existing stream, such as `max_age: 0, not 604800000000000`. */
 export function differences(spec: Spec, found: Partial<StreamConfig>): readonly string[] {
   const [wanted, had] = [spec as Record<string, unknown>, found as Record<string, unknown>];
   return Object.keys(wanted)

@@ -7,8 +7,8 @@ const FIRST_WAIT_MS = 20;
 const MOST_WAIT_MS = 2000;
 
 /**
- * Messages of a subject from a sequence on, each once and in order, and those that come, until the signal. A message
- * that passes by on the subject only says that it is time to look into the stream.
+ * Yields the stored messages of a subject from a sequence on, then new ones, each once and in order, until the signal.
+ * A live message on the subject only triggers a read of the stream.
  */
 export async function* tailStream(
   { bus, clock }: { readonly bus: Bus; readonly clock: Clock },
@@ -26,7 +26,7 @@ export async function* tailStream(
   });
   try {
     while (!signal.aborted) {
-      // A server that is away answers later; nothing is lost meanwhile.
+      // If the server is away, a later read finds the same messages.
       const found = await readAll(bus, { ...options, from }).catch((): readonly ReadMessage[] => []);
       for (const message of found) {
         yield message;

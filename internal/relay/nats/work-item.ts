@@ -4,29 +4,32 @@ import { type QueuedWork, removeWork } from "./queued-work.ts";
 import { ackFacts } from "./stream-reader.ts";
 import { subjects } from "./subjects.ts";
 
-/** Work that the holder of a lane has got and that is not settled. */
+/** Work that the holder of a lane has received and not settled. */
 export interface WorkItem {
   readonly subject: string;
   readonly data: Uint8Array;
   readonly headers: MsgHdrs | undefined;
-  /** In the work stream. */
+  /** The sequence in the work stream. */
   readonly seq: number;
-  /** Counts from 1; of this consumer only. */
+  /** The number of the delivery by this consumer, from 1. */
   readonly deliveries: number;
   readonly storedAt: number;
-  /** Says that the work goes on, so that it is not delivered again. */
+  /** Tells the server that the work is in progress, which postpones another delivery. */
   working(): void;
-  /** Gives it back. */
+  /** Gives the work back for another delivery. */
   nak(): void;
-  /** Takes it out of the stream; resolves when the server has said so. @throws Error when it does not */
+  /**
+   * Acknowledges the work, which deletes it from the stream; resolves when the server confirms.
+   * @throws Error if it does not
+   */
   ack(): Promise<void>;
-  /** Takes it out for good without being done. */
+  /** Deletes the work from the stream although it was not done. @throws Error if the server does not confirm */
   term(): Promise<void>;
 }
 
 const TIMEOUT_MS = 5000;
 
-/** Undefined: a status of the server instead of a message. */
+/** Undefined: `msg` is a status of the server. */
 export function workItem(bus: Bus, msg: Msg): WorkItem | undefined {
   const facts = ackFacts(msg.reply);
   const { reply } = msg;
@@ -46,7 +49,7 @@ export function workItem(bus: Bus, msg: Msg): WorkItem | undefined {
   };
 }
 
-/** Work that no consumer delivers: it is settled by taking it out of the stream. */
+/** Work that no consumer delivers. Settling it deletes it from the stream. */
 export function storedItem(bus: Bus, queued: QueuedWork): WorkItem {
   const { lane, seq, data, headers, storedAt } = queued;
   const remove = () => removeWork(bus, queued);
