@@ -15,7 +15,7 @@ export function agentProgramOf(agent: string, env: Environment): string | undefi
   });
 }
 
-/** What a program's file needs beside it: its package, and those that it was installed with. */
+/** The folders that a program needs: its own, or all packages that were installed with its package. */
 export function filesOfProgram(program: string): readonly string[] {
   const at = program.indexOf("/node_modules/");
   return [at < 0 ? dirname(program) : program.slice(0, at + "/node_modules".length)];

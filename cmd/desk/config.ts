@@ -24,7 +24,7 @@ export const PLACE_FLAGS = {
 
 const ISOLATIONS = ["auto", "sandbox", "none"] as const;
 
-/** What holds the customer's side. */
+/** Selects the mechanism that confines the customer's side. */
 export const ISOLATION_FLAG = {
   type: "string",
   value: "HOW",
@@ -50,7 +50,7 @@ export const MODE_FLAGS = {
   json: { type: "boolean", help: "print events as JSON lines" },
 } as const satisfies CommandFlags;
 
-/** What the command line of a mode says. */
+/** The command line of a mode. */
 export interface ModeOptions {
   readonly mode: "admin" | "user";
   readonly config?: string;

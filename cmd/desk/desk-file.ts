@@ -7,12 +7,12 @@ import { pathPattern } from "../../internal/files/path-patterns.ts";
 
 /** Programs that can be an agent of a half. */
 export const AGENTS = ["reader", "claude", "codex", "opencode"] as const;
-/** What isolation can be configured; `none` is a flag's alone. */
+/** The values of `isolation`; `none` can be given as a flag only. */
 const ISOLATIONS = ["auto", "sandbox"] as const;
 
 const DEFAULT_RULES = [{ match: "(?i)^(tell|ask|inform) (the )?customers?\\b", route: "customer" as const }];
 
-/** What `desk.yaml` may say. */
+/** The schema of `desk.yaml`. */
 export function deskSchema(folder: string) {
   return block({
     version: z.literal(1, { error: "must be 1" }),

@@ -6,7 +6,7 @@ import { AGENTS, type DeskFile } from "./desk-file.ts";
 
 const limit = z.int().nonnegative();
 
-/** What the front is handed of the configuration: its own half and the limits. */
+/** The part of the configuration that the front gets: its own half and the limits. */
 const frontSettings = z.strictObject({
   root: z.string(),
   read: z.array(z.string()),
@@ -44,7 +44,7 @@ export function readFrontSettings(path: string): FrontSettingsFile {
   }
 }
 
-/** What a half may read, and its limits, as the engine's rooms take them. */
+/** Converts the allow list and the limits of a half to the form that turns use. */
 export function turnSettings(read: readonly string[], limits: FrontSettingsFile["limits"]) {
   const patterns: readonly PathPattern[] = read.map(pathPattern);
   return {

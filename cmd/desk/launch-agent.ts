@@ -166,7 +166,7 @@ default_tools_approval_mode = "approve"
 `;
 }
 
-/** What an operator has put into the half's HOME for the program. */
+/** The text of a file that an operator has put into the half's HOME for the program, or nothing. */
 function ownFile(home: string, name: string): string {
   const path = join(home, name);
   return existsSync(path) ? `${readFileSync(path, "utf8")}\n` : "";

@@ -14,7 +14,7 @@ import { openDesk } from "./open-desk.ts";
 import { tryBounds } from "./try-bounds.ts";
 import { type Outcome, runLoop, type Side } from "./turn-loop.ts";
 
-/** What a user sees of a turn. */
+/** A step of a turn, as a user sees it. */
 export type UserEvent =
   | { readonly type: "read"; readonly path: string; readonly ok: boolean; readonly reason?: string }
   | { readonly type: "answer"; readonly from: "customer"; readonly text: string }

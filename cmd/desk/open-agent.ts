@@ -8,7 +8,7 @@ import type { AgentSetup } from "./launch-agent.ts";
 
 export interface AgentOfHalf extends Omit<AgentSetup, "agent" | "program" | "credentials"> {
   readonly agent: AgentSetup["agent"] | "reader";
-  /** Of a real agent. */
+  /** The file of a real agent's program. */
   readonly program: string | undefined;
   /** The file with its credentials. */
   readonly credentials: string | undefined;

@@ -146,7 +146,7 @@ function checkCredentials({ supervisor, customer }: DeskFile): void {
   });
 }
 
-/** What the front must not reach. */
+/** Files and folders that the front must not reach. */
 function targetsOf(backDir: string, admin: OpenFrontOptions | undefined): readonly Target[] {
   const targets: Target[] = [
     { name: "the administrator's state", path: backDir },

@@ -3,7 +3,7 @@ import type { CommandContext } from "../../internal/cli/command/command-context.
 import type { ModeOptions } from "./config.ts";
 import { type InputLine, inputLines, typedLines, wholeInput } from "./input-lines.ts";
 
-/** What became of a turn. */
+/** The end of a turn. */
 export type Outcome = "done" | "refused" | "failed" | "unknown";
 
 /** One side of the desk, as its mode's loop drives it. */

@@ -11,7 +11,7 @@ const MAX_HISTORY_CHARS = 256 * 1024;
 /** A token is good for a minute; more crossings than this are not made in it. */
 const MAX_CROSSINGS = 10_000;
 
-/** What is known of a crossing. */
+/** The turn of a crossing, and the SHA-256 of its text, in hex. */
 export interface KnownCrossing {
   readonly turn: string;
   readonly sha256: string;
@@ -50,7 +50,7 @@ export class FrontJournal {
     this.#turns.shorten(this.#journal);
   }
 
-  /** What turns without an end have on record, bytes. */
+  /** Bytes of the records of turns that have not ended. */
   get openBytes(): number {
     return this.#turns.openBytes;
   }

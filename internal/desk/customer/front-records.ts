@@ -2,7 +2,7 @@ import { z } from "zod";
 
 const turn = z.string().max(64);
 
-/** What the front's journal holds, one line each. */
+/** A record of the front's journal, one line. */
 const frontRecord = z.discriminatedUnion("type", [
   z.object({ type: z.literal("say"), turn, at: z.string(), thread: z.string(), user_input: z.string() }),
   z.object({

@@ -33,7 +33,7 @@ export interface FrontServerOptions {
 
 const MAX_KEY_BYTES = 16 * 1024;
 const DELIVER = `/${FrontService.typeName}/${FrontService.method.deliver.name}`;
-/** Of users' calls together, or the bridge's; all calls may have a third more, so that neither keeps the other out. */
+/** The most for users' calls together, and for the bridge's. All calls have more, so neither locks out the other. */
 const MAX_REQUEST_BYTES_OF_ONE = 24 * 1024 * 1024;
 /** Hundreds of users may come at the same moment to a front that is busy. */
 const MAX_HALF_OPEN = 2048;

@@ -18,7 +18,7 @@ import type { Origin } from "./origin.ts";
 import { SayBounds, STALL_LIMIT_MS } from "./say-bounds.ts";
 import { TurnStream } from "./turn-stream.ts";
 
-/** What the gate has verified of a call of `Deliver`. */
+/** The origin of a call of `Deliver`, once the gate has verified it. */
 export const originKey: ContextKey<Origin | undefined> = createContextKey<Origin | undefined>(undefined, {
   description: "verified origin of a crossing",
 });

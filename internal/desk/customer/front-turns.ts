@@ -13,7 +13,7 @@ import type { FrontJournal } from "./front-journal.ts";
 import type { Origin } from "./origin.ts";
 import { type PublicReason, publicReason } from "./public-reason.ts";
 
-/** What the configuration says of this side, at a turn's start. */
+/** The configuration of this side at the start of a turn. */
 export interface FrontSettings {
   readonly allowed: AllowList;
   readonly limits: TurnLimits & { readonly inputBytes: number; readonly turnMs: number };
@@ -27,7 +27,7 @@ export interface FrontDeps {
   readonly settings: () => FrontSettings;
 }
 
-/** What happens in a turn, for the one who asked. */
+/** A step of a turn, for its caller. */
 export type FrontEvent =
   | { readonly type: "read"; readonly path: string; readonly reason?: PublicReason }
   | { readonly type: "answer"; readonly text: string }
@@ -44,7 +44,7 @@ export interface BegunTurn extends Disposable {
 
 /** Crossings have places and threads of their own: no number of users keeps one out. */
 const FOR_CROSSINGS = 2;
-/** What users' turns that wait or run may have on record; more are told `busy`. A crossing is taken all the same. */
+/** The most bytes on record of users' turns that wait or run; then users get `busy`, and crossings are still taken. */
 const MAX_OPEN_BYTES = 32 * 1024 * 1024;
 /** An agent that reads in a loop. */
 const MAX_READS = 256;

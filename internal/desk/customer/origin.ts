@@ -4,7 +4,7 @@ import { bearerOf } from "../../auth/bearer.ts";
 import { decodeToken } from "../../auth/token-format.ts";
 import { DomainError } from "../../base/errors.ts";
 
-/** What a verified token says of the text that must come with it. */
+/** The claims of a verified token about the text that must come with it. */
 export interface Origin {
   readonly id: string;
   readonly thread: string;

@@ -3,9 +3,9 @@ import type { Channels } from "../engine/contract.ts";
 
 /** The front's state in one turn. It has no channel of the administrator's side but the text that crossed. */
 export interface UnsafeState {
-  /** What crossed; null in a user's turn. */
+  /** The text that crossed; null in a user's turn. */
   readonly admin_input: string | null;
-  /** What a user typed; null in a turn of the bridge. */
+  /** The text that a user typed; null in a turn of the bridge. */
   readonly user_input: string | null;
   readonly history: readonly { readonly input: string; readonly isBriefing: boolean; readonly answer: string }[];
   readonly answer: string;

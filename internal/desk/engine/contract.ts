@@ -5,7 +5,7 @@ import { DomainError } from "../../base/errors.ts";
 /** The schema of each channel of a state. */
 export type Channels<S> = { readonly [K in keyof S]: z.ZodType<S[K]> };
 
-/** What is read of a state: no part of it can be written. */
+/** `T` with every part read-only, as a node gets it. */
 export type Frozen<T> = T extends readonly (infer U)[]
   ? readonly Frozen<U>[]
   : T extends object
@@ -37,8 +37,8 @@ function freeze<T>(value: T): T {
 }
 
 /**
- * What a node returned, newly built, if it is a plain object with data properties for channels of `writes` only, each a
- * value of its schema. No code of the result runs.
+ * Builds a copy of a node's result, which must be a plain object with data properties for channels of `writes` only,
+ * each a value of its schema. No code of the result runs.
  * @throws ContractViolation
  */
 export function written<S extends object>(

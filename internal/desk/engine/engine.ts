@@ -9,7 +9,7 @@ export interface Step {
   readonly pass?: unknown;
 }
 
-/** What a node may return: channels of `writes`, and no other. */
+/** The result of a node: values for channels of `writes`, and no others. */
 type Writes<S, W extends keyof S> = Partial<Pick<S, W>> & { readonly [K in Exclude<keyof S, W>]?: never };
 
 /** A node: a function between the channels that it reads and those that it writes. */
@@ -67,7 +67,7 @@ export function spendPass(pass: unknown, turn: string, node: string): boolean {
 
 /**
  * Runs a turn: the first node, then the one that the edge chooses. `input` are the channels that the turn begins with;
- * each result is checked before any of it is written. Nothing else changes the state, and nobody else sees it.
+ * each result is checked before any of it is written. Nothing else changes or reads the state.
  * @returns the state at the turn's end
  * @throws ContractViolation; whatever a node throws
  */

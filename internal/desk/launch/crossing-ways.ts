@@ -15,7 +15,7 @@ interface OutsideProcess {
   readonly startedAt: string;
 }
 
-/** What a probe tries. */
+/** The ways out that a probe tries. */
 export interface ProbePlan {
   readonly targets: readonly Target[];
   /** Processes outside, whose /proc folders may lead out. */

@@ -3,7 +3,7 @@ import { dirname, join, sep } from "node:path";
 import type { FrontPlace } from "./front-place.ts";
 import { sandboxArgs } from "./sandbox.ts";
 
-/** What holds the front's process within its bounds. */
+/** The mechanism that confines the front's process. */
 export type Isolation = "permission" | "sandbox" | "none";
 
 /** The program of the desk, as this process runs it. */
@@ -13,7 +13,7 @@ export interface DeskProgram {
   readonly main: string;
 }
 
-/** What may be started in the front's place: the front, or the probe of its bounds. */
+/** A command to run confined: the front, or the probe of its bounds. */
 export interface InnerCommand {
   readonly program: string;
   readonly args: readonly string[];
@@ -21,13 +21,13 @@ export interface InnerCommand {
   readonly cwd: string;
 }
 
-/** What the front's process has of the machine. */
+/** The part of the machine that the front's process can use. */
 export interface FrontBounds {
   readonly isolation: Isolation;
   readonly place: FrontPlace;
   /** The folder that is `/docs`, without links. */
   readonly root: string;
-  /** Of isolation `sandbox`: bubblewrap. */
+  /** The path of bubblewrap, for isolation `sandbox`. */
   readonly bubblewrap: string;
   /** Folders and files of the customer's agent program. */
   readonly agentFiles: readonly string[];

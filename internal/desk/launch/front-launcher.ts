@@ -24,7 +24,7 @@ export interface FrontStart {
   readonly command: InnerCommand;
   /** A file that no front can write: what the one that runs was started with. */
   readonly recordPath: string;
-  /** What a front must have been started with to be used, e.g. its isolation. */
+  /** Describes the start of a front, e.g. its isolation; a running front with another record is not used. */
   readonly record: string;
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readlinkSync } from "node:fs";
 import type { FrontPlace } from "./front-place.ts";
 
-/** What a sandbox holds beside the system's libraries. */
+/** The files of a sandbox, in addition to the system's libraries. */
 export interface SandboxContent {
   readonly place: FrontPlace;
   /** To read: programs and the customer's files. */

@@ -1,7 +1,7 @@
 import type { TurnOutcome } from "./back-records.ts";
 import type { CrossingOutcome, Intent } from "./global-state.ts";
 
-/** What the administrator sees of a turn, as it happens. */
+/** A step of a turn, shown to the administrator as it happens. */
 export type BackEvent =
   | {
       readonly type: "decision";

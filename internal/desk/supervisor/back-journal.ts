@@ -83,7 +83,7 @@ export class BackJournal {
     if (record.type === "end") this.#ended(records);
   }
 
-  /** Of a turn that has ended only its question and answer count, and not for ever. */
+  /** Keeps the question and answer of a turn that has ended, the newest 50 of a thread. */
   #ended(records: readonly BackRecord[]): void {
     const [first] = records;
     if (first?.type !== "turn") return;

@@ -3,7 +3,7 @@ import { z } from "zod";
 const turn = z.string().max(64);
 const path = z.string();
 
-/** What the back's journal holds, one line each. */
+/** A record of the back's journal, one line. */
 const backRecord = z.discriminatedUnion("type", [
   z.object({ type: z.literal("turn"), turn, at: z.string(), thread: z.string(), input: z.string() }),
   z.object({

@@ -17,7 +17,7 @@ import { type BridgeDeps, bridgeNode } from "./bridge-node.ts";
 import { type Classifier, classifyNode } from "./classify.ts";
 import { type GlobalState, globalChannels, globalState, type Intent } from "./global-state.ts";
 
-/** What the configuration says, at a turn's start. */
+/** The configuration at the start of a turn. */
 export interface BackSettings {
   readonly classify: Classifier;
   readonly allowed: AllowList;

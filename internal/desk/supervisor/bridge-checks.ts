@@ -3,7 +3,7 @@ import { type Step, spendPass } from "../engine/engine.ts";
 import { checkText } from "../tools/text-bounds.ts";
 import type { GlobalState } from "./global-state.ts";
 
-/** What the bridge sees of a turn. */
+/** The part of a turn that the bridge sees. */
 export interface BridgeCall {
   readonly admin_input: GlobalState["admin_input"];
   readonly intent: GlobalState["intent"];

@@ -10,7 +10,7 @@ interface AdminInput {
   readonly admin_input: string;
 }
 
-/** What became of a message. */
+/** The end of a crossing. */
 export interface Delivery {
   readonly outcome: CrossingOutcome;
   /** Why it was refused, or why the customer's turn failed: one of the front's reasons. */

@@ -9,14 +9,14 @@ export interface Forgery {
   readonly authorization?: string;
 }
 
-/** What forgeries are made of. */
+/** The ingredients of forged tokens. */
 export interface ForgeryMaterial {
   /** The bridge's own key, for tokens that are signed well and wrong otherwise. */
   readonly key: KeyObject;
   readonly publicPem: string;
   /** A key that is not the bridge's. */
   readonly foreignKey: KeyObject;
-  /** Of the text that is sent with each. */
+  /** The claims that fit the text sent with each token. */
   readonly envelope: Envelope;
   /** Wall clock, ms. */
   readonly now: number;

@@ -23,7 +23,7 @@ export type CrossingOutcome = "SUBMITTED" | "REFUSED" | "UNKNOWN";
 
 /** The back's state in one turn. Nothing of it leaves this half but what the bridge builds from `admin_input`. */
 export interface GlobalState {
-  /** What the administrator typed. */
+  /** The text as the administrator typed it. */
   readonly admin_input: string;
   readonly intent: Intent | null;
   readonly files_read: readonly { readonly path: string; readonly bytes: number; readonly sha256: string }[];

@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { signClaims } from "../../auth/mint-token.ts";
 
-/** What a token says of the text that it goes with. */
+/** The claims of a token about the text that goes with it. */
 export interface Envelope {
   /** The crossing's id, a UUID. */
   readonly id: string;

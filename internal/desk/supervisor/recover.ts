@@ -3,7 +3,7 @@ import type { BackJournal } from "./back-journal.ts";
 /** A turn that was cut by the end of its process. */
 export interface Recovered {
   readonly turn: string;
-  /** Of its crossing; undefined: nothing was to cross. */
+  /** The outcome of its crossing; undefined: it intended none. */
   readonly outcome?: "SUBMITTED" | "UNKNOWN";
 }
 

@@ -17,7 +17,7 @@ export interface TurnRecord {
     readonly thread: string;
     readonly bytes: number;
     readonly sha256: string;
-    /** What crossed, all of it. */
+    /** The whole text that crossed. */
     readonly admin_input: string;
     outcome: string;
     reason?: string;

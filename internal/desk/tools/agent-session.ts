@@ -10,7 +10,7 @@ export interface AgentLaunch {
   readonly door?: { readonly url: string; readonly token: string };
 }
 
-/** What every session of a half's agent begins with. */
+/** The settings that all sessions of a half's agent share. */
 export interface AgentSetting {
   /** A provider whose agent is offered the door's tool alone. */
   readonly providerOf: (launch: AgentLaunch) => Provider;

@@ -8,7 +8,7 @@ import type { AgentTurn, HalfAgent, PastTurn } from "./half-agent.ts";
 
 export interface AgentSessionsDeps extends AgentSetting {
   readonly door: Pick<Door, "listening" | "admit">;
-  /** What the agent is, in its instructions. */
+  /** Tells the agent its role. */
   readonly instructions: string;
 }
 

@@ -13,7 +13,7 @@ import type { Route } from "../../rpc/routes/route.ts";
 import type { CallContext } from "../../rpc/server/call-facts.ts";
 import { RpcServer } from "../../rpc/server/server.ts";
 
-/** What a caller with a token reads with. */
+/** Reads files for a caller with a token. */
 export interface DoorFiles {
   read(path: string): ReadResult;
 }

@@ -19,7 +19,7 @@ export class FileTool {
   readonly #allowed: AllowList;
   readonly #onRead: (read: FileRead) => void;
 
-  /** What `onRead` throws, for want of a record, is thrown by `read`: nothing is read then. */
+  /** If `onRead` throws because it cannot record the read, `read` throws the same and returns nothing. */
   constructor(files: AllowedFiles, allowed: AllowList, onRead: (read: FileRead) => void) {
     this.#files = files;
     this.#allowed = allowed;

@@ -8,7 +8,7 @@ export interface PastTurn {
   readonly answer: string;
 }
 
-/** What an agent is asked. */
+/** The input of one turn of an agent. */
 export interface AgentTurn {
   readonly thread: string;
   readonly input: string;

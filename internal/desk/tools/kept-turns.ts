@@ -52,7 +52,7 @@ export class KeptTurns<R extends TurnRecord> {
     return [...this.#open.keys()];
   }
 
-  /** What turns without an end have, as lines, bytes. */
+  /** Bytes of the lines of turns that have not ended. */
   get openBytes(): number {
     return this.#openBytes;
   }

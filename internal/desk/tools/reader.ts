@@ -21,7 +21,7 @@ export const reader: HalfAgent = {
 };
 
 /**
- * What looks like an absolute path in a text, in order; the punctuation of a sentence around it is left out.
+ * The absolute paths in a text, in order, without the punctuation of the sentence around them.
  * @internal
  */
 export function pathsIn(text: string): readonly string[] {
