@@ -1,10 +1,10 @@
-// Checks the sizes and names that keep a room readable; prints a line for each violation, with exit code 1.
+// Checks the sizes, names and comments that keep a room readable; prints a line for each violation, with exit code 1.
 //
 //   node scripts/launch.mjs scripts/check-sizes.ts
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { misnamed, oversized, type SourceFile } from "./source-sizes.ts";
+import { danglingOpeners, misnamed, oversized, type SourceFile } from "./source-sizes.ts";
 import { root } from "./step.ts";
 
 const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.ts", "*.mjs"], {
@@ -15,7 +15,7 @@ const files: readonly SourceFile[] = listed
   .split("\0")
   .filter((path) => path !== "" && !path.includes("/gen/"))
   .flatMap((path) => read(path));
-const broken = [...oversized(files), ...misnamed(files)];
+const broken = [...oversized(files), ...misnamed(files), ...danglingOpeners(files)];
 for (const line of broken) console.log(line);
 process.exitCode = broken.length > 0 ? 1 : 0;
 

@@ -19,7 +19,7 @@ export function staticSteps(): readonly Step[] {
     command("dead code (knip)", packaged("knip"), "--no-progress"),
     command("exports for tests alone (knip)", packaged("knip"), "--production", ...TESTED_ONLY),
     command("rooms (dependency-cruiser)", packaged("depcruise"), "--config", ".dependency-cruiser.mjs", ...folders),
-    command("sizes and names of files", process.execPath, "scripts/check-sizes.ts"),
+    command("sizes, names and comments", process.execPath, "scripts/check-sizes.ts"),
     command("lock files", process.execPath, "scripts/complete-lock.ts", "--check"),
     command("drawing and circles of rooms", process.execPath, "scripts/pictures/draw-architecture.ts", "--check"),
     command("picture of a session", process.execPath, "scripts/pictures/draw-session.ts", "--check"),

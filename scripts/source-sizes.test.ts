@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { misnamed, oversized, type SourceFile } from "./source-sizes.ts";
+import { danglingOpeners, misnamed, oversized, type SourceFile } from "./source-sizes.ts";
 
 const file = (path: string, lines: number): SourceFile => ({ path, text: "x\n".repeat(lines) });
 
@@ -55,5 +55,20 @@ describe("the names of files", () => {
   it("are free where there is no class, or something beside it", () => {
     expect(named("a/words.ts", "export const a = 1;\n")).toEqual([]);
     expect(named("a/errors.ts", "export class A {}\nexport function isA() {}\n")).toEqual([]);
+  });
+});
+
+const openersIn = (text: string) => danglingOpeners([{ path: "a/a.ts", text }]);
+
+describe("the openers of comments", () => {
+  it.each(["What", "Of", "Who", "Whose", "Whoever"])("refuse %s in every form of comment", (word) => {
+    const text = `/** ${word} a. */\n/**\n * ${word} b.\n */\nconst a = 1;\n  // ${word} c.\n/* ${word} d. */\n`;
+    const lines = [1, 3, 6, 7].map((line) => `a/a.ts:${line} opens with "${word}": name the thing`);
+    expect(openersIn(text)).toEqual(lines);
+  });
+
+  it("allow these words inside a sentence, in longer words and in code", () => {
+    const text = `/** The owner: who holds it, and what of it. */\n// Offsets count from 0.\nconst what = "What is it?";\n`;
+    expect(openersIn(text)).toEqual([]);
   });
 });

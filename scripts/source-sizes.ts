@@ -63,6 +63,19 @@ export function misnamed(files: readonly SourceFile[]): readonly string[] {
   });
 }
 
+/** A line of a comment that begins with a word whose noun is missing: "What a session holds" for "A session's data". */
+const OPENER = /^\s*(?:\/\/|\/\*\*?|\*) (What|Of|Who|Whose|Whoever)\b/;
+
+/** The lines of comments that open without a subject, one sentence each. */
+export function danglingOpeners(files: readonly SourceFile[]): readonly string[] {
+  return files.flatMap(({ path, text }) =>
+    text.split("\n").flatMap((line, index) => {
+      const [, word] = OPENER.exec(line) ?? [];
+      return word === undefined ? [] : [`${path}:${index + 1} opens with "${word}": name the thing`];
+    }),
+  );
+}
+
 function kebab(name: string): string {
   return name.replaceAll(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, "-").toLowerCase();
 }
