@@ -1,12 +1,11 @@
-import { cut, openFindings } from "../domain/digest.ts";
 import { ownerOf, ownerWake } from "../domain/escalation.ts";
+import { escalationContext } from "../domain/escalation-context.ts";
 import { newId } from "../domain/ids.ts";
 import type { Tx } from "../domain/store.ts";
 import type { Caller, Metadata, Participant, Severity, Thread } from "../domain/types.ts";
 import { openThread, type ServiceDeps } from "./access.ts";
 import { note } from "./note.ts";
 import { say } from "./system-messages.ts";
-import { isoTime } from "./views.ts";
 import type { EscalateInput } from "./wire.ts";
 
 interface Request {
@@ -49,11 +48,12 @@ export async function escalateIn(
 ) {
   const { orchestrator, escalation_sla: dueInMs } = await tx.policy();
   const whose = ownerOf({ named: owner, threadOwner: thread.owner, orchestrator, members: participants });
+  const messages = await tx.lastMessages(thread.threadId, 200);
   const { escalation, isNew } = await tx.escalate({
     escalationId: newId("e"),
     threadId: thread.threadId,
     ...{ severity, cause, reason, owner: whose },
-    context: await contextOf(tx, caller, thread, participants),
+    context: escalationContext(thread, participants, messages, caller.correlationId),
     dueInMs,
   });
   if (isNew) {
@@ -91,34 +91,4 @@ export async function sayToOwners(
   for (const agent of whom) if (agent === orchestrator) await tx.join(thread.threadId, agent, "orchestrator");
   await say(tx, thread.threadId, eventType, text, facts, whom);
   await tx.wantWakes(wakes, wakeReason);
-}
-
-/** The context for deciding an escalation without reading the thread. Every list and text in it is bounded. */
-async function contextOf(
-  tx: Tx,
-  caller: Caller,
-  thread: Thread,
-  participants: readonly Participant[],
-): Promise<Metadata> {
-  const messages = await tx.lastMessages(thread.threadId, 200);
-  const { turns, freshFindings, times } = thread.guard;
-  return {
-    title: thread.title,
-    status: thread.status,
-    status_reason: thread.statusReason,
-    disputed: thread.disputed,
-    participants: participants.slice(0, 20).map(({ agentId, role }) => ({ agent_id: agentId.slice(0, 64), role })),
-    open_findings: openFindings(messages)
-      .slice(-5)
-      .map(({ messageId, seq, sender, text }) => ({ message_id: messageId, seq, sender, text: cut(text, 200) })),
-    last_messages: messages
-      .filter((one) => one.kind !== "system")
-      .slice(-10)
-      .map(({ seq, sender, eventType, text, createdAt }) => ({
-        ...{ seq, sender, text: cut(text, 400), created_at: isoTime(createdAt) },
-        ...(eventType !== undefined && { event_type: eventType }),
-      })),
-    guard: { turns, fresh_findings: freshFindings, messages_last_hour: times.length },
-    correlation_ids: [caller.correlationId],
-  };
 }
