@@ -13,7 +13,7 @@ import type {
   SERVE_FLAGS,
   STATUS_FLAGS,
 } from "./flags/flags.ts";
-import { invalid, nameOf, needed } from "./flags/given.ts";
+import { invalid, nameOf, needed, relayServer } from "./flags/given.ts";
 import type { NatsCredentials } from "./nats-auth.ts";
 import { MOST_MESSAGE_BYTES } from "./schema.ts";
 import { secondsMs } from "./seconds.ts";
@@ -179,18 +179,14 @@ export function readDial({ values, positionals, rest = [] }: Given<typeof DIAL_F
   noArguments("relay dial", { positionals });
   const [program, ...args] = rest;
   if (program === undefined) throw invalid("the agent's command is missing", "relay dial … -- COMMAND");
-  const server = needed("--server", values.server).replace(/^http/, "ws");
-  if (!URL.canParse(server) || !/^wss?:$/.test(new URL(server).protocol)) {
-    throw invalid(`--server is a URL such as ws://127.0.0.1:8080, not ${JSON.stringify(server)}`);
-  }
   const { "tls-dir": tlsDir, "token-file": file } = values;
+  const server = relayServer(values.server, tlsDir);
   const signer = readSigner(values);
-  if ((tlsDir !== undefined) !== server.startsWith("wss:")) throw invalid("wss:// and --tls-dir go together");
   if (file !== undefined && signer !== undefined) throw invalid("a token comes of --token-file or of --jwt-key");
   const token = file === undefined ? signer : { file };
   if (token !== undefined && tlsDir === undefined) throw invalid("a token is sent over wss:// only: give --tls-dir");
   return {
-    ...{ server: server.replace(/\/$/, ""), command: [program, ...args], env, tlsDir, token },
+    ...{ server, command: [program, ...args], env, tlsDir, token },
     sessionId: needed("--session", nameOf("--session", values.session)),
     role: needed("--role", nameOf("--role", values.role)),
     agentId: needed("--agent-id", nameOf("--agent-id", values["agent-id"])),

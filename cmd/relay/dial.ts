@@ -6,9 +6,8 @@ import { MarkedProcesses } from "../../internal/process/children/marked-processe
 import { OrphanGuard } from "../../internal/process/children/orphan-guard.ts";
 import type { DialCredentials } from "../../internal/relay/door/dial-credentials.ts";
 import { DialledAgent } from "../../internal/relay/door/dialled-agent.ts";
-import { clientTlsOptions } from "../../internal/rpc/common/tls.ts";
-import { clientTls, readTls } from "../../internal/terminal/trust/tls-files.ts";
 import type { DialCommand } from "./config.ts";
+import { dialTls } from "./flags/dial-tls.ts";
 import { agentToken } from "./token.ts";
 
 /** Keeps an agent connected until the signal. Returns 0. */
@@ -27,9 +26,8 @@ export async function dial(command: DialCommand, { clock, signal }: CommandConte
 
 /** Reads the current files. @throws DomainError `invalid`, naming the file that cannot be used */
 async function credentialsOf(command: DialCommand, now: number): Promise<DialCredentials> {
-  const { tlsDir: dir, token: source, sessionId, role, agentId } = command;
-  const files = dir === undefined ? undefined : await readTls({ dir });
-  const tls = files && clientTlsOptions(clientTls(files));
+  const { tlsDir, token: source, sessionId, role, agentId } = command;
+  const tls = await dialTls(tlsDir);
   if (source === undefined) return { ...(tls && { tls }) };
   const named = { sessionId, role, agentId, subject: agentId, ttlMs: MAX_TOKEN_TTL_MS, certificatePath: undefined };
   const token = "file" in source ? readNamedFileSync(source.file).trim() : agentToken({ ...source, ...named }, now);

@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { keepToken } from "../../internal/auth/keep-token.ts";
+import { keepTokenFile } from "../../internal/auth/keep-token-file.ts";
 import { mintToken, signingKeyOf } from "../../internal/auth/mint-token.ts";
 import { printable } from "../../internal/base/printable-text.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
@@ -31,6 +31,6 @@ export async function token(command: TokenCommand, { out, clock, signal }: Comma
     out.line(printable`${mint()}`);
     return 0;
   }
-  await keepToken(file, mint, ttlMs, clock, signal);
+  await keepTokenFile(file, mint, ttlMs, clock, signal);
   return 0;
 }

@@ -1,4 +1,4 @@
-import { keepToken } from "../../internal/auth/keep-token.ts";
+import { keepTokenFile } from "../../internal/auth/keep-token-file.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import { printable } from "../../internal/base/printable-text.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
@@ -17,7 +17,7 @@ export async function token(command: TokenConfig, { out, clock, signal }: Comman
     out.line(printable`${mint()}`);
     return 0;
   }
-  await keepToken(file, mint, ttlMs, clock, signal);
+  await keepTokenFile(file, mint, ttlMs, clock, signal);
   return 0;
 }
 

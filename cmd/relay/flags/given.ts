@@ -13,6 +13,19 @@ export function needed(flag: string, name: string | undefined): string {
   return name;
 }
 
+/**
+ * Reads `--server`, a URL of ws, wss, http or https. Returns it as ws or wss, without a slash at the end.
+ * @throws DomainError `invalid` if it is none, or does not fit `--tls-dir`
+ */
+export function relayServer(value: string | undefined, tlsDir: string | undefined): string {
+  const server = needed("--server", value).replace(/^http/, "ws").replace(/\/$/, "");
+  if (!URL.canParse(server) || !/^wss?:$/.test(new URL(server).protocol)) {
+    throw invalid(`--server is a URL such as ws://127.0.0.1:8080, not ${JSON.stringify(server)}`);
+  }
+  if ((tlsDir !== undefined) !== server.startsWith("wss:")) throw invalid("wss:// and --tls-dir go together");
+  return server;
+}
+
 /** The error for an invalid command line. */
 export function invalid(message: string, hint = "relay --help shows the commands and flags"): DomainError {
   return new DomainError("invalid", message, { fields: { hint } });

@@ -6,7 +6,7 @@ import { RateLimiter } from "../../auth/rate-limiter.ts";
 import { tokenKey } from "../../auth/token-gate.ts";
 import type { VerifiedToken } from "../../auth/token-verifier.ts";
 import { aborted } from "../../base/abort.ts";
-import { DomainError, errorText } from "../../base/errors.ts";
+import { DomainError } from "../../base/errors.ts";
 import { Slots } from "../../base/slots.ts";
 import { type Peer, peerKey } from "../../rpc/port/peer.ts";
 import type { PlainOptions, Upgrade } from "../../rpc/routes/route.ts";
@@ -20,6 +20,7 @@ import { holdWhileFull } from "../links/hold-while-full.ts";
 import { laneKey } from "../nats/subjects.ts";
 import { AGENTS_SERVICE, countRefusal, placeOf } from "./agent-gate.ts";
 import { EventStreamChannel } from "./event-stream-channel.ts";
+import { farewell } from "./farewell.ts";
 import { FrameRates } from "./frame-rates.ts";
 import { type LinkDeps, type LinkOptions, makeLink } from "./make-link.ts";
 import { type OpenCall, renewalOf } from "./token-renewal.ts";
@@ -285,13 +286,6 @@ function needsUpgrade(values: CallContext["values"]): Response {
 function refusalHeaders({ kind }: DomainError): Readonly<Record<string, string>> {
   if (kind === "unauthenticated") return { "www-authenticate": "Bearer" };
   return kind === "exhausted" || kind === "unavailable" ? { "retry-after": "1" } : {};
-}
-
-/** Close code and reason for the error that ended the call. */
-function farewell(why: DomainError): [number, string] {
-  const { kind } = why;
-  if (kind === "unauthenticated") return [4401, errorText(why).slice(0, 100)];
-  return kind === "denied" ? [4403, errorText(why).slice(0, 100)] : [1001, "the relay is shutting down"];
 }
 
 const REASONS: ReadonlyMap<number, string> = new Map([

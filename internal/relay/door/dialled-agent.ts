@@ -10,6 +10,7 @@ import type { ChannelEnd } from "../links/channel-end.ts";
 import { MAX_FRAME_BYTES, StdioChannel, type StdioChannelDeps } from "../links/stdio-channel.ts";
 import type { DialCredentials } from "./dial-credentials.ts";
 import { keepToken } from "./kept-token.ts";
+import { socketOpened } from "./socket-opened.ts";
 
 export interface DialledAgentOptions {
   readonly url: string;
@@ -79,29 +80,19 @@ export class DialledAgent implements Task {
     const { tls, token } = credentials;
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const socket = new WebSocket(this.#options.url, ["acp.v1"], { maxPayload: MAX_FRAME_BYTES, headers, ...tls });
-    const { promise, resolve, reject } = Promise.withResolvers<Opened | undefined>();
     let connectionId = "";
     socket.once("upgrade", (response) => {
       connectionId = String(response.headers["acp-connection-id"]);
     });
-    socket.once("open", () => {
-      socket.pause(); // the relay's first frames can come with its response, before anything listens
-      resolve({ socket, connectionId, token });
-    });
     socket.on("error", (err) => {
       this.#deps.logger.warn({ action: "dial_failed", err: err.message }, "the relay cannot be reached");
-      resolve(undefined);
     });
-    socket.once("unexpected-response", (_request, response) => {
-      void this.#refusal(response).then(resolve, reject);
-    });
-    const stop = () => {
-      socket.terminate();
-      resolve(undefined);
-    };
+    const stop = () => socket.terminate();
     signal.addEventListener("abort", stop, { once: true });
     try {
-      return await promise;
+      const refused = await socketOpened(socket).catch(() => "unreachable" as const);
+      if (refused === undefined) return { socket, connectionId, token };
+      return refused === "unreachable" ? undefined : await this.#refusal(refused);
     } finally {
       signal.removeEventListener("abort", stop);
       if (socket.readyState !== socket.OPEN) socket.terminate();

@@ -1,10 +1,10 @@
 import type { WebSocket } from "ws";
-import { firstOf } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { RelayMetrics } from "../lanes/relay-metrics.ts";
 import { ChannelEnd } from "../links/channel-end.ts";
 import type { FrameChannel } from "../links/frame-channel.ts";
+import { answersPing } from "./answers-ping.ts";
 import type { FrameRate } from "./frame-rates.ts";
 
 export interface WebSocketLimits {
@@ -134,10 +134,7 @@ export class WebSocketChannel implements FrameChannel {
         await this.#clock.sleep(pingIntervalMs, signal);
         if (this.isHeld) continue; // the pong would not be read
         this.#wasHeld = false;
-        const pong = new Promise<true>((resolve) => this.#socket.once("pong", () => resolve(true)));
-        this.#socket.ping();
-        const late = (stop: AbortSignal) => this.#clock.sleep(pongTimeoutMs, stop).then(() => false);
-        const isAlive = await firstOf(signal, () => pong, late);
+        const isAlive = await answersPing(this.#socket, pongTimeoutMs, this.#clock, signal);
         if (isAlive || this.#wasHeld) continue;
         this.#end ??= new ChannelEnd(CLOSE.noPong, "no pong");
         this.#socket.terminate();

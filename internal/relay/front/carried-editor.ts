@@ -1,9 +1,9 @@
-import type { IncomingMessage } from "node:http";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import type { ConnectionOptions } from "node:tls";
 import { WebSocket } from "ws";
-import { DomainError } from "../../base/errors.ts";
+import { DomainError, errorText } from "../../base/errors.ts";
+import { socketOpened } from "../door/socket-opened.ts";
 
 export interface CarriedEditorOptions {
   /** `ws://HOST:PORT/acp?…` */
@@ -41,7 +41,6 @@ export async function carryEditor(
     socket.once("close", (code, reason) => resolve([code, reason]));
   });
   await opened(socket);
-  socket.on("error", () => {}); // a close follows
   socket.on("message", (data) => {
     if (output.write(`${data.toString()}\n`)) return;
     socket.pause();
@@ -71,23 +70,15 @@ export async function carryEditor(
   throw new DomainError("unavailable", `the relay has ended the connection with ${code}${why}`);
 }
 
-/** Waits until the socket is open, and pauses it, so that frames which come with the response are not lost. */
 async function opened(socket: WebSocket): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  socket.once("open", () => {
-    socket.pause();
-    resolve();
+  const refused = await socketOpened(socket).catch((err: unknown) => {
+    throw new DomainError("unavailable", `the relay cannot be reached: ${errorText(err)}`, { cause: err });
   });
-  socket.once("unexpected-response", (_request, response: IncomingMessage) => {
-    const { statusCode: status = 0 } = response;
-    response.destroy();
-    const isForNow = status >= 500 || status === 429;
-    reject(new DomainError(isForNow ? "unavailable" : "denied", `the relay refuses the connection with ${status}`));
-  });
-  socket.once("error", (err) => {
-    reject(new DomainError("unavailable", `the relay cannot be reached: ${err.message}`, { cause: err }));
-  });
-  await promise;
+  if (refused === undefined) return;
+  const { statusCode: status = 0 } = refused;
+  refused.destroy();
+  const isForNow = status >= 500 || status === 429;
+  throw new DomainError(isForNow ? "unavailable" : "denied", `the relay refuses the connection with ${status}`);
 }
 
 function holdBack(lines: ReturnType<typeof createInterface>, socket: WebSocket): void {

@@ -9,7 +9,8 @@ export interface EditorAnswer {
 
 /** The reasons of failures that are stop reasons in ACP. */
 const STOPS: ReadonlySet<Json | undefined> = new Set(["refusal", "max_tokens", "max_turn_requests"]);
-const FAILED = -32000;
+/** JSON-RPC code of a failure that has no code of its own. */
+export const FAILED = -32000;
 
 /**
  * Translates the results of work, in order, into the answer to `session/prompt`.

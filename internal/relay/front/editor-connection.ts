@@ -5,10 +5,11 @@ import { RpcCalls } from "../acp/rpc-calls.ts";
 import { askReplay } from "../lanes/instance-calls.ts";
 import { readLane } from "../lanes/lane-claim.ts";
 import type { LaneDeps } from "../lanes/lane-deps.ts";
+import { progressPlaceIn } from "../lanes/progress.ts";
 import { LaneLog } from "../nats/lane-log.ts";
 import type { ProgressPlace, ReplayGap } from "../nats/progress-rings.ts";
 import type { LaneName } from "../nats/subjects.ts";
-import type { EditorAnswer } from "./editor-answer.ts";
+import { type EditorAnswer, FAILED } from "./editor-answer.ts";
 import { EditorOutput, type EditorStream } from "./editor-output.ts";
 import { EditorTurn } from "./editor-turn.ts";
 import { FollowedLane } from "./followed-lane.ts";
@@ -31,7 +32,6 @@ const CODES: Readonly<Record<string, number>> = {
   "not-found": -32002,
   unimplemented: METHOD_NOT_FOUND,
 };
-const FAILED = -32000;
 
 /** An editor's connection. The relay is its ACP agent, and its sessions are lanes. */
 export class EditorConnection {
@@ -60,7 +60,7 @@ export class EditorConnection {
     const output = new EditorOutput(stream.writable);
     const connection = new EditorConnection(deps, options, place, output);
     try {
-      for await (const message of stream.readable) connection.#came(message as unknown as JsonObject);
+      for await (const message of stream.readable) connection.#came(message as unknown as JsonObject); // parsed JSON
     } catch {
       // The editor is gone.
     } finally {
@@ -227,9 +227,7 @@ function ignored(params: JsonObject, relay: JsonObject = {}): JsonObject {
 /** The update after which the editor continues: `_meta.relay {epoch, seq}`. */
 function placeIn(params: JsonObject): ProgressPlace | undefined {
   const meta = member(params, "_meta");
-  const relay = isObject(meta) ? member(meta, "relay") : undefined;
-  const { epoch, seq } = isObject(relay) ? relay : {};
-  return typeof epoch === "string" && typeof seq === "number" ? { epoch, seq } : undefined;
+  return progressPlaceIn(isObject(meta) ? member(meta, "relay") : undefined);
 }
 
 function notKept(works: number): JsonObject {

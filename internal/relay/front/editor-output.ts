@@ -30,6 +30,7 @@ export class EditorOutput {
     const written = () => {
       this.#bytes -= bytes;
     };
+    // The SDK's type is a union of all ACP messages; updates of agents are passed unread.
     this.#writer.write(message as unknown as Message).then(written, written);
   }
 

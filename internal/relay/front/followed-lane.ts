@@ -1,6 +1,7 @@
 import type { Msg } from "@nats-io/transport-node";
 import { chunkText } from "../acp/acp-turn.ts";
 import { isObject, type Json, type JsonObject, member, RECORD_DEPTH, readJson } from "../acp/json-text.ts";
+import { progressPlaceIn } from "../lanes/progress.ts";
 import type { Bus } from "../nats/bus.ts";
 import type { ProgressPlace, ReplayGap } from "../nats/progress-rings.ts";
 import { type LaneName, subjects } from "../nats/subjects.ts";
@@ -99,8 +100,9 @@ export class FollowedLane {
       return;
     }
     const body = readJson(message.string(), RECORD_DEPTH);
-    const [epoch, seq] = isObject(body) ? [member(body, "epoch"), member(body, "seq")] : [];
-    if (!isObject(body) || typeof epoch !== "string" || typeof seq !== "number") return;
+    const place = progressPlaceIn(body);
+    if (!isObject(body) || place === undefined) return;
+    const { epoch, seq } = place;
     const last = this.#last;
     if (last?.epoch === epoch && seq <= last.seq) return;
     const first = last?.epoch === epoch ? last.seq + 1 : 1;
@@ -108,15 +110,16 @@ export class FollowedLane {
       this.#lose();
       this.missing({ epoch, first, to: seq - 1 });
     }
-    this.#pass(body, { epoch, seq }, message.data.length);
+    this.#pass(body, place, message.data.length);
   }
 
   #again(body: JsonObject): void {
-    const [epoch, seq, payload] = [member(body, "epoch"), member(body, "seq"), member(body, "payload")];
-    if (typeof epoch === "string" && typeof seq === "number") {
-      this.#pass(body, { epoch, seq }, 512);
+    const place = progressPlaceIn(body);
+    if (place !== undefined) {
+      this.#pass(body, place, 512);
       return;
     }
+    const payload = member(body, "payload");
     const prompt = isObject(payload) ? member(payload, "prompt") : undefined;
     for (const content of Array.isArray(prompt) ? (prompt as readonly Json[]) : []) {
       this.update({ sessionUpdate: "user_message_chunk", content });

@@ -2,9 +2,11 @@ import type { IncomingMessage } from "node:http";
 import { AcpServer, type AgentFactory } from "@agentclientprotocol/sdk/experimental/server";
 import { type WebSocket, WebSocketServer } from "ws";
 import { tokenKey } from "../../auth/token-gate.ts";
-import { DomainError, errorText } from "../../base/errors.ts";
+import { DomainError } from "../../base/errors.ts";
 import type { PlainOptions, Upgrade } from "../../rpc/routes/route.ts";
 import type { CallContext } from "../../rpc/server/call-facts.ts";
+import { answersPing } from "../door/answers-ping.ts";
+import { farewell } from "../door/farewell.ts";
 import type { RelayMetrics } from "../lanes/relay-metrics.ts";
 import { EditorConnection, type EditorDeps, type EditorOptions } from "./editor-connection.ts";
 import { EDITORS_SERVICE, placeOf } from "./front-gate.ts";
@@ -148,26 +150,13 @@ export class FrontDoor {
     const { pingIntervalMs, pongTimeoutMs } = this.#options;
     const closed = new AbortController();
     socket.once("close", () => closed.abort());
-    const leave = () => {
-      const why: unknown = over.reason;
-      const code =
-        why instanceof DomainError ? ({ unauthenticated: 4401, denied: 4403 }[why.kind as string] ?? 1001) : 1001;
-      socket.close(code, errorText(why).slice(0, 100));
-    };
+    const leave = () => socket.close(...farewell(over.reason));
     if (over.aborted) leave();
     else over.addEventListener("abort", leave, { once: true, signal: closed.signal });
-    let seenMs = clock.monotonicMs();
-    socket.on("pong", () => {
-      seenMs = clock.monotonicMs();
-    });
     const alive = async () => {
-      for (;;) {
-        await clock.sleep(pingIntervalMs, closed.signal);
-        const askedMs = clock.monotonicMs();
-        socket.ping();
-        await clock.sleep(pongTimeoutMs, closed.signal);
-        if (seenMs < askedMs) return socket.terminate();
-      }
+      do await clock.sleep(pingIntervalMs, closed.signal);
+      while (await answersPing(socket, pongTimeoutMs, clock, closed.signal));
+      socket.terminate();
     };
     alive().catch(() => {}); // the socket has closed
   }

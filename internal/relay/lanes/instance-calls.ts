@@ -5,6 +5,7 @@ import type { Bus } from "../nats/bus.ts";
 import { type KeepSubscribedDeps, keepSubscribed } from "../nats/keep-subscribed.ts";
 import type { ProgressPlace, ProgressRings } from "../nats/progress-rings.ts";
 import { isName, type LaneName, subjects } from "../nats/subjects.ts";
+import { progressPlaceIn } from "./progress.ts";
 import type { Registry } from "./registry.ts";
 
 /**
@@ -144,9 +145,7 @@ export async function askReplay(
 function replayFor({ rings }: Pick<InstanceCallsDeps, "rings">, call: JsonObject): string | undefined {
   const { session_id: sessionId, role, after } = call;
   if (typeof sessionId !== "string" || typeof role !== "string") return undefined;
-  const { epoch, seq } = isObject(after) ? after : {};
-  const place = typeof epoch === "string" && typeof seq === "number" ? { epoch, seq } : undefined;
-  const kept = rings.read({ sessionId, role }, place);
+  const kept = rings.read({ sessionId, role }, progressPlaceIn(after));
   if (kept === undefined) return undefined;
   const { bodies, prompts, gap } = kept;
   return `{"bodies":[${bodies.join()}],"prompts":${prompts},"gap":${writeJson(gap ?? null)}}`;

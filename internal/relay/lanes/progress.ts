@@ -1,6 +1,6 @@
-import { type JsonObject, member, writeJson } from "../acp/json-text.ts";
+import { isObject, type Json, type JsonObject, member, writeJson } from "../acp/json-text.ts";
 import type { LossyPublisher } from "../nats/lossy-publisher.ts";
-import type { ProgressRings } from "../nats/progress-rings.ts";
+import type { ProgressPlace, ProgressRings } from "../nats/progress-rings.ts";
 import { type LaneName, subjects } from "../nats/subjects.ts";
 import type { RelayMetrics } from "./relay-metrics.ts";
 
@@ -43,4 +43,10 @@ export class Progress {
     if (!isSent && !this.#isGap) this.#deps.metrics.progressGaps.inc();
     this.#isGap = !isSent;
   }
+}
+
+/** The position in `epoch` and `seq` of an object; undefined: there is none. */
+export function progressPlaceIn(value: Json | undefined): ProgressPlace | undefined {
+  const [epoch, seq] = isObject(value) ? [member(value, "epoch"), member(value, "seq")] : [];
+  return typeof epoch === "string" && typeof seq === "number" ? { epoch, seq } : undefined;
 }

@@ -11,9 +11,9 @@ export interface OutboxDeps {
 }
 
 /**
- * Messages that wait in memory for the stream, within a bound. A full outbox takes no messages that no one waits for,
- * such as events. It always takes answers: their turns hold them, they count here, and meanwhile agents are not read,
- * see `isFull`.
+ * Messages that wait in memory for the stream, within a bound. A full outbox refuses messages that nothing waits for,
+ * such as events. It always accepts answers, which their turns keep in memory anyway; they count towards the bound, and
+ * while it is reached, agents are not read (see `isFull`).
  */
 export class Outbox {
   /** Notified when `isFull` changes, and when the outbox becomes empty. */

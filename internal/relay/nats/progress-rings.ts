@@ -29,7 +29,7 @@ export interface Replay {
 }
 
 interface Ring {
-  entries: RingEntry[];
+  readonly entries: RingEntry[];
   bytes: number;
   lastPrompt: string | undefined;
   /** The newest update that was dropped. */
@@ -60,15 +60,11 @@ export class ProgressRings {
     this.#rings.set(key, ring);
     ring.entries.push(entry);
     this.#grow(ring, entry.body.length);
-    let drop = 0;
-    let bytes = ring.bytes;
-    while (bytes > LANE_BYTES || ring.entries.length - drop > LANE_ENTRIES) {
-      const { epoch, seq, body } = ring.entries[drop++] as RingEntry;
-      bytes -= body.length;
+    while (ring.bytes > LANE_BYTES || ring.entries.length > LANE_ENTRIES) {
+      const { epoch, seq, body } = ring.entries.shift() as RingEntry;
+      this.#grow(ring, -body.length);
       if (epoch !== "") ring.lost = { epoch, seq };
     }
-    if (drop > 0) ring.entries = ring.entries.slice(drop);
-    this.#grow(ring, bytes - ring.bytes);
     this.#bound(key);
   }
 

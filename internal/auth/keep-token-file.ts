@@ -5,7 +5,7 @@ import { replaceSecret } from "../files/replace-secret.ts";
  * Keeps a valid token in a file of mode 0600 until the signal is aborted; replaces it at half of its lifetime.
  * @throws as `mint` and `replaceSecret`
  */
-export async function keepToken(
+export async function keepTokenFile(
   file: string,
   mint: () => string,
   ttlMs: number,

@@ -1,0 +1,17 @@
+import type { WebSocket } from "ws";
+import { firstOf } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
+
+/** Sends a ping; false if no pong comes within `withinMs`. @throws the signal's reason */
+export async function answersPing(
+  socket: WebSocket,
+  withinMs: number,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const pong = new Promise<true>((resolve) => socket.once("pong", () => resolve(true)));
+  socket.ping();
+  const late = (stop: AbortSignal) => clock.sleep(withinMs, stop).then(() => false);
+  const isAlive = await firstOf(signal, () => pong, late);
+  return isAlive;
+}
