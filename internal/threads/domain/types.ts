@@ -116,6 +116,11 @@ export type WakeState =
 /** The states of a wake that has not ended. */
 export const OPEN_STATES: readonly WakeState[] = ["PENDING", "CLAIMED", "QUEUED", "DEFERRED"];
 
+/** Reports whether a wake in this state has not ended. */
+export function isOpenWake(state: string): boolean {
+  return OPEN_STATES.some((one) => one === state);
+}
+
 /** An event of a wake that people are informed of, once. */
 export type WakeNews = "failed" | "deferred" | "dialog";
 

@@ -4,7 +4,7 @@ import type { Change } from "../domain/changes.ts";
 import { codeOf, threadsError } from "../domain/faults.ts";
 import { cursorOf } from "../domain/ids.ts";
 import type { Reads } from "../domain/store.ts";
-import { type Caller, type Escalation, OPEN_STATES, type Thread, type Waiting, type Wake } from "../domain/types.ts";
+import { type Caller, type Escalation, isOpenWake, type Thread, type Waiting, type Wake } from "../domain/types.ts";
 import { roleOf, type ServiceDeps, seesAll } from "./access.ts";
 import { Told } from "./told.ts";
 import { escalationView, isoTime, messageView, threadView, waitingView, wakeView } from "./views.ts";
@@ -212,7 +212,7 @@ class ThreadsWatch {
     const wakes = new Map([...also, ...open].map((wake) => [wake.wakeId, wake]));
     for (const wake of [...wakes.values()].sort((a, b) => a.createdAt - b.createdAt)) {
       const view = wakeView(wake);
-      if (this.#wakes.isNews(wake.wakeId, view, OPEN_STATES.includes(wake.state))) yield { wake: view };
+      if (this.#wakes.isNews(wake.wakeId, view, isOpenWake(wake.state))) yield { wake: view };
     }
     for (const one of await reads.escalationsInWork(this.#escalations.open)) {
       if (whose.agent !== undefined && one.owner !== whose.agent && !this.#escalations.has(one.escalationId)) continue;

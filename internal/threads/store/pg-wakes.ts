@@ -42,7 +42,7 @@ function blockedSince(by: string): string {
     else clock_timestamp() end`;
 }
 
-/** SQL expression: the wake's `news` with one more event, unless that is in `news` or `told` already. '': no event. */
+/** SQL expression: adds an event to the wake's `news`, unless `news` or `told` contains it. '': no event. */
 function withNews(news: string): string {
   return `case when ${news}::text = '' or ${news}::text = any (news || told) then news
     else array_append(news, ${news}::text) end`;

@@ -1,13 +1,13 @@
 import { asObjects, asText, type Json } from "../../../../internal/base/json-fields.ts";
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
 import { printJson, printWake } from "../../../../internal/threads/client/show.ts";
+import { isOpenWake } from "../../../../internal/threads/domain/types.ts";
 import type { Call } from "./with-threads.ts";
 
 export const WAKE_WAIT_MS = 60_000;
 const LOOK_MS = 300;
 const NOT_YET = 5;
 const NO_PROOF = 7;
-const OPEN = ["PENDING", "CLAIMED", "QUEUED", "DEFERRED"];
 
 /**
  * Waits until the newest wake of each recipient has ended, at most `forMs`, and prints these wakes. Returns the exit
@@ -25,7 +25,7 @@ export async function untilWoken(
   const end = clock.monotonicMs() + forMs;
   for (;;) {
     const wakes = await newestOf(call, recipients);
-    const isOver = wakes.every((wake) => !OPEN.includes(asText(wake["state"])));
+    const isOver = wakes.every((wake) => !isOpenWake(asText(wake["state"])));
     if (!isOver && clock.monotonicMs() < end) {
       await clock.sleep(LOOK_MS, signal);
       continue;

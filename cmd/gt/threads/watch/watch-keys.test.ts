@@ -26,4 +26,5 @@ it.each([
 it("takes a text that was pasted for one text, with its line ends, and without what a terminal would obey", () => {
   expect(read("p\x1b[200~q\rp\r\nsend\x1b[31m it\x07\x1b[201~\r")).toEqual(["text p", "paste q\np\nsend it", "enter"]);
   expect(read("\x1b[200~one ", "two\r", "three\x1b[201~x")).toEqual(["paste one two\nthree", "text x"]);
+  expect(read("\x1b[200~one\x1b[2", "01~q", "\x03")).toEqual(["paste one", "text q", "quit"]);
 });

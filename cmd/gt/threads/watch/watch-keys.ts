@@ -30,12 +30,14 @@ export class KeyReader {
     const keys: Key[] = [];
     for (let rest = input; rest !== ""; ) {
       if (this.#pasted !== undefined) {
-        const end = rest.indexOf(END);
-        this.#pasted += end < 0 ? rest : rest.slice(0, end);
+        // The end may come in two parts.
+        const from = Math.max(0, this.#pasted.length - END.length);
+        this.#pasted += rest;
+        const end = this.#pasted.indexOf(END, from);
         if (end < 0) return keys;
-        keys.push({ type: "paste", text: clean(this.#pasted) });
+        keys.push({ type: "paste", text: clean(this.#pasted.slice(0, end)) });
+        rest = this.#pasted.slice(end + END.length);
         this.#pasted = undefined;
-        rest = rest.slice(end + END.length);
         continue;
       }
       const begin = rest.indexOf(BEGIN);

@@ -1,4 +1,5 @@
 import { asObjects, asText, type Json, objectOf } from "../../../../internal/base/json-fields.ts";
+import { isOpenWake } from "../../../../internal/threads/domain/types.ts";
 
 export interface Waiter {
   readonly agent: string;
@@ -87,7 +88,7 @@ export class WatchView {
   }
 
   get openWakes(): number {
-    return [...this.#wakes.values()].filter(({ state }) => isOpen(state)).length;
+    return [...this.#wakes.values()].filter(({ state }) => isOpenWake(state)).length;
   }
 
   /** Keeps messages of this thread from now on, and drops those of the one before. */
@@ -142,10 +143,6 @@ export class WatchView {
     const there = this.#wakes.get(row.agent);
     if (there === undefined || there.id === row.id || row.createdAt >= there.createdAt) this.#wakes.set(row.agent, row);
   }
-}
-
-export function isOpen(state: string): boolean {
-  return state === "PENDING" || state === "CLAIMED" || state === "QUEUED" || state === "DEFERRED";
 }
 
 function threadRow(one: Json): ThreadRow {

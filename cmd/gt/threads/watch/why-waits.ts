@@ -1,4 +1,5 @@
-import { isOpen, type ThreadRow, type Waiter, type WakeRow } from "./watch-view.ts";
+import { isOpenWake } from "../../../../internal/threads/domain/types.ts";
+import type { ThreadRow, Waiter, WakeRow } from "./watch-view.ts";
 
 /**
  * The attention that a wait needs: `person` is for people, `wrong` does not resolve by itself, `waits` does, `given`
@@ -24,7 +25,7 @@ export function whyWaits(
   wake: WakeRow | undefined,
   now: number,
 ): { readonly why: string; readonly concern: Concern } {
-  if (wake !== undefined && isOpen(wake.state)) return ofOpen(wake);
+  if (wake !== undefined && isOpenWake(wake.state)) return ofOpen(wake);
   if (given) return { why: "has it, and has not acknowledged it", concern: "given" };
   if (status === "blocked") return { why: `the thread is blocked: ${reason}`, concern: "wrong" };
   if (pausedUntil !== undefined && pausedUntil > now) return { why: "the thread's wakes are paused", concern: "wrong" };

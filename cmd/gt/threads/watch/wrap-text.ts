@@ -1,5 +1,5 @@
 import { plainText } from "../../../../internal/base/sanitise.ts";
-import { textWidth } from "../../../../internal/base/text-width.ts";
+import { clipText, textWidth } from "../../../../internal/base/text-width.ts";
 
 /**
  * Wraps a text into at most `most` plain lines of at most `columns` columns, between words if possible. If the text is
@@ -9,7 +9,7 @@ export function wrapText(text: string, columns: number, most: number): readonly 
   const lines: string[] = [];
   for (const line of plainText(text).replaceAll("\t", "    ").split("\n")) {
     for (const part of wrapLine(line.trimEnd(), Math.max(2, columns))) {
-      if (lines.length === most) return [...lines.slice(0, -1), withEllipsis(lines.at(-1) ?? "", columns)];
+      if (lines.length === most) return [...lines.slice(0, -1), clipText(`${lines.at(-1) ?? ""}…`, columns)];
       lines.push(part);
     }
   }
@@ -50,10 +50,4 @@ function* wrapLine(line: string, columns: number): Generator<string, void, undef
     }
   }
   yield out.trimEnd();
-}
-
-function withEllipsis(line: string, columns: number): string {
-  let kept = line;
-  while (textWidth(kept) > columns - 1) kept = kept.slice(0, -1);
-  return `${kept}…`;
 }
