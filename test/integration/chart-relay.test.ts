@@ -1,52 +1,35 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { type RelayValues, relayFile } from "../../cmd/relay/schema.ts";
 import { readConfigText } from "../../internal/config/config-file.ts";
-import { component, requireComponent } from "../support/cluster/components.ts";
-import { CHART, Helm, type Manifest, manifestsOf } from "../support/cluster/helm.ts";
+import { CHART, HelmBed, type Manifest, manifestsOf } from "../support/cluster/helm.ts";
 
 const VALUES = join(CHART, "ci", "relay-values.yaml");
 const LEAST = { enabled: true, nats: { url: "nats://nats:4222" }, tls: { secretName: "relay-tls" } };
 
 describe("the chart's relay", () => {
-  let dir = "";
-  let helm: Helm | undefined;
-
-  beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), "gt-chart-relay-"));
-    const found = await component("helm");
-    if ("path" in found) helm = new Helm(found.path, dir);
-  });
-
-  afterAll(async () => await rm(dir, { recursive: true, force: true }));
-
-  async function here(context: TestContext): Promise<Helm> {
-    if (helm !== undefined) return helm;
-    await requireComponent(context, "helm");
-    return context.skip("no helm");
-  }
+  const bed = new HelmBed("chart-relay");
 
   /** With these values of `relay`. */
   async function rendered(context: TestContext, name: string, relay: object): Promise<readonly Manifest[]> {
-    const tool = await here(context);
-    const file = join(dir, `${name}.json`);
+    const tool = await bed.here(context);
+    const file = join(bed.dir, `${name}.json`);
     await writeFile(file, JSON.stringify({ relay }));
     return relayOf(await tool.template("gastown", "-f", file));
   }
 
   it("is not there unless it is asked for", async (context) => {
-    expect(relayOf(await (await here(context)).template("gastown"))).toEqual([]);
+    expect(relayOf(await (await bed.here(context)).template("gastown"))).toEqual([]);
   });
 
   it("passes helm lint with its values", async (context) => {
-    const said = await (await here(context)).run("lint", CHART, "--strict", "-f", VALUES);
+    const said = await (await bed.here(context)).run("lint", CHART, "--strict", "-f", VALUES);
     expect(said).toContain("0 chart(s) failed");
   });
 
   it("writes a configuration that the relay reads, with all that its values say", async (context) => {
-    const values = configOf(relayOf(await (await here(context)).template("gastown", "-f", VALUES)));
+    const values = configOf(relayOf(await (await bed.here(context)).template("gastown", "-f", VALUES)));
     expect(values).toMatchObject({
       listen: { host: "0.0.0.0", port: 8080 },
       health_listen: { host: "0.0.0.0", port: 8081 },
@@ -65,7 +48,7 @@ describe("the chart's relay", () => {
   });
 
   it("mounts every file that its configuration names, from a Secret or a map of public keys", async (context) => {
-    const manifests = relayOf(await (await here(context)).template("gastown", "-f", VALUES));
+    const manifests = relayOf(await (await bed.here(context)).template("gastown", "-f", VALUES));
     const { containers, volumes } = podOf(manifests);
     const named = JSON.stringify(configOf(manifests)).match(/\/etc\/relay\/[^"]+/g) ?? [];
     const mounts = containers[0].volumeMounts.map(({ mountPath }) => mountPath);
@@ -104,7 +87,7 @@ describe("the chart's relay", () => {
   });
 
   it("is reached by those whom its values name, and reaches NATS and its bridges", async (context) => {
-    const all = manifestsOf(await (await here(context)).template("gastown", "-f", VALUES));
+    const all = manifestsOf(await (await bed.here(context)).template("gastown", "-f", VALUES));
     const policies = all.filter(({ kind }) => kind === "NetworkPolicy") as unknown as readonly Policy[];
     const labels = { "app.kubernetes.io/name": "gastown-relay", "app.kubernetes.io/instance": "gastown" };
     const [relay, ...others] = policies.filter(

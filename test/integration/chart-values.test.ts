@@ -1,9 +1,7 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
-import { component, requireComponent } from "../support/cluster/components.ts";
-import { configIn, Helm } from "../support/cluster/helm.ts";
+import { describe, expect, it, type TestContext } from "vitest";
+import { configIn, HelmBed } from "../support/cluster/helm.ts";
 
 /** A value at its key; all other values are the chart's defaults. */
 type Case = readonly [key: string, value: unknown];
@@ -71,23 +69,11 @@ const TAKEN: readonly (readonly Case[])[] = [
 ];
 
 describe("the chart's values", () => {
-  let dir = "";
-  let helm: Helm | undefined;
-
-  beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), "gt-values-"));
-    const found = await component("helm");
-    if ("path" in found) helm = new Helm(found.path, dir);
-  });
-
-  afterAll(async () => await rm(dir, { recursive: true, force: true }));
+  const bed = new HelmBed("values");
 
   async function rendered(context: TestContext, name: string, cases: readonly Case[]): Promise<string> {
-    if (helm === undefined) {
-      await requireComponent(context, "helm");
-      return context.skip("no helm");
-    }
-    const file = join(dir, `${name}.json`);
+    const helm = await bed.here(context);
+    const file = join(bed.dir, `${name}.json`);
     await writeFile(file, JSON.stringify(valuesOf(cases)));
     return await helm.template("gastown", "-f", file);
   }

@@ -1,14 +1,12 @@
 import { generateKeyPairSync } from "node:crypto";
-import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
+import { describe, expect, it } from "vitest";
 import { TlsMetrics } from "../../internal/auth/tls/tls-metrics.ts";
 import { ControllerMetrics } from "../../internal/controller/sessions/controller-metrics.ts";
 import { Metrics } from "../../internal/rpc/server/metrics.ts";
 import { SidecarMetrics } from "../../internal/sidecar/serving/sidecar-metrics.ts";
-import { component, requireComponent } from "../support/cluster/components.ts";
-import { CHART, configIn, Helm, manifestsOf } from "../support/cluster/helm.ts";
+import { CHART, configIn, HelmBed, manifestsOf } from "../support/cluster/helm.ts";
 
 interface PodSpec {
   readonly containers: readonly { readonly resources: object }[];
@@ -39,26 +37,11 @@ const adopting = (...adoptAccounts: string[]) => ({ namespaces: [{ name: "a", pr
 const needing = (resources: object) => ({ agents: { claude: { image: "a", resources } } });
 
 describe("the chart", () => {
-  let dir = "";
-  let helm: Helm | undefined;
-
-  beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), "gt-chart-"));
-    const found = await component("helm");
-    if ("path" in found) helm = new Helm(found.path, dir);
-  });
-
-  afterAll(async () => await rm(dir, { recursive: true, force: true }));
-
-  async function here(context: TestContext): Promise<Helm> {
-    if (helm !== undefined) return helm;
-    await requireComponent(context, "helm");
-    return context.skip("no helm");
-  }
+  const bed = new HelmBed("chart");
 
   it("is switched by a parent chart", async (context) => {
-    const tool = await here(context);
-    const parent = join(dir, "parent");
+    const tool = await bed.here(context);
+    const parent = join(bed.dir, "parent");
     await mkdir(join(parent, "charts"), { recursive: true });
     await cp(CHART, join(parent, "charts", "gastown"), { recursive: true });
     const dependency = { name: "gastown", version: "0.1.0", condition: "gastown.enabled" };
@@ -74,7 +57,7 @@ describe("the chart", () => {
   });
 
   it("takes requests at their limits, several keys of an issuer, and accounts of any kind", async (context) => {
-    const tool = await here(context);
+    const tool = await bed.here(context);
     const resources = {
       requests: { cpu: 0.3, memory: "2Gi", "ephemeral-storage": 1_000_000 },
       limits: { cpu: "300m", memory: "2048Mi", "ephemeral-storage": "1M" },
@@ -85,18 +68,18 @@ describe("the chart", () => {
       ...adopting(...accounts),
       ...needing(resources),
     };
-    const file = join(dir, "taken.json");
+    const file = join(bed.dir, "taken.json");
     await writeFile(file, JSON.stringify(values));
     const { settings } = configIn(await tool.template("gastown", "-f", file));
     expect(settings.namespaces[0]?.adoption?.accounts).toEqual(accounts);
   });
 
   it("passes helm lint", async (context) => {
-    expect(await (await here(context)).run("lint", CHART, "--strict")).toContain("0 chart(s) failed");
+    expect(await (await bed.here(context)).run("lint", CHART, "--strict")).toContain("0 chart(s) failed");
   });
 
   it("writes a configuration that the controller reads, for each file of ci/", async (context) => {
-    const tool = await here(context);
+    const tool = await bed.here(context);
     for (const file of await readdir(join(CHART, "ci"))) {
       const { settings } = configIn(await tool.template("gastown", "-f", join(CHART, "ci", file)));
       expect([file, settings.namespaces.length]).toEqual([file, expect.any(Number)]);
@@ -104,7 +87,7 @@ describe("the chart", () => {
   });
 
   it("gives agents tokens where a Secret with a key is named, and mounts it for the controller", async (context) => {
-    const rendered = await (await here(context)).template(
+    const rendered = await (await bed.here(context)).template(
       ...["gastown", "-f", join(CHART, "ci", "containers-values.yaml")],
     );
     const keyPath = "/etc/gastown/session-tokens/signing.key";
@@ -112,11 +95,11 @@ describe("the chart", () => {
       ...{ keyPath, issuer: "gastown", audience: "threads", role: "worker", ttlMs: 1_800_000 },
     });
     expect(rendered).toContain("secretName: agent-tokens");
-    expect(configIn(await (await here(context)).template("gastown")).settings.sessionTokens).toBeUndefined();
+    expect(configIn(await (await bed.here(context)).template("gastown")).settings.sessionTokens).toBeUndefined();
   });
 
   it("sends spans where a collector is named", async (context) => {
-    const tool = await here(context);
+    const tool = await bed.here(context);
     const endpointOf = async (...args: string[]) => configIn(await tool.template("gastown", ...args)).otlpEndpoint;
     expect(await endpointOf("-f", join(CHART, "ci", "monitoring-values.yaml"))).toBe(
       "http://collector.monitoring:4318",
@@ -126,7 +109,7 @@ describe("the chart", () => {
 
   it("makes the pods that its values describe", async (context) => {
     const { settings } = configIn(
-      await (await here(context)).template("gastown", "-f", join(CHART, "ci", "ha-values.yaml")),
+      await (await bed.here(context)).template("gastown", "-f", join(CHART, "ci", "ha-values.yaml")),
     );
     expect(settings.namespaces.map(({ name, project, adoption }) => [name, project, adoption?.accounts])).toEqual([
       ["shop-agents", "shop", undefined],
@@ -147,7 +130,7 @@ describe("the chart", () => {
   });
 
   it("alerts by numbers that controllers and sidecars have, and by nothing else", async (context) => {
-    const text = await (await here(context)).template("gastown", "-f", join(CHART, "ci", "monitoring-values.yaml"));
+    const text = await (await bed.here(context)).template("gastown", "-f", join(CHART, "ci", "monitoring-values.yaml"));
     const rules = manifestsOf(text).find(({ kind }) => kind === "PrometheusRule");
     const used = new Set(JSON.stringify(rules).match(/\bgastown_[a-z_]+/g));
     const { registry } = new Metrics();
@@ -177,14 +160,14 @@ describe("the chart", () => {
     const limits = { cpu: "1", memory: "2Gi", "ephemeral-storage": "1Gi" };
     const set = ["--set-json", `resources=${JSON.stringify({ limits })}`];
     const requests = { cpu: "100m", memory: "256Mi", "ephemeral-storage": "64Mi" };
-    const specs = manifestsOf(await (await here(context)).template("gastown", ...set)).flatMap(podSpecOf);
+    const specs = manifestsOf(await (await bed.here(context)).template("gastown", ...set)).flatMap(podSpecOf);
     expect(specs.map(({ containers }) => containers.map(({ resources }) => resources))).toEqual(
       Array.from({ length: 4 }, () => [{ limits, requests }]),
     );
   });
 
   it("probes that bear a stall of a replica's event loop", async (context) => {
-    const tool = await here(context);
+    const tool = await bed.here(context);
     const deployment = manifestsOf(await tool.template("gastown")).find(({ kind }) => kind === "Deployment");
     const { spec } = deployment as unknown as { spec: { template: { spec: { containers: readonly [Probed] } } } };
     const { timeoutSeconds, periodSeconds, failureThreshold } = spec.template.spec.containers[0].livenessProbe;
@@ -193,7 +176,7 @@ describe("the chart", () => {
   });
 
   it("labels the controllers, which dial sidecars, as their clients", async (context) => {
-    const tool = await here(context);
+    const tool = await bed.here(context);
     const deployment = manifestsOf(await tool.template("gastown")).find(({ kind }) => kind === "Deployment");
     expect(deployment).toMatchObject({
       spec: { template: { metadata: { labels: { "gastown.io/client": "true" } } } },
@@ -201,7 +184,7 @@ describe("the chart", () => {
   });
 
   it("admits its helm test where callers are limited by networkPolicy.controller.from", async (context) => {
-    const text = await (await here(context)).template("gastown", "-f", join(CHART, "ci", "ha-values.yaml"));
+    const text = await (await bed.here(context)).template("gastown", "-f", join(CHART, "ci", "ha-values.yaml"));
     const policy = manifestsOf(text).find((one) => one.kind === "NetworkPolicy" && one.metadata.name === "gastown");
     const { spec } = policy as unknown as { spec: { podSelector: object; ingress: readonly [{ from: object[] }] } };
     const callers = { namespaceSelector: { matchLabels: { clients: "true" } } };
@@ -209,18 +192,18 @@ describe("the chart", () => {
   });
 
   it("is the same text each time: nothing is made up while it is rendered", async (context) => {
-    const tool = await here(context);
+    const tool = await bed.here(context);
     expect(await tool.template("gastown")).toBe(await tool.template("gastown"));
   });
 
   it("undoes a release in a hook that says that it is one", async (context) => {
-    const rendered = manifestsOf(await (await here(context)).template("gastown"));
+    const rendered = manifestsOf(await (await bed.here(context)).template("gastown"));
     const uninstall = rendered.find(({ kind, metadata }) => kind === "Job" && metadata.name === "gastown-uninstall");
     expect(JSON.stringify(uninstall)).toContain('"uninstall","--hook","--config"');
   });
 
   it("never changes a Job of its own, for those who render it and apply the text", async (context) => {
-    const tool = await here(context);
+    const tool = await bed.here(context);
     const jobOf = async (...args: string[]) => {
       const rendered = manifestsOf(await tool.template("gastown", "--no-hooks", ...args));
       return rendered.find(({ kind }) => kind === "Job")?.metadata.name;
@@ -340,8 +323,8 @@ describe("the chart", () => {
     ],
     ["its own request above its limit", { resources: { requests: { memory: "2Gi" } } }, /resources: requests\.memory/],
   ] as const)("refuses %s, naming it", async ([, values, message], context) => {
-    const tool = await here(context);
-    const file = join(dir, "wrong.json");
+    const tool = await bed.here(context);
+    const file = join(bed.dir, "wrong.json");
     await writeFile(file, JSON.stringify(values));
     await expect(tool.template("gastown", "-f", file)).rejects.toThrow(message);
   });

@@ -1,8 +1,13 @@
 import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { afterAll, beforeAll, type TestContext } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { type ControllerConfig, readControllerConfig } from "../../../cmd/gt-controller/controller-config.ts";
+import { component, requireComponent } from "./components.ts";
 
 const run = promisify(execFile);
 
@@ -36,6 +41,33 @@ export class Helm {
   /** The manifests of a release, as one YAML text. */
   async template(release: string, ...args: readonly string[]): Promise<string> {
     return await this.run("template", release, CHART, "-n", "gastown-system", "--kube-version", KUBE_VERSION, ...args);
+  }
+}
+
+/** Helm for the tests of a describe, with a folder that is removed after them. */
+export class HelmBed {
+  #dir = "";
+  #helm: Helm | undefined;
+
+  /** Registers the set-up with the describe that is being collected. */
+  constructor(name: string) {
+    beforeAll(async () => {
+      this.#dir = await mkdtemp(join(tmpdir(), `gt-${name}-`));
+      const found = await component("helm");
+      if ("path" in found) this.#helm = new Helm(found.path, this.#dir);
+    });
+    afterAll(async () => await rm(this.#dir, { recursive: true, force: true }));
+  }
+
+  get dir(): string {
+    return this.#dir;
+  }
+
+  /** Skips a test where Helm is missing; in CI the test fails. */
+  async here(context: TestContext): Promise<Helm> {
+    if (this.#helm !== undefined) return this.#helm;
+    await requireComponent(context, "helm");
+    return context.skip("no helm");
   }
 }
 
