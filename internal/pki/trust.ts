@@ -144,8 +144,8 @@ function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): bool
 }
 
 /**
- * Returns the check that a client makes of a server's certificate beside the handshake: whether a revocation list of
- * its CA names it. A CA without a list has revoked nothing; a list that is out of date still counts.
+ * Returns the check of a server's certificate that a client makes in addition to the handshake: whether a revocation
+ * list of its CA names it. A CA without a list has revoked nothing; a list that is out of date still counts.
  *
  * @param crl one file, or several that each contain a list
  * @param now wall clock, ms

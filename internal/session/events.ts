@@ -132,7 +132,7 @@ export class SessionEvents implements Task {
     this.#add({ ...this.#now, type: "session-started" });
   }
 
-  /** Adds the agent's end. `error`: it failed. With `done` the log is closed and takes no more events. */
+  /** Adds the agent's end. `error`: it failed. With `done` the log is closed and accepts no more events. */
   stopped({ done, error }: { readonly done: boolean; readonly error?: string }): void {
     if (error === undefined) this.#add({ ...this.#now, type: "session-stopped", done });
     else this.#add({ ...this.#now, type: "session-failed", done, error: this.#clean(error) });

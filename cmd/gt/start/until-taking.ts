@@ -15,7 +15,7 @@ export interface StartedSession {
 
 /** The result of the wait, and the session as seen last. */
 export interface Taking {
-  /** `dialog`: it asks a person first. `ended`: it takes no messages. `late`: it is still starting. */
+  /** `dialog`: it waits for a person's answer. `ended`: it has ended. `late`: it is still starting. */
   readonly type: "takes" | "dialog" | "ended" | "late";
   readonly session: GetSessionResponse;
 }

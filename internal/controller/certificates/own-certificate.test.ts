@@ -43,7 +43,7 @@ describe("the controller's own certificate and its CA", () => {
     let before: Record<string, string> | undefined;
     const get = async () => {
       const data = read();
-      // As in the API server, new content has a new version. Half a day of reading the same content takes no time.
+      // As in the API server, only new content gets a new version, so half a day of reads of the same content is fast.
       if (data !== before) version++;
       before = data;
       const secret = { name: "ca", uid: "u", labels: {}, owners: [], deleting: false };

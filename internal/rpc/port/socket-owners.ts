@@ -72,7 +72,7 @@ async function readSystemTables(): Promise<readonly (string | undefined)[]> {
 
 /**
  * The uid in the row of a table whose local address is the client's. Skips a socket that no process holds: it has inode
- * 0 and the uid of root, whoever opened it.
+ * 0 and the uid of root, even if another user opened it.
  * @internal
  */
 export function ownerIn(table: string, { server, client }: SocketEnds, order = endianness()): number | undefined {

@@ -125,7 +125,7 @@ class CountedCall implements Call {
     const { maxRequestBytes, maxRequestBytesOfOne } = this.#calls.limits;
     const isTooMuch = this.#calls.all.requestBytes > maxRequestBytes;
     if (!isTooMuch && this.#caller.requestBytes <= maxRequestBytesOfOne) return;
-    this.answered(); // what is refused is not kept, and takes no room from the requests of others
+    this.answered(); // a refused request is not kept, and frees its bytes for others
     throw isTooMuch ? tooMuch("sent here", maxRequestBytes) : tooMuch("sent by one caller", maxRequestBytesOfOne);
   }
 
@@ -139,7 +139,7 @@ class CountedCall implements Call {
     const { maxAnswerBytes, maxAnswerBytesOfOne } = this.#calls.limits;
     const isTooMuch = this.#calls.all.answerBytes > maxAnswerBytes;
     if (!isTooMuch && this.#caller.answerBytes <= maxAnswerBytesOfOne) return;
-    this.#answer(0); // a refused response takes no room from others
+    this.#answer(0); // a refused response frees its bytes for others
     throw isTooMuch ? tooMuch("asked for", maxAnswerBytes) : tooMuch("requested but not read", maxAnswerBytesOfOne);
   }
 

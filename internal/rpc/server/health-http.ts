@@ -33,7 +33,7 @@ const METRICS_MS = 50;
 /**
  * The plaintext port for probes: `GET /livez`, `/readyz`, `/metrics`, and `grpc.health.v1` (HTTP/2 and HTTP/1.1). It
  * never carries terminal content. A request with a foreign `Host` or `Origin` (see `hostRefusal`) gets 403. `/livez`
- * answers as long as the event loop runs: it takes no lock and awaits nothing.
+ * answers as long as the event loop runs: it needs no lock and awaits nothing.
  */
 export function createHealthServer(
   deps: RpcServerDeps & { readonly health: HealthState; readonly metrics: Metrics },

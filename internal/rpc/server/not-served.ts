@@ -36,7 +36,7 @@ export function refuseUnknownMethod(path: string, req: Request, res: Response): 
   return true;
 }
 
-/** The body for a refusal that Connect makes of a status only; undefined if the status says enough. */
+/** The body of a refusal that Connect sends as a bare status; undefined if the status needs no explanation. */
 export function refusalBody(status: number): Uint8Array | undefined {
   const sentence = SENTENCES[status];
   return sentence && errorToJsonBytes(connectErrorOf(sentence), undefined);
