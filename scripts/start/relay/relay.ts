@@ -59,7 +59,7 @@ export async function startRelay(context: MainContext, { root, env, once }: Rela
       out.line(printable`in another terminal, while this runs (Ctrl-C ends it):`);
       const asTyped = (path: string) => shellPath(path, context.env["HOME"]);
       const steps = nextSteps(
-        `node ${asTyped(join(root, "cmd/relay/main.ts"))}`,
+        `node ${asTyped(join(root, "scripts/launch.mjs"))} cmd/relay/main.ts`,
         `${natsUrl} --nats-nkey ${asTyped(nkey)}`,
         ports,
       );
