@@ -12,6 +12,12 @@ export interface ThreadTools {
 /** The MCP server's name; agents put it before the names of its tools. */
 const THREADS_SERVER = "threads";
 
+/**
+ * How long Codex and OpenCode wait for the server to start, ms. A server that takes longer, as on a busy machine, is
+ * left out for as long as the agent runs; OpenCode waits 5 s unless it is told otherwise.
+ */
+const START_LIMIT_MS = 120_000;
+
 /** Claude Code's name for all tools of the server in permission rules. */
 export const CLAUDE_RULE = `mcp__${THREADS_SERVER}`;
 
@@ -32,6 +38,7 @@ export function codexServer({ command: [command, ...args], env }: ThreadTools): 
     ["args", `[${args.map(tomlText).join(",")}]`],
     ["env", `{${table.join(",")}}`],
     ["default_tools_approval_mode", tomlText("approve")],
+    ["startup_timeout_sec", String(START_LIMIT_MS / 1000)],
   ].flatMap(([key, value]) => ["-c", `mcp_servers.${THREADS_SERVER}.${key}=${value}`]);
 }
 
@@ -47,7 +54,10 @@ export function withOpencodeServer(
   const own = typeof permission === "string" ? { "*": permission } : objectOf(permission);
   return {
     ...config,
-    mcp: { ...objectOf(mcp), [THREADS_SERVER]: { type: "local", command, environment: env, enabled: true } },
+    mcp: {
+      ...objectOf(mcp),
+      [THREADS_SERVER]: { type: "local", command, environment: env, enabled: true, timeout: START_LIMIT_MS },
+    },
     permission: { ...own, [`${THREADS_SERVER}_*`]: "allow" },
   };
 }

@@ -121,6 +121,7 @@ describe("launch with the tools of threads", () => {
       'mcp_servers.threads.args=["/opt/gt.mjs","threads","mcp"]',
       'mcp_servers.threads.env={GT_THREADS="http://127.0.0.1:1",GT_THREADS_TOKEN_FILE="/keys/a \\"b\\".token"}',
       'mcp_servers.threads.default_tools_approval_mode="approve"',
+      "mcp_servers.threads.startup_timeout_sec=120",
     ]);
   });
 
@@ -133,7 +134,7 @@ describe("launch with the tools of threads", () => {
     const config = JSON.parse(plan.env["OPENCODE_CONFIG_CONTENT"] ?? "");
     expect(config.permission).toEqual(permission);
     const { command, env: environment } = THREADS;
-    expect(config.mcp).toEqual({ threads: { type: "local", command, environment, enabled: true } });
+    expect(config.mcp).toEqual({ threads: { type: "local", command, environment, enabled: true, timeout: 120_000 } });
     expect(config.plugin).toHaveLength(1);
   });
 });
