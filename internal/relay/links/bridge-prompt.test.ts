@@ -18,6 +18,8 @@ class Scene {
   readonly asked: string[] = [];
   readonly progress: unknown[] = [];
   readonly answers: (InputAnswer | DomainError)[];
+  /** The errors of the next presses of keys. */
+  readonly refusals: DomainError[] = [];
   shown: BridgeDialog | undefined;
   readonly leave = Promise.withResolvers<PermissionOutcome>();
   readonly stop = new AbortController();
@@ -73,7 +75,11 @@ class Scene {
         this.calls.push(`respond ${dialogId} ${choice}`);
         this.shown = undefined;
       },
-      press: async (_id, keys) => void this.calls.push(`press ${keys.join(" ")}`),
+      press: async (_id, keys) => {
+        this.calls.push(`press ${keys.join(" ")}`);
+        const refusal = this.refusals.shift();
+        if (refusal !== undefined) throw refusal;
+      },
     };
   }
 
@@ -214,6 +220,19 @@ it("is taken back where it is cancelled before it is typed, else interrupted", a
   await late.happens(phase("idle"));
   expect(await late.result).toEqual([{ type: "result.cancelled", payload: { by: "agent" } }]);
   expect(late.clock.sleeping).toBe(0);
+});
+
+it.each(["unavailable", "precondition"] as const)("is interrupted again where a press is %s", async (kind) => {
+  const scene = new Scene();
+  scene.refusals.push(new DomainError(kind, "not now"));
+  await scene.happens(input, receipt("submitted"), phase("busy"));
+  scene.prompt.cancel();
+  await settle();
+  expect(scene.calls.filter((call) => call === "press Escape")).toHaveLength(1);
+  await scene.clock.advance(2000);
+  expect(scene.calls.filter((call) => call === "press Escape")).toHaveLength(2);
+  scene.stop.abort(new Error("enough"));
+  await scene.result;
 });
 
 it("ends with its signal", async () => {

@@ -215,7 +215,9 @@ export class BridgePrompt {
     for (let times = 1; times <= MOST_ESCAPES; ) {
       signal.throwIfAborted();
       if (this.#turn.isSubmitted && this.#turn.phase !== "idle") {
-        await sessions.press(id, ["Escape"], `${key}-${times++}`, signal);
+        const requestId = `${key}-${times++}`;
+        const press = () => sessions.press(id, ["Escape"], requestId, signal);
+        await untilAnswered(clock, signal, press).catch(() => {}); // the next attempt may succeed
       }
       await clock.sleep(ESCAPE_MS, signal);
     }

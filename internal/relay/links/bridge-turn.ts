@@ -56,8 +56,9 @@ export function beginTurn({ epoch, seq, phase }: EventPlace, key: string, maxByt
 }
 
 /**
- * The turn after one more event. It is over when the input's receipt has come and the agent is idle after being busy
- * later than the input was received. If the agent was busy at the input, its first idle ends the previous turn. Pure.
+ * The turn after one more event. It is over when the input's receipt has come and the agent is idle after being busy,
+ * or in a dialog, later than the input was received. If the agent was busy at the input, its first idle ends the
+ * previous turn. Pure.
  */
 export function afterEvent(turn: BridgeTurn, event: BridgeEvent): BridgeTurn {
   if (turn.end !== undefined) return turn;
@@ -104,7 +105,7 @@ function settled(turn: BridgeTurn, { outcome, error }: InputAnswer): BridgeTurn 
     case "queued":
       return turn;
     case "submitted":
-      return whenOver({ ...turn, isReceived: true, isSubmitted: true });
+      return whenOver(occupied({ ...turn, isReceived: true, isSubmitted: true }));
     case "blocked-by-dialog":
     case "composer-busy":
     case "agent-dead":
@@ -123,9 +124,17 @@ function settled(turn: BridgeTurn, { outcome, error }: InputAnswer): BridgeTurn 
 function entered(turn: BridgeTurn, phase: AgentPhase): BridgeTurn {
   const next = { ...turn, phase };
   if (!turn.isReceived) return next;
-  if (phase === "busy" && turn.busy === "no") return { ...next, busy: "ours" };
   const isEarlierEnd = phase === "idle" && turn.busy === "earlier" && !turn.isSubmitted;
-  return isEarlierEnd ? { ...next, busy: "no", text: "", bytes: 0 } : whenOver(next);
+  return isEarlierEnd ? { ...next, busy: "no", text: "", bytes: 0 } : whenOver(occupied(next));
+}
+
+/**
+ * The turn, which the agent works on if it is busy. A submitted input may lead to a dialog at once, before the agent is
+ * seen busy; a dialog before that may belong to something else.
+ */
+function occupied(turn: BridgeTurn): BridgeTurn {
+  const isOurs = turn.phase === "busy" || (turn.isSubmitted && OCCUPIED.has(turn.phase));
+  return isOurs && turn.busy === "no" ? { ...turn, busy: "ours" } : turn;
 }
 
 function whenOver(turn: BridgeTurn): BridgeTurn {
