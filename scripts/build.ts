@@ -103,17 +103,25 @@ function copyNative(outDir: string): void {
   }
 }
 
-if (import.meta.main) {
-  const outDir = `${root}dist`;
+/** Bundles binaries, with what must lie beside them: machine code and the licences of the packages. */
+export async function buildBinaries(binaries: readonly string[], outDir: string): Promise<readonly string[]> {
   const inputs = new Set([`node_modules/${NATIVE}/index.js`]);
-  const named = process.argv.slice(2);
-  const all = () => globSync("cmd/*/main.ts", { cwd: root }).map((main) => basename(dirname(main)));
-  for (const name of named.length > 0 ? named : all().sort()) {
+  const outfiles: string[] = [];
+  for (const name of binaries) {
     const made = await bundle(name, outDir);
     for (const path of made.inputs) inputs.add(path);
-    console.log(made.outfile);
+    outfiles.push(made.outfile);
   }
   copyNative(outDir);
   writeFileSync(`${outDir}/THIRD-PARTY-NOTICES`, thirdPartyNotices(root, inputs));
+  return outfiles;
+}
+
+if (import.meta.main) {
+  const named = process.argv.slice(2);
+  const all = () => globSync("cmd/*/main.ts", { cwd: root }).map((main) => basename(dirname(main)));
+  for (const outfile of await buildBinaries(named.length > 0 ? named : all().sort(), `${root}dist`)) {
+    console.log(outfile);
+  }
   if (named.length === 0) console.log(await buildSdk());
 }

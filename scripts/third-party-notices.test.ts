@@ -29,3 +29,14 @@ it("refuses a package that has no licence text anywhere", () => {
   const inputs = [addPackage("with", "MIT", "text"), addPackage("without", "MIT")];
   expect(() => thirdPartyNotices(root, inputs)).toThrow("no licence text for without");
 });
+
+it("takes the licence from the end of a README where there is no other text", () => {
+  const inputs = [addPackage("a", "MIT")];
+  const readme = join(root, "node_modules/a/README.md");
+  writeFileSync(readme, `# a\n\n## Use\n\nuse it\n\n## License\n\nCopyright (c) Ann\n\n${"granted ".repeat(30)}\n`);
+  const text = thirdPartyNotices(root, inputs);
+  expect(text).toMatch(/^a 1\.2\.3 \(MIT\)\n\nCopyright \(c\) Ann\n\ngranted/m);
+  expect(text).not.toContain("use it");
+  writeFileSync(readme, "# a\n\n## License\n\nMIT\n");
+  expect(() => thirdPartyNotices(root, inputs)).toThrow("no licence text for a");
+});

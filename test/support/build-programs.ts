@@ -3,7 +3,7 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { buildBinary } from "../../scripts/build.ts";
+import { buildBinaries } from "../../scripts/build.ts";
 import { BUNDLES_VARIABLE, DESK_COMMAND } from "./programs.ts";
 
 const AGENT_PROGRAMS = ["gt-sidecar", "gt", "demo-agent"];
@@ -15,7 +15,7 @@ export async function setup(): Promise<() => Promise<void>> {
   await mkdir(cache, { recursive: true });
   const folder = await mkdtemp(join(cache, "gt-test-"));
   await chmod(folder, 0o755); // other users run them too
-  for (const name of [...AGENT_PROGRAMS, ...DAEMONS]) await buildBinary(name, folder);
+  await buildBinaries([...AGENT_PROGRAMS, ...DAEMONS], folder);
   const command = `#!/bin/sh\nexec "${process.execPath}" "${join(folder, "desk.mjs")}" "$@"\n`;
   await writeFile(join(folder, DESK_COMMAND), command, { mode: 0o755 });
   process.env[BUNDLES_VARIABLE] = folder;
