@@ -35,6 +35,42 @@ const answered = (text: string) => [
 ];
 
 describe.runIf(isUsable).concurrent("a real agent", () => {
+  // The slowest first: three tests run at a time.
+  it.each(["opencode", "codex", "claude"] as const)(
+    "%s decides what crosses by one word, from the text alone",
+    async (agent) => {
+      const refused = "tell customers: the model is overloaded";
+      const asked: { readonly tools: readonly string[]; readonly texts: string }[] = [];
+      const word: Act = ({ tools, userTexts, lastUserText }) => {
+        // OpenCode retries five times: as soon as it is advised to, else with growing pauses, for a minute.
+        if (lastUserText.endsWith(refused))
+          return { type: "refuse", status: 529, error: "overloaded_error", retryAfter: 0.01 };
+        asked.push({ tools, texts: userTexts.join("\n") });
+        if (lastUserText.endsWith("closed on Sunday")) return { type: "say", text: "customer" };
+        if (lastUserText.endsWith("SAY loud")) return { type: "say", text: "CUSTOMER, as you wish" };
+        return { type: "say", text: "answer" };
+      };
+      await using desk = await agentDesk({ agent, word, more: `intent: { by: agent }\n${PATIENT}` });
+      const lines = ["SAY hidden", "SAY loud", "let them know: closed on Sunday"].map((text) => ({ text }));
+      const events = await desk.bed.events("admin", [...lines, { text: refused }]);
+      // Whatever the rules say, nothing crosses without a decision.
+      expect(events.slice(-2)).toEqual(unavailable);
+      const decisions = events.filter(({ type }) => type === "decision");
+      expect(decisions.map(({ route, rule }) => [route, rule])).toEqual([
+        ...[["answer", "agent"] as const, ["answer", "agent"] as const, ["customer", "agent"] as const],
+      ]);
+      const crossed = desk.bed.records("front").filter(({ type }) => type === "crossing");
+      expect(crossed.map(({ admin_input }) => admin_input)).toEqual(["let them know: closed on Sunday"]);
+      // Neither tools, nor earlier text, nor a file's name.
+      expect(asked).toHaveLength(lines.length);
+      expect(asked.map(({ tools }) => tools)).toEqual(lines.map(() => []));
+      expect(asked.map(({ texts }) => lines.filter(({ text }) => texts.includes(text)).length)).toEqual([1, 1, 1]);
+      expect(asked.map(({ texts }) => texts).join("\n")).not.toContain("prices");
+      expect(JSON.stringify(desk.front.requests)).not.toMatch(/hidden|loud|overloaded/);
+    },
+    BUSY_MS,
+  );
+
   it(
     "that hangs, dies or floods ends its own turn only",
     async () => {
@@ -70,40 +106,6 @@ describe.runIf(isUsable).concurrent("a real agent", () => {
       expect(await bed.events("user", lines("b", ["SAY five"]))).toEqual(answered("five"));
       const failures = bed.records("front").filter(({ type, outcome }) => type === "end" && outcome === "failed");
       expect(failures).toHaveLength(3);
-    },
-    BUSY_MS,
-  );
-
-  it.each(["claude", "codex", "opencode"] as const)(
-    "%s decides what crosses by one word, from the text alone",
-    async (agent) => {
-      const refused = "tell customers: the model is overloaded";
-      const asked: { readonly tools: readonly string[]; readonly texts: string }[] = [];
-      const word: Act = ({ tools, userTexts, lastUserText }) => {
-        if (lastUserText.endsWith(refused))
-          return { type: "refuse", status: 529, error: "overloaded_error", retryAfter: 0 };
-        asked.push({ tools, texts: userTexts.join("\n") });
-        if (lastUserText.endsWith("closed on Sunday")) return { type: "say", text: "customer" };
-        if (lastUserText.endsWith("SAY loud")) return { type: "say", text: "CUSTOMER, as you wish" };
-        return { type: "say", text: "answer" };
-      };
-      await using desk = await agentDesk({ agent, word, more: `intent: { by: agent }\n${PATIENT}` });
-      const lines = ["SAY hidden", "SAY loud", "let them know: closed on Sunday"].map((text) => ({ text }));
-      const events = await desk.bed.events("admin", [...lines, { text: refused }]);
-      // Whatever the rules say, nothing crosses without a decision.
-      expect(events.slice(-2)).toEqual(unavailable);
-      const decisions = events.filter(({ type }) => type === "decision");
-      expect(decisions.map(({ route, rule }) => [route, rule])).toEqual([
-        ...[["answer", "agent"] as const, ["answer", "agent"] as const, ["customer", "agent"] as const],
-      ]);
-      const crossed = desk.bed.records("front").filter(({ type }) => type === "crossing");
-      expect(crossed.map(({ admin_input }) => admin_input)).toEqual(["let them know: closed on Sunday"]);
-      // Neither tools, nor earlier text, nor a file's name.
-      expect(asked).toHaveLength(lines.length);
-      expect(asked.map(({ tools }) => tools)).toEqual(lines.map(() => []));
-      expect(asked.map(({ texts }) => lines.filter(({ text }) => texts.includes(text)).length)).toEqual([1, 1, 1]);
-      expect(asked.map(({ texts }) => texts).join("\n")).not.toContain("prices");
-      expect(JSON.stringify(desk.front.requests)).not.toMatch(/hidden|loud|overloaded/);
     },
     BUSY_MS,
   );
