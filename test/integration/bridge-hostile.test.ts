@@ -34,10 +34,10 @@ const client = () => folder.client(bridge, folder.prd);
 /** The programs of sessions: they inherit the bridge's HOME. */
 const agents = () => markedProcesses("HOME", folder.dir).filter((pid) => pid !== bridge.process.pid);
 
-async function start(way: string, sessionId = way) {
+async function start(way: string, sessionId = way, by = client()) {
   mkdirSync(folder.path("repos", way), { recursive: true });
   const repoPath = folder.path("repos", way);
-  return client().startSession({ projectId: "prd-manager", sessionId, provider: "demo", repoPath });
+  return by.startSession({ projectId: "prd-manager", sessionId, provider: "demo", repoPath });
 }
 
 async function untilStatus(sessionId: string, ...wanted: readonly SessionStatus[]) {
@@ -101,9 +101,11 @@ it("holds its limits under 500 starts at once, and names every session after kil
     providers: { demo: { ...sections.providers.demo, startup_timeout: "180s" } },
   });
   const ids = Array.from({ length: 500 }, (_, i) => `many-${i}`);
+  // Few connections: the handshakes of 500 take a busy machine longer than a caller waits for one.
+  const callers = Array.from({ length: 20 }, client);
   const codes = await Promise.all(
-    ids.map((id) =>
-      start("idle", id).then(
+    ids.map((id, i) =>
+      start("idle", id, callers[i % callers.length]).then(
         () => 0,
         (err: { readonly code: number }) => err.code,
       ),
