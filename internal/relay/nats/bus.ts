@@ -165,6 +165,7 @@ async function firstConnection(clock: Clock, options: BusOptions, signal: AbortS
         reconnectJitter: RETRY_MS,
         ignoreAuthErrorAbort: true,
         pingInterval: 10_000,
+        noAsyncTraces: true, // the library takes a stack trace for each request otherwise
       });
     } catch (err) {
       const failure = refusal(url, err);
