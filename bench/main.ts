@@ -16,6 +16,7 @@ import { help, readOptions, type Section } from "./options.ts";
 import { measureLatency, measureOutput } from "./output.ts";
 import { measurePeek } from "./peek.ts";
 import { measurePhase } from "./phase.ts";
+import { measureRelay } from "./relay/relay.ts";
 import { writeResults } from "./report/results.ts";
 import { type Measured, rowOf } from "./report/row.ts";
 import { runFacts, runLine, table } from "./report/run-report.ts";
@@ -38,6 +39,7 @@ const MEASURES: Readonly<Record<Section, (context: BenchContext) => Promise<read
   trust: measureTrust,
   revocation: measureRevocation,
   bridge: measureBridge,
+  relay: measureRelay,
   gt: measureGt,
 };
 

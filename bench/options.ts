@@ -15,6 +15,7 @@ const SECTIONS = [
   "trust",
   "revocation",
   "bridge",
+  "relay",
   "gt",
 ] as const;
 export type Section = (typeof SECTIONS)[number];

@@ -44,7 +44,7 @@ export const GROUPS: readonly Group[] = [
   },
   {
     title: "Streams and the relay under faults",
-    files: ["streams", "relay"],
+    files: ["streams", "relay-soak"],
     about:
       "Readers through proxies that cut at any byte, while the serving half is killed and the agent floods; each byte and event is compared with what was printed. Work of sampled and ACP agents by two relays on one NATS, while agents, relays and server are cut, killed and suspended; each result is compared with what the agents did. `npm run soak -- --only streams`, `npm run soak -- --only relay`.",
     rows: [
@@ -89,6 +89,13 @@ export const GROUPS: readonly Group[] = [
     about:
       "Over mTLS. Events of 1 KiB; passing a sidecar's streams on; `gt` beside `node -e 0`. `npm run bench -- --only bridge,gt`.",
     rows: [/^500 subscribers,/, /passed through/, /first event, .*stdio/, /^gt --help/],
+  },
+  {
+    title: "Relay",
+    files: ["relay"],
+    about:
+      "Work on NATS in, results out, by agents that answer at once. Baseline: the JetStream calls of the same turns, without relay and agents. `npm run bench -- --only relay`.",
+    rows: ALL,
   },
   {
     title: "The controller and the API server",

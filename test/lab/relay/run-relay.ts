@@ -37,7 +37,7 @@ export async function soakOfRelay(values: Values, { stdout, stderr, signal }: St
   stdout.write(`${runLine(facts)}\n\n${table(rows)}\n`);
   for (const fault of [...lost, ...doubled, ...mixed, ...untrue]) stdout.write(`${fault}\n`);
   if (json !== undefined) writeFileSync(json, `${JSON.stringify(result, null, 2)}\n`);
-  if (values.write) writeResults("relay", { run: `seed ${seed}; ${runLine(facts)}`, rows });
+  if (values.write) writeResults("relay-soak", { run: `seed ${seed}; ${runLine(facts)}`, rows });
   return rows.every(({ aim }) => aim?.met !== false) ? 0 : 1;
 }
 
