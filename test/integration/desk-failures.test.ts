@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { appendFileSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { describe, it } from "vitest";
-import { DESK, type DeskBed, deskBed, PLAIN_ENVIRONMENT } from "../support/desk/desk-bed.ts";
+import { DESK, type DeskBed, deskBed, jsonLines, PLAIN_ENVIRONMENT } from "../support/desk/desk-bed.ts";
 
 const BUSY_MS = 300_000;
 const BLOCK = 512;
@@ -54,6 +54,29 @@ describe.concurrent("a journal that cannot be written", () => {
     expect(told.out).not.toContain("crossed");
     expect(bed.records("front")).toEqual(crossed);
     expect((await bed.run(["transcript", "--json"])).out).toContain('"outcome":"REFUSED"');
+  });
+});
+
+describe.concurrent("a front that is frozen while a text crosses", () => {
+  it("leaves it unknown whether the text crossed, and every record says so", { timeout: BUSY_MS }, async ({
+    expect,
+  }) => {
+    await using bed = deskBed({ "desk.yaml": "version: 1\nsupervisor: {}\ncustomer: {}\nlimits: { turn: 3s }\n" });
+    await bed.run(["--mode", "admin"], "exit\n");
+    for (const pid of bed.fronts()) process.kill(pid, "SIGSTOP");
+    const [admin, user] = await Promise.all([
+      bed.run(["--mode", "admin", "--once", "--json"], "tell customers we close at five"),
+      bed.run(["--mode", "user", "--once"], "when do you close?"),
+    ]);
+    expect(user).toMatchObject({ code: 4, out: "failed: interrupted\n" });
+    expect([admin.code, ...jsonLines(admin.out)]).toMatchObject([
+      ...[7, { type: "decision", route: "customer" }, { type: "crossed", outcome: "UNKNOWN" }],
+      { type: "turn_end", outcome: "unknown" },
+    ]);
+    const [turn] = jsonLines((await bed.run(["transcript", "--json"])).out);
+    expect(turn).toMatchObject({ outcome: "unknown", crossing: { outcome: "UNKNOWN" } });
+    expect(turn?.["withheld"]).not.toContainEqual(expect.objectContaining({ channel: "admin_input" }));
+    expect(bed.records("back").map(({ type }) => type)).toEqual(["turn", "decision", "intended", "receipt", "end"]);
   });
 });
 

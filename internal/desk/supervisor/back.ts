@@ -94,6 +94,7 @@ class BackTurn {
   readonly #turn: string;
   readonly #emit: Emit;
   #failure: string | undefined;
+  #isCrossing = false;
 
   constructor(deps: BackDeps, settings: BackSettings, input: BackInput, turn: string, emit: Emit) {
     this.#deps = deps;
@@ -113,7 +114,7 @@ class BackTurn {
     let outcome: TurnOutcome;
     try {
       const step = { turn: this.#turn, signal: AbortSignal.any([signal, limit]) };
-      state = await raceSignal(runTurn(this.#graph(), begun, step), step.signal);
+      state = await this.#ended(runTurn(this.#graph(), begun, step), step.signal);
       outcome = this.#outcomeOf(state);
     } catch (err) {
       const cut = signal.aborted ? "interrupted" : limit.aborted ? "agent unavailable" : undefined;
@@ -121,6 +122,16 @@ class BackTurn {
     }
     this.#record(state ?? begun, outcome);
     return ended(this.#emit, this.#turn, outcome);
+  }
+
+  /** A turn that is cut ends at once, unless its text is crossing: the bridge then still says what became of it. */
+  async #ended(running: Promise<GlobalState>, signal: AbortSignal): Promise<GlobalState> {
+    try {
+      return await raceSignal(running, signal);
+    } catch (err) {
+      if (this.#isCrossing) return await running;
+      throw err;
+    }
   }
 
   #graph() {
@@ -148,8 +159,10 @@ class BackTurn {
     return {
       maxBytes: this.#settings.limits.inputBytes,
       onReplyFailed: (reason) => this.#emit({ type: "error", reason: `the customer's turn: ${reason}` }),
-      onIntended: ({ id, thread, bytes, sha256 }) =>
-        journal.append({ type: "intended", turn, crossing: id, thread, bytes, sha256 }),
+      onIntended: ({ id, thread, bytes, sha256 }) => {
+        journal.append({ type: "intended", turn, crossing: id, thread, bytes, sha256 });
+        this.#isCrossing = true;
+      },
       onOutcome: ({ id, thread, bytes, sha256 }, outcome, reason) => {
         journal.append({ type: "receipt", turn, crossing: id, outcome, ...(reason !== undefined && { reason }) });
         if (outcome === "REFUSED") {

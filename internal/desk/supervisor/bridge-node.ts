@@ -29,7 +29,7 @@ export interface BridgeDeps {
   readonly onIntended: (envelope: Envelope) => void;
   /** Called once what became of the text is known, before the customer's answer is. */
   readonly onOutcome: (envelope: Envelope, outcome: CrossingOutcome, reason: string | undefined) => void;
-  /** The text has crossed, and the customer's turn failed: one of the front's reasons. */
+  /** The text has crossed, and there is no reply: one of the front's reasons, or `not waited for`. */
   readonly onReplyFailed: (reason: string) => void;
   readonly deliver: Deliver;
 }
@@ -54,6 +54,7 @@ export function bridgeNode(deps: BridgeDeps, to: string) {
     async run({ admin_input, intent }, step) {
       checkCrossing({ admin_input, intent, step, maxBytes: deps.maxBytes });
       await deps.ready(step.signal);
+      step.signal.throwIfAborted();
       const envelope = {
         ...{ id: randomUUID(), thread: to },
         ...{ bytes: Buffer.byteLength(admin_input), sha256: hash("sha256", admin_input, "hex") },
@@ -64,7 +65,9 @@ export function bridgeNode(deps: BridgeDeps, to: string) {
         signal: step.signal,
         onOutcome: (outcome, reason) => deps.onOutcome(envelope, outcome, reason),
       });
-      if (outcome === "SUBMITTED" && reason !== undefined) deps.onReplyFailed(reason);
+      // The customer's turn goes on when this one is cut.
+      const isCut = step.signal.aborted && answer === undefined;
+      if (outcome === "SUBMITTED" && reason !== undefined) deps.onReplyFailed(isCut ? "not waited for" : reason);
       const crossing: Crossing = { ...envelope, outcome };
       return { crossing, reply: answer ?? null };
     },
