@@ -156,6 +156,8 @@ export interface SessionBackend {
   readonly describe?: (key: SessionKey, signal: AbortSignal) => Promise<SessionInfo | undefined>;
   /** All sessions that are kept of a project, the oldest first. */
   list(project: string): readonly SessionInfo[];
+  /** Why `list` may lack sessions, for a person; empty: it does not. Undefined: it never does. */
+  readonly listFault?: (project: string) => string;
   /**
    * Changes of a project's sessions from this call on. Bounded: a slow reader gets only the last change of each
    * session.

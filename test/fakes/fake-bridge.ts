@@ -40,6 +40,8 @@ export class FakeBridge {
   readonly noTerminal = new Set<string>();
   /** The initial state of sessions that callers start; default: running. */
   startsAs: Standing = {};
+  /** Why a list of sessions may lack some. */
+  incomplete = "";
   #watches = 0;
 
   readonly routes: Routes = (router) => {
@@ -267,6 +269,7 @@ export class FakeBridge {
         sessions: [...this.#sessions.values()]
           .map(({ info }) => info)
           .filter(({ projectId }) => projectId === claimsOf(context).project),
+        incomplete: this.incomplete,
       }),
       sendInput: ({ sessionId, text, idempotencyKey }, context) =>
         this.#input(sessionId, text, idempotencyKey, context),

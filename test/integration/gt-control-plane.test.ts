@@ -66,6 +66,21 @@ describe("gt with a control plane", () => {
     },
   );
 
+  it("says that there may be more sessions than a list shows, and never that there is none then", async () => {
+    scene.bridge.incomplete = "the API server does not answer";
+    const stderr = expect.stringMatching(/there may be more sessions at \S+: the API server does not answer\n$/);
+    const empty = ["--tls-dir", tls, ...tokenFlags("p3")];
+    for (const command of ["agents", "status"]) {
+      expect(await run(command)).toMatchObject({ code: 0, stdout: expect.stringContaining("plain"), stderr });
+      expect(await gt([command, ...empty], env)).toMatchObject({ code: 4, stdout: "", stderr });
+    }
+    scene.bridge.incomplete = "";
+    expect(await gt(["agents", ...empty], env)).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("no session"),
+    });
+  });
+
   it("delivers a message once, and tells its receipt", async () => {
     const sent = await run("nudge", "toast", "hello", "--request-id", "n1");
     expect(sent).toMatchObject({ code: 0, stderr: "" });

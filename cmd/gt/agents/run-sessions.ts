@@ -14,7 +14,7 @@ export async function runSessions(
   { out, note, clock, signal }: CommandContext,
 ): Promise<number> {
   using bridge = await openBridge(place, clock);
-  const sessions = await bridge.sessions(signal);
+  const sessions = await bridge.sessions(signal, note);
   if (json) out.line(PrintableText.json(sessions.map(sessionJson)));
   else if (quiet) for (const { sessionId } of sessions) out.line(printable`${sessionId}`);
   else if (sessions.length === 0) note(`no session at ${bridge.server}; gt start starts one`);

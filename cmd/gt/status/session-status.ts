@@ -23,14 +23,14 @@ export async function sessionStatus(command: StatusOptions, context: CommandCont
 }
 
 async function overview(bridge: OpenBridge, { json }: StatusOptions, context: CommandContext): Promise<number> {
-  const sessions = (await bridge.sessions(context.signal)).filter(isLive);
+  const { out, clock, note, signal } = context;
+  const sessions = (await bridge.sessions(signal, note)).filter(isLive);
   const rows: StatusRow[] = new Array(sessions.length);
   const waiting = sessions.entries();
   const worker = async () => {
-    for (const [index, session] of waiting) rows[index] = await ask(bridge, session, context.signal);
+    for (const [index, session] of waiting) rows[index] = await ask(bridge, session, signal);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  const { out, clock, note } = context;
   const columns = out.isTTY ? out.columns : Number.POSITIVE_INFINITY;
   if (json) out.line(PrintableText.json(rows.map(statusJson)));
   else if (rows.length === 0) note(`no session is running at ${bridge.server}; gt agents also lists ended ones`);

@@ -64,7 +64,8 @@ export function sessionCalls(deps: SessionCallsDeps) {
       const project = access.project(context, projectId);
       const request = { project, size, token, statuses: statusesOf(status) };
       const { sessions, nextToken } = sessionPage(backend.list(project), request);
-      return { sessions: sessions.map(sessionMessage), nextPageToken: nextToken };
+      const incomplete = backend.listFault?.(project) ?? "";
+      return { sessions: sessions.map(sessionMessage), nextPageToken: nextToken, incomplete };
     },
     async sendInput(request: SendInputRequest, context: HandlerContext) {
       const given = () => inputRequestOf(request, maxInputBytes);

@@ -299,10 +299,15 @@ describe("sessions that are pods", () => {
     await town.done(first.sessions.start(request("one"), caller, never));
     const asked = () => second.sessions.get(request("one"));
     expect(asked).toThrow(expect.objectContaining({ kind: "unavailable" }));
+    expect([second.sessions.list("shop"), second.sessions.listFault("shop")]).toEqual([
+      [],
+      "the API server does not answer",
+    ]);
     town.kube.fault = () => undefined;
     await settle();
     expect(asked()).toMatchObject({ id: "one" });
     expect(second.sessions.get(request("none"))).toBeUndefined();
+    expect(second.sessions.listFault("shop")).toBe("");
   });
 
   it("made by others are none without adoption, and never take the place of ours", async () => {

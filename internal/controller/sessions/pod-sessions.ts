@@ -40,7 +40,7 @@ import { inputSeq } from "./input-seq.ts";
 import type { ProviderChecks } from "./provider-checks.ts";
 import type { SessionLiveness } from "./session-liveness.ts";
 import type { SessionMounts } from "./session-mounts.ts";
-import type { SessionStarter } from "./session-starter.ts";
+import { assertNotFailed, type SessionStarter } from "./session-starter.ts";
 import type { SessionStopper } from "./session-stopper.ts";
 import { type EventsOf, SharedEvents } from "./shared-events.ts";
 import { agentRestarts, type EventPosition, eventPosition } from "./sidecar-position.ts";
@@ -127,7 +127,8 @@ export class PodSessions implements SessionBackend, Task {
   async start(request: StartRequest, caller: Caller, signal: AbortSignal): Promise<SessionInfo> {
     const { starter, onStart, providers } = this.#deps;
     try {
-      this.#assertNotFailed(request);
+      const known = this.#deps.pods.get(request);
+      if (known !== undefined) assertNotFailed(this.#info(known));
       const record = await starter.start(request, caller, signal);
       onStart?.("started");
       return this.#info(record);
@@ -141,17 +142,6 @@ export class PodSessions implements SessionBackend, Task {
   /** The status of every session with a running pod is based on its sidecar's answer, or on the lack of one. */
   get isCaughtUp(): boolean {
     return this.#liveness.isCaughtUp;
-  }
-
-  /** A failed session is kept until someone stops it, since the cluster may still get it running. */
-  #assertNotFailed({ project, id }: SessionKey): void {
-    const known = this.#deps.pods.get({ project, id });
-    const info = known && this.#info(known);
-    if (info?.status !== "failed") return;
-    const why = info.error === "" ? "" : `: ${info.error}`;
-    throw new DomainError("precondition", `session ${JSON.stringify(id)} has failed and is still kept${why}`, {
-      fields: { status: info.status, reason: info.reason },
-    });
   }
 
   /** The sessions of all projects. */
@@ -206,6 +196,10 @@ export class PodSessions implements SessionBackend, Task {
     this.#deps.pods.assertSynced();
     const records = [...this.#deps.pods.all()].filter(({ key }) => key.project === project);
     return records.map((record) => this.#info(record)).sort(byAge);
+  }
+
+  listFault(project: string): string {
+    return this.#deps.pods.catchUp(project) ? "the API server does not answer" : "";
   }
 
   changes(project: string, signal: AbortSignal): AsyncIterable<SessionChange> {

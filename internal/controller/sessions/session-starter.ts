@@ -1,6 +1,6 @@
 import { DomainError } from "../../base/errors.ts";
 import { Slots } from "../../base/slots.ts";
-import type { Caller, StartRequest } from "../../bridge/session-backend.ts";
+import type { Caller, SessionInfo, StartRequest } from "../../bridge/session-backend.ts";
 import { isFault, KubeApiError, type KubeFault } from "../../kube/kube-errors.ts";
 import { ANNOTATIONS } from "../pods/names.ts";
 import type { ObservedPod } from "../pods/observed-pod.ts";
@@ -174,4 +174,13 @@ function startError(err: unknown): unknown {
   const { reason, error } = refusalVerdict(err.status, err.answer);
   const kind = reason === "QuotaExceeded" ? "exhausted" : "precondition";
   return new DomainError(kind, `cannot start the session: ${error}`, { fields: { reason }, cause: err });
+}
+
+/** A failed session is kept until someone stops it, since the cluster may still get it running. */
+export function assertNotFailed({ id, status, error, reason }: SessionInfo): void {
+  if (status !== "failed") return;
+  const why = error === "" ? "" : `: ${error}`;
+  throw new DomainError("precondition", `session ${JSON.stringify(id)} has failed and is still kept${why}`, {
+    fields: { status, reason },
+  });
 }

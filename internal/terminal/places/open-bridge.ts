@@ -2,6 +2,7 @@ import { randomUUID, X509Certificate } from "node:crypto";
 import { type CallOptions, type Client, createClient, type Transport } from "@connectrpc/connect";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
+import { plainText } from "../../base/sanitise.ts";
 import { BridgeService, type GetSessionResponse, SessionStatus } from "../../gen/bridge/v1/bridge_pb.ts";
 import { sidecarTransport } from "../../rpc/client/transport.ts";
 import { domainErrorOf } from "../../rpc/common/errors.ts";
@@ -90,16 +91,24 @@ export class OpenBridge implements Disposable {
     }
   }
 
-  /** Every session of the project, the oldest first. */
-  async sessions(signal: AbortSignal): Promise<readonly GetSessionResponse[]> {
+  /**
+   * Every session of the project, the oldest first. `note`: is told when there may be more.
+   * @throws DomainError `unavailable` if it has none, and there may be some
+   */
+  async sessions(signal: AbortSignal, note: (message: string) => void = () => {}) {
     const all: GetSessionResponse[] = [];
-    let pageToken = "";
+    let [pageToken, incomplete] = ["", ""];
     for (let page = 0; page < MAX_PAGES; page++) {
       const request = { pageSize: PAGE, pageToken };
       const answer = await this.call(signal, (client, options) => client.listSessions(request, options));
       all.push(...answer.sessions);
-      pageToken = answer.nextPageToken;
+      ({ nextPageToken: pageToken, incomplete } = answer);
       if (pageToken === "") break;
+    }
+    if (incomplete !== "") {
+      const why = plainText(`there may be more sessions at ${this.server}: ${incomplete}`);
+      if (all.length === 0) throw new DomainError("unavailable", why);
+      note(why);
     }
     return all;
   }
