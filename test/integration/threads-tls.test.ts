@@ -4,6 +4,7 @@ import { request } from "node:https";
 import { join } from "node:path";
 import { connect } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { systemClock } from "../../internal/base/clock.ts";
 import { McpPipe } from "../../internal/threads/client/mcp-pipe.ts";
 import { ThreadsClient } from "../../internal/threads/client/threads-client.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
@@ -148,6 +149,7 @@ describe("threads over TLS", () => {
   it("passes MCP on over TLS", async () => {
     const lines: string[] = [];
     const pipe = new McpPipe(
+      systemClock,
       () => ({ url: room.server.url, tls: { ca: ca.pem }, token: room.token() }),
       (line) => lines.push(line),
     );

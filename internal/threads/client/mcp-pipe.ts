@@ -1,6 +1,8 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import { request } from "node:https";
 import { Readable } from "node:stream";
+import { backoffMs } from "../../base/backoff.ts";
+import type { Clock } from "../../base/clock.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import type { ThreadsTls } from "./threads-client.ts";
 
@@ -17,19 +19,27 @@ const UNAVAILABLE = -32_000;
 const PARSE_ERROR = -32_700;
 const GRACE_MS = 2000;
 
+/** The first requests of an agent program. After an error to one of them, many use no tool as long as they run. */
+const FIRST_REQUESTS = new Set(["initialize", "server/discover", "tools/list"]);
+/** How long a first request waits for the server. Agents that are given these tools at launch wait for two minutes. */
+const HOLD_MS = 110_000;
+const RETRY = { firstMs: 200, maxMs: 2000, factor: 1.5 };
+
 /**
  * Forwards JSON-RPC unchanged, in both directions and for MCP with and without `initialize`. Each message is a POST;
  * its answer, one object or a stream, is written line by line. While the server is unavailable, requests are answered
- * with an error.
+ * with an error; the first ones of a session wait up to 110 s for the server and a valid token.
  */
 export class McpPipe {
+  readonly #clock: Clock;
   readonly #place: () => McpPlace;
   readonly #write: (line: string) => void;
   readonly #open = new Map<string, AbortController>();
   readonly #running = new Set<Promise<void>>();
   #protocol: string | undefined;
 
-  constructor(place: () => McpPlace, write: (line: string) => void) {
+  constructor(clock: Clock, place: () => McpPlace, write: (line: string) => void) {
+    this.#clock = clock;
     this.#place = place;
     this.#write = write;
   }
@@ -72,7 +82,10 @@ export class McpPipe {
       this.#write(one);
     };
     try {
-      const response = await this.#post(line, message, abort.signal);
+      const isFirst = isRequest && FIRST_REQUESTS.has(method);
+      const response = await (isFirst
+        ? this.#held(line, message, abort.signal)
+        : this.#post(line, message, abort.signal));
       await passAnswer(response, write);
       if (isRequest && !answered) this.#fail(id, UNAVAILABLE, `threads answered with HTTP ${response.status}`);
     } catch (err) {
@@ -82,7 +95,23 @@ export class McpPipe {
     }
   }
 
-  #post(line: string, message: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Response> {
+  /** Posts a message until the server takes it. After `HOLD_MS`, the outcome of the last attempt is the result. */
+  async #held(line: string, message: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Response> {
+    const until = this.#clock.monotonicMs() + HOLD_MS;
+    for (let attempt = 0; ; attempt++) {
+      const isLast = this.#clock.monotonicMs() >= until;
+      try {
+        const response = await this.#post(line, message, signal);
+        if (isLast || !isAway(response)) return response;
+        await response.body?.cancel();
+      } catch (err) {
+        if (isLast || signal.aborted || (err instanceof DomainError && err.kind === "exhausted")) throw err;
+      }
+      await this.#clock.sleep(backoffMs(RETRY, attempt, Math.random), signal);
+    }
+  }
+
+  async #post(line: string, message: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Response> {
     if (Buffer.byteLength(line) > MAX_BYTES)
       throw new DomainError("exhausted", `the message is larger than ${MAX_BYTES} bytes`);
     const { url, tls, token } = this.#place();
@@ -104,7 +133,7 @@ export class McpPipe {
       signal,
     };
     const at = `${url.replace(/\/$/, "")}/v1/mcp`;
-    return tls === undefined ? fetch(at, call) : fetchOver(tls, at, call);
+    return await (tls === undefined ? fetch(at, call) : fetchOver(tls, at, call));
   }
 
   #cancel(params: unknown): void {
@@ -116,6 +145,11 @@ export class McpPipe {
     const data = { error: { code: "UNAVAILABLE", message, retryable: true, details: {} } };
     this.#write(JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, data } }));
   }
+}
+
+/** Whether the server cannot answer yet, or the token in its file is about to be replaced. */
+function isAway({ status }: Response): boolean {
+  return status === 401 || status >= 500;
 }
 
 /** Like `fetch`, over TLS 1.3 to a server with a certificate of these CAs. */

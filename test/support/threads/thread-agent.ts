@@ -14,6 +14,7 @@ import type { ThreadsServer } from "./threads-server.ts";
 const START_MS = 240_000;
 const NUDGE_MS = 60_000n;
 const MAX_ASKED = 20;
+const SHOWN_LINES = 60;
 
 /** A real agent program that takes part in threads: in a sidecar, with tools and a token that is renewed. */
 export class ThreadAgent implements AsyncDisposable {
@@ -70,7 +71,7 @@ export class ThreadAgent implements AsyncDisposable {
     return opened.map(({ dialog }) => dialog?.title ?? "");
   }
 
-  /** For a failed test: its requests and actions, its receipts, its screen and its sidecar's log. */
+  /** For a failed test: its requests and actions, its receipts, its pane from the beginning and its sidecar's log. */
   async story(): Promise<string> {
     const { client, log } = this.agent.sidecar;
     const receipts = this.events.events.flatMap(({ receipt }) => (receipt === undefined ? [] : [receipt]));
@@ -118,10 +119,17 @@ function addressOf(role: string): string {
   return `town/${role}`;
 }
 
+/** The first lines of a pane, with a program's warnings about its tools, and the last ones. */
+function ends(output: string): string {
+  const lines = output.split("\n");
+  if (lines.length <= 2 * SHOWN_LINES) return output;
+  return [...lines.slice(0, SHOWN_LINES), "…", ...lines.slice(-SHOWN_LINES)].join("\n");
+}
+
 async function screenOf(client: RealAgent["sidecar"]["client"]): Promise<string> {
   const { state, evidence } = await client.status({});
-  const { output } = await client.peek({ lines: 60 });
-  return `${wordOf(AgentState, state)}: ${evidence.map(({ source, value }) => `${source} ${value}`)}\n${output}`;
+  const { output } = await client.peek({ all: true });
+  return `${wordOf(AgentState, state)}: ${evidence.map(({ source, value }) => `${source} ${value}`)}\n${ends(output)}`;
 }
 
 function wordOf(words: Readonly<Record<string, number>>, value: number): string {

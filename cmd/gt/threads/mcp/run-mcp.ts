@@ -18,7 +18,7 @@ export async function runMcp(
     const { token, ...at } = threadsHere({ env, clock }, values);
     return { ...at, token: token() };
   };
-  const pipe = new McpPipe(place, (line) => out.line(PrintableText.json(JSON.parse(line))));
+  const pipe = new McpPipe(clock, place, (line) => out.line(PrintableText.json(JSON.parse(line))));
   const lines = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY });
   signal.addEventListener("abort", () => lines.close(), { once: true });
   try {

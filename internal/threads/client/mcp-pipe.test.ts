@@ -1,0 +1,88 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
+import { DomainError } from "../../base/errors.ts";
+import { McpPipe } from "./mcp-pipe.ts";
+
+const INITIALIZE = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}';
+const CALL = '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"whoami"}}';
+const ANSWER = '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}';
+const UNAVAILABLE = { error: { data: { error: { code: "UNAVAILABLE", retryable: true } } } };
+
+let server: Server | undefined;
+afterEach(() => server?.close());
+
+/** A server that answers with these statuses, one after the other. */
+async function serve(...statuses: readonly number[]): Promise<string> {
+  const left = [...statuses];
+  server = createServer((_, res) => {
+    const status = left.shift() ?? 200;
+    res.writeHead(status, { "content-type": "application/json", connection: "close" });
+    res.end(status === 200 ? ANSWER : '{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no"}}');
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A pipe to the server at the address of `place`; undefined: there is no token yet. */
+function pipeTo(place: { url?: string }) {
+  const clock = new FakeClock();
+  const lines: string[] = [];
+  const wrote = Promise.withResolvers<void>();
+  const pipe = new McpPipe(
+    clock,
+    () => {
+      if (place.url === undefined) throw new DomainError("unauthenticated", "the token file is missing");
+      return { url: place.url, token: "t" };
+    },
+    (line) => {
+      lines.push(line);
+      wrote.resolve();
+    },
+  );
+  return { clock, lines, wrote: wrote.promise, pipe };
+}
+
+describe("McpPipe", () => {
+  it("answers initialize once there are a token and a server", async () => {
+    const place: { url?: string } = {};
+    const { clock, lines, wrote, pipe } = pipeTo(place);
+    pipe.send(INITIALIZE);
+    await clock.advance(60_000);
+    expect(lines).toEqual([]);
+    place.url = await serve();
+    await clock.advance(2000);
+    await wrote;
+    expect(lines).toEqual([ANSWER]);
+    await pipe.end();
+    expect(clock.sleeping).toBe(0);
+  });
+
+  it("sends initialize again after a refused token and a server that is not ready", async () => {
+    const { clock, lines, wrote, pipe } = pipeTo({ url: await serve(401, 503) });
+    pipe.send(INITIALIZE);
+    for (let refused = 0; refused < 2; refused++) {
+      while (clock.sleeping === 0) await settle();
+      await clock.advance(2000);
+    }
+    await wrote;
+    expect(lines).toEqual([ANSWER]);
+    await pipe.end();
+  });
+
+  it("answers a later request with an error at once, and initialize after 110 s", async () => {
+    const { clock, lines, pipe } = pipeTo({});
+    pipe.send(CALL);
+    await settle();
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({ id: 2, ...UNAVAILABLE });
+    pipe.send(INITIALIZE);
+    await clock.advance(109_000);
+    expect(lines).toHaveLength(1);
+    await clock.advance(4000);
+    expect(JSON.parse(lines[1] ?? "")).toMatchObject({ id: 1, ...UNAVAILABLE });
+    expect(clock.sleeping).toBe(0);
+    await pipe.end();
+  });
+});
