@@ -67,11 +67,13 @@ export class ControllerSessions {
     const { namespaces: bindings, sessions, trustDomain } = settings;
     const { retentionMs, startTimeoutMs } = sessions;
     const random = Math.random;
-    const hasTokens = settings.sessionTokens !== undefined;
+    const { sessionTokens } = settings;
+    const hasTokens = sessionTokens !== undefined;
+    const roles = hasTokens ? [sessionTokens.role, ...sessionTokens.roles] : [];
     const pods = new SessionPods({ api, clock, logger, random }, bindings);
     const pool = new SidecarPool({ tls }, { trustDomain });
     const own = this.#parts(api, pods, pool, deps, settings);
-    const starting = { bindings, retentionMs, allowClients, hasTokens };
+    const starting = { bindings, retentionMs, allowClients, hasTokens, roles };
     const starter = new SessionStarter({ pods, ...own }, starting);
     const providers = new ProviderChecks({ clock, client: own.client }, starting);
     const liveness: ConstructorParameters<typeof PodSessions>[0]["liveness"] = (onChanged) =>

@@ -2,10 +2,13 @@ import type { z } from "zod";
 import { block } from "../config/block.ts";
 import type { KeyPath } from "../config/config-document.ts";
 import type { Findings } from "../config/findings.ts";
-import { duration, filePath, text } from "../config/values.ts";
+import { duration, filePath, listOf, text } from "../config/values.ts";
 import { readNamedFileSync } from "../files/named-file.ts";
 import type { AgentTokenRules } from "./agent-token.ts";
 import { signingKeyOf } from "./mint-token.ts";
+
+const role = () =>
+  text().refine((name) => name !== "operator", { error: "must not be operator: that role is for people" });
 
 /**
  * The schema of the block `session_tokens`: how to sign the tokens of agents. For `openAgentTokens`.
@@ -16,17 +19,16 @@ export function agentTokenBlock(folder: string, issuer: string) {
     key_path: filePath(folder),
     issuer: text().default(issuer),
     audience: text().default("threads"),
-    role: text()
-      .refine((role) => role !== "operator", { error: "must not be operator: that role is for people" })
-      .default("worker"),
+    role: role().default("worker"),
+    roles: listOf(role(), "a list of roles").default([]),
     ttl: duration("2s", "1h").default(3_600_000),
   });
 }
 
 /** The rules of a block `session_tokens`. */
 export function agentTokenRules(tokens: z.output<ReturnType<typeof agentTokenBlock>>): AgentTokenRules {
-  const { key_path: keyPath, issuer, audience, role, ttl: ttlMs } = tokens;
-  return { keyPath, issuer, audience, role, ttlMs };
+  const { key_path: keyPath, issuer, audience, role, roles, ttl: ttlMs } = tokens;
+  return { keyPath, issuer, audience, role, roles, ttlMs };
 }
 
 /** Reads the key that signs agents' tokens; reports a fault at `key_path` below `at`. */

@@ -1,5 +1,6 @@
 import { createPublicKey, hash, type KeyObject, randomUUID, verify } from "node:crypto";
 import type { Clock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
 import { readNamedFileSync } from "../files/named-file.ts";
 import { signClaims, signingKeyOf } from "./mint-token.ts";
 import { decodeToken } from "./token-format.ts";
@@ -17,7 +18,10 @@ export interface AgentTokenRules {
   readonly keyPath: string;
   readonly issuer: string;
   readonly audience: string;
+  /** The role of agents that are given none. */
   readonly role: string;
+  /** Further roles that an agent can be given. */
+  readonly roles: readonly string[];
   readonly ttlMs: number;
 }
 
@@ -26,6 +30,8 @@ export interface AgentIdentity {
   readonly workspace: string;
   readonly agent: string;
   readonly session: string;
+  /** Absent: the usual one. */
+  readonly role?: string;
 }
 
 /**
@@ -45,7 +51,12 @@ export class AgentTokens {
     return this.#rules.ttlMs;
   }
 
-  /** @throws DomainError `invalid` if the key cannot be read */
+  /** The roles that agents can have. */
+  get roles(): readonly string[] {
+    return [this.#rules.role, ...this.#rules.roles];
+  }
+
+  /** @throws DomainError `invalid` if the key cannot be read; `denied` for a role that agents cannot have */
   mint(whom: AgentIdentity): string {
     const issuedAt = Math.floor(this.#clock.now() / 1000);
     const exp = issuedAt + Math.floor(this.#rules.ttlMs / 1000);
@@ -57,7 +68,7 @@ export class AgentTokens {
    * When to replace a token, wall clock, ms: near half of its lifetime. The time follows from the token alone, and is
    * spread so that tokens signed together are not all replaced together. Undefined: the token was not signed for this
    * agent with the current rules and key.
-   * @throws DomainError `invalid` if the key cannot be read
+   * @throws DomainError as `mint`
    */
   renewalTime(token: string, whom: AgentIdentity): number | undefined {
     const decoded = decodedOf(token);
@@ -70,8 +81,9 @@ export class AgentTokens {
     return Math.round((iat + (exp - iat) * (RENEW_AT + spread * RENEW_SPREAD)) * 1000);
   }
 
-  #namesOf({ workspace, agent, session }: AgentIdentity): Readonly<Record<string, string>> {
-    const { issuer, audience, role } = this.#rules;
+  #namesOf({ workspace, agent, session, role = this.#rules.role }: AgentIdentity): Readonly<Record<string, string>> {
+    const { issuer, audience } = this.#rules;
+    if (!this.roles.includes(role)) throw new DomainError("denied", `agents may not have the role ${role}`);
     const who = { workspace_id: workspace, agent_id: agent, role, session_id: session };
     return { iss: issuer, sub: agent, aud: audience, ...who };
   }

@@ -12,7 +12,8 @@ beforeAll(async () => {
   folder = await BridgeFolder.create();
   const key = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" });
   writeFileSync(folder.path("certs/agents.key"), key, { mode: 0o600 });
-  bridge = await folder.start({ session_tokens: { key_path: "certs/agents.key", issuer: "host-7", ttl: "2s" } });
+  const keys = { key_path: "certs/agents.key", issuer: "host-7", ttl: "2s", roles: ["reviewer"] };
+  bridge = await folder.start({ session_tokens: keys });
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 
@@ -41,14 +42,19 @@ describe("with session_tokens an agent", () => {
   it.for(["stdio", "terminal"])("over %s has a file with a token of its own while it lives", async (mode) => {
     const sessionId = `token-${mode}`;
     const request = { projectId: "prd-manager", sessionId, provider: "demo", repoPath: folder.path("repos/one") };
-    await client().startSession({ ...request, agentOpts: { mode } });
+    const roles = { agent: `agent-${mode}`, role: "reviewer" };
+    await expect(client().startSession({ ...request, agentOpts: { mode, role: "operator" } })).rejects.toThrow(
+      /may not have the role "operator"/,
+    );
+    await client().startSession({ ...request, agentOpts: { mode, ...roles } });
+    expect(await client().getSession({ sessionId })).toMatchObject({ agent: `prd-manager/agent-${mode}` });
     const path = await until("the agent", 30_000, () => inEnvironments("GT_THREADS_TOKEN_FILE")[0], bridge.log);
     const claims = () => decodeToken(readFileSync(path, "utf8")).claims;
     const first = claims();
     const text = readFileSync(path, "utf8");
     expect(first).toMatchObject({
       ...{ iss: "host-7", aud: "threads", workspace_id: "prd-manager", session_id: sessionId },
-      agent_id: `prd-manager/${sessionId}`,
+      ...{ agent_id: `prd-manager/agent-${mode}`, role: "reviewer" },
     });
     expect(statSync(path).mode & 0o777).toBe(0o600);
     await until("another token", 30_000, () => claims()["jti"] !== first["jti"] || undefined, bridge.log);

@@ -314,6 +314,9 @@ session_tokens:
   issuer: {{ .Values.sessionTokens.issuer | quote }}
   audience: {{ .Values.sessionTokens.audience | quote }}
   role: {{ .Values.sessionTokens.role | quote }}
+  {{- with .Values.sessionTokens.roles }}
+  roles: {{ toJson . }}
+  {{- end }}
   ttl: {{ .Values.sessionTokens.ttl | quote }}
 {{- end }}
 {{- if .Values.bd.command }}

@@ -7,6 +7,7 @@ import type { Task } from "../../base/task-group.ts";
 import type { NudgeReceipt } from "../../session/types.ts";
 import type { EventSession } from "../../wire/event.ts";
 import type { Provider, SessionConfig } from "../provider.ts";
+import { agentAddressOf, checkAgent, withoutAgent } from "../session-agent.ts";
 import type {
   Caller,
   EventFeed,
@@ -207,8 +208,9 @@ export class LocalSessions implements SessionBackend, Task {
     const provider = this.#providers.get(request.provider);
     this.#deps.checkProject?.(request.project);
     provider.checkAllowed?.(request.agentOpts);
+    checkAgent(request.agentOpts, this.#deps.tokens?.roles ?? []);
     const mode = modeOf(provider, request.agentOpts, this.#deps.terminals !== undefined);
-    const { mode: _, ...options } = request.agentOpts;
+    const { mode: _, ...options } = withoutAgent(request.agentOpts);
     provider.checkOptions(options);
     if (mode === "terminal") this.#deps.terminals?.checkOptions(provider.id, options);
     using stack = new DisposableStack();
@@ -268,8 +270,10 @@ export class LocalSessions implements SessionBackend, Task {
     listener: AgentListener,
   ): AgentSession {
     const { clock, logger, redactor, terminals } = this.#deps;
-    if (mode === "stdio" || terminals === undefined)
-      return new StdioSession({ clock, logger, redactor, provider, listener }, config, this.#options);
+    if (mode === "stdio" || terminals === undefined) {
+      const agent = agentAddressOf(config.request);
+      return new StdioSession({ clock, logger, redactor, provider, listener, agent }, config, this.#options);
+    }
     const launch = (signal: AbortSignal) => terminals.start({ ...config, provider: provider.id }, signal);
     return new TerminalSession(
       { clock, logger, session: eventSessionOf(config.request), launch, listener, isSurvivor: false },

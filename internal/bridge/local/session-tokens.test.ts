@@ -11,7 +11,7 @@ import { SessionTokens } from "./session-tokens.ts";
 
 const HOUR_MS = 3_600_000;
 const keys = generateKeyPairSync("ed25519");
-const one = { project: "shop", id: "s1" };
+const one = { project: "shop", id: "s1", agentOpts: {} };
 
 let dir: string;
 let clock: FakeClock;
@@ -24,7 +24,8 @@ const claims = () => decodeToken(readFileSync(pathOf(one), "utf8")).claims;
 const writeKey = () => writeFileSync(keyPath(), keys.privateKey.export({ type: "pkcs8", format: "pem" }));
 
 async function open(): Promise<SessionTokens> {
-  const rules = { keyPath: keyPath(), issuer: "bridge", audience: "threads", role: "worker", ttlMs: HOUR_MS };
+  const own = { keyPath: keyPath(), issuer: "bridge", audience: "threads" };
+  const rules = { ...own, role: "worker", roles: ["reviewer"], ttlMs: HOUR_MS };
   const deps = { clock, logger: silentLogger, tokens: new AgentTokens({ clock }, rules) };
   return SessionTokens.open(deps, join(dir, "tokens"));
 }
@@ -54,6 +55,13 @@ describe("a session's token file", () => {
     expect(verify(null, signed, keys.publicKey, signature)).toBe(true);
   });
 
+  it("names the agent and role of the session's options, and no role that agents cannot have", () => {
+    using _kept = tokens.keep({ ...one, agentOpts: { agent: "fixer", role: "reviewer" } });
+    expect(claims()).toMatchObject({ sub: "shop/fixer", agent_id: "shop/fixer", session_id: "s1", role: "reviewer" });
+    using _refused = tokens.keep({ ...one, id: "s2", agentOpts: { role: "orchestrator" } });
+    expect(files()).toHaveLength(1);
+  });
+
   it("is replaced at half of its life, and gone with the session", async () => {
     const kept = tokens.keep(one);
     const first = claims();
@@ -80,7 +88,7 @@ describe("a session's token file", () => {
 
   it("of an earlier process is removed, unless its session continues", async () => {
     tokens.keep(one)[Symbol.dispose]();
-    writeFileSync(pathOf({ project: "shop", id: "gone" }), "old");
+    writeFileSync(pathOf({ ...one, id: "gone" }), "old");
     writeFileSync(`${pathOf(one)}.new`, "half");
     const next = await open();
     using _kept = next.keep(one);

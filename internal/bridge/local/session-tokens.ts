@@ -7,7 +7,8 @@ import type { Logger } from "../../base/logger.ts";
 import { openPrivateFolder } from "../../files/private-folder.ts";
 import { openSharedFolder } from "../../files/shared-folder.ts";
 import type { SessionConfig } from "../provider.ts";
-import type { SessionKey } from "../session-backend.ts";
+import { agentAddressOf } from "../session-agent.ts";
+import type { SessionKey, StartRequest } from "../session-backend.ts";
 
 export interface SessionTokensDeps {
   readonly clock: Clock;
@@ -16,6 +17,8 @@ export interface SessionTokensDeps {
   /** The owner of a project's files, as whom its agents run. Absent: the user of this process. */
   readonly ownerOf?: (project: string) => { readonly uid: number; readonly gid: number } | undefined;
 }
+
+type TokenSession = Pick<StartRequest, "project" | "id" | "agentOpts">;
 
 /** A token is renewed at half of its lifetime; a failed renewal is retried this often in the other half. */
 const TRIES_LEFT = 20;
@@ -44,6 +47,11 @@ export class SessionTokens {
     return new SessionTokens(deps, folder);
   }
 
+  /** The roles that an agent can have. */
+  get roles(): readonly string[] {
+    return this.#deps.tokens.roles;
+  }
+
   /** Environment for the session's agent: the path of its token file. */
   environmentOf({
     project,
@@ -53,7 +61,7 @@ export class SessionTokens {
   }
 
   /** Writes the session's token at once and renews it until the result is disposed of, which removes the file. */
-  keep(session: SessionKey): Disposable {
+  keep(session: TokenSession): Disposable {
     const name = nameOf(session);
     const over = new AbortController();
     this.#kept.add(name);
@@ -75,7 +83,7 @@ export class SessionTokens {
   }
 
   /** Writes the first token before any wait. If a token cannot be created, the previous one stays. */
-  async #renew(session: SessionKey, path: string, signal: AbortSignal): Promise<void> {
+  async #renew(session: TokenSession, path: string, signal: AbortSignal): Promise<void> {
     const { clock, logger, tokens } = this.#deps;
     const halfLifeMs = tokens.ttlMs / 2;
     while (!signal.aborted) {
@@ -90,9 +98,11 @@ export class SessionTokens {
     }
   }
 
-  #write({ project, id }: SessionKey, path: string): void {
-    const agent = `${project}/${id}`;
-    const token = this.#deps.tokens.mint({ workspace: project, agent, session: id });
+  #write(session: TokenSession, path: string): void {
+    const { project, id, agentOpts } = session;
+    const role = agentOpts["role"];
+    const identity = { workspace: project, agent: agentAddressOf(session), session: id };
+    const token = this.#deps.tokens.mint({ ...identity, ...(role !== undefined && { role }) });
     const next = `${path}.new`;
     rmSync(next, { force: true });
     writeFileSync(next, token, { mode: 0o600, flag: "wx" });

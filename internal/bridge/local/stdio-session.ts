@@ -20,6 +20,8 @@ export interface StdioSessionDeps {
   readonly redactor: Redactor;
   readonly provider: Provider;
   readonly listener: AgentListener;
+  /** Address of the agent. */
+  readonly agent: string;
 }
 
 /** After this much text, yield to other work of the process. */
@@ -37,7 +39,7 @@ export class StdioSession implements AgentSession {
   readonly log: EncodedEvents;
   readonly hasTerminal = false;
   readonly terminal = undefined;
-  readonly agent = "";
+  readonly agent: string;
   readonly restarts = 0;
   readonly #deps: StdioSessionDeps;
   readonly #config: SessionConfig;
@@ -55,6 +57,7 @@ export class StdioSession implements AgentSession {
     const { clock, redactor, provider } = deps;
     this.#deps = deps;
     this.#config = config;
+    this.agent = deps.agent;
     const time = new MachineTime(clock, { id: "", upMs: clock.monotonicMs() });
     const nothing = { cursors: [], standing: { lines: [] } };
     this.#events = new SessionEvents({ clock, time, redactor, keep: () => true }, options, nothing);

@@ -27,13 +27,15 @@ const writeKey = () =>
 const claims = () => decodeToken(secrets.secrets.get(NAME)?.data["token"] ?? "").claims;
 
 function tokensWith(shown?: ShownSecret): TokenSecrets {
-  const rules = { keyPath: keyPath(), issuer: "gastown", audience: "threads", role: "worker", ttlMs: HOUR_MS };
+  const own = { keyPath: keyPath(), issuer: "gastown", audience: "threads" };
+  const rules = { ...own, role: "worker", roles: ["reviewer"], ttlMs: HOUR_MS };
   const deps = { secrets, clock, logger: silentLogger, tokens: new AgentTokens({ clock }, rules) };
   return new TokenSecrets({ ...deps, ...(shown && { shown }) });
 }
 
-function record(more: Partial<SessionRecord> = {}, secretName = NAME): SessionRecord {
-  const annotations = { "gastown.io/address": "shop/crew/one" };
+function record(more: Partial<SessionRecord> = {}, secretName = NAME, options = {}): SessionRecord {
+  const opts = JSON.stringify(options);
+  const annotations = { "gastown.io/address": "shop/crew/one", "gastown.io/agent-opts": opts };
   const metadata = { name: "agent-one", namespace: "agents", uid: "u1", annotations };
   const pod = observePod({ metadata, spec: { volumes: [{ name: "session", secret: { secretName } }] } });
   const binding = { name: "agents", project: "shop", templates: new Map(), credentials: "secret" } as const;
@@ -59,6 +61,13 @@ describe("the Secret with a session's token", () => {
       ...{ iss: "gastown", aud: "threads", workspace_id: "shop", agent_id: "shop/crew/one", session_id: "one" },
       role: "worker",
     });
+  });
+
+  it("names the role of the session's options, if agents can have it", async () => {
+    await tokens.look(record({}, NAME, { role: "reviewer" }), never);
+    expect(claims()).toMatchObject({ role: "reviewer" });
+    await tokens.look(record({}, NAME, { role: "orchestrator" }), never);
+    expect(claims()).toMatchObject({ role: "reviewer" });
   });
 
   it("is renewed near half of its life, at the time that the look before named", async () => {

@@ -3,7 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { ANNOTATIONS, LABELS, labelValue, MANAGED_BY, tokenSecretName } from "../pods/names.ts";
-import { hasEnded, type SessionRecord } from "../pods/session-record.ts";
+import { hasEnded, optionsOf, type SessionRecord } from "../pods/session-record.ts";
 import { type ObservedSecret, placeAction } from "./certificate-policies.ts";
 import type { SecretContent, SecretStore } from "./secret-store.ts";
 import { type ShownSecret, ShownSecrets } from "./shown-secrets.ts";
@@ -115,7 +115,9 @@ function hasPlace({ isOwn, pod }: SessionRecord): boolean {
 }
 
 function identityOf({ key, pod }: SessionRecord): AgentIdentity {
-  return { workspace: key.project, agent: pod.annotations[ANNOTATIONS.address] ?? key.id, session: key.id };
+  const { role } = optionsOf(pod);
+  const agent = pod.annotations[ANNOTATIONS.address] ?? key.id;
+  return { workspace: key.project, agent, session: key.id, ...(role !== undefined && { role }) };
 }
 
 function contentOf({ key, pod }: SessionRecord, token: string): SecretContent {

@@ -91,6 +91,14 @@ describe("a session's pod", () => {
     },
   );
 
+  it("is addressed by the agent of its options, which its program does not see", () => {
+    const { metadata, spec } = pod({ agentOpts: { agent: "fixer" } });
+    expect(metadata?.annotations).toMatchObject({ "gastown.io/address": "fixer" });
+    expect(metadata?.labels).toMatchObject({ "gastown.io/agent": "fixer", "gastown.io/session": "one" });
+    expect(spec?.containers[0]?.env).toContainEqual({ name: "GT_AGENT_ADDRESS", value: "fixer" });
+    expect(() => pod({ agentOpts: { role: "reviewer" } })).toThrow("agents may not have the role");
+  });
+
   it("keeps an id that cannot be a label whole in an annotation", () => {
     const id = "x".repeat(128);
     const { labels, annotations } = pod({ id }).metadata ?? {};

@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { DomainError } from "../../base/errors.ts";
+import { checkAgent, withoutAgent } from "../../bridge/session-agent.ts";
 import { type AgentTemplate, WORKSPACE } from "../pods/agent-template.ts";
 import { ANNOTATIONS, LABELS, labelValue, MANAGED_BY, podName, secretName, tokenSecretName } from "../pods/names.ts";
 import type { AgentPodPlan } from "../pods/pod-template.ts";
@@ -26,6 +27,8 @@ export interface SessionPodOptions {
   readonly allowClients: ClientRules;
   /** Each agent gets a token in its own Secret, except in plaintext namespaces, which have no Secrets of ours. */
   readonly hasTokens: boolean;
+  /** The roles that tokens can have. Absent: there are no tokens. */
+  readonly roles?: readonly string[];
 }
 
 const MAX_OPTION_BYTES = 1024;
@@ -33,16 +36,18 @@ const MAX_OPTION_BYTES = 1024;
 /**
  * The plan of a session's pod; determined by the session.
  * @throws DomainError `precondition` for a provider without a template here and for a mode that pods do not have,
- * `denied` for a path outside the workspace, `invalid` for a path or an option that cannot be used
+ * `denied` for a path outside the workspace and a role that agents may not have, `invalid` for a path or an option that
+ * cannot be used
  */
 export function sessionPodPlan(
   session: WantedSession,
   binding: NamespaceBinding,
-  { retentionMs, allowClients, hasTokens }: SessionPodOptions,
+  { retentionMs, allowClients, hasTokens, roles = [] }: SessionPodOptions,
 ): AgentPodPlan {
+  checkAgent(session.agentOpts, roles);
   const template = templateOf(binding, session.provider);
   const name = podName(binding.project, session.id);
-  const address = session.address ?? session.id;
+  const address = session.agentOpts["agent"] ?? session.address ?? session.id;
   return {
     name,
     labels: labelsOf(session, address),
@@ -52,7 +57,7 @@ export function sessionPodPlan(
     sessionId: session.id,
     project: binding.project,
     workdir: workdirOf(session.repoPath),
-    agentEnv: optionsEnv(template, session.agentOpts),
+    agentEnv: optionsEnv(template, withoutAgent(session.agentOpts)),
     credentials:
       binding.credentials === "plaintext" ? { type: "plaintext" } : { type: "secret", name: secretName(name) },
     ...(hasTokens && binding.credentials === "secret" && { sessionSecret: tokenSecretName(name) }),
@@ -124,7 +129,7 @@ function optionsEnv(template: AgentTemplate, opts: Readonly<Record<string, strin
   const env = Object.entries(rest).map(([name, value]) => {
     const option = Object.hasOwn(template.options, name) ? template.options[name] : undefined;
     if (option === undefined) {
-      const known = ["mode", ...Object.keys(template.options)].join(", ");
+      const known = ["mode", "agent", "role", ...Object.keys(template.options)].join(", ");
       throw new DomainError("invalid", `unknown option ${JSON.stringify(name)}`, {
         fields: { hint: `options: ${known}` },
       });

@@ -28,6 +28,7 @@ export interface SessionStarterOptions {
   readonly allowClients: ClientRules;
   /** Each agent gets a token. */
   readonly hasTokens: boolean;
+  readonly roles?: readonly string[];
 }
 
 /** How long to wait until the watch shows a new pod. */

@@ -23,7 +23,10 @@ describe("options of a session", () => {
     [{ mode: "terminal" }, "option mode"],
     [{ system_prompt: "\x1b[2J" }, "must not hold control characters"],
     [{ system_prompt: "x".repeat(16_385) }, "at most 16384 bytes"],
-    [{ colour: "red" }, 'claude has no option "colour"; its options are mode, raw, model, resume, system_prompt'],
+    [
+      { colour: "red" },
+      'claude has no option "colour"; its options are mode, raw, agent, role, model, resume, system_prompt',
+    ],
     [{ toString: "x" }, 'claude has no option "toString"'],
   ])("refuses %j", (options, message) => {
     expect(() => checkOptions("claude", rules, options as Record<string, string>)).toThrow(message);

@@ -21,10 +21,15 @@ function prompt(value: string): string | undefined {
   return /[\0-\x08\x0b-\x1f\x7f]/.test(value) ? "must not hold control characters" : undefined;
 }
 
-/** The options of every provider. `raw` passes the program's own lines on. */
+/**
+ * The options of every provider. `raw` passes the program's own lines on; `agent` and `role` name the agent to other
+ * services, and never reach a program.
+ */
 export const COMMON_OPTIONS = {
   mode: oneOf("stdio"),
   raw: oneOf("true", "false"),
+  agent: word,
+  role: word,
 } satisfies OptionRules;
 
 export const MODEL = { model: word } satisfies OptionRules;

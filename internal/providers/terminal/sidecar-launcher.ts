@@ -6,6 +6,7 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Redactor } from "../../base/redact.ts";
+import { agentAddressOf } from "../../bridge/session-agent.ts";
 import type { Caller, SessionTerminal } from "../../bridge/session-backend.ts";
 import { SidecarLink } from "../../bridge/sidecar-link.ts";
 import type {
@@ -177,11 +178,11 @@ export class SidecarLauncher implements TerminalLauncher {
     return this.#startProcess(folder, record, command, config.repoPath);
   }
 
-  #flagsOf(folder: TerminalFolder, { project, sessionId, provider }: TerminalConfig): readonly string[] {
+  #flagsOf(folder: TerminalFolder, { project, sessionId, provider, request }: TerminalConfig): readonly string[] {
     return [
       ...["--listen", `unix:${folder.socket}`, "--health-listen", `unix:${folder.healthSocket}`],
       ...["--state-dir", folder.stateDir, "--agent", provider, "--workdir", "."],
-      ...["--session-id", sessionId, "--project", project, "--address", addressOf(project, sessionId)],
+      ...["--session-id", sessionId, "--project", project, "--address", agentAddressOf(request)],
       ...["--restart", "never", "--linger", LINGER, ...this.#options.flags],
     ];
   }
@@ -196,7 +197,7 @@ export class SidecarLauncher implements TerminalLauncher {
       folder.remove();
     };
     const startNext = (signal: AbortSignal) => this.#startNext(folder, record, signal);
-    const agent = addressOf(config.project, config.sessionId);
+    const agent = agentAddressOf(config.request);
     return new LaunchedSidecar({ clock, logger, terminal, process, startNext, onEnded }, { agent, marker });
   }
 
@@ -313,11 +314,6 @@ export class SidecarLauncher implements TerminalLauncher {
     const command = this.#programOf(config).command(config.options);
     return this.#launch(folder, record, command, config.repoPath, signal);
   }
-}
-
-/** The name of the agent in `gt` and overviews. */
-function addressOf(project: string, sessionId: string): string {
-  return `${project}/${sessionId}`;
 }
 
 function lastWordOf(folder: TerminalFolder): string {
