@@ -95,7 +95,7 @@ export const rooms = {
   "threads/service": ["threads/domain"],
   "threads/postgres": ["process", "files"],
   "threads/store": ["threads/domain"],
-  "threads/wake": ["threads/domain", "terminal", "terminal/*", "session", "rpc/client", "rpc/common"],
+  "threads/wake": ["threads/domain", "terminal", "terminal/*", "session", "rpc/client", "rpc/common", "gen"],
   "threads/client": ["process", "files", "auth", "pki", "rpc/client", "rpc/common", "gen", "cli"],
   "threads/api": ["threads/domain", "threads/service", "auth/*", "rpc/*", "gen"],
   demo: [],

@@ -8,7 +8,9 @@ import { logLevelOf } from "../../internal/cli/command/log-level.ts";
 import type { TrustOptions } from "../../internal/pki/trust.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
 import { parseAddress } from "../../internal/rpc/port/parse-address.ts";
+import { readServer } from "../../internal/terminal/trust/server-address.ts";
 import { AGENT_TTL_MS, defaultStateDir, PERSON_TTL_MS } from "../../internal/threads/client/local-issuer.ts";
+import type { BridgePlace } from "../../internal/threads/wake/bridge-runtimes.ts";
 import { isDatabaseUrl } from "./database-url.ts";
 import type { ARCHIVE_FLAGS, PLACE_FLAGS, SERVE_FLAGS, TOKEN_FLAGS } from "./flags.ts";
 import { type FileConfig, usableConfig } from "./open-config.ts";
@@ -38,7 +40,7 @@ export interface ServeConfig extends PlaceConfig {
   readonly healthListen: ListenAddress;
   /** Undefined: plaintext, on loopback only. */
   readonly tls: TlsFolderPlace | undefined;
-  readonly runtime: "local" | "none";
+  readonly runtime: "local" | "none" | BridgePlace;
   readonly logLevel: LogLevel;
   /** Undefined: with a configuration file, decisions about callers go to stderr; without one they are not recorded. */
   readonly auditLog: string | undefined;
@@ -58,6 +60,7 @@ export interface TlsFolderPlace {
   readonly trust: TrustOptions;
 }
 
+type FileRuntime = NonNullable<FileConfig["values"]>["runtime"];
 type Env = Readonly<Record<string, string | undefined>>;
 
 const WORKSPACE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
@@ -69,8 +72,8 @@ const LONGEST = { operator: PERSON_TTL_MS, agent: AGENT_TTL_MS };
 export function readServe(given: Given<typeof SERVE_FLAGS>, env: Env): ServeConfig {
   const { values } = given;
   const place = readPlace(given, env);
-  const { server, runtime: ofRuntime, logging, audit } = place.fromFile.values ?? {};
-  const runtime = oneOf("--runtime", values.runtime ?? ofRuntime?.kind, ["local", "none"]);
+  const { server, logging, audit } = place.fromFile.values ?? {};
+  const runtime = runtimeOf(place.fromFile.values?.runtime, values.runtime, values.bridge);
   const logLevel = logLevelOf(values["log-level"]) ?? logging?.level ?? "info";
   const tls = tlsOf(place.fromFile.values, values["tls-dir"]);
   const isOpen = tls !== undefined;
@@ -85,6 +88,24 @@ export function readServe(given: Given<typeof SERVE_FLAGS>, env: Env): ServeConf
 export function tlsOf(values: FileConfig["values"], flag?: string): TlsFolderPlace | undefined {
   const dir = flag === undefined ? values?.tls.dir : resolve(flag);
   return dir === undefined ? undefined : { dir, trust: values ? { crlPolicyOf: values.tls.crl_policy } : {} };
+}
+
+/**
+ * The runtime of the flags, else of the file. The credentials for a bridge are always the file's.
+ * @throws DomainError `invalid` for a bridge without them
+ */
+export function runtimeOf(file: FileRuntime | undefined, kind?: string, server?: string): ServeConfig["runtime"] {
+  const which = oneOf("--runtime", kind ?? file?.kind, ["local", "bridge", "none"]);
+  if (which !== "bridge") return which;
+  const url = server ?? file?.bridge_url;
+  const { tls_dir: tlsDir, jwt_key: keyPath, jwt_issuer: issuer, jwt_audience: audience = "" } = file ?? {};
+  if (url === undefined) throw new DomainError("invalid", "--runtime bridge needs --bridge, or runtime.bridge_url");
+  if (tlsDir === undefined || keyPath === undefined || issuer === undefined) {
+    throw new DomainError("invalid", "--runtime bridge needs a certificate and a key", {
+      fields: { hint: "give a file by --config, with runtime.tls_dir, jwt_key and jwt_issuer" },
+    });
+  }
+  return { server: readServer(url, "--bridge"), tlsDir, keyPath, issuer, audience };
 }
 
 /** Reads flags and environment of `threads token`. @throws DomainError `invalid`, naming the flag */

@@ -14,7 +14,8 @@ import { localServer } from "../../internal/threads/client/local-server.ts";
 import { runningPostgres } from "../../internal/threads/postgres/places.ts";
 import type { DatabaseAddress } from "../../internal/threads/store/database.ts";
 import { schemaState } from "../../internal/threads/store/migrate.ts";
-import { type PlaceConfig, tlsOf } from "./config.ts";
+import { BridgeRuntimes } from "../../internal/threads/wake/bridge-runtimes.ts";
+import { type PlaceConfig, runtimeOf, tlsOf } from "./config.ts";
 import { openDatabase } from "./database-place.ts";
 import { withDatabase } from "./with-database.ts";
 
@@ -68,11 +69,30 @@ export async function doctor(config: PlaceConfig, { out, clock, signal }: Comman
     const fault = faultOf(() => checkTlsFolder(tls.dir, tls.trust, clock.now()));
     say(fault === "", fault === "" ? `certificate in ${tls.dir}` : fault, NO_KEY);
   }
-  const uid = process.getuid?.() ?? 0;
-  const folder = runtimeFolder({ uid, ...(config.runtimeDir !== undefined && { xdgRuntimeDir: config.runtimeDir }) });
-  const sidecars = await listLocalSidecars(folder);
-  say(true, `runtime local: ${sidecars.length} sidecars in ${folder}`, 0);
+  await lookAtRuntime(config, { clock, signal }, say);
   return code;
+}
+
+/** A bridge that does not answer fails with 4: its address, or the credentials for it, cannot be used. */
+async function lookAtRuntime(
+  { fromFile, runtimeDir, workspace }: PlaceConfig,
+  { clock, signal }: Pick<CommandContext, "clock" | "signal">,
+  say: Say,
+): Promise<void> {
+  const runtime = runtimeOf(fromFile.values?.runtime);
+  if (runtime === "none") return say(true, "runtime none: no agent is woken", 0);
+  if (runtime === "local") {
+    const uid = process.getuid?.() ?? 0;
+    const folder = runtimeFolder({ uid, ...(runtimeDir !== undefined && { xdgRuntimeDir: runtimeDir }) });
+    const sidecars = await listLocalSidecars(folder);
+    return say(true, `runtime local: ${sidecars.length} sidecars in ${folder}`, 0);
+  }
+  using runtimes = new BridgeRuntimes(clock, runtime);
+  const fault = await runtimes.check(workspace, signal).then(
+    () => "",
+    (err: unknown) => errorText(err),
+  );
+  say(fault === "", `runtime bridge: ${runtime.server}${fault === "" ? " answers" : `: ${fault}`}`, NO_KEY);
 }
 
 /** The text of the DomainError that `check` throws; empty: it throws none. */

@@ -44,8 +44,12 @@ export const SERVE_FLAGS = {
   },
   ...PLACE_FLAGS,
   runtime: {
-    ...{ type: "string", value: "WHICH", env: "GT_THREADS_RUNTIME", complete: ["local", "none"] },
-    help: "where idle agents are: sidecars of this machine (local), or nowhere (none); default: local",
+    ...{ type: "string", value: "WHICH", env: "GT_THREADS_RUNTIME", complete: ["local", "bridge", "none"] },
+    help: "where idle agents are: sidecars of this machine (local), sessions of a bridge, or nowhere (none); default: local",
+  },
+  bridge: {
+    ...{ type: "string", value: "HOST:PORT", env: "GT_THREADS_BRIDGE" },
+    help: "the bridge, or controller, of --runtime bridge; certificate and key are in threads.yaml, runtime",
   },
   "audit-log": {
     ...{ type: "string", value: "FILE", env: "GT_THREADS_AUDIT_LOG", complete: "file" },

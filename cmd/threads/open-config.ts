@@ -1,3 +1,4 @@
+import { signingKeyOf } from "../../internal/auth/mint-token.ts";
 import type { TokenKeyFile } from "../../internal/auth/token-key-files.ts";
 import { publicKeysOf } from "../../internal/auth/token-key-files.ts";
 import { openConfigFile } from "../../internal/config/config-file.ts";
@@ -39,7 +40,8 @@ export const NO_FILE: FileConfig = {
  */
 export function openConfig(path: string): { readonly config: FileConfig; readonly findings: Findings } {
   const { value, findings } = openConfigFile(path, threadsFile);
-  const { database, auth, policy } = value;
+  const { database, auth, policy, runtime } = value;
+  checkSigningKey(runtime.jwt_key, findings);
   const config: FileConfig = {
     values: value,
     databaseUrl: urlIn(database.url_file, "url_file", findings),
@@ -75,6 +77,16 @@ function urlIn(path: string | undefined, key: string, findings: Findings): strin
   if (isDatabaseUrl(url)) return url;
   findings.fault(at, `${path} holds no URL that begins with postgres://`);
   return undefined;
+}
+
+/** Checks the key that signs the tokens for a bridge. */
+function checkSigningKey(path: string | undefined, findings: Findings): void {
+  if (path === undefined) return;
+  const at = ["runtime", "jwt_key"];
+  findings.tried(at, () => {
+    signingKeyOf(readNamedFileSync(path), path);
+    findings.checkPrivate(at, path);
+  });
 }
 
 function issuersOf(keys: ThreadsValues["auth"]["jwt_public_keys"], findings: Findings): FileConfig["issuers"] {

@@ -3,6 +3,7 @@ import { DomainError } from "../../internal/base/errors.ts";
 import type { Command, Program } from "../../internal/cli/command/command.ts";
 import { unknownCommand } from "../../internal/cli/command/unknown-word.ts";
 import { reportConfig, withFaultLines } from "../../internal/config/report-config.ts";
+import { readTls } from "../../internal/terminal/trust/tls-files.ts";
 import { readArchive, readPlace, readServe, readToken, tlsOf } from "./config.ts";
 import { ARCHIVE_FLAGS, CHECK_FLAGS, PLACE_FLAGS, SERVE_FLAGS, TOKEN_FLAGS } from "./flags.ts";
 
@@ -142,6 +143,11 @@ const check: Command<typeof CHECK_FLAGS> = {
       const { config, findings } = (await import("./open-config.ts")).openConfig(values.config);
       const tls = tlsOf(config.values);
       if (tls !== undefined) findings.tried(["tls", "dir"], () => checkTlsFolder(tls.dir, tls.trust, clock.now()));
+      const bridgeTls = config.values?.runtime.tls_dir;
+      await readTls(bridgeTls === undefined ? {} : { dir: bridgeTls }).catch((err: unknown) => {
+        if (!(err instanceof DomainError)) throw err;
+        findings.failed(["runtime", "tls_dir"], err);
+      });
       reportConfig(findings, out, err);
       return 0;
     });

@@ -12,6 +12,7 @@ import {
   text,
   wholeNumber,
 } from "../../internal/config/values.ts";
+import { readServer } from "../../internal/terminal/trust/server-address.ts";
 import { DEFAULT_POLICY } from "../../internal/threads/domain/policy.ts";
 
 const name = (what: string, pattern: RegExp) => text(what, (value) => pattern.test(value));
@@ -55,6 +56,34 @@ const policy = block({
   orchestrator: name("an agent's address", /^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$/).default(d.orchestrator),
 });
 
+const BRIDGE_KEYS = ["bridge_url", "tls_dir", "jwt_key", "jwt_issuer"] as const;
+
+const runtime = (folder: string) =>
+  together(
+    block({
+      kind: oneOf("local", "bridge", "none").optional(),
+      bridge_url: text("HOST:PORT", isServer).optional(),
+      tls_dir: filePath(folder).optional(),
+      jwt_key: filePath(folder).optional(),
+      jwt_issuer: text("a name").optional(),
+      jwt_audience: text("a name").default("bridge"),
+    }),
+    ["kind", ...BRIDGE_KEYS],
+    (given, wrong) => {
+      const missing = BRIDGE_KEYS.filter((key) => given[key] === undefined);
+      if (given.kind === "bridge" && missing.length > 0) wrong(["kind"], `needs ${missing.join(", ")}`);
+    },
+  );
+
+function isServer(given: string): boolean {
+  try {
+    readServer(given, "");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** `threads.yaml`. Paths in it are relative to `folder`. */
 export const threadsFile = (folder: string) =>
   block({
@@ -84,7 +113,7 @@ export const threadsFile = (folder: string) =>
       jwt_max_ttl: duration("1s", "5m").default(300_000),
       agent_max_ttl: duration("1s", "1h").default(3_600_000),
     }),
-    runtime: block({ kind: oneOf("local", "none").optional() }),
+    runtime: runtime(folder),
     policy,
   });
 

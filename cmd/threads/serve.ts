@@ -36,6 +36,7 @@ import { DatabaseWatch } from "../../internal/threads/store/database-watch.ts";
 import { checkSchema, migrate } from "../../internal/threads/store/migrate.ts";
 import { PgStore } from "../../internal/threads/store/pg-store.ts";
 import { PgWakes } from "../../internal/threads/store/pg-wakes.ts";
+import { BridgeRuntimes } from "../../internal/threads/wake/bridge-runtimes.ts";
 import { LocalRuntimes } from "../../internal/threads/wake/local-runtimes.ts";
 import { WakeWorker } from "../../internal/threads/wake/wake-worker.ts";
 import type { WakeWorkerDeps } from "../../internal/threads/wake/wake-worker-deps.ts";
@@ -191,9 +192,18 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
 
 function wakeWorker({ runtime, runtimeDir }: ServeConfig, deps: Omit<WakeWorkerDeps, "runtimes">): readonly Task[] {
   if (runtime === "none") return [];
-  const uid = process.getuid?.() ?? 0;
-  const folder = runtimeFolder({ uid, ...(runtimeDir !== undefined && { xdgRuntimeDir: runtimeDir }) });
-  return [new WakeWorker({ ...deps, runtimes: new LocalRuntimes(deps.clock, folder) })];
+  if (runtime === "local") {
+    const uid = process.getuid?.() ?? 0;
+    const folder = runtimeFolder({ uid, ...(runtimeDir !== undefined && { xdgRuntimeDir: runtimeDir }) });
+    return [new WakeWorker({ ...deps, runtimes: new LocalRuntimes(deps.clock, folder) })];
+  }
+  const worker: Task = {
+    run: async (signal) => {
+      using runtimes = new BridgeRuntimes(deps.clock, runtime);
+      await new WakeWorker({ ...deps, runtimes }).run(signal);
+    },
+  };
+  return [worker];
 }
 
 function tokenOptions(command: ServeConfig, onRefused: (code: string) => void): TokenOptions {

@@ -253,11 +253,16 @@ describe("threads.yaml", () => {
       "threads.yaml:1: server.listn: is not known here; did you mean listen?",
       expect.stringMatching(/^threads.yaml:4: auth.agent_max_ttl: must be a duration .* to 1h$/),
       "threads.yaml:5: auth.jwt_public_keys[0].roles: operator is for issuers of kind person",
-      "threads.yaml:6: runtime.kind: must be one of local, none",
+      "threads.yaml:6: runtime.kind: must be one of local, bridge, none",
       expect.stringMatching(/^threads.yaml:7: policy.quiet: must be a duration/),
       "threads.yaml:7: policy.turn: is not known here; did you mean turns?",
     ]);
     expect(ran.code).toBe(2);
+    const bridge = await threads("check", "--config", await write("runtime:\n  kind: bridge\n  jwt_issuer: shop\n"));
+    expect(bridge.stderr).toContain("threads.yaml:2: runtime.kind: needs bridge_url, tls_dir, jwt_key");
+    const files = "{ kind: bridge, bridge_url: http://b, tls_dir: none, jwt_key: none, jwt_issuer: shop }";
+    const unusable = await threads("check", "--config", await write(`runtime: ${files}\n`));
+    expect(unusable.stderr).toContain("threads.yaml:1: runtime.bridge_url: must be HOST:PORT");
     const missing = await threads("check", "--config", await write("database: { url_file: none }\n"));
     expect(missing.stderr).toContain("threads.yaml:1: database.url_file: ");
   });

@@ -147,12 +147,15 @@ export class OpenBridge implements Disposable {
   }
 }
 
+/** The settings that name a control plane and the caller. */
+type BridgeConfig = Pick<PlaceConfig, "server" | "tls" | "token" | "project" | "env">;
+
 /**
  * The control plane of `config`; connects at the first call.
  * @throws DomainError `invalid` when none was named; `unauthenticated` without a certificate or a token, and for a
  * certificate that has expired
  */
-export async function openBridge(config: PlaceConfig, clock: Clock): Promise<OpenBridge> {
+export async function openBridge(config: BridgeConfig, clock: Clock): Promise<OpenBridge> {
   const { server, token } = config;
   if (server === undefined) {
     throw new DomainError("invalid", "which control plane?", {

@@ -1,0 +1,82 @@
+import { DomainError } from "../../base/errors.ts";
+import type { NudgeReceipt } from "../../session/types.ts";
+import type { Backend } from "../../terminal/backend.ts";
+import type { Runtime, RuntimeStatus, WakeReceipt, WakeRequest } from "../domain/runtimes.ts";
+
+type Used = "nudge" | "getNudge" | "cancelNudge" | "status" | typeof Symbol.asyncDispose;
+
+const CALL_MS = 30_000;
+
+/** The terminal of an agent's session, as a runtime. Disposing of the runtime disposes of the terminal. */
+export class BackendRuntime implements Runtime {
+  readonly kind: Runtime["kind"];
+  readonly sessionId: string;
+  readonly provider: string;
+  readonly #backend: Pick<Backend, Used>;
+
+  constructor(
+    kind: Runtime["kind"],
+    { sessionId, provider }: Pick<Runtime, "sessionId" | "provider">,
+    backend: Pick<Backend, Used>,
+  ) {
+    this.kind = kind;
+    this.sessionId = sessionId;
+    this.provider = provider;
+    this.#backend = backend;
+  }
+
+  async nudge(request: WakeRequest, signal: AbortSignal): Promise<WakeReceipt> {
+    const { requestId, text, sender, urgent, immediate, quietMs, ttlMs } = request;
+    const receipt = await this.#backend.nudge(
+      {
+        ...{ message: text, requestId, sender, ttlMs, quietMs, timeoutMs: CALL_MS },
+        mode: immediate ? "immediate" : "queue",
+        priority: urgent ? "urgent" : "normal",
+      },
+      signal,
+    );
+    return receiptOf(receipt);
+  }
+
+  receipt(requestId: string, signal: AbortSignal): Promise<WakeReceipt | undefined> {
+    return known(this.#backend.getNudge(requestId, signal));
+  }
+
+  /** A session without a terminal cannot take back a queued text: its receipt stays as it is. */
+  async cancel(requestId: string, signal: AbortSignal): Promise<WakeReceipt | undefined> {
+    try {
+      return await known(this.#backend.cancelNudge(requestId, signal));
+    } catch (err) {
+      if (!(err instanceof DomainError) || err.kind !== "unimplemented") throw err;
+      return await this.receipt(requestId, signal);
+    }
+  }
+
+  async status(signal: AbortSignal): Promise<RuntimeStatus> {
+    const { alive, state, stateSince, epoch, draft, dialog, personInputAt } = await this.#backend.status(signal);
+    return {
+      ...{ alive, state, stateSince, epoch, draft },
+      ...(dialog && { dialogTitle: dialog.title }),
+      ...(personInputAt !== undefined && { personInputAt }),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#backend[Symbol.asyncDispose]();
+  }
+}
+
+async function known(receipt: Promise<NudgeReceipt>): Promise<WakeReceipt | undefined> {
+  try {
+    return receiptOf(await receipt);
+  } catch (err) {
+    if (err instanceof DomainError && err.kind === "not-found") return undefined;
+    throw err;
+  }
+}
+
+function receiptOf({ outcome, error, evidence, timings }: NudgeReceipt): WakeReceipt {
+  const seen = evidence.map(({ source, value, confidence }) => ({ source, value, confidence }));
+  const typedMs = timings.submittedMs ?? timings.typedMs;
+  return { outcome, error, evidence: seen, ...(typedMs !== undefined && { typedMs }) };
+}
