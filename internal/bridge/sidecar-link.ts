@@ -106,7 +106,7 @@ async function* followed<T>(
  */
 function failure(err: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
-  const kind = networkFailureOf(err)?.kind ?? refused(err);
+  const kind = networkFailureOf(err)?.kind ?? withoutAnswer(err);
   if (kind === undefined) return domainErrorOf(err);
   const what = kind === "unauthenticated" ? "is not trusted" : "cannot be reached";
   return new DomainError("unavailable", `the session's sidecar ${what} now`, {
@@ -117,11 +117,12 @@ function failure(err: unknown, signal: AbortSignal): unknown {
 
 /**
  * `unauthenticated`: we refused the server's certificate; a refusal by the sidecar itself has no such cause.
- * `unavailable`: the server refused ours, or closed the connection before its first frame, as after a slow handshake.
+ * `unavailable`: the server refused ours, or closed the connection before its first frame, as after a slow handshake;
+ * or this side gave the connection up. An answer of the sidecar is neither.
  */
-function refused(err: unknown): "unauthenticated" | "unavailable" | undefined {
+function withoutAnswer(err: unknown): "unauthenticated" | "unavailable" | undefined {
   if (!(err instanceof ConnectError)) return undefined;
-  const { cause, code } = err;
+  const { cause, code, isWireError } = err;
   if (cause instanceof DomainError && cause.kind === "unauthenticated") return "unauthenticated";
-  return code === Code.Unauthenticated ? "unavailable" : undefined;
+  return code === Code.Unauthenticated || (code === Code.Unavailable && !isWireError) ? "unavailable" : undefined;
 }

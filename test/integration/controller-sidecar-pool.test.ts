@@ -1,14 +1,20 @@
 import { create } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
+import { SidecarLink } from "../../internal/bridge/sidecar-link.ts";
 import { observePod } from "../../internal/controller/pods/observed-pod.ts";
 import type { SessionRecord } from "../../internal/controller/pods/session-record.ts";
 import { SidecarPool } from "../../internal/controller/pods/sidecar-pool.ts";
-import { SidecarPeekRequestSchema, SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
+import {
+  SidecarPeekRequestSchema,
+  SidecarService,
+  SidecarWatchRequestSchema,
+} from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarDnsName, sidecarId } from "../../internal/pki/trust-domain.ts";
 import type { AnswerBudget } from "../../internal/rpc/client/answer-budget.ts";
 import { type SidecarConnection, sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
-import { startRpcServer } from "../support/bridge/rpc-server.ts";
+import { FaultyRelay } from "../support/bridge/faulty-relay.ts";
+import { ASK, startRpcServer } from "../support/bridge/rpc-server.ts";
 
 const TOWN = "town.example";
 const SIDECAR_PORT = 9090;
@@ -65,6 +71,31 @@ it("is away, for a caller whose own credentials are good, when it does not accep
   const { outcome, peers } = await callOf("one", "one", ca, ca, new TestCa("other"));
   expect(outcome).toBe("unavailable");
   expect(peers).toBe(0);
+});
+
+it("is away for calls on a connection on which it falls silent, and the cause names it", async () => {
+  await using server = await startRpcServer({});
+  await using relay = await FaultyRelay.to(server.port);
+  const baseUrl = `http://127.0.0.1:${relay.port}`;
+  using connection = sidecarTransport({ baseUrl, pingIntervalMs: 30, pingTimeoutMs: 300 });
+  const link = new SidecarLink(connection);
+  const stream = link.stream(
+    SidecarService.method.watchOutput,
+    create(SidecarWatchRequestSchema, { lines: ASK.wait }),
+    { identity: "test", role: "operate" } as const,
+    never,
+  );
+  await stream.next();
+  const read = stream.next();
+  relay.all("freeze");
+  const request = create(SidecarPeekRequestSchema, { lines: 1 });
+  const peek = link.unary(SidecarService.method.peek, request, { identity: "test" }, never);
+  const away = {
+    ...{ kind: "unavailable", message: "the session's sidecar cannot be reached now", fields: { session: "away" } },
+    cause: expect.objectContaining({ rawMessage: `the server at 127.0.0.1:${relay.port} does not answer a PING` }),
+  };
+  await expect(read).rejects.toMatchObject(away);
+  await expect(peek).rejects.toMatchObject(away);
 });
 
 it("lets the answers of one hostile sidecar hold 32 MiB while they arrive, those of a project 64, and those of all 96", () => {

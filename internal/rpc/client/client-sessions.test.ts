@@ -102,6 +102,9 @@ it("gives a new connection up on which the server says nothing", async () => {
   const sessions = new ClientSessions(`http://127.0.0.1:${port}`, { pingTimeoutMs: 20 });
   const stream = await sessions.request("POST", "/", {}, {});
   const [err] = await once(stream, "error");
-  expect(err).toMatchObject({ code: Code.Unavailable, rawMessage: "the server sends no settings" });
+  expect(err).toMatchObject({
+    code: Code.Unavailable,
+    rawMessage: `the server at 127.0.0.1:${port} sends no settings`,
+  });
   server.close();
 });

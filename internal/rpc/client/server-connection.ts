@@ -39,6 +39,7 @@ export type ConnectionSettings = ClientSessionOptions | SecureClientSessionOptio
 export class ServerConnection {
   readonly #times: ConnectionTimes;
   readonly #onClosed: (connection: ServerConnection) => void;
+  readonly #server: string;
   readonly #session: ClientHttp2Session;
   readonly #opened = Promise.withResolvers<void>();
   #phase: "opening" | "open" | "closing" | "closed" = "opening";
@@ -61,6 +62,7 @@ export class ServerConnection {
   ) {
     this.#times = times;
     this.#onClosed = onClosed;
+    this.#server = `the server at ${new URL(authority).host}`;
     this.#opened.promise.catch(() => {}); // `ready` reports the error, if it is called
     this.#session = connect(authority, settings);
     this.#session.on("error", (err: Error) => this.#opened.reject(err));
@@ -68,7 +70,7 @@ export class ServerConnection {
     this.#session.once("connect", (_session, socket) => this.#open(socket));
     this.#session.once("remoteSettings", () => this.#heard());
     this.#session.once("goaway", (_code: number, _last: number, said?: Uint8Array) => this.#goAway(said));
-    this.#after(HANDSHAKE_MS, () => this.#giveUp("the server does not complete the handshake"));
+    this.#after(HANDSHAKE_MS, () => this.#giveUp("does not complete the handshake"));
   }
 
   /** Calls may begin, at once or when the connection is open. */
@@ -150,7 +152,7 @@ export class ServerConnection {
     // A reset right after the handshake is not always reported: Node may neither read nor write any more, and emit no
     // event.
     const settingsMs = Math.min(SETTINGS_MS, this.#times.pingTimeoutMs);
-    this.#after(settingsMs, () => this.#giveUp("the server sends no settings"));
+    this.#after(settingsMs, () => this.#giveUp("sends no settings"));
     this.#opened.resolve();
   }
 
@@ -191,7 +193,7 @@ export class ServerConnection {
     const { idleConnectionTimeoutMs, pingTimeoutMs } = this.#times;
     if (this.#phase === "open") this.#after(idleConnectionTimeoutMs, () => this.retire());
     // A peer that does not close its side would keep the socket.
-    else this.#after(pingTimeoutMs, () => this.#giveUp("the server does not end the connection"));
+    else this.#after(pingTimeoutMs, () => this.#giveUp("does not end the connection"));
   }
 
   #pingWhenSilent(): void {
@@ -206,7 +208,7 @@ export class ServerConnection {
     const checked = Promise.withResolvers<void>();
     this.#checked = checked;
     this.#session.ref();
-    this.#after(this.#times.pingTimeoutMs, () => this.#giveUp("PING timed out"));
+    this.#after(this.#times.pingTimeoutMs, () => this.#giveUp("does not answer a PING"));
     const answered = (err: Error | null) => {
       if (err !== null || this.#checked !== checked) return; // cancelled: the connection ends
       this.#checked = undefined;
@@ -219,7 +221,7 @@ export class ServerConnection {
   }
 
   #giveUp(why: string): void {
-    this.destroy(new ConnectError(why, Code.Unavailable));
+    this.destroy(new ConnectError(`${this.#server} ${why}`, Code.Unavailable));
   }
 
   #after(ms: number, then: () => void): void {

@@ -37,7 +37,8 @@ export class CallLoad {
     using connection = replica.connect();
     const { client } = connection;
     while (!this.#isOver) {
-      const note = (err: unknown) => this.#failed.push(`${new Date().toISOString()} ${sessionId}: ${String(err)}`);
+      const through = `session ${sessionId} through replica ${replica.pid}`;
+      const note = (err: unknown) => this.#failed.push(`${new Date().toISOString()} ${through}: ${String(err)}`);
       await client.peek({ sessionId, request: {} }, { timeoutMs: 30_000 }).catch(note);
       await client.nudge({ sessionId, request: { message: "hello" } }, { timeoutMs: 30_000 }).catch(note);
       this.#calls += 2;
