@@ -59,7 +59,10 @@ it("shows a session without a terminal by what its events tell", { timeout: 180_
   const receipt = JSON.parse((await run("receipt", "s", "n1", "--json")).stdout);
   expect(receipt).toMatchObject({ request_id: "n1", outcome: "submitted", evidence: [{ source: "output" }] });
   expect(await run("receipt", "s", "n2")).toMatchObject({ code: 3, stderr: expect.stringContaining('id "n2"') });
-  expect(await run("wait", "s", "--for", "idle", "--timeout", "60s")).toMatchObject({ code: 0, stdout: "s is idle\n" });
+  expect(await run("wait", "s", "--for", "idle", "--timeout", "60s")).toMatchObject({
+    code: 0,
+    stdout: "prd-manager/s is idle\n",
+  });
   const peeked = await run("peek", "s");
   expect(peeked.stdout).toMatch(/^> hello there\n.+\n/);
   expect((await run("peek", "s", "1")).stdout).toBe(`${peeked.stdout.trimEnd().split("\n").at(-1)}\n`);
