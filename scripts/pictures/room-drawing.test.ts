@@ -6,28 +6,35 @@ import { root } from "../step.ts";
 import { cycles, drawing, replaceBetween } from "./room-drawing.ts";
 
 describe("drawing", () => {
-  it("has one arrow per pair of rooms, however many files import each other", () => {
+  const drawn = (...lines: string[]) => ["```mermaid", "graph TD", ...lines, "```"].join("\n");
+
+  it("has one arrow per pair of floors, however many files import each other", () => {
     const text = drawing([
       { from: "internal/pane/a.ts", to: "internal/tmux/x.ts" },
       { from: "internal/pane/b.ts", to: "internal/tmux/y.ts" },
       { from: "cmd/gt/main.ts", to: "internal/pane/a.ts" },
     ]);
     const nodes = ['  cmd_gt[["cmd/gt"]]', '  pane["pane"]', '  tmux["tmux"]'];
-    expect(text).toBe(["```mermaid", "graph TD", ...nodes, "  cmd_gt --> pane", "  pane --> tmux", "```"].join("\n"));
+    expect(text).toBe(drawn(...nodes, "  cmd_gt --> pane", "  pane --> tmux"));
   });
 
-  it("puts the rooms of a floor into one box, the room of the floor's own name too", () => {
+  it("names the rooms of a floor, and draws no arrows between them", () => {
     const text = drawing([
+      { from: "internal/terminal/a.ts", to: "internal/terminal/trust/c.ts" },
       { from: "internal/terminal/a.ts", to: "internal/terminal/finding/b.ts" },
-      { from: "internal/terminal/a.ts", to: "internal/gen/gastown/v1/c.ts" },
+      { from: "internal/terminal/finding/b.ts", to: "internal/gen/gastown/v1/c.ts" },
     ]);
-    const box = [
-      '  subgraph terminal_floor["terminal"]',
-      '    terminal["terminal"]',
-      '    terminal_finding["terminal/finding"]',
-    ];
-    const arrows = ["  terminal --> gen", "  terminal --> terminal_finding"];
-    expect(text).toBe(["```mermaid", "graph TD", '  gen["gen"]', ...box, "  end", ...arrows, "```"].join("\n"));
+    expect(text).toBe(drawn('  gen["gen"]', '  terminal["terminal: finding, trust"]', "  terminal --> gen"));
+  });
+
+  it("leaves out an arrow that a path of others implies", () => {
+    const text = drawing([
+      { from: "internal/a/x.ts", to: "internal/b/x.ts" },
+      { from: "internal/b/x.ts", to: "internal/c/x.ts" },
+      { from: "internal/c/x.ts", to: "internal/d/x.ts" },
+      { from: "internal/a/x.ts", to: "internal/d/x.ts" },
+    ]);
+    expect(text.split("\n").filter((line) => line.includes("-->"))).toEqual(["  a --> b", "  b --> c", "  c --> d"]);
   });
 
   it("leaves out base, tests, packages and a room's own files", () => {
@@ -37,7 +44,7 @@ describe("drawing", () => {
       { from: "internal/pane/a.ts", to: "node_modules/pino/pino.js" },
       { from: "internal/pane/a.test.ts", to: "internal/tmux/x.ts" },
     ]);
-    expect(text).toBe(["```mermaid", "graph TD", '  pane["pane"]', "```"].join("\n"));
+    expect(text).toBe(drawn('  pane["pane"]'));
   });
 });
 

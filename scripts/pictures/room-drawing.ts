@@ -7,36 +7,43 @@ export interface Dependency {
 }
 
 /**
- * The rooms' imports as a Mermaid graph: binaries above, floors as boxes around their rooms, arrows in alphabetical
- * order. `base`, which every room may import, and tests are left out.
+ * The floors' imports as a Mermaid graph: a node names a floor and its rooms; arrows are in alphabetical order. Without
+ * arrows that a path of others implies, without `base`, which every room may import, and without tests.
  */
 export function drawing(dependencies: readonly Dependency[]): string {
-  const arrows = new Set<string>();
-  const seen = new Set<string>();
+  const roomsOf = new Map<string, Set<string>>();
+  const arrows = new Map<string, Set<string>>();
+  const enter = (room: string) => {
+    const floor = floorOfRoom(room);
+    if (!roomsOf.has(floor)) roomsOf.set(floor, new Set());
+    roomsOf.get(floor)?.add(room);
+    return floor;
+  };
   for (const { from, to } of dependencies) {
     const [source, target] = [roomOf(from), roomOf(to)];
     if (source === undefined || isBase(source) || from.endsWith(".test.ts")) continue;
-    seen.add(source);
-    if (target === undefined || target === source || isBase(target)) continue;
-    seen.add(target);
-    arrows.add(`  ${idOf(source)} --> ${idOf(target)}`);
+    const above = enter(source);
+    if (target === undefined || isBase(target)) continue;
+    const below = enter(target);
+    if (above !== below) arrows.set(above, (arrows.get(above) ?? new Set()).add(below));
   }
-  const names = [...seen].sort();
-  return ["```mermaid", "graph TD", ...boxes(names), ...[...arrows].sort(), "```"].join("\n");
+  const nodes = [...roomsOf].sort(([a], [b]) => (a < b ? -1 : 1)).map(([floor, inside]) => node(floor, inside));
+  return ["```mermaid", "graph TD", ...nodes, ...withoutImplied(arrows), "```"].join("\n");
 }
 
 function isBase(room: string): boolean {
   return room === "base" || room === "base/text";
 }
 
-/** The nodes; those of a floor are together in its box. */
-function boxes(names: readonly string[]): readonly string[] {
-  const floors = Map.groupBy(names, (name) => (isBinary(name) ? name : (name.split("/")[0] ?? name)));
-  return [...floors].flatMap(([floor, inside]) =>
-    inside.length === 1 && inside[0] === floor
-      ? [`  ${node(floor)}`]
-      : [`  subgraph ${floor}_floor["${floor}"]`, ...inside.map((name) => `    ${node(name)}`), "  end"],
-  );
+function withoutImplied(arrows: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] {
+  const below = (floor: string) => [...(arrows.get(floor) ?? [])];
+  const reaches = (from: string, to: string): boolean => below(from).some((next) => next === to || reaches(next, to));
+  return [...arrows]
+    .flatMap(([from, targets]) => {
+      const direct = [...targets].filter((to) => !below(from).some((other) => other !== to && reaches(other, to)));
+      return direct.map((to) => `  ${idOf(from)} --> ${idOf(to)}`);
+    })
+    .sort();
 }
 
 /** Circular imports between folders, and between floors, without tests. dependency-cruiser checks files. */
@@ -76,9 +83,13 @@ function floorOf(path: string): string {
 }
 
 const isBinary = (name: string): boolean => /^(cmd|pkg)\//.test(name);
+const floorOfRoom = (room: string): string => (isBinary(room) ? room : (room.split("/")[0] ?? room));
 const idOf = (name: string): string => name.replaceAll("/", "_");
 
-/** Binaries and packages are drawn with their own shape. */
-function node(name: string): string {
-  return isBinary(name) ? `${idOf(name)}[["${name}"]]` : `${idOf(name)}["${name}"]`;
+/** A floor with its rooms; binaries and packages have their own shape. */
+function node(floor: string, rooms: ReadonlySet<string>): string {
+  if (isBinary(floor)) return `  ${idOf(floor)}[["${floor}"]]`;
+  const inside = [...rooms].filter((room) => room !== floor).map((room) => room.slice(floor.length + 1));
+  const label = inside.length === 0 ? floor : `${floor}: ${inside.sort().join(", ")}`;
+  return `  ${idOf(floor)}["${label}"]`;
 }
