@@ -16,23 +16,29 @@ const DEFAULT_AUDIENCE = "bridge";
 interface InitOptions extends ClusterOptions {
   readonly client: string;
   readonly project: string | undefined;
+  /** The names of the relays' certificate; empty: no relays. */
+  readonly relayNames: readonly string[];
 }
 
 /** Creates what the cluster needs before its first caller, and prints the next steps. */
 export async function initCa(context: CommandContext, command: InitOptions): Promise<number> {
   const { clock, logger, signal, out } = context;
   const { settings, auth } = await readConfigFile(command.configFile);
-  const { namespace, release, client } = command;
-  const names = chartNames(release, client);
+  const { namespace, release, client, relayNames: hosts } = command;
+  const { relay: relayObjects, ...names } = chartNames(release, client);
   await using cluster = await openCluster(command, { clock, logger });
   const clientOwner = await ownerIn(cluster.api, namespace, names.clientSecret, signal);
+  const relayOwner =
+    hosts.length === 0 ? undefined : await ownerIn(cluster.api, namespace, relayObjects.configMap, signal);
+  const relay = { secret: relayObjects.secret, hosts, ...(relayOwner && { owner: relayOwner }) };
   const who = { trustDomain: settings.trustDomain, ca: settings.ca, namespace, client, ...names };
-  const wish = { ...who, ...(clientOwner && { clientOwner }) };
+  const wish = { ...who, ...(clientOwner && { clientOwner }), ...(hosts.length > 0 && { relay }) };
   const report = await setUp({ secrets: new SecretClient(cluster.api), clock }, wish, signal);
   const line = (step: string, name: string, what: string) => out.line(printable`${step.padEnd(8)}${name}  ${what}`);
   line(report.ca, `${settings.ca.namespace}/${settings.ca.secret}`, `the CA of ${settings.trustDomain}`);
   line(report.client, `${namespace}/${names.clientSecret}`, "the first client's certificate and token key");
   line(report.issuers, `${namespace}/${names.issuersSecret}`, "the public key of its tokens");
+  if (report.relay) line(report.relay, `${namespace}/${relay.secret}`, "the relays' certificate");
   const project = command.project ?? settings.namespaces[0]?.project ?? "";
   const audience = auth?.jwt_audience ?? DEFAULT_AUDIENCE;
   for (const step of nextSteps(command, names.clientSecret, { project, audience })) out.line(printable`${step}`);
@@ -40,8 +46,8 @@ export async function initCa(context: CommandContext, command: InitOptions): Pro
 }
 
 /**
- * The chart's ConfigMap with the client's name, which Helm deletes when the client is renamed; undefined if it does not
- * exist, because the chart is not used.
+ * A ConfigMap of the chart, which Helm deletes when the client is renamed or relays are no longer wanted; undefined if
+ * it does not exist, because the chart is not used.
  */
 async function ownerIn(api: KubeApi, namespace: string, name: string, signal: AbortSignal) {
   try {

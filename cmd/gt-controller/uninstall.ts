@@ -18,7 +18,7 @@ export async function uninstall(
   const { clock, logger, signal, out } = context;
   const { settings } = await readConfigFile(command.configFile);
   const { namespace, release, client, timeoutMs, isHook } = command;
-  const { clientSecret, issuersSecret } = chartNames(release, client);
+  const { clientSecret, issuersSecret, relay } = chartNames(release, client);
   await using cluster = await openCluster(command, { clock, logger });
   const wish = {
     namespace,
@@ -29,6 +29,7 @@ export async function uninstall(
     secrets: [
       { namespace, name: clientSecret },
       { namespace, name: issuersSecret },
+      { namespace, name: relay.secret },
     ],
     timeoutMs,
   };

@@ -76,7 +76,8 @@ describe("the rights that the chart gives, on a real API server", () => {
     dir = await mkdtemp(join(tmpdir(), "gt-rbac-"));
     town = await ControllerCluster.make(cluster, undefined);
     await town.configure("agent:1", { retention: "1s" }, { namespaces: [{ name: AGENTS, project: "shop" }] });
-    const values = { namespaces: [{ name: AGENTS, project: "shop" }], "ca.namespace": CA };
+    const relay = { enabled: true, nats: { url: "nats://nats:4222" } };
+    const values = { namespaces: [{ name: AGENTS, project: "shop" }], "ca.namespace": CA, relay };
     const sets = Object.entries(values).flatMap(([key, value]) => ["--set-json", `${key}=${JSON.stringify(value)}`]);
     const text = await new Helm(program.path, dir).template("gastown", "-n", SYSTEM ?? "", ...sets);
     const all = manifestsOf(text);
@@ -250,11 +251,14 @@ async function versionOf(cluster: TestCluster, secret: string): Promise<string> 
 async function setUpAndUninstall(town: ControllerCluster, cluster: TestCluster): Promise<void> {
   await cluster.kubectl(["-n", CA ?? "", "delete", "secret", "gastown-ca"]);
   const setUp = async () =>
-    await town.command("init-ca", `system:serviceaccount:${SYSTEM}:gastown-setup`, ["--client", "admin"]);
+    await town.command("init-ca", `system:serviceaccount:${SYSTEM}:gastown-setup`, [
+      ...["--client", "admin", "--relay-name", "gastown-relay"],
+    ]);
   await setUp();
   for (const [secret, key] of [
     ["gastown-client-admin", "tls.crt"],
     ["gastown-issuers", "admin.pub"],
+    ["gastown-relay-tls", "tls.crt"],
   ]) {
     const patch = JSON.stringify({ data: { [key ?? ""]: Buffer.from("x").toString("base64") } });
     await cluster.kubectl(["-n", SYSTEM ?? "", "patch", "secret", secret ?? "", "--type=merge", "-p", patch]);

@@ -3,9 +3,13 @@ import { join } from "node:path";
 import { describe, expect, it, type TestContext } from "vitest";
 import { type RelayValues, relayFile } from "../../cmd/relay/schema.ts";
 import { readConfigText } from "../../internal/config/config-file.ts";
+import { RelayMetrics } from "../../internal/relay/lanes/relay-metrics.ts";
+import { Metrics } from "../../internal/rpc/server/metrics.ts";
 import { CHART, HelmBed, type Manifest, manifestsOf } from "../support/cluster/helm.ts";
 
 const VALUES = join(CHART, "ci", "relay-values.yaml");
+const PUBLIC_KEY =
+  "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC KEY-----";
 const LEAST = { enabled: true, nats: { url: "nats://nats:4222" }, tls: { secretName: "relay-tls" } };
 
 describe("the chart's relay", () => {
@@ -59,6 +63,51 @@ describe("the chart's relay", () => {
     ]);
   });
 
+  it("has its certificate from the setup Job where no Secret is named, and takes the first client's tokens", async (context) => {
+    const relay = { enabled: true, nats: LEAST.nats, service: { names: ["relay.town.example"] } };
+    const file = join(bed.dir, "own-tls.json");
+    await writeFile(file, JSON.stringify({ relay }));
+    const text = await (await bed.here(context)).template("gastown", "-f", file);
+    const { volumes } = podOf(relayOf(text));
+    const names = volumes.flatMap(({ secret, projected }) => [
+      ...(secret ? [secret.secretName] : []),
+      ...(projected?.sources ?? []).map((source) => source.secret.name),
+    ]);
+    expect(names).toEqual(["gastown-relay-tls", "gastown-issuers"]);
+    expect(configOf(relayOf(text)).auth?.jwt_public_keys).toMatchObject([
+      { issuer: "admin", key_path: "/etc/relay/issuers/admin.pub", projects: ["default"] },
+    ]);
+    const job = JSON.stringify(manifestsOf(text).filter(({ kind }) => kind === "Job"));
+    for (const host of ["gastown-relay", "gastown-relay.gastown-system.svc", "127.0.0.1", "relay.town.example"])
+      expect(job).toContain(`"--relay-name","${host}"`);
+  });
+
+  it("is watched by a monitor that finds its metrics' Service, and by alerts", async (context) => {
+    const monitoring = join(CHART, "ci", "monitoring-values.yaml");
+    const tool = await bed.here(context);
+    const all = manifestsOf(
+      await tool.template("gastown", "-f", monitoring, "-f", VALUES),
+    ) as unknown as readonly Watched[];
+    const monitor = all.find(({ kind, metadata }) => kind === "ServiceMonitor" && metadata.name === "gastown-relay");
+    const wanted = monitor?.spec.selector.matchLabels ?? {};
+    const found = all.filter(({ kind, metadata }) => kind === "Service" && matches(wanted, metadata.labels ?? {}));
+    expect(found.map(({ metadata, spec }) => [metadata.name, spec.ports?.[0]])).toEqual([
+      ["gastown-relay-metrics", { name: "health", port: 8081, targetPort: "health" }],
+    ]);
+    const rules = JSON.stringify(all.filter(({ kind }) => kind === "PrometheusRule"));
+    const own = '{namespace=\\"gastown-system\\",job=\\"gastown-relay-metrics\\"}';
+    const used = [...rules.matchAll(/\b(gastown_relay_[a-z_]+)([^ []*)/g)];
+    const { registry } = new Metrics();
+    new RelayMetrics(registry).observe({
+      ...{ turnsOpen: () => 0, lanesHeld: () => 0, outboxMessages: () => 0, outboxBytes: () => 0 },
+      natsConnected: () => true,
+    });
+    const known = (await registry.getMetricsAsJSON()).map(({ name }) => name);
+    expect(used.length).toBeGreaterThan(3);
+    expect(used.filter(([, name = ""]) => !known.includes(name))).toEqual([]);
+    expect(used.filter(([, , labels = ""]) => !labels.startsWith(own))).toEqual([]);
+  });
+
   it("runs without rights, and is given longer to end than its drain takes", async (context) => {
     const manifests = await rendered(context, "least", LEAST);
     const pod = podOf(manifests);
@@ -108,7 +157,12 @@ describe("the chart's relay", () => {
     ["a password in a URL", { nats: { url: "nats://u:p@nats:4222" } }, /url/],
     ["another protocol", { nats: { url: "http://nats:4222" } }, /url/],
     ["two copies of a stream", { nats: { url: "nats://n", replicas: 2 } }, /replicas/],
-    ["no certificate", { tls: { secretName: "" } }, /relay\.tls\.secretName: is missing/],
+    ["a name that is none", { service: { names: ["10.0.0.256"] } }, /relay\.service\.names: "10\.0\.0\.256"/],
+    [
+      "the first client's name for another issuer",
+      { tls: { secretName: "" }, auth: { issuers: [{ issuer: "admin", projects: ["a"], publicKey: PUBLIC_KEY }] } },
+      /relay\.auth\.issuers: admin is there twice/,
+    ],
     ["a misspelt key", { replica: 2 }, /replica/],
     ["a bridge that is not there", { roles: { coding: { link: "bridge", bridge: "x" } } }, /needs the bridge "x"/],
     ["a bridge without its Secret", { bridges: { town: { target: "a:1", issuer: "a", project: "b" } } }, /secretName/],
@@ -118,12 +172,32 @@ describe("the chart's relay", () => {
   ] as const)("refuses %s, naming it", async ([name, relay, message], context) => {
     await expect(rendered(context, name.replaceAll(" ", "-"), { ...LEAST, ...relay })).rejects.toThrow(message);
   });
+
+  it("refuses to be without a certificate where no Job makes one", async (context) => {
+    const tool = await bed.here(context);
+    const file = join(bed.dir, "no-certificate.json");
+    await writeFile(file, JSON.stringify({ setup: { enabled: false }, relay: { enabled: true, nats: LEAST.nats } }));
+    await expect(tool.template("gastown", "-f", file)).rejects.toThrow(/relay\.tls\.secretName: is missing/);
+  });
 });
 
 interface Pod {
   readonly terminationGracePeriodSeconds: number;
   readonly containers: readonly [{ readonly volumeMounts: readonly { readonly mountPath: string }[] }];
-  readonly volumes: readonly { readonly secret?: { readonly secretName: string } }[];
+  readonly volumes: readonly {
+    readonly secret?: { readonly secretName: string };
+    readonly projected?: { readonly sources: readonly { readonly secret: { readonly name: string } }[] };
+  }[];
+}
+
+/** A monitor or a Service. */
+interface Watched {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
+  readonly spec: {
+    readonly selector: { readonly matchLabels?: Readonly<Record<string, string>> };
+    readonly ports?: readonly object[];
+  };
 }
 
 interface Policy {

@@ -144,6 +144,11 @@ metadata:
     app.kubernetes.io/component: setup
 spec:
   {{- $args := list "init-ca" "--config" "/etc/gastown/controller.yaml" "--client" .Values.setup.client.name "--project" (include "gastown.firstProject" .) "--release" $name }}
+  {{- if include "gastown.relayHasOwnTls" . }}
+  {{- range include "gastown.relayHosts" . | splitList "\n" | compact }}
+  {{- $args = concat $args (list "--relay-name" .) }}
+  {{- end }}
+  {{- end }}
   {{- include "gastown.commandPod" (dict "root" . "account" (printf "%s-setup" $name) "args" $args) | nindent 2 }}
 {{- end }}
 

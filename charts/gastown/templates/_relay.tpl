@@ -27,6 +27,46 @@ app.kubernetes.io/part-of: gastown
 {{- end }}
 {{- end }}
 
+{{/* The setup Job makes the certificate of the relays' port, of the controllers' CA. */}}
+{{- define "gastown.relayHasOwnTls" -}}
+{{- if and .Values.relay.enabled .Values.setup.enabled (not .Values.relay.tls.secretName) }}true{{ end }}
+{{- end }}
+
+{{- define "gastown.relayTlsSecret" -}}
+{{ .Values.relay.tls.secretName | default (printf "%s-tls" (include "gastown.relayName" .)) }}
+{{- end }}
+
+{{/* The names in that certificate, by lines. */}}
+{{- define "gastown.relayHosts" -}}
+{{- $name := include "gastown.relayName" . -}}
+{{ $name }}
+{{ $name }}.{{ .Release.Namespace }}
+{{ $name }}.{{ .Release.Namespace }}.svc
+{{ $name }}.{{ .Release.Namespace }}.svc.cluster.local
+localhost
+127.0.0.1
+{{- range .Values.relay.service.names }}
+{{ . }}
+{{- end }}
+{{- end }}
+
+{{/* Whose tokens count: with a certificate of the setup Job, those of the first client too. */}}
+{{- define "gastown.relayIssuers" -}}
+{{- if include "gastown.relayHasOwnTls" . }}
+- issuer: {{ .Values.setup.client.name | quote }}
+  key_path: /etc/relay/issuers/{{ .Values.setup.client.name }}.pub
+  projects: [{{ include "gastown.firstProject" . | quote }}]
+{{- end }}
+{{- range .Values.relay.auth.issuers }}
+- issuer: {{ .issuer | quote }}
+  key_path: /etc/relay/issuers/{{ .issuer }}.pub
+  projects: {{ toJson .projects }}
+  {{- with .sessions }}
+  sessions: {{ toJson . }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "gastown.relayImage" -}}
 {{- $image := .Values.relay.image -}}
 {{- if $image.digest -}}
@@ -69,18 +109,11 @@ nats:
 tls:
   dir: /etc/relay/tls
   crl_policy: {{ $relay.tls.crlPolicy }}
-{{- with $relay.auth.issuers }}
+{{- with include "gastown.relayIssuers" . | trim }}
 auth:
   jwt_audience: {{ $relay.auth.audience | quote }}
   jwt_public_keys:
-    {{- range . }}
-    - issuer: {{ .issuer | quote }}
-      key_path: /etc/relay/issuers/{{ .issuer }}.pub
-      projects: {{ toJson .projects }}
-      {{- with .sessions }}
-      sessions: {{ toJson . }}
-      {{- end }}
-    {{- end }}
+    {{- . | nindent 4 }}
 {{- end }}
 {{- if or $relay.signing.secretName $relay.signing.signers }}
 signing:
@@ -121,10 +154,12 @@ logging:
 {{- define "gastown.relayChecks" -}}
 {{- $relay := .Values.relay -}}
 {{- if not $relay.nats.url }}{{ fail "relay.nats.url: is missing, e.g. nats://nats.nats:4222" }}{{ end }}
-{{- if not $relay.tls.secretName }}{{ fail "relay.tls.secretName: is missing. Agents and editors connect by mutual TLS: name a Secret with tls.crt, tls.key and ca.crt (bridge-ca)" }}{{ end }}
+{{- if not (or $relay.tls.secretName .Values.setup.enabled) }}{{ fail "relay.tls.secretName: is missing. Agents and editors connect by mutual TLS: name a Secret with tls.crt, tls.key and ca.crt (bridge-ca), or set setup.enabled" }}{{ end }}
+{{- range $relay.service.names }}{{ include "gastown.host" (list "relay.service.names" (trimPrefix "*." .)) }}{{ end }}
 {{- $issuers := dict }}
+{{- if include "gastown.relayHasOwnTls" . }}{{ $_ := set $issuers .Values.setup.client.name true }}{{ end }}
 {{- range $relay.auth.issuers }}
-{{- if hasKey $issuers .issuer }}{{ fail (printf "relay.auth.issuers: %s is there twice" .issuer) }}{{ end }}
+{{- if hasKey $issuers .issuer }}{{ fail (printf "relay.auth.issuers: %s is there twice, or is setup.client.name" .issuer) }}{{ end }}
 {{- $_ := set $issuers .issuer true }}
 {{- end }}
 {{- range $role, $one := $relay.roles }}

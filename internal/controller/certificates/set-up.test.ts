@@ -92,6 +92,23 @@ describe("the set-up of a cluster", () => {
     expect([owners(), data("town-client-admin")]).toEqual([[owner("two")], before]);
   });
 
+  it("certifies the relays' names where there are relays, and again when there is another name or it ends soon", async () => {
+    const owner = { kind: "ConfigMap", name: "town-relay", uid: "one" } as const;
+    const relay = { secret: "town-relay-tls", hosts: ["town-relay", "town-relay.system.svc", "127.0.0.1"], owner };
+    expect(await run({ ...WISH, relay })).toMatchObject({ relay: "made" });
+    const leaf = new X509Certificate(data("town-relay-tls")["tls.crt"] ?? "");
+    expect(leaf.verify(new X509Certificate(data("town-ca")["ca.crt"] ?? "").publicKey)).toBe(true);
+    expect(leaf.subjectAltName).toBe("DNS:town-relay, DNS:town-relay.system.svc, IP Address:127.0.0.1");
+    expect(leaf.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]);
+    expect(Object.keys(data("town-relay-tls")).sort()).toEqual(["ca.crt", "tls.crt", "tls.key"]);
+    expect(secrets.secrets.get("town-relay-tls")?.owners).toEqual([owner]);
+    expect(await run({ ...WISH, relay })).toMatchObject({ relay: "kept" });
+    const more = { ...relay, hosts: [...relay.hosts, "relay.town.example"] };
+    expect(await run({ ...WISH, relay: more })).toMatchObject({ relay: "renewed" });
+    await clock.advance(61 * DAY_MS);
+    expect(await run({ ...WISH, relay: more })).toMatchObject({ client: "renewed", relay: "renewed" });
+  });
+
   it("never replaces a CA that cannot be used: it says what is wrong with it", async () => {
     await secrets.create("ca", { name: "town-ca", labels: {}, data: { "ca.crt": "none" } });
     await expect(run()).rejects.toThrow(

@@ -1,8 +1,9 @@
-import { createPrivateKey, createPublicKey } from "node:crypto";
+import { createPrivateKey, createPublicKey, type X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { newKeyPair, newTokenKeyPair, privateKeyPem, publicKeyPem } from "../../pki/key-pair.ts";
-import { newLeaf } from "../../pki/leaf.ts";
+import { type LeafOptions, newLeaf } from "../../pki/leaf.ts";
 import { certificatesOf } from "../../pki/pem.ts";
 import { LABELS, MANAGED_BY } from "../pods/names.ts";
 import { type CaMaterial, readCaSecret } from "./ca-secret.ts";
@@ -30,6 +31,17 @@ export interface SetUpWish {
   readonly clientOwner?: SecretOwner;
   /** Secret with the public keys of issuers, `<issuer>.pub`. */
   readonly issuersSecret: string;
+  /** The certificate of the relays' port; undefined: none. */
+  readonly relay?: RelayWish;
+}
+
+interface RelayWish {
+  /** Secret with `tls.crt`, `tls.key` and `ca.crt`, in the client's namespace. */
+  readonly secret: string;
+  /** Names and addresses, at least one. */
+  readonly hosts: readonly string[];
+  /** As `clientOwner`. */
+  readonly owner?: SecretOwner;
 }
 
 type SetUpStep = "made" | "renewed" | "kept";
@@ -39,23 +51,38 @@ export interface SetUpReport {
   readonly ca: SetUpStep;
   readonly client: SetUpStep;
   readonly issuers: SetUpStep;
+  readonly relay?: SetUpStep;
 }
 
-const CLIENT_DAYS = 90;
-/** The share of a client certificate's lifetime after which it is renewed. */
+/** A certificate with its key in a Secret. */
+interface WishedFiles {
+  readonly secret: string;
+  readonly owner: SecretOwner | undefined;
+  isCurrent(found: ObservedSecret): boolean;
+  make(found: ObservedSecret | undefined): Promise<Files>;
+}
+
+type Files = Readonly<Record<string, string>>;
+
+const LEAF_DAYS = 90;
+/** The share of a certificate's lifetime after which it is renewed. */
 const RENEW_AFTER = 2 / 3;
 
 /**
- * Creates the CA, the first client's certificate and the key of its tokens if they are missing. An existing CA is
- * always kept. A client's certificate that expires soon or was issued by another CA is reissued; its token key and
- * other keys of its Secret are kept. Overlapping or interrupted runs are completed by the next one.
+ * Creates the CA, the first client's certificate, the key of its tokens and the relays' certificate if they are
+ * missing. An existing CA is always kept. A certificate that expires soon, was issued by another CA or lacks a name is
+ * reissued; the client's token key and other keys of the Secrets are kept. Overlapping or interrupted runs are
+ * completed by the next one.
  * @throws DomainError `precondition` for an existing Secret that is unusable; errors of the cluster's API
  */
 export async function setUp(deps: SetUpDeps, wish: SetUpWish, signal: AbortSignal): Promise<SetUpReport> {
   const { material, step } = await ensureCa(deps, wish, signal);
-  const client = await ensureClient(deps, wish, material, signal);
-  const issuers = await ensureIssuer(deps, wish, client.jwtKey, signal);
-  return { ca: step, client: client.step, issuers };
+  const client = await ensureFiles(deps, wish.namespace, clientFiles(wish, material, deps.clock), signal);
+  const issuers = await ensureIssuer(deps, wish, jwtKeyOf(wish.clientSecret, client.data), signal);
+  const report = { ca: step, client: client.step, issuers };
+  if (wish.relay === undefined) return report;
+  const files = relayFiles(wish.relay, material, deps.clock);
+  return { ...report, relay: (await ensureFiles(deps, wish.namespace, files, signal)).step };
 }
 
 async function ensureCa({ secrets, clock }: SetUpDeps, { ca, trustDomain }: SetUpWish, signal: AbortSignal) {
@@ -68,34 +95,61 @@ async function ensureCa({ secrets, clock }: SetUpDeps, { ca, trustDomain }: SetU
   return { material, step: made === undefined ? ("made" as const) : ("kept" as const) };
 }
 
-async function ensureClient(
-  { secrets, clock }: SetUpDeps,
-  wish: SetUpWish,
-  ca: CaMaterial,
+async function ensureFiles(
+  { secrets }: SetUpDeps,
+  namespace: string,
+  { secret, owner, isCurrent, make }: WishedFiles,
   signal: AbortSignal,
-): Promise<{ readonly jwtKey: string; readonly step: SetUpStep }> {
-  const { namespace, clientSecret, clientOwner: owner } = wish;
-  const found = await secrets.get(namespace, clientSecret, signal);
-  if (found !== undefined && isClientCurrent(found, ca, clock.now())) {
+): Promise<{ readonly data: Files; readonly step: SetUpStep }> {
+  const found = await secrets.get(namespace, secret, signal);
+  if (found !== undefined && isCurrent(found)) {
     const isOwned = owner === undefined || found.owners.some(({ uid }) => uid === owner.uid);
-    if (!isOwned) await secrets.patch(namespace, clientSecret, {}, { ...found, owner }, signal);
-    return { jwtKey: jwtKeyOf(found), step: "kept" };
+    if (!isOwned) await secrets.patch(namespace, secret, {}, { ...found, owner }, signal);
+    return { data: found.data, step: "kept" };
   }
-  const jwtKey = found?.data["jwt.key"] ?? privateKeyPem((await newTokenKeyPair()).privateKey);
-  const data = { ...(await newClient(wish, ca, clock.now())), "jwt.key": jwtKey };
+  const data = await make(found);
   if (found !== undefined) {
-    await secrets.patch(namespace, clientSecret, data, { ...found, ...(owner && { owner }) }, signal);
-    return { jwtKey, step: "renewed" };
+    await secrets.patch(namespace, secret, data, { ...found, ...(owner && { owner }) }, signal);
+    return { data, step: "renewed" };
   }
-  const content = { name: clientSecret, labels: OURS, data, ...(owner && { owner }) };
+  const content = { name: secret, labels: OURS, data, ...(owner && { owner }) };
   const other = await createOrGet(secrets, namespace, content, signal);
-  return other === undefined ? { jwtKey, step: "made" } : { jwtKey: jwtKeyOf(other), step: "kept" };
+  return other === undefined ? { data, step: "made" } : { data: other.data, step: "kept" };
 }
 
-async function newClient({ client, trustDomain }: SetUpWish, ca: CaMaterial, now: number) {
+function clientFiles(wish: SetUpWish, ca: CaMaterial, clock: Clock): WishedFiles {
+  const { client, trustDomain } = wish;
+  return {
+    secret: wish.clientSecret,
+    owner: wish.clientOwner,
+    isCurrent: (found) => currentLeaf(found, ca, clock.now()) !== undefined && Boolean(found.data["jwt.key"]),
+    make: async (found) => {
+      const jwtKey = found?.data["jwt.key"] ?? privateKeyPem((await newTokenKeyPair()).privateKey);
+      const leaf = { type: "client", name: client, hosts: [], trustDomain } as const;
+      return { ...(await newFiles(leaf, ca, clock.now())), "jwt.key": jwtKey };
+    },
+  };
+}
+
+function relayFiles({ secret, owner, hosts }: RelayWish, ca: CaMaterial, clock: Clock): WishedFiles {
+  const [name = "localhost", ...others] = hosts;
+  return {
+    ...{ secret, owner },
+    isCurrent: (found) => {
+      const leaf = currentLeaf(found, ca, clock.now());
+      return leaf !== undefined && hosts.every((host) => isNamed(leaf, host));
+    },
+    make: async () => await newFiles({ type: "server", name, hosts: others, trustDomain: undefined }, ca, clock.now()),
+  };
+}
+
+async function newFiles(
+  leaf: Pick<LeafOptions, "type" | "name" | "hosts" | "trustDomain">,
+  ca: CaMaterial,
+  now: number,
+): Promise<Files> {
   const keys = await newKeyPair("ecdsa-p384");
-  const names = { name: client, hosts: [], uris: [], trustDomain, namespace: "" };
-  const options = { type: "client", ...names, crlUrl: undefined, days: CLIENT_DAYS, now: issuingTime(now) } as const;
+  const options = { uris: [], namespace: "", crlUrl: undefined, days: LEAF_DAYS, now: issuingTime(now), ...leaf };
   const pem = newLeaf(options, keys.publicKey, ca.signer);
   return { "tls.crt": `${pem}${ca.chain}`, "tls.key": privateKeyPem(keys.privateKey), "ca.crt": ca.bundle };
 }
@@ -134,28 +188,28 @@ async function createOrGet(
   }
 }
 
-function isClientCurrent({ data }: ObservedSecret, ca: CaMaterial, now: number): boolean {
+/** The certificate of a Secret whose files fit each other and the CA and need no renewal yet, else undefined. */
+function currentLeaf({ data }: ObservedSecret, ca: CaMaterial, now: number): X509Certificate | undefined {
   try {
     const [leaf] = certificatesOf(data["tls.crt"] ?? "");
     const [start, end] = [leaf.validFromDate.getTime(), leaf.validToDate.getTime()];
     const isPair = leaf.checkPrivateKey(createPrivateKey(data["tls.key"] ?? ""));
-    const isOurs = leaf.verify(ca.signer.certificate.publicKey);
-    return (
-      isPair &&
-      isOurs &&
-      now < start + (end - start) * RENEW_AFTER &&
-      data["ca.crt"] === ca.bundle &&
-      Boolean(data["jwt.key"])
-    );
+    const isOurs = leaf.verify(ca.signer.certificate.publicKey) && data["ca.crt"] === ca.bundle;
+    return isPair && isOurs && now < start + (end - start) * RENEW_AFTER ? leaf : undefined;
   } catch {
-    return false;
+    return undefined;
   }
 }
 
-function jwtKeyOf({ name, data }: ObservedSecret): string {
+function isNamed(leaf: X509Certificate, host: string): boolean {
+  if (isIP(host) !== 0) return leaf.checkIP(host) !== undefined;
+  return leaf.subjectAltName?.split(", ").includes(`DNS:${host}`) ?? false;
+}
+
+function jwtKeyOf(secret: string, data: Files): string {
   const key = data["jwt.key"];
   if (key !== undefined && key !== "") return key;
-  throw new DomainError("precondition", `the Secret ${name} cannot be used: jwt.key is missing`);
+  throw new DomainError("precondition", `the Secret ${secret} cannot be used: jwt.key is missing`);
 }
 
 const OURS = { [LABELS.managedBy]: MANAGED_BY };

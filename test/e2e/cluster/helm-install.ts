@@ -11,12 +11,13 @@ import { FollowedSession } from "../../support/bridge/followed-session.ts";
 import { gt } from "../../support/bridge/gt-transcript.ts";
 import type { TestCluster } from "../../support/cluster/cluster.ts";
 import { component, requireComponent } from "../../support/cluster/components.ts";
-import { CHART, Helm } from "../../support/cluster/helm.ts";
+import { CHART, Helm, splitImage } from "../../support/cluster/helm.ts";
 import { requireCluster, shared } from "../../support/cluster/shared-cluster.ts";
 import { until } from "../../support/sidecar/sidecar.ts";
 import { TcpRelay } from "../../support/sidecar/tcp-relay.ts";
 import { adoption, REPLICA_SETS } from "./adoption.ts";
 import { examples } from "./examples.ts";
+import { relays } from "./relays.ts";
 
 const LIMIT_MS = 600_000;
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -254,6 +255,15 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     });
   }
 
+  relays({
+    here,
+    clientDir: () => join(dir, "admin"),
+    bridge: `gastown:${PORT}`,
+    namespaces: { system: SYSTEM, agents: AGENTS },
+    upgrade: (file) => helm.run("upgrade", "gastown", CHART, "-n", SYSTEM, "-f", values, "-f", file, "--wait"),
+    image: () => shared()?.image ?? "",
+  });
+
   it("stops a session, whose pod and Secret go after the retention", { timeout: LIMIT_MS }, async (context) => {
     const found = await here(context);
     expect(await run("stop", "first-demo")).toMatchObject({ code: 0 });
@@ -285,9 +295,3 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     expect((await found.kubectl(policies)).trim()).toBe("");
   });
 });
-
-/** Splits the name of an image into its repository and its tag. */
-function splitImage(image: string): readonly [repository: string, tag: string] {
-  const at = image.lastIndexOf(":");
-  return [image.slice(0, at), image.slice(at + 1)];
-}

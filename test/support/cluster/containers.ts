@@ -72,6 +72,16 @@ export class Containers {
     return await this.#build("gt-controller-test:1", "Dockerfile.controller", [], archive);
   }
 
+  /** Builds Dockerfile.relay likewise. */
+  async buildRelay(archive?: string): Promise<string> {
+    return await this.#build("gt-relay-test:1", "Dockerfile.relay", [], archive);
+  }
+
+  /** Builds an image of Debian's nats-server likewise. */
+  async buildNats(archive: string): Promise<string> {
+    return await this.#build("gt-nats-test:1", "test/support/relay/Dockerfile.nats", [], archive);
+  }
+
   async #build(name: string, file: string, buildArgs: readonly string[], archive: string | undefined): Promise<string> {
     const args = ["-f", join(root, file), ...buildArgs.flatMap((one) => ["--build-arg", one])];
     const limits = { cwd: root, timeout: BUILD_MS, maxBuffer: 64 * 1024 * 1024 };

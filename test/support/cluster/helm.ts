@@ -89,3 +89,9 @@ export function configIn(text: string): ControllerConfig {
   const map = manifestsOf(text).find(({ kind, metadata }) => kind === "ConfigMap" && metadata.name === "gastown");
   return readControllerConfig(map?.data?.["controller.yaml"] ?? "", "controller.yaml");
 }
+
+/** Splits the name of an image into its repository and its tag. */
+export function splitImage(image: string): readonly [repository: string, tag: string] {
+  const at = image.lastIndexOf(":");
+  return [image.slice(0, at), image.slice(at + 1)];
+}
