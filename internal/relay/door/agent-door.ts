@@ -299,6 +299,7 @@ const REASONS: ReadonlyMap<number, string> = new Map([
   [4401, "unauthenticated"],
   [4403, "denied"],
   [4408, "no_pong"],
+  [4429, "rate_limited"],
 ]);
 
 function reasonLabel(code: number): string {

@@ -3,7 +3,7 @@ import { SignalBus } from "../../base/signal-bus.ts";
 import type { RelayMetrics } from "../lanes/relay-metrics.ts";
 import { ChannelEnd } from "../links/channel-end.ts";
 import type { FrameChannel } from "../links/frame-channel.ts";
-import type { FrameRate } from "./frame-rates.ts";
+import { type FrameRate, RATE_LIMITED } from "./frame-rates.ts";
 
 export interface EventStreamDeps {
   readonly clock: Clock;
@@ -68,6 +68,7 @@ export class EventStreamChannel implements FrameChannel {
   async came(text: string): Promise<boolean> {
     try {
       this.#rate.count();
+      if (this.#rate.isTooFast) this.close(...RATE_LIMITED);
       while (this.isHeld) await this.#released.next(this.ended);
       for (let ms = this.#rate.restMs; ms > 0; ms = this.#rate.restMs) await this.#clock.sleep(ms, this.ended);
     } catch {

@@ -19,3 +19,21 @@ it("lets 10,000 frames come at once and then 1,000 a second, of each agent over 
   for (let i = 0; i < 10_000; i++) second.count();
   expect(second.restMs).toBe(0);
 });
+
+it("calls an agent too fast that goes on for a minute without a second's pause", async () => {
+  const clock = new FakeClock();
+  const rate = new FrameRates({ clock }).of(place("a"));
+  const flood = async (ms: number) => {
+    for (let i = 0; i < ms; i += 500) {
+      for (let j = 0; j < 600; j++) rate.count();
+      await clock.advance(500);
+    }
+  };
+  for (let i = 0; i < 10_000; i++) rate.count();
+  await flood(50_000);
+  await clock.advance(rate.restMs + 1500);
+  await flood(50_000);
+  expect(rate.isTooFast).toBe(false);
+  await flood(15_000);
+  expect(rate.isTooFast).toBe(true);
+});

@@ -6,11 +6,17 @@ import type { AgentPlace } from "./upgrade-place.ts";
 const BURST = 10_000;
 const EVERY_MS = 1;
 const MOST_AGENTS = 10_000;
+/** An agent that has this many frames in hand has paused for a second. */
+const PAUSED = 1000;
+const TOO_FAST_MS = 60_000;
+
+/** The close code for an agent that stays too fast, and its reason. */
+export const RATE_LIMITED = [4429, "rate_limited"] as const;
 
 /** Limits how fast each agent is read, over all its connections: a burst of 10,000 frames, and 1,000 a second. */
 export class FrameRates {
   readonly #clock: Clock;
-  readonly #buckets = new BoundedMap<TokenBucket>(MOST_AGENTS);
+  readonly #rates = new BoundedMap<FrameRate>(MOST_AGENTS);
 
   constructor({ clock }: { readonly clock: Clock }) {
     this.#clock = clock;
@@ -18,9 +24,9 @@ export class FrameRates {
 
   of({ lane, agentId }: AgentPlace): FrameRate {
     const name = JSON.stringify([lane.sessionId, lane.role, agentId]);
-    const bucket = this.#buckets.get(name) ?? new TokenBucket(BURST, EVERY_MS, this.#clock.monotonicMs());
-    this.#buckets.set(name, bucket);
-    return new FrameRate(this.#clock, bucket);
+    const rate = this.#rates.get(name) ?? new FrameRate(this.#clock);
+    this.#rates.set(name, rate);
+    return rate;
   }
 }
 
@@ -28,19 +34,29 @@ export class FrameRates {
 export class FrameRate {
   readonly #clock: Clock;
   readonly #bucket: TokenBucket;
+  #fastSince: number | undefined;
 
-  constructor(clock: Clock, bucket: TokenBucket) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#bucket = bucket;
+    this.#bucket = new TokenBucket(BURST, EVERY_MS, clock.monotonicMs());
   }
 
   /** Counts a received frame. */
   count(): void {
+    const now = this.#clock.monotonicMs();
+    const left = this.#bucket.fill(now);
     this.#bucket.take();
+    if (left >= PAUSED) this.#fastSince = undefined;
+    else if (left < 1) this.#fastSince ??= now;
   }
 
   /** The time until the next frame may be read, ms; 0: now. */
   get restMs(): number {
     return Math.max(0, -this.#bucket.fill(this.#clock.monotonicMs()) * EVERY_MS);
+  }
+
+  /** The agent has been too fast for a minute, without a second's pause. */
+  get isTooFast(): boolean {
+    return this.#fastSince !== undefined && this.#clock.monotonicMs() - this.#fastSince >= TOO_FAST_MS;
   }
 }

@@ -10,6 +10,7 @@ import { WebSocketChannel } from "./web-socket-channel.ts";
 class ReadSocket extends EventEmitter {
   readonly bufferedAmount = 0;
   isPaused = false;
+  closed: readonly [code: number, reason: string] | undefined;
 
   pause(): void {
     this.isPaused = true;
@@ -18,15 +19,24 @@ class ReadSocket extends EventEmitter {
   resume(): void {
     this.isPaused = false;
   }
+
+  close(code: number, reason: string): void {
+    this.closed = [code, reason];
+  }
 }
 
-it("reads no more of a peer that sends faster than its rate, until that is made up for; no frame is lost", async () => {
+function opened() {
   const clock = new FakeClock();
   const socket = new ReadSocket();
   const place = { lane: { sessionId: "s", role: "r" }, agentId: "a" };
   const deps = { clock, logger: createLogger("test", "silent"), metrics: { slowReaders: { inc: () => {} } } };
   const rate = new FrameRates({ clock }).of(place);
   const channel = new WebSocketChannel(deps as never, socket as never as WebSocket, rate);
+  return { clock, socket, channel };
+}
+
+it("reads no more of a peer that sends faster than its rate, until that is made up for; no frame is lost", async () => {
+  const { clock, socket, channel } = opened();
   let frames = 0;
   channel.onFrame = () => frames++;
   for (let i = 0; i < 10_000; i++) socket.emit("message", Buffer.from("x"), false);
@@ -37,4 +47,16 @@ it("reads no more of a peer that sends faster than its rate, until that is made 
   expect(socket.isPaused).toBe(true);
   await clock.advance(51);
   expect([socket.isPaused, channel.isHeld]).toEqual([false, false]);
+});
+
+it("closes with 4429 when the peer sends faster than its rate for a minute", async () => {
+  const { clock, socket } = opened();
+  for (let i = 0; i < 10_000; i++) socket.emit("message", Buffer.from("x"), false);
+  for (let second = 0; second < 60 && socket.closed === undefined; second++) {
+    for (let i = 0; i < 1001; i++) socket.emit("message", Buffer.from("x"), false);
+    await clock.advance(1000);
+  }
+  expect(socket.closed).toBe(undefined);
+  socket.emit("message", Buffer.from("x"), false);
+  expect(socket.closed).toEqual([4429, "rate_limited"]);
 });

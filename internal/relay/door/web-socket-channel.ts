@@ -5,7 +5,7 @@ import type { RelayMetrics } from "../lanes/relay-metrics.ts";
 import { ChannelEnd } from "../links/channel-end.ts";
 import type { FrameChannel } from "../links/frame-channel.ts";
 import { answersPing } from "./answers-ping.ts";
-import type { FrameRate } from "./frame-rates.ts";
+import { type FrameRate, RATE_LIMITED } from "./frame-rates.ts";
 
 export interface WebSocketLimits {
   readonly pingIntervalMs: number;
@@ -87,6 +87,7 @@ export class WebSocketChannel implements FrameChannel {
   #count(): void {
     this.#lookSlow();
     this.#rate.count();
+    if (this.#end === undefined && this.#rate.isTooFast) this.#cut(...RATE_LIMITED);
     if (this.#rate.restMs > 0 && !this.#holds.has("fast")) void this.#rest();
   }
 
