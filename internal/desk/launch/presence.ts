@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { aborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Task } from "../../base/task-group.ts";
@@ -19,7 +19,7 @@ export class Presence implements Task {
   /** Resolves when no one has been connected for `lingerMs`, or on the signal. */
   async run(signal: AbortSignal): Promise<void> {
     const idle = new AbortController();
-    let callers = 0;
+    const callers = new Set<Socket>();
     let alone = new AbortController();
     const wait = () => {
       alone = new AbortController();
@@ -29,10 +29,10 @@ export class Presence implements Task {
     rmSync(this.#path, { force: true });
     const ended = AbortSignal.any([signal, idle.signal]);
     const server = createServer((socket) => {
-      if (callers++ === 0) alone.abort();
-      socket.on("error", () => {}).on("close", () => --callers === 0 && wait());
+      alone.abort();
+      callers.add(socket);
+      socket.on("error", () => {}).on("close", () => callers.delete(socket) && callers.size === 0 && wait());
       socket.resume();
-      ended.addEventListener("abort", () => socket.destroy(), { once: true });
     });
     const listening = Promise.withResolvers<void>();
     server
@@ -41,7 +41,7 @@ export class Presence implements Task {
     await listening.promise;
     wait();
     await aborted(ended);
-    alone.abort();
+    for (const socket of callers) socket.destroy();
     await new Promise<void>((resolve) => server.close(() => resolve()));
     alone.abort();
   }
