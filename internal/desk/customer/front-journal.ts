@@ -59,8 +59,9 @@ export class FrontJournal {
     return this.#histories.get(thread)?.turns ?? [];
   }
 
-  get threads(): Iterable<string> {
-    return this.#histories.keys();
+  /** The threads, the one used last at the end; true for those that were briefed. */
+  get threads(): Iterable<readonly [thread: string, isBriefed: boolean]> {
+    return [...this.#histories].map(([thread, { turns }]) => [thread, turns.some(({ isBriefing }) => isBriefing)]);
   }
 
   crossing(id: string): KnownCrossing | undefined {
@@ -93,6 +94,7 @@ export class FrontJournal {
       this.#crossings.set(record.id, { turn: record.turn, sha256: hash("sha256", record.admin_input, "hex") });
       dropOldest(this.#crossings, MAX_CROSSINGS);
     }
+    if (record.type === "forgotten") this.#histories.delete(record.thread);
     if (record.type === "end") this.#remember(records);
   }
 
@@ -106,6 +108,7 @@ export class FrontJournal {
     const history = this.#histories.get(first.thread) ?? { turns: [], chars: 0 };
     // A briefing counts even if its turn failed; what a user asked in vain does not.
     if (isBriefing || answer !== "") remember(history, { input, isBriefing, answer });
+    this.#histories.delete(first.thread);
     this.#histories.set(first.thread, history);
   }
 }

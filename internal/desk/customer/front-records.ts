@@ -18,6 +18,8 @@ const frontRecord = z.discriminatedUnion("type", [
     ...{ type: z.literal("end"), turn, outcome: z.enum(["done", "failed", "interrupted"]) },
     reason: z.string().optional(),
   }),
+  /** A thread's earlier turns do not count any more: there were too many threads. */
+  z.object({ type: z.literal("forgotten"), turn, at: z.string(), thread: z.string() }),
 ]);
 
 export type FrontRecord = z.infer<typeof frontRecord>;

@@ -42,7 +42,7 @@ export interface BegunTurn extends Disposable {
   run(emit: Emit, signal: AbortSignal | undefined): Promise<void>;
 }
 
-/** Crossings have places and threads of their own: no number of users keeps one out. */
+/** Crossings have places of their own in each queue: no number of users keeps one out. */
 const FOR_CROSSINGS = 2;
 /** The most bytes on record of users' turns that wait or run; then users get `busy`, and crossings are still taken. */
 const MAX_OPEN_BYTES = 32 * 1024 * 1024;
@@ -52,11 +52,16 @@ const MAX_READS = 256;
 /** The turns of the customer's half, each on record before it runs. */
 export class FrontTurns {
   readonly #deps: FrontDeps;
-  readonly #threads = new ThreadTurns();
+  readonly #threads: ThreadTurns;
 
   constructor(deps: FrontDeps) {
     this.#deps = deps;
-    for (const thread of deps.journal.threads) this.#threads.know(thread);
+    this.#threads = new ThreadTurns((thread) => {
+      const at = new Date(deps.clock.now()).toISOString();
+      deps.journal.append({ type: "forgotten", turn: randomUUID(), at, thread });
+      deps.agent.forget(thread);
+    });
+    for (const [thread, isBriefed] of deps.journal.threads) this.#threads.know(thread, isBriefed);
   }
 
   /** A user's turn. @throws DomainError `invalid`, `exhausted`, `unavailable`; nothing is on record then */
@@ -85,8 +90,8 @@ export class FrontTurns {
     if (known?.sha256 === sha256) return undefined;
     if (known !== undefined) throw refused("already-exists", "the id has had another text");
     const { threads, queue } = settings.limits;
-    const limits = { threads: threads * FOR_CROSSINGS, queue: queue * FOR_CROSSINGS };
-    const place = this.#threads.enter(thread, limits);
+    // Users who begin ever more threads displace none that was briefed.
+    const place = this.#threads.enter(thread, { threads, queue: queue * FOR_CROSSINGS }, true);
     return this.#begin(place, settings, thread, { admin_input: text, user_input: null }, (turn, at) =>
       this.#deps.journal.append({ type: "crossing", turn, at, thread, id, admin_input: text }),
     );

@@ -3,7 +3,7 @@ import { Serial } from "../../base/serial.ts";
 
 /** How many turns there may be at a time. */
 export interface TurnLimits {
-  /** Threads there may be. */
+  /** Threads that are remembered, and as many lasting ones. */
   readonly threads: number;
   /** Turns of one thread that may wait behind the one that runs. */
   readonly queue: number;
@@ -15,31 +15,77 @@ export interface Place extends Disposable {
   run<T>(turn: () => Promise<T>): Promise<T>;
 }
 
-/** Turns of threads: one at a time in each, in the order in which they came, side by side in different ones. */
+interface Thread {
+  readonly serial: Serial;
+  places: number;
+  /** Turns that wait or run: one may outlast its place. */
+  turns: number;
+  isLasting: boolean;
+}
+
+/**
+ * Turns of threads: one at a time in each, in the order in which they came, side by side in different ones. Beyond the
+ * limit the thread idle longest is forgotten; lasting threads are counted apart, so that others never displace one.
+ */
 export class ThreadTurns {
-  readonly #threads = new Map<string, { readonly serial: Serial; places: number }>();
+  /** The one entered last is the last. */
+  readonly #threads = new Map<string, Thread>();
+  readonly #onForget: (name: string) => void;
 
-  /** Counts a thread that is known from before. */
-  know(thread: string): void {
-    if (!this.#threads.has(thread)) this.#threads.set(thread, { serial: new Serial(), places: 0 });
+  /** `onForget` is called before a thread is forgotten; what it throws keeps the thread. */
+  constructor(onForget: (name: string) => void) {
+    this.#onForget = onForget;
   }
 
-  /** Takes a place in the thread's queue. @throws DomainError `exhausted` (`reason` is `busy`) beyond the limits */
-  enter(name: string, limits: TurnLimits): Place {
-    if (!this.#threads.has(name) && this.#threads.size >= limits.threads) throw busy("too many threads");
-    this.know(name);
-    const thread = this.#threads.get(name);
-    if (thread === undefined || thread.places > limits.queue) throw busy("too many turns of this thread are waiting");
-    thread.places++;
-    let isHeld = true;
-    return {
-      run: (turn) => thread.serial.run(turn),
-      [Symbol.dispose]() {
-        if (isHeld) thread.places--;
-        isHeld = false;
-      },
-    };
+  /** Counts a thread that is known from before, the one used last at the end. */
+  know(name: string, isLasting: boolean): void {
+    this.#threads.set(name, { serial: new Serial(), places: 0, turns: 0, isLasting });
   }
+
+  /**
+   * Takes a place in the thread's queue; `isLasting` makes it a lasting one.
+   * @throws DomainError `exhausted` (`reason` is `busy`) when its queue is full, or all other threads are in a turn
+   */
+  enter(name: string, limits: TurnLimits, isLasting = false): Place {
+    const known = this.#threads.get(name);
+    if (known !== undefined && known.places > limits.queue) throw busy("too many turns of this thread are waiting");
+    if (known === undefined || (isLasting && !known.isLasting)) this.#makeRoom(limits.threads, isLasting);
+    const thread = known ?? { serial: new Serial(), places: 0, turns: 0, isLasting };
+    thread.isLasting ||= isLasting;
+    this.#threads.delete(name);
+    this.#threads.set(name, thread);
+    return placeIn(thread);
+  }
+
+  #makeRoom(limit: number, isLasting: boolean): void {
+    const alike = [...this.#threads].filter(([, thread]) => thread.isLasting === isLasting);
+    const idle = alike.filter(([, { places, turns }]) => places + turns === 0);
+    const surplus = alike.length - limit + 1;
+    if (surplus > idle.length) throw busy("all threads are in a turn");
+    for (const [name] of idle.slice(0, Math.max(surplus, 0))) {
+      this.#onForget(name);
+      this.#threads.delete(name);
+    }
+  }
+}
+
+function placeIn(thread: Thread): Place {
+  thread.places++;
+  let isHeld = true;
+  return {
+    async run(turn) {
+      thread.turns++;
+      try {
+        return await thread.serial.run(turn);
+      } finally {
+        thread.turns--;
+      }
+    },
+    [Symbol.dispose]() {
+      if (isHeld) thread.places--;
+      isHeld = false;
+    },
+  };
 }
 
 function busy(message: string): DomainError {

@@ -56,6 +56,7 @@ export class BackJournal {
     return this.#histories.get(thread) ?? [];
   }
 
+  /** The threads, the one used last at the end. */
   get threads(): Iterable<string> {
     return this.#histories.keys();
   }
@@ -80,6 +81,7 @@ export class BackJournal {
       this.#open.set(crossing, { turn, id: crossing, sha256 });
     }
     if (record.type === "receipt") this.#open.delete(record.crossing);
+    if (record.type === "forgotten") this.#histories.delete(record.thread);
     if (record.type === "end") this.#ended(records);
   }
 
@@ -91,6 +93,7 @@ export class BackJournal {
     const history = this.#histories.get(first.thread) ?? [];
     if (answer?.type === "answer") history.push({ input: first.input, isBriefing: false, answer: answer.text });
     if (history.length > MAX_HISTORY) history.shift();
+    this.#histories.delete(first.thread);
     this.#histories.set(first.thread, history);
   }
 }

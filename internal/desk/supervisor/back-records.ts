@@ -30,6 +30,8 @@ const backRecord = z.discriminatedUnion("type", [
     ...{ type: z.literal("end"), turn, outcome: z.enum(["done", "refused", "failed", "unknown", "interrupted"]) },
     ...{ withheld: z.array(z.object({ channel: z.string(), bytes: z.int() })) },
   }),
+  /** A thread's earlier turns do not count any more: there were too many threads. */
+  z.object({ type: z.literal("forgotten"), turn, at: z.string(), thread: z.string() }),
 ]);
 
 export type BackRecord = z.infer<typeof backRecord>;

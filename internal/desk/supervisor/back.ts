@@ -47,11 +47,16 @@ type Emit = (event: BackEvent) => void;
 /** The administrator's half: classifies, answers, or lets the bridge deliver. Each turn is on record. */
 export class Back {
   readonly #deps: BackDeps;
-  readonly #threads = new ThreadTurns();
+  readonly #threads: ThreadTurns;
 
   constructor(deps: BackDeps) {
     this.#deps = deps;
-    for (const thread of deps.journal.threads) this.#threads.know(thread);
+    this.#threads = new ThreadTurns((thread) => {
+      const at = new Date(deps.clock.now()).toISOString();
+      deps.journal.append({ type: "forgotten", turn: randomUUID(), at, thread });
+      deps.agent.forget(thread);
+    });
+    for (const thread of deps.journal.threads) this.#threads.know(thread, false);
   }
 
   /**
@@ -66,12 +71,17 @@ export class Back {
       checkInput(input, settings);
       place = this.#threads.enter(input.thread, settings.limits);
     } catch (err) {
+      if (isOfJournal(err)) throw err;
       emit({ type: "refused", reason: err instanceof DomainError ? err.message : "internal error" });
       return ended(emit, turn, "refused");
     }
     using held = place;
     return await held.run(() => new BackTurn(this.#deps, settings, input, turn, emit).run(signal));
   }
+}
+
+function isOfJournal(err: unknown): boolean {
+  return err instanceof DomainError && err.fields["reason"] === "journal";
 }
 
 function checkInput({ text, thread, to }: BackInput, { limits }: BackSettings): void {
@@ -198,7 +208,7 @@ class BackTurn {
 
   /** @throws the error of a journal, and bugs */
   #failed(err: unknown, cut: "interrupted" | "agent unavailable" | undefined): TurnOutcome {
-    if (err instanceof DomainError && err.fields["reason"] === "journal") throw err;
+    if (isOfJournal(err)) throw err;
     if (err instanceof BridgeRefusal) {
       this.#emit({ type: "refused", reason: err.message });
       return "refused";

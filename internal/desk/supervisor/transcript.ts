@@ -63,6 +63,8 @@ function take(turns: Map<string, TurnRecord>, record: BackRecord): void {
 
 function note(turn: TurnRecord, record: Exclude<BackRecord, { type: "turn" }>): void {
   switch (record.type) {
+    case "forgotten":
+      return;
     case "decision":
       turn.decision = { route: record.route, rule: record.rule, reason: record.reason };
       return;

@@ -38,7 +38,8 @@ function makeSessions(limit = 8) {
     sessions.answer({ thread, input, isBriefing: false, history: [], files, signal });
   const agent = (at: number) => vi.waitFor(() => found(provider.agents[at]));
   const inputs = (at: number) => provider.agents[at]?.inputs.map(({ text }) => text.split("\n").at(-1)) ?? [];
-  return { ask, agent, inputs, provider, released, list: (at: number) => admissions[at]?.resolve() };
+  const forget = (thread: string) => sessions.forget(thread);
+  return { ask, forget, agent, inputs, provider, released, list: (at: number) => admissions[at]?.resolve() };
 }
 
 function found<T>(value: T | undefined): T {
@@ -93,6 +94,24 @@ it("starts another agent for a thread whose agent has died between two turns", a
   answer(second, "two");
   expect(await again).toBe("two");
   expect(released).toEqual([first.config.sessionId]);
+});
+
+it("stops the agent of a thread that is forgotten, and starts another one if it goes on", async () => {
+  const { ask, forget, agent, inputs, list, released } = makeSessions();
+  const asked = ask("main", "first");
+  const first = await agent(0);
+  list(0);
+  await vi.waitFor(() => expect(inputs(0)).toHaveLength(1));
+  answer(first, "one");
+  await asked;
+  forget("main");
+  await vi.waitFor(() => expect(released).toEqual([first.config.sessionId]));
+  const again = ask("main", "second");
+  const second = await agent(1);
+  list(1);
+  await vi.waitFor(() => expect(inputs(1)).toEqual(["second"]));
+  answer(second, "two");
+  expect(await again).toBe("two");
 });
 
 it("ends the turn of an agent that dies while it takes the message", async () => {

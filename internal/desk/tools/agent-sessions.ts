@@ -41,6 +41,10 @@ export class AgentSessions implements HalfAgent, AsyncDisposable {
     return answered;
   }
 
+  forget(thread: string): void {
+    this.#end(thread).catch(() => {}); // its agent is gone already
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#sessions.keys()].map((thread) => this.#end(thread)));
   }

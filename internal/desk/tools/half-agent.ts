@@ -23,4 +23,6 @@ export interface AgentTurn {
 export interface HalfAgent {
   /** @throws DomainError `unavailable`, with `reason` = `agent unavailable` */
   answer(turn: AgentTurn): Promise<string>;
+  /** Drops what it remembers of a thread that has no turn. */
+  forget(thread: string): void;
 }

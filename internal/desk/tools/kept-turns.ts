@@ -37,7 +37,7 @@ export class KeptTurns<R extends TurnRecord> {
     kept.records.push(record);
     kept.bytes += bytes;
     this.#openBytes += bytes;
-    if (record.type === "end") this.#end(turn, kept);
+    if (record.type === "end" || record.type === "forgotten") this.#end(turn, kept);
     else this.#open.set(turn, kept);
     return kept.records;
   }

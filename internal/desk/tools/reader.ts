@@ -18,6 +18,7 @@ export const reader: HalfAgent = {
     if (paths.length > 0) return quote(paths, turn.files);
     return nearest(turn) ?? (turn.isBriefing ? "noted" : "no file that I can read has any of these words");
   },
+  forget() {}, // it remembers nothing
 };
 
 /**

@@ -1,0 +1,65 @@
+import { expect, it } from "vitest";
+import { ThreadTurns } from "./thread-turns.ts";
+
+const LIMITS = { threads: 2, queue: 1 };
+
+/** Threads, and the names of those that were forgotten. */
+function openThreads() {
+  const forgotten: string[] = [];
+  const threads = new ThreadTurns((name) => void forgotten.push(name));
+  return {
+    forgotten,
+    enter: (name: string, isLasting = false) => threads.enter(name, LIMITS, isLasting),
+    use: (name: string, isLasting = false) => threads.enter(name, LIMITS, isLasting)[Symbol.dispose](),
+  };
+}
+
+it("goes on taking new threads: the one idle longest is forgotten", () => {
+  const { use, forgotten } = openThreads();
+  for (const name of ["a", "b", "a", "c", "a", "d"]) use(name);
+  expect(forgotten).toEqual(["b", "c"]);
+});
+
+it("forgets no thread in a turn, not even when its caller has left", async () => {
+  const { enter, use, forgotten } = openThreads();
+  using _held = enter("a");
+  const left = enter("b");
+  const turn = Promise.withResolvers<void>();
+  const running = left.run(() => turn.promise);
+  left[Symbol.dispose]();
+  expect(() => use("c")).toThrow("all threads are in a turn");
+  expect(forgotten).toEqual([]);
+  turn.resolve();
+  await running;
+  use("c");
+  expect(forgotten).toEqual(["b"]);
+});
+
+it("displaces a lasting thread for another lasting one only", () => {
+  const { use, forgotten } = openThreads();
+  use("briefed", true);
+  for (const name of ["a", "b", "c", "briefed"]) use(name);
+  expect(forgotten).toEqual(["a"]);
+  use("b", true);
+  use("other", true);
+  expect(forgotten).toEqual(["a", "briefed"]);
+});
+
+it("keeps a thread when it is not on record that it is forgotten", () => {
+  const threads = new ThreadTurns(() => {
+    throw new Error("the volume is full");
+  });
+  for (const name of ["a", "b"]) threads.know(name, false);
+  expect(() => threads.enter("c", LIMITS)).toThrow("the volume is full");
+  using first = threads.enter("a", { threads: 1, queue: 0 });
+  expect(first).toBeDefined();
+});
+
+it("lets one turn run in a thread and as many wait as the queue has room for", () => {
+  const { enter } = openThreads();
+  using _first = enter("a");
+  using second = enter("a");
+  expect(() => enter("a")).toThrow("too many turns of this thread are waiting");
+  second[Symbol.dispose]();
+  using _third = enter("a");
+});
