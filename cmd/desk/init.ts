@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
 import { printable } from "../../internal/base/printable-text.ts";
@@ -59,6 +59,7 @@ function write(path: string, text: string): boolean {
     writeFileSync(path, text, { flag: "wx" });
     return true;
   } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOSPC") rmSync(path, { force: true }); // it has a part of it at most
     throw new DomainError("unavailable", `cannot write ${path}: ${systemReason(cause)}`, { cause });
   }
 }

@@ -65,7 +65,8 @@ export async function openFront(clock: Clock, asked: OpenFrontOptions): Promise<
   const uid = process.getuid?.() ?? 0;
   const place = frontPlace(desk.stateDir, uid);
   const backDir = join(desk.stateDir, "back");
-  for (const folder of [desk.stateDir, backDir, place.folder, place.sockets]) await openPrivateFolder(folder, uid);
+  for (const folder of [desk.stateDir, backDir, place.folder, place.sockets])
+    await openPrivateFolder(folder, uid, "choose another state folder with --state-dir");
   for (const folder of [place.home, place.tmp, place.work, place.cache]) mkdirSync(folder, { recursive: true });
   const program = thisProgram();
   checkRoots(options, program);

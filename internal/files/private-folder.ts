@@ -14,6 +14,7 @@ export interface RuntimeWhere {
 }
 
 const NAME = "gt-sidecars";
+const OTHER_FOLDER = "set XDG_RUNTIME_DIR to a folder of your own";
 
 /**
  * The folder where programs of one person on one machine find each other: running sidecars and locks of sessions.
@@ -88,32 +89,31 @@ function canWrite(path: string): boolean {
 }
 
 /**
- * Creates the folder (mode 0700) if it does not exist.
+ * Creates the folder (mode 0700) if it does not exist. `otherFolder` is the hint that says how to use another one.
  * @throws DomainError `denied` when it is a link, no folder, another user's, or open to others: then nothing in it can
  * be trusted, since anyone may make a folder of that name in /tmp.
  */
-export async function openPrivateFolder(path: string, uid: number): Promise<void> {
+export async function openPrivateFolder(path: string, uid: number, otherFolder = OTHER_FOLDER): Promise<void> {
   try {
     makeFolders(path);
   } catch (err) {
     throw new DomainError("unavailable", `cannot make the folder ${path}: ${errorText(err)}`, {
-      fields: { hint: "set XDG_RUNTIME_DIR to a folder of your own" },
+      fields: { hint: otherFolder },
       cause: err,
     });
   }
-  await checkPrivateFolder(path, uid);
+  await checkPrivateFolder(path, uid, otherFolder);
 }
 
 /** True when the folder exists. @throws DomainError `denied` as `openPrivateFolder`. */
-export async function checkPrivateFolder(path: string, uid: number): Promise<boolean> {
+export async function checkPrivateFolder(path: string, uid: number, otherFolder = OTHER_FOLDER): Promise<boolean> {
   const found = await lstat(path).catch((err: NodeJS.ErrnoException) => {
     if (err.code === "ENOENT" || err.code === "ENOTDIR") return undefined;
     throw err;
   });
   if (found === undefined) return false;
   if (!found.isDirectory()) throw refused(path, "it is a link or a file, not a folder");
-  if (found.uid !== uid)
-    throw refused(path, `it belongs to user ${found.uid}`, "set XDG_RUNTIME_DIR to a folder of your own");
+  if (found.uid !== uid) throw refused(path, `it belongs to user ${found.uid}`, otherFolder);
   if ((found.mode & 0o077) !== 0) throw refused(path, `others may use it (mode ${(found.mode & 0o777).toString(8)})`);
   return true;
 }

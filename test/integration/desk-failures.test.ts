@@ -1,5 +1,14 @@
 import { spawn } from "node:child_process";
-import { appendFileSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { text } from "node:stream/consumers";
 import { describe, it } from "vitest";
 import { DESK, type DeskBed, deskBed, jsonLines, PLAIN_ENVIRONMENT } from "../support/desk/desk-bed.ts";
@@ -112,6 +121,18 @@ describe.concurrent("what a kill or an operator leaves", () => {
     expect(check.out).toContain(`REPLACED: the customer's root ${bed.path("docs")}`);
     rmSync(bed.path("kept/hours.md"));
     expect((await ask()).out).toBe("cannot read /docs/hours.md: not found\n");
+  });
+
+  it("a state folder that is open to others, or cannot be made, ends a start with 4", { timeout: BUSY_MS }, async ({
+    expect,
+  }) => {
+    await using bed = deskBed();
+    mkdirSync(bed.path("open"));
+    chmodSync(bed.path("open"), 0o777);
+    const startIn = (folder: string) => bed.run(["--mode", "user", "--once", "--state-dir", folder], "hello");
+    expect(await startIn("open")).toMatchObject({ code: 4, err: expect.stringContaining("others may use it") });
+    const hint = expect.stringContaining("choose another state folder with --state-dir");
+    expect(await startIn("docs/hours.md/state")).toMatchObject({ code: 4, err: hint });
   });
 
   it("a configuration that has become faulty keeps what it said before", { timeout: BUSY_MS }, async ({ expect }) => {
