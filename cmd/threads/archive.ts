@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { createReadStream, createWriteStream, renameSync, rmSync } from "node:fs";
+import { createWriteStream, renameSync, rmSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import type { Readable, Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type { Pool } from "pg";
@@ -53,7 +54,8 @@ export async function exportThreads(config: ArchiveConfig, context: CommandConte
 /** Imports an archive into a database without threads. */
 export async function importThreads(config: ArchiveConfig, context: CommandContext): Promise<number> {
   const { archive: file } = config;
-  const from = file === undefined ? context.stdin : createReadStream(file);
+  await using opened = file === undefined ? undefined : await openToRead(file);
+  const from = opened?.createReadStream() ?? context.stdin;
   const count = await withPool(config, context, async (pool) => {
     if (config.databaseUrl === undefined) await migrate(pool);
     else await checkSchema(pool);
@@ -61,6 +63,14 @@ export async function importThreads(config: ArchiveConfig, context: CommandConte
   });
   context.out.line(printable`${count} rows imported, and every chain of hashes is whole`);
   return 0;
+}
+
+async function openToRead(file: string): Promise<FileHandle> {
+  try {
+    return await open(file);
+  } catch (err) {
+    throw cannot("read", file, err);
+  }
 }
 
 async function withPool<T>(

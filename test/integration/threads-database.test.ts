@@ -123,7 +123,17 @@ describe("export and import", () => {
       return lines.filter((line) => !line.startsWith('["audit"') && !line.startsWith('["workspace"'));
     };
     expect(await rowsOf(again)).toEqual(await rowsOf(archive));
-    expect((await threads("import", "--file", archive, "--state-dir", state)).stderr).toContain("has threads already");
+    const twice = await threads("import", "--file", archive, "--state-dir", state);
+    expect(twice).toMatchObject({ code: 2, stderr: expect.stringContaining("has threads already") });
+  });
+
+  it.each([
+    ["is not there", "none.jsonl"],
+    ["is a folder", "."],
+  ])("say that an archive %s", async (_, name) => {
+    const file = join(folder, name);
+    const ran = await threads("import", ...at(empty), "--file", file);
+    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining(`threads: error: ${file} cannot be read`)]);
   });
 
   it.each([

@@ -20,7 +20,7 @@ type Columns = Readonly<Record<string, readonly string[]>>;
 export async function importArchive(pool: Pool, lines: AsyncIterable<string>): Promise<number> {
   const { rows } = await pool.query("select from threads.workspace union all select from threads.thread limit 1");
   if (rows.length > 0) {
-    throw new DomainError("precondition", "the database has threads already: an archive is imported into an empty one");
+    throw new DomainError("invalid", "the database has threads already: an archive is imported into an empty one");
   }
   const state = await schemaState(pool);
   const schema = "name" in state ? state.name : "";
