@@ -4,11 +4,17 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { gt } from "../support/bridge/gt-transcript.ts";
+import { calmTime } from "../support/calm-time.ts";
 import { ownProgram } from "../support/programs.ts";
 import { runToEnd } from "../support/run-to-end.ts";
 import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { DemoSidecar } from "../support/threads/demo-sidecar.ts";
 import { McpCaller } from "../support/threads/mcp-caller.ts";
-import { ThreadsServer } from "../support/threads/threads-server.ts";
+import { createThread, ThreadsServer } from "../support/threads/threads-server.ts";
+
+const LONG_MS = 120_000;
+const TALK_MS = 400_000;
+const ROUNDS = 20;
 
 /** An object nested to this depth. */
 function nested(depth: number): object {
@@ -240,4 +246,28 @@ it.each([
       await ended;
     }
   },
+);
+
+it.each([
+  ["npm's package", "npm"],
+  ["the system", "system"],
+])(
+  "NFR-07: a dormant agent has the text of its wake 3 s after the message, without the time in which the machine was busy, on the PostgreSQL of %s",
+  async (_, postgres) => {
+    await using server = await ThreadsServer.start("--postgres", postgres);
+    await using agent = await DemoSidecar.start("town/sleeper", server);
+    using person = server.client("ann", "operator");
+    const thread_id = await createThread(person, "wake up", [agent.address], AbortSignal.timeout(LONG_MS));
+    const policy = { wakes_per_minute: 1000 };
+    await person.call("set_policy", { policy }, AbortSignal.timeout(LONG_MS));
+    const took: number[] = [];
+    for (let round = 1; round <= ROUNDS; round++) {
+      const sinceMs = calmTime();
+      await person.call("post_message", { thread_id, text: `message ${round}` }, AbortSignal.timeout(LONG_MS));
+      await eventually("the text was taken", () => agent.taken.length === round, LONG_MS);
+      took.push(sinceMs());
+    }
+    expect(took.toSorted((a, b) => a - b).at(Math.floor(ROUNDS * 0.95) - 1), `${took}`).toBeLessThan(3000);
+  },
+  TALK_MS,
 );
