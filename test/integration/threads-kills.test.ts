@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { randomFrom } from "../fuzz/random.ts";
 import { wakeWhileKilling } from "../lab/threads/wakes.ts";
 import { writeWhileKilling } from "../lab/threads/writes.ts";
+import { requireComponent } from "../support/cluster/components.ts";
 
 /** On a busy machine a sidecar takes long to start, and a killed server's work is claimed only after its lease. */
 const LONG_MS = 400_000;
@@ -32,4 +33,14 @@ describe.concurrent("servers and PostgreSQL killed at random", () => {
     },
     LONG_MS,
   );
+
+  it("F4 F5 F6: so is Claude Code", { timeout: LONG_MS }, async (context) => {
+    await requireComponent(context, "claude");
+    const { kills, typedToReal, ...found } = await wakeWhileKilling({
+      ...{ seconds: 30, agents: 0, real: ["claude-2.1.330"], random: randomFrom(5), pauseMs: 4000, everyMs: 2000 },
+    });
+    expect(found).toMatchObject({ lost: 0, doubled: 0, false: 0 });
+    expect(typedToReal).toBeGreaterThan(0);
+    expect(kills.server + kills.postgres + kills.serving).toBeGreaterThan(0);
+  });
 });

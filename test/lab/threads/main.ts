@@ -1,13 +1,15 @@
 // Attacks threads for a given time, and prints the results.
 //
-//   npm run lab:threads -- --seconds 120 --agents 4 --only writes,wakes,latency --write
+//   npm run lab:threads -- --seconds 120 --agents 4 --real claude --only writes,wakes,latency --write
 
 import { writeResults } from "../../../bench/report/results.ts";
 import { type Measured, measured } from "../../../bench/report/row.ts";
 import { runFacts, runLine, table } from "../../../bench/report/run-report.ts";
 import { parseFlags } from "../../../internal/cli/flags.ts";
 import { randomFrom } from "../../fuzz/random.ts";
+import type { AgentProgram } from "../../support/agents/agents-install.ts";
 import { measureLatency } from "./latency.ts";
+import { REAL_PROGRAMS } from "./real-target.ts";
 import { wakeWhileKilling } from "./wakes.ts";
 import { writeWhileKilling } from "./writes.ts";
 
@@ -18,6 +20,7 @@ const { values } = parseFlags(
   {
     seconds: { type: "number" },
     agents: { type: "number" },
+    real: { type: "list" },
     seed: { type: "number" },
     only: { type: "list" },
     write: { type: "boolean" },
@@ -25,7 +28,9 @@ const { values } = parseFlags(
   process.argv.slice(2),
   {},
 );
-const { seconds = 60, agents = 3, seed = 1, only = ["writes", "wakes", "latency"], write = false } = values;
+const { seconds = 60, agents = 3, seed = 1, write = false } = values;
+const { only = ["writes", "wakes", "latency"], real: names = ["claude"] } = values;
+const real = names.map(programOf);
 const random = randomFrom(seed);
 const facts = runFacts();
 const rows: Measured[] = [];
@@ -47,15 +52,17 @@ if (only.includes("writes")) {
   );
 }
 if (only.includes("wakes")) {
-  const found = await wakeWhileKilling({ seconds, agents, random, pauseMs: KILL_EVERY_MS, everyMs: 1500 });
-  const { kills, messages, typed, unknown, lost, doubled } = found;
+  const found = await wakeWhileKilling({ seconds, agents, real, random, pauseMs: KILL_EVERY_MS, everyMs: 1500 });
+  const { kills, messages, wakes, typed, typedToReal, unknown, lost, doubled } = found;
   const wrong = lost + doubled + found.false;
   rows.push(
     measured("wakes: messages lost", lost, "messages", none),
     measured("wakes: texts typed twice", doubled, "texts", none),
     measured("wakes: receipts that are false", found.false, "receipts", none),
     measured("wakes: texts that agents took", typed, "texts"),
+    measured(`wakes: of these, texts that ${names.join(", ")} took`, typedToReal, "texts"),
     measured("wakes: messages", messages, "messages"),
+    measured("wakes: wakes", wakes, "wakes"),
     measured("wakes: UNKNOWN, which claims nothing", unknown, "texts"),
     measured("wakes: servers killed", kills.server, "kills"),
     measured("wakes: PostgreSQL killed", kills.postgres, "kills"),
@@ -79,6 +86,13 @@ if (only.includes("latency")) {
 process.stdout.write(`${table(rows)}\n`);
 if (write) writeResults("threads", { run: `${seconds} s each, seed ${seed}; ${runLine(facts)}`, rows });
 process.exitCode = rows.every((row) => row.aim?.met !== false) ? 0 : 1;
+
+/** @throws an Error that lists the names */
+function programOf(name: string): AgentProgram {
+  const program = REAL_PROGRAMS[name];
+  if (program === undefined) throw new Error(`--real ${name}: expected ${Object.keys(REAL_PROGRAMS).join(", ")}`);
+  return program;
+}
 
 /** The quantile of sorted values; NaN without values. */
 function at(values: readonly number[], share: number): number {

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "../../fuzz/random.ts";
+import type { AgentProgram } from "../../support/agents/agents-install.ts";
 import { eventually } from "../../support/screens/tmux-sandbox.ts";
 import { DemoSidecar } from "../../support/threads/demo-sidecar.ts";
+import { RealTarget, type WakeTarget } from "./real-target.ts";
 import { TwoServers, together } from "./two-servers.ts";
 
 /** The maximum time for a lease, a restart and an agent's turn, on a busy machine. */
@@ -13,6 +15,8 @@ export interface WakeFigures {
   readonly kills: { server: number; postgres: number; serving: number };
   /** The texts that agents took. */
   typed: number;
+  /** The part of `typed` that real agent programs took. */
+  typedToReal: number;
   /** The texts with the outcome UNKNOWN, about which nothing is claimed. */
   unknown: number;
   /** The messages that no text named to an agent, and whose outcome is not UNKNOWN. */
@@ -27,7 +31,10 @@ export interface WakeFigures {
 
 export interface WakeOptions {
   readonly seconds: number;
+  /** The number of demo agents. */
   readonly agents: number;
+  /** Real agent programs beside them. */
+  readonly real?: readonly AgentProgram[];
   readonly random: Random;
   /** The maximum time between two kills, ms; 0: no kills. */
   readonly pauseMs: number;
@@ -48,24 +55,24 @@ interface Attempt {
  * agents took.
  */
 export async function wakeWhileKilling(options: WakeOptions): Promise<WakeFigures> {
-  const { random, seconds, pauseMs, everyMs } = options;
+  const { random, seconds, pauseMs, everyMs, real = [] } = options;
   await using bed = await TwoServers.start("local");
   await using stack = new AsyncDisposableStack();
-  const agents: DemoSidecar[] = [];
+  const agents: WakeTarget[] = [];
+  for (let at = 0; at < options.agents; at++)
+    agents.push(stack.use(await DemoSidecar.start(`town/agent-${at}`, bed.servers[0], 150)));
+  for (const [at, program] of real.entries())
+    agents.push(stack.use(await RealTarget.start(program, `town/agent-real-${at}`, bed.servers[0])));
   const threads = new Map<string, string>();
-  for (let at = 0; at < options.agents; at++) {
-    const agent = stack.use(await DemoSidecar.start(`town/agent-${at}`, bed.servers[0], 150));
-    agents.push(agent);
-    threads.set(agent.address, await bed.newThread(`work of ${at}`, [agent.address]));
-  }
+  for (const { address } of agents) threads.set(address, await bed.newThread(`work of ${address}`, [address]));
   const figures: WakeFigures = {
-    ...{ messages: 0, wakes: 0, kills: { server: 0, postgres: 0, serving: 0 }, typed: 0, unknown: 0 },
+    ...{ messages: 0, wakes: 0, kills: { server: 0, postgres: 0, serving: 0 }, typed: 0, typedToReal: 0, unknown: 0 },
     ...{ lost: 0, doubled: 0, false: 0, dispatchMs: [] },
   };
   let end = performance.now() + seconds * 1000;
   const post = async () => {
     while (performance.now() < end) {
-      const thread_id = threads.get((agents[random(agents.length)] as DemoSidecar).address);
+      const thread_id = threads.get((agents[random(agents.length)] as WakeTarget).address);
       const key = `m-${figures.messages++}`;
       const message = { thread_id, text: `message ${key}`, idempotency_key: key };
       for (let attempt = 0; ; attempt++) {
@@ -83,7 +90,7 @@ export async function wakeWhileKilling(options: WakeOptions): Promise<WakeFigure
     while (pauseMs > 0 && performance.now() < end) {
       await sleep(random(pauseMs));
       if (random(2) === 0) {
-        const isKilled = (agents[random(agents.length)] as DemoSidecar).killServing();
+        const isKilled = (agents[random(agents.length)] as WakeTarget).killServing();
         if (isKilled) figures.kills.serving += 1;
       } else figures.kills[await bed.killOne(random)] += 1;
     }
@@ -102,6 +109,7 @@ export async function wakeWhileKilling(options: WakeOptions): Promise<WakeFigure
     SETTLED_MS,
   );
   await eventually("every wake has ended", () => isSettled(bed).catch(() => false), SETTLED_MS);
+  for (const agent of agents) await agent.idle?.();
   await judge(bed, agents, threads, figures);
   return figures;
 }
@@ -118,7 +126,7 @@ async function isSettled(bed: TwoServers): Promise<boolean> {
 
 async function judge(
   bed: TwoServers,
-  agents: readonly DemoSidecar[],
+  agents: readonly WakeTarget[],
   threads: ReadonlyMap<string, string>,
   figures: WakeFigures,
 ): Promise<void> {
@@ -129,6 +137,7 @@ async function judge(
   for (const agent of agents) {
     const taken = agent.taken;
     figures.typed += taken.length;
+    if (agent instanceof RealTarget) figures.typedToReal += taken.length;
     const own = attempts.filter((one) => one.agent === agent.address);
     const thread = threads.get(agent.address) ?? "";
     let named = 0;
