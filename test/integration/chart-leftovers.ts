@@ -38,7 +38,8 @@ export function chartLeftovers({ here, helm, dir, values }: Release): void {
     { timeout: LIMIT_MS },
     async ([, mend], context) => {
       const found = await here(context);
-      const kinds = "configmaps,jobs,serviceaccounts,roles,rolebindings,networkpolicies,poddisruptionbudgets";
+      const apps = "deployments,services,configmaps,jobs,serviceaccounts";
+      const kinds = `${apps},roles,rolebindings,networkpolicies,poddisruptionbudgets`;
       const made = async () => {
         const list = ["get", kinds, "-A", "-l", "app.kubernetes.io/part-of=gastown", "-o", "name"];
         const names = (await found.kubectl(list)).trim().split("\n");
@@ -55,9 +56,12 @@ export function chartLeftovers({ here, helm, dir, values }: Release): void {
         async () => /"1"/.test(await found.kubectl([...system, ...hard])) || undefined,
       );
       const more = { name: "gastown-more", project: "default", create: true };
-      const change = { setup: { client: { name: "ops" } }, namespaces: [...values.namespaces, more] };
+      const relay = { enabled: true, nats: { url: "nats://nats:4222" } };
+      const change = { setup: { client: { name: "ops" } }, namespaces: [...values.namespaces, more], relay };
       await expect(upgrade(change)).rejects.toThrow(/exceeded quota: no-jobs/);
-      expect(await made()).toContain("configmap/gastown-client-ops");
+      expect(await made()).toEqual(
+        expect.arrayContaining(["configmap/gastown-client-ops", "deployment.apps/gastown-relay"]),
+      );
       await found.kubectl([...system, "delete", "quota", "no-jobs"]);
       await mend();
       expect(await made()).toEqual(before);

@@ -1,6 +1,6 @@
 {{/*
 A hook that deletes an object of this name: Helm deletes what has the hook's name, makes the hook, which does nothing, and deletes it
-again. (dict "on" EVENTS "apiVersion" … "kind" … "metadata" …, "image" … for a Job)
+again. (dict "on" EVENTS "apiVersion" … "kind" … "metadata" …, "image" … for a Job or Deployment)
 */}}
 {{- define "gastown.deletion" }}
 ---
@@ -22,6 +22,17 @@ rules: []
 spec: {podSelector: {matchLabels: {gastown.io/release: none}}, policyTypes: [Ingress]}
 {{- else if eq .kind "PodDisruptionBudget" }}
 spec: {maxUnavailable: 1, selector: {matchLabels: {gastown.io/release: none}}}
+{{- else if eq .kind "Service" }}
+spec: {clusterIP: None, selector: {gastown.io/release: none}}
+{{- else if eq .kind "Deployment" }}
+spec:
+  replicas: 0
+  selector: {matchLabels: {gastown.io/release: none}}
+  template:
+    metadata: {labels: {gastown.io/release: none}}
+    spec:
+      containers:
+        - {name: none, image: {{ .image | quote }}}
 {{- else if eq .kind "Job" }}
 spec:
   completions: 0 # it is complete at once, without a pod
@@ -36,7 +47,7 @@ spec:
 
 {{/* What the chart makes of these values, as KIND/NAMESPACE/NAME of each object, by lines. */}}
 {{- define "gastown.made" -}}
-{{- range list "configmap" "networkpolicies" "poddisruptionbudget" "rbac" "serviceaccounts" "setup" }}
+{{- range list "configmap" "deployment" "networkpolicies" "poddisruptionbudget" "rbac" "relay" "service" "serviceaccounts" "setup" }}
 {{- $text := include (printf "%s/%s.yaml" $.Template.BasePath .) $ }}
 {{- range regexSplit "(?m)^---[ \t]*$" $text -1 }}
 {{- $object := fromYaml . }}
