@@ -217,7 +217,7 @@ it.each([
       const made = await gt(["threads", "new", "fix \u001b[2Jit", "--with", "town/fixer:fixer"], server.env);
       expect(made).toMatchObject({ code: 0, stderr: "" });
       const thread = made.stdout.trim();
-      const post = ["threads", "post", thread.slice(0, 10), "please", "--role", "fixer", "--key", "k"];
+      const post = ["threads", "post", thread.slice(0, 10), "please", "--role", "fixer", "--idempotency-key", "k"];
       let posted = await gt([...post, "--wait", "--timeout", "30s"], server.env);
       const woken = async () => {
         if (posted.code === 5) posted = await gt([...post, "--wait", "--timeout", "30s"], server.env);

@@ -138,7 +138,13 @@ describe("threads over TLS", () => {
     expect(await ls()).toBe(4);
     expect(await ls("--cert", certFile ?? "")).toBe(2);
     expect(await ls("--cert", certFile ?? "", "--key", certFile ?? "")).toBe(2);
-    expect(await ls("--cert", certFile ?? "", "--key", keyFile ?? "")).toBe(0);
+    const own = ["--cert", certFile ?? "", "--key", keyFile ?? ""];
+    expect(await ls(...own)).toBe(0);
+    const made = await gt(["threads", "new", "by its own", "--idempotency-key", "n", ...own], env);
+    expect(made).toMatchObject({ code: 0, stderr: "" });
+    const post = ["threads", "post", made.stdout.trim(), "once", "--idempotency-key", "k", "--json", ...own];
+    for (const duplicate of [false, true])
+      expect(JSON.parse((await gt(post, env)).stdout)).toMatchObject({ seq: 1, duplicate });
   });
 
   it("gets no token of gt in plaintext from another machine", async () => {

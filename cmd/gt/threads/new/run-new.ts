@@ -18,7 +18,7 @@ export async function runNew(
     const { thread } = await call("create_thread", {
       ...{ title, participants },
       ...(values.owner !== undefined && { owner: values.owner }),
-      ...(values.key !== undefined && { idempotency_key: values.key }),
+      ...(values["idempotency-key"] !== undefined && { idempotency_key: values["idempotency-key"] }),
     });
     if (values.json) printJson(context.out, thread);
     else context.out.line(printable`${asText(objectOf(thread)["thread_id"])}`);

@@ -10,7 +10,7 @@ export const POST_FLAGS = {
   metadata: { type: "string", value: "JSON", help: "its fields, an object" },
   urgent: { type: "boolean", help: "wake at once, before others" },
   quiet: { type: "boolean", help: "wake no one" },
-  key: { type: "string", value: "KEY", help: "the same key stores one message" },
+  "idempotency-key": { type: "string", value: "KEY", help: "the same key stores one message" },
   wait: { type: "boolean", help: "until each wake has its receipt" },
   timeout: { type: "duration", value: "TIME", help: "how long --wait waits (60s)" },
 } as const satisfies CommandFlags;

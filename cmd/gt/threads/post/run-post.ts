@@ -28,7 +28,7 @@ export async function runPost(
       ...(values.event !== undefined && { event_type: values.event }),
       ...(metadata !== undefined && { metadata }),
       ...(values.urgent ? { urgency: "urgent" } : values.quiet && { urgency: "quiet" }),
-      ...(values.key !== undefined && { idempotency_key: values.key }),
+      ...(values["idempotency-key"] !== undefined && { idempotency_key: values["idempotency-key"] }),
     });
     if (values.json) printJson(out, answer);
     else out.line(printable`#${Number(answer["seq"])} ${asText(answer["message_id"])}`);
