@@ -72,7 +72,7 @@ describe.runIf(isUsable).concurrent("a real agent", () => {
   );
 
   it(
-    "that hangs, dies or floods ends its own turn only",
+    "that hangs, dies, floods or is frozen ends its own turn only",
     async () => {
       await using desk = await agentDesk({ agent: "claude", front: faultyAct, back: faultyAct });
       const { bed, front } = desk;
@@ -96,14 +96,18 @@ describe.runIf(isUsable).concurrent("a real agent", () => {
       expect(told).toContain("An earlier message:\nSAY one\nYour answer:\none");
 
       desk.configure("limits: { turn: 3s }");
+      const frozen = desk.agents();
+      for (const pid of frozen) process.kill(pid, "SIGSTOP");
       const [user, admin] = await Promise.all([
-        bed.events("user", lines("b", ["HANG"])),
+        bed.events("user", lines("a", ["SAY more"])),
         bed.events("admin", lines("a", ["HANG"])),
       ]);
       expect(user).toEqual(unavailable);
       expect(admin.slice(1)).toEqual(unavailable);
       desk.configure(PATIENT);
-      expect(await bed.events("user", lines("b", ["SAY five"]))).toEqual(answered("five"));
+      expect(await bed.events("user", lines("a", ["SAY five"]))).toEqual(answered("five"));
+      expect(frozen.length).toBeGreaterThan(0);
+      expect(desk.agents().filter((pid) => frozen.includes(pid))).toEqual([]);
       const failures = bed.records("front").filter(({ type, outcome }) => type === "end" && outcome === "failed");
       expect(failures).toHaveLength(3);
     },
