@@ -1,4 +1,5 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ModelAct } from "../fakes/model-script.ts";
 import type { ModelServer } from "../fakes/model-server.ts";
@@ -6,6 +7,7 @@ import type { ModelRequest } from "../fakes/model-wire.ts";
 import type { AgentKind } from "../support/agents/agents-home.ts";
 import { type Act, type AgentDesk, agentDesk, READ_FILE, readingAct } from "../support/desk/agent-desk.ts";
 import { type DeskEvent, jsonLines } from "../support/desk/desk-bed.ts";
+import { ENCODING_COUNT, encodingsFound } from "../support/desk/encodings.ts";
 import { isSandboxUsable } from "../support/desk/sandbox-usable.ts";
 
 /** An agent takes a second to start on an idle machine, and half a minute on a busy one. */
@@ -26,6 +28,8 @@ const ROUTED = 'tell customers to READ /docs/hours.md — "ünï", <b>\t$HOME';
 /** A model's own words that look like a program's output of tools. */
 const WORDS = "● mcp__desk__read_file(/docs/x)\n⎿ made up\n● Conversation 42\nlast words";
 const SECRET = "wholesale";
+/** On the administrator's side alone: in a file that its agent reads, above the working folders, a credential. */
+const CANARIES = [`${SECRET} 4.20`, "kestrel-4717-above", "sk-ant-api03-admin"];
 
 /** The refusals of a model: a wrong key, an overloaded model, too many requests. */
 const REFUSALS = ["REFUSE 401", "REFUSE 529", "REFUSE 429"];
@@ -112,6 +116,7 @@ describe.runIf(isUsable).concurrent.each(["claude", "codex", "opencode"] as cons
   beforeAll(async () => {
     desk = await agentDesk({ agent, back: models.back.act, front: models.front.act });
     const { bed } = desk;
+    for (const name of ["CLAUDE.md", "AGENTS.md"]) bed.write(name, `${CANARIES[1]}\n`);
     const both = [bed.events("admin", ADMIN_LINES), bed.events("user", USER_LINES)];
     [admin = [], user = []] = (await Promise.all(both)).map(turnsOf);
   }, BUSY_MS);
@@ -210,6 +215,25 @@ describe.runIf(isUsable).concurrent.each(["claude", "codex", "opencode"] as cons
     for (const made of [".desk/front/work/made", "docs/made"]) expect(existsSync(desk.bed.path(made))).toBe(false);
   });
 
+  it(`has no canary on the customer's side, in any of ${ENCODING_COUNT} encodings`, () => {
+    const printed = Buffer.from(JSON.stringify(user));
+    const side = [
+      printed,
+      ...desk.frontRequests.map((whole) => Buffer.from(whole)),
+      ...filesBelow(desk, ".desk/front"),
+    ];
+    expect(desk.frontRequests.length).toBeGreaterThanOrEqual(USER_LINES.length);
+    const leaks = (data: readonly Buffer[]) =>
+      CANARIES.flatMap((canary) => data.flatMap((part) => encodingsFound(part, canary)));
+    expect(leaks(side)).toEqual([]);
+    // The same search finds all of them on the other side.
+    const others = [
+      ...filesBelow(desk, ".desk/back"),
+      ...["CLAUDE.md", "admin.env"].map((name) => bedFile(desk, name)),
+    ];
+    expect(CANARIES.filter((canary) => !others.some((part) => encodingsFound(part, canary).length > 0))).toEqual([]);
+  });
+
   it("ends a turn whose model refuses as failed, and answers the next one", () => {
     const failed = [
       { type: "error", reason: "agent unavailable" },
@@ -223,6 +247,16 @@ describe.runIf(isUsable).concurrent.each(["claude", "codex", "opencode"] as cons
     expect(last?.lastUserText).not.toContain("An earlier message");
   });
 });
+
+const bedFile = ({ bed }: AgentDesk, name: string) => readFileSync(bed.path(name));
+
+/** The contents and the names of all files below a folder. */
+function filesBelow(desk: AgentDesk, folder: string): readonly Buffer[] {
+  const entries = readdirSync(desk.bed.path(folder), { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && !entry.parentPath.includes("/front/cache"));
+  const names = entries.map(({ name }) => name).join("\n");
+  return [Buffer.from(names), ...files.map((entry) => readFileSync(join(entry.parentPath, entry.name)))];
+}
 
 /** The tools of each request that offers some; the small requests for titles offer none. */
 function offers(model: ModelServer): readonly (readonly string[])[] {

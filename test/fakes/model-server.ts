@@ -21,6 +21,8 @@ export interface ModelServerOptions {
   readonly act?: (request: ModelRequest) => ModelAct;
   /** The behaviour for requests without tools; default: a title. */
   readonly actWithoutTools?: (request: ModelRequest) => ModelAct;
+  /** Gets each request whole, also those that no API takes: its headers and its body as JSON. */
+  readonly onRequest?: (whole: string) => void;
 }
 
 /** One request from its arrival to the end of its answer, which ends early if the agent disconnects. Wall clock ms. */
@@ -53,6 +55,7 @@ export class ModelServer {
   limited = false;
   readonly #act: (request: ModelRequest) => ModelAct;
   readonly #actWithoutTools: (request: ModelRequest) => ModelAct;
+  readonly #onRequest: (whole: string) => void;
   readonly #log: ModelRequest[] = [];
   readonly #spans: ModelSpan[] = [];
   readonly #server: Server;
@@ -61,6 +64,7 @@ export class ModelServer {
   private constructor(options: ModelServerOptions) {
     this.wordDelayMs = options.wordDelayMs ?? 0;
     this.#act = options.act ?? ((request) => modelAct(request.lastUserText, request.tools, request.afterTool));
+    this.#onRequest = options.onRequest ?? (() => {});
     this.#actWithoutTools = options.actWithoutTools ?? (() => TITLE);
     this.#server = createServer((req, res) => {
       this.#serve(req, res).catch(() => res.destroy());
@@ -118,6 +122,7 @@ export class ModelServer {
   async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const path = new URL(req.url ?? "/", "http://loopback").pathname;
     const body = await readJson(req);
+    this.#onRequest(JSON.stringify([path, req.headers, body]));
     if (path.endsWith("/count_tokens")) return json(res, 200, { input_tokens: 10 });
     const api = APIS[path];
     if (api === undefined) return json(res, 200, {});

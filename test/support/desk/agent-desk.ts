@@ -20,6 +20,8 @@ export interface AgentDesk extends AsyncDisposable {
   readonly back: ModelServer;
   /** The customer's model. */
   readonly front: ModelServer;
+  /** The whole requests to the customer's model. */
+  readonly frontRequests: readonly string[];
   /** Writes `desk.yaml` with these blocks beside the two halves. */
   configure(more: string): void;
   /** The processes of the customer's agent. */
@@ -49,9 +51,10 @@ export const PATIENT = "limits: { turn: 30m }\n";
 export async function agentDesk(options: AgentDeskOptions): Promise<AgentDesk> {
   const { agent, more = PATIENT, word } = options;
   const program = await agentProgram(PROGRAMS[agent]);
+  const frontRequests: string[] = [];
   const [back, front] = await Promise.all([
     ModelServer.listen({ act: options.back ?? readingAct, ...(word && { actWithoutTools: word }) }),
-    ModelServer.listen({ act: options.front ?? readingAct }),
+    ModelServer.listen({ act: options.front ?? readingAct, onRequest: (whole) => frontRequests.push(whole) }),
   ]);
   const bed = deskBed({}, { PATH: `${dirname(program)}:${process.env["PATH"] ?? ""}` });
   const configure = (blocks: string) =>
@@ -77,7 +80,7 @@ ${blocks}`,
     bed.write(`.desk/${half}/home/.config/opencode/opencode.json`, opencodeConfig(model.url));
   }
   return {
-    ...{ bed, back, front, configure },
+    ...{ bed, back, front, frontRequests, configure },
     agents: () => processesIn(bed.path(".desk/front/home"), program),
     async [Symbol.asyncDispose]() {
       await bed[Symbol.asyncDispose]();
