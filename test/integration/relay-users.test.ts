@@ -255,6 +255,47 @@ describe.concurrent.each([
   });
 });
 
+it("sessions of the same name in two accounts have a relay each, and nothing in common", TIMES, async () => {
+  const towns = await Promise.all(
+    ["one", "two"].map(async (account) => {
+      const relay = await printed(`${account}-relay`, "server-config");
+      const user = await printed(`${account}-a`, "user", "--session", "a", "--can", "submit,read,approve");
+      const [, own = ""] = /users: \[\n(.*)^ {2}\]$/ms.exec(relay.text) ?? [];
+      const file = join(folder, `${account}.yaml`);
+      await writeFile(file, JSON.stringify({ nats: { nkey: relay.nkey, inbox_prefix: "_INBOX_relay" } }));
+      return { user, file, config: `${account} { jetstream: enabled, users: [\n${own}${user.text}] }` };
+    }),
+  );
+  const [one, two] = towns;
+  if (one === undefined || two === undefined) throw new Error("two accounts");
+  const accounts = `accounts {\n${towns.map(({ config }) => config).join("\n")}\n}`;
+  await using server = await NatsServer.start(await oldestNats(), accounts);
+  await using first = await RelayProcess.start(server.url, { args: ["--config", one.file] });
+  await using second = await RelayProcess.start(server.url, { args: ["--config", two.file] });
+  using agent = await SeedAgent.dial(await first.url(), { session: "a" });
+  using other = await SeedAgent.dial(await second.url(), { session: "a" });
+  await using mine = await userOf(server, one.user, "a");
+  await using theirs = await userOf(server, two.user, "a");
+  await mine.nc.request("sessions.a.work.coding", work("w1"), { timeout: 60_000 });
+  await agent.request(1);
+  for (const stranger of ["relay.lanes.a.coding", "sessions.a.results.coding"])
+    mine.nc.publish("sessions.a.control.coding", '{"type":"status"}', { reply: stranger });
+  agent.reply("w1", textResult("ok"));
+  await mine.reader("RELAY_RESULTS", "sessions.a.results.*");
+  expect(await mine.next("RELAY_RESULTS")).toMatchObject({ id: "w1", type: "result.success" });
+  expect(await theirs.reader("RELAY_RESULTS", "sessions.a.results.*")).toMatchObject({ num_pending: 0 });
+  const control = await theirs.nc.request("sessions.a.control.coding", '{"type":"status"}', { timeout: 60_000 });
+  expect(control.json()).toMatchObject({ payload: { generation: 1 } });
+  await theirs.nc.request("sessions.a.work.coding", work("w1"), { timeout: 60_000 });
+  await other.request(1);
+  expect([other.requests.length, agent.requests.length, agent.closed, other.closed]).toEqual([
+    1,
+    1,
+    undefined,
+    undefined,
+  ]);
+});
+
 function jsApi(call: string): string {
   return `$JS.API.${call}`;
 }
