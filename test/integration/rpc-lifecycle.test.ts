@@ -1,6 +1,8 @@
+import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { Worker } from "node:worker_threads";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { describe, expect, it } from "vitest";
@@ -16,6 +18,7 @@ import { RpcServer } from "../../internal/rpc/server/server.ts";
 import { muteHttp2Client, silentAfter } from "../support/bridge/raw-http2.ts";
 import { ASK, eventually, startRpcServer } from "../support/bridge/rpc-server.ts";
 import { calmTime } from "../support/calm-time.ts";
+import { holdUpTwice } from "../support/hold-up.ts";
 
 const failureOf = async (call: Promise<unknown>) =>
   domainErrorOf(
@@ -70,6 +73,18 @@ describe("a caller that goes away", () => {
     const socket = muteHttp2Client(fixture.port);
     await new Promise((resolve) => socket.once("close", resolve));
     await eventually("it is logged", () => fixture.log.some((line) => line.includes("does not answer")));
+  });
+
+  it("is not confused with one whose answer came while this process was held up", async () => {
+    await using fixture = await startRpcServer({ limits: { pingIntervalMs: 100, pingTimeoutMs: 200 } });
+    const source = `
+      const session = require("node:http2").connect("${fixture.url}").on("error", () => {});
+      session.once("remoteSettings", () => require("node:worker_threads").parentPort.postMessage("open"));`;
+    const worker = new Worker(source, { eval: true });
+    await once(worker, "message");
+    await holdUpTwice(150, 500);
+    expect(fixture.log.filter((line) => line.includes("does not answer"))).toEqual([]);
+    await worker.terminate();
   });
 
   it("is not confused with one that is only silent", async () => {

@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import { type ClientHttp2Stream, constants, createServer, type ServerHttp2Session } from "node:http2";
 import { type AddressInfo, createServer as createNetServer } from "node:net";
+import { Worker } from "node:worker_threads";
 import { Code } from "@connectrpc/connect";
 import { expect, it, vi } from "vitest";
+import { holdUpTwice } from "../../../test/support/hold-up.ts";
 import { ClientSessions } from "./client-sessions.ts";
 
 /** A server that answers every call with headers and these chunks. */
@@ -107,4 +109,23 @@ it("gives a new connection up on which the server says nothing", async () => {
     rawMessage: `the server at 127.0.0.1:${port} sends no settings`,
   });
   server.close();
+});
+
+it("keeps a connection whose answer to a PING came while this process was held up", async () => {
+  const source = `
+    const server = require("node:http2").createServer();
+    server.on("session", (session) => session.on("error", () => {}));
+    server.on("stream", (stream) => stream.on("error", () => {}).respond({ ":status": 200 }));
+    server.listen(0, "127.0.0.1", () => require("node:worker_threads").parentPort.postMessage(server.address().port));`;
+  const worker = new Worker(source, { eval: true });
+  const [port] = (await once(worker, "message")) as [number];
+  const sessions = new ClientSessions(`http://127.0.0.1:${port}`, { pingIntervalMs: 100, pingTimeoutMs: 200 });
+  const stream = await sessions.request("POST", "/", {}, {});
+  const failed = vi.fn();
+  stream.on("error", failed).on("close", failed);
+  await once(stream, "response");
+  await holdUpTwice(150, 500);
+  expect(failed).not.toHaveBeenCalled();
+  sessions.abort();
+  await worker.terminate();
 });

@@ -17,6 +17,11 @@ const CONNECTION_WINDOW_BYTES = 8 * 1024 * 1024;
 const HANDSHAKE_MS = 20_000;
 /** Gives up a server that has not sent its SETTINGS, which come first, by then. */
 const SETTINGS_MS = 5000;
+/**
+ * Time to read what has arrived before a connection is given up: a process that was held up, e.g. by others on a busy
+ * machine, runs its timers before it reads.
+ */
+const READ_MS = 50;
 /** The reason with which a proxy closes a connection that is pinged too often. */
 const TOO_MANY_PINGS = "too_many_pings";
 
@@ -70,7 +75,7 @@ export class ServerConnection {
     this.#session.once("connect", (_session, socket) => this.#open(socket));
     this.#session.once("remoteSettings", () => this.#heard());
     this.#session.once("goaway", (_code: number, _last: number, said?: Uint8Array) => this.#goAway(said));
-    this.#after(HANDSHAKE_MS, () => this.#giveUp("does not complete the handshake"));
+    this.#giveUpAfter(HANDSHAKE_MS, "does not complete the handshake");
   }
 
   /** Calls may begin, at once or when the connection is open. */
@@ -152,7 +157,7 @@ export class ServerConnection {
     // A reset right after the handshake is not always reported: Node may neither read nor write any more, and emit no
     // event.
     const settingsMs = Math.min(SETTINGS_MS, this.#times.pingTimeoutMs);
-    this.#after(settingsMs, () => this.#giveUp("sends no settings"));
+    this.#giveUpAfter(settingsMs, "sends no settings");
     this.#opened.resolve();
   }
 
@@ -193,7 +198,7 @@ export class ServerConnection {
     const { idleConnectionTimeoutMs, pingTimeoutMs } = this.#times;
     if (this.#phase === "open") this.#after(idleConnectionTimeoutMs, () => this.retire());
     // A peer that does not close its side would keep the socket.
-    else this.#after(pingTimeoutMs, () => this.#giveUp("does not end the connection"));
+    else this.#giveUpAfter(pingTimeoutMs, "does not end the connection");
   }
 
   #pingWhenSilent(): void {
@@ -208,7 +213,7 @@ export class ServerConnection {
     const checked = Promise.withResolvers<void>();
     this.#checked = checked;
     this.#session.ref();
-    this.#after(this.#times.pingTimeoutMs, () => this.#giveUp("does not answer a PING"));
+    this.#giveUpAfter(this.#times.pingTimeoutMs, "does not answer a PING");
     const answered = (err: Error | null) => {
       if (err !== null || this.#checked !== checked) return; // cancelled: the connection ends
       this.#checked = undefined;
@@ -220,8 +225,9 @@ export class ServerConnection {
     return checked.promise;
   }
 
-  #giveUp(why: string): void {
-    this.destroy(new ConnectError(`${this.#server} ${why}`, Code.Unavailable));
+  #giveUpAfter(ms: number, why: string): void {
+    const error = () => new ConnectError(`${this.#server} ${why}`, Code.Unavailable);
+    this.#after(ms, () => this.#after(READ_MS, () => this.destroy(error())));
   }
 
   #after(ms: number, then: () => void): void {
