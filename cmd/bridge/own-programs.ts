@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /** A program that is shipped with this one, as program and arguments; undefined if it is missing. */
-export function ownProgram(name: "gt-sidecar" | "demo-agent"): readonly [string, ...string[]] | undefined {
+export function ownProgram(name: "gt" | "gt-sidecar" | "demo-agent"): readonly [string, ...string[]] | undefined {
   // Beside this program's sources, or beside its bundle.
   const places = [`../${name}/main.ts`, `./${name}.mjs`];
   const file = places.map((path) => fileURLToPath(new URL(path, import.meta.url))).find((path) => existsSync(path));

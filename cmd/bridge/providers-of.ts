@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { ThreadTools } from "../../internal/agents/thread-tools.ts";
 import type { Clock } from "../../internal/base/clock.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { DEFAULT_REDACT_PATTERNS, type Redactor } from "../../internal/base/redact.ts";
@@ -41,16 +42,17 @@ export function providersOf(
     ...ledger.environmentOf(session),
     ...deps.tokens?.environmentOf(session),
   });
+  const threadToolsOf = (session: SessionConfig) => threadTools(config, deps.tokens, session);
   const { clock, redactor, env, apart } = deps;
   const users = apart && { userOf: apart.userOf, ...(apart.asking && { asking: apart.asking }) };
-  return stdioProviders(config, { clock, redactor, env, environmentOf, ...users }).map(
+  return stdioProviders(config, { clock, redactor, env, environmentOf, threadToolsOf, ...users }).map(
     (provider) => new RecordedProvider(provider, ledger),
   );
 }
 
 export function stdioProviders(
   { providers }: BridgeConfig,
-  deps: Pick<StdioDeps, "clock" | "redactor" | "env" | "environmentOf" | "userOf" | "asking">,
+  deps: Pick<StdioDeps, "clock" | "redactor" | "env" | "environmentOf" | "threadToolsOf" | "userOf" | "asking">,
 ): readonly Provider[] {
   const programs = providers.map((config) => [config.name, programOf(config)] as const);
   const hasTerminals = ownProgram("gt-sidecar") !== undefined;
@@ -76,10 +78,28 @@ export function terminalsOf(config: BridgeConfig, folder: string, deps: Provider
     // The flag replaces the built-in patterns, the configuration adds to them: pass both.
     ...(redactPatterns.length === 0 ? [] : [...DEFAULT_REDACT_PATTERNS, ...redactPatterns].flatMap(redactFlag)),
   ];
+  // The sidecar reads these variables, and gives its agent the tools.
+  const environment = (session: SessionConfig) => ({
+    ...tokens?.environmentOf(session),
+    ...threadTools(config, tokens, session)?.env,
+  });
   return new SidecarLauncher(
-    { clock, logger, redactor, connect, environmentOf: (session) => tokens?.environmentOf(session) ?? {} },
+    { clock, logger, redactor, connect, environmentOf: environment },
     { sidecar, flags, folder, programs: new Map(programs), ...(apart && { apart }) },
   );
+}
+
+/** The tools of a session's agent; undefined without a server or tokens. */
+function threadTools(
+  { threads }: BridgeConfig,
+  tokens: SessionTokens | undefined,
+  session: SessionConfig,
+): ThreadTools | undefined {
+  if (threads === undefined || tokens === undefined) return undefined;
+  const { url, caPath } = threads;
+  const env = { GT_THREADS: url, ...(caPath !== undefined && { GT_THREADS_CA: caPath }) };
+  const command = ownProgram("gt") ?? (["gt"] as const);
+  return { command: [...command, "threads", "mcp"], env: { ...env, ...tokens.environmentOf(session) } };
 }
 
 function redactFlag(pattern: string): readonly string[] {

@@ -167,7 +167,7 @@ const blockOf = (folder: string) =>
     limits: block({ starts_per_minute: count().default(60), inputs_per_minute: count().default(600) }),
     input: block({ max_size_bytes: byteCount(1, 65_536).default(65_536) }),
     clients: block({ direct_read: flag().default(true) }),
-    session_tokens: agentTokenBlock(folder, "gastown").optional(),
+    session_tokens: agentTokenBlock(folder, "gastown", {}).optional(),
     bd: block({
       command: listOf(text(), "a program and its arguments").min(1, "must have a program"),
       workdir: text().optional(),

@@ -21,6 +21,12 @@ const START_LIMIT_MS = 120_000;
 /** Claude Code's name for all tools of the server in permission rules. */
 export const CLAUDE_RULE = `mcp__${THREADS_SERVER}`;
 
+/** Claude Code's arguments for the tools and the permission to use them, without a file. */
+export function claudeArgs(tools: ThreadTools): readonly string[] {
+  const servers = JSON.stringify(JSON.parse(claudeServers(tools)));
+  return [`--mcp-config=${servers}`, `--allowedTools=${CLAUDE_RULE}`];
+}
+
 /** Claude Code's `--mcp-config`: the tools are listed from the start rather than found by its search for tools. */
 export function claudeServers({ command: [command, ...args], env }: ThreadTools): string {
   const server = { type: "stdio", command, args, env, alwaysLoad: true };
@@ -42,6 +48,9 @@ export function codexServer({ command: [command, ...args], env }: ThreadTools): 
   ].flatMap(([key, value]) => ["-c", `mcp_servers.${THREADS_SERVER}.${key}=${value}`]);
 }
 
+/** The variable with OpenCode's settings, merged over a person's files. */
+export const OPENCODE_CONFIG = "OPENCODE_CONFIG_CONTENT";
+
 /**
  * OpenCode's settings with the server and the permission for its tools added. The rule comes last because the last
  * match counts.
@@ -60,6 +69,22 @@ export function withOpencodeServer(
     },
     permission: { ...own, [`${THREADS_SERVER}_*`]: "allow" },
   };
+}
+
+/** OpenCode's settings as text, as `withOpencodeServer`. Own settings that are not an object are left as they are. */
+export function opencodeConfig(own: string | undefined, tools: ThreadTools): string {
+  const config = parsedObject(own?.trim() || "{}");
+  return config === undefined ? (own ?? "") : JSON.stringify(withOpencodeServer(config, tools));
+}
+
+/** The object of a JSON text; undefined: it is none. */
+export function parsedObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A basic string of TOML, whose escapes include those of JSON. */

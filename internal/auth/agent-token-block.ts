@@ -13,9 +13,11 @@ const role = () =>
 /**
  * The schema of the block `session_tokens`: how to sign the tokens of agents. For `openAgentTokens`.
  * @param issuer the default issuer
+ * @param more further keys
  */
-export function agentTokenBlock(folder: string, issuer: string) {
+export function agentTokenBlock<S extends z.ZodRawShape>(folder: string, issuer: string, more: S) {
   return block({
+    ...more,
     key_path: filePath(folder),
     issuer: text().default(issuer),
     audience: text().default("threads"),
@@ -26,7 +28,9 @@ export function agentTokenBlock(folder: string, issuer: string) {
 }
 
 /** The rules of a block `session_tokens`. */
-export function agentTokenRules(tokens: z.output<ReturnType<typeof agentTokenBlock>>): AgentTokenRules {
+export function agentTokenRules(
+  tokens: z.output<ReturnType<typeof agentTokenBlock<Record<never, never>>>>,
+): AgentTokenRules {
   const { key_path: keyPath, issuer, audience, role, roles, ttl: ttlMs } = tokens;
   return { keyPath, issuer, audience, role, roles, ttlMs };
 }

@@ -6,6 +6,7 @@ import { DomainError } from "../../../internal/base/errors.ts";
 import type { KeyPath } from "../../../internal/config/config-document.ts";
 import type { Findings } from "../../../internal/config/findings.ts";
 import { readNamedFileSync } from "../../../internal/files/named-file.ts";
+import { certificatesOf } from "../../../internal/pki/pem.ts";
 import { type CheckedTls, checkTls } from "../../../internal/pki/tls-files.ts";
 import type { BridgeConfig } from "../file/bridge-config.ts";
 
@@ -23,6 +24,11 @@ const KEY_OF: Readonly<Record<string, KeyPath>> = {
  */
 export async function checkCredentials(config: BridgeConfig, findings: Findings, now: number): Promise<void> {
   if (config.sessionTokens !== undefined) checkAgentTokenKey(config.sessionTokens, ["session_tokens"], findings);
+  const { threads } = config;
+  if (threads?.caPath !== undefined) {
+    const path = threads.caPath;
+    findings.tried(["session_tokens", "ca_path"], () => certificatesOf(readNamedFileSync(path)));
+  }
   const tls = areReadable(config, findings) ? await tlsOf(config, findings, now) : undefined;
   if (tls === undefined) return;
   findings.checkPrivate(["tls", "key"], config.tls.key);

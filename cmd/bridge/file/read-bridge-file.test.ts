@@ -155,6 +155,11 @@ describe("names every fault by line, key and reason", () => {
       "session_tokens: { key_path: k, ttl: 2h }",
       "session_tokens.ttl: must be a duration",
     ],
+    [
+      "a server of threads in plaintext on another machine",
+      'session_tokens: { key_path: k, url: "http://threads.example:9448" }',
+      "session_tokens.url: must be a URL",
+    ],
     ["a collector without http", "tracing: { otlp_endpoint: a:4318 }", "tracing.otlp_endpoint: must be a URL"],
     ["a duration in words", "sessions: { retention: a week }", "bridge.yaml:5: sessions.retention: must be a duration"],
     ["a count that is too low", "sessions: { max_global: 0 }", "sessions.max_global: must be a whole number from 1"],

@@ -16,6 +16,7 @@ import {
   text,
   wholeNumber,
 } from "../../../internal/config/values.ts";
+import { checkServerUrl } from "../../../internal/threads/client/server-url.ts";
 
 /** Agent programs that the bridge can start. */
 export const PROVIDERS = ["codex", "claude", "opencode", "demo"] as const;
@@ -89,6 +90,21 @@ const providers = (folder: string) =>
     when: ({ issues }) => issues.length === 0,
   });
 
+/** The server for which agents get tools. */
+const threads = (folder: string) => ({
+  url: text("a URL, of a server on another machine with https", isServerUrl).optional(),
+  ca_path: filePath(folder).optional(),
+});
+
+function isServerUrl(given: string): boolean {
+  try {
+    checkServerUrl(given);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** `bridge.yaml`. There is no key that turns a check off or serves plaintext. */
 export const bridgeFile = (folder: string) =>
   together(
@@ -97,7 +113,7 @@ export const bridgeFile = (folder: string) =>
       tls: tls(folder),
       auth: authBlock(folder),
       sessions,
-      session_tokens: agentTokenBlock(folder, "bridge").optional(),
+      session_tokens: agentTokenBlock(folder, "bridge", threads(folder)).optional(),
       projects,
       input: block({ max_size_bytes: byteCount(1, 65_536).default(65_536) }),
       providers: providers(folder),

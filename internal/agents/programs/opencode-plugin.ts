@@ -1,5 +1,5 @@
 import { pathToFileURL } from "node:url";
-import { type ThreadTools, withOpencodeServer } from "../thread-tools.ts";
+import { parsedObject, type ThreadTools, withOpencodeServer } from "../thread-tools.ts";
 
 /** Name of the plugin below the launch's folder. */
 export const PLUGIN_FILE = "opencode-plugin.js";
@@ -67,21 +67,10 @@ export function configWithPlugin(
   plugin: string,
   threads: ThreadTools | undefined,
 ): string | undefined {
-  const config = own === undefined || own.trim() === "" ? {} : parse(own);
+  const config = own === undefined || own.trim() === "" ? {} : parsedObject(own);
   if (config === undefined) return undefined;
   const listed: unknown = config["plugin"];
   if (listed !== undefined && !Array.isArray(listed)) return undefined;
   const all = threads === undefined ? config : withOpencodeServer(config, threads);
   return JSON.stringify({ ...all, plugin: [...(listed ?? []), pathToFileURL(plugin).href] });
-}
-
-function parse(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
 }

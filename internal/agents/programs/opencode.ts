@@ -4,6 +4,7 @@ import { defuseBy, LEAVING } from "../defuse.ts";
 import { readHookLine } from "../hook-lines.ts";
 import { plainLaunch } from "../launch.ts";
 import type { AgentProfile, LaunchContext, LaunchPlan } from "../profile.ts";
+import { OPENCODE_CONFIG } from "../thread-tools.ts";
 import { configWithPlugin, PLUGIN_FILE, pluginSource } from "./opencode-plugin.ts";
 import { opencodeView } from "./opencode-screen.ts";
 
@@ -45,11 +46,11 @@ function planLaunch(context: LaunchContext): LaunchPlan {
   const plain = plainLaunch(context);
   if (!context.command.some((word) => PROGRAM.test(basename(word)))) return plain;
   const plugin = join(context.stateDir, PLUGIN_FILE);
-  const config = configWithPlugin(context.env?.["OPENCODE_CONFIG_CONTENT"], plugin, context.threads);
+  const config = configWithPlugin(context.env?.[OPENCODE_CONFIG], plugin, context.threads);
   if (config === undefined) return plain;
   return {
     ...plain,
-    env: { ...plain.env, OPENCODE_CONFIG_CONTENT: config },
+    env: { ...plain.env, [OPENCODE_CONFIG]: config },
     files: { [plugin]: pluginSource() },
   };
 }

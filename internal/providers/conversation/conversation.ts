@@ -1,4 +1,6 @@
+import type { ThreadTools } from "../../agents/thread-tools.ts";
 import type { Clock } from "../../base/clock.ts";
+import type { Environment } from "../../base/environment.ts";
 import type { AgentEvent, AgentInput, SessionConfig } from "../../bridge/provider.ts";
 
 /** A conversation's connections to its agent and to its session. */
@@ -59,5 +61,15 @@ export interface Dialect {
   readonly set?: Readonly<Record<string, string>>;
   /** Arguments for its machine-readable mode; `configured` has passed `usableArgs`. */
   argv(configured: readonly string[], session: SessionConfig): readonly string[];
+  /**
+   * Additions to its arguments and environment (`env` is the whole one before) that give it the tools of `threads` and
+   * the permission to use them. Absent: it only gets the variables.
+   */
+  threadTools?(tools: ThreadTools, env: Environment): AddedTools;
   converse(link: AgentLink, session: SessionConfig): Conversation;
+}
+
+interface AddedTools {
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { DialogKind } from "../../agents/profile.ts";
 import { CLAUDE_OWN_ENV } from "../../agents/programs/claude.ts";
+import { claudeArgs } from "../../agents/thread-tools.ts";
 import { DomainError } from "../../base/errors.ts";
 import { plainText } from "../../base/sanitise.ts";
 import type { AgentInput, SessionConfig } from "../../bridge/provider.ts";
@@ -42,6 +43,7 @@ export const claudeDialect: Dialect = {
     ...configured,
     ...sessionArgs(session.options),
   ],
+  threadTools: (tools) => ({ args: claudeArgs(tools) }),
   converse: (link, session) => new ClaudeConversation(link, session),
 };
 

@@ -1,3 +1,4 @@
+import { codexServer } from "../../agents/thread-tools.ts";
 import { asText, type Json, objectAt } from "../../base/json-fields.ts";
 import type { AgentInput, SessionConfig } from "../../bridge/provider.ts";
 import { COMMON_OPTIONS, MODEL, oneOf, RESUME, SYSTEM_PROMPT } from "../conversation/agent-options.ts";
@@ -26,6 +27,7 @@ export const codexDialect: Dialect = {
   canResume: true,
   environment: { prefixes: ["OPENAI_", "CODEX_", "AZURE_OPENAI_", "RUST_LOG"] },
   argv: (configured) => ["app-server", ...configured],
+  threadTools: (tools) => ({ args: codexServer(tools) }),
   converse: (link, session) => new CodexConversation(link, session.options),
 };
 

@@ -1,3 +1,4 @@
+import { OPENCODE_CONFIG, opencodeConfig } from "../../agents/thread-tools.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import { asObjects, asText, type Json, objectAt } from "../../base/json-fields.ts";
 import type { AgentInput, SessionConfig } from "../../bridge/provider.ts";
@@ -32,6 +33,7 @@ export const opencodeDialect: Dialect = {
     prefixes: ["OPENCODE_", "ANTHROPIC_", "OPENAI_", "OPENROUTER_", "AZURE_", "AWS_", "GOOGLE_", "VERTEX_"],
   },
   argv: (configured) => ["acp", ...configured],
+  threadTools: (tools, env) => ({ env: { [OPENCODE_CONFIG]: opencodeConfig(env[OPENCODE_CONFIG], tools) } }),
   converse: (link, session) => new OpencodeConversation(link, session.options),
 };
 

@@ -1,3 +1,4 @@
+import type { ThreadTools } from "../../agents/thread-tools.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Environment } from "../../base/environment.ts";
 import { DomainError } from "../../base/errors.ts";
@@ -50,6 +51,8 @@ export interface StdioDeps {
   readonly cwd: string;
   /** Added to the environment of a session's agent. */
   readonly environmentOf?: (session: SessionConfig) => Readonly<Record<string, string>>;
+  /** The tools of `threads` for a session's agent; undefined: it gets none. */
+  readonly threadToolsOf?: (session: SessionConfig) => ThreadTools | undefined;
   /**
    * The user that a project's agents run as. Absent: this process's user.
    * @throws DomainError `denied` if there is none
@@ -108,11 +111,14 @@ export class StdioProvider implements Provider {
     const user = this.#deps.userOf?.(config.project);
     if (user !== undefined) await checkMayWorkIn(user, config.cwd, config.repoPath, signal);
     const { leading = [], args, startupTimeoutMs } = this.#config;
+    const own = { ...agentEnvironment(this.#dialect, this.#deps.env, user), ...this.#deps.environmentOf?.(config) };
+    const tools = this.#deps.threadToolsOf?.(config);
+    const added = tools && this.#dialect.threadTools?.(tools, own);
     const command = {
       program,
-      args: [...leading, ...this.#dialect.argv(args, config)],
+      args: [...leading, ...this.#dialect.argv(args, config), ...(added?.args ?? [])],
       cwd: config.cwd,
-      env: { ...agentEnvironment(this.#dialect, this.#deps.env, user), ...this.#deps.environmentOf?.(config) },
+      env: { ...own, ...tools?.env, ...added?.env },
       ...(user && { user }),
     };
     const deps = { ...this.#deps, dialect: this.#dialect, startupTimeoutMs };
