@@ -111,7 +111,6 @@ export interface StatusCommand {
 export function readServe(call: string, given: Given<typeof SERVE_FLAGS>, env: Env): ServeCommand {
   noArguments(call, given);
   const { values } = given;
-  const port = env["OUROCODUS_RELAY_PORT"];
   const address = (flag: string, text: string | undefined) => (text === undefined ? undefined : addressOf(flag, text));
   const seconds = (flag: string, text: string | undefined) => (text === undefined ? undefined : secondsMs(flag, text));
   const maxMessageBytes = values["max-message-bytes"];
@@ -121,7 +120,7 @@ export function readServe(call: string, given: Given<typeof SERVE_FLAGS>, env: E
   return {
     nats: readNats(given),
     listen: address("--listen", values.listen),
-    portOfEnvironment: port ? addressOf("OUROCODUS_RELAY_PORT", `127.0.0.1:${port}`).port : undefined,
+    portOfEnvironment: portOf(env["OUROCODUS_RELAY_PORT"]),
     healthListen: address("--health-listen", values["health-listen"]),
     relayId: values["relay-id"],
     pingIntervalMs: seconds("--ping-interval", values["ping-interval"]),
@@ -132,6 +131,13 @@ export function readServe(call: string, given: Given<typeof SERVE_FLAGS>, env: E
     logLevel: logLevelOf(values["log-level"]),
     crashAt: env["GT_RELAY_CRASH_AT"] || undefined,
   };
+}
+
+/** @throws DomainError `invalid`, naming the variable */
+function portOf(text: string | undefined): number | undefined {
+  if (text === undefined || text === "") return undefined;
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw invalid(`OUROCODUS_RELAY_PORT takes a port, from 0 to 65535, not ${JSON.stringify(text)}`);
 }
 
 /** @throws DomainError `invalid`, naming the flag */

@@ -92,7 +92,7 @@ describe("check", () => {
     [["--listen", "0.0.0.0:0"], {}, "no loopback address"],
     [["send", "--role", "coding", "x"], {}, "--session is missing"],
     [["send", "--session", "a b", "--role", "coding", "x"], {}, "--session has up to 64"],
-    [["check"], { OUROCODUS_RELAY_PORT: "x" }, "OUROCODUS_RELAY_PORT"],
+    [["check"], { OUROCODUS_RELAY_PORT: "x" }, 'OUROCODUS_RELAY_PORT takes a port, from 0 to 65535, not "x"'],
     [["check"], { OUROCODUS_PING_INTERVAL: "soon" }, "needs seconds"],
   ])("refuses %j with %j", async (args, env, text) => {
     const { code, stderr } = await runRelay(args, env);
