@@ -1,6 +1,6 @@
 // Attacks threads for a given time, and prints the results.
 //
-//   npm run lab:threads -- --seconds 120 --agents 4 --real claude --only writes,wakes,latency --write
+//   npm run lab:threads -- --seconds 120 --agents 4 --real claude --only writes --only wakes --write
 
 import { writeResults } from "../../../bench/report/results.ts";
 import { type Measured, measured } from "../../../bench/report/row.ts";
@@ -13,6 +13,7 @@ import { REAL_PROGRAMS } from "./real-target.ts";
 import { wakeWhileKilling } from "./wakes.ts";
 import { writeWhileKilling } from "./writes.ts";
 
+const PARTS: readonly string[] = ["writes", "wakes", "latency"];
 const ROUNDS = 200;
 const KILL_EVERY_MS = 3000;
 
@@ -29,7 +30,9 @@ const { values } = parseFlags(
   {},
 );
 const { seconds = 60, agents = 3, seed = 1, write = false } = values;
-const { only = ["writes", "wakes", "latency"], real: names = ["claude"] } = values;
+const { only = PARTS, real: names = ["claude"] } = values;
+const strange = only.find((part) => !PARTS.includes(part));
+if (strange !== undefined) throw new Error(`--only ${strange}: expected ${PARTS.join(", ")}`);
 const real = names.map(programOf);
 const random = randomFrom(seed);
 const facts = runFacts();

@@ -82,8 +82,6 @@ export class ThreadsServer implements AsyncDisposable {
 
   /** While it is away, its last address. */
   get url(): string {
-    const listen = this.#listen("serving");
-    if (listen !== "") this.#url = this.#flags.includes("--tls-dir") ? `https://${listen}` : urlOf(listen);
     return this.#url;
   }
 
@@ -122,6 +120,8 @@ export class ThreadsServer implements AsyncDisposable {
       },
       START_MS,
     );
+    const listen = this.#listen("serving");
+    this.#url = this.#flags.includes("--tls-dir") ? `https://${listen}` : urlOf(listen);
   }
 
   /** Ends it in order, or at once without ending its children. */
