@@ -20,7 +20,7 @@ export interface KnownCrossing {
 /** The front's journal, and what was learned from it at the start. One writer: the front's lock is held. */
 export class FrontJournal {
   readonly #journal: Journal<FrontRecord>;
-  readonly #turns = new KeptTurns<FrontRecord>();
+  readonly #turns = new KeptTurns<FrontRecord>(({ type }) => type === "say");
   readonly #histories = new Map<string, History>();
   readonly #crossings = new Map<string, KnownCrossing>();
   /** Lines that were damaged or torn. */

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { KeptTurns } from "./kept-turns.ts";
 
 interface Line {
-  readonly type: "say" | "end";
+  readonly type: "say" | "crossing" | "end";
   readonly turn: string;
   readonly text?: string;
 }
@@ -79,4 +79,19 @@ it("leaves a journal that does not become short, or cannot be written, until it 
   const grown = [new FakeJournal(66 * MIB), new FakeJournal(98 * MIB)];
   for (const journal of grown) full.shorten(journal);
   expect(grown.map(({ lines }) => lines?.length)).toEqual([undefined, 0]);
+});
+
+it("keeps turns of one kind however many of the other come after them, in the order of their ends", () => {
+  const kept = new KeptTurns<Line>(({ type }) => type === "say");
+  kept.take({ type: "say", turn: "first" });
+  kept.take({ type: "end", turn: "first" });
+  kept.take({ type: "crossing", turn: "briefing", text: "a briefing" });
+  kept.take({ type: "end", turn: "briefing" });
+  endTurns(kept, 499);
+  expect([...shortened(kept).turns].slice(0, 2)).toEqual(["first", "briefing"]);
+  endTurns(kept, 2000, LONG);
+  const { bytes, turns } = shortened(kept);
+  expect([...turns][0]).toBe("briefing");
+  expect(bytes).toBeLessThan(25 * MIB);
+  expect(kept.of("briefing")).toHaveLength(2);
 });

@@ -12,28 +12,48 @@ interface KeptJournal<R> {
 interface KeptTurn<R> {
   readonly records: R[];
   bytes: number;
+  /** The number of turns that had ended before. */
+  order: number;
 }
 
-/** Turns that have ended and are kept. */
+interface EndedTurns<R> {
+  /** Oldest first. */
+  readonly turns: Map<string, KeptTurn<R>>;
+  bytes: number;
+}
+
+/** Turns that have ended and are kept, of each kind. */
 const MAX_TURNS = 500;
 /** And their records as lines, bytes. */
 const MAX_BYTES = 24 * 1024 * 1024;
 /** Beyond this a journal begins again with the records that are kept. */
 const REWRITE_BYTES = 64 * 1024 * 1024;
 
-/** The records of a journal's latest turns: it begins again with them. A turn without an end is kept. */
+/**
+ * The records of a journal's latest turns: it begins again with them. A turn without an end is kept. Turns of two kinds
+ * have limits of their own, so none of one kind is displaced by turns of the other.
+ */
 export class KeptTurns<R extends TurnRecord> {
+  readonly #isFirstKind: (first: R) => boolean;
   /** Oldest first. */
   readonly #open = new Map<string, KeptTurn<R>>();
-  readonly #ended = new Map<string, KeptTurn<R>>();
-  #endedBytes = 0;
+  readonly #kinds: readonly [EndedTurns<R>, EndedTurns<R>] = [
+    { turns: new Map(), bytes: 0 },
+    { turns: new Map(), bytes: 0 },
+  ];
+  #order = 0;
   #openBytes = 0;
   #shortenedBytes = 0;
+
+  /** @param isFirstKind the kind of a turn, by its first record */
+  constructor(isFirstKind: (first: R) => boolean = () => true) {
+    this.#isFirstKind = isFirstKind;
+  }
 
   /** Takes a record in that has so many bytes as a line. @returns those of its turn so far, in order */
   take(record: R, bytes = Buffer.byteLength(JSON.stringify(record))): readonly R[] {
     const { turn } = record;
-    const kept = this.#open.get(turn) ?? { records: [], bytes: 0 };
+    const kept = this.#open.get(turn) ?? { records: [], bytes: 0, order: 0 };
     kept.records.push(record);
     kept.bytes += bytes;
     this.#openBytes += bytes;
@@ -44,7 +64,8 @@ export class KeptTurns<R extends TurnRecord> {
 
   /** The records of a turn; undefined: it is not kept any more, or never was. */
   of(turn: string): readonly R[] | undefined {
-    return (this.#open.get(turn) ?? this.#ended.get(turn))?.records;
+    const [first, second] = this.#kinds;
+    return (this.#open.get(turn) ?? first.turns.get(turn) ?? second.turns.get(turn))?.records;
   }
 
   /** Turns without an end. */
@@ -64,7 +85,8 @@ export class KeptTurns<R extends TurnRecord> {
   shorten(journal: KeptJournal<R>): void {
     if (journal.bytes <= Math.max(REWRITE_BYTES, this.#shortenedBytes * 1.5)) return;
     try {
-      journal.rewrite([...this.#ended.values(), ...this.#open.values()].flatMap(({ records }) => records));
+      const ended = this.#kinds.flatMap(({ turns }) => [...turns.values()]).sort((a, b) => a.order - b.order);
+      journal.rewrite([...ended, ...this.#open.values()].flatMap(({ records }) => records));
     } catch {
       // The volume is full, and the next append may say so.
     }
@@ -74,12 +96,14 @@ export class KeptTurns<R extends TurnRecord> {
   #end(turn: string, kept: KeptTurn<R>): void {
     this.#open.delete(turn);
     this.#openBytes -= kept.bytes;
-    this.#ended.set(turn, kept);
-    this.#endedBytes += kept.bytes;
-    for (const [oldest, { bytes }] of this.#ended) {
-      if (this.#ended.size <= MAX_TURNS && this.#endedBytes <= MAX_BYTES) return;
-      this.#ended.delete(oldest);
-      this.#endedBytes -= bytes;
+    kept.order = this.#order++;
+    const ended = this.#kinds[this.#isFirstKind(kept.records[0] as R) ? 0 : 1];
+    ended.turns.set(turn, kept);
+    ended.bytes += kept.bytes;
+    for (const [oldest, { bytes }] of ended.turns) {
+      if (ended.turns.size <= MAX_TURNS && ended.bytes <= MAX_BYTES) return;
+      ended.turns.delete(oldest);
+      ended.bytes -= bytes;
     }
   }
 }
