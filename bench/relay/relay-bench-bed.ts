@@ -14,13 +14,20 @@ const PATIENCE_MS = 120_000;
 export class RelayBenchBed implements AsyncDisposable {
   readonly coordinator: Coordinator;
   readonly #relay: RelayProcess;
+  readonly #other: RelayProcess | undefined;
   readonly #stack: AsyncDisposableStack;
   readonly #inspector: number;
   readonly #waiting = new Map<string, () => void>();
 
-  private constructor(coordinator: Coordinator, relay: RelayProcess, inspector: number, stack: AsyncDisposableStack) {
+  private constructor(
+    coordinator: Coordinator,
+    [relay, other]: readonly [RelayProcess, RelayProcess | undefined],
+    inspector: number,
+    stack: AsyncDisposableStack,
+  ) {
     this.coordinator = coordinator;
     this.#relay = relay;
+    this.#other = other;
     this.#inspector = inspector;
     this.#stack = stack;
     coordinator.nc.subscribe("sessions.*.results.*", {
@@ -32,15 +39,20 @@ export class RelayBenchBed implements AsyncDisposable {
     });
   }
 
-  /** @param isInspected its memory can be asked for; this costs it processor time */
-  static async create(nats: string, { isInspected = false } = {}): Promise<RelayBenchBed> {
+  /**
+   * @param isInspected its memory can be asked for; this costs it processor time
+   * @param hasOther a second relay serves too
+   */
+  static async create(nats: string, { isInspected = false, hasOther = false } = {}): Promise<RelayBenchBed> {
     await using stack = new AsyncDisposableStack();
     const server = stack.use(await NatsServer.start(nats));
     const inspector = await freePort();
     const env = isInspected ? { NODE_OPTIONS: `--inspect=127.0.0.1:${inspector}` } : {};
-    const relay = stack.use(await RelayProcess.start(server.url, { env, args: ["--pong-timeout", "300"] }));
+    const args = ["--pong-timeout", "300"];
+    const relay = stack.use(await RelayProcess.start(server.url, { env, args }));
+    const other = hasOther ? stack.use(await RelayProcess.start(server.url, { args })) : undefined;
     const coordinator = stack.use(await Coordinator.connect(server));
-    return new RelayBenchBed(coordinator, relay, inspector, stack.move());
+    return new RelayBenchBed(coordinator, [relay, other], inspector, stack.move());
   }
 
   /** An agent that answers at once. */
@@ -48,6 +60,12 @@ export class RelayBenchBed implements AsyncDisposable {
     const agent = await SeedAgent.dial(await this.#relay.url(), { session });
     agent.answer = ({ method }) => (method === "sampling/createMessage" ? textResult(ANSWER) : undefined);
     return agent;
+  }
+
+  /** The URLs of the relay, and of the other one. */
+  async urls(): Promise<readonly [string, string]> {
+    const url = await this.#relay.url();
+    return [url, (await this.#other?.url()) ?? url];
   }
 
   /** Gives work to a lane; returns when its result has been stored. */

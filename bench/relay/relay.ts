@@ -3,12 +3,13 @@ import { component } from "../../test/support/cluster/components.ts";
 import type { BenchContext } from "../context.ts";
 import type { Measured } from "../report/row.ts";
 import { measureChurn } from "./churn.ts";
+import { measureComeBack } from "./come-back.ts";
 import { measureCrowd } from "./crowd.ts";
 import { measureThroughput, measureTurns } from "./turns.ts";
 
 /**
- * Measures the relay beside the bare JetStream calls of its turns: one turn, 100 lanes, 500 agents, and agents that
- * come and go.
+ * Measures the relay beside the bare JetStream calls of its turns: one turn, 100 lanes, an agent that comes back, 500
+ * agents, and agents that come and go.
  */
 export async function measureRelay(context: BenchContext): Promise<readonly Measured[]> {
   const nats = await component("nats-server");
@@ -19,7 +20,7 @@ export async function measureRelay(context: BenchContext): Promise<readonly Meas
   await using stack = new AsyncDisposableStack();
   stack.defer(await buildPrograms());
   const rows: Measured[] = [];
-  for (const measure of [measureTurns, measureThroughput, measureCrowd, measureChurn]) {
+  for (const measure of [measureTurns, measureThroughput, measureComeBack, measureCrowd, measureChurn]) {
     context.signal.throwIfAborted();
     rows.push(...(await measure(context, nats.path)));
   }
