@@ -9,6 +9,8 @@ import { DESK, type DeskBed, deskBed, PLAIN_ENVIRONMENT } from "../../support/de
 export interface LatencyFigures {
   /** From the command to the first event of a turn whose text waits on stdin; the front is already running. */
   readonly startMs: number;
+  /** The same while no front is running: it is started first. */
+  readonly coldStartMs: number;
   /** From a typed line to the line in the front's journal. */
   readonly crossingMs: number;
 }
@@ -17,15 +19,26 @@ export interface LatencyFigures {
 export async function measureLatency(count: number): Promise<LatencyFigures> {
   await using bed = deskBed();
   await bed.run(["--mode", "admin"], "exit\n");
-  const starts: number[] = [];
+  const warm = await startTimes(bed, count, async () => {});
+  const cold = await startTimes(bed, count, () => bed.endFronts());
+  return {
+    startMs: median(warm),
+    coldStartMs: median(cold),
+    crossingMs: median(await crossingTimes(bed, count)),
+  };
+}
+
+async function startTimes(bed: DeskBed, count: number, before: () => Promise<void>): Promise<readonly number[]> {
+  const times: number[] = [];
   for (let i = 0; i < count; i++) {
+    await before();
     const begun = performance.now();
     using desk = open(bed);
     desk.say("read /admin/prices.md");
     await once(desk.stdout, "data");
-    starts.push(performance.now() - begun);
+    times.push(performance.now() - begun);
   }
-  return { startMs: median(starts), crossingMs: median(await crossingTimes(bed, count)) };
+  return times;
 }
 
 async function crossingTimes(bed: DeskBed, count: number): Promise<readonly number[]> {
