@@ -66,7 +66,7 @@ describe("the command line of threads", () => {
     [["token", "--agent", "a", "--ttl", "2h"], /--ttl is between 1s and 60m/],
     [["token", "--agent", "a", "--listen", "127.0.0.1:1"], /unknown flag --listen/],
     [["--listen", "0.0.0.0:9448"], /--listen: cannot serve 0\.0\.0\.0 in plaintext/],
-    [["--runtime", "kubernetes"], /--runtime takes local or none/],
+    [["--runtime", "kubernetes"], /--runtime takes local, bridge or none/],
     [["--log-level", "loud"], /--log-level takes debug/],
     [["doctor", "--database-url", "mysql://x"], /--database-url is no URL that begins with postgres/],
   ] as const)("refuses %j", async ([argv, message]) => {

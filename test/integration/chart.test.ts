@@ -92,7 +92,7 @@ describe("the chart", () => {
     );
     const keyPath = "/etc/gastown/session-tokens/signing.key";
     expect(configIn(rendered).settings.sessionTokens).toEqual({
-      ...{ keyPath, issuer: "gastown", audience: "threads", role: "worker", ttlMs: 1_800_000 },
+      ...{ keyPath, issuer: "gastown", audience: "threads", role: "worker", roles: ["reviewer"], ttlMs: 1_800_000 },
     });
     expect(rendered).toContain("secretName: agent-tokens");
     expect(configIn(await (await bed.here(context)).template("gastown")).settings.sessionTokens).toBeUndefined();

@@ -73,6 +73,11 @@ it("is away, for a caller whose own credentials are good, when it does not accep
   expect(peers).toBe(0);
 });
 
+/** Reads a stream to its end: updates may be on their way. */
+async function toEnd(stream: AsyncIterator<unknown>): Promise<void> {
+  while ((await stream.next()).done !== true);
+}
+
 it("is away for calls on a connection on which it falls silent, and the cause names it", async () => {
   await using server = await startRpcServer({});
   await using relay = await FaultyRelay.to(server.port);
@@ -86,7 +91,7 @@ it("is away for calls on a connection on which it falls silent, and the cause na
     never,
   );
   await stream.next();
-  const read = stream.next();
+  const read = toEnd(stream);
   relay.all("freeze");
   const request = create(SidecarPeekRequestSchema, { lines: 1 });
   const peek = link.unary(SidecarService.method.peek, request, { identity: "test" }, never);
