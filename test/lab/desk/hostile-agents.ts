@@ -15,8 +15,8 @@ export interface HostileFigures {
 }
 
 /**
- * Lets hostile models drive real agents on both sides of a desk for each program: the customer's model calls what it was
- * not offered and asks for forbidden paths, `turns` times each, while the administrator's agent reads its secret.
+ * Lets hostile models drive real agents on both sides of a desk, for each program. In `turns` turns the customer's
+ * model calls what it was not offered and asks for forbidden paths, while the administrator's agent reads its secret.
  */
 export async function runHostileAgents(turns: number): Promise<HostileFigures> {
   let attempts = 0;
