@@ -255,6 +255,15 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     });
   }
 
+  it("stops a session, whose pod and Secret go after the retention", { timeout: LIMIT_MS }, async (context) => {
+    const found = await here(context);
+    expect(await run("stop", "first-demo")).toMatchObject({ code: 0 });
+    const left = async () =>
+      await found.kubectl(["-n", AGENTS, "get", "pods,secrets", "-l", "gastown.io/session=first-demo", "-o", "name"]);
+    await until("no pod and no Secret", 90_000, async () => (await left()).trim() === "" || undefined);
+  });
+
+  // The upgrade replaces the controllers, and with them the end of the forwarded port.
   relays({
     here,
     clientDir: () => join(dir, "admin"),
@@ -262,14 +271,6 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     namespaces: { system: SYSTEM, agents: AGENTS },
     upgrade: (file) => helm.run("upgrade", "gastown", CHART, "-n", SYSTEM, "-f", values, "-f", file, "--wait"),
     image: () => shared()?.image ?? "",
-  });
-
-  it("stops a session, whose pod and Secret go after the retention", { timeout: LIMIT_MS }, async (context) => {
-    const found = await here(context);
-    expect(await run("stop", "first-demo")).toMatchObject({ code: 0 });
-    const left = async () =>
-      await found.kubectl(["-n", AGENTS, "get", "pods,secrets", "-l", "gastown.io/session=first-demo", "-o", "name"]);
-    await until("no pod and no Secret", 90_000, async () => (await left()).trim() === "" || undefined);
   });
 
   it("is uninstalled with a live session, and leaves only the namespaces, which go by the command of its notes", {
