@@ -6,7 +6,6 @@ import { DomainError, errorText } from "../../internal/base/errors.ts";
 import { createLogger } from "../../internal/base/logger.ts";
 import { printable } from "../../internal/base/printable-text.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
-import { runtimeFolder } from "../../internal/files/private-folder.ts";
 import { readRegularFile } from "../../internal/files/regular-file.ts";
 import { listLocalSidecars } from "../../internal/terminal/finding/local-sidecars.ts";
 import { publicKeyPath } from "../../internal/threads/client/local-issuer.ts";
@@ -17,6 +16,7 @@ import { schemaState } from "../../internal/threads/store/migrate.ts";
 import { BridgeRuntimes } from "../../internal/threads/wake/bridge-runtimes.ts";
 import { type PlaceConfig, runtimeOf, tlsOf } from "./config.ts";
 import { openDatabase } from "./database-place.ts";
+import { sidecarFolder } from "./sidecar-folder.ts";
 import { withDatabase } from "./with-database.ts";
 
 const CLOCK_MS = 5000;
@@ -82,8 +82,7 @@ async function lookAtRuntime(
   const runtime = runtimeOf(fromFile.values?.runtime);
   if (runtime === "none") return say(true, "runtime none: no agent is woken", 0);
   if (runtime === "local") {
-    const uid = process.getuid?.() ?? 0;
-    const folder = runtimeFolder({ uid, ...(runtimeDir !== undefined && { xdgRuntimeDir: runtimeDir }) });
+    const folder = sidecarFolder({ runtimeDir });
     const sidecars = await listLocalSidecars(folder);
     return say(true, `runtime local: ${sidecars.length} sidecars in ${folder}`, 0);
   }

@@ -10,7 +10,6 @@ import type { CommandContext } from "../../internal/cli/command/command-context.
 import { version } from "../../internal/cli/version.ts";
 import { DaemonFrame } from "../../internal/daemon/daemon-frame.ts";
 import { type DaemonTools, openDaemonTools } from "../../internal/daemon/daemon-tools.ts";
-import { runtimeFolder } from "../../internal/files/private-folder.ts";
 import { ThreadsService } from "../../internal/gen/threads/v1/threads_pb.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
 import { Calls } from "../../internal/threads/api/calls.ts";
@@ -42,6 +41,7 @@ import { WakeWorker } from "../../internal/threads/wake/wake-worker.ts";
 import type { WakeWorkerDeps } from "../../internal/threads/wake/wake-worker-deps.ts";
 import type { ServeConfig } from "./config.ts";
 import { databasePlace, openDatabase } from "./database-place.ts";
+import { sidecarFolder } from "./sidecar-folder.ts";
 
 /** Time that calls have to finish during shutdown. */
 const GRACE_MS = 5000;
@@ -193,8 +193,7 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
 function wakeWorker({ runtime, runtimeDir }: ServeConfig, deps: Omit<WakeWorkerDeps, "runtimes">): readonly Task[] {
   if (runtime === "none") return [];
   if (runtime === "local") {
-    const uid = process.getuid?.() ?? 0;
-    const folder = runtimeFolder({ uid, ...(runtimeDir !== undefined && { xdgRuntimeDir: runtimeDir }) });
+    const folder = sidecarFolder({ runtimeDir });
     return [new WakeWorker({ ...deps, runtimes: new LocalRuntimes(deps.clock, folder) })];
   }
   const worker: Task = {

@@ -2,10 +2,10 @@ import { keepTokenFile } from "../../internal/auth/keep-token-file.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import { printable } from "../../internal/base/printable-text.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
-import { runtimeFolder } from "../../internal/files/private-folder.ts";
 import { listLocalSidecars } from "../../internal/terminal/finding/local-sidecars.ts";
 import { mintLocal } from "../../internal/threads/client/local-issuer.ts";
 import type { TokenConfig } from "./config.ts";
+import { sidecarFolder } from "./sidecar-folder.ts";
 
 /** Prints a token of the local issuer, or keeps a file with a valid one. */
 export async function token(command: TokenConfig, { out, clock, signal }: CommandContext): Promise<number> {
@@ -22,8 +22,7 @@ export async function token(command: TokenConfig, { out, clock, signal }: Comman
 }
 
 async function sessionOf({ agent, workspace, runtimeDir }: TokenConfig): Promise<string> {
-  const uid = process.getuid?.() ?? 0;
-  const folder = runtimeFolder({ uid, ...(runtimeDir !== undefined && { xdgRuntimeDir: runtimeDir }) });
+  const folder = sidecarFolder({ runtimeDir });
   const found = (await listLocalSidecars(folder)).filter((one) => one.agent === agent);
   const [only] = found;
   if (found.length === 1 && only !== undefined) return only.sessionId;

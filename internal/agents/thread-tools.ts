@@ -13,8 +13,8 @@ export interface ThreadTools {
 const THREADS_SERVER = "threads";
 
 /**
- * How long Codex and OpenCode wait for the server to start, ms. A server that takes longer, as on a busy machine, is
- * left out for as long as the agent runs; OpenCode waits 5 s unless it is told otherwise.
+ * How long Codex and OpenCode wait for the server to start, ms. An agent leaves a
+ * server that takes longer out for as long as it runs. OpenCode's own default, 5 s, is too short on a busy machine.
  */
 const START_LIMIT_MS = 120_000;
 

@@ -92,7 +92,7 @@ export class OpenBridge implements Disposable {
   }
 
   /**
-   * Every session of the project, the oldest first. `note`: is told when there may be more.
+   * Every session of the project, the oldest first. `note` gets a line when there may be more.
    * @throws DomainError `unavailable` if it has none, and there may be some
    */
   async sessions(signal: AbortSignal, note: (message: string) => void = () => {}) {
