@@ -2,6 +2,7 @@ import { AgentState } from "../../../internal/gen/gastown/v1/common_pb.ts";
 import type { AgentProgram } from "../../support/agents/agents-install.ts";
 import { type RealAgent, startRealAgent } from "../../support/agents/real-agent.ts";
 import { eventually } from "../../support/screens/tmux-sandbox.ts";
+import { KillOnce } from "../../support/threads/kill-once.ts";
 import type { ThreadsServer } from "../../support/threads/threads-server.ts";
 
 /** An agent program takes a minute to start while other work has the cores. */
@@ -29,7 +30,7 @@ export const REAL_PROGRAMS: Readonly<Record<string, AgentProgram>> = {
 export class RealTarget implements WakeTarget {
   readonly address: string;
   readonly #agent: RealAgent;
-  #killed = 0;
+  readonly #kills = new KillOnce();
 
   private constructor(address: string, agent: RealAgent) {
     this.address = address;
@@ -63,15 +64,7 @@ export class RealTarget implements WakeTarget {
   }
 
   killServing(): boolean {
-    const pid = this.#agent.sidecar.servingPid();
-    if (pid === 0 || pid === this.#killed) return false;
-    this.#killed = pid;
-    try {
-      process.kill(pid, "SIGKILL");
-      return true;
-    } catch {
-      return false; // it has ended by itself
-    }
+    return this.#kills.kill(this.#agent.sidecar.servingPid());
   }
 
   get taken(): readonly string[] {

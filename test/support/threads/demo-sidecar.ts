@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { gt } from "../bridge/gt-transcript.ts";
 import { ownProgram } from "../programs.ts";
 import { eventually } from "../screens/tmux-sandbox.ts";
+import { KillOnce } from "./kill-once.ts";
 
 const THERE_MS = 90_000;
 const MAX_SAID = 100_000;
@@ -23,7 +24,7 @@ export class DemoSidecar implements AsyncDisposable {
   readonly #env: Readonly<Record<string, string>>;
   #child: ChildProcess | undefined;
   #said = "";
-  #killed = 0;
+  readonly #kills = new KillOnce();
 
   private constructor(address: string, { dir, env }: Place, turnMs: number, flags: readonly string[]) {
     const name = address.replaceAll("/", "-");
@@ -67,14 +68,7 @@ export class DemoSidecar implements AsyncDisposable {
   killServing(): boolean {
     const line = this.#said.split("\n").findLast((text) => text.includes('"msg":"serving"') && text.endsWith("}"));
     const { pid = 0 } = JSON.parse(line ?? "{}") as { pid?: number };
-    if (pid === 0 || pid === this.#killed) return false;
-    this.#killed = pid;
-    try {
-      process.kill(pid, "SIGKILL");
-      return true;
-    } catch {
-      return false; // it has ended by itself
-    }
+    return this.#kills.kill(pid);
   }
 
   /** The texts that its agent received, in order. */
