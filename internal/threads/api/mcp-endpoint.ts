@@ -110,9 +110,10 @@ export class McpEndpoint {
     const { calls, audience, holds, logger, version } = this.#deps;
     const bus = new InMemoryServerEventBus();
     const mcp = createMcpHandler(
-      ({ requestInfo }) => {
+      ({ era, requestInfo }) => {
         const correlationId = (given: unknown) => correlationIdOf(given ?? requestInfo?.headers.get("traceparent"));
-        return mcpServer({ calls, logger, version, proof, correlationId });
+        const canSubscribe = era === "modern";
+        return mcpServer({ calls, logger, version, proof, canSubscribe, correlationId });
       },
       {
         bus,

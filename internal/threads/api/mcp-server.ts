@@ -10,6 +10,8 @@ export interface McpServerDeps {
   readonly logger: Logger;
   readonly version: string;
   readonly proof: Proof;
+  /** Whether the client's era of the protocol has `subscriptions/listen`. */
+  readonly canSubscribe: boolean;
   readonly correlationId: (traceparent: unknown) => string;
 }
 
@@ -24,10 +26,10 @@ const INSTRUCTIONS =
 
 /** The tools and resources of one caller, for one request or stream. */
 export function mcpServer(deps: McpServerDeps): Server {
-  const { version } = deps;
+  const { version, canSubscribe: subscribe } = deps;
   const server = new Server(
     { name: "threads", version },
-    { capabilities: { tools: {}, resources: { subscribe: true } }, instructions: INSTRUCTIONS },
+    { capabilities: { tools: {}, resources: { subscribe } }, instructions: INSTRUCTIONS },
   );
   server.setRequestHandler("tools/list", () => ({ tools: [...LISTED_TOOLS] as never }));
   server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {

@@ -223,7 +223,9 @@ export class PgTx extends PgReads implements Tx {
       `insert into threads.escalation (workspace_id, escalation_id, thread_id, severity, owner, cause, reason, context, due_at)
        values ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp() + $9 * interval '1 millisecond')
        on conflict (workspace_id, thread_id, cause) where state <> 'resolved'
-       do update set reason = left(escalation.reason || '; ' || excluded.reason, 4000) returning *`,
+       do update set reason = case
+         when position('; ' || excluded.reason || '; ' in '; ' || escalation.reason || '; ') > 0 then escalation.reason
+         else left(escalation.reason || '; ' || excluded.reason, 4000) end returning *`,
       ...[escalationId, threadId, severity, owner, cause, reason, JSON.stringify(context), dueInMs],
     );
     if (row === undefined) throw new Error("an escalation was not stored");
