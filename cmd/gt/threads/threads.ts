@@ -35,6 +35,7 @@ receipt says whether it was. A thread is named by its id or the beginning of it.
     pause: async () => (await import("./pause/pause.ts")).pause,
     resume: async () => (await import("./resume/resume.ts")).resume,
     audit: async () => (await import("./audit/audit.ts")).audit,
+    revoke: async () => (await import("./revoke/revoke.ts")).revoke,
     policy: async () => (await import("./policy/policy.ts")).policy,
     connect: async () => (await import("./connect/connect.ts")).connect,
     mcp: async () => (await import("./mcp/mcp.ts")).mcp,

@@ -1,0 +1,19 @@
+import type { Command } from "../../../../internal/cli/command/command.ts";
+import { THREADS_CODES } from "../common/threads-flags.ts";
+import { REVOKE_FLAGS } from "./revoke-flags.ts";
+
+/** `gt threads revoke`: end what a token or a session may do. */
+export const revoke: Command<typeof REVOKE_FLAGS> = {
+  name: "revoke",
+  flags: REVOKE_FLAGS,
+  help: {
+    usage: "[jti]",
+    summary: "end what a token, or a session, may do",
+    text: `Refuses the token with this jti, or all tokens of a session, from now on; calls and streams that it has let in end
+within 5 seconds. For operators.`,
+    notes: THREADS_CODES,
+    examples: ["gt threads revoke 0b5c9b0e-5b52-4d0e-a5ad-6fd2a8f1f0a7", "gt threads revoke --session s-nux"],
+  },
+  completion: [],
+  run: async (given, context) => (await import("./run-revoke.ts")).runRevoke(given, context),
+};
