@@ -10,6 +10,7 @@ import {
   baseUrl,
   byteCount,
   duration,
+  filePath,
   listOf,
   oneOf,
   secretPattern,
@@ -139,6 +140,29 @@ const logging = block({
   redact_patterns: listOf(secretPattern(), "a list of patterns").optional(),
 });
 
+const secret = together(
+  block({
+    name: objectName(),
+    owner: objectName().optional(),
+    client: objectName().optional(),
+    server: listOf(text("a DNS name or an address", isHostName), "a list of names")
+      .min(1, "must have a name")
+      .optional(),
+    token_key: flag().default(false),
+  }),
+  ["client", "server", "token_key"],
+  ({ client, server: names, token_key: isKey }, wrong) => {
+    const given = [client !== undefined, names !== undefined, isKey].filter(Boolean).length;
+    if (given !== 1) wrong(["name"], "needs one of client, server and token_key");
+  },
+);
+
+/** The server for which agents get tools. */
+const threads = (folder: string) => ({
+  url: text("a URL with https", (given) => URL.parse(given)?.protocol === "https:").optional(),
+  ca_path: filePath(folder).optional(),
+});
+
 /** The file of `gt-controller --config`. There is no key that turns a check off. */
 export const controllerFile = (folder: string) => {
   const file = together(blockOf(folder), ["namespaces"], checkNames);
@@ -167,7 +191,8 @@ const blockOf = (folder: string) =>
     limits: block({ starts_per_minute: count().default(60), inputs_per_minute: count().default(600) }),
     input: block({ max_size_bytes: byteCount(1, 65_536).default(65_536) }),
     clients: block({ direct_read: flag().default(true) }),
-    session_tokens: agentTokenBlock(folder, "gastown", {}).optional(),
+    session_tokens: agentTokenBlock(folder, "gastown", threads(folder)).optional(),
+    secrets: listOf(secret, "a list of Secrets").default([]),
     bd: block({
       command: listOf(text(), "a program and its arguments").min(1, "must have a program"),
       workdir: text().optional(),

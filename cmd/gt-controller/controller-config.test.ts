@@ -69,7 +69,35 @@ describe("the controller's configuration", () => {
     });
   });
 
+  it("names the Secrets of the set-up, and the threads server of agents with tokens", () => {
+    const tokens = "{key_path: agents.key, url: https://threads.system.svc:9448, ca_path: threads.crt}";
+    const secrets = [
+      "{name: town-client-threads, owner: town-threads, client: threads}",
+      "{name: town-threads-tls, server: [town-threads, 127.0.0.1]}",
+      "{name: town-session-tokens, token_key: true}",
+    ];
+    const { settings } = read(`${SMALLEST}session_tokens: ${tokens}\nsecrets: [${secrets.join(", ")}]\n`);
+    expect(settings.threads).toEqual({
+      ...{ url: "https://threads.system.svc:9448", caPath: expect.stringMatching(/\/threads\.crt$/) },
+    });
+    expect(settings.secrets).toEqual([
+      { name: "town-client-threads", owner: "town-threads", content: { type: "client", client: "threads" } },
+      { name: "town-threads-tls", content: { type: "server", hosts: ["town-threads", "127.0.0.1"] } },
+      { name: "town-session-tokens", content: { type: "token-key" } },
+    ]);
+  });
+
   it.for([
+    [
+      "a Secret of the set-up with two contents",
+      `${SMALLEST}secrets: [{name: a, client: b, token_key: true}]\n`,
+      /^controller.yaml:11: secrets\[0\]\.name: needs one of client, server and token_key$/,
+    ],
+    [
+      "a threads server in plaintext",
+      `${SMALLEST}session_tokens: {key_path: k, url: "http://threads:9448"}\n`,
+      /^controller.yaml:11: session_tokens\.url: must be a URL with https$/,
+    ],
     [
       "an unknown key",
       `${SMALLEST}sesions: {}\n`,

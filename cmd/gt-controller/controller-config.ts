@@ -4,7 +4,12 @@ import { agentTokenRules } from "../../internal/auth/agent-token-block.ts";
 import type { AuthBlock } from "../../internal/auth/auth-config.ts";
 import { readConfigText } from "../../internal/config/config-file.ts";
 import type { AgentTemplate, EnvSource, Placement, Workspace } from "../../internal/controller/pods/agent-template.ts";
-import type { ControllerSettings, NamespaceBinding } from "../../internal/controller/pods/settings.ts";
+import type {
+  ControllerSettings,
+  NamespaceBinding,
+  SetUpSecret,
+  ThreadsSettings,
+} from "../../internal/controller/pods/settings.ts";
 import { type ControllerValues, controllerFile, type ProviderBlock } from "./config-schema.ts";
 
 /** The configuration file, read and checked. */
@@ -31,7 +36,7 @@ export function readControllerConfig(text: string, path: string): ControllerConf
 
 /** The configuration that the values of the file describe. */
 export function configOf(file: ControllerValues): ControllerConfig {
-  const { trust_domain, ca, namespaces, sessions, limits, input, clients, session_tokens, bd } = file;
+  const { trust_domain, ca, namespaces, sessions, limits, input, clients, session_tokens, secrets, bd } = file;
   const templates = new Map(Object.entries(file.providers).map(([id, block]) => [id, templateOf(id, block)]));
   return {
     settings: {
@@ -54,6 +59,8 @@ export function configOf(file: ControllerValues): ControllerConfig {
       },
       directRead: clients.direct_read,
       ...(session_tokens !== undefined && { sessionTokens: agentTokenRules(session_tokens) }),
+      ...(session_tokens?.url !== undefined && { threads: threadsOf(session_tokens.url, session_tokens.ca_path) }),
+      secrets: secrets.map(secretOf),
       ...(bd !== undefined && {
         bd: { command: bd.command, ...(bd.workdir !== undefined && { workdir: bd.workdir }) },
       }),
@@ -64,6 +71,18 @@ export function configOf(file: ControllerValues): ControllerConfig {
     auditPath: file.audit?.path,
     logging: file.logging,
   };
+}
+
+function threadsOf(url: string, caPath: string | undefined): ThreadsSettings {
+  return { url, ...(caPath !== undefined && { caPath }) };
+}
+
+function secretOf({ name, owner, client, server: hosts }: ControllerValues["secrets"][number]): SetUpSecret {
+  const content = (): SetUpSecret["content"] => {
+    if (client !== undefined) return { type: "client", client };
+    return hosts === undefined ? { type: "token-key" } : { type: "server", hosts };
+  };
+  return { name, ...(owner !== undefined && { owner }), content: content() };
 }
 
 function bindingOf(

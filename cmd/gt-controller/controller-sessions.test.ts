@@ -48,7 +48,7 @@ it("reads a session's Secret two or three times while it starts, not at each cha
       metrics,
       env: {},
     },
-    { settings, allowClients: () => [] },
+    { settings, allowClients: () => [], namespace: "gastown-system" },
   );
   const stop = new AbortController();
   const running = [made.backend.run(stop.signal), made.lead(stop.signal), ca.run(stop.signal)];

@@ -7,6 +7,7 @@ import { BeadWriter } from "../../internal/controller/beads/bead-writer.ts";
 import type { CaCache } from "../../internal/controller/certificates/ca-cache.ts";
 import { CaRotator } from "../../internal/controller/certificates/ca-rotator.ts";
 import { CertificateReconciler } from "../../internal/controller/certificates/certificate-reconciler.ts";
+import { CertificateRenewal } from "../../internal/controller/certificates/certificate-renewal.ts";
 import { ObjectEvents } from "../../internal/controller/certificates/object-events.ts";
 import { PodNotesClient } from "../../internal/controller/certificates/pod-notes-client.ts";
 import { RotationReports } from "../../internal/controller/certificates/rotation-reports.ts";
@@ -29,6 +30,7 @@ import { SessionOpening } from "../../internal/controller/sessions/session-openi
 import { SessionStarter } from "../../internal/controller/sessions/session-starter.ts";
 import { SessionStopper } from "../../internal/controller/sessions/session-stopper.ts";
 import { StartLimits } from "../../internal/controller/sessions/start-limits.ts";
+import { readNamedFileSync } from "../../internal/files/named-file.ts";
 import type { KubeApi } from "../../internal/kube/kube-api.ts";
 import { runCommand } from "../../internal/process/run-command.ts";
 import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
@@ -51,6 +53,8 @@ export interface ControllerSessionsDeps {
 export interface ControllerSessionsOptions {
   readonly settings: ControllerSettings;
   readonly allowClients: ClientRules;
+  /** The controllers' namespace. */
+  readonly namespace: string;
 }
 
 /** Builds the parts that make pods into sessions: one set with the writes of any replica, one with the leader's. */
@@ -60,20 +64,22 @@ export class ControllerSessions {
   readonly #keeper: SessionKeeper;
   readonly #secrets: SessionSecrets;
   readonly #rotator: CaRotator;
+  readonly #renewal: CertificateRenewal;
   readonly #beads: readonly BeadWriter[];
 
-  constructor(deps: ControllerSessionsDeps, { settings, allowClients }: ControllerSessionsOptions) {
+  constructor(deps: ControllerSessionsDeps, { settings, allowClients, namespace }: ControllerSessionsOptions) {
     const { api, writes, assertLeads: assertMayWrite, clock, logger, tls, ca, metrics, env } = deps;
     const { namespaces: bindings, sessions, trustDomain } = settings;
     const { retentionMs, startTimeoutMs } = sessions;
     const random = Math.random;
-    const { sessionTokens } = settings;
+    const { sessionTokens, threads } = settings;
     const hasTokens = sessionTokens !== undefined;
     const roles = hasTokens ? [sessionTokens.role, ...sessionTokens.roles] : [];
     const pods = new SessionPods({ api, clock, logger, random }, bindings);
     const pool = new SidecarPool({ tls }, { trustDomain });
     const own = this.#parts(api, pods, pool, deps, settings);
-    const starting = { bindings, retentionMs, allowClients, hasTokens, roles };
+    const threadsUrl = threads && { threadsUrl: threads.url };
+    const starting = { bindings, retentionMs, allowClients, hasTokens, roles, ...threadsUrl };
     const starter = new SessionStarter({ pods, ...own }, starting);
     const providers = new ProviderChecks({ clock, client: own.client }, starting);
     const liveness: ConstructorParameters<typeof PodSessions>[0]["liveness"] = (onChanged) =>
@@ -116,6 +122,10 @@ export class ControllerSessions {
       },
       settings.ca,
     );
+    this.#renewal = new CertificateRenewal(
+      { clock, logger, secrets: new SecretClient(writes), ca: () => (ca.isKnown ? ca.get() : undefined) },
+      { trustDomain, namespace, secrets: settings.secrets },
+    );
     [this.#keeper, this.#secrets] = [keeper, secrets];
     const { bd } = settings;
     const beads = bd && new BeadWriter({ clock, logger, pods, bd: beadProgram(bd, env), assertMayWrite });
@@ -133,12 +143,13 @@ export class ControllerSessions {
 
   /** The leader's work. */
   lead(signal: AbortSignal): Promise<void> {
-    return runTasks(signal, [this.#keeper, this.#secrets, this.#rotator, ...this.#beads]);
+    return runTasks(signal, [this.#keeper, this.#secrets, this.#rotator, this.#renewal, ...this.#beads]);
   }
 
   caChanged(): void {
     this.#keeper.lookAtAll();
     this.#rotator.look();
+    this.#renewal.look();
   }
 
   /** The state of this replica, for its metrics. */
@@ -159,7 +170,7 @@ export class ControllerSessions {
     pods: SessionPods,
     pool: SidecarPool,
     { clock, logger, ca, metrics }: ControllerSessionsDeps,
-    { namespaces: bindings, sessions, trustDomain, sessionTokens }: ControllerSettings,
+    { namespaces: bindings, sessions, trustDomain, sessionTokens, threads }: ControllerSettings,
     shown: ShownSecret = () => undefined,
   ) {
     const client = new PodClient(api);
@@ -170,7 +181,10 @@ export class ControllerSessions {
       { trustDomain },
     );
     const rules = sessionTokens && new AgentTokens({ clock }, sessionTokens);
-    const tokens = rules && new TokenSecrets({ secrets, tokens: rules, clock, logger, shown });
+    const { caPath } = threads ?? {};
+    const serverCa = threads && (() => (caPath === undefined ? ca.get().bundle : readNamedFileSync(caPath)));
+    const tokens =
+      rules && new TokenSecrets({ secrets, tokens: rules, clock, logger, shown, ...(serverCa && { serverCa }) });
     const opening = new SessionOpening({ clock, client, limits, certificates, ...(tokens && { tokens }) });
     return { client, limits, opening, stopper: new SessionStopper({ clock, logger, client, pool }) };
   }

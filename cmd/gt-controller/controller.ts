@@ -119,7 +119,7 @@ export class Controller implements Task {
       namespace,
     );
     const deps = { api, writes, assertLeads, clock: time, logger, ca, tls: () => client.files, metrics: numbers, env };
-    const sessions = new ControllerSessions(deps, { settings, allowClients });
+    const sessions = new ControllerSessions(deps, { settings, allowClients, namespace });
     numbers.observe(sessions.facts(() => elector.leads));
     numbers.clock(() => time.aheadMs);
     await this.#serve(sessions, elector, [ca, server, client], { frame, time }, signal);

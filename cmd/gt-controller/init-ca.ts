@@ -1,7 +1,8 @@
 import { asText, objectAt, objectOf } from "../../internal/base/json-fields.ts";
 import { printable } from "../../internal/base/printable-text.ts";
 import { SecretClient } from "../../internal/controller/certificates/secret-client.ts";
-import { setUp } from "../../internal/controller/certificates/set-up.ts";
+import { setUp, type WishedSecret } from "../../internal/controller/certificates/set-up.ts";
+import type { SetUpSecret } from "../../internal/controller/pods/settings.ts";
 import type { KubeApi } from "../../internal/kube/kube-api.ts";
 import { isFault } from "../../internal/kube/kube-errors.ts";
 import type { ClusterOptions } from "./config.ts";
@@ -16,37 +17,48 @@ const DEFAULT_AUDIENCE = "bridge";
 interface InitOptions extends ClusterOptions {
   readonly client: string;
   readonly project: string | undefined;
-  /** The names of the relays' certificate; empty: no relays. */
-  readonly relayNames: readonly string[];
 }
 
 /** Creates what the cluster needs before its first caller, and prints the next steps. */
 export async function initCa(context: CommandContext, command: InitOptions): Promise<number> {
   const { clock, logger, signal, out } = context;
   const { settings, auth } = await readConfigFile(command.configFile);
-  const { namespace, release, client, relayNames: hosts } = command;
-  const { relay: relayObjects, ...names } = chartNames(release, client);
+  const { namespace, release, client } = command;
+  const { clientSecret, issuersSecret } = chartNames(release, client);
   await using cluster = await openCluster(command, { clock, logger });
-  const clientOwner = await ownerIn(cluster.api, namespace, names.clientSecret, signal);
-  const relayOwner =
-    hosts.length === 0 ? undefined : await ownerIn(cluster.api, namespace, relayObjects.configMap, signal);
-  const relay = { secret: relayObjects.secret, hosts, ...(relayOwner && { owner: relayOwner }) };
-  const who = { trustDomain: settings.trustDomain, ca: settings.ca, namespace, client, ...names };
-  const wish = { ...who, ...(clientOwner && { clientOwner }), ...(hosts.length > 0 && { relay }) };
+  const first: SetUpSecret = { name: clientSecret, owner: clientSecret, content: { type: "client", client } };
+  const wanted = [first, ...settings.secrets.filter(({ name }) => name !== clientSecret)];
+  const files: WishedSecret[] = [];
+  for (const { name, content, owner: map } of wanted) {
+    const owner = map === undefined ? undefined : await ownerIn(cluster.api, namespace, map, signal);
+    files.push({ name, content, ...(owner && { owner }) });
+  }
+  const { trustDomain, ca } = settings;
+  const wish = { trustDomain, ca, namespace, issuersSecret, files };
   const report = await setUp({ secrets: new SecretClient(cluster.api), clock }, wish, signal);
-  const line = (step: string, name: string, what: string) => out.line(printable`${step.padEnd(8)}${name}  ${what}`);
-  line(report.ca, `${settings.ca.namespace}/${settings.ca.secret}`, `the CA of ${settings.trustDomain}`);
-  line(report.client, `${namespace}/${names.clientSecret}`, "the first client's certificate and token key");
-  line(report.issuers, `${namespace}/${names.issuersSecret}`, "the public key of its tokens");
-  if (report.relay) line(report.relay, `${namespace}/${relay.secret}`, "the relays' certificate");
+  const line = (step = "", name: string, what: string) => out.line(printable`${step.padEnd(8)}${name}  ${what}`);
+  line(report.ca, `${ca.namespace}/${ca.secret}`, `the CA of ${trustDomain}`);
+  for (const { name, content } of files) line(report.files[name], `${namespace}/${name}`, describe(content));
+  line(report.issuers, `${namespace}/${issuersSecret}`, "the public keys of clients' tokens");
   const project = command.project ?? settings.namespaces[0]?.project ?? "";
   const audience = auth?.jwt_audience ?? DEFAULT_AUDIENCE;
-  for (const step of nextSteps(command, names.clientSecret, { project, audience })) out.line(printable`${step}`);
+  for (const step of nextSteps(command, clientSecret, { project, audience })) out.line(printable`${step}`);
   return 0;
 }
 
+function describe(content: SetUpSecret["content"]): string {
+  switch (content.type) {
+    case "client":
+      return `the certificate and token key of the client ${content.client}`;
+    case "server":
+      return `the certificate of ${content.hosts[0]}`;
+    case "token-key":
+      return "the key of agents' tokens";
+  }
+}
+
 /**
- * A ConfigMap of the chart, which Helm deletes when the client is renamed or relays are no longer wanted; undefined if
+ * A ConfigMap of the chart, which Helm deletes when its Secret is no longer wanted; undefined if
  * it does not exist, because the chart is not used.
  */
 async function ownerIn(api: KubeApi, namespace: string, name: string, signal: AbortSignal) {

@@ -2,6 +2,8 @@ import { checkAgentTokenKey } from "../../internal/auth/agent-token-block.ts";
 import { type AuthConfig, openAuth } from "../../internal/auth/auth-config.ts";
 import { openConfigFile } from "../../internal/config/config-file.ts";
 import type { Findings } from "../../internal/config/findings.ts";
+import { readNamedFileSync } from "../../internal/files/named-file.ts";
+import { certificatesOf } from "../../internal/pki/pem.ts";
 import { controllerFile } from "./config-schema.ts";
 import { type ControllerConfig, configOf } from "./controller-config.ts";
 
@@ -23,6 +25,9 @@ export function openConfig(path: string): { readonly config: OpenedConfig; reado
   const config = configOf(value);
   const { sessionTokens } = config.settings;
   if (sessionTokens !== undefined) checkAgentTokenKey(sessionTokens, ["session_tokens"], findings);
+  const { caPath } = config.settings.threads ?? {};
+  if (caPath !== undefined)
+    findings.tried(["session_tokens", "ca_path"], () => certificatesOf(readNamedFileSync(caPath)));
   const tokens = value.auth === undefined ? NO_TOKENS : openAuth(value.auth, ["auth"], findings);
   return { config: { ...config, tokens }, findings };
 }

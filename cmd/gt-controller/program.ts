@@ -8,11 +8,6 @@ import { CLIENT_FLAG, CLUSTER_FLAGS } from "./flags.ts";
 const INIT_CA_FLAGS = {
   ...CLIENT_FLAG,
   project: { type: "string", value: "NAME", help: "the project in the printed commands (that of the first namespace)" },
-  "relay-name": {
-    type: "list",
-    value: "HOST",
-    help: "a name or address of the relays, for a certificate in the Secret RELEASE-relay-tls (none)",
-  },
   ...CLUSTER_FLAGS,
 } as const satisfies CommandFlags;
 
@@ -62,9 +57,9 @@ const initCa: Command<typeof INIT_CA_FLAGS> = {
   completion: [],
   run: async (given, context) => {
     const options = readConfig("init-ca", given, context.env);
-    const { client = "admin", project, "relay-name": relayNames = [] } = given.values;
+    const { client = "admin", project } = given.values;
     return await withFaultLines(context.err, async () =>
-      (await import("./init-ca.ts")).initCa(logged(context, options), { ...options, client, project, relayNames }),
+      (await import("./init-ca.ts")).initCa(logged(context, options), { ...options, client, project }),
     );
   },
 };

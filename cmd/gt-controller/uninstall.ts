@@ -18,7 +18,7 @@ export async function uninstall(
   const { clock, logger, signal, out } = context;
   const { settings } = await readConfigFile(command.configFile);
   const { namespace, release, client, timeoutMs, isHook } = command;
-  const { clientSecret, issuersSecret, relay } = chartNames(release, client);
+  const { clientSecret, issuersSecret } = chartNames(release, client);
   await using cluster = await openCluster(command, { clock, logger });
   const wish = {
     namespace,
@@ -26,11 +26,10 @@ export async function uninstall(
     lease: LEASE_NAME,
     controllers: `app.kubernetes.io/component=controller,gastown.io/release=${release}`,
     agents: settings.namespaces.map(({ name }) => name),
-    secrets: [
-      { namespace, name: clientSecret },
-      { namespace, name: issuersSecret },
-      { namespace, name: relay.secret },
-    ],
+    secrets: [...new Set([clientSecret, issuersSecret, ...settings.secrets.map(({ name }) => name)])].map((name) => ({
+      namespace,
+      name,
+    })),
     timeoutMs,
   };
   if (isHook && !(await isHelmRelease(cluster.api, wish, signal))) {

@@ -215,7 +215,7 @@ describe("the chart on a real API server", () => {
   it.for([
     [AGENTS, ["pods: create,delete,get,list,patch,watch", "secrets: create,delete,get,list,update,watch"]],
     ["gastown-ca", ["events: create", "secrets gastown-ca: get,patch"]],
-    [SYSTEM, ["leases: create", "leases gastown-controller: get,update"]],
+    [SYSTEM, ["leases: create", "leases gastown-controller: get,update", "secrets gastown-client-admin: get,patch"]],
     ["default", []],
     ["kube-system", []],
   ] as const)("gives the controller in %s exactly what it needs", async ([namespace, rules], context) => {

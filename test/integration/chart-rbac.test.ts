@@ -24,6 +24,7 @@ const RIGHTS = [
   ["gastown", CA, "secrets", ["get", "patch"]],
   ["gastown", CA, "events", ["create"]],
   ["gastown", SYSTEM, "leases", ["create", "get", "update"]],
+  ["gastown", SYSTEM, "secrets", ["get", "patch"]],
   ["gastown-setup", SYSTEM, "secrets", ["create", "get", "patch"]],
   ["gastown-setup", SYSTEM, "configmaps", ["get"]],
   ["gastown-setup", CA, "secrets", ["create", "get"]],
@@ -75,7 +76,12 @@ describe("the rights that the chart gives, on a real API server", () => {
     cluster = found;
     dir = await mkdtemp(join(tmpdir(), "gt-rbac-"));
     town = await ControllerCluster.make(cluster, undefined);
-    await town.configure("agent:1", { retention: "1s" }, { namespaces: [{ name: AGENTS, project: "shop" }] });
+    const [namespaces, client] = [[{ name: AGENTS, project: "shop" }], "gastown-client-admin"];
+    const secrets = [
+      { name: client, owner: client, client: "admin" },
+      { name: "gastown-relay-tls", owner: "gastown-relay", server: ["gastown-relay"] },
+    ];
+    await town.configure("agent:1", { retention: "1s" }, { namespaces, secrets });
     const relay = { enabled: true, nats: { url: "nats://nats:4222" } };
     const values = { namespaces: [{ name: AGENTS, project: "shop" }], "ca.namespace": CA, relay };
     const sets = Object.entries(values).flatMap(([key, value]) => ["--set-json", `${key}=${JSON.stringify(value)}`]);
@@ -87,6 +93,7 @@ describe("the rights that the chart gives, on a real API server", () => {
     const credentials = await kubeconfigCredentials(cluster.kubeconfig);
     api = new KubeTransport({ credentials, clock: systemClock, logger: silentLogger });
     running = api.run(stop.signal);
+    await setUp(town);
     await useController(town, cluster);
     await setUpAndUninstall(town, cluster);
     made = await audit.requests(`system:serviceaccount:${SYSTEM}:`);
@@ -243,6 +250,10 @@ async function useController(town: ControllerCluster, cluster: TestCluster): Pro
   for (const replica of replicas) await replica.kill("SIGTERM");
 }
 
+async function setUp(town: ControllerCluster): Promise<void> {
+  await town.command("init-ca", `system:serviceaccount:${SYSTEM}:gastown-setup`, ["--client", "admin"]);
+}
+
 async function versionOf(cluster: TestCluster, secret: string): Promise<string> {
   return await cluster.kubectl(["-n", AGENTS ?? "", "get", secret, "-o", "jsonpath={.data.tls\\.key}"]);
 }
@@ -250,11 +261,7 @@ async function versionOf(cluster: TestCluster, secret: string): Promise<string> 
 /** Runs the setup Job on an empty cluster and on one with damaged files; then the first command of `helm uninstall`. */
 async function setUpAndUninstall(town: ControllerCluster, cluster: TestCluster): Promise<void> {
   await cluster.kubectl(["-n", CA ?? "", "delete", "secret", "gastown-ca"]);
-  const setUp = async () =>
-    await town.command("init-ca", `system:serviceaccount:${SYSTEM}:gastown-setup`, [
-      ...["--client", "admin", "--relay-name", "gastown-relay"],
-    ]);
-  await setUp();
+  await setUp(town);
   for (const [secret, key] of [
     ["gastown-client-admin", "tls.crt"],
     ["gastown-issuers", "admin.pub"],
@@ -263,6 +270,6 @@ async function setUpAndUninstall(town: ControllerCluster, cluster: TestCluster):
     const patch = JSON.stringify({ data: { [key ?? ""]: Buffer.from("x").toString("base64") } });
     await cluster.kubectl(["-n", SYSTEM ?? "", "patch", "secret", secret ?? "", "--type=merge", "-p", patch]);
   }
-  await setUp();
+  await setUp(town);
   await town.command("uninstall", `system:serviceaccount:${SYSTEM}:gastown-uninstall`, ["--hook", "--timeout", "60s"]);
 }

@@ -5,7 +5,7 @@ import { type RelayValues, relayFile } from "../../cmd/relay/schema.ts";
 import { readConfigText } from "../../internal/config/config-file.ts";
 import { RelayMetrics } from "../../internal/relay/lanes/relay-metrics.ts";
 import { Metrics } from "../../internal/rpc/server/metrics.ts";
-import { CHART, HelmBed, type Manifest, manifestsOf } from "../support/cluster/helm.ts";
+import { CHART, configIn, HelmBed, type Manifest, manifestsOf } from "../support/cluster/helm.ts";
 
 const VALUES = join(CHART, "ci", "relay-values.yaml");
 const PUBLIC_KEY =
@@ -77,9 +77,11 @@ describe("the chart's relay", () => {
     expect(configOf(relayOf(text)).auth?.jwt_public_keys).toMatchObject([
       { issuer: "admin", key_path: "/etc/relay/issuers/admin.pub", projects: ["default"] },
     ]);
-    const job = JSON.stringify(manifestsOf(text).filter(({ kind }) => kind === "Job"));
-    for (const host of ["gastown-relay", "gastown-relay.gastown-system.svc", "127.0.0.1", "relay.town.example"])
-      expect(job).toContain(`"--relay-name","${host}"`);
+    const hosts = ["gastown-relay", "gastown-relay.gastown-system.svc", "127.0.0.1", "relay.town.example"];
+    const content = { type: "server", hosts: expect.arrayContaining(hosts) };
+    expect(configIn(text).settings.secrets).toContainEqual({
+      ...{ name: "gastown-relay-tls", owner: "gastown-relay", content },
+    });
   });
 
   it("is watched by a monitor that finds its metrics' Service, and by alerts", async (context) => {

@@ -144,12 +144,19 @@ metadata:
     app.kubernetes.io/component: setup
 spec:
   {{- $args := list "init-ca" "--config" "/etc/gastown/controller.yaml" "--client" .Values.setup.client.name "--project" (include "gastown.firstProject" .) "--release" $name }}
-  {{- if include "gastown.relayHasOwnTls" . }}
-  {{- range include "gastown.relayHosts" . | splitList "\n" | compact }}
-  {{- $args = concat $args (list "--relay-name" .) }}
-  {{- end }}
-  {{- end }}
   {{- include "gastown.commandPod" (dict "root" . "account" (printf "%s-setup" $name) "args" $args) | nindent 2 }}
+{{- end }}
+
+{{/* The Secrets of the setup Job, as a list of the controller's configuration: the leading replica renews their certificates. */}}
+{{- define "gastown.secrets" -}}
+{{- if .Values.setup.enabled }}
+{{- $client := printf "%s-client-%s" (include "gastown.fullname" .) .Values.setup.client.name }}
+- {name: {{ $client | quote }}, owner: {{ $client | quote }}, client: {{ .Values.setup.client.name | quote }}}
+{{- end }}
+{{- if include "gastown.relayHasOwnTls" . }}
+{{- $hosts := include "gastown.relayHosts" . | splitList "\n" | compact }}
+- {name: {{ include "gastown.relayTlsSecret" . | quote }}, owner: {{ include "gastown.relayName" . | quote }}, server: {{ toJson $hosts }}}
+{{- end }}
 {{- end }}
 
 {{- define "gastown.setupJob" -}}
@@ -323,6 +330,10 @@ session_tokens:
   roles: {{ toJson . }}
   {{- end }}
   ttl: {{ .Values.sessionTokens.ttl | quote }}
+{{- end }}
+{{- with include "gastown.secrets" . | trim }}
+secrets:
+  {{- . | nindent 2 }}
 {{- end }}
 {{- if .Values.bd.command }}
 bd:

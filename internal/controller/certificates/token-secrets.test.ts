@@ -8,6 +8,7 @@ import { FakeClock } from "../../../test/support/fake-clock.ts";
 import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { AgentTokens } from "../../auth/agent-token.ts";
 import { decodeToken } from "../../auth/token-format.ts";
+import { DomainError } from "../../base/errors.ts";
 import { observePod } from "../pods/observed-pod.ts";
 import type { SessionRecord } from "../pods/session-record.ts";
 import type { ShownSecret } from "./shown-secrets.ts";
@@ -26,11 +27,11 @@ const writeKey = () =>
   writeFileSync(keyPath(), generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }));
 const claims = () => decodeToken(secrets.secrets.get(NAME)?.data["token"] ?? "").claims;
 
-function tokensWith(shown?: ShownSecret): TokenSecrets {
+function tokensWith(shown?: ShownSecret, serverCa?: () => string): TokenSecrets {
   const own = { keyPath: keyPath(), issuer: "gastown", audience: "threads" };
   const rules = { ...own, role: "worker", roles: ["reviewer"], ttlMs: HOUR_MS };
   const deps = { secrets, clock, logger: silentLogger, tokens: new AgentTokens({ clock }, rules) };
-  return new TokenSecrets({ ...deps, ...(shown && { shown }) });
+  return new TokenSecrets({ ...deps, ...(shown && { shown }), ...(serverCa && { serverCa }) });
 }
 
 function record(more: Partial<SessionRecord> = {}, secretName = NAME, options = {}): SessionRecord {
@@ -147,5 +148,28 @@ describe("the Secret with a session's token", () => {
     writeFileSync(keyPath(), "half a key");
     expect(await tokens.look(record(), never)).toBe(30_000);
     expect(secrets.writes).toEqual([]);
+  });
+
+  it("has the CAs of the server for its tokens, and is written again when they change", async () => {
+    let ca = "first";
+    const shown = (_: string, name: string) => secrets.secrets.get(name);
+    tokens = tokensWith(shown, () => ca);
+    const data = () => secrets.secrets.get(NAME)?.data ?? {};
+    for (let look = 0; look < 3; look++) await tokens.look(record(), never);
+    expect([data()["ca.crt"], secrets.writes.length]).toEqual(["first", 1]);
+    const { token } = data();
+    ca = "second";
+    await tokens.look(record(), never);
+    expect(data()).toEqual({ token, "ca.crt": "second" });
+  });
+
+  it("holds up no session while those CAs are not known, and keeps the token that is there", async () => {
+    await tokensWith(undefined, () => "first").look(record(), never);
+    const before = secrets.secrets.get(NAME)?.data;
+    const unknown = () => {
+      throw new DomainError("unavailable", "the CA was not read yet");
+    };
+    expect(await tokensWith(undefined, unknown).look(record(), never)).toBe(30_000);
+    expect(secrets.secrets.get(NAME)?.data).toEqual(before);
   });
 });

@@ -13,6 +13,11 @@ export interface TokenSecretsDeps {
   readonly tokens: AgentTokens;
   readonly clock: Clock;
   readonly logger: Logger;
+  /**
+   * The CAs of the server that the tokens are for, PEM: `ca.crt` of each Secret. Absent: there is no such file.
+   * @throws DomainError while they are not known
+   */
+  readonly serverCa?: () => string;
   /** A Secret that a watch shows unchanged is not read again. Absent: there is no watch. */
   readonly shown?: ShownSecret;
 }
@@ -30,7 +35,7 @@ const FAILED_AGAIN_MS = 30_000;
 export class TokenSecrets {
   readonly #deps: TokenSecretsDeps;
   /** When to renew the token of a pod, wall clock, ms. */
-  readonly #due: ShownSecrets<{ readonly podUid: string; readonly at: number }>;
+  readonly #due: ShownSecrets<{ readonly podUid: string; readonly at: number; readonly ca: string | undefined }>;
 
   constructor(deps: TokenSecretsDeps) {
     this.#deps = deps;
@@ -49,7 +54,10 @@ export class TokenSecrets {
     if (!hasPlace(record) || pod.deletedAt !== undefined || hasEnded(record)) return undefined;
     const { secrets, logger, clock } = this.#deps;
     const due = this.#due.found(pod.namespace, name);
-    if (due?.podUid === pod.uid && due.at > clock.now()) return due.at - clock.now();
+    const isCurrent = due?.podUid === pod.uid && due.at > clock.now();
+    if (isCurrent && due.ca === this.#tried(record, () => ({ ca: this.#deps.serverCa?.() }))?.ca) {
+      return due.at - clock.now();
+    }
     const secret = await secrets.get(pod.namespace, name, signal);
     const action = secret && placeAction({ secret, pod });
     if (secret === undefined || action === undefined) return this.#renew(record, secret, signal);
@@ -81,24 +89,26 @@ export class TokenSecrets {
     const { secrets, tokens, clock } = this.#deps;
     const whom = identityOf(record);
     const before = secret?.data["token"] ?? "";
-    const token = this.#tried(record, () => {
+    const content = this.#tried(record, () => {
       const dueAt = tokens.renewalTime(before, whom);
-      return dueAt !== undefined && dueAt > clock.now() ? before : tokens.mint(whom);
+      const isGood = dueAt !== undefined && dueAt > clock.now();
+      return contentOf(record, isGood ? before : tokens.mint(whom), this.#deps.serverCa?.());
     });
-    if (token === undefined) return FAILED_AGAIN_MS;
-    if (token !== before) {
-      const content = contentOf(record, token);
+    if (content === undefined) return FAILED_AGAIN_MS;
+    const { token, "ca.crt": ca } = content.data;
+    const isCurrent = token === before && ca === secret?.data["ca.crt"];
+    if (!isCurrent) {
       if (secret === undefined) await secrets.create(record.pod.namespace, content, signal);
       else await secrets.replace(record.pod.namespace, content, secret, signal);
     }
     const at = tokens.renewalTime(token, whom) ?? 0;
     const { namespace, uid: podUid } = record.pod;
-    if (token === before && secret !== undefined) this.#due.keep(namespace, secret, { podUid, at });
+    if (isCurrent && secret !== undefined) this.#due.keep(namespace, secret, { podUid, at, ca });
     return Math.max(0, at - clock.now());
   }
 
-  /** A key that cannot be read must not block the session. */
-  #tried(record: SessionRecord, make: () => string): string | undefined {
+  /** A key or a CA that cannot be read must not block the session. */
+  #tried<T>(record: SessionRecord, make: () => T): T | undefined {
     try {
       return make();
     } catch (err) {
@@ -120,11 +130,15 @@ function identityOf({ key, pod }: SessionRecord): AgentIdentity {
   return { workspace: key.project, agent, session: key.id, ...(role !== undefined && { role }) };
 }
 
-function contentOf({ key, pod }: SessionRecord, token: string): SecretContent {
+interface TokenContent extends SecretContent {
+  readonly data: { readonly token: string; readonly "ca.crt"?: string };
+}
+
+function contentOf({ key, pod }: SessionRecord, token: string, ca: string | undefined): TokenContent {
   return {
     name: tokenSecretName(pod.name),
     labels: { [LABELS.managedBy]: MANAGED_BY, [LABELS.session]: labelValue(key.id) },
     owner: { kind: "Pod", name: pod.name, uid: pod.uid },
-    data: { token },
+    data: { token, ...(ca !== undefined && { "ca.crt": ca }) },
   };
 }

@@ -34,6 +34,8 @@ export interface AgentPodPlan {
   readonly credentials: { readonly type: "secret"; readonly name: string } | { readonly type: "plaintext" };
   /** A Secret with the session's token, mounted in the agent's container at `/etc/gt/session`. */
   readonly sessionSecret?: string;
+  /** The threads server whose tools the agent gets; its CA is `ca.crt` of `sessionSecret`. Absent: no tools. */
+  readonly threadsUrl?: string;
   /** Rules for `--allow-client`; empty: the controllers of the trust domain. */
   readonly allowClients: readonly string[];
   /** Time that the sidecar serves after the agent's end, ms; 0: none. */
@@ -127,6 +129,7 @@ function servingContainer(plan: AgentPodPlan): V1Container {
       ...profileEnv(template),
       ...workdirEnv(plan),
       ...identityEnv(plan),
+      ...threadsEnv(plan),
     ],
     ports: ports(),
     livenessProbe: livenessProbe(60),
@@ -200,12 +203,27 @@ function workdirEnv({ workdir }: AgentPodPlan): V1EnvVar[] {
 /** The agent's environment. A caller's option overrides the template's default. */
 function agentEnv(plan: AgentPodPlan): V1EnvVar[] {
   const { template, agentEnv: options, sessionSecret } = plan;
+  const token = sessionSecret === undefined ? [] : [tokenEnv()];
   const own = Object.entries({ ...template.env, ...options });
   return [
     ...profileEnv(template),
     ...workdirEnv(plan),
-    ...(sessionSecret === undefined ? [] : [{ name: TOKEN_FILE_VARIABLE, value: `${SESSION_DIR}/token` }]),
+    ...(plan.threadsUrl === undefined ? token : threadsEnv(plan)),
     ...own.map(([name, value]) => ({ name, value: literal(value) })),
+  ];
+}
+
+function tokenEnv(): V1EnvVar {
+  return { name: TOKEN_FILE_VARIABLE, value: `${SESSION_DIR}/token` };
+}
+
+/** Both halves of the sidecar need these to plan the launch of the agent; the files are in its container only. */
+function threadsEnv({ threadsUrl }: AgentPodPlan): V1EnvVar[] {
+  if (threadsUrl === undefined) return [];
+  return [
+    { name: "GT_THREADS", value: literal(threadsUrl) },
+    tokenEnv(),
+    { name: "GT_THREADS_CA", value: `${SESSION_DIR}/ca.crt` },
   ];
 }
 

@@ -13,8 +13,31 @@ export interface ControllerSettings {
   readonly directRead: boolean;
   /** Undefined: agents get no tokens. */
   readonly sessionTokens?: AgentTokenRules;
+  /** The server whose tools agents get, beside a token; undefined: none. */
+  readonly threads?: ThreadsSettings;
+  /** The Secrets of the set-up beside the first client's. */
+  readonly secrets: readonly SetUpSecret[];
   /** The program that writes beads' metadata; undefined: beads are not written. */
   readonly bd?: { readonly command: readonly string[]; readonly workdir?: string };
+}
+
+export interface ThreadsSettings {
+  readonly url: string;
+  /** A file with the CAs of the server's certificate; undefined: those of the sessions. */
+  readonly caPath?: string;
+}
+
+/** A Secret in the controllers' namespace that the set-up makes; the leading replica renews the certificate in it. */
+export interface SetUpSecret {
+  readonly name: string;
+  /** The ConfigMap with which the cluster deletes it; undefined: none. */
+  readonly owner?: string;
+  readonly content: /** Credentials of a caller of the controllers, and the key of its tokens. */
+    | { readonly type: "client"; readonly client: string }
+    /** The certificate of a port; at least one name or address. */
+    | { readonly type: "server"; readonly hosts: readonly string[] }
+    /** The key that signs agents' tokens. */
+    | { readonly type: "token-key" };
 }
 
 export interface CaSettings {

@@ -7,19 +7,16 @@ import { WORKSPACE } from "../pods/agent-template.ts";
 import type { PodClient } from "../pods/pod-client.ts";
 import { type PodVerdict, refusalVerdict } from "../pods/pod-status.ts";
 import { agentPod } from "../pods/pod-template.ts";
-import type { ClientRules, NamespaceBinding } from "../pods/settings.ts";
-import { sessionPodPlan } from "./session-pod.ts";
+import type { NamespaceBinding } from "../pods/settings.ts";
+import { type SessionPodOptions, sessionPodPlan } from "./session-pod.ts";
 
 export interface ProviderChecksDeps {
   readonly clock: Clock;
   readonly client: Pick<PodClient, "tryCreate">;
 }
 
-export interface ProviderChecksOptions {
+export interface ProviderChecksOptions extends SessionPodOptions {
   readonly bindings: readonly NamespaceBinding[];
-  readonly retentionMs: number;
-  readonly allowClients: ClientRules;
-  readonly hasTokens: boolean;
 }
 
 interface Check {

@@ -91,6 +91,25 @@ describe("a session's pod", () => {
     },
   );
 
+  it.for(["embedded", "containers"] as const)(
+    "names the threads server to both halves, whose token and CA the agent has, isolation %s",
+    (isolation) => {
+      const url = "https://threads.system.svc:9448";
+      const options = { ...OPTIONS, hasTokens: true, threadsUrl: url };
+      const spec = agentPod(sessionPodPlan(SESSION, bound({ isolation }), options)).spec;
+      const halves = [spec?.containers[0], ...(isolation === "containers" ? [spec?.initContainers?.at(-1)] : [])];
+      for (const half of halves) {
+        expect(half?.env?.filter(({ name }) => name.startsWith("GT_THREADS"))).toEqual([
+          { name: "GT_THREADS", value: url },
+          { name: "GT_THREADS_TOKEN_FILE", value: "/etc/gt/session/token" },
+          { name: "GT_THREADS_CA", value: "/etc/gt/session/ca.crt" },
+        ]);
+      }
+      const plain = agentPod(sessionPodPlan(SESSION, bound({ isolation }, { credentials: "plaintext" }), options));
+      expect(JSON.stringify(plain)).not.toContain("GT_THREADS");
+    },
+  );
+
   it("is addressed by the agent of its options, which its program does not see", () => {
     const { metadata, spec } = pod({ agentOpts: { agent: "fixer" } });
     expect(metadata?.annotations).toMatchObject({ "gastown.io/address": "fixer" });

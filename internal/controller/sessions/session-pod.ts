@@ -29,6 +29,8 @@ export interface SessionPodOptions {
   readonly hasTokens: boolean;
   /** The roles that tokens can have. Absent: there are no tokens. */
   readonly roles?: readonly string[];
+  /** The server whose tools an agent with a token gets; absent: none. */
+  readonly threadsUrl?: string;
 }
 
 const MAX_OPTION_BYTES = 1024;
@@ -42,7 +44,7 @@ const MAX_OPTION_BYTES = 1024;
 export function sessionPodPlan(
   session: WantedSession,
   binding: NamespaceBinding,
-  { retentionMs, allowClients, hasTokens, roles = [] }: SessionPodOptions,
+  { retentionMs, allowClients, hasTokens, roles = [], threadsUrl }: SessionPodOptions,
 ): AgentPodPlan {
   checkAgent(session.agentOpts, roles);
   const template = templateOf(binding, session.provider);
@@ -60,7 +62,11 @@ export function sessionPodPlan(
     agentEnv: optionsEnv(template, withoutAgent(session.agentOpts)),
     credentials:
       binding.credentials === "plaintext" ? { type: "plaintext" } : { type: "secret", name: secretName(name) },
-    ...(hasTokens && binding.credentials === "secret" && { sessionSecret: tokenSecretName(name) }),
+    ...(hasTokens &&
+      binding.credentials === "secret" && {
+        sessionSecret: tokenSecretName(name),
+        ...(threadsUrl !== undefined && { threadsUrl }),
+      }),
     allowClients: allowClients(binding.project),
     lingerMs: retentionMs + LINGER_MARGIN_MS,
     gated: binding.credentials === "secret",

@@ -9,9 +9,9 @@ import { refusalVerdict } from "../pods/pod-status.ts";
 import { type AgentPodPlan, agentPod } from "../pods/pod-template.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
 import { hasEnded, isOlder, isStopping, optionsOf, type SessionRecord, sessionRecord } from "../pods/session-record.ts";
-import type { ClientRules, NamespaceBinding } from "../pods/settings.ts";
+import type { NamespaceBinding } from "../pods/settings.ts";
 import type { SessionOpening } from "./session-opening.ts";
-import { sessionPodPlan } from "./session-pod.ts";
+import { type SessionPodOptions, sessionPodPlan } from "./session-pod.ts";
 import type { StartLimits } from "./start-limits.ts";
 
 export interface SessionStarterDeps {
@@ -21,14 +21,8 @@ export interface SessionStarterDeps {
   readonly opening: SessionOpening;
 }
 
-export interface SessionStarterOptions {
+export interface SessionStarterOptions extends SessionPodOptions {
   readonly bindings: readonly NamespaceBinding[];
-  readonly retentionMs: number;
-  /** The callers that sidecars accept. */
-  readonly allowClients: ClientRules;
-  /** Each agent gets a token. */
-  readonly hasTokens: boolean;
-  readonly roles?: readonly string[];
 }
 
 /** How long to wait until the watch shows a new pod. */
