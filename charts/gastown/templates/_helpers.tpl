@@ -157,6 +157,17 @@ spec:
 {{- $hosts := include "gastown.relayHosts" . | splitList "\n" | compact }}
 - {name: {{ include "gastown.relayTlsSecret" . | quote }}, owner: {{ include "gastown.relayName" . | quote }}, server: {{ toJson $hosts }}}
 {{- end }}
+{{- $threads := include "gastown.threadsName" . | quote }}
+{{- if include "gastown.threadsHasOwnTls" . }}
+{{- $hosts := include "gastown.threadsHosts" . | splitList "\n" | compact }}
+- {name: {{ include "gastown.threadsTlsSecret" . | quote }}, owner: {{ $threads }}, server: {{ toJson $hosts }}}
+{{- end }}
+{{- if include "gastown.threadsHasOwnClient" . }}
+- {name: {{ include "gastown.threadsClientSecret" . | quote }}, owner: {{ $threads }}, client: {{ .Values.threads.client.issuer | quote }}}
+{{- end }}
+{{- if include "gastown.hasOwnTokenKey" . }}
+- {name: {{ include "gastown.tokenKeySecret" . | quote }}, owner: {{ $threads }}, token_key: true}
+{{- end }}
 {{- end }}
 
 {{- define "gastown.setupJob" -}}
@@ -284,6 +295,11 @@ auth:
       key_path: /etc/gastown/issuers/{{ .Values.setup.client.name }}.pub
       projects: [{{ include "gastown.firstProject" . | quote }}]
     {{- end }}
+    {{- if include "gastown.threadsHasOwnClient" . }}
+    - issuer: {{ .Values.threads.client.issuer | quote }}
+      key_path: /etc/gastown/issuers/{{ .Values.threads.client.issuer }}.pub
+      projects: {{ include "gastown.projects" . }}
+    {{- end }}
     {{- range .Values.auth.issuers }}
     - issuer: {{ .issuer | quote }}
       key_path: /etc/gastown/issuers/{{ .issuer }}.pub
@@ -320,7 +336,7 @@ limits:
   inputs_per_minute: {{ int .Values.limits.inputsPerMinute }}
 input:
   max_size_bytes: {{ int .Values.limits.maxInputBytes }}
-{{- if .Values.sessionTokens.secretName }}
+{{- if include "gastown.tokenKeySecret" . }}
 session_tokens:
   key_path: /etc/gastown/session-tokens/signing.key
   issuer: {{ .Values.sessionTokens.issuer | quote }}
@@ -330,6 +346,12 @@ session_tokens:
   roles: {{ toJson . }}
   {{- end }}
   ttl: {{ .Values.sessionTokens.ttl | quote }}
+  {{- if .Values.threads.enabled }}
+  url: {{ include "gastown.threadsUrl" . | quote }}
+  {{- if .Values.threads.tls.secretName }}
+  ca_path: /etc/gastown/threads/ca.crt
+  {{- end }}
+  {{- end }}
 {{- end }}
 {{- with include "gastown.secrets" . | trim }}
 secrets:

@@ -47,7 +47,7 @@ spec:
 
 {{/* What the chart makes of these values, as KIND/NAMESPACE/NAME of each object, by lines. */}}
 {{- define "gastown.made" -}}
-{{- range list "configmap" "deployment" "networkpolicies" "poddisruptionbudget" "rbac" "relay" "service" "serviceaccounts" "setup" }}
+{{- range list "configmap" "deployment" "networkpolicies" "poddisruptionbudget" "rbac" "relay" "service" "serviceaccounts" "setup" "threads" }}
 {{- $text := include (printf "%s/%s.yaml" $.Template.BasePath .) $ }}
 {{- range regexSplit "(?m)^---[ \t]*$" $text -1 }}
 {{- $object := fromYaml . }}
