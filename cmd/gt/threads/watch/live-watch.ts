@@ -7,6 +7,7 @@ import type { ThreadsClient } from "../../../../internal/threads/client/threads-
 import { LiveScreen } from "../../common/text/live-screen.ts";
 import { connectAgain } from "../../common/text/watch-again.ts";
 import type { Call } from "../common/with-threads.ts";
+import { nextThatWaits, waitsOf } from "./waits.ts";
 import { ACTIONS, type Action } from "./watch-actions.ts";
 import { type Key, KeyReader, PASTES } from "./watch-keys.ts";
 import { type Shown, watchPicture } from "./watch-picture.ts";
@@ -48,6 +49,8 @@ export class LiveWatch {
   readonly #view = new WatchView();
   readonly #left = new AbortController();
   #chosen: string | undefined;
+  /** The thread was chosen by its wait. */
+  #isAtWait = false;
   /** The thread whose messages were last requested; `#loaded`: the one whose messages last arrived. */
   #asksFor: string | undefined;
   #loaded: string | undefined;
@@ -57,6 +60,8 @@ export class LiveWatch {
   #lost = "";
   #news = Promise.withResolvers<void>();
   #work: Promise<void> = Promise.resolve();
+  /** Separate, so that an action does not wait for messages. */
+  #loading: Promise<void> = Promise.resolve();
   #failure: { readonly err: unknown } | undefined;
 
   constructor(call: Call, client: ThreadsClient, context: CommandContext, who: Who) {
@@ -92,7 +97,7 @@ export class LiveWatch {
         stdout.write(PASTES.silent);
         stdin.setRawMode(false);
       }
-      await this.#work;
+      await Promise.all([this.#work, this.#loading]);
     }
     if (this.#failure !== undefined) throw this.#failure.err;
     return 0;
@@ -131,7 +136,14 @@ export class LiveWatch {
     const { clock, out } = this.#context;
     if (this.#note !== undefined && clock.monotonicMs() - this.#note.at > NOTE_MS) this.#note = undefined;
     const isLoading = this.#chosen !== this.#loaded;
-    const state = { chosen: this.#chosen, isLoading, lost: this.#lost, prompt: this.#asked, note: this.#note };
+    const state = {
+      chosen: this.#chosen,
+      isAtWait: this.#isAtWait,
+      isLoading,
+      lost: this.#lost,
+      prompt: this.#asked,
+      note: this.#note,
+    };
     const { columns, maxLines: rows } = screen;
     const paint = out.paint.bind(out);
     screen.draw(watchPicture(this.#view, { ...this.#who, ...state }, { columns, rows, paint, now: clock.now() }));
@@ -158,6 +170,7 @@ export class LiveWatch {
     const thread = this.#view.thread(this.#chosen);
     if (step !== undefined) this.#move(step);
     else if (first === "q") this.#left.abort();
+    else if (first === "n") this.#moveToWait();
     else if (action !== undefined && thread !== undefined) {
       if (action.question === undefined) this.#do(action, thread.id, "");
       else this.#asked = { action, question: action.question(thread), thread: thread.id, text: "" };
@@ -206,7 +219,14 @@ export class LiveWatch {
     this.#news.resolve();
   }
 
+  #moveToWait(): void {
+    const waits = waitsOf(this.#view, this.#who.me, this.#context.clock.now());
+    this.#isAtWait = true;
+    this.#choose(nextThatWaits(waits, this.#chosen) ?? this.#chosen);
+  }
+
   #move(step: number): void {
+    this.#isAtWait = false;
     const { threads } = this.#view;
     const at = Math.max(
       0,
@@ -235,6 +255,6 @@ export class LiveWatch {
         this.#say(err.message, true);
       }
     };
-    this.#work = this.#work.then(work).catch((err: unknown) => this.#fail(err));
+    this.#loading = this.#loading.then(work).catch((err: unknown) => this.#fail(err));
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { waitsOf } from "./waits.ts";
+import { nextThatWaits, waitsOf } from "./waits.ts";
 import { WatchView } from "./watch-view.ts";
 import { whyWaits } from "./why-waits.ts";
 
@@ -8,12 +8,23 @@ const at = (secondsAgo: number) => new Date(NOW - secondsAgo * 1000).toISOString
 const active = { status: "active", reason: "", pausedUntil: undefined };
 const waiter = { given: false, since: NOW - 60_000 };
 const wake = (state: string, blockedBy = "", more: object = {}) => ({
-  ...{ id: "w", agent: "fixer", state, blockedBy, outcome: "", blockedTitle: "", createdAt: NOW - 59_000, ...more },
+  ...{
+    id: "w",
+    agent: "fixer",
+    state,
+    blockedBy,
+    outcome: "",
+    blockedTitle: "",
+    createdAt: NOW - 59_000,
+    dueAt: NOW,
+    ...more,
+  },
 });
 
 describe("why a thread waits for an agent", () => {
   it.each([
     ["is about to be woken", "waits", active, waiter, wake("PENDING")],
+    ["no server wakes it", "wrong", active, waiter, wake("PENDING", "", { dueAt: NOW - 11_000 })],
     ["is being woken", "waits", active, waiter, wake("CLAIMED")],
     ["wake queued, the agent is busy", "waits", active, waiter, wake("QUEUED", "busy")],
     ["wake queued, its turn comes", "waits", active, waiter, wake("QUEUED")],
@@ -72,5 +83,27 @@ describe("who waits for whom", () => {
     expect(tester).toMatchObject({ threads: 2, count: 2, title: "t-4", since: NOW - 95_000 });
     view.take({ escalation: { ...escalation, state: "resolved", created_at: at(5) } });
     expect(shown()).not.toContain("! high > lead person");
+  });
+
+  it("names an escalation of many threads once, and every thread that waits in turn", () => {
+    const view = new WatchView();
+    for (const [at, id] of ["t-1", "t-2", "t-3"].entries()) {
+      view.take(thread(id, "active", waiting(`fixer-${at}`, "lead", at === 0 ? "" : `2026-01-01T09:0${at}:00Z`)));
+      const escalation = {
+        escalation_id: `e-${id}`,
+        thread_id: id,
+        severity: "high",
+        owner: "operators",
+        reason: "loop",
+      };
+      view.take({ escalation: { ...escalation, state: "open", created_at: new Date(NOW - at).toISOString() } });
+    }
+    const waits = waitsOf(view, "me", NOW);
+    expect(waits[0]).toMatchObject({ from: "! high", agent: "operators", threads: 3, thread: "t-3" });
+    expect(waits).toHaveLength(4);
+    const turn = [0, 1, 2, 3].reduce<string[]>((seen) => [...seen, nextThatWaits(waits, seen.at(-1)) ?? ""], []);
+    expect(turn.slice(0, 3).toSorted()).toEqual(["t-1", "t-2", "t-3"]);
+    expect(turn[3]).toBe(turn[0]);
+    expect(nextThatWaits([], "t-1")).toBeUndefined();
   });
 });

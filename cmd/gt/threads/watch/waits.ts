@@ -8,7 +8,7 @@ export interface Wait {
   readonly from: string;
   /** The agent or person that is waited for. */
   readonly agent: string;
-  /** The number of messages. */
+  /** The number of messages; 0: an escalation waits. */
   readonly count: number;
   /** The number of threads; `thread` and `title` are those of the one that has waited longest. */
   readonly threads: number;
@@ -22,7 +22,8 @@ const ORDER: readonly Concern[] = ["person", "wrong", "waits", "given"];
 
 /**
  * Lists who waits for whom, and why: waits for people first, then problems, then the oldest. Joins waits of several
- * threads that have the same sender, agent and reason. `me`: the caller. `now`: wall clock, ms.
+ * threads that have the same sender, agent and reason, and escalations likewise. `me`: the caller. `now`: wall clock,
+ * ms.
  */
 export function waitsOf(view: WatchView, me: string, now: number): readonly Wait[] {
   const escalated = view.escalations.map((one): Wait => {
@@ -30,7 +31,7 @@ export function waitsOf(view: WatchView, me: string, now: number): readonly Wait
     const title = view.thread(thread)?.title ?? "";
     const isTaken = one.state === "acknowledged";
     return {
-      ...{ thread, title, from: `! ${severity}`, agent: owner, count: 1, threads: 1, since: one.createdAt },
+      ...{ thread, title, from: `! ${severity}`, agent: owner, count: 0, threads: 1, since: one.createdAt },
       ...{
         why: `${isTaken ? "escalated, looked after" : "escalated"}: ${reason}`,
         concern: isTaken ? "given" : "person",
@@ -40,9 +41,15 @@ export function waitsOf(view: WatchView, me: string, now: number): readonly Wait
   const waits = view.threads
     .filter(({ status }) => status !== "closed")
     .flatMap((thread) => ofThread(thread, view, me, now));
-  return [...escalated, ...joined(waits)].sort(
+  return [...joined(escalated), ...joined(waits)].sort(
     (a, b) => ORDER.indexOf(a.concern) - ORDER.indexOf(b.concern) || a.since - b.since || (a.agent < b.agent ? -1 : 1),
   );
+}
+
+/** The thread of the wait after those of the chosen thread; of the first one, after the last. */
+export function nextThatWaits(waits: readonly Wait[], chosen: string | undefined): string | undefined {
+  const threads = [...new Set(waits.map(({ thread }) => thread))];
+  return threads[threads.indexOf(chosen ?? "") + 1] ?? threads[0];
 }
 
 function joined(waits: readonly Wait[]): readonly Wait[] {

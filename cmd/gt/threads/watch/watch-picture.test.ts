@@ -12,6 +12,7 @@ const shown: Shown = {
     workspace: "default",
     me: "me",
     chosen: undefined,
+    isAtWait: false,
     isLoading: false,
     lost: "",
     prompt: undefined,
@@ -92,6 +93,32 @@ it("shows who waits for whom and why above the threads, the chosen one marked, i
   expect(lines[3]).toContain("レビュー");
   expect(lines.filter((line) => line.startsWith("›"))).toEqual([expect.stringContaining("t-0050")]);
   expect(lines.at(-1)).toContain("q quit");
+});
+
+it("says nothing of threads and waits before the first snapshot is whole", () => {
+  const view = new WatchView();
+  const lines = () => draw(view, 80, 12).join("\n");
+  expect(lines()).not.toMatch(/no one waits|no threads|0 threads/);
+  view.take({ snapshot: { threads: [], next_cursor: "more" } });
+  expect(lines()).not.toMatch(/no one waits|no threads|0 threads/);
+  view.take({ snapshot: { threads: [] } });
+  expect(lines()).toMatch(/0 threads[\s\S]*no one waits[\s\S]*no threads/);
+});
+
+it("shows a wait that was gone to, wherever it is in the list, and marks threads that are escalated", () => {
+  const waiting = (at: number) => [{ agent_id: `agent-${at}`, count: 1, from: "lead", since: "2026-01-01T09:00:00Z" }];
+  const threads = Array.from({ length: 50 }, (_, at) => ({
+    ...{ thread_id: `t-${at}`, title: `title ${at}`, status: "active", waiting: waiting(at) },
+  }));
+  const view = new WatchView();
+  view.take({ snapshot: { threads } });
+  const escalation = { escalation_id: "e", thread_id: "t-49", state: "open", created_at: "2026-01-01T09:00:00Z" };
+  view.take({ escalation });
+  const waits = (more: Partial<Shown>) => draw(view, 80, 23, more).filter((line) => line.startsWith("lead"));
+  expect(waits({ chosen: "t-49" })[0]).toContain("agent-0 ");
+  expect(waits({ chosen: "t-49" }).join("")).not.toContain("agent-49");
+  expect(waits({ chosen: "t-9", isAtWait: true }).join("")).toContain("agent-9 ");
+  expect(draw(view, 80, 23, { chosen: "t-49" }).find((line) => line.startsWith("›"))).toContain("escalated");
 });
 
 it("begins again with each snapshot: what is gone on the server is gone here", () => {

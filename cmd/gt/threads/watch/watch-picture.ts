@@ -23,6 +23,8 @@ export interface Shown {
   readonly me: string;
   /** The id of the chosen thread. */
   readonly chosen: string | undefined;
+  /** The list of waits is shown around those of the chosen thread, else from its beginning. */
+  readonly isAtWait: boolean;
   /** The messages of the chosen thread have not arrived yet. */
   readonly isLoading: boolean;
   /** The text that reports a lost connection; empty: it is not lost. */
@@ -35,7 +37,7 @@ export interface Shown {
 
 type Style = Parameters<Paint>[0];
 
-const KEYS = "↑↓ thread · p post · o override · w wake · z pause · a acknowledge · q quit";
+const KEYS = "↑↓ n choose · p post · o override · w wake · z pause · a acknowledge · q quit";
 /** Lines outside of lists: header, three titles, footer. */
 const FIXED = 5;
 const STATUS_STYLES: Readonly<Record<string, Style>> = { active: "green", blocked: "red" };
@@ -55,16 +57,19 @@ export function watchPicture(view: WatchView, shown: Shown, options: PictureOpti
   const waits = waitsOf(view, shown.me, options.now);
   const threads = view.threads;
   const room = Math.max(3, rows - FIXED);
-  const share = Math.max(1, Math.floor(room * 0.3));
-  const forWaits = Math.min(Math.max(1, waits.length), share);
-  const forThreads = Math.min(Math.max(1, threads.length), share);
+  const share = (of: number, part: number) => Math.min(Math.max(1, of), Math.max(1, Math.floor(room * part)));
+  const forWaits = share(waits.length, 0.4);
+  const forThreads = share(threads.length, 0.3);
+  const isOfChosen = (thread: string) => thread === shown.chosen;
+  const atWait = shown.isAtWait ? waits.findIndex(({ thread }) => isOfChosen(thread)) : 0;
+  const atThread = threads.findIndex(({ id }) => isOfChosen(id));
   const forMessages = Math.max(1, room - forWaits - forThreads);
   const lines = [
     headerLine(view, waits, shown, options),
     titleLine("WHO WAITS FOR WHOM", hiddenText(waits.length, forWaits), options),
-    ...waitLines(waits.slice(0, forWaits), options),
+    ...waitLines(around(waits, atWait, forWaits), view, shown, options),
     titleLine("THREADS", hiddenText(threads.length, forThreads), options),
-    ...threadLines(around(threads, shown.chosen, forThreads), shown, options),
+    ...threadLines(around(threads, atThread, forThreads), view, shown, options),
     chosenLine(view.thread(shown.chosen), options),
     ...messageLines(view.messages, shown.isLoading ? "…" : "none yet", forMessages, options),
   ];
@@ -80,12 +85,13 @@ function headerLine(view: WatchView, waits: readonly Wait[], shown: Shown, optio
   if (shown.lost !== "")
     return printable`${paint("bold", name)} · ${paint("yellow", clipText(foldedLine(shown.lost), room))}`;
   const count = (what: number, one: string, many: string) => (what === 0 ? [] : [`${what} ${what === 1 ? one : many}`]);
+  if (!view.isThere) return printable`${paint("bold", name)} · …`;
   const { threads } = view;
   const people = waits.filter(({ concern }) => concern === "person").length;
   const facts = [
     `${threads.length} ${threads.length === 1 ? "thread" : "threads"}`,
     ...count(threads.filter(({ status }) => status === "blocked").length, "blocked", "blocked"),
-    ...count(waits.length, "waits", "wait"),
+    ...count(waits.length, "wait", "waits"),
     ...count(people, "for a person", "for people"),
     ...count(view.openWakes, "wake", "wakes"),
   ];
@@ -98,11 +104,15 @@ function titleLine(title: string, more: string, { columns, paint }: PictureOptio
 }
 
 function hiddenText(all: number, shown: number): string {
-  if (all === 0) return "none";
   return all > shown ? `${shown} of ${all}` : "";
 }
 
-function waitLines(waits: readonly Wait[], options: PictureOptions): readonly PrintableText[] {
+function waitLines(
+  waits: readonly Wait[],
+  view: WatchView,
+  { chosen }: Shown,
+  options: PictureOptions,
+): readonly PrintableText[] {
   const { columns, paint, now } = options;
   const most = Math.floor(columns / 5);
   const widest = (texts: readonly string[]) =>
@@ -118,26 +128,35 @@ function waitLines(waits: readonly Wait[], options: PictureOptions): readonly Pr
       const left = room - textWidth(why) - 2;
       const title = left < 6 ? "" : `  ${clipText(foldedLine(whatWaits(wait)), left)}`;
       const style = CONCERN_STYLES[wait.concern];
-      return printable`${who}${paint("dim", age)}  ${paint(style, why)}${title === "" ? "" : paint("dim", title)}`;
+      const shownWho = wait.thread === chosen ? paint("bold", who) : printable`${who}`;
+      return printable`${shownWho}${paint("dim", age)}  ${paint(style, why)}${title === "" ? "" : paint("dim", title)}`;
     }),
-    "no one waits",
+    view.isThere ? "no one waits" : "…",
     options,
   );
 }
 
 function whatWaits({ count, threads, title }: Wait): string {
+  if (count === 0) return threads > 1 ? `in ${threads} threads` : title;
   if (threads > 1) return `${count} messages in ${threads} threads`;
   return count > 1 ? `${count} messages in ${title}` : title;
 }
 
-function threadLines(threads: readonly ThreadRow[], shown: Shown, options: PictureOptions): readonly PrintableText[] {
+function threadLines(
+  threads: readonly ThreadRow[],
+  view: WatchView,
+  shown: Shown,
+  options: PictureOptions,
+): readonly PrintableText[] {
   const { columns, paint, now } = options;
+  const escalated = new Set(view.escalations.filter(({ state }) => state === "open").map(({ thread }) => thread));
   const widest = Math.max(0, ...threads.map(({ title }) => textWidth(foldedLine(title))));
   return padded(
     threads.map((thread) => {
       const { id, status, title, unread, pausedUntil, owner, lastSeq } = thread;
       const isPaused = pausedUntil !== undefined && pausedUntil > now;
       const facts = [
+        ...(escalated.has(id) ? ["escalated"] : []),
         ...thread.marks,
         ...(isPaused ? ["paused"] : []),
         ...(unread > 0 ? [`${unread} unread`] : []),
@@ -152,7 +171,7 @@ function threadLines(threads: readonly ThreadRow[], shown: Shown, options: Pictu
       const shownName = id === shown.chosen ? paint("bold", name) : printable`${name}`;
       return printable`${head}${state}  ${shownName}  ${paint("dim", more)}`;
     }),
-    "no threads: gt threads new TITLE --with AGENT",
+    view.isThere ? "no threads: gt threads new TITLE --with AGENT" : "…",
     options,
   );
 }
@@ -213,14 +232,10 @@ function footerLine({ prompt, note }: Shown, { columns, paint }: PictureOptions)
   return paint("dim", clipText(KEYS, columns));
 }
 
-/** At most `room` threads around the chosen one. */
-function around(threads: readonly ThreadRow[], chosen: string | undefined, room: number): readonly ThreadRow[] {
-  const at = Math.max(
-    0,
-    threads.findIndex(({ id }) => id === chosen),
-  );
-  const first = Math.min(Math.max(0, at - Math.floor(room / 2)), Math.max(0, threads.length - room));
-  return threads.slice(first, first + room);
+/** At most `room` rows around one of them. */
+function around<T>(rows: readonly T[], at: number, room: number): readonly T[] {
+  const first = Math.min(Math.max(0, at - Math.floor(room / 2)), Math.max(0, rows.length - room));
+  return rows.slice(first, first + room);
 }
 
 function padded(lines: readonly PrintableText[], none: string, { columns, paint }: PictureOptions) {

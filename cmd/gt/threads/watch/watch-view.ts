@@ -35,6 +35,7 @@ export interface WakeRow {
   readonly blockedBy: string;
   readonly blockedTitle: string;
   readonly createdAt: number;
+  readonly dueAt: number;
 }
 
 export interface EscalationRow {
@@ -55,12 +56,18 @@ const MOST_MESSAGES = 200;
  */
 export class WatchView {
   #threads = new Map<string, ThreadRow>();
+  #isThere = false;
   /** Threads of a snapshot that is not complete yet. */
   #coming: Map<string, ThreadRow> | undefined;
   readonly #wakes = new Map<string, WakeRow>();
   readonly #escalations = new Map<string, EscalationRow>();
   #messages = new Map<number, Json>();
   #open: string | undefined;
+
+  /** Whether the first snapshot has arrived. */
+  get isThere(): boolean {
+    return this.#isThere;
+  }
 
   /** Threads that are not closed first, each part by last change, newest first. */
   get threads(): readonly ThreadRow[] {
@@ -137,6 +144,7 @@ export class WatchView {
     if (asText(part["next_cursor"]) !== "") return;
     this.#threads = this.#coming;
     this.#coming = undefined;
+    this.#isThere = true;
   }
 
   #takeWake(row: WakeRow): void {
@@ -167,6 +175,7 @@ function wakeRow(one: Json): WakeRow {
     ...{ id: asText(one["wake_id"]), agent: asText(one["agent_id"]), state: asText(one["state"]) },
     ...{ outcome: asText(one["outcome"]), blockedBy: asText(one["blocked_by"]) },
     ...{ blockedTitle: asText(one["blocked_title"]), createdAt: Date.parse(asText(one["created_at"])) },
+    dueAt: Date.parse(asText(one["due_at"])),
   };
 }
 

@@ -9,7 +9,7 @@ export const watch: Command<typeof THREADS_FLAGS> = {
     usage: "",
     summary: "a live screen: who waits for whom, and why",
     text: `Shows who waits for whom and why, the threads, and the messages of the one that is chosen, as they change. On a terminal
-keys act on the chosen thread: arrows (or j, k) choose, p posts (@AGENT first: to one), o sets its status for a reason,
+keys act on the chosen thread: arrows (or j, k) choose, n goes to the next that waits, p posts (@AGENT first: to one), o sets its status for a reason,
 w wakes those for whom it waits, z pauses its wakes or lets them go on, a acknowledges its escalations, q leaves. Elsewhere
 a line is printed for each thing that happens; with --json each update of the server.`,
     notes: THREADS_CODES,

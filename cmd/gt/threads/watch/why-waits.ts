@@ -18,6 +18,9 @@ const BLOCKED: Readonly<Record<string, string>> = {
   rate: "it is woken too often",
 };
 
+/** A server claims a wake within a second; clocks may differ. */
+const CLAIMED_MS = 10_000;
+
 /** The reason why a thread waits for a participant. `now`: wall clock, ms. */
 export function whyWaits(
   { status, reason, pausedUntil }: Pick<ThreadRow, "status" | "reason" | "pausedUntil">,
@@ -25,7 +28,7 @@ export function whyWaits(
   wake: WakeRow | undefined,
   now: number,
 ): { readonly why: string; readonly concern: Concern } {
-  if (wake !== undefined && isOpenWake(wake.state)) return ofOpen(wake);
+  if (wake !== undefined && isOpenWake(wake.state)) return ofOpen(wake, now);
   if (given) return { why: "has it, and has not acknowledged it", concern: "given" };
   if (status === "blocked") return { why: `the thread is blocked: ${reason}`, concern: "wrong" };
   if (pausedUntil !== undefined && pausedUntil > now) return { why: "the thread's wakes are paused", concern: "wrong" };
@@ -36,8 +39,11 @@ export function whyWaits(
   return ofEnded(wake);
 }
 
-function ofOpen({ state, blockedBy, blockedTitle }: WakeRow): { readonly why: string; readonly concern: Concern } {
-  if (state === "PENDING" && blockedBy === "") return { why: "is about to be woken", concern: "waits" };
+function ofOpen({ state, blockedBy, blockedTitle, dueAt }: WakeRow, now: number): ReturnType<typeof whyWaits> {
+  if (state === "PENDING" && blockedBy === "") {
+    if (now - dueAt > CLAIMED_MS) return { why: "no server wakes it", concern: "wrong" };
+    return { why: "is about to be woken", concern: "waits" };
+  }
   if (state === "CLAIMED" && blockedBy === "") return { why: "is being woken", concern: "waits" };
   const by = BLOCKED[blockedBy] ?? (blockedBy === "" ? "its turn comes" : blockedBy);
   const title = blockedBy === "dialog" && blockedTitle !== "" ? `: ${blockedTitle}` : "";
