@@ -121,6 +121,11 @@ describe.each(Object.entries(STRANGERS))("F14, FR-14: nothing is read by %s, and
       expect([name, named]).toEqual([name, "OUT_OF_SCOPE_WORKSPACE"]);
     }
     expect(await everythingIn()).toEqual(before);
+    using auditor = clientOf({ ...stranger, role: "auditor" });
+    const { entries } = await auditor.call("list_audit", { limit: 500 }, LONG);
+    const detail = { code: "OUT_OF_SCOPE_WORKSPACE" };
+    const row = { action: "refused", actor: stranger.agent_id, detail: expect.objectContaining(detail) };
+    expect(entries).toContainEqual(expect.objectContaining(row));
   });
 
   it("by any resource, subscription or WatchThreads", async () => {
