@@ -78,13 +78,13 @@ async function resource(deps: McpServerDeps, uri: string, signal: AbortSignal): 
   try {
     if (uri === INBOX) return await run("list_threads", { unread_only: true });
     if (threadId === undefined)
-      throw new ProtocolError(INVALID_PARAMS, `unknown resource ${JSON.stringify(uri.slice(0, 200))}`);
+      throw new ProtocolError(INVALID_PARAMS, `unknown resource ${JSON.stringify(uri.slice(0, 200))}`, { uri });
     const thread = (await run("get_thread", { thread_id: threadId })) as { thread: { last_seq: number } };
     const digest = await run("summarize_thread", { thread_id: threadId });
     const messages = await run("search_messages", { thread_id: threadId, limit: 20 });
     return { ...thread, digest: digest["text"], last_messages: (messages["hits"] as unknown[]).toReversed() };
   } catch (err) {
     if (!(err instanceof DomainError)) throw err;
-    throw new ProtocolError(INVALID_PARAMS, err.message, errorBody(err).error);
+    throw new ProtocolError(INVALID_PARAMS, err.message, { ...errorBody(err).error, uri });
   }
 }

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { TestContext } from "vitest";
 import { type AgentProgram, agentProgram } from "../agents/agents-install.ts";
+import { installPackages } from "../install-packages.ts";
 
 /** Programs that some tests drive and that are not part of the product. */
 export type Component =
@@ -26,7 +27,8 @@ export type Component =
   | "htop"
   | "claude"
   | "codex"
-  | "opencode";
+  | "opencode"
+  | "mcp-conformance";
 
 export type Found = { readonly path: string } | { readonly missing: string };
 
@@ -49,6 +51,7 @@ const HINTS: Readonly<Record<Component, string>> = {
   claude: "npm ci in test/agents",
   codex: "npm ci in test/agents",
   opencode: "npm ci in test/agents",
+  "mcp-conformance": "npm ci in test/conformance-mcp",
 };
 
 const AGENTS: Partial<Record<Component, AgentProgram>> = {
@@ -61,14 +64,11 @@ const AGENTS: Partial<Record<Component, AgentProgram>> = {
 const shared = process.env["GT_TEST_PROGRAMS"] ?? fileURLToPath(new URL("../../../../shared/", import.meta.url));
 
 /**
- * The path of a program for tests: from the folder of test programs, from `test/agents`, or from PATH.
+ * The path of a program for tests: from npm, from the folder of test programs, or from PATH.
  * @public
  */
 export async function component(name: Component): Promise<Found> {
-  const agent = AGENTS[name];
-  const path = agent
-    ? await agentProgram(agent).catch(() => undefined)
-    : ((await packed(name)) ?? (await onPath(name)));
+  const path = (await installed(name).catch(() => undefined)) ?? (await packed(name)) ?? (await onPath(name));
   return path === undefined ? { missing: `${name} is not here; get it with: ${HINTS[name]}` } : { path };
 }
 
@@ -81,6 +81,16 @@ export async function requireComponent(context: TestContext, name: Component): P
   if ("path" in found) return found.path;
   if (process.env["CI"] === "true") throw new Error(found.missing);
   return context.skip(found.missing);
+}
+
+/** A program from npm. @throws an Error if it is not here and cannot be installed */
+async function installed(name: Component): Promise<string | undefined> {
+  const agent = AGENTS[name];
+  if (agent !== undefined) return await agentProgram(agent);
+  if (name !== "mcp-conformance") return undefined;
+  const folder = fileURLToPath(new URL("../../conformance-mcp/", import.meta.url));
+  await installPackages(folder);
+  return join(folder, "node_modules/@modelcontextprotocol/conformance/dist/index.js");
 }
 
 async function packed(name: Component): Promise<string | undefined> {
