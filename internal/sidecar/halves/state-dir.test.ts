@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { prepareStateDir, statePaths, writeStateFiles } from "./state-dir.ts";
+import { prepareStateDir, refuseForeignFiles, statePaths, writeStateFiles } from "./state-dir.ts";
 
 const uid = process.getuid?.() ?? 0;
 let root = "";
@@ -52,6 +52,29 @@ describe("a state folder", () => {
     for (const name of ["link", "dangling", "file"])
       expect(() => prepareStateDir(statePaths(join(root, name)), uid), name).toThrow(denied);
     expect(() => prepareStateDir(statePaths(join(root, "real")), uid + 1)).toThrow(denied);
+  });
+
+  it("is refused at a start, and left as it is, where it has someone's own files in the places of a sidecar's", () => {
+    const made: Readonly<Record<string, () => string>> = {
+      hooks: () => join(mkdirSync(join(root, "hooks"), { recursive: true }) ?? join(root, "hooks"), "pre-commit"),
+      captures: () => join(mkdirSync(join(root, "captures"), { recursive: true }) ?? join(root, "captures"), "1.png"),
+      lock: () => join(mkdirSync(join(root, "lock"), { recursive: true }) ?? join(root, "lock"), "x"),
+      "tmux.conf": () => join(root, "tmux.conf"),
+      "journal.jsonl": () => join(root, "journal.jsonl"),
+    };
+    chmodSync(root, 0o755);
+    for (const [name, place] of Object.entries(made)) {
+      writeFileSync(place(), "mine");
+      const denied = { kind: "denied", message: expect.stringContaining(`${join(root, name)} is not of a sidecar`) };
+      expect(() => refuseForeignFiles(statePaths(root)), name).toThrow(expect.objectContaining(denied));
+      expect([readFileSync(place(), "utf8"), readdirSync(root), modeOf(root)], name).toEqual(["mine", [name], 0o755]);
+      rmSync(join(root, name), { recursive: true });
+    }
+    prepareStateDir(statePaths(root), uid);
+    writeFileSync(statePaths(root).lock, "secret");
+    writeFileSync(join(root, "hooks", "payload"), "of a sidecar");
+    refuseForeignFiles(statePaths(root));
+    refuseForeignFiles(statePaths(join(root, "new")));
   });
 
   it("that cannot be made is refused, not taken for a bug", () => {

@@ -1,4 +1,4 @@
-import { chmodSync, lstatSync, mkdirSync, rmSync, type Stats, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync, type Stats, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DomainError, errorText } from "../../base/errors.ts";
 
@@ -76,6 +76,27 @@ export function statePaths(dir: string): StatePaths {
     hookDir: join(dir, "hooks"),
     captures: join(dir, "captures"),
   };
+}
+
+/**
+ * For a start. A folder that a sidecar has used has a lock, and everything in the places of its parts may go. In another
+ * folder, the same names are someone's own files: `hooks` of a repository, `tmux.conf` of a home.
+ * @throws DomainError `denied`, naming the first of them
+ */
+export function refuseForeignFiles(paths: StatePaths): void {
+  if (isOfKind(paths.lock, "file")) return;
+  for (const path of [paths.lock, paths.journal, ...partsOf(paths).keys()]) {
+    if (!holdsData(path)) continue;
+    throw new DomainError("denied", `cannot use the state folder ${paths.dir}: ${path} is not of a sidecar`, {
+      fields: { hint: "give a --state-dir of its own: a sidecar replaces what has the names of its files" },
+    });
+  }
+}
+
+function holdsData(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory()) return readdirSync(path).length > 0;
+  return found?.isFile() === true && found.size > 0;
 }
 
 /**

@@ -14,7 +14,7 @@ import { serverConfig } from "../../tmux/pane/server-config.ts";
 import { Greeting } from "../halves/greeting.ts";
 import { HalvesLinkListener, type HalvesLinkListenerDeps } from "../halves/halves-link-listener.ts";
 import { agentCommand, launchContext, SESSION, type SidecarOptions } from "../halves/options.ts";
-import { makeStateDir, statePaths } from "../halves/state-dir.ts";
+import { makeStateDir, refuseForeignFiles, statePaths } from "../halves/state-dir.ts";
 import { lockState } from "../halves/state-lock.ts";
 import { AgentEnding } from "./agent-ending.ts";
 import { AgentProcesses } from "./agent-processes.ts";
@@ -103,7 +103,7 @@ export class SupervisingHalf implements Task {
     return this.#end.exitCode;
   }
 
-  /** @throws DomainError as `makeStateDir`, `lockState`, `takeOver` and `TmuxKeeper.run` */
+  /** @throws DomainError as `refuseForeignFiles`, `makeStateDir`, `lockState`, `takeOver` and `TmuxKeeper.run` */
   async run(signal: AbortSignal): Promise<void> {
     this.#serving?.prepare(); // it loads its code meanwhile
     try {
@@ -117,6 +117,7 @@ export class SupervisingHalf implements Task {
     const { clock, logger, uid } = this.#deps;
     const { sidecar, graceMs } = this.#options;
     const paths = statePaths(sidecar.stateDir);
+    refuseForeignFiles(paths);
     makeStateDir(paths, uid);
     const version = probeVersion(sidecar.tmuxProgram, sidecar.env);
     version.catch(() => {}); // thrown below, once the folder is ours
