@@ -225,7 +225,7 @@ describe("keys of token issuers", () => {
     [["--crl-policy", "require"], "needs --tls-dir"],
     [["--crl-policy", "never", "--tls-dir", "/t"], "require or if-present"],
     [["--audit-log", "a.log"], "needs --tls-dir"],
-    [["--audit-log", ""], "path of a file"],
+    [["--audit-log", ""], "--audit-log is empty"],
   ])("are refused: %j", (flags, words) => {
     expect(() => config([...AGENT, ...flags])).toThrow(words);
   });

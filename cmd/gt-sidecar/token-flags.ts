@@ -24,7 +24,6 @@ export function readTokenFlags(
     if (audience === undefined) return undefined;
     throw new DomainError("invalid", "--jwt-audience needs --jwt-key: without keys no token is accepted");
   }
-  if (audience === "") throw new DomainError("invalid", "--jwt-audience must not be empty");
   const keyFiles = keys.map(keyFileOf);
   if (place.half !== "supervise" && place.tlsDir === undefined) {
     throw new DomainError(

@@ -24,7 +24,6 @@ export function readCrlPolicyFlag(value: string | undefined, { tlsDir, half }: P
  */
 export function readAuditFlag(value: string | undefined, { tlsDir, half }: Place): string | undefined {
   if (value === undefined) return undefined;
-  if (value === "") throw new DomainError("invalid", "--audit-log takes the path of a file");
   if (half !== "supervise" && tlsDir === undefined) {
     throw new DomainError(
       "invalid",

@@ -1,5 +1,4 @@
 import { MAX_TOKEN_TTL_MS } from "../../internal/auth/token-verifier.ts";
-import { DomainError } from "../../internal/base/errors.ts";
 import { noArguments } from "../../internal/cli/command/arguments.ts";
 import type { Given } from "../../internal/cli/command/command.ts";
 import type { SIGN_FLAGS, TOKEN_FLAGS } from "./flags/flags.ts";
@@ -40,7 +39,7 @@ export function readToken(given: Given<typeof TOKEN_FLAGS>): TokenCommand {
   if (signer === undefined) throw invalid("--jwt-key is missing");
   return {
     ...{ ...signer, sessionId, role, agentId, ttlMs, certificatePath, file },
-    subject: filled("--subject", values.subject ?? agentId),
+    subject: values.subject ?? agentId,
   };
 }
 
@@ -51,10 +50,5 @@ export function readSigner(values: Given<typeof SIGN_FLAGS>["values"]): Signer |
   if (!keyPath || !issuer || !project) {
     throw invalid("a token needs all three of --jwt-key, --jwt-issuer and --project");
   }
-  return { keyPath, issuer, project, audience: filled("--audience", audience ?? "relay") };
-}
-
-function filled(flag: string, value: string): string {
-  if (value !== "") return value;
-  throw new DomainError("invalid", `${flag} is empty`);
+  return { keyPath, issuer, project, audience: audience ?? "relay" };
 }

@@ -54,6 +54,12 @@ describe("reading", () => {
     expect(parse(["--all"]).rest).toBeUndefined();
   });
 
+  it("refuses an empty text, which a variable that is not set leaves, unless it means something", () => {
+    expect(failure(["--name", ""]).message).toBe("--name is empty");
+    expect(failure(["--allow="]).message).toBe("--allow is empty");
+    expect(parseFlags({ name: { type: "string", mayBeEmpty: true } }, ["--name", ""], {}).values.name).toBe("");
+  });
+
   it("takes a value that begins with a dash", () => {
     expect(parse(["-n", "-5"]).values.lines).toBe(-5);
   });

@@ -12,6 +12,8 @@ export interface FlagSpec {
    * Environment variable read when the flag is absent. A list is split at commas; an empty variable counts as absent.
    */
   readonly env?: string;
+  /** An empty text is a value too. Otherwise it is refused: it mostly comes from a variable that is not set. */
+  readonly mayBeEmpty?: boolean;
 }
 
 export type FlagSpecs = Readonly<Record<string, FlagSpec>>;
@@ -41,8 +43,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads flags from `argv` (without the program), then from the environment. `--no-NAME` turns a boolean off.
- * @throws DomainError `invalid` for an unknown flag (naming the nearest one), a missing value or a value of the wrong
- * type.
+ * @throws DomainError `invalid` for an unknown flag (naming the nearest one), a missing or empty value or a value of
+ * the wrong type.
  */
 export function parseFlags<S extends FlagSpecs>(specs: S, argv: readonly string[], env: Env): ParsedFlags<S> {
   const end = argv.indexOf("--");
@@ -117,6 +119,8 @@ function readOption(
     return;
   }
   if (token.value === undefined) throw new DomainError("invalid", `${token.rawName} needs a value`);
+  const isText = spec.type === "string" || spec.type === "list";
+  if (token.value === "" && isText && !spec.mayBeEmpty) throw new DomainError("invalid", `${token.rawName} is empty`);
   const before = values[token.name];
   const value = readValue(spec, token.rawName, token.value);
   values[token.name] = spec.type === "list" ? [...(Array.isArray(before) ? before : []), token.value] : value;

@@ -25,7 +25,6 @@ export function readKeys(
     first === undefined || (text === undefined && (others.length === 0 || isNamedKey(first)));
   const [agent, ...keys] = takeAgent("keys", given, place, { may: given, isNameless });
   if (text !== undefined && keys.length > 0) throw usageError("keys", "give keys or --text, not both");
-  if (text === "") throw usageError("keys", "--text is empty");
   if (text === undefined && keys.length === 0) throw usageError("keys", "which keys?");
   if (text === undefined) checkKeys(keys);
   const request = { keys, text: text ?? "", requestId: readRequestId("keys", values["request-id"]) };

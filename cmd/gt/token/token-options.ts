@@ -28,9 +28,6 @@ export function readToken(
     scope,
   } = values;
   if (ttl < 1000 || ttl > MAX_TOKEN_TTL_MS) throw usageError("token", "--ttl is between 1s and 5m");
-  for (const [flag, text] of Object.entries({ audience, subject })) {
-    if (text === "") throw usageError("token", `--${flag} is empty`);
-  }
   return {
     keyPath: must(values["jwt-key"] ?? profile["jwt-key"], "--jwt-key"),
     ...(cert !== undefined && { certificatePath: cert }),

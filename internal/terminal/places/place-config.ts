@@ -166,20 +166,6 @@ function refuseUnused(flags: PlaceValues, env: Env): void {
       "context",
       "names a cluster, --host, --port, --server and --socket name other places: give only one of them",
     );
-  for (const name of [
-    "host",
-    "socket",
-    "server",
-    "context",
-    "namespace",
-    "ca",
-    "cert",
-    "key",
-    "tls-dir",
-    "agent-profile",
-  ] as const) {
-    if (flags[name] === "") refuse(name, "is empty");
-  }
   if (flags.socket !== undefined) {
     for (const name of ["ca", "cert", "key", "insecure-plaintext"] as const) {
       if (flags[name] !== undefined) refuse(name, "is for a sidecar, --socket for local tmux: give only one of them");
