@@ -67,6 +67,14 @@ it("shows a bug with its stack and exits with 1", async () => {
   expect(stderr).toMatch(/^prog: bug: .*\nTypeError: boom\n +at /);
 });
 
+it("says that the current folder has been removed, and that is no bug", async () => {
+  const { codes, stderr } = await run(() => {
+    throw Object.assign(new Error("ENOENT: process.cwd failed"), { code: "ENOENT", syscall: "uv_cwd" });
+  });
+  expect(codes).toEqual([2]);
+  expect(stderr).toBe("prog: error: the current folder has been removed\nprog: hint: cd to another, e.g. cd ~\n");
+});
+
 it("aborts the signal on SIGTERM and exits as a shell counts it when main gives up", async () => {
   const { host, done } = start(async ({ signal }) => {
     await aborted(signal);

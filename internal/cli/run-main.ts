@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../base/clock.ts";
-import { DomainError, type ErrorKind } from "../base/errors.ts";
+import { codeOf, DomainError, type ErrorKind } from "../base/errors.ts";
 import { oneLine, plainText } from "../base/sanitise.ts";
 import { checkArgumentBytes } from "./argument-bytes.ts";
 
@@ -19,6 +19,8 @@ export class StopRequest extends Error {
 
 /** Stdout cannot be written although its reader is there: a full disk, a terminal that is gone. */
 class OutputFailure extends Error {}
+
+const FOLDER_GONE = "the current folder has been removed";
 
 /** How long a program may take to end in order once its output has failed. */
 const UNWIND_MS = 20_000;
@@ -155,6 +157,10 @@ function report(options: RunMainOptions, err: unknown, signal: AbortSignal, stde
     if (ours || (err instanceof Error && err.name === "AbortError")) return exitCodeOfStop(signal.reason);
   }
   if (signal.reason instanceof OutputFailure) return 1; // already reported
+  if (isFolderGone(err)) {
+    const hint = "cd to another, e.g. cd ~";
+    return report(options, new DomainError("invalid", FOLDER_GONE, { fields: { hint } }), signal, stderr);
+  }
   if (!(err instanceof DomainError)) {
     stderr.write(describeBug(options.name, err));
     return 1;
@@ -163,6 +169,10 @@ function report(options: RunMainOptions, err: unknown, signal: AbortSignal, stde
   const hint = err.fields["hint"];
   if (typeof hint === "string" && hint !== "") stderr.write(`${options.name}: hint: ${oneLine(hint)}\n`);
   return options.exitCodeOf?.(err) ?? options.exitCodes?.[err.kind] ?? (err.kind === "invalid" ? 2 : 1);
+}
+
+function isFolderGone(err: unknown): boolean {
+  return err instanceof Error && (err as NodeJS.ErrnoException).syscall === "uv_cwd" && codeOf(err) === "ENOENT";
 }
 
 function isClosedPipe(signal: AbortSignal): boolean {
