@@ -8,6 +8,7 @@ import { DomainError, errorText } from "../../internal/base/errors.ts";
 import { createLogger } from "../../internal/base/logger.ts";
 import { printable } from "../../internal/base/printable-text.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
+import { refuseLink } from "../../internal/files/refuse-link.ts";
 import { runningPostgres } from "../../internal/threads/postgres/places.ts";
 import { exportArchive } from "../../internal/threads/store/export-archive.ts";
 import { importArchive } from "../../internal/threads/store/import-archive.ts";
@@ -25,6 +26,7 @@ export async function exportThreads(config: ArchiveConfig, context: CommandConte
   if (file === undefined && context.stdout.isTTY) {
     throw new DomainError("invalid", "an archive is not for a terminal: give --file, or redirect the output");
   }
+  if (file !== undefined) refuseLink(file);
   const part = file === undefined ? undefined : `${file}.${process.pid}.part`;
   const to = part === undefined ? context.stdout : createWriteStream(part, { mode: 0o600, flags: "wx" });
   let failed: Error | undefined;

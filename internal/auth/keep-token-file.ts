@@ -1,9 +1,12 @@
 import type { Clock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
+import { refuseLink } from "../files/refuse-link.ts";
 import { replaceSecret } from "../files/replace-secret.ts";
+import { systemReason } from "../files/system-reason.ts";
 
 /**
  * Keeps a valid token in a file of mode 0600 until the signal is aborted; replaces it at half of its lifetime.
- * @throws as `mint` and `replaceSecret`
+ * @throws DomainError `invalid` for a file that cannot be written, or is a link; as `mint`
  */
 export async function keepTokenFile(
   file: string,
@@ -13,7 +16,17 @@ export async function keepTokenFile(
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    replaceSecret(file, `${mint()}\n`);
+    write(file, `${mint()}\n`);
     await clock.sleep(ttlMs / 2, signal).catch(() => {});
+  }
+}
+
+function write(file: string, text: string): void {
+  try {
+    refuseLink(file);
+    replaceSecret(file, text);
+  } catch (err) {
+    if (err instanceof DomainError) throw err;
+    throw new DomainError("invalid", `cannot write ${file}: ${systemReason(err, "folder")}`, { cause: err });
   }
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { lstatSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../base/errors.ts";
 import type { FileOps } from "./file-ops.ts";
+import { refuseLink } from "./refuse-link.ts";
 
 /** One file of a set. `mode` is its permission bits, whatever the umask. */
 export interface NewFile {
@@ -56,14 +56,6 @@ export function writeFileSet(ops: FileOps, folder: string, files: readonly NewFi
     undo(ops, folder);
     throw err;
   }
-}
-
-/** If a file replaced a link, the link's target would stay as it was for all who read it there. */
-function refuseLink(path: string): void {
-  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
-  throw new DomainError("invalid", `${path} is a link to ${readlinkSync(path)}: it is not replaced by a file`, {
-    fields: { hint: "name the file that it leads to, or remove the link" },
-  });
 }
 
 /** Completes or undoes the work of a process that was killed in this folder. The folder must be locked. */

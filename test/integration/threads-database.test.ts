@@ -1,4 +1,5 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { chmod, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { mintLocal } from "../../internal/threads/client/local-issuer.ts";
@@ -110,6 +111,14 @@ describe("export and import", () => {
     await talk();
     const ran = await threads("export", ...at(database), "--file", archive);
     expect(ran).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("rows in") });
+  });
+
+  it("replace no link by an archive", async () => {
+    const link = join(folder, "link.jsonl");
+    await symlink("elsewhere.jsonl", link);
+    const refused = await threads("export", ...at(database), "--file", link);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("is a link to elsewhere.jsonl") });
+    expect(existsSync(link)).toBe(false);
   });
 
   it("carry everything to another PostgreSQL, also its embedded one", async () => {

@@ -79,5 +79,5 @@ it("keeps a link, and writes the file that it leads to", () => {
   expect(lstatSync(path).isSymbolicLink()).toBe(true);
   expect(JSON.parse(readFileSync(kept, "utf8"))).toEqual(profiles);
   rmSync(kept);
-  expect(() => writeProfiles(env, profiles)).toThrow(`cannot write ${path}`);
+  expect(() => writeProfiles(env, profiles)).toThrow(`cannot write ${path}, a link to ${kept}: there is no such file`);
 });

@@ -1,4 +1,4 @@
-import { lstatSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { lstatSync, readlinkSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DomainError, errorText } from "../../base/errors.ts";
 import { parseStrictJson } from "../../base/strict-json.ts";
@@ -55,14 +55,21 @@ export function writeProfiles(env: Env, profiles: Profiles): void {
   let path = named;
   try {
     makeFolders(dirname(named));
-    if (lstatSync(named, { throwIfNoEntry: false })?.isSymbolicLink() === true) path = realpathSync(named);
+    if (targetOf(named) !== undefined) path = realpathSync(named);
     const fresh = `${path}.${process.pid}`;
     rmSync(fresh, { force: true });
     writeFileSync(fresh, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600, flag: "wx" });
     renameSync(fresh, path);
   } catch (err) {
-    throw new DomainError("invalid", `cannot write ${path}: ${systemReason(err)}`, { cause: err });
+    const target = targetOf(named);
+    const where = target !== undefined && path === named ? `${path}, a link to ${target}` : path;
+    throw new DomainError("invalid", `cannot write ${where}: ${systemReason(err)}`, { cause: err });
   }
+}
+
+/** Where a link leads, as it says; undefined for anything else. */
+function targetOf(path: string): string | undefined {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true ? readlinkSync(path) : undefined;
 }
 
 /** @throws DomainError `invalid` for a text that is no profile's name */
