@@ -1,6 +1,6 @@
-import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { makeTemporaryFolder } from "../../internal/files/temporary-folder.ts";
 import type { TlsFiles } from "../../internal/pki/tls-files.ts";
 
 /** A private folder with the certificate of our own port, in the layout that the server expects. Removed at the end. */
@@ -12,7 +12,7 @@ export class ServerTlsFolder implements AsyncDisposable {
   }
 
   static async make(): Promise<ServerTlsFolder> {
-    return new ServerTlsFolder(await mkdtemp(join(tmpdir(), "gt-controller-"))); // mode 0700
+    return new ServerTlsFolder(await makeTemporaryFolder("gt-controller-")); // mode 0700
   }
 
   /** Replaces one file after another; a reader in between finds a set that does not match and reads again. */

@@ -1,7 +1,8 @@
-import { access, constants, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { access, chmod, constants, cp, lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { dirname, isAbsolute, join } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
+import { systemReason } from "../../internal/files/system-reason.ts";
+import { makeTemporaryFolder } from "../../internal/files/temporary-folder.ts";
 import { findProgram, type RunProgram, runProgram } from "./apt.ts";
 
 export interface EnsureNatsOptions {
@@ -9,8 +10,8 @@ export interface EnsureNatsOptions {
   readonly log: (line: string) => void;
   readonly env?: NodeJS.ProcessEnv;
   readonly run?: RunProgram;
-  /** The folder of the unpacked package. */
-  readonly cache?: string;
+  /** Default: the system's root. */
+  readonly root?: string;
 }
 
 /** Debian installs it into a folder that only root's PATH contains. */
@@ -23,18 +24,33 @@ const HINT = "GT_NATS_SERVER=/path names one; it needs no installation: a single
  * @throws DomainError `unavailable` with a hint
  */
 export async function ensureNatsServer(options: EnsureNatsOptions): Promise<string> {
-  const { log, env = process.env, run = runProgram, cache = join(tmpdir(), "gastown-nats-server") } = options;
+  const { log, env = process.env, run = runProgram, root = "/" } = options;
   const named = env["GT_NATS_SERVER"];
   if (named) {
     if (await isExecutable(named)) return named;
     throw new DomainError("unavailable", `GT_NATS_SERVER names no program: ${named}`);
   }
-  const known = [join(cache, PROGRAM), join("/", PROGRAM)];
-  for (const path of known) if (await isExecutable(path)) return path;
+  const cache = cacheOf(env);
+  if (cache !== undefined && (await isOwn(cache)) && (await isExecutable(join(cache, PROGRAM))))
+    return join(cache, PROGRAM);
+  if (await isExecutable(join(root, PROGRAM))) return join(root, PROGRAM);
   const found = await findProgram("nats-server", env);
   if (found !== undefined) return found;
+  if (cache === undefined) throw missing("no location for Debian's package: HOME is not set");
   log("nats-server is not here: downloading Debian's package");
   return await unpack(cache, { env, run });
+}
+
+/** The folder of the unpacked package: where other users make no folder, whose program would then run as this user. */
+function cacheOf({ XDG_CACHE_HOME: base, HOME: home }: NodeJS.ProcessEnv): string | undefined {
+  const above = base !== undefined && isAbsolute(base) ? base : home ? join(home, ".cache") : undefined;
+  return above === undefined ? undefined : join(above, "gastown", "nats-server");
+}
+
+/** An inherited HOME or XDG_CACHE_HOME can be another user's. */
+async function isOwn(folder: string): Promise<boolean> {
+  const found = await lstat(folder).catch(() => undefined);
+  return found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o022) === 0;
 }
 
 async function unpack(
@@ -43,7 +59,7 @@ async function unpack(
 ): Promise<string> {
   const [apt, dpkg] = await Promise.all([findProgram("apt-get", env), findProgram("dpkg-deb", env)]);
   if (apt === undefined || dpkg === undefined) throw missing("there is no apt-get here");
-  const folder = await mkdtemp(`${cache}-`);
+  const folder = await makeTemporaryFolder("gastown-nats-server-");
   try {
     const download = () => run(["sh", "-c", `cd "$1" && "$2" -q download nats-server`, "sh", folder, apt], env);
     let got = await download();
@@ -57,12 +73,27 @@ async function unpack(
     await mkdir(unpacked);
     const { code, output } = await run([dpkg, "-x", join(folder, deb), unpacked], env);
     if (code !== 0) throw missing(`dpkg-deb: ${output.trimEnd()}`);
-    // Another process may have been quicker: then its copy is used.
-    await rename(unpacked, cache).catch(() => {});
-    return join(cache, PROGRAM);
+    return await keep(unpacked, cache);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Another process may have been quicker: then its copy is used. */
+async function keep(unpacked: string, cache: string): Promise<string> {
+  const part = `${cache}.${process.pid}`;
+  try {
+    await mkdir(dirname(cache), { recursive: true, mode: 0o700 });
+    await cp(unpacked, part, { recursive: true, verbatimSymlinks: true });
+    await chmod(part, 0o700);
+    await rename(part, cache).catch(() => {});
+  } catch (err) {
+    throw missing(`it cannot be kept in ${cache}: ${systemReason(err, "folder")}`);
+  } finally {
+    await rm(part, { recursive: true, force: true });
+  }
+  if (await isOwn(cache)) return join(cache, PROGRAM);
+  throw missing(`${cache} belongs to someone else, or others may write it`);
 }
 
 async function isExecutable(path: string): Promise<boolean> {

@@ -1,10 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { raceSignal, withTimeout } from "../../internal/base/abort.ts";
 import type { Clock } from "../../internal/base/clock.ts";
 import { DomainError, errorText } from "../../internal/base/errors.ts";
+import { makeTemporaryFolder } from "../../internal/files/temporary-folder.ts";
 import type { Backend } from "../../internal/terminal/backend.ts";
 import { nodeCommand } from "./agent-command.ts";
 import { connect } from "./connect.ts";
@@ -72,12 +71,7 @@ async function withSidecar(
   signal: AbortSignal,
   use: Use,
 ): Promise<number> {
-  const stateDir = await mkdtemp(join(tmpdir(), "gt-start-")).catch((cause: unknown) => {
-    throw new DomainError("unavailable", `cannot make a folder in ${tmpdir()}: ${errorText(cause)}`, {
-      fields: { hint: "set TMPDIR to a folder of your own with room in it" },
-      cause,
-    });
-  });
+  const stateDir = await makeTemporaryFolder("gt-start-");
   const stop = new AbortController();
   const all = AbortSignal.any([signal, stop.signal]);
   const serving = Promise.withResolvers<string>();

@@ -140,6 +140,15 @@ it("says how to get tmux where there is none, and exits with 4", async () => {
   expect(failed).toMatchObject({ code: 4, stderr: expect.stringContaining("brew install tmux") });
 });
 
+it.each([[], ["--bridge"], ["--relay"]])("%j says that there is no folder for temporary files", async (...flags) => {
+  const missing = { ...env, TMPDIR: join(dir, "none") };
+  const failed = await runToEnd(process.execPath, [...launch, ...flags, "--once"], { env: missing });
+  expect(failed).toMatchObject({
+    code: 4,
+    stderr: `start: error: cannot make a folder in ${join(dir, "none")}: there is no such folder\nstart: hint: set TMPDIR to a folder of your own with room in it\n`,
+  });
+});
+
 it("never starts Claude Code that is not there, and says how to get it", async () => {
   const alone = { ...env, PATH: dir };
   const failed = await runToEnd(process.execPath, [...launch, "--agent", "claude"], { env: alone });

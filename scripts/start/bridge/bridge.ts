@@ -1,12 +1,11 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { aborted } from "../../../internal/base/abort.ts";
 import { printable } from "../../../internal/base/printable-text.ts";
 import { runTasks } from "../../../internal/base/task-group.ts";
 import { Output } from "../../../internal/cli/output.ts";
 import type { MainContext } from "../../../internal/cli/run-main.ts";
+import { makeTemporaryFolder } from "../../../internal/files/temporary-folder.ts";
 import { runBridge } from "./bridge-process.ts";
 import { nextSteps } from "./next-steps.ts";
 import { throwawayTrust } from "./throwaway-trust.ts";
@@ -30,7 +29,7 @@ const FAVOURITE_PORT = 9445;
 export async function startBridge(context: MainContext, { root, env, once }: BridgeTourOptions): Promise<number> {
   const { clock, signal, stdout } = context;
   const out = new Output(stdout, context.env);
-  const folder = await mkdtemp(join(tmpdir(), "gt-bridge-"));
+  const folder = await makeTemporaryFolder("gt-bridge-");
   try {
     const port = await freePort();
     out.line(printable`making a CA, certificates, a token key and bridge.yaml in ${folder} …`);

@@ -1,11 +1,11 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { aborted } from "../../../internal/base/abort.ts";
 import { printable } from "../../../internal/base/printable-text.ts";
 import { runTasks } from "../../../internal/base/task-group.ts";
 import { Output } from "../../../internal/cli/output.ts";
 import type { MainContext } from "../../../internal/cli/run-main.ts";
+import { makeTemporaryFolder } from "../../../internal/files/temporary-folder.ts";
 import { ensureNatsServer } from "../../programs/ensure-nats-server.ts";
 import { nodeCommand } from "../agent-command.ts";
 import { shellPath } from "../gt-commands.ts";
@@ -35,7 +35,7 @@ export async function startRelay(context: MainContext, { root, env, once }: Rela
   const { clock, signal, stdout } = context;
   const out = new Output(stdout, context.env);
   const nats = await ensureNatsServer({ log: (line) => out.line(printable`${line} …`), env });
-  const folder = await mkdtemp(join(tmpdir(), "gt-relay-"));
+  const folder = await makeTemporaryFolder("gt-relay-");
   try {
     const ports = { nats: 0, relay: 0, health: 0 };
     for (const name of ["nats", "relay", "health"] as const) ports[name] = await freePort(FAVOURITES[name]);
