@@ -32,6 +32,7 @@ export function drawableTerm(env: Env, exists: (path: string) => boolean = exist
   // If there is no terminfo to look into, leave the decision to tmux.
   if (found !== undefined) return found;
   if (term !== "" && !folders.some(exists)) return term;
+  if (term === "") throw unfit("TERM is not set");
   throw unfit(`this host's terminfo has no terminal ${JSON.stringify(term)}`);
 }
 
