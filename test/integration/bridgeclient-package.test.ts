@@ -7,7 +7,6 @@ import { build, stop } from "esbuild";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EventType } from "../../internal/gen/bridge/v1/bridge_pb.ts";
-import { buildSdk } from "../../scripts/build-sdk.ts";
 import { BridgeScene } from "../support/bridge/bridge-scene.ts";
 import { runToEnd } from "../support/run-to-end.ts";
 
@@ -23,20 +22,19 @@ let project: string;
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), "gt-sdk-"));
   project = join(dir, "project");
-  await buildSdk();
-  const packed = await execa("npm", ["pack", "--ignore-scripts", "--pack-destination", dir], {
-    cwd: join(root, "pkg/bridgeclient"),
-  });
+  // From a consumer's own folder; npm builds the package first.
+  await execa("npm", ["pack", join(root, "pkg/bridgeclient")], { cwd: dir });
+  const [packed = ""] = readdirSync(dir).filter((name) => name.endsWith(".tgz"));
   const installed = join(project, "node_modules", NAME);
   await mkdir(installed, { recursive: true });
-  await execa("tar", ["-xzf", join(dir, packed.stdout.trim()), "-C", installed, "--strip-components=1"]);
+  await execa("tar", ["-xzf", join(dir, packed), "-C", installed, "--strip-components=1"]);
   for (const name of [...NEEDED, ...TYPES])
     cpSync(join(root, "node_modules", name), join(project, "node_modules", name), { recursive: true });
   await writeFile(join(project, "package.json"), JSON.stringify({ name: "consumer", type: "module", private: true }));
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
-it("holds built files only, and no link", async () => {
+it("is packed from outside the clone, and holds built files only, and no link", async () => {
   const installed = join(project, "node_modules", NAME);
   const files = readdirSync(installed, { recursive: true, encoding: "utf8" });
   expect(files.filter((file) => /(?<![.]d)[.]ts$/.test(file))).toEqual([]);
