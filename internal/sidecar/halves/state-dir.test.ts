@@ -60,7 +60,6 @@ describe("a state folder", () => {
       captures: () => join(mkdirSync(join(root, "captures"), { recursive: true }) ?? join(root, "captures"), "1.png"),
       lock: () => join(mkdirSync(join(root, "lock"), { recursive: true }) ?? join(root, "lock"), "x"),
       "tmux.conf": () => join(root, "tmux.conf"),
-      "journal.jsonl": () => join(root, "journal.jsonl"),
     };
     chmodSync(root, 0o755);
     for (const [name, place] of Object.entries(made)) {

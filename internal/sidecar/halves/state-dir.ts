@@ -80,12 +80,13 @@ export function statePaths(dir: string): StatePaths {
 
 /**
  * For a start. A folder that a sidecar has used has a lock, and everything in the places of its parts may go. In another
- * folder, the same names are someone's own files: `hooks` of a repository, `tmux.conf` of a home.
+ * folder, the same names are someone's own files: `hooks` of a repository, `tmux.conf` of a home. A journal counts for nothing
+ * here: one that is no journal is set aside.
  * @throws DomainError `denied`, naming the first of them
  */
 export function refuseForeignFiles(paths: StatePaths): void {
   if (isOfKind(paths.lock, "file")) return;
-  for (const path of [paths.lock, paths.journal, ...partsOf(paths).keys()]) {
+  for (const path of [paths.lock, ...partsOf(paths).keys()]) {
     if (!holdsData(path)) continue;
     throw new DomainError("denied", `cannot use the state folder ${paths.dir}: ${path} is not of a sidecar`, {
       fields: { hint: "give a --state-dir of its own: a sidecar replaces what has the names of its files" },
