@@ -79,9 +79,9 @@ export function statePaths(dir: string): StatePaths {
 }
 
 /**
- * For a start. A folder that a sidecar has used has a lock, and everything in the places of its parts may go. In another
- * folder, the same names are someone's own files: `hooks` of a repository, `tmux.conf` of a home. A journal counts for nothing
- * here: one that is no journal is set aside.
+ * For a start. A folder that a sidecar has used has a lock, and everything in the places of its parts may go. In
+ * another folder, the same names are someone's own files: `hooks` of a repository, `tmux.conf` of a home. A journal is
+ * not looked at: one that cannot be read is set aside.
  * @throws DomainError `denied`, naming the first of them
  */
 export function refuseForeignFiles(paths: StatePaths): void {
