@@ -12,6 +12,8 @@ export interface DemoConfig {
   readonly paths: OutsidePaths;
   /** Its part in threads. */
   readonly threads: Part | undefined;
+  /** The conversation to continue. */
+  readonly session: string | undefined;
   /** Speak JSON lines instead of drawing a screen. */
   readonly stdio: boolean;
 }
@@ -35,7 +37,7 @@ export function readConfig(given: Given<typeof FLAGS>, env: Readonly<Record<stri
     hookDir: env["GT_HOOK_DIR"] || undefined,
   };
   const stdio = values.stdio ?? false;
-  return { options, paths, stdio, threads: partOf(values.threads) };
+  return { options, paths, stdio, session: values.resume, threads: partOf(values.threads) };
 }
 
 function partOf(text: string | undefined): Part | undefined {

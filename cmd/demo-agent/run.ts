@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
@@ -14,13 +15,13 @@ import { ThreadWork } from "./thread-work.ts";
  */
 export async function run(config: DemoConfig, context: CommandContext): Promise<number> {
   const { env, stdin, stdout, signal, clock } = context;
-  const files = new FileOutside(config.paths, String(process.pid));
-  const { threads } = config;
+  const { threads, session = randomUUID() } = config;
+  const files = new FileOutside(config.paths, { process: String(process.pid), session });
   const outside = threads === undefined ? files : new ThreadWork(files, threads, { env, clock, signal });
   if (config.stdio) {
     const write = (text: string) => stdout.write(text);
     const lines = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY });
-    return new StdioAgent({ lines, write, outside, clock }, config.options).run(signal);
+    return new StdioAgent({ lines, write, outside, clock, session }, config.options).run(signal);
   }
   if (!stdin.isTTY || !stdout.isTTY) {
     const hint = "start it in a terminal, or as a sidecar's agent: gt-sidecar --agent demo";

@@ -74,9 +74,13 @@ export interface ScreenView {
   readonly background?: readonly BackgroundCount[];
 }
 
-/** An event reported by the agent itself through a hook. */
-export type HookEvent =
+/** An event reported by the agent itself through a hook. `agentSessionId`: its own id of its conversation. */
+export type HookEvent = HookSign & { readonly agentSessionId?: string };
+
+type HookSign =
   | { readonly type: "session-start" }
+  /** Only names the conversation. */
+  | { readonly type: "session" }
   /**
    * The agent took a message; `prompt` is its text if the agent reports it, `endedTasks` the ids of background tasks
    * that it reports as ended.
@@ -180,6 +184,11 @@ export interface AgentProfile {
    * Undefined if the screen shows no answer. Pure; absent if the program never shows one.
    */
   shownAnswer?(screen: Screen, dialog: DialogView, given: string): ShownAnswer | undefined;
+  /**
+   * The id of the agent's conversation, from the name of a file that it writes the conversation to. Absent: its hooks
+   * report the id.
+   */
+  sessionOfFile?(name: string): string | undefined;
   /** Reads one line of the hook FIFO; `payload` is the content of the file that the line names, if any. */
   readHook(line: string, payload: string | undefined): HookEvent | undefined;
   /** The path of the state file of the agent with this pid, if it keeps one. */

@@ -40,6 +40,8 @@ export type AgentEvent =
    * that this ends was cut off, or the model refused.
    */
   | { readonly type: "phase"; readonly state: AgentStateName; readonly hasFailed?: true }
+  /** The agent program's own id of its conversation. */
+  | { readonly type: "session"; readonly id: string }
   | { readonly type: "dialog-opened" | "dialog-closed"; readonly dialog: Dialog }
   /** The final outcome of an input for which `send` returned `queued`. Sent once for each. */
   | { readonly type: "input-settled"; readonly requestId: string; readonly result: InputOutcome }

@@ -49,6 +49,8 @@ export interface SessionInfo extends SessionKey {
   /** Address of the agent; empty: it has none. */
   readonly agent: string;
   readonly restarts: number;
+  /** The agent program's own id of its conversation; empty: unknown. */
+  readonly agentSessionId: string;
   /** Only while running without a terminal: the agent's own report. */
   readonly activity?: AgentActivity;
   /** Only in a pod: the address of its sidecar in the cluster. */

@@ -21,16 +21,22 @@ export interface OutsidePaths {
   readonly hookDir: string | undefined;
 }
 
+export interface OutsideNames {
+  /** Distinguishes the names of spooled prompts from those of other processes. */
+  readonly process: string;
+  /** The id of its conversation. */
+  readonly session: string;
+}
+
 /** Writes at once, so that a reader who saw the screen finds the file complete. */
 export class FileOutside implements Outside {
   readonly #paths: OutsidePaths;
-  readonly #id: string;
+  readonly #names: OutsideNames;
   #prompts = 0;
 
-  /** `id` distinguishes the names of spooled prompts from those of other processes. */
-  constructor(paths: OutsidePaths, id: string) {
+  constructor(paths: OutsidePaths, names: OutsideNames) {
     this.#paths = paths;
-    this.#id = id;
+    this.#names = names;
   }
 
   took(text: string, via: "direct" | "queue", at: number): void {
@@ -47,9 +53,10 @@ export class FileOutside implements Outside {
   }
 
   #hookText(line: HookLine): string {
+    if (line.type === "session-start") return `session-start\nsession ${this.#names.session}`;
     if (line.type === "waiting") return `waiting ${line.reason}`;
     if (line.type !== "prompt-submitted" || this.#paths.hookDir === undefined) return line.type;
-    const name = `prompt-${this.#id}-${++this.#prompts}`;
+    const name = `prompt-${this.#names.process}-${++this.#prompts}`;
     try {
       writeFileSync(join(this.#paths.hookDir, name), line.prompt, { mode: 0o600, flag: "wx" });
     } catch {

@@ -11,6 +11,8 @@ export interface StdioAgentDeps {
   readonly write: (text: string) => void;
   readonly outside: Outside;
   readonly clock: Clock;
+  /** The id of its conversation. */
+  readonly session: string;
 }
 
 type Message = Extract<StdioRequest, { readonly type: "message" }>;
@@ -55,7 +57,7 @@ export class StdioAgent {
   async #read(signal: AbortSignal): Promise<void> {
     const { faults } = this.#options;
     if (faults.slowStartMs > 0) await this.#deps.clock.sleep(faults.slowStartMs, signal);
-    this.#reply({ type: "ready", protocol: PROTOCOL });
+    this.#reply({ type: "ready", protocol: PROTOCOL, session: this.#deps.session });
     for await (const line of this.#deps.lines) {
       if (this.#isHung) continue;
       const request = readStdioRequest(line);

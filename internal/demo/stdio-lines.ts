@@ -6,7 +6,7 @@ export type StdioRequest =
 
 /** A line of output: one JSON object. */
 export type StdioReply =
-  | { readonly type: "ready"; readonly protocol: number }
+  | { readonly type: "ready"; readonly protocol: number; readonly session: string }
   /** The message was read. `held`: the agent is working, and takes the message next. */
   | { readonly type: "taken"; readonly id: string; readonly held: boolean }
   /** The turn on that message begins, or is over. */

@@ -11,4 +11,12 @@ export interface ProcessFacts {
   /** Its start, in the kernel's ticks since the machine's start: distinguishes it from a later process with its pid. */
   readonly startTicks?: number;
   readonly work?: WorkSample;
+  /** The names of the `.jsonl` files that it and its descendants have open, at most 16. */
+  readonly files?: readonly string[];
+}
+
+/** The facts that take more work, each to be asked for. */
+export interface WantedFacts {
+  readonly work?: boolean;
+  readonly files?: boolean;
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
+import { openFiles } from "./open-files.ts";
 import { parseStat, readOrEmpty } from "./proc-files.ts";
-import type { ProcessFacts } from "./process-facts.ts";
+import type { ProcessFacts, WantedFacts } from "./process-facts.ts";
 import { sampleWork } from "./process-work.ts";
 
 /**
@@ -21,13 +22,14 @@ export class ProcessInspector {
    * The result has no `work` if that was sampled less than SAMPLE_EVERY_MS ago, and no `startTicks` if the process does
    * not exist or has ended.
    */
-  facts(pid: number, work: boolean): ProcessFacts {
+  facts(pid: number, { work = false, files = false }: WantedFacts): ProcessFacts {
     const stat = parseStat(readOrEmpty(`/proc/${pid}/stat`));
     const startedAt = stat?.isZombie === false ? stat.startedAt : undefined;
     const sample = work ? this.#sample(pid) : undefined;
     return {
       ...(startedAt !== undefined && { startTicks: Number(startedAt) }),
       ...(sample !== undefined && { work: sample }),
+      ...(files && { files: openFiles(pid, ".jsonl") }),
     };
   }
 

@@ -167,6 +167,8 @@ export interface PaneStatus {
   readonly background: readonly BackgroundTask[];
   /** Parked: the end of the limit, if the agent reports it; wall clock, ms. */
   readonly parkedUntil?: number;
+  /** The agent program's own id of its conversation; absent: unknown. */
+  readonly agentSessionId?: string;
   /** Names and versions: `gt-sidecar`, `tmux`, `agent`. */
   readonly versions: Readonly<Record<string, string>>;
 }

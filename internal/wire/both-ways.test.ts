@@ -46,7 +46,7 @@ it("a status, with all that it may leave out", () => {
     ...{ alive: true, state: "crash-loop", stateSince: 1000, evidence, agentPid: 5, restarts: 2, uptimeSeconds: 7 },
     ...{ queueDepth: 1, attached: 1, epoch: "e", cols: 80, rows: 24, draft: true, versions: { tmux: "3.3a" } },
     background: [{ id: "b", kind: "shell", title: "t", since: 9 }],
-    ...{ dialog, parkedUntil: 2000, exitCode: 3, lastOutputAt: 1_000_123 },
+    ...{ dialog, parkedUntil: 2000, exitCode: 3, lastOutputAt: 1_000_123, agentSessionId: "c-1" },
   };
   const identity = { sessionId: "s", project: "p", address: "rig/name" };
   const told = create(pb.SidecarStatusResponseSchema, statusResponse(status, identity, "demo"));

@@ -70,6 +70,7 @@ export function statusResponse(
     ...(status.parkedUntil === undefined ? {} : { parkedUntil: timestampFromMs(status.parkedUntil) }),
     background: status.background.map(({ since, ...task }) => ({ ...task, since: timestampFromMs(since) })),
     stateSince: timestampFromMs(status.stateSince),
+    agentSessionId: status.agentSessionId ?? "",
   };
 }
 
@@ -96,6 +97,7 @@ export function agentStatus(message: pb.SidecarStatusResponse): AgentStatus {
     sessionId: message.sessionId,
     projectId: message.projectId,
     provider: message.provider,
+    ...(message.agentSessionId !== "" && { agentSessionId: message.agentSessionId }),
     ...(message.dialog === undefined ? {} : { dialog: dialogOf(message.dialog) }),
     ...(message.parkedUntil === undefined ? {} : { parkedUntil: millisecondsOf(message.parkedUntil) }),
     ...(message.exitCode === undefined ? {} : { exitCode: message.exitCode }),

@@ -84,14 +84,18 @@ describe.concurrent.each(AGENTS)("$program in a terminal of the bridge", ({ kind
       if (isOver && event.type === EventType.PHASE_CHANGED && event.state === AgentState.IDLE) break;
     }
     await client().stopSession({ sessionId: `${kind}-stdio` });
+    expect((await client().getSession({ sessionId: `${kind}-stdio` })).agentSessionId).toBe(resume);
     await start(`${kind}-again`, { mode: "terminal", resume });
+    await shows(`${kind}-again`, `a word that ${kind} keeps`);
+    await client().stopSession({ sessionId: `${kind}-again`, force: true });
+  };
+  const shows = async (id: string, text: string) => {
     let screen = "";
     const shown = async () => {
-      screen = (await client().peek({ sessionId: `${kind}-again`, request: { lines: 60 } })).output;
-      return screen.includes(`a word that ${kind} keeps`) || undefined;
+      screen = (await client().peek({ sessionId: id, request: { lines: 60 } })).output;
+      return screen.includes(text) || undefined;
     };
     await until("the earlier conversation on the screen", 60_000, shown, () => screen);
-    await client().stopSession({ sessionId: `${kind}-again`, force: true });
   };
 
   it("starts, takes a message, has its permission answered, stops, and goes on with a conversation", {
@@ -117,8 +121,18 @@ describe.concurrent.each(AGENTS)("$program in a terminal of the bridge", ({ kind
     const answer = await client().respond({ sessionId, request: { dialogId: dialog.id, choice } });
     expect(answer.outcome).toBe(RespondOutcome.ANSWERED);
     await until("the tool", 30_000, () => existsSync(join(repoPath, "made-by-tool")) || undefined);
+    await untilIdle();
+    const { agentSessionId } = await client().getSession({ sessionId });
     await client().stopSession({ sessionId });
     await untilStatus(SessionStatus.STOPPED);
+    expect(agentSessionId).not.toBe("");
+    expect((await client().getSession({ sessionId })).agentSessionId).toBe(agentSessionId);
+    await client().startSession({
+      ...{ projectId: "prd-manager", sessionId: `${kind}-next`, provider: kind, repoPath },
+      agentOpts: { mode: "terminal", resume: agentSessionId },
+    });
+    await shows(`${kind}-next`, `hello from ${kind}`);
+    await client().stopSession({ sessionId: `${kind}-next`, force: true });
     await goesOn();
   });
 });

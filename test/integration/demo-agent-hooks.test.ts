@@ -52,7 +52,13 @@ describe.concurrent("hooks", () => {
       return seen.includes("turn-ended") ? seen : undefined;
     });
     const [name = ""] = await readdir(dir.spool);
-    expect(lines).toEqual(["session-start", `prompt-submitted ${name}`, "waiting permission", "turn-ended"]);
+    expect(lines).toEqual([
+      "session-start",
+      expect.stringMatching(/^session [\w-]{36}$/),
+      `prompt-submitted ${name}`,
+      "waiting permission",
+      "turn-ended",
+    ]);
     expect(await readFile(join(dir.spool, name), "utf8")).toBe("run: x");
     expect((await stat(join(dir.spool, name))).mode & 0o777).toBe(0o600);
   });

@@ -1,4 +1,4 @@
-import { readHookLine } from "../hook-lines.ts";
+import { inSession, readHookLine } from "../hook-lines.ts";
 import { hookCommand } from "../hook-script.ts";
 import type { HookEvent } from "../profile.ts";
 import { endedTasks, reportedTasks } from "./claude-background.ts";
@@ -32,6 +32,11 @@ export function claudeSettings(script: string, allow: readonly string[] = []): s
 /** Reads a line of the FIFO; the payload is the JSON that Claude Code gave the hook. */
 export function readClaudeHook(line: string, payload: string | undefined): HookEvent | undefined {
   const fields = payload === undefined ? {} : parse(payload);
+  const event = readEvent(line, fields);
+  return event && inSession(event, fields["session_id"]);
+}
+
+function readEvent(line: string, fields: Readonly<Record<string, unknown>>): HookEvent | undefined {
   if (line.startsWith("notification")) return readNotification(fields);
   // A sub-agent's end is not the end of the turn.
   if (line.startsWith("turn-ended") && fields["agent_id"] !== undefined) return undefined;

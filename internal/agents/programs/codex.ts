@@ -7,6 +7,9 @@ import { codexServer } from "../thread-tools.ts";
 import { codexView } from "./codex-screen.ts";
 import { codexShownAnswer } from "./shown-answers.ts";
 
+/** Codex keeps the file of its conversation open. */
+const ROLLOUT = /^rollout-[\dT-]{19}-([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\.jsonl$/;
+
 const PROGRAM = /^codex(?:\.exe)?$/;
 
 /**
@@ -46,6 +49,7 @@ export const codex: AgentProfile = {
   answer: (...asked) => answerByArrows(VERTICAL, ...asked),
   shownAnswer: codexShownAnswer,
   // Codex runs hooks only after a person has reviewed them, and `notify` would replace the person's own: none is set.
+  sessionOfFile: (name) => ROLLOUT.exec(name)?.[1],
   readHook: (line, payload) => readHookLine(line, payload),
   stateFile: () => undefined,
   readStateFile: () => undefined,

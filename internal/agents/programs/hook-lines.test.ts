@@ -10,7 +10,8 @@ describe("payloadName", () => {
     ["notification n1", "n1"],
     ["prompt-submitted", undefined],
     ["turn-ended x", "x"],
-    ["session-start x", undefined],
+    ["session-start x", "x"],
+    ["session x", undefined],
     ["prompt-submitted ../../etc/passwd", "passwd"],
     ["prompt-submitted ..", undefined],
     ["prompt-submitted .hidden", undefined],
@@ -40,6 +41,9 @@ describe("readHook", () => {
     ["notification x", '{"notification_type":"idle_prompt"}', { type: "turn-ended" }],
     ["notification x", '{"notification_type":"new"}', undefined],
     ["notification x", undefined, undefined],
+    ["session-start x", '{"session_id":"a-1"}', { type: "session-start", agentSessionId: "a-1" }],
+    ["turn-ended x", '{"session_id":"a/../b"}', { type: "turn-ended" }],
+    ["activity", undefined, { type: "activity" }],
     ["rm -rf", undefined, undefined],
     ["", undefined, undefined],
   ])("of Claude Code reads %j with payload %j", (line, payload, event) =>
@@ -51,6 +55,7 @@ describe("readHook", () => {
       type: "prompt-submitted",
       prompt: '{"prompt":1}',
     });
+    expect(demo.readHook("session s-1", undefined)).toEqual({ type: "session", agentSessionId: "s-1" });
     expect(demo.readHook("waiting permission prompt", undefined)).toEqual({
       type: "waiting",
       reason: "permission prompt",

@@ -27,6 +27,14 @@ function report(line) {
   } catch {}
 }
 
+let told;
+
+function tell(id) {
+  if (id === told || typeof id !== "string") return;
+  told = id;
+  report("session " + id);
+}
+
 function spool(text) {
   try {
     const name = "payload." + process.pid + "." + ++count;
@@ -40,6 +48,7 @@ function spool(text) {
 function onEvent(type, properties) {
   if (type === "session.created" && properties.info?.parentID) children.add(properties.info.id);
   if (children.has(properties.sessionID)) return;
+  if (type === "session.status") tell(properties.sessionID);
   if (type === "session.idle") report("turn-ended");
   else if (type === "session.status" && properties.status?.type === "busy") report("activity");
   else if (type === "permission.asked") report("waiting permission");
@@ -51,6 +60,7 @@ export const GastownHooks = async () => ({
   event: async ({ event }) => onEvent(event.type, event.properties ?? {}),
   "chat.message": async (input, output) => {
     if (children.has(input.sessionID)) return;
+    tell(input.sessionID);
     const parts = (output.parts ?? []).filter((part) => part.type === "text" && !part.synthetic);
     report("prompt-submitted" + spool(parts.map((part) => part.text).join("")));
   },

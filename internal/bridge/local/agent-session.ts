@@ -39,6 +39,10 @@ export interface AgentSession {
   /** Address of the agent; empty: it has none. */
   readonly agent: string;
   readonly restarts: number;
+  /** The agent program's own id of its conversation, as it was last reported; empty: unknown. */
+  readonly agentSessionId: string;
+  /** Asks for what its terminal alone knows of it. Never rejects. */
+  refresh?(signal: AbortSignal): Promise<void>;
   /** The agent works, even silently, or waits for a person or a limit: it does not count as idle. */
   readonly isOccupied: boolean;
   /** Undefined: its terminal shows the activity, or the agent has reported none yet. */

@@ -85,16 +85,22 @@ export class LocalSession {
 
   info(): SessionInfo {
     const { project, id, provider, repoPath, agentOpts } = this.request;
-    const { log, agent, restarts, activity } = this.#agent;
+    const { log, agent, restarts, activity, agentSessionId } = this.#agent;
     const state = this.#state;
     return {
       ...{ project, id, provider, repoPath, agentOpts, createdAt: this.createdAt, status: state.type },
       ...("at" in state && { stoppedAt: state.at }),
       error: state.type === "failed" ? state.error : "",
       reason: "why" in state ? state.why : "",
-      ...{ lastSeq: log.head, epoch: log.epoch, agent, restarts },
+      ...{ lastSeq: log.head, epoch: log.epoch, agent, restarts, agentSessionId },
       ...(state.type === "running" && activity && { activity }),
     };
+  }
+
+  /** As `info`, with what only the agent's terminal knows. */
+  async describe(signal: AbortSignal): Promise<SessionInfo> {
+    if (this.#state.type === "running") await this.#agent.refresh?.(signal);
+    return this.info();
   }
 
   /** Starts the agent and resolves when nothing of it is left; never rejects. */

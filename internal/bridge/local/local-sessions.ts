@@ -139,6 +139,10 @@ export class LocalSessions implements SessionBackend, Task {
     return this.#table.get(key)?.info();
   }
 
+  async describe(key: SessionKey, signal: AbortSignal): Promise<SessionInfo | undefined> {
+    return await this.#table.get(key)?.describe(signal);
+  }
+
   list(project: string): readonly SessionInfo[] {
     return this.#table.of(project).map((session) => session.info());
   }

@@ -7,6 +7,7 @@ import type { Logger } from "../../base/logger.ts";
 import { MachineTime } from "../../base/machine-time.ts";
 import type { Redactor } from "../../base/redact.ts";
 import { SessionEvents, type SessionEventsOptions } from "../../session/events.ts";
+import { ID } from "../../session/ids.ts";
 import type { AgentStateName, Dialog, NudgeReceipt } from "../../session/types.ts";
 import { EncodedEvents } from "../events/session-log.ts";
 import type { AgentEvent, InputOutcome, Provider, SessionConfig, SessionHandle } from "../provider.ts";
@@ -41,6 +42,7 @@ export class StdioSession implements AgentSession {
   readonly terminal = undefined;
   readonly agent: string;
   readonly restarts = 0;
+  agentSessionId = "";
   readonly #deps: StdioSessionDeps;
   readonly #config: SessionConfig;
   readonly #events: SessionEvents;
@@ -200,6 +202,11 @@ export class StdioSession implements AgentSession {
         return;
       case "phase":
         this.#enter(event.state);
+        return;
+      case "session":
+        if (!ID.test(event.id)) return;
+        this.agentSessionId = event.id;
+        this.#deps.listener.changed();
         return;
       case "dialog-opened":
       case "dialog-closed":

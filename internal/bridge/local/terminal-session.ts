@@ -23,6 +23,7 @@ import {
   SidecarNudgeRequestSchema,
   SidecarService,
   SidecarStatusRequestSchema,
+  type SidecarStatusResponse,
   SidecarStreamEventsRequestSchema,
   SidecarWatchRequestSchema,
   WatchMode,
@@ -98,6 +99,7 @@ export class TerminalSession implements AgentSession {
   #hasDialog = false;
   readonly #receipts = new RecordedReceipts();
   #finalSnapshot: FinalSnapshot | undefined;
+  #agentSessionId = "";
 
   constructor(deps: TerminalSessionDeps, options: MirrorLogOptions) {
     this.#deps = deps;
@@ -126,10 +128,23 @@ export class TerminalSession implements AgentSession {
     return Math.max(0, this.#starts - 1);
   }
 
+  get agentSessionId(): string {
+    return this.#agentSessionId;
+  }
+
+  async refresh(signal: AbortSignal): Promise<void> {
+    const asked = this.#terminal?.unary(status, create(SidecarStatusRequestSchema), WATCHERS, signal);
+    await asked?.catch(() => {});
+  }
+
+  #describe({ agentSessionId }: SidecarStatusResponse): void {
+    this.#agentSessionId = agentSessionId;
+  }
+
   async start(signal: AbortSignal): Promise<void> {
     this.#launched = await this.#deps.launch(signal);
     const { terminal } = this.#launched;
-    this.#terminal = withActivity(terminal, this.#deps.listener);
+    this.#terminal = withActivity(terminal, this.#deps.listener, (told) => this.#describe(told));
     this.#mirroring = this.log.run(terminal, this.#life.signal);
     await this.#caughtUp(terminal);
   }
@@ -218,6 +233,7 @@ export class TerminalSession implements AgentSession {
     const launched = this.#launched;
     if (launched === undefined) return;
     this.#finalSnapshot = await takeFinalSnapshot(clock, launched.terminal);
+    if (this.#finalSnapshot !== undefined) this.#describe(this.#finalSnapshot.status);
     launched.release();
     await clock.sleep(LEAVE_MS, this.#life.signal).catch(() => {});
     if (!this.#life.signal.aborted) await this.stop(0);
@@ -279,12 +295,21 @@ export class TerminalSession implements AgentSession {
   }
 }
 
-/** Wraps a terminal: input through it counts as activity of the session, and read-only calls are shared. */
-function withActivity(terminal: SessionTerminal, { active, attended }: AgentListener): SessionTerminal {
+/**
+ * Wraps a terminal: input through it counts as activity of the session, and read-only calls are shared. `told` is
+ * called with each status.
+ */
+function withActivity(
+  terminal: SessionTerminal,
+  { active, attended }: AgentListener,
+  told: (status: SidecarStatusResponse) => void,
+): SessionTerminal {
   const screens = new SharedScreens((request, signal) => terminal.stream(watchOutput, request, WATCHERS, signal));
-  const statuses = new SharedCall((signal) =>
-    terminal.unary(status, create(SidecarStatusRequestSchema), WATCHERS, signal),
-  );
+  const statuses = new SharedCall(async (signal) => {
+    const answer = await terminal.unary(status, create(SidecarStatusRequestSchema), WATCHERS, signal);
+    told(answer);
+    return answer;
+  });
   async function* counted(inputs: AsyncIterable<SidecarAttachInput>): AsyncGenerator<SidecarAttachInput> {
     for await (const input of inputs) {
       active();

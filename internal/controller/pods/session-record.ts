@@ -148,6 +148,7 @@ export function sessionInfo(record: SessionRecord, known: SessionKnowledge): Ses
     epoch: "",
     agent: pod.annotations[ANNOTATIONS.address] ?? labelledAddress(pod.labels),
     restarts: Math.min(restartsOf(pod), MAX_INT32),
+    agentSessionId: "",
     ...(sidecar && { sidecar }),
   };
 }

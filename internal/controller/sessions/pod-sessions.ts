@@ -43,7 +43,7 @@ import type { SessionMounts } from "./session-mounts.ts";
 import { assertNotFailed, type SessionStarter } from "./session-starter.ts";
 import type { SessionStopper } from "./session-stopper.ts";
 import { type EventsOf, SharedEvents } from "./shared-events.ts";
-import { agentRestarts, type EventPosition, eventPosition } from "./sidecar-position.ts";
+import { agentFacts, type EventPosition, eventPosition } from "./sidecar-position.ts";
 import { StopsUnderWay } from "./stops-under-way.ts";
 import { WatchedAgents } from "./watched-agents.ts";
 
@@ -182,10 +182,14 @@ export class PodSessions implements SessionBackend, Task {
     try {
       const link = this.#link(key);
       const limit = { ms: POSITION_MS, what: "its sidecar" };
-      const [{ epoch, head }, restarts] = await timedCall(this.#deps.clock, limit, signal, (either) =>
-        Promise.all([eventPosition(link, either), agentRestarts(link, either)]),
+      const [{ epoch, head }, { restarts, agentSessionId }] = await timedCall(
+        this.#deps.clock,
+        limit,
+        signal,
+        (either) => Promise.all([eventPosition(link, either), agentFacts(link, either)]),
       );
-      return { ...info, epoch, lastSeq: head, restarts: Math.min(info.restarts + Math.max(0, restarts), MAX_INT32) };
+      const all = Math.min(info.restarts + Math.max(0, restarts), MAX_INT32);
+      return { ...info, epoch, lastSeq: head, restarts: all, agentSessionId };
     } catch (err) {
       if (signal.aborted || !(err instanceof DomainError || isSidecarsFault(err))) throw err;
       return info; // its sidecar has ended, hangs or fails: return what the cluster knows

@@ -6,6 +6,7 @@ import {
   SidecarService,
   SidecarStatusRequestSchema,
 } from "../../gen/gastown/v1/sidecar_pb.ts";
+import { ID } from "../../session/ids.ts";
 import { CONTROLLER } from "../pods/sidecar-status.ts";
 
 /** The position of a sidecar's events. */
@@ -39,10 +40,17 @@ export async function eventPosition(terminal: SessionTerminal, signal: AbortSign
   throw new DomainError("unavailable", "the session's sidecar does not report the position of its events");
 }
 
-/** How often the sidecar has restarted its agent since its container began. @throws DomainError as the call does */
-export async function agentRestarts(terminal: SessionTerminal, signal: AbortSignal): Promise<number> {
+/**
+ * How often the sidecar has restarted its agent since its container began, and the agent's own id of its conversation
+ * (empty: unknown). @throws DomainError as the call does
+ */
+export async function agentFacts(
+  terminal: SessionTerminal,
+  signal: AbortSignal,
+): Promise<{ readonly restarts: number; readonly agentSessionId: string }> {
   const request = create(SidecarStatusRequestSchema);
-  return (await terminal.unary(SidecarService.method.status, request, OPERATOR, signal)).restarts;
+  const { restarts, agentSessionId } = await terminal.unary(SidecarService.method.status, request, OPERATOR, signal);
+  return { restarts, agentSessionId: ID.test(agentSessionId) ? agentSessionId : "" };
 }
 
 /** Undefined: the error contains no valid position. */

@@ -92,6 +92,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
   }
 
   heard(event: HookEvent): void {
+    if (event.type === "session") return;
     const at = this.#clock.monotonicMs();
     this.#hooksLive = true;
     // A turn that left sub-agents behind is followed by a prompt: until then only the sub-agents are active.

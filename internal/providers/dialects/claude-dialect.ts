@@ -165,6 +165,7 @@ class ClaudeConversation implements Conversation {
   #onConversation(id: string): void {
     if (id === this.#conversationId) return;
     this.#conversationId = id;
+    this.#link.emit({ type: "session", id: id });
     this.#link.emit({ type: "output", stream: "stdout", text: conversationText(id) });
   }
 

@@ -42,7 +42,7 @@ describe("a conversation with Codex", () => {
     expect(conversation.takesMessages()).toBe(false);
     say({ method: "turn/completed", params: { threadId: "thread-1", turn: { id: "turn-1", status: "completed" } } });
     expect(conversation.takesMessages()).toBe(true);
-    expect(told()).toEqual(["busy", "idle"]);
+    expect(told()).toEqual(["session", "busy", "idle"]);
   });
 
   it.each(["failed", "interrupted"])("tells that a turn has %s", async (status) => {
@@ -59,7 +59,7 @@ describe("a conversation with Codex", () => {
     const given = give("a");
     say({ id: 3, error: { code: -1, message: "no such model" } });
     await expect(given).rejects.toThrow("the agent refused: no such model");
-    expect(told()).toEqual(["busy", "idle"]);
+    expect(told()).toEqual(["session", "busy", "idle"]);
     expect(events.at(-1)).toMatchObject({ hasFailed: true });
   });
 

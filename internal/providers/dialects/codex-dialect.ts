@@ -66,6 +66,7 @@ class CodexConversation implements Conversation {
         ? await this.#rpc.request("thread/start", settings, signal)
         : await this.#rpc.request("thread/resume", { ...settings, threadId: resume, excludeTurns: true }, signal);
     this.#threadId = asText(objectAt(opened, "thread")["id"]);
+    this.#link.emit({ type: "session", id: this.#threadId });
     this.#link.emit({ type: "output", stream: "stdout", text: conversationText(this.#threadId) });
   }
 

@@ -1,5 +1,5 @@
 import type { AgentInput, SessionConfig } from "../../bridge/provider.ts";
-import { COMMON_OPTIONS } from "../conversation/agent-options.ts";
+import { COMMON_OPTIONS, RESUME } from "../conversation/agent-options.ts";
 import type { AgentLink, Conversation, Dialect } from "../conversation/conversation.ts";
 import { answerDialog, type DialogAnswer, PERMISSION_MODE } from "../conversation/dialog-policy.ts";
 import { Waiters } from "../conversation/waiters.ts";
@@ -8,10 +8,14 @@ import { type DemoLine, readDemoLine } from "./demo-stream.ts";
 /** The demo agent, which needs no account: `demo-agent --stdio`. */
 export const demoDialect: Dialect = {
   id: "demo",
-  options: { ...COMMON_OPTIONS, ...PERMISSION_MODE },
-  canResume: false,
+  options: { ...COMMON_OPTIONS, ...RESUME, ...PERMISSION_MODE },
+  canResume: true,
   environment: {},
-  argv: (configured) => [...configured, "--stdio"],
+  argv: (configured, { options: { resume } }) => [
+    ...configured,
+    ...(resume === undefined ? [] : ["--resume", resume]),
+    "--stdio",
+  ],
   converse: (link, session) => new DemoConversation(link, session),
 };
 
@@ -61,6 +65,7 @@ class DemoConversation implements Conversation {
     switch (read.type) {
       case "ready":
         this.#isReady = true;
+        if (read.session !== "") this.#link.emit({ type: "session", id: read.session });
         this.#ready.resolve();
         return;
       case "taken":

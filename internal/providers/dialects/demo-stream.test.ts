@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { readDemoLine } from "./demo-stream.ts";
 
 it.each([
-  ['{"type":"ready","protocol":1}', { type: "ready" }],
+  ['{"type":"ready","protocol":1,"session":"s"}', { type: "ready", session: "s" }],
   ['{"type":"taken","id":"a","held":true}', { type: "taken", id: "a", held: true }],
   ['{"type":"started","id":"a"}', { type: "started", id: "a" }],
   ['{"type":"done","id":"a"}', { type: "done", id: "a" }],

@@ -4,7 +4,7 @@ import { toolCallText, toolResultText } from "../conversation/tool-text.ts";
 
 /** The meaning of a line of `demo-agent --stdio`. */
 export type DemoLine =
-  | { readonly type: "ready" }
+  | { readonly type: "ready"; readonly session: string }
   | { readonly type: "taken"; readonly id: string; readonly held: boolean }
   | { readonly type: "started" | "done"; readonly id: string }
   | { readonly type: "output"; readonly text: string }
@@ -17,7 +17,7 @@ export function readDemoLine(line: string): DemoLine | undefined {
   const id = asText(json?.["id"]);
   switch (type) {
     case "ready":
-      return { type };
+      return { type, session: asText(json?.["session"]) };
     case "taken":
       return { type, id, held: json?.["held"] === true };
     case "started":

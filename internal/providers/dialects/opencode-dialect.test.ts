@@ -54,7 +54,7 @@ describe("a conversation with OpenCode", () => {
     update(words("done"));
     say({ id: 3, result: { stopReason: "end_turn" } });
     await settle();
-    expect(told()).toEqual(["busy", "idle"]);
+    expect(told()).toEqual(["session", "busy", "idle"]);
     expect(text()).toBe("● Conversation ses-1\ndone\n");
   });
 
@@ -70,7 +70,7 @@ describe("a conversation with OpenCode", () => {
     const given = give("a");
     say({ id: 3, error: { code: -32603, message: "no credentials" } });
     await expect(given).rejects.toThrow("no credentials");
-    expect(told()).toEqual(["busy", "idle"]);
+    expect(told()).toEqual(["session", "busy", "idle"]);
     expect(events.at(-1)).toMatchObject({ hasFailed: true });
     expect(text()).toContain("● The turn failed: the agent refused: no credentials\n");
   });

@@ -78,6 +78,7 @@ class OpencodeConversation implements Conversation {
       await this.#rpc.request("session/set_config_option", choice, signal);
     }
     this.#isOpen = true;
+    this.#link.emit({ type: "session", id: this.#sessionId });
     this.#say(conversationText(this.#sessionId));
   }
 

@@ -33,7 +33,7 @@ const PROGRAMS: Readonly<Record<string, Interactive>> = {
     without: { "--format": true, "--quiet": false },
     options: { model: (value) => ["--model", value], resume: (value) => ["--session", value] },
   },
-  demo: { without: { "--stdio": false }, options: {} },
+  demo: { without: { "--stdio": false }, options: { resume: (value) => ["--resume", value] } },
 };
 
 /**

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
 import type { FileState } from "../../agents/profile.ts";
 import { profileNamed } from "../../agents/programs/registry.ts";
@@ -16,8 +16,26 @@ let clock: FakeClock;
 let reported: (FileState | undefined)[];
 let facts: ProcessFacts | undefined;
 let asked: number[];
+let open: readonly string[];
+let printedAt: number;
+let sessions: string[];
 let stop: AbortController;
 let running: Promise<void>;
+
+function reader(agent: "claude" | "codex"): Promise<void> {
+  const deps = {
+    ...{ clock, profile: profileNamed(agent), pid: () => PID },
+    process: async (pid: number) => {
+      asked.push(pid);
+      return facts;
+    },
+    onState: (state: FileState | undefined) => void reported.push(state),
+    files: async () => open,
+    lastOutputAt: () => printedAt,
+    onSession: (id: string) => void sessions.push(id),
+  };
+  return new AgentFileReader(deps, { home, strict: true }).run(stop.signal);
+}
 
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "gt-agent-file-"));
@@ -26,18 +44,9 @@ beforeEach(() => {
   reported = [];
   asked = [];
   facts = { startTicks: 4000 };
+  [open, printedAt, sessions] = [[], 0, []];
   stop = new AbortController();
-  const deps = {
-    clock,
-    profile: profileNamed("claude"),
-    pid: () => PID,
-    process: async (pid: number) => {
-      asked.push(pid);
-      return facts;
-    },
-    onState: (state: FileState | undefined) => void reported.push(state),
-  };
-  running = new AgentFileReader(deps, { home, strict: true }).run(stop.signal);
+  running = reader("claude");
 });
 afterEach(async () => {
   stop.abort();
@@ -105,4 +114,39 @@ it("takes a home that cannot be looked into for one without the file", async () 
   writeFileSync(join(home, ".claude"), "a file");
   await look(3);
   expect(reported).toEqual([{ type: "busy" }, undefined]);
+});
+
+describe("the conversation's file that Codex keeps open", () => {
+  const rollout = (id: string) => `rollout-2026-11-28T08-40-01-${id}.jsonl`;
+  const [first, second] = ["019ac001-aaaa-7000-8000-000000000001", "019ac001-aaaa-7000-8000-000000000002"];
+  const print = async (...names: readonly string[]) => {
+    [open, printedAt] = [names, printedAt + 1];
+    await clock.advance(1000);
+    await settle();
+  };
+  beforeEach(async () => {
+    stop.abort();
+    await running;
+    stop = new AbortController();
+    running = reader("codex");
+    await settle();
+  });
+
+  it("names it, each time that the agent has printed", async () => {
+    await print("state.jsonl", "rollout-x.jsonl");
+    expect(sessions).toEqual([]);
+    await print("state.jsonl", rollout(first));
+    open = [rollout(second)];
+    await clock.advance(5000);
+    await settle();
+    expect(sessions).toEqual([first]);
+    await print(rollout(second));
+    expect(sessions).toEqual([first, second]);
+  });
+
+  it("is its own, while its sub-agents have theirs open", async () => {
+    await print(rollout(second));
+    await print(rollout(first), rollout(second));
+    expect(sessions).toEqual([second, second]);
+  });
 });

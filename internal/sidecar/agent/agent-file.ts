@@ -15,13 +15,22 @@ export interface AgentFileDeps {
   /** See `HalvesLinkClient.process`. */
   readonly process: (pid: number) => Promise<ProcessFacts | undefined>;
   readonly onState: (state: FileState | undefined) => void;
+  /** The names of the `.jsonl` files that the process and its descendants have open. */
+  readonly files: (pid: number) => Promise<readonly string[]>;
+  /** Wall clock, ms. */
+  readonly lastOutputAt: () => number | undefined;
+  readonly onSession: (id: string) => void;
 }
 
 /** A check is one stat; the file is read only when it has changed. */
 const LOOK_EVERY_MS = 100;
 const MAX_BYTES = 64 * 1024;
+const SESSION_EVERY_MS = 1000;
 
-/** Follows the state file that some agents keep about themselves. For other agents it does nothing. */
+/**
+ * Follows the state file that some agents keep about themselves, and the file to which others write their conversation,
+ * whose name has its id.
+ */
 export class AgentFileReader implements Task {
   readonly #deps: AgentFileDeps;
   readonly #home: string;
@@ -38,11 +47,31 @@ export class AgentFileReader implements Task {
 
   async run(signal: AbortSignal): Promise<void> {
     const file = this.#deps.profile.stateFile(this.#home, 1);
-    if (file === undefined) return aborted(signal);
+    await Promise.all([this.#followSession(signal), file === undefined ? aborted(signal) : this.#follow(file, signal)]);
+  }
+
+  async #follow(file: string, signal: AbortSignal): Promise<void> {
     using folder = PinnedFolder.at(dirname(file), { strict: this.#strict });
     while (!signal.aborted) {
       await this.#look(folder);
       await this.#deps.clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
+    }
+  }
+
+  /** An agent that does not print opens no other file. Its sub-agents' files may be open beside its own. */
+  async #followSession(signal: AbortSignal): Promise<void> {
+    const { clock, profile, files, lastOutputAt, onSession } = this.#deps;
+    let seenAt: number | undefined;
+    let known: string | undefined;
+    while (!signal.aborted && profile.sessionOfFile !== undefined) {
+      const [pid, printedAt] = [this.#deps.pid(), lastOutputAt()];
+      if (pid !== undefined && printedAt !== seenAt) {
+        const ids = (await files(pid)).flatMap((name) => profile.sessionOfFile?.(name) ?? []);
+        if (known === undefined || !ids.includes(known)) known = ids[0];
+        if (known !== undefined) onSession(known);
+        seenAt = printedAt;
+      }
+      await clock.sleep(SESSION_EVERY_MS, signal).catch(() => {});
     }
   }
 

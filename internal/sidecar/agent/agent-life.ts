@@ -9,6 +9,7 @@ export interface LifeBefore {
   readonly restarts: number;
   readonly agentId?: string;
   readonly oomKills?: number;
+  readonly agentSessionId?: string;
 }
 
 /** `exit`: how the agent ended. */
@@ -43,6 +44,9 @@ export class AgentLife {
   #restarts: number;
   #agentId: string | undefined;
   #oomKills: number | undefined;
+  #agentSessionId: string | undefined;
+  /** The id was reported before the end of the last life that was seen to end, or by an earlier process. */
+  #isIdOld = true;
 
   /** `now`: when a life without a journal counts as begun; wall clock, ms. */
   constructor(now: number, before: LifeBefore | undefined) {
@@ -51,6 +55,7 @@ export class AgentLife {
     this.#startedAt = before?.startedAt ?? now;
     this.#restarts = before?.restarts ?? 0;
     this.#agentId = before?.agentId;
+    this.#agentSessionId = before?.agentSessionId;
   }
 
   /** 0 before the first one. */
@@ -75,6 +80,19 @@ export class AgentLife {
   /** How many processes had been killed for lack of memory when this life began. */
   get oomKills(): number | undefined {
     return this.#oomKills;
+  }
+
+  /** The agent's own id of its present or last conversation; undefined: unknown. */
+  get agentSessionId(): string | undefined {
+    return this.#agentSessionId;
+  }
+
+  /** The agent has reported its conversation, maybe before it was found. Returns whether the id is another one. */
+  inSession(agentSessionId: string): boolean {
+    const isNew = agentSessionId !== this.#agentSessionId;
+    this.#agentSessionId = agentSessionId;
+    this.#isIdOld = false;
+    return isNew;
   }
 
   get alive(): boolean {
@@ -125,6 +143,7 @@ export class AgentLife {
     const exit: AgentExit = isShort ? { ...seen, outOfMemory: true } : seen;
     if (pid !== this.#pid) this.#begin(pid, now, oomKills);
     this.#state = { type: "ended", exit };
+    this.#isIdOld = true;
     return exit;
   }
 
@@ -134,6 +153,7 @@ export class AgentLife {
 
   #begin(pid: number, now: number, oomKills: number | undefined): void {
     if (this.#pid !== 0) this.#restarts++;
+    if (this.#isIdOld) this.#agentSessionId = undefined;
     this.#pid = pid;
     this.#startedAt = now;
     this.#oomKills = oomKills;

@@ -169,7 +169,8 @@ export class AgentRun {
     const { profile, agent } = this;
     const { home, stallAfterMs } = this.#options.sidecar;
     const pid = () => (this.#life.alive ? this.#life.pid : undefined);
-    const facts = (agentPid: number) => control.process(agentPid, { work: false });
+    const facts = (agentPid: number) => control.process(agentPid);
+    const files = async (agentPid: number) => (await control.process(agentPid, { files: true }))?.files ?? [];
     const work = async () => {
       const agentPid = pid();
       return agentPid === undefined ? undefined : (await control.process(agentPid, { work: true }))?.work;
@@ -178,7 +179,11 @@ export class AgentRun {
     return [
       new HookReader({ clock, logger, profile, onEvent: agent.heard.bind(agent) }, hookFiles),
       new AgentFileReader(
-        { clock, profile, pid, process: facts, onState: agent.read.bind(agent) },
+        {
+          ...{ clock, profile, pid, process: facts, files, lastOutputAt: () => agent.output.lastOutputAt },
+          onState: agent.read.bind(agent),
+          onSession: agent.inSession.bind(agent),
+        },
         { home, strict: this.#options.isApart },
       ),
       new WorkWatch({ clock, monitor: agent.monitor, sample: work }, { stallAfterMs }),

@@ -21,6 +21,8 @@ export type SidecarRecord =
       readonly agentId?: string;
       /** How many processes had been killed for lack of memory when it was started. */
       readonly oomKills?: number;
+      /** Its own id of its conversation. */
+      readonly agentSessionId?: string;
       /** It must end permanently. */
       readonly stopping?: boolean;
     };
@@ -171,6 +173,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     restarts: (value) => isCount(value) && Number(value) >= 0,
     agentId: (id) => id === undefined || isName(id),
     oomKills: isAbsentOr(isCount),
+    agentSessionId: isAbsentOr(isId),
   }),
 };
 

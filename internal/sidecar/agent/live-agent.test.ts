@@ -120,6 +120,33 @@ describe("a life of the agent", () => {
   });
 });
 
+describe("the agent's own id of its conversation", () => {
+  const idOf = ({ agent }: ReturnType<typeof serve>) => agent.status().agentSessionId;
+
+  it("is known from its report on, also to the next process, until another life reports its own", () => {
+    const half = serve();
+    born(half, 7);
+    expect(idOf(half)).toBeUndefined();
+    half.agent.heard({ type: "session-start", agentSessionId: "c-1" });
+    const next = serve();
+    born(next, 7);
+    expect(idOf(next)).toBe("c-1");
+    next.life.ended({ code: 3 }, clock.now());
+    expect(idOf(next)).toBe("c-1");
+    born(next, 8);
+    expect(idOf(next)).toBeUndefined();
+    next.agent.heard({ type: "session", agentSessionId: "c-2" });
+    expect(idOf(serve())).toBe("c-2");
+  });
+
+  it("may come before its process is found", () => {
+    const half = serve();
+    half.agent.heard({ type: "session", agentSessionId: "c-1" });
+    born(half, 7);
+    expect(idOf(half)).toBe("c-1");
+  });
+});
+
 describe("a nudge", () => {
   it("is in the journal before it is accepted, and waits in the next process", async () => {
     await expect(serve().agent.mailbox.send(nudge("n1"), never)).resolves.toMatchObject({ outcome: "queued" });

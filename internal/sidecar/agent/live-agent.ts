@@ -239,8 +239,15 @@ export class LiveAgent {
   }
 
   heard(event: HookEvent): void {
+    if (event.agentSessionId !== undefined) this.inSession(event.agentSessionId);
     this.monitor.signs.heard(event);
     this.output.screens.notify(); // a delivery that waits for the screen takes this word as well
+  }
+
+  /** The agent's own id of its conversation is known. */
+  inSession(id: string): void {
+    if (!this.#deps.life.inSession(id)) return;
+    this.#journal.tryKeep({ ...this.#agentRecord(), stopping: this.stopper.asked.aborted });
   }
 
   read(state: FileState | undefined): void {
@@ -293,6 +300,7 @@ export class LiveAgent {
       draft,
       background,
       ...(parkedUntil === undefined ? {} : { parkedUntil }),
+      ...(life.agentSessionId === undefined ? {} : { agentSessionId: life.agentSessionId }),
       versions: this.#deps.versions(),
     };
   }
@@ -328,8 +336,12 @@ export class LiveAgent {
   }
 
   #agentRecord() {
-    const { pid, startedAt, restarts, agentId, oomKills } = this.#deps.life;
-    const known = { ...(agentId !== undefined && { agentId }), ...(oomKills !== undefined && { oomKills }) };
+    const { pid, startedAt, restarts, agentId, oomKills, agentSessionId } = this.#deps.life;
+    const known = {
+      ...(agentId !== undefined && { agentId }),
+      ...(oomKills !== undefined && { oomKills }),
+      ...(agentSessionId !== undefined && { agentSessionId }),
+    };
     return { type: "agent" as const, pid, startedAt, restarts, ...known };
   }
 }

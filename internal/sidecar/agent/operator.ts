@@ -6,9 +6,9 @@ import type { Mailbox } from "../../pane/delivery/mailbox.ts";
 import { keysRefused } from "../../pane/delivery/not-typed.ts";
 import { answersOf, type KeyWriter, respond } from "../../pane/delivery/respond.ts";
 import type { ScreenSource } from "../../pane/screen/screen-source.ts";
+import { IdempotentCalls } from "../../session/idempotent-calls.ts";
 import type { KeysRequest, RespondRequest, RespondResult } from "../../session/types.ts";
 import { checkKeys } from "../../tmux/pane/keys.ts";
-import { IdempotentCalls } from "./idempotent-calls.ts";
 import type { PaneWait } from "./pane-access.ts";
 
 export interface OperatorDeps {

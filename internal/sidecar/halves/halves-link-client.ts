@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { raceSignal, withTimeout } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Task } from "../../base/task-group.ts";
-import type { ProcessFacts } from "../../process/process-facts.ts";
+import type { ProcessFacts, WantedFacts } from "../../process/process-facts.ts";
 import { onLines, writeLine } from "./halves-link-lines.ts";
 import {
   type ControlAnswer,
@@ -94,8 +94,9 @@ export class HalvesLinkClient implements Task {
    * Facts about a process beside the agent, whose pids may not be this process's: the two halves can run in two
    * containers. Undefined if the supervising half does not answer.
    */
-  async process(pid: number, what: { readonly work: boolean }): Promise<ProcessFacts | undefined> {
-    return await this.#ask((id) => ({ type: "process", id, pid, work: what.work }));
+  async process(pid: number, wanted: WantedFacts = {}): Promise<ProcessFacts | undefined> {
+    const { work = false, files = false } = wanted;
+    return await this.#ask((id) => ({ type: "process", id, pid, work, files }));
   }
 
   /**

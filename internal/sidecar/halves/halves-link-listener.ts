@@ -3,7 +3,7 @@ import { createServer, type Socket } from "node:net";
 import { aborted } from "../../base/abort.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
-import type { ProcessFacts } from "../../process/process-facts.ts";
+import type { ProcessFacts, WantedFacts } from "../../process/process-facts.ts";
 import type { Greeting } from "./greeting.ts";
 import { onLines, writeLine } from "./halves-link-lines.ts";
 import {
@@ -20,7 +20,7 @@ export interface HalvesLinkListenerDeps {
   /** Receives reports; questions are answered here. */
   readonly onMessage: (message: Exclude<ControlMessage, ControlQuestion>) => void;
   /** Facts about a process as this one sees it. */
-  readonly inspect: (pid: number, work: boolean) => ProcessFacts;
+  readonly inspect: (pid: number, wanted: WantedFacts) => ProcessFacts;
   /** Determines the fate of the session of the agent with this pid; must not reject. */
   readonly settle: (pid: number) => Promise<SessionFate | undefined>;
   /** How many processes of this one's control group the kernel has killed for lack of memory. */
@@ -78,7 +78,7 @@ export class HalvesLinkListener implements Task {
 
   async #answer(message: ControlQuestion): Promise<ControlAnswer> {
     const { id } = message;
-    if (message.type === "process") return { id, ...this.#deps.inspect(message.pid, message.work) };
+    if (message.type === "process") return { id, ...this.#deps.inspect(message.pid, message) };
     if (message.type === "oom-kills") {
       const oomKills = this.#deps.oomKills();
       return { id, ...(oomKills !== undefined && { oomKills }) };

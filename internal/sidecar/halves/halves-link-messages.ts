@@ -18,8 +18,14 @@ export type ControlMessage =
   | { readonly type: "session"; readonly id: number; readonly pid: number }
   /** Asks how many processes beside the agent the kernel has killed for lack of memory. */
   | { readonly type: "oom-kills"; readonly id: number }
-  /** Asks about a process beside the agent; `work`: also about the work of it and its descendants. */
-  | { readonly type: "process"; readonly id: number; readonly pid: number; readonly work: boolean };
+  /** Asks about a process beside the agent; `work`, `files`: also about these of it and its descendants. */
+  | {
+      readonly type: "process";
+      readonly id: number;
+      readonly pid: number;
+      readonly work: boolean;
+      readonly files: boolean;
+    };
 
 /** `there`: the agent's pane exists, under the session's name again; `gone`: the tmux server has no such pane. */
 export type SessionFate = "there" | "gone";
@@ -50,7 +56,7 @@ export interface ControlHello {
 /** Undefined for anything that is not a message: the agent shares the folder, so it may write here. */
 export function parseControlMessage(line: string): ControlMessage | undefined {
   const value = parse(line);
-  const { type, graceMs, force, exitCode, id, pid, work } = value ?? {};
+  const { type, graceMs, force, exitCode, id, pid, work, files } = value ?? {};
   if (type === "alive" || type === "serving") return { type };
   if (type === "stop" && isCount(graceMs)) return { type, graceMs, force: force === true };
   if (type === "finish" && isCount(exitCode) && exitCode <= 255) return { type, exitCode };
@@ -58,16 +64,18 @@ export function parseControlMessage(line: string): ControlMessage | undefined {
   if (type === "agent" && isCount(pid) && pid > 0) return { type, pid };
   if (type === "session" && isCount(id) && isCount(pid) && pid > 0) return { type, id, pid };
   if (type === "oom-kills" && isCount(id)) return { type, id };
-  if (type === "process" && isCount(id) && isCount(pid) && pid > 0) return { type, id, pid, work: work === true };
+  if (type === "process" && isCount(id) && isCount(pid) && pid > 0)
+    return { type, id, pid, work: work === true, files: files === true };
   return undefined;
 }
 
 const VERSION = /^[A-Za-z0-9.+-]{1,32}$/;
+const FILE_NAME = /^[A-Za-z0-9._-]{1,128}$/;
 const AGENT_ID = /^[A-Za-z0-9-]{1,64}$/;
 
 /** Undefined for anything that is not an answer: the agent may listen in the supervising half's place. */
 export function parseControlAnswer(line: string): ControlAnswer | ControlHello | undefined {
-  const { type, tmux, agentId, agent, id, startTicks, work, session, oomKills } = parse(line) ?? {};
+  const { type, tmux, agentId, agent, id, startTicks, work, files, session, oomKills } = parse(line) ?? {};
   if (type === "hello" && isLike(VERSION, tmux) && isLike(AGENT_ID, agentId))
     return { type, tmux, agentId, ...(isLike(VERSION, agent) && { agent }) };
   if (!isCount(id)) return undefined;
@@ -78,6 +86,7 @@ export function parseControlAnswer(line: string): ControlAnswer | ControlHello |
     ...(isCount(oomKills) && { oomKills }),
     ...(isCount(startTicks) && { startTicks }),
     ...(isCount(cpuMs) && isCount(writtenBytes) && { work: { cpuMs, writtenBytes } }),
+    ...(Array.isArray(files) && { files: files.filter((name) => isLike(FILE_NAME, name)) }),
   };
 }
 

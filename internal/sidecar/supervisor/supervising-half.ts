@@ -192,7 +192,7 @@ export class SupervisingHalf implements Task {
       logger,
       greeting,
       onMessage: (message) => this.#hear(message, parts),
-      inspect: (pid, work) => inspector.facts(pid, work),
+      inspect: (pid, wanted) => inspector.facts(pid, wanted),
       settle: (pid) => rescue.settle(pid),
       oomKills,
     };

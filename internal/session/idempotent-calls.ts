@@ -1,7 +1,7 @@
-import type { Clock } from "../../base/clock.ts";
-import { DomainError } from "../../base/errors.ts";
-import { ID } from "../../session/ids.ts";
-import { hashOf } from "../../session/nudge-record.ts";
+import type { Clock } from "../base/clock.ts";
+import { DomainError } from "../base/errors.ts";
+import { ID } from "./ids.ts";
+import { hashOf } from "./nudge-record.ts";
 
 /**
  * Results are kept this long after the call.

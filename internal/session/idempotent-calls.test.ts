@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { FakeClock } from "../../../test/support/fake-clock.ts";
+import { FakeClock } from "../../test/support/fake-clock.ts";
 import { IDEMPOTENT_KEEP, IDEMPOTENT_KEEP_MS, IDEMPOTENT_KEEP_OF_ALL, IdempotentCalls } from "./idempotent-calls.ts";
 
 function counted() {
