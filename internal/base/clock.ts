@@ -17,6 +17,24 @@ export const systemClock: Clock = {
 /** The system's time, with waits that do not keep a program running. */
 export const backgroundClock: Clock = { ...systemClock, sleep: sleeper({ keepsRunning: false }) };
 
+/** Time to read what has arrived. */
+const READ_MS = 50;
+
+/**
+ * `clock` for the wait for an answer whose absence ends a connection: its sleeps take 50 ms longer, in which what has
+ * arrived is read. A process that was held up, e.g. by others on a busy machine, runs its timers before it reads.
+ */
+export function readingClock(clock: Clock): Clock {
+  return {
+    now: () => clock.now(),
+    monotonicMs: () => clock.monotonicMs(),
+    async sleep(ms, signal) {
+      await clock.sleep(ms, signal);
+      await clock.sleep(READ_MS, signal);
+    },
+  };
+}
+
 /** Node's timers take at most 2³¹ ms, some 24 days; a longer one would fire at once. */
 const LONGEST_MS = 2e9;
 

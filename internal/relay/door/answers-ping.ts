@@ -1,9 +1,6 @@
 import type { WebSocket } from "ws";
 import { firstOf } from "../../base/abort.ts";
-import type { Clock } from "../../base/clock.ts";
-
-/** Time to read what has arrived before a socket is given up: a process that was held up runs its timers first. */
-const READ_MS = 50;
+import { type Clock, readingClock } from "../../base/clock.ts";
 
 /** Sends a ping; false if no pong comes within `withinMs`. @throws the signal's reason */
 export async function answersPing(
@@ -14,10 +11,6 @@ export async function answersPing(
 ): Promise<boolean> {
   const pong = new Promise<true>((resolve) => socket.once("pong", () => resolve(true)));
   socket.ping();
-  const late = async (stop: AbortSignal) => {
-    await clock.sleep(withinMs, stop);
-    await clock.sleep(READ_MS, stop);
-    return false;
-  };
-  return await firstOf(signal, () => pong, late);
+  const late = (stop: AbortSignal) => readingClock(clock).sleep(withinMs, stop);
+  return (await firstOf(signal, () => pong, late)) ?? false;
 }

@@ -10,6 +10,7 @@ import {
 } from "node:http2";
 import type { Socket } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { backgroundClock, readingClock } from "../../base/clock.ts";
 
 /** Flow-control window of a connection, for all its streams together, bytes. */
 const CONNECTION_WINDOW_BYTES = 8 * 1024 * 1024;
@@ -17,11 +18,6 @@ const CONNECTION_WINDOW_BYTES = 8 * 1024 * 1024;
 const HANDSHAKE_MS = 20_000;
 /** Gives up a server that has not sent its SETTINGS, which come first, by then. */
 const SETTINGS_MS = 5000;
-/**
- * Time to read what has arrived before a connection is given up: a process that was held up, e.g. by others on a busy
- * machine, runs its timers before it reads.
- */
-const READ_MS = 50;
 /** The reason with which a proxy closes a connection that is pinged too often. */
 const TOO_MANY_PINGS = "too_many_pings";
 
@@ -52,7 +48,7 @@ export class ServerConnection {
   #streams = 0;
   #aliveAt = 0;
   #socket: Socket | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #timer = new AbortController();
   /** A PING is in progress; resolved when it is answered, or the connection ends. */
   #checked: PromiseWithResolvers<void> | undefined;
 
@@ -177,7 +173,7 @@ export class ServerConnection {
 
   #closed(): void {
     this.#phase = "closed";
-    clearTimeout(this.#timer);
+    this.#timer.abort();
     this.#opened.reject(new ConnectError("the connection was cut", Code.Unavailable));
     this.#checked?.resolve();
     this.#onClosed(this);
@@ -227,13 +223,13 @@ export class ServerConnection {
 
   #giveUpAfter(ms: number, why: string): void {
     const error = () => new ConnectError(`${this.#server} ${why}`, Code.Unavailable);
-    this.#after(ms, () => this.#after(READ_MS, () => this.destroy(error())));
+    this.#after(ms, () => this.destroy(error()), readingClock(backgroundClock));
   }
 
-  #after(ms: number, then: () => void): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    if (this.#phase === "closed" || ms > 0x7fffffff) return; // longer than Node's timers
-    this.#timer = setTimeout(then, ms).unref();
+  #after(ms: number, then: () => void, clock = backgroundClock): void {
+    this.#timer.abort();
+    if (this.#phase === "closed") return;
+    this.#timer = new AbortController();
+    clock.sleep(ms, this.#timer.signal).then(then, () => {});
   }
 }

@@ -1,11 +1,8 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import { raceSignal, withTimeout } from "../../base/abort.ts";
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, readingClock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-
-/** Time to read what has arrived before a connection is cut: a process that was held up runs its timers first. */
-const READ_MS = 50;
 
 export interface SessionLimits {
   /** A new connection must have sent its SETTINGS within this, ms. */
@@ -97,14 +94,7 @@ export class Sessions {
   }
 
   async #inTime(ms: number, what: string, promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
-    const answer = raceSignal(promise, signal);
-    try {
-      await withTimeout(this.#clock, ms, what, answer);
-    } catch (err) {
-      await withTimeout(this.#clock, READ_MS, what, answer).catch(() => {
-        throw err;
-      });
-    }
+    await withTimeout(readingClock(this.#clock), ms, what, raceSignal(promise, signal));
   }
 
   /** Requests that have not arrived completely, with their start times (monotonic, ms). */
