@@ -1,10 +1,10 @@
 import type { Clock } from "../../base/clock.ts";
+import { TokenBucket } from "../../base/token-bucket.ts";
 
 /** A stream that lived longer cost more to keep than to open: its reset does not count as part of a flood. */
 export const YOUNG_STREAM_MS = 1000;
-/** The size of the burst; the bucket is then refilled at PER_SECOND. */
 const BURST = 256;
-const PER_SECOND = 50;
+const EVERY_MS = 20;
 /** Beyond this number, full buckets are dropped. */
 const KEPT = 1024;
 
@@ -15,7 +15,7 @@ const KEPT = 1024;
  */
 export class CallerBudget {
   readonly #clock: Clock;
-  readonly #shares = new Map<string, { left: number; at: number }>();
+  readonly #shares = new Map<string, TokenBucket>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -24,27 +24,20 @@ export class CallerBudget {
   /** Takes one unit; false if none is left. */
   take(share: string): boolean {
     const now = this.#clock.monotonicMs();
-    const budget = this.#shares.get(share) ?? { left: BURST, at: now };
-    budget.left = leftAt(budget, now);
-    budget.at = now;
+    const budget = this.#shares.get(share) ?? new TokenBucket(BURST, EVERY_MS, now);
     this.#shares.set(share, budget);
     if (this.#shares.size > KEPT) this.#forgetFull(now);
-    if (budget.left < 1) return false;
-    budget.left--;
+    if (budget.fill(now) < 1) return false;
+    budget.take();
     return true;
   }
 
   /** A unit is available. */
   has(share: string): boolean {
-    const budget = this.#shares.get(share);
-    return budget === undefined || leftAt(budget, this.#clock.monotonicMs()) >= 1;
+    return (this.#shares.get(share)?.fill(this.#clock.monotonicMs()) ?? BURST) >= 1;
   }
 
   #forgetFull(now: number): void {
-    for (const [share, budget] of this.#shares) if (leftAt(budget, now) >= BURST) this.#shares.delete(share);
+    for (const [share, budget] of this.#shares) if (budget.fill(now) >= BURST) this.#shares.delete(share);
   }
-}
-
-function leftAt({ left, at }: { readonly left: number; readonly at: number }, now: number): number {
-  return Math.min(BURST, left + ((now - at) * PER_SECOND) / 1000);
 }

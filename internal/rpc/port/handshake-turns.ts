@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { Clock } from "../../base/clock.ts";
+import { TokenBucket } from "../../base/token-bucket.ts";
 
 export interface HandshakeRate {
   /** The most handshakes to begin per second; further ones wait for a turn. */
@@ -15,21 +16,19 @@ export interface HandshakeRate {
  */
 export class HandshakeTurns {
   readonly #clock: Clock;
-  readonly #rate: HandshakeRate;
+  readonly #everyMs: number;
+  readonly #bucket: TokenBucket;
   readonly #closed = new AbortController();
   /** Callbacks by address, the newest last; the address whose turn is next comes first. */
   readonly #waiting = new Map<string, Map<Socket, () => void>>();
   /** The address that had the last turn. */
   #last: string | undefined;
   #isGiving = false;
-  #left: number;
-  #leftAt: number;
 
-  constructor(clock: Clock, rate: HandshakeRate) {
+  constructor(clock: Clock, { handshakesPerSecond, handshakeBurst }: HandshakeRate) {
     this.#clock = clock;
-    this.#rate = rate;
-    this.#left = rate.handshakeBurst;
-    this.#leftAt = clock.monotonicMs();
+    this.#everyMs = 1000 / handshakesPerSecond;
+    this.#bucket = new TokenBucket(handshakeBurst, this.#everyMs, clock.monotonicMs());
   }
 
   /** Calls `begin` when it is this connection's turn, possibly at once; never if it closes first. */
@@ -56,7 +55,7 @@ export class HandshakeTurns {
     this.#isGiving = true;
     while (this.#waiting.size > 0 && !this.#closed.signal.aborted) {
       if (this.#mayBegin()) this.#next()?.();
-      else await this.#clock.sleep(1000 / this.#rate.handshakesPerSecond, this.#closed.signal).catch(() => {});
+      else await this.#clock.sleep(this.#everyMs, this.#closed.signal).catch(() => {});
     }
     this.#isGiving = false;
   }
@@ -84,12 +83,8 @@ export class HandshakeTurns {
   }
 
   #mayBegin(): boolean {
-    const { handshakesPerSecond, handshakeBurst } = this.#rate;
-    const now = this.#clock.monotonicMs();
-    this.#left = Math.min(handshakeBurst, this.#left + ((now - this.#leftAt) * handshakesPerSecond) / 1000);
-    this.#leftAt = now;
-    if (this.#left < 1) return false;
-    this.#left--;
+    if (this.#bucket.fill(this.#clock.monotonicMs()) < 1) return false;
+    this.#bucket.take();
     return true;
   }
 }
