@@ -4,6 +4,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import type { Readable, Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type { Pool } from "pg";
+import { firstOf } from "../../internal/base/abort.ts";
 import { DomainError, errorText } from "../../internal/base/errors.ts";
 import { createLogger } from "../../internal/base/logger.ts";
 import { printable } from "../../internal/base/printable-text.ts";
@@ -113,7 +114,11 @@ async function* linesOf(from: Readable, file: string | undefined): AsyncIterable
 }
 
 async function drained(to: Writable): Promise<void> {
-  await Promise.race([once(to, "drain"), once(to, "close")]);
+  await firstOf(
+    undefined,
+    (signal) => once(to, "drain", { signal }),
+    (signal) => once(to, "close", { signal }),
+  );
 }
 
 function cannot(what: string, file: string | undefined, err: unknown): DomainError {

@@ -9,7 +9,7 @@ import { isMissing, readNamedFile } from "../files/named-file.ts";
 import { readPem } from "../pki/explain-pem.ts";
 import { pemBlocks } from "../pki/pem.ts";
 import type { IssuerRule } from "./issuing-cas.ts";
-import { watchFolder } from "./tls/folder-watch.ts";
+import { watchFolders } from "./tls/folder-watch.ts";
 import type { TokenKey, TokenKeySet } from "./token-verifier.ts";
 
 /** A file with an issuer's public keys: one PEM block (`PUBLIC KEY`, Ed25519) each. */
@@ -73,10 +73,9 @@ export class TokenKeyFiles implements Task {
     const { files, pollMs = 30_000, settleMs = 200 } = this.#options;
     const folders = [...new Set(files.map(({ path }) => dirname(path)))];
     while (!signal.aborted) {
-      using watches = new DisposableStack();
-      const changes = folders.map((folder) => watches.use(watchFolder(folder)).changed);
+      using watch = watchFolders(folders);
       await this.#look();
-      await within(this.#deps.clock, pollMs, Promise.race(changes), signal);
+      await within(this.#deps.clock, pollMs, watch.changed, signal);
       await this.#deps.clock.sleep(settleMs, signal).catch(() => {});
     }
   }

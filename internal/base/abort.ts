@@ -18,19 +18,16 @@ export async function raceSignal<T>(promise: Promise<T>, signal: AbortSignal): P
  * Settles like the first of several waits to settle. Each wait gets a signal that is aborted at that moment, and with
  * `signal`, so that the others leave no timer or listener behind. Their rejections are dropped.
  */
-export async function firstOf<T extends readonly unknown[]>(
+export function firstOf<T extends readonly unknown[]>(
   signal: AbortSignal | undefined,
   ...waits: { readonly [K in keyof T]: (stop: AbortSignal) => Promise<T[K]> }
 ): Promise<T[number]> {
   const settled = new AbortController();
   const stop = signal === undefined ? settled.signal : AbortSignal.any([signal, settled.signal]);
-  const started = waits.map((wait) => wait(stop));
-  try {
-    return await Promise.race(started);
-  } finally {
-    for (const one of started) one.catch(() => {});
-    settled.abort();
-  }
+  const first = Promise.race(waits.map((wait) => wait(stop)));
+  const end = () => settled.abort();
+  first.then(end, end);
+  return first;
 }
 
 /**

@@ -10,7 +10,7 @@ export interface FolderWatch extends Disposable {
  * Watches the folder itself, because a watch on a file stays with the old inode when the file is renamed over or a link
  * is swapped. Some volumes send no notifications, so the wait also needs a time-out.
  */
-export function watchFolder(dir: string): FolderWatch {
+function watchFolder(dir: string): FolderWatch {
   const { promise: changed, resolve } = Promise.withResolvers<void>();
   let watcher: FSWatcher | undefined;
   try {

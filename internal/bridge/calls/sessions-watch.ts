@@ -1,4 +1,5 @@
 import { create, fromBinary } from "@bufbuild/protobuf";
+import { firstOf } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
@@ -168,19 +169,14 @@ export class SessionsWatch {
   }
 
   async #statusOf(terminal: SessionTerminal, signal: AbortSignal): Promise<SidecarStatusResponse | undefined> {
-    const late = new AbortController();
-    const either = AbortSignal.any([signal, late.signal]);
-    const asked = terminal.unary(statusMethod, create(SidecarStatusRequestSchema), this.#request.caller, either);
-    const slept = this.#clock.sleep(STATUS_MS, either).then(() => undefined);
+    const { caller } = this.#request;
+    const asked = (stop: AbortSignal) => terminal.unary(statusMethod, create(SidecarStatusRequestSchema), caller, stop);
+    const late = (stop: AbortSignal) => this.#clock.sleep(STATUS_MS, stop).then(() => undefined);
     try {
-      return await Promise.race([asked, slept]);
+      return await firstOf(signal, asked, late);
     } catch {
       signal.throwIfAborted();
       return undefined; // it is ending: the session's next change says so
-    } finally {
-      asked.catch(() => {});
-      slept.catch(() => {});
-      late.abort();
     }
   }
 

@@ -1,3 +1,4 @@
+import { within } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -112,21 +113,12 @@ export class WorkQueue {
     const { clock, logger } = this.#deps;
     const { name, timeoutMs } = this.#options;
     const expired = new AbortController();
-    const done = new AbortController();
-    const timer = clock.sleep(timeoutMs, done.signal).then(
-      () => expired.abort(new DomainError("deadline", `cannot reconcile within ${timeoutMs} ms`)),
-      () => {},
-    );
-    const run = this.#reconcile(key, AbortSignal.any([signal, expired.signal])).finally(() => done.abort());
-    await Promise.race([run, timer]);
-    if (this.#processing.has(key) && expired.signal.aborted) {
-      // Most calls return within this turn once the signal is aborted.
-      const outcome = await Promise.race([
-        run.then(() => "ended"),
-        clock.sleep(HEED_MS, done.signal).catch(() => "ended"),
-      ]);
-      if (outcome !== "ended") logger.error({ queue: name, key }, "work does not end at its deadline");
-    }
+    const ended = this.#reconcile(key, AbortSignal.any([signal, expired.signal])).then(() => true);
+    if (await within(clock, timeoutMs, ended)) return;
+    expired.abort(new DomainError("deadline", `cannot reconcile within ${timeoutMs} ms`));
+    // Most calls return within this turn once the signal is aborted.
+    if (await within(clock, HEED_MS, ended)) return;
+    logger.error({ queue: name, key }, "work does not end at its deadline");
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<void> {
