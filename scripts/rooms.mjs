@@ -107,6 +107,7 @@ export const rooms = {
     ...["relay/*", "eventlog", "auth", "auth/*", "process/*"],
     ...["rpc/port", "rpc/routes", "rpc/server", "rpc/common"],
   ],
+  "relay/services": ["relay/front", "relay/acp", "relay/nats"],
   "relay/front": [...["relay/door", "relay/lanes", "relay/acp", "relay/nats", "auth"], ...["rpc/routes", "rpc/server"]],
 };
 

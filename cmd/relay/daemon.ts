@@ -8,6 +8,7 @@ import { DomainError } from "../../internal/base/errors.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { Slots } from "../../internal/base/slots.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
+import { version } from "../../internal/cli/version.ts";
 import { DaemonFrame } from "../../internal/daemon/daemon-frame.ts";
 import { auditLines } from "../../internal/files/audit-lines.ts";
 import { readAgentClaims } from "../../internal/relay/door/agent-claims.ts";
@@ -16,6 +17,7 @@ import { agentGate, alsoShown } from "../../internal/relay/door/agent-gate.ts";
 import { FrontDoor } from "../../internal/relay/front/front-door.ts";
 import { frontGate } from "../../internal/relay/front/front-gate.ts";
 import { answerInstanceCalls } from "../../internal/relay/lanes/instance-calls.ts";
+import type { Claimant } from "../../internal/relay/lanes/lane-claim.ts";
 import { LaneControl } from "../../internal/relay/lanes/lane-control.ts";
 import type { LaneDeps, TurnPoint } from "../../internal/relay/lanes/lane-deps.ts";
 import { Lanes } from "../../internal/relay/lanes/lanes.ts";
@@ -32,6 +34,7 @@ import { LossyPublisher } from "../../internal/relay/nats/lossy-publisher.ts";
 import { Outbox } from "../../internal/relay/nats/outbox.ts";
 import { ProgressRings } from "../../internal/relay/nats/progress-rings.ts";
 import type { LaneName } from "../../internal/relay/nats/subjects.ts";
+import { AgentServices } from "../../internal/relay/services/agent-services.ts";
 import type { PlainOptions } from "../../internal/rpc/routes/route.ts";
 import type { CallContext } from "../../internal/rpc/server/call-facts.ts";
 import { bridgeRoles } from "./bridge/bridge-roles.ts";
@@ -116,7 +119,9 @@ export class Daemon implements Task {
     const sending = { bus, outbox, lossy, rings, events, metrics, signers };
     const laneDeps = { clock, logger, ...sending, instance: this.#instance, reached: this.#reached() };
     const laneOptions = laneOptionsOf(this.#settings);
-    const lanes = new Lanes(laneDeps, laneOptions, registry, { draining: signal, ended: ended.signal });
+    const services = this.#services(laneDeps);
+    const onServed = services && ((who: Claimant) => services.opened(who));
+    const lanes = new Lanes(laneDeps, laneOptions, registry, { draining: signal, ended: ended.signal, onServed });
     const unserved = new UnservedLanes(laneDeps, laneOptions, (lane) => registry.byLane(lane) !== undefined);
     const control = new LaneControl({ ...laneDeps, lanes, unserved, slots: new Slots(CONTROL_AT_ONCE) }, laneOptions);
     metrics.observe({
@@ -152,7 +157,7 @@ export class Daemon implements Task {
       await aborted(stop);
       await this.#drain(lanes, ended);
       await Promise.all([door.idle(), served.idle()]);
-      await Promise.all([this.#flush(outbox), bridged.close()]);
+      await Promise.all([this.#flush(outbox), bridged.close(), services?.close()]);
       closing.abort();
     };
     await runTasks(signal, [
@@ -166,6 +171,7 @@ export class Daemon implements Task {
       { run: () => streams.run(closing.signal) },
       { run: () => control.run(closing.signal) },
       { run: (stop) => unserved.run(stop) },
+      ...(services === undefined ? [] : [{ run: () => services.run(closing.signal) }]),
     ]);
   }
 
@@ -223,6 +229,12 @@ export class Daemon implements Task {
       late.abort();
       logger.error({ action: "events_lost", messages: outbox.messages }, "events could not be stored");
     });
+  }
+
+  #services(deps: LaneDeps): AgentServices | undefined {
+    const { agentsProtocol, maxMessageBytes, turns } = this.#settings;
+    const longestMs = turns.work_ttl + turns.deadline;
+    return agentsProtocol ? new AgentServices(deps, { version, maxMessageBytes, longestMs }) : undefined;
   }
 
   #permissions(deps: LaneDeps): Permissions {

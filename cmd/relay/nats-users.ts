@@ -10,12 +10,13 @@ import { streamNames } from "../../internal/relay/nats/stream-specs.ts";
 import type { NatsUserCommand, ServerConfigCommand } from "./nats-config.ts";
 
 /** Prints an initial configuration of nats-server, with the relay as its only user. */
-export function serverConfig({ nkeyFile, streamPrefix }: ServerConfigCommand, out: Output): number {
-  const permissions = relayPermissions(streamNames(streamPrefix));
+export function serverConfig({ nkeyFile, streamPrefix, agentsProtocol }: ServerConfigCommand, out: Output): number {
+  const permissions = relayPermissions(streamNames(streamPrefix), agentsProtocol);
   const relay = { nkey: nkeyFile, inbox_prefix: permissions.inboxPrefix };
   const lines = [
     "# nats-server -c nats.conf",
     `# In relay.yaml: nats: ${JSON.stringify(relay)}`,
+    ...(agentsProtocol ? ["# and: agents_protocol: true"] : []),
     'listen: "127.0.0.1:4222"',
     "# Against loss of power, from 2.10 on: sync_interval: always",
     'jetstream: { store_dir: "jetstream" }',
@@ -48,7 +49,7 @@ function userEntry(nkey: string, { publish, subscribe, answers }: Permissions): 
     `    { nkey: ${JSON.stringify(nkey)}, permissions: {`,
     list("publish", publish),
     list("subscribe", subscribe),
-    ...(answers ? ['        allow_responses: { max: 1, expires: "5m" }'] : []),
+    ...(answers ? [`        allow_responses: { max: ${answers.max}, expires: "${answers.expires}" }`] : []),
     "    } }",
   ];
 }

@@ -150,6 +150,8 @@ export const relayFile = (folder: string) =>
     signing: signing(folder),
     roles: z.preprocess((value) => value ?? {}, z.record(name("a role"), role)),
     bridges: z.preprocess((value) => value ?? {}, z.record(name("a name"), bridge(folder))),
+    /** True: each agent that holds a lane is a service of NATS by the agent protocol. */
+    agents_protocol: z.boolean("must be true or false").default(false),
     logging: block({ level: oneOf(...LOG_LEVELS).optional() }),
   });
 

@@ -27,6 +27,7 @@ export interface Settings {
   readonly turns: RelayValues["turns"];
   readonly roles: RelayValues["roles"];
   readonly bridges: RelayValues["bridges"];
+  readonly agentsProtocol: boolean;
   /** For tests: the point of a turn at which the process kills itself with SIGKILL. */
   readonly crashAt: string | undefined;
 }
@@ -57,6 +58,7 @@ export function openSettings(command: ServeCommand): { readonly settings: Settin
     ...{ trust: trustOf(command, file), signing: signingOf(relayId, file) },
     logLevel: command.logLevel ?? value.logging.level ?? "info",
     ...{ turns: value.turns, roles: value.roles, bridges: value.bridges },
+    agentsProtocol: value.agents_protocol,
     ...{ allowHosts: command.allowHosts, crashAt: command.crashAt },
   };
   const { url, credentials } = settings.nats;

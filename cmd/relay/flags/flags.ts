@@ -87,7 +87,7 @@ const AGENT_FLAGS = {
   "agent-id": { type: "string", value: "A", help: "the agent's own name" },
 } as const satisfies CommandFlags;
 
-export const NATS_SERVER_FLAGS = {
+export const NATS_PLACE_FLAGS = {
   nkey: {
     ...{ type: "string", value: "FILE", complete: "file" },
     help: "the seed of the user's nkey; made, with mode 0600, if it is not there",
@@ -95,10 +95,15 @@ export const NATS_SERVER_FLAGS = {
   "stream-prefix": NATS_FLAGS["stream-prefix"],
 } as const satisfies CommandFlags;
 
+export const NATS_SERVER_FLAGS = {
+  "agents-protocol": { type: "boolean", help: "for agents_protocol: true in relay.yaml" },
+  ...NATS_PLACE_FLAGS,
+} as const satisfies CommandFlags;
+
 export const NATS_USER_FLAGS = {
   session: LANE_FLAGS.session,
   can: { type: "string", value: "LIST", help: "what the user may do: submit, read, approve" },
-  ...NATS_SERVER_FLAGS,
+  ...NATS_PLACE_FLAGS,
 } as const satisfies CommandFlags;
 
 /** Flags of the issuer that signs an agent's token. */

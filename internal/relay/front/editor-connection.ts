@@ -195,13 +195,13 @@ export class EditorConnection {
     if (session === undefined) throw new DomainError("not-found", "no such session: session/new or session/load first");
     if (session.isBusy) throw new DomainError("precondition", "a prompt of this session is open");
     const meta = member(params, "_meta");
-    const turn = new EditorTurn({ ...this.#deps, calls: this.#calls }, session);
+    const traceparent = isObject(meta) ? member(meta, "traceparent") : undefined;
+    const deps = { ...this.#deps, calls: this.#calls };
+    const turn = new EditorTurn(deps, session, params["prompt"], traceparent, this.#options.maxMessageBytes);
     session.isBusy = true;
     this.#turns.set(id, turn);
     try {
-      const traceparent = isObject(meta) ? member(meta, "traceparent") : undefined;
-      const { maxMessageBytes } = this.#options;
-      const { updates, response } = await turn.run(params["prompt"], traceparent, maxMessageBytes, this.#left.signal);
+      const { updates, response } = await turn.run(this.#left.signal);
       for (const update of updates) session.update(update);
       return response;
     } finally {

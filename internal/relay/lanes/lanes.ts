@@ -23,6 +23,15 @@ export interface Admitted {
   abandon(): Promise<void>;
 }
 
+export interface LanesUntil {
+  /** Once aborted, no more work is pulled. */
+  readonly draining: AbortSignal;
+  /** Once aborted, open turns are given back. */
+  readonly ended: AbortSignal;
+  /** Called with each agent that is served; the returned function is called when it is not any more. */
+  readonly onServed?: ((who: Claimant) => () => void) | undefined;
+}
+
 /** Claims lanes for agents that connect, and does their work until the agents go. */
 export class Lanes {
   readonly #deps: LaneDeps;
@@ -33,19 +42,15 @@ export class Lanes {
   #store = new AbortController();
   readonly #draining: AbortSignal;
   readonly #ended: AbortSignal;
+  readonly #onServed: LanesUntil["onServed"];
 
-  /** @param draining once aborted, no more work is pulled; `ended`: once aborted, open turns are given back */
-  constructor(
-    deps: LaneDeps,
-    options: LaneOptions,
-    registry: Registry,
-    { draining, ended }: { readonly draining: AbortSignal; readonly ended: AbortSignal },
-  ) {
+  constructor(deps: LaneDeps, options: LaneOptions, registry: Registry, { draining, ended, onServed }: LanesUntil) {
     this.#deps = deps;
     this.#options = options;
     this.#registry = registry;
     this.#draining = draining;
     this.#ended = ended;
+    this.#onServed = onServed;
   }
 
   get held(): number {
@@ -106,7 +111,11 @@ export class Lanes {
     return {
       serve: (link) => {
         place.link = link;
-        const served = this.#serve(who, place, claim, link).finally(leave);
+        const unserved = this.#onServed?.(who);
+        const served = this.#serve(who, place, claim, link).finally(() => {
+          unserved?.();
+          leave();
+        });
         this.#serving.add(served);
         return served.finally(() => this.#serving.delete(served));
       },

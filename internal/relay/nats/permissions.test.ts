@@ -22,7 +22,7 @@ describe("the user of a session", () => {
 
   it("may do what its rights say, and with none has its inbox only", () => {
     const none = sessionPermissions(streams, "s1", []);
-    expect(none).toMatchObject({ publish: [], subscribe: ["_INBOX_s1.>"], answers: false });
+    expect(none).toMatchObject({ publish: [], subscribe: ["_INBOX_s1.>"], answers: undefined });
     const [submit, read, approve] = RIGHTS.map((right) => sessionPermissions(streams, "s1", [right]));
     expect(submit?.publish).toEqual(["sessions.s1.work.*", "sessions.s1.control.*"]);
     expect(approve?.publish).toEqual(["sessions.s1.approvals"]);

@@ -5,8 +5,8 @@ import { subjects } from "./subjects.ts";
 export interface Permissions {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
-  /** The user may publish to the reply subjects of requests that it receives. */
-  readonly answers: boolean;
+  /** How often, and for how long, the user may publish to the reply subject of each request that it receives. */
+  readonly answers: { readonly max: number; readonly expires: string } | undefined;
   /** The prefix of the user's inboxes, which no other user may subscribe to. */
   readonly inboxPrefix: string;
 }
@@ -15,10 +15,24 @@ export interface Permissions {
 export const RIGHTS = ["submit", "read", "approve"] as const;
 export type Right = (typeof RIGHTS)[number];
 
+/** Subjects of agents as services, and of those who look for services. */
+const SERVICES: readonly string[] = [
+  ...["prompt", "status", "query"].map((verb) => `agents.${verb}.*.*.*`),
+  ...["PING", "INFO", "STATS"].flatMap((verb) => ["", ".agents", ".agents.*"].map((of) => `$SRV.${verb}${of}`)),
+];
+
 const api = (call: string) => `$JS.API.${call}`;
 
-/** The permissions that a relay and its operator's commands need. */
-export function relayPermissions(streams: StreamNames): Permissions {
+/** One answer: control messages, and calls of relays. */
+const ONE = { max: 1, expires: "5m" };
+/** A prompt by the agent protocol is answered by any number of messages. */
+const MANY = { max: -1, expires: "1h" };
+
+/**
+ * The permissions that a relay and its operator's commands need.
+ * @param agentsProtocol true: the relay offers agents as services
+ */
+export function relayPermissions(streams: StreamNames, agentsProtocol = false): Permissions {
   const inboxPrefix = "_INBOX_relay";
   const all = Object.values(streams);
   const ofStream = (name: string) => [
@@ -35,13 +49,15 @@ export function relayPermissions(streams: StreamNames): Permissions {
       ...ofTaken(streams.work),
       ...ofTaken(streams.dead),
       ...[api(`CONSUMER.NAMES.${streams.work}`), `$JS.ACK.${streams.work}.>`],
+      ...(agentsProtocol ? ["agents.hb.*.*.*"] : []),
     ],
     subscribe: [
       ...[subjects.allControl, "sessions.*.approvals", "sessions.*.work.*", subjects.status, subjects.instance("*")],
       ...["sessions.*.results.*", "sessions.*.progress.*", "sessions.*.dead.*"], // for editors
+      ...(agentsProtocol ? SERVICES : []),
       `${inboxPrefix}.>`,
     ],
-    answers: true,
+    answers: agentsProtocol ? MANY : ONE,
     inboxPrefix,
   };
 }
@@ -74,7 +90,7 @@ export function sessionPermissions(streams: StreamNames, sessionId: string, can:
   return {
     publish: RIGHTS.filter((right) => can.includes(right)).flatMap((right) => publish[right]),
     subscribe: [...(can.includes("read") ? heard : []), `${inboxPrefix}.>`],
-    answers: false,
+    answers: undefined,
     inboxPrefix,
   };
 }

@@ -74,8 +74,8 @@ export function publishOnce(bus: Bus, message: StoredMessage): Promise<PubAck> {
 }
 
 /** Publishes a message without an acknowledgement; signs it if the bus has a signer. */
-export function publishPlain(bus: Bus, message: Signable): void {
-  const block = signedBy(bus, message);
+export function publishPlain(bus: Bus, message: Signable, extra?: MsgHdrs): void {
+  const block = signedBy(bus, message, extra);
   bus.nc.publish(message.subject, message.body, block && { headers: block });
 }
 

@@ -1,0 +1,72 @@
+import { isObject, type Json, type JsonObject, member } from "../acp/json-text.ts";
+
+/** The end of a prompt's answer. */
+export interface ServiceAnswer {
+  /** Text to send before the end. */
+  readonly rest: string;
+  /** Undefined: the agent has answered. */
+  readonly failure: ServiceFailure | undefined;
+}
+
+interface ServiceFailure {
+  readonly message: string;
+  readonly details: JsonObject;
+}
+
+const WHOLE = "\n\n[relay: parts of the text above are missing, or are of an earlier attempt. The whole text:]\n\n";
+
+/**
+ * Translates the results of work, in order.
+ * @param shown the text that the caller has been sent meanwhile
+ */
+export function answerOf(results: readonly JsonObject[], shown: string): ServiceAnswer {
+  const parts = results.map(partOf);
+  const said = parts.flatMap(({ type, payload }) => {
+    const text = member(payload, "text");
+    return (type === "result.success" || type === "result.partial") && typeof text === "string" ? [text] : [];
+  });
+  const calls = parts.filter(({ type }) => type === "tool_use").map(({ payload }) => payload);
+  const text = said.join("\n\n");
+  return { rest: restOf(text, shown), failure: failureOf(parts.at(-1)) ?? unansweredCall(calls) };
+}
+
+interface Part {
+  readonly type: Json | undefined;
+  readonly payload: JsonObject;
+}
+
+function partOf(body: JsonObject): Part {
+  const payload = member(body, "payload");
+  return { type: member(body, "type"), payload: isObject(payload) ? payload : {} };
+}
+
+/** The text that remains to be sent. A bridge's answer ends without the white space that its updates have. */
+function restOf(text: string, shown: string): string {
+  if (text.startsWith(shown)) return text.slice(shown.length);
+  if (text === "" || shown.trimEnd() === text) return "";
+  return `${WHOLE}${text}`;
+}
+
+function failureOf(last: Part | undefined): ServiceFailure | undefined {
+  const { type, payload } = last ?? { type: undefined, payload: {} };
+  if (type === "result.cancelled") {
+    return { message: `the work was cancelled by ${String(payload["by"])}`, details: { reason: "cancelled" } };
+  }
+  if (type !== "result.failure") return undefined;
+  const { error, code, reason, data } = payload;
+  const message = typeof error === "string" ? error : "the work failed";
+  const details = {
+    ...(code !== undefined && { code }),
+    ...(reason !== undefined && { reason }),
+    ...(data !== undefined && { data }),
+  };
+  return { message, details };
+}
+
+/** The protocol has no tools of the caller, so a turn that waits for one has no answer. */
+function unansweredCall(calls: readonly JsonObject[]): ServiceFailure | undefined {
+  if (calls.length === 0) return undefined;
+  const names = calls.map(({ tool_name: name }) => String(name)).join(", ");
+  const message = `the agent asks its coordinator to run ${names}, and waits for a tool_result as work of its lane`;
+  return { message, details: { reason: "tool_use", calls } };
+}
