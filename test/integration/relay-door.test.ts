@@ -125,11 +125,19 @@ const REFUSED: readonly [string, () => Asked, 400 | 401 | 403, string][] = [
   ]),
 ];
 
-describe.concurrent("an agent is refused before the 101, and audited once", () => {
-  it.each(REFUSED)("%s", async (_, asked, status, reason) => {
-    const answer = await room.ask(asked());
+/** The ways to connect, and to send a frame without WebSocket. */
+const WAYS: readonly [string, string, Asked][] = [
+  ["by WebSocket", "upgrade", {}],
+  ["by a stream of events", "GET", { method: "GET", headers: { accept: "text/event-stream" } }],
+  ["with a frame", "POST", { method: "POST", headers: { "acp-connection-id": "none" } }],
+];
+
+describe.concurrent.each(WAYS)("an agent is refused %s, before the 101, and audited once", (_, call, way) => {
+  it.each(REFUSED)("%s", async (_name, asked, status, reason) => {
+    const wanted = asked();
+    const answer = await room.ask({ ...way, ...wanted, headers: { ...way.headers, ...wanted.headers } });
     expect([answer.status, answer.audited.map(({ outcome }) => outcome)]).toEqual([status, ["refused"]]);
-    expect(answer.audited[0]).toMatchObject({ event: "call", call: "relay.agents/upgrade /acp/**" });
+    expect(answer.audited[0]).toMatchObject({ event: "call", call: `relay.agents/${call} /acp/**` });
     expect(String(answer.audited[0]?.["reason"])).toMatch(new RegExp(`^${reason.replace(/[.*+?()[\]]/g, "\\$&")}`));
     expect(JSON.parse(answer.text)).toMatchObject({ message: answer.audited[0]?.["reason"] });
     expect(answer.headers["www-authenticate"]).toBe(status === 401 ? "Bearer" : undefined);

@@ -18,10 +18,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-async function start(nats: Pick<NatsServer, "url">, name: string, config: object = {}): Promise<RelayProcess> {
+async function configured(name: string, config: object): Promise<{ readonly args: readonly string[] }> {
   const file = join(folder, `${name}.yaml`);
   await writeFile(file, JSON.stringify({ agents_protocol: true, ...config }));
-  return RelayProcess.start(nats.url, { args: ["--config", file] });
+  return { args: ["--config", file] };
+}
+
+async function start(nats: Pick<NatsServer, "url">, name: string, config: object = {}): Promise<RelayProcess> {
+  return RelayProcess.start(nats.url, await configured(name, config));
 }
 
 /** The messages that answer one prompt. */
@@ -144,7 +148,11 @@ describe.concurrent.each([
     const entry = `    { user: ann, password: pw, permissions: ${JSON.stringify(caller)} }\n  ]`;
     const config = { nats: { nkey, inbox_prefix: "_INBOX_relay" } };
     await using nats = await NatsServer.start(await program(context), without);
-    await expect(start(nats, `${name}-denied`, config)).rejects.toThrow(/does not permit[^\n]*(agents\.|\$SRV)/);
+    {
+      await using denied = RelayProcess.spawn(nats.url, await configured(name, config));
+      expect(await denied.exited()).toBe(4);
+      expect(denied.log).toMatch(/does not permit [^\n]*(agents\.|\$SRV)/);
+    }
     await nats.configure((await printed("--agents-protocol")).replace(/^ {2}\]$/m, entry));
     expect(await readFile(nkey, "utf8")).toMatch(/^SU/);
     await using relay = await start(nats, name, config);

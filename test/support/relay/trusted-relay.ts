@@ -18,7 +18,7 @@ export interface Asked {
   /** Default: the path of the tokens' agent. */
   readonly path?: string;
   /** Default: an upgrade. */
-  readonly method?: "POST";
+  readonly method?: "GET" | "POST";
   /** Default: one header with a good token. */
   readonly authorization?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
