@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** What an ACP agent does with a prompt; undefined: the test goes on by `agent`. */
+/** Acts on a prompt of an ACP agent; undefined: the test goes on by `agent`. */
 type Act = (text: string, agent: SeedAgent, request: Frame["value"]) => object | undefined;
 
 /** An ACP agent that has dialled in. */
@@ -192,7 +192,7 @@ describe.concurrent.each([
       for (const run of runs) expect(await run.ended()).toEqual(stalled);
     }
     expect(asked.toSorted()).toEqual(["do it once", "p-1"]);
-    // What an ACP agent has done is not known, and it is not asked again.
+    // An ACP agent may have done it, which is not known, so it is not asked again.
     using _acp = await acpAgent(relay, "kill-acp", (text) => void asked.push(text));
     const uncertain = expect.objectContaining({ message: expect.stringContaining("what it did is not known") });
     expect(await vendor.all("prompt", "kill-acp", ...args5)).toEqual([{ status: "ack" }, uncertain]);
