@@ -1,5 +1,5 @@
 import { DomainError } from "../../internal/base/errors.ts";
-import { oneOf } from "../../internal/cli/command/arguments.ts";
+import { knownWord } from "../../internal/cli/command/arguments.ts";
 import type { CommandFlag, CommandFlags, Given } from "../../internal/cli/command/command.ts";
 import { THREAD_NAME } from "../../internal/desk/tools/text-bounds.ts";
 import { AGENTS } from "./desk-file.ts";
@@ -70,7 +70,7 @@ export function modeOptions({ values, positionals, rest }: Given<typeof MODE_FLA
   if (extra.length > 0)
     throw usage(`unexpected argument ${JSON.stringify(extra[0])}`, "an input comes from stdin only; see desk --help");
   if (values.mode === undefined) throw usage("which mode?", "desk --mode admin, or desk --mode user; see desk --help");
-  const mode = oneOf("--mode", values.mode, ["admin", "user"], "see desk --help");
+  const mode = knownWord("--mode", values.mode, ["admin", "user"], "see desk --help");
   if (once && jsonl) throw usage("--once and --jsonl exclude each other");
   if (mode === "user" && values.to !== undefined) throw usage("--to is a flag of mode admin");
   for (const [flag, name] of Object.entries({ thread, to })) {
@@ -79,7 +79,7 @@ export function modeOptions({ values, positionals, rest }: Given<typeof MODE_FLA
   return {
     ...{ mode, thread, to, json: json || jsonl },
     ...placeOptions(values),
-    ...(values.agent !== undefined && { agent: oneOf("--agent", values.agent, AGENTS) }),
+    ...(values.agent !== undefined && { agent: knownWord("--agent", values.agent, AGENTS) }),
     ...isolationOf(values.isolation),
     input: once ? "once" : jsonl ? "jsonl" : "lines",
   };
@@ -92,7 +92,7 @@ export function placeOptions({ config, "state-dir": stateDir }: Given<typeof PLA
 
 /** @throws DomainError `invalid` */
 export function isolationOf(value: string | undefined) {
-  return value === undefined ? {} : { isolation: oneOf("--isolation", value, ISOLATIONS) };
+  return value === undefined ? {} : { isolation: knownWord("--isolation", value, ISOLATIONS) };
 }
 
 function usage(message: string, hint = "see desk --help"): DomainError {

@@ -10,7 +10,7 @@ import { checkSession, sessionsOf } from "../../internal/auth/tls/identities.ts"
 import { DomainError, errorText } from "../../internal/base/errors.ts";
 import type { LogLevel } from "../../internal/base/logger.ts";
 import { DEFAULT_REDACT_PATTERNS, Redactor } from "../../internal/base/redact.ts";
-import { oneOf } from "../../internal/cli/command/arguments.ts";
+import { knownWord } from "../../internal/cli/command/arguments.ts";
 import { logLevelOf } from "../../internal/cli/command/log-level.ts";
 import { parseFlags } from "../../internal/cli/flags.ts";
 import { makeFolders } from "../../internal/files/make-folders.ts";
@@ -185,7 +185,7 @@ function readSidecar(
     eventBuffer: within("--event-buffer", values["event-buffer"] ?? 10_000, 100, 1_000_000),
     eventBytes: within("--event-bytes", values["event-bytes"] ?? 16 * 1024 * 1024, 256 * 1024, 1024 * 1024 * 1024),
     redactPatterns: readPatterns(values["redact-pattern"]),
-    restart: oneOf("--restart", values.restart ?? "on-failure", RESTARTS),
+    restart: knownWord("--restart", values.restart ?? "on-failure", RESTARTS),
     lingerMs: values.linger ?? 0,
     stallAfterMs: within(
       "--stall-after",

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
-import { oneOf } from "../../internal/cli/command/arguments.ts";
+import { knownWord } from "../../internal/cli/command/arguments.ts";
 import { checkAuditFile } from "../../internal/files/audit-file.ts";
 import type { CrlPolicy } from "../../internal/pki/trust.ts";
 
@@ -13,7 +13,7 @@ export interface Place {
 /** Reads `--crl-policy`; default: `if-present`. @throws DomainError `invalid` */
 export function readCrlPolicyFlag(value: string | undefined, { tlsDir, half }: Place): CrlPolicy {
   if (value === undefined) return "if-present";
-  const policy = oneOf("--crl-policy", value, ["require", "if-present"]);
+  const policy = knownWord("--crl-policy", value, ["require", "if-present"]);
   if (half === "supervise" || tlsDir !== undefined) return policy;
   throw new DomainError("invalid", "--crl-policy needs --tls-dir: without certificates nothing can be revoked");
 }

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { LogLevel } from "../../internal/base/logger.ts";
 import { isLoopbackAddress } from "../../internal/base/loopback.ts";
-import { oneOf } from "../../internal/cli/command/arguments.ts";
+import { knownWord } from "../../internal/cli/command/arguments.ts";
 import type { Given } from "../../internal/cli/command/command.ts";
 import { logLevelOf } from "../../internal/cli/command/log-level.ts";
 import type { TrustOptions } from "../../internal/pki/trust.ts";
@@ -95,7 +95,7 @@ export function tlsOf(values: FileConfig["values"], flag?: string): TlsFolderPla
  * @throws DomainError `invalid` for a bridge without them
  */
 export function runtimeOf(file: FileRuntime | undefined, kind?: string, server?: string): ServeConfig["runtime"] {
-  const which = oneOf("--runtime", kind ?? file?.kind, ["local", "bridge", "none"]);
+  const which = knownWord("--runtime", kind ?? file?.kind, ["local", "bridge", "none"]);
   if (which !== "bridge") return which;
   const url = server ?? file?.bridge_url;
   const { tls_dir: tlsDir, jwt_key: keyPath, jwt_issuer: issuer, jwt_audience: audience = "" } = file ?? {};

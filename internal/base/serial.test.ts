@@ -7,7 +7,7 @@ it("runs one after the other in the order of the calls", async () => {
   const serial = new Serial();
   const steps: string[] = [];
   const work = (name: string, ms: number) =>
-    serial.run(async () => {
+    serial.inTurn(async () => {
       steps.push(`${name} begins`);
       await clock.sleep(ms);
       steps.push(`${name} ends`);
@@ -19,8 +19,8 @@ it("runs one after the other in the order of the calls", async () => {
 
 it("tells a failure to its own caller only, and continues", async () => {
   const serial = new Serial();
-  const failed = serial.run(() => Promise.reject(new Error("no")));
-  const next = serial.run(() => Promise.resolve("yes"));
+  const failed = serial.inTurn(() => Promise.reject(new Error("no")));
+  const next = serial.inTurn(() => Promise.resolve("yes"));
   await expect(failed).rejects.toThrow("no");
   expect(await next).toBe("yes");
 });

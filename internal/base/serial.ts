@@ -2,7 +2,7 @@
 export class Serial {
   #tail: Promise<unknown> = Promise.resolve();
 
-  run<T>(fn: () => Promise<T>): Promise<T> {
+  inTurn<T>(fn: () => Promise<T>): Promise<T> {
     const result = this.#tail.then(fn, fn);
     this.#tail = result.catch(() => {});
     return result;

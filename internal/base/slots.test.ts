@@ -7,7 +7,7 @@ const never = new AbortController().signal;
 function works(slots: Slots) {
   const running = new Map<string, () => void>();
   const add = (name: string, signal = never) =>
-    slots.run(() => new Promise<string>((resolve) => running.set(name, () => resolve(name))), signal);
+    slots.hold(() => new Promise<string>((resolve) => running.set(name, () => resolve(name))), signal);
   const end = async (name: string) => {
     running.get(name)?.();
     running.delete(name);
@@ -32,7 +32,7 @@ it("passes the slot of one that fails, and the turn of one that gave up, to the 
   const slots = new Slots(1);
   const { add, end, running } = works(slots);
   const leaving = new AbortController();
-  const failed = slots.run(() => Promise.reject(new Error("no")), never);
+  const failed = slots.hold(() => Promise.reject(new Error("no")), never);
   const left = add("left", leaving.signal);
   const last = add("last");
   leaving.abort(new Error("gone"));

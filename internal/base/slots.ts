@@ -11,7 +11,7 @@ export class Slots {
   }
 
   /** `signal` ends only the wait for a slot; `work` must observe it itself. */
-  async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  async hold<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await this.#turn(signal);
     try {

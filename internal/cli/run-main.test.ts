@@ -3,7 +3,7 @@ import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
 import { aborted } from "../base/abort.ts";
 import { DomainError } from "../base/errors.ts";
-import { exitCodeOfStop, type Host, type Main, type RunMainOptions, runMain, StopRequest } from "./run-main.ts";
+import { exitCodeOfStop, type Host, type Main, type RunMainOptions, runMain, StoppedBySignal } from "./run-main.ts";
 
 class FakeHost extends EventEmitter {
   readonly argv = ["node", "prog", "one", "two"];
@@ -142,5 +142,5 @@ it("listens to no signal any more once main has ended", async () => {
 });
 
 it("counts a stop by SIGHUP as 129", () => {
-  expect(exitCodeOfStop(new StopRequest("SIGHUP"))).toBe(129);
+  expect(exitCodeOfStop(new StoppedBySignal("SIGHUP"))).toBe(129);
 });

@@ -7,12 +7,12 @@ import { checkArgumentBytes } from "./argument-bytes.ts";
  * The reason for which a program was asked to stop. `SIGPIPE` stands for a reader of stdout that has closed.
  * @internal
  */
-export class StopRequest extends Error {
+export class StoppedBySignal extends Error {
   readonly stopSignal: StopSignal;
 
   constructor(stopSignal: StopSignal) {
     super(`stopped by ${stopSignal}`);
-    this.name = "StopRequest";
+    this.name = "StoppedBySignal";
     this.stopSignal = stopSignal;
   }
 }
@@ -50,7 +50,7 @@ export interface MainContext {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
-  /** Aborted by SIGINT, SIGTERM, SIGHUP (or what `signals` says) or a closed stdout; its reason is a `StopRequest`. */
+  /** Aborted by SIGINT, SIGTERM, SIGHUP (or what `signals` says) or a closed stdout, with a `StoppedBySignal`. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
 }
@@ -93,10 +93,10 @@ export async function runMain(options: RunMainOptions, main: Main, host: Host = 
   let interrupts = 0;
   const onSignal = (name: unknown) => {
     if (name === "SIGINT" && ++interrupts > 1) host.exit(130);
-    stop.abort(new StopRequest(name as StopSignal));
+    stop.abort(new StoppedBySignal(name as StopSignal));
   };
   const onStdoutError = (err: NodeJS.ErrnoException) => {
-    if (err.code === "EPIPE") return stop.abort(new StopRequest("SIGPIPE"));
+    if (err.code === "EPIPE") return stop.abort(new StoppedBySignal("SIGPIPE"));
     if (!host.stdout.destroyed) host.stdout.destroy();
     if (stop.signal.reason instanceof OutputFailure) return;
     host.stderr.write(`${options.name}: error: cannot write to stdout: ${oneLine(err.message)}\n`);
@@ -136,7 +136,7 @@ export async function runMain(options: RunMainOptions, main: Main, host: Host = 
   await flush(stdout);
   ended.abort();
   if (stop.signal.reason instanceof OutputFailure) code = 1;
-  if (code === 0 && isClosedPipe(stop.signal)) code = exitCodeOfStop(stop.signal.reason as StopRequest);
+  if (code === 0 && isClosedPipe(stop.signal)) code = exitCodeOfStop(stop.signal.reason as StoppedBySignal);
   for (const name of stopSignals) host.off(name, onSignal);
   for (const name of ignore) host.off(name, doNothing);
   host.exit(code);
@@ -146,12 +146,12 @@ export async function runMain(options: RunMainOptions, main: Main, host: Host = 
  * Exit code of a program that a signal ended, as a shell counts it.
  * @internal
  */
-export function exitCodeOfStop(request: StopRequest): number {
+export function exitCodeOfStop(request: StoppedBySignal): number {
   return 128 + SIGNAL_NUMBERS[request.stopSignal];
 }
 
 function report(options: RunMainOptions, err: unknown, signal: AbortSignal, stderr: NodeJS.WriteStream): number {
-  if (signal.aborted && signal.reason instanceof StopRequest) {
+  if (signal.aborted && signal.reason instanceof StoppedBySignal) {
     if (signal.reason.stopSignal === "SIGPIPE") return exitCodeOfStop(signal.reason);
     const ours = err === signal.reason || (err instanceof DomainError && err.kind === "cancelled");
     if (ours || (err instanceof Error && err.name === "AbortError")) return exitCodeOfStop(signal.reason);
@@ -176,7 +176,7 @@ function isFolderGone(err: unknown): boolean {
 }
 
 function isClosedPipe(signal: AbortSignal): boolean {
-  return signal.reason instanceof StopRequest && signal.reason.stopSignal === "SIGPIPE";
+  return signal.reason instanceof StoppedBySignal && signal.reason.stopSignal === "SIGPIPE";
 }
 
 function doNothing(): void {}

@@ -7,7 +7,7 @@ function counted() {
   const once = new IdempotentCalls<number>(clock);
   let calls = 0;
   const call = (id: string, content = "x", caller = "ann") =>
-    once.run(caller, id, content, async (onPress) => {
+    once.once(caller, id, content, async (onPress) => {
       onPress();
       calls += 1;
       return calls;
@@ -41,10 +41,10 @@ it("tries again what failed before anything was pressed, and nothing else", asyn
     if (press) onPress();
     throw new Error("no");
   };
-  await expect(once.run("ann", "a", "x", fail(false))).rejects.toThrow("no");
-  expect(await once.run("ann", "a", "x", async () => 7)).toBe(7);
-  await expect(once.run("ann", "b", "x", fail(true))).rejects.toThrow("no");
-  await expect(once.run("ann", "b", "x", async () => 7)).rejects.toThrow("no");
+  await expect(once.once("ann", "a", "x", fail(false))).rejects.toThrow("no");
+  expect(await once.once("ann", "a", "x", async () => 7)).toBe(7);
+  await expect(once.once("ann", "b", "x", fail(true))).rejects.toThrow("no");
+  await expect(once.once("ann", "b", "x", async () => 7)).rejects.toThrow("no");
 });
 
 it("forgets after an hour, and the oldest of too many", async () => {

@@ -46,7 +46,7 @@ export class IdempotentCalls<T> {
    * presses anything. An empty id is never remembered.
    * @throws DomainError `invalid`: bad id; `already-exists`: the id belongs to other content; what `work` throws.
    */
-  run(caller: string, id: string, content: string, work: (onPress: () => void) => Promise<T>): Promise<T> {
+  once(caller: string, id: string, content: string, work: (onPress: () => void) => Promise<T>): Promise<T> {
     if (id === "") return work(() => {});
     if (!ID.test(id)) throw new DomainError("invalid", "a request id is 1 to 128 of A-Z a-z 0-9 . _ -");
     this.#forgetOld();

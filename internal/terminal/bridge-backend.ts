@@ -2,12 +2,12 @@ import { type Client, Code, ConnectError, createClient } from "@connectrpc/conne
 import { DomainError } from "../base/errors.ts";
 import { BridgeService, type GetSessionResponse, SessionStatus } from "../gen/bridge/v1/bridge_pb.ts";
 import type { AgentStatus } from "../session/agent-status.ts";
+import type { StopRequest, StopResult } from "../session/stop.ts";
 import type { NudgeReceipt, NudgeRequest } from "../session/types.ts";
-import type { StopRequest, StopResult } from "./backend.ts";
 import { bridgeCalls } from "./bridge-calls.ts";
-import { GRPCSidecarBackend, type SidecarDeps, type SidecarOptions, within } from "./grpc-sidecar.ts";
+import { callLimits, GRPCSidecarBackend, type GrpcSidecarOptions, type SidecarDeps } from "./grpc-sidecar.ts";
 
-export interface BridgeOptions extends SidecarOptions {
+export interface BridgeBackendOptions extends GrpcSidecarOptions {
   readonly sessionId: string;
 }
 
@@ -26,7 +26,7 @@ export class BridgeBackend extends GRPCSidecarBackend {
   readonly #clock: SidecarDeps["clock"];
   readonly #sessionId: string;
 
-  constructor(deps: SidecarDeps, options: BridgeOptions) {
+  constructor(deps: SidecarDeps, options: BridgeBackendOptions) {
     const client = createClient(BridgeService, deps.transport);
     const stopAgent = () => Promise.reject(new DomainError("unimplemented", "a bridge stops sessions"));
     super(deps, options, { ...bridgeCalls(client, options.sessionId, deps.clock), stopAgent });
@@ -64,8 +64,8 @@ export class BridgeBackend extends GRPCSidecarBackend {
     const sessionId = this.#sessionId;
     const asked = this.#clock.monotonicMs();
     return this.call(async () => {
-      const before = await this.#client.getSession({ sessionId }, within(signal));
-      const { status } = await this.#client.stopSession({ sessionId, force }, within(signal));
+      const before = await this.#client.getSession({ sessionId }, callLimits(signal));
+      const { status } = await this.#client.stopSession({ sessionId, force }, callLimits(signal));
       let seen = hasEnded(before) || status === SessionStatus.STOPPED ? ENDED : before;
       while (!hasEnded(seen)) {
         await this.#clock.sleep(LOOK_AGAIN_MS, signal);
@@ -83,7 +83,7 @@ export class BridgeBackend extends GRPCSidecarBackend {
   /** Empty: it has not failed, or is forgotten already. */
   async #failure(signal: AbortSignal): Promise<string> {
     try {
-      return (await this.#client.getSession({ sessionId: this.#sessionId }, within(signal))).error;
+      return (await this.#client.getSession({ sessionId: this.#sessionId }, callLimits(signal))).error;
     } catch (err) {
       if (signal.aborted) throw err;
       return "";
@@ -92,7 +92,7 @@ export class BridgeBackend extends GRPCSidecarBackend {
 
   /** A session that never ran may be forgotten as soon as it is stopped. */
   #afterStop(signal: AbortSignal): Promise<Seen> {
-    return this.#client.getSession({ sessionId: this.#sessionId }, within(signal)).catch((err) => {
+    return this.#client.getSession({ sessionId: this.#sessionId }, callLimits(signal)).catch((err) => {
       if (ConnectError.from(err).code !== Code.NotFound) throw err;
       return ENDED;
     });

@@ -5,6 +5,7 @@ import { causesOf, codeOf, DomainError, errorText, isConnectFailure } from "../b
 import { SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
 import type { AgentStatus } from "../session/agent-status.ts";
 import type { AttachHello, AttachInput, AttachOutput } from "../session/attach.ts";
+import type { StopRequest, StopResult } from "../session/stop.ts";
 import type {
   KeysRequest,
   NudgeReceipt,
@@ -21,7 +22,7 @@ import { respondRequest, respondResult } from "../wire/dialog.ts";
 import { nudgeReceipt, nudgeRequest } from "../wire/nudge.ts";
 import { agentStatus } from "../wire/status.ts";
 import { peekRequest, peekResult, watchRequest, watchUpdate } from "../wire/watch.ts";
-import type { Backend, StopRequest, StopResult } from "./backend.ts";
+import type { Backend } from "./backend.ts";
 import { NudgeInterruptedError } from "./nudge-interrupted-error.ts";
 
 export interface SidecarDeps {
@@ -37,7 +38,7 @@ export interface SidecarDeps {
   readonly close: () => void;
 }
 
-export interface SidecarOptions {
+export interface GrpcSidecarOptions {
   /** Its location, for a person. */
   readonly where: string;
   /** The hint for a sidecar that cannot be reached. */
@@ -66,12 +67,12 @@ const RETRY = { firstMs: 50, maxMs: 1000, factor: 2 };
 export class GRPCSidecarBackend implements Backend {
   readonly where: string;
   readonly #deps: SidecarDeps;
-  readonly #options: SidecarOptions;
+  readonly #options: GrpcSidecarOptions;
   readonly #client: SidecarCalls;
 
   constructor(
     deps: SidecarDeps,
-    options: SidecarOptions,
+    options: GrpcSidecarOptions,
     calls: SidecarCalls = createClient(SidecarService, deps.transport),
   ) {
     this.where = options.where;
@@ -81,27 +82,29 @@ export class GRPCSidecarBackend implements Backend {
   }
 
   async peek(request: PeekRequest, signal: AbortSignal): Promise<PeekResult> {
-    return this.call(async () => peekResult(await this.#client.peek(peekRequest(request), within(signal))));
+    return this.call(async () => peekResult(await this.#client.peek(peekRequest(request), callLimits(signal))));
   }
 
   async status(signal: AbortSignal): Promise<AgentStatus> {
-    return this.call(async () => agentStatus(await this.#client.status({}, within(signal))));
+    return this.call(async () => agentStatus(await this.#client.status({}, callLimits(signal))));
   }
 
   async getNudge(requestId: string, signal: AbortSignal): Promise<NudgeReceipt> {
-    return this.call(async () => nudgeReceipt(await this.#client.getNudge({ requestId }, within(signal)), ""));
+    return this.call(async () => nudgeReceipt(await this.#client.getNudge({ requestId }, callLimits(signal)), ""));
   }
 
   async cancelNudge(requestId: string, signal: AbortSignal): Promise<NudgeReceipt> {
-    return this.call(async () => nudgeReceipt(await this.#client.cancelNudge({ requestId }, within(signal)), ""));
+    return this.call(async () => nudgeReceipt(await this.#client.cancelNudge({ requestId }, callLimits(signal)), ""));
   }
 
   async respond(request: RespondRequest, signal: AbortSignal): Promise<RespondResult> {
-    return this.call(async () => respondResult(await this.#client.respond(respondRequest(request), within(signal))));
+    return this.call(async () =>
+      respondResult(await this.#client.respond(respondRequest(request), callLimits(signal))),
+    );
   }
 
   async sendKeys({ keys, text, requestId }: KeysRequest, signal: AbortSignal): Promise<void> {
-    await this.call(() => this.#client.sendKeys({ keys: [...keys], text, requestId }, within(signal)));
+    await this.call(() => this.#client.sendKeys({ keys: [...keys], text, requestId }, callLimits(signal)));
   }
 
   async stop({ graceMs, force }: StopRequest, signal: AbortSignal): Promise<StopResult> {
@@ -219,7 +222,7 @@ export class GRPCSidecarBackend implements Backend {
 }
 
 /** The limits of calls with one answer. */
-export function within(signal: AbortSignal): { readonly signal: AbortSignal; readonly timeoutMs: number } {
+export function callLimits(signal: AbortSignal): { readonly signal: AbortSignal; readonly timeoutMs: number } {
   return { signal, timeoutMs: CALL_MS };
 }
 

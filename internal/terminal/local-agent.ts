@@ -6,8 +6,8 @@ import { StateMonitor, type StateMonitorDeps } from "../pane/state/state-monitor
 import type { Cleaner } from "../session/nudge-request.ts";
 import type { PaneFacts } from "../tmux/pane/pane.ts";
 import { CaptureScreen } from "./capture-screen.ts";
-import type { LocalSession, SessionFacts } from "./local-session.ts";
 import { isShell } from "./shells.ts";
+import type { TmuxSession, TmuxSessionFacts } from "./tmux-session.ts";
 
 /** Facts about an agent program. */
 export interface LocalProgram {
@@ -25,7 +25,7 @@ export interface LocalProgram {
   readState(): Promise<Parameters<ReportedSigns["read"]>[0]>;
 }
 
-export type IdentifyProgram = (facts: PaneFacts, session: SessionFacts) => LocalProgram;
+export type IdentifyProgram = (facts: PaneFacts, session: TmuxSessionFacts) => LocalProgram;
 
 /** How often the agent's own state file is read. */
 const STATE_FILE_MS = 100;
@@ -46,9 +46,9 @@ export class LocalAgent {
 
   private constructor(
     clock: Clock,
-    session: LocalSession,
+    session: TmuxSession,
     facts: PaneFacts,
-    known: SessionFacts,
+    known: TmuxSessionFacts,
     identify: IdentifyProgram,
   ) {
     this.#clock = clock;
@@ -70,9 +70,9 @@ export class LocalAgent {
 
   static async meet(
     clock: Clock,
-    session: LocalSession,
+    session: TmuxSession,
     identify: IdentifyProgram,
-  ): Promise<{ readonly agent: LocalAgent; readonly known: SessionFacts }> {
+  ): Promise<{ readonly agent: LocalAgent; readonly known: TmuxSessionFacts }> {
     const [facts, known] = await Promise.all([session.pane.facts(), session.facts()]);
     return { agent: new LocalAgent(clock, session, facts, known, identify), known };
   }
@@ -125,7 +125,7 @@ function processOf(facts: PaneFacts): string {
 }
 
 /** The facts with the exit code: some builds of tmux miss the end of a process until they are prompted to check. */
-export async function withExitCode(facts: PaneFacts, session: LocalSession): Promise<PaneFacts> {
+export async function withExitCode(facts: PaneFacts, session: TmuxSession): Promise<PaneFacts> {
   const unseen = facts.dead && facts.deadStatus === undefined && facts.deadSignal === undefined;
   return unseen ? await session.pane.recoverDeadStatus() : facts;
 }

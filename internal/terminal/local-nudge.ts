@@ -13,14 +13,14 @@ import { checkedNudge } from "../session/nudge-request.ts";
 import type { NudgeReceipt, NudgeRequest } from "../session/types.ts";
 import type { LocalAgent } from "./local-agent.ts";
 import type { LocalReceipts } from "./local-receipts.ts";
-import type { LocalSession } from "./local-session.ts";
 import type { SessionLock } from "./session-lock.ts";
+import type { TmuxSession } from "./tmux-session.ts";
 
 export interface LocalNudgeDeps {
   readonly clock: Clock;
   readonly time: MachineTime;
   readonly logger: Logger;
-  readonly session: LocalSession;
+  readonly session: TmuxSession;
   readonly agent: LocalAgent;
   readonly lock: SessionLock;
   readonly receipts: LocalReceipts;

@@ -3,12 +3,12 @@ import { runTasks } from "../base/task-group.ts";
 import { respond } from "../pane/delivery/respond.ts";
 import type { RespondRequest, RespondResult } from "../session/types.ts";
 import type { LocalAgent } from "./local-agent.ts";
-import type { LocalSession } from "./local-session.ts";
 import type { SessionLock } from "./session-lock.ts";
+import type { TmuxSession } from "./tmux-session.ts";
 
 export interface LocalRespondDeps {
   readonly clock: Clock;
-  readonly session: LocalSession;
+  readonly session: TmuxSession;
   readonly agent: LocalAgent;
   readonly lock: SessionLock;
 }

@@ -23,8 +23,8 @@ import type { Backend } from "./backend.ts";
 import type { IdentifyProgram, LocalAgent } from "./local-agent.ts";
 import { pressKeys } from "./local-keys.ts";
 import { LocalReceipts } from "./local-receipts.ts";
-import { isGone, LocalSession, type LocalSessionOptions, type SessionFacts } from "./local-session.ts";
 import { SessionLock } from "./session-lock.ts";
+import { isGone, TmuxSession, type TmuxSessionFacts, type TmuxSessionOptions } from "./tmux-session.ts";
 
 export interface TmuxBackendDeps {
   readonly clock: Clock;
@@ -33,14 +33,14 @@ export interface TmuxBackendDeps {
   readonly logger: () => Promise<Logger>;
   readonly processes: Processes;
   /** Why there is no agent in the pane, though something runs. */
-  readonly absent: (facts: PaneFacts, session: SessionFacts) => string | undefined;
+  readonly absent: (facts: PaneFacts, session: TmuxSessionFacts) => string | undefined;
   /** Loads the knowledge of agent programs, for calls that need more than a peek. */
   readonly identify: () => Promise<IdentifyProgram>;
   readonly newId: () => string;
   readonly random: () => number;
 }
 
-export interface TmuxBackendOptions extends LocalSessionOptions {
+export interface TmuxBackendOptions extends TmuxSessionOptions {
   /** The agent's address. */
   readonly agent: string;
   readonly pid: number;
@@ -64,7 +64,7 @@ export class TmuxBackend implements Backend {
   readonly where: string;
   readonly #deps: TmuxBackendDeps;
   readonly #options: TmuxBackendOptions;
-  #opened: Promise<LocalSession> | undefined;
+  #opened: Promise<TmuxSession> | undefined;
 
   constructor(deps: TmuxBackendDeps, options: TmuxBackendOptions) {
     this.where = `local tmux ${JSON.stringify(options.session)}`;
@@ -232,7 +232,7 @@ export class TmuxBackend implements Backend {
   }
 
   /** Opened by the first call that needs it; after a failure it may be opened again. */
-  async #session(signal: AbortSignal): Promise<LocalSession> {
+  async #session(signal: AbortSignal): Promise<TmuxSession> {
     this.#opened ??= this.#open(signal);
     try {
       return await this.#opened;
@@ -242,9 +242,9 @@ export class TmuxBackend implements Backend {
     }
   }
 
-  async #open(signal: AbortSignal): Promise<LocalSession> {
+  async #open(signal: AbortSignal): Promise<TmuxSession> {
     await openPrivateFolder(this.#options.folder, this.#options.uid);
-    return await LocalSession.open(this.#deps, this.#options, signal);
+    return await TmuxSession.open(this.#deps, this.#options, signal);
   }
 
   /** Watches until the state is certain, or as certain as it will become. */
@@ -260,7 +260,7 @@ export class TmuxBackend implements Backend {
     }
   }
 
-  async #meet(session: LocalSession) {
+  async #meet(session: TmuxSession) {
     const { LocalAgent } = await import("./local-agent.ts");
     return await this.#found(LocalAgent.meet(this.#deps.clock, session, await this.#deps.identify()));
   }

@@ -83,7 +83,7 @@ async function killedAt(
   args: readonly string[],
   use: (doomed: RelayProcess) => unknown,
 ) {
-  await using doomed = await starting.run(
+  await using doomed = await starting.hold(
     () => RelayProcess.start(nats.url, { args, env: { GT_RELAY_CRASH_AT: point } }),
     new AbortController().signal,
   );

@@ -26,7 +26,7 @@ async function grant(session: string, count: number): Promise<void> {
 
 async function killedAt(point: string): Promise<void> {
   const config = await bed.configure(`at-${point}`, { [point]: bed.role() });
-  await using doomed = await starting.run(
+  await using doomed = await starting.hold(
     () => RelayProcess.start(bed.nats.url, { args: ["--config", config], env: { GT_RELAY_CRASH_AT: point } }),
     new AbortController().signal,
   );

@@ -1,4 +1,4 @@
-import { oneOf, takeArguments } from "../../../internal/cli/command/arguments.ts";
+import { knownWord, takeArguments } from "../../../internal/cli/command/arguments.ts";
 import type { Command, CommandFlags, Given } from "../../../internal/cli/command/command.ts";
 import type { FileOps } from "../../../internal/files/file-ops.ts";
 import { readDays } from "../ca/read-days.ts";
@@ -75,7 +75,7 @@ function read(
     caKey: values["signer-key"] ?? keyBeside(values["signer-ca"] ?? "certs/ca.crt"),
     target: needed("cross-sign", "--target-ca", values["target-ca"]),
     limits: {
-      usage: oneOf("--usage", values.usage, USAGES),
+      usage: knownWord("--usage", values.usage, USAGES),
       permitDns: split(values["permit-dns"]),
       permitIp: split(values["permit-ip"]),
       trustDomain: trustDomain(values["trust-domain"]),

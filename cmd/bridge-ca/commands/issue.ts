@@ -1,4 +1,4 @@
-import { oneOf, takeArguments } from "../../../internal/cli/command/arguments.ts";
+import { knownWord, takeArguments } from "../../../internal/cli/command/arguments.ts";
 import type { Command, CommandFlags, Given } from "../../../internal/cli/command/command.ts";
 import type { FileOps } from "../../../internal/files/file-ops.ts";
 import { readDays } from "../ca/read-days.ts";
@@ -75,7 +75,7 @@ function read(
   takeArguments("bridge-ca issue", [...positionals, ...rest], []);
   return {
     leaf: {
-      type: oneOf("--type", needed("issue", "--type", values.type), TYPES),
+      type: knownWord("--type", needed("issue", "--type", values.type), TYPES),
       name: needed("issue", "--cn", values.cn),
       hosts: split(values.san),
       uris: split(values.uri),

@@ -1,4 +1,4 @@
-import { oneOf, takeArguments } from "../../../internal/cli/command/arguments.ts";
+import { knownWord, takeArguments } from "../../../internal/cli/command/arguments.ts";
 import type { Command, CommandFlags, Given } from "../../../internal/cli/command/command.ts";
 import type { FileOps } from "../../../internal/files/file-ops.ts";
 import { REVOCATION_REASONS, type RevocationReason } from "../../../internal/pki/sign-revocation-list.ts";
@@ -41,7 +41,7 @@ function read({ values, positionals, rest = [] }: Given<typeof FLAGS>): RevokeOp
   takeArguments("bridge-ca revoke", [...positionals, ...rest], []);
   return {
     cert: needed("revoke", "--cert", values.cert),
-    reason: oneOf("--reason", values.reason ?? "unspecified", REASONS),
+    reason: knownWord("--reason", values.reason ?? "unspecified", REASONS),
     ...caFiles(values),
   };
 }

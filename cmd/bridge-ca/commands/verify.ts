@@ -1,4 +1,4 @@
-import { oneOf, takeArguments } from "../../../internal/cli/command/arguments.ts";
+import { knownWord, takeArguments } from "../../../internal/cli/command/arguments.ts";
 import type { Command, CommandFlags, Given } from "../../../internal/cli/command/command.ts";
 import type { FileOps } from "../../../internal/files/file-ops.ts";
 import { needed } from "./readings.ts";
@@ -45,6 +45,6 @@ function read({ values, positionals, rest = [] }: Given<typeof FLAGS>): VerifyOp
     cert: needed("verify", "--cert", values.cert),
     bundle: needed("verify", "--bundle", values.bundle),
     lists: values.crl ?? [],
-    usage: values.usage === undefined ? undefined : oneOf("--usage", values.usage, USAGES),
+    usage: values.usage === undefined ? undefined : knownWord("--usage", values.usage, USAGES),
   };
 }

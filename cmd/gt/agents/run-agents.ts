@@ -1,5 +1,6 @@
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import { plainText } from "../../../internal/base/sanitise.ts";
+import { isoTime } from "../../../internal/base/text/iso-time.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import { type AgentPod, podText } from "../../../internal/terminal/finding/agent-pods.ts";
@@ -9,7 +10,6 @@ import { agentsHere } from "../../../internal/terminal/places/agents-here.ts";
 import { type ClusterConfig, isControlPlane, readPlace } from "../../../internal/terminal/places/place-config.ts";
 import { takeArguments } from "../common/command/arguments.ts";
 import { alignedTable } from "../common/text/aligned-table.ts";
-import { isoTime } from "../common/text/iso-time.ts";
 import type { AgentsFlags } from "./agents-flags.ts";
 
 export async function runAgents(given: Given<AgentsFlags>, context: CommandContext): Promise<number> {

@@ -1,13 +1,7 @@
 import { plainText } from "../../../internal/base/sanitise.ts";
 import { clipText, textWidth } from "../../../internal/base/text-width.ts";
+import type { DrawableTerminal } from "../common/text/live-screen.ts";
 import type { AttachScreen, WantedModes } from "./attach-screen.ts";
-
-/** The part of a person's terminal that drawing needs; `process.stdout` fits. */
-export interface PersonTerminal {
-  readonly columns?: number;
-  readonly rows?: number;
-  write(text: string): unknown;
-}
 
 /** The part of the window that the person's terminal shows, by its first column and row. */
 export interface Viewport {
@@ -39,13 +33,13 @@ const MOUSE_OFF = "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l";
  * smaller one gets an edge. Writes cells, styling, the cursor and the modes of `WantedModes`, and nothing else.
  */
 export class AttachPainter {
-  readonly #terminal: PersonTerminal;
+  readonly #terminal: DrawableTerminal;
   #rows: string[] = [];
   #size = "";
   #modes: Partial<WantedModes> = {};
   #viewport: Viewport = { x: 0, y: 0 };
 
-  constructor(terminal: PersonTerminal) {
+  constructor(terminal: DrawableTerminal) {
     this.#terminal = terminal;
   }
 

@@ -1,6 +1,7 @@
 import { raceSignal } from "../../../internal/base/abort.ts";
 import type { Clock } from "../../../internal/base/clock.ts";
-import { AttachPainter, type PersonTerminal } from "./attach-painter.ts";
+import type { DrawableTerminal } from "../common/text/live-screen.ts";
+import { AttachPainter } from "./attach-painter.ts";
 import type { KeyView } from "./attach-person-keys.ts";
 import { AttachScreen } from "./attach-screen.ts";
 
@@ -29,7 +30,7 @@ export class AttachView {
   #held: string | undefined;
   #isAway = true;
 
-  constructor(clock: Clock, terminal: PersonTerminal, signal: AbortSignal) {
+  constructor(clock: Clock, terminal: DrawableTerminal, signal: AbortSignal) {
     this.#clock = clock;
     this.#signal = signal;
     this.#painter = new AttachPainter(terminal);

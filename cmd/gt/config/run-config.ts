@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { DomainError } from "../../../internal/base/errors.ts";
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
-import { oneOf } from "../../../internal/cli/command/arguments.ts";
+import { knownWord } from "../../../internal/cli/command/arguments.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import { nearestName } from "../../../internal/cli/nearest-name.ts";
@@ -33,7 +33,7 @@ export async function runConfig(
   context: CommandContext,
 ): Promise<number> {
   const [word, ...words] = [...positionals, ...(rest ?? [])];
-  const action = oneOf("the first word", word, ["show", "set", "unset", "use", "path"]);
+  const action = knownWord("the first word", word, ["show", "set", "unset", "use", "path"]);
   const change = (changed: (before: Profiles) => Profiles) => changeProfiles(context, changed);
   const named = ({ current }: Profiles) => checkProfileName(values.profile ?? current);
   const before = readProfiles(context.env);

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { DomainError } from "../../../internal/base/errors.ts";
-import { oneOf } from "../../../internal/cli/command/arguments.ts";
+import { knownWord } from "../../../internal/cli/command/arguments.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { NudgeMode, NudgePriority } from "../../../internal/session/types.ts";
 import { type PlaceConfig, readPlace } from "../../../internal/terminal/places/place-config.ts";
@@ -55,8 +55,8 @@ export function readNudge(
     ...(message !== undefined && { message }),
     force: values.force ?? false,
     ifFresh: values["if-fresh"] ?? false,
-    mode: oneOf("--mode", values.mode, ["wait-idle", "immediate", "queue"] as const),
-    priority: oneOf("--priority", values.priority, ["normal", "urgent"] as const),
+    mode: knownWord("--mode", values.mode, ["wait-idle", "immediate", "queue"] as const),
+    priority: knownWord("--priority", values.priority, ["normal", "urgent"] as const),
     json: values.json ?? false,
     timeoutMs: timeout,
     requestId: readRequestId("nudge", values["request-id"]),

@@ -1,12 +1,12 @@
 import { DomainError } from "../../../internal/base/errors.ts";
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import { plainText } from "../../../internal/base/sanitise.ts";
+import { isoTime } from "../../../internal/base/text/iso-time.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import type { Dialog, RespondResult } from "../../../internal/session/types.ts";
 import { type FoundAgent, withAgent } from "../../../internal/terminal/places/with-agent.ts";
 import { dialogLines } from "../common/text/dialog-text.ts";
-import { isoTime } from "../common/text/iso-time.ts";
 import { chosenKey } from "./choose-answer.ts";
 import type { RespondFlags } from "./respond-flags.ts";
 import { type RespondOptions, readRespond } from "./respond-options.ts";

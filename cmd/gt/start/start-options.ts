@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { oneOf } from "../../../internal/cli/command/arguments.ts";
+import { knownWord } from "../../../internal/cli/command/arguments.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import { takeArguments, usageError } from "../common/command/arguments.ts";
 import type { StartFlags } from "./start-flags.ts";
@@ -46,7 +46,7 @@ export function readStart({ values, positionals, rest }: Given<StartFlags>, cwd:
   if (waitMs < 1 || waitMs > MAX_WAIT_MS) throw usageError("start", "--timeout is between 1ms and 24h");
   if (quiet && json) throw usageError("start", "give --quiet or --json, not both");
   const agentOpts = Object.fromEntries(opt.map(readOption));
-  if (mode !== undefined) agentOpts["mode"] = oneOf("--mode", mode, ["stdio", "terminal"]);
+  if (mode !== undefined) agentOpts["mode"] = knownWord("--mode", mode, ["stdio", "terminal"]);
   return {
     provider,
     path: resolve(cwd, path),

@@ -7,9 +7,9 @@ import type { Backend } from "../../../internal/terminal/backend.ts";
 import { podText } from "../../../internal/terminal/finding/agent-pods.ts";
 import { type KnownAgent, noAgentHere } from "../../../internal/terminal/finding/known-agents.ts";
 import {
-  authorityOf,
   listPlaces,
   type Place,
+  placeAuthority,
   placeOfPod,
   splitListen,
 } from "../../../internal/terminal/finding/resolve-place.ts";
@@ -96,7 +96,7 @@ function open(place: Place, deps: OpenDeps): Promise<Backend> {
 function whereOf(agent: KnownAgent): string {
   if (agent.type === "pod") return podText(agent.pod);
   const place = placeOf(agent);
-  return place.type === "tmux" ? `tmux ${place.session}` : authorityOf(place);
+  return place.type === "tmux" ? `tmux ${place.session}` : placeAuthority(place);
 }
 
 /**

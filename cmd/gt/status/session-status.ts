@@ -1,4 +1,5 @@
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
+import { isoTime } from "../../../internal/base/text/iso-time.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import {
   type GetSessionResponse,
@@ -7,7 +8,6 @@ import {
 } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
 import { type OpenBridge, openBridge } from "../../../internal/terminal/places/open-bridge.ts";
 import { agentStatus } from "../../../internal/wire/status.ts";
-import { isoTime } from "../common/text/iso-time.ts";
 import { sessionJson, statusWord } from "../common/text/session-text.ts";
 import { clean, type StatusRow, statusJson } from "../common/text/status-text.ts";
 import { connectAgain } from "../common/text/watch-again.ts";

@@ -1,7 +1,7 @@
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
-import type { StopResult } from "../../../internal/terminal/backend.ts";
+import type { StopResult } from "../../../internal/session/stop.ts";
 import { isControlPlane, readPlace } from "../../../internal/terminal/places/place-config.ts";
 import { withAgent } from "../../../internal/terminal/places/with-agent.ts";
 import { takeAgent } from "../common/command/agent-arguments.ts";

@@ -1,6 +1,6 @@
 import type { TokenRequest } from "../../../internal/auth/mint-token.ts";
 import { MAX_TOKEN_TTL_MS } from "../../../internal/auth/token-verifier.ts";
-import { oneOf } from "../../../internal/cli/command/arguments.ts";
+import { knownWord } from "../../../internal/cli/command/arguments.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import { profileInUse } from "../../../internal/terminal/places/profile-file.ts";
 import { senderOf } from "../../../internal/terminal/trust/sender.ts";
@@ -34,7 +34,7 @@ export function readToken(
     request: {
       issuer: must(values["jwt-issuer"] ?? profile["jwt-issuer"], "--jwt-issuer"),
       project: must(values.project ?? profile.project, "--project"),
-      ...{ audience, subject, ttlMs: ttl, scope: oneOf("--scope", scope, ["operate", "read", "nudge"] as const) },
+      ...{ audience, subject, ttlMs: ttl, scope: knownWord("--scope", scope, ["operate", "read", "nudge"] as const) },
     },
   };
 }

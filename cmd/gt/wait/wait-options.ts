@@ -1,4 +1,4 @@
-import { choiceOf, oneOf } from "../../../internal/cli/command/arguments.ts";
+import { choiceOf, knownWord } from "../../../internal/cli/command/arguments.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import { type PlaceConfig, readPlace } from "../../../internal/terminal/places/place-config.ts";
 import { takeAgent } from "../common/command/agent-arguments.ts";
@@ -26,7 +26,7 @@ export function readWait(
   const [agent] = takeAgent("wait", [...positionals, ...(rest ?? [])], place);
   const { for: wanted, timeout = DEFAULT_TIMEOUT_MS } = values;
   if (wanted === undefined) throw usageError("wait", `for what? --for takes ${choiceOf(GOALS)}`);
-  const goal = oneOf("--for", wanted, GOALS, "gt wait --help shows its usage");
+  const goal = knownWord("--for", wanted, GOALS, "gt wait --help shows its usage");
   if (timeout < 1 || timeout > MAX_TIMEOUT_MS) throw usageError("wait", "--timeout is between 1ms and 24h");
   return { place, agent, goal, timeoutMs: timeout, json: values.json ?? false };
 }

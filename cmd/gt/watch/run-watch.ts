@@ -1,10 +1,10 @@
 import { PrintableText } from "../../../internal/base/printable-text.ts";
+import { isoTime } from "../../../internal/base/text/iso-time.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import type { WatchUpdate } from "../../../internal/session/types.ts";
 import { type FoundAgent, withAgent } from "../../../internal/terminal/places/with-agent.ts";
 import { followLines } from "../common/text/follow.ts";
-import { isoTime } from "../common/text/iso-time.ts";
 import { watchAgain } from "../common/text/watch-again.ts";
 import type { WatchFlags } from "./watch-flags.ts";
 import { watchLive } from "./watch-live.ts";

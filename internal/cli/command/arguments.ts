@@ -36,7 +36,7 @@ export function usageError(call: string, message: string, hint = `${call} --help
  * One of the known words; the first if `value` is undefined. `hint` says where the words are explained.
  * @throws DomainError `invalid`: `--mode takes queue or immediate, not "now"`
  */
-export function oneOf<T extends string>(
+export function knownWord<T extends string>(
   flag: string,
   value: string | undefined,
   known: readonly [T, ...T[]],

@@ -1,6 +1,6 @@
-import { type Lists, type Place, type PlaceFlag, quoted } from "./completion-place.ts";
+import { type CompletionContext, type Lists, type PlaceFlag, quoted } from "./completion-context.ts";
 
-export function bashScript(program: string, places: readonly Place[], lists: Lists): string {
+export function bashScript(program: string, places: readonly CompletionContext[], lists: Lists): string {
   const known = places.map(({ path }) => path).filter((path) => path !== "");
   return `# bash completion for ${program}
 _${nameOf(program)}() {
@@ -39,7 +39,7 @@ function nameOf(program: string): string {
 }
 
 /** The values of the flags of one place. */
-function valuesOf({ path, flags }: Place): readonly string[] {
+function valuesOf({ path, flags }: CompletionContext): readonly string[] {
   return flags
     .filter((flag) => flag.takesValue)
     .flatMap(({ name, short, complete }) => [
@@ -53,7 +53,7 @@ function valueLine(before: string, complete: PlaceFlag["complete"]): string {
   return `    ${quoted(before)}) ${words}return ;;`;
 }
 
-function argumentOf({ path, argument, flags }: Place, lists: Lists): readonly string[] {
+function argumentOf({ path, argument, flags }: CompletionContext, lists: Lists): readonly string[] {
   const isRoot = path === "" && typeof argument !== "string";
   const words = isRoot ? [...argument, ...flags.map(({ name }) => `--${name}`)] : argument;
   return words.length === 0 ? [] : [`    ${quoted(path)}) ${wordsOf(words, lists)} ;;`];

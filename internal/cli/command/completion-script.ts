@@ -1,7 +1,7 @@
 import { DomainError } from "../../base/errors.ts";
 import { bashScript } from "./bash-script.ts";
 import type { Named } from "./command.ts";
-import { type Lists, placeOf } from "./completion-place.ts";
+import { completionContextOf, type Lists } from "./completion-context.ts";
 import { fishScript } from "./fish-script.ts";
 import { zshScript } from "./zsh-script.ts";
 
@@ -11,7 +11,7 @@ import { zshScript } from "./zsh-script.ts";
  */
 export function completionScript(shell: string, program: string, all: readonly Named[], lists: Lists): string {
   const commands = all.flatMap(({ call }) => (/^\S+ \S+$/.test(call) ? [call.slice(program.length + 1)] : []));
-  const places = all.map((named) => placeOf(program, named, commands));
+  const places = all.map((named) => completionContextOf(program, named, commands));
   switch (shell) {
     case "bash":
       return bashScript(program, places, lists);

@@ -4,7 +4,7 @@ import { loaded, namedBelow } from "./named-commands.ts";
 import { namedProgram } from "./named-program.ts";
 
 /** The request of a command line. */
-export type Call =
+export type ParsedCall =
   | { readonly type: "version" }
   | { readonly type: "help"; readonly of: Named }
   | {
@@ -22,7 +22,7 @@ type Env = Readonly<Record<string, string | undefined>>;
  * commands are also found after flags.
  * @throws DomainError `invalid` for an unknown flag, then for an unknown command, and as `parseFlags`
  */
-export async function findCall(program: Program, argv: readonly string[], env: Env): Promise<Call> {
+export async function findCall(program: Program, argv: readonly string[], env: Env): Promise<ParsedCall> {
   if (argv[0] === "version" || argv[0] === "--version") return { type: "version" };
   let of = namedProgram(program);
   let rest = argv;

@@ -1,6 +1,6 @@
-import { type Lists, type Place, type PlaceFlag, quoted } from "./completion-place.ts";
+import { type CompletionContext, type Lists, type PlaceFlag, quoted } from "./completion-context.ts";
 
-export function fishScript(program: string, places: readonly Place[], lists: Lists): string {
+export function fishScript(program: string, places: readonly CompletionContext[], lists: Lists): string {
   const known = places.map(({ path }) => path).filter((path) => path !== "");
   const at = `__${program}_at`;
   const lines = places.flatMap((place) => linesOf({ program, at, known, lists }, place, places));
@@ -27,7 +27,11 @@ interface Script {
   readonly lists: Lists;
 }
 
-function linesOf(script: Script, { path, flags, argument }: Place, places: readonly Place[]): readonly string[] {
+function linesOf(
+  script: Script,
+  { path, flags, argument }: CompletionContext,
+  places: readonly CompletionContext[],
+): readonly string[] {
   const start = `complete -c ${script.program} -n ${quoted(`${script.at} ${quoted(path)}`)}`;
   const below = (word: string) => `${path} ${word}`.trim();
   const isTable = typeof argument !== "string" && argument.some((word) => script.known.includes(below(word)));

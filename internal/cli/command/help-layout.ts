@@ -1,5 +1,5 @@
 /** A line of two columns. */
-export interface Row {
+export interface HelpRow {
   readonly left: string;
   readonly right: string;
 }
@@ -8,13 +8,13 @@ export interface Row {
 const LEFT_PART = 0.45;
 
 /** Rows with their right sides one below the other, wrapped. */
-export function inColumns(rows: readonly Row[], width: number, gap: number): string {
+export function inColumns(rows: readonly HelpRow[], width: number, gap: number): string {
   const lefts = rows.map(({ left }) => left.length).filter((length) => length <= width * LEFT_PART);
   const column = Math.max(0, ...lefts) + gap;
   return rows.map((row) => rowLines(row, column, width, gap)).join("\n");
 }
 
-function rowLines({ left, right }: Row, column: number, width: number, gap: number): string {
+function rowLines({ left, right }: HelpRow, column: number, width: number, gap: number): string {
   const indent = " ".repeat(column);
   const lines = right.split("\n").flatMap((line) => wrapped(line, width - column));
   if (left.length + gap > column) return [left, ...lines.map((line) => indent + line)].join("\n");

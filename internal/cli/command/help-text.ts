@@ -6,7 +6,7 @@ import {
   isCommand,
   type Named,
 } from "./command.ts";
-import { inColumns, paragraphs, type Row } from "./help-layout.ts";
+import { type HelpRow, inColumns, paragraphs } from "./help-layout.ts";
 import { loaded } from "./named-commands.ts";
 
 /** The text of `--help`, derived from the command, in lines of up to `columns` characters, at most 110. */
@@ -36,7 +36,7 @@ async function usageText({ call, node, below }: Named, width: number): Promise<s
   return paragraphs(`Usage: ${callOf(call, node)}${flags}`, width);
 }
 
-function row(call: string, node: CommandNode): Row {
+function row(call: string, node: CommandNode): HelpRow {
   return { left: `  ${callOf(call, node)}`, right: node.help.summary };
 }
 

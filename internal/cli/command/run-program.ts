@@ -2,7 +2,7 @@ import type { MainContext } from "../run-main.ts";
 import { version } from "../version.ts";
 import type { Program } from "./command.ts";
 import { commandContext } from "./command-context.ts";
-import { type Call, findCall } from "./find-call.ts";
+import { findCall, type ParsedCall } from "./find-call.ts";
 
 /** Runs the command that the line names; returns the exit code. @throws as `findCall` and the command */
 export async function runProgram(program: Program, main: MainContext): Promise<number> {
@@ -10,7 +10,7 @@ export async function runProgram(program: Program, main: MainContext): Promise<n
 }
 
 /** Returns the exit code. @throws as the command */
-async function runCall(program: string, call: Call, main: MainContext): Promise<number> {
+async function runCall(program: string, call: ParsedCall, main: MainContext): Promise<number> {
   switch (call.type) {
     case "version":
       main.stdout.write(`${program} ${version}\n`);

@@ -1,6 +1,6 @@
-import { type Lists, type Place, quoted } from "./completion-place.ts";
+import { type CompletionContext, type Lists, quoted } from "./completion-context.ts";
 
-export function zshScript(program: string, places: readonly Place[], lists: Lists): string {
+export function zshScript(program: string, places: readonly CompletionContext[], lists: Lists): string {
   const known = places.map(({ path }) => path).filter((path) => path !== "");
   const functions = Object.entries(lists).map(
     ([name, line]) => `_${program}_${name}() {
@@ -31,7 +31,7 @@ _${program} "$@"
 `;
 }
 
-function argumentsOf(program: string, { path, flags, argument }: Place): string {
+function argumentsOf(program: string, { path, flags, argument }: CompletionContext): string {
   const specs = flags.map(
     ({ name, takesValue, complete }) =>
       `      '--${name}${takesValue ? `=:${name}:${actionOf(program, complete)}` : ""}'`,

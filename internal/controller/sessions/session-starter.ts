@@ -52,8 +52,8 @@ export class SessionStarter {
 
   /** @throws as `SessionBackend.start` */
   async start(request: StartRequest, caller: Caller, signal: AbortSignal): Promise<SessionRecord> {
-    const start = () => this.#slots.run(() => this.#start(request, caller, signal), signal);
-    return await (this.#ofProject.get(request.project)?.run(start, signal) ?? start());
+    const start = () => this.#slots.hold(() => this.#start(request, caller, signal), signal);
+    return await (this.#ofProject.get(request.project)?.hold(start, signal) ?? start());
   }
 
   async #start(request: StartRequest, caller: Caller, signal: AbortSignal): Promise<SessionRecord> {

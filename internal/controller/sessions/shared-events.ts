@@ -79,7 +79,7 @@ export class SharedEvents implements AsyncDisposable {
     const { project } = session.key;
     const slots = this.#opening.get(project) ?? new Slots(AT_A_TIME);
     this.#opening.set(project, slots);
-    const { shared, forget } = await slots.run(() => this.#open(session, hear, signal), signal);
+    const { shared, forget } = await slots.hold(() => this.#open(session, hear, signal), signal);
     try {
       await raceSignal(shared.over, signal);
     } finally {

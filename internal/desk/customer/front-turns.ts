@@ -112,7 +112,7 @@ export class FrontTurns {
       throw err;
     }
     const run: BegunTurn["run"] = (emit, signal) =>
-      place.run(async () => {
+      place.inTurn(async () => {
         const limit = AbortSignal.timeout(settings.limits.turnMs);
         try {
           const all = AbortSignal.any(signal ? [signal, limit] : [limit]);

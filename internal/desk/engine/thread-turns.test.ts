@@ -25,7 +25,7 @@ it("forgets no thread in a turn, not even when its caller has left", async () =>
   using _held = enter("a");
   const left = enter("b");
   const turn = Promise.withResolvers<void>();
-  const running = left.run(() => turn.promise);
+  const running = left.inTurn(() => turn.promise);
   left[Symbol.dispose]();
   expect(() => use("c")).toThrow("all threads are in a turn");
   expect(forgotten).toEqual([]);

@@ -12,7 +12,7 @@ export interface TurnLimits {
 /** A place in a thread's queue, until it is disposed of. */
 export interface Place extends Disposable {
   /** Runs a turn when its time has come. */
-  run<T>(turn: () => Promise<T>): Promise<T>;
+  inTurn<T>(turn: () => Promise<T>): Promise<T>;
 }
 
 interface Thread {
@@ -73,10 +73,10 @@ function placeIn(thread: Thread): Place {
   thread.places++;
   let isHeld = true;
   return {
-    async run(turn) {
+    async inTurn(turn) {
       thread.turns++;
       try {
-        return await thread.serial.run(turn);
+        return await thread.serial.inTurn(turn);
       } finally {
         thread.turns--;
       }

@@ -76,7 +76,7 @@ export class Back {
       return ended(emit, turn, "refused");
     }
     using held = place;
-    return await held.run(() => new BackTurn(this.#deps, settings, input, turn, emit).run(signal));
+    return await held.inTurn(() => new BackTurn(this.#deps, settings, input, turn, emit).run(signal));
   }
 }
 

@@ -35,7 +35,7 @@ class Desk {
     this.keys = new AttachKeys({
       clock: this.clock,
       mailbox: {
-        exclusively: (work) => this.pen.run(() => work(this.stop.signal)),
+        exclusively: (work) => this.pen.inTurn(() => work(this.stop.signal)),
         interrupt: (work) => {
           this.interrupts++;
           return work();
@@ -66,7 +66,7 @@ class Desk {
   /** A delivery takes the pen; gives it back when the returned function is called. */
   async deliver(): Promise<() => Promise<void>> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    void this.pen.run(() => promise);
+    void this.pen.inTurn(() => promise);
     await settle();
     return async () => {
       resolve();

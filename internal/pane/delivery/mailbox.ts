@@ -106,7 +106,7 @@ export class Mailbox {
 
   /** Runs `work` while nothing is delivered: the one other way to the pane. */
   async exclusively<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    return this.#pen.run(async () => {
+    return this.#pen.inTurn(async () => {
       try {
         return await work(this.#stop.signal);
       } finally {
@@ -158,7 +158,7 @@ export class Mailbox {
     await untilAborted(signal, async () => {
       await this.#recoverUnseen(signal);
       const next = await this.#next(signal);
-      if (next !== undefined) await this.#pen.run(() => this.#deliver(next, signal));
+      if (next !== undefined) await this.#pen.inTurn(() => this.#deliver(next, signal));
       else await this.#pause(signal);
     });
   }
@@ -245,7 +245,7 @@ export class Mailbox {
   async #recoverUnseen(signal: AbortSignal): Promise<void> {
     for (const tracked of [...this.#book.open()]) {
       if (tracked.phase !== "unseen") continue;
-      await this.#pen.run(async () => {
+      await this.#pen.inTurn(async () => {
         tracked.startedMs = this.#ageMs(tracked);
         this.#settle(tracked, await this.#deps.courier.recover(tracked, signal), true);
       });

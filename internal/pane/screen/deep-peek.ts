@@ -63,7 +63,7 @@ export class DeepPeek {
       return known.found;
     }
     const signals = new Set([signal]);
-    const found = this.#line.run(async () => {
+    const found = this.#line.inTurn(async () => {
       if ([...signals].every((each) => each.aborted))
         throw new DomainError("cancelled", "no caller is waiting for it any more");
       return await this.#search(pane, request);

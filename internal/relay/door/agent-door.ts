@@ -170,7 +170,7 @@ export class AgentDoor {
     try {
       this.#arrivals.take(lane.sessionId, lane.role, agentId);
       const who = { lane, agentId, connectionId, dialect };
-      const admitted = await this.#claims.run(() => this.#deps.lanes.admit(who), this.#deps.ended);
+      const admitted = await this.#claims.hold(() => this.#deps.lanes.admit(who), this.#deps.ended);
       this.#deps.audit?.policy(call, subjectOf(place), undefined);
       return admitted;
     } catch (err) {

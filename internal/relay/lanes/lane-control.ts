@@ -52,7 +52,7 @@ export class LaneControl {
     const { slots, bus } = this.#deps;
     const onMessage = (message: Msg) => {
       slots
-        .run(() => this.#answer(message, signal), signal)
+        .hold(() => this.#answer(message, signal), signal)
         .then(
           (reply) => respond(bus, message, reply),
           () => {}, // the relay is shutting down

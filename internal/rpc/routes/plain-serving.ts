@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Guard, PlainServing } from "../server/guard.ts";
 import { answerRoute } from "./answer-route.ts";
 import { answerUpgrade } from "./answer-upgrade.ts";
-import type { Place, PlainOptions } from "./route.ts";
+import type { PlainOptions, RouteAddress } from "./route.ts";
 
 /** For `RpcServerOptions.plain`: routes and upgrades with the same checks as RPCs, and ended like them. */
 export function plainServing(clock: Clock, { routes = [], upgrades = [] }: PlainOptions): PlainServing {
@@ -18,7 +18,7 @@ export function plainServing(clock: Clock, { routes = [], upgrades = [] }: Plain
   };
 }
 
-function isAt({ path }: Place, asked: string): boolean {
+function isAt({ path }: RouteAddress, asked: string): boolean {
   if (path === asked) return true;
   if (path.endsWith("/**")) return asked.startsWith(path.slice(0, -2));
   const [wanted, found] = [path.split("/"), asked.split("/")];

@@ -3,7 +3,7 @@ import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { connectErrorOf, domainErrorOf, withErrorInfo } from "../common/errors.ts";
-import type { Place } from "./route.ts";
+import type { RouteAddress } from "./route.ts";
 
 /** The response to a failed call, in the form of Connect's unary errors. */
 export interface Refusal {
@@ -14,7 +14,7 @@ export interface Refusal {
 
 /** The refused call: its route, its URL, and its name in the log. */
 interface Refused {
-  readonly place: Place;
+  readonly place: RouteAddress;
   readonly url: string;
   readonly name: string;
 }

@@ -4,7 +4,7 @@ import type { DomainError } from "../../base/errors.ts";
 import type { CallContext } from "../server/call-facts.ts";
 
 /** The address of a route or an upgrade. */
-export interface Place {
+export interface RouteAddress {
   /** Such as `/v1/mcp`; a segment `*` matches any one segment that is not empty, a final `**` all that follows. */
   readonly path: string;
   /** Its name for gates, the audit log and metrics, like an RPC's service. Default: `http`. */
@@ -16,7 +16,7 @@ export interface Place {
 }
 
 /** Plain HTTP at one path, for HTTP/1.1 and HTTP/2. */
-export interface Route extends Place {
+export interface Route extends RouteAddress {
   /** Other methods get 405, after the checks. */
   readonly methods: readonly string[];
   /** The largest request body; reading more fails with `exhausted`. Default 512 KiB. */
@@ -29,7 +29,7 @@ export interface Route extends Place {
 }
 
 /** A WebSocket at one path, over HTTP/1.1. */
-export interface UpgradeRoute extends Place {
+export interface UpgradeRoute extends RouteAddress {
   /**
    * Handles a connection that has passed the checks. Until it takes the socket, an error is answered as an HTTP error,
    * and a returned response refuses the connection. When `call.signal` is aborted, it must close the connection, which

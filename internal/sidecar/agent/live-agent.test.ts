@@ -6,12 +6,12 @@ import { FakeClock } from "../../../test/support/fake-clock.ts";
 import { machineTime } from "../../../test/support/machine-time.ts";
 import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { profileNamed } from "../../agents/programs/registry.ts";
+import type { StopRequest } from "../../session/stop.ts";
 import type { NudgeReceipt, NudgeRequest } from "../../session/types.ts";
 import { AgentLife } from "./agent-life.ts";
 import { openJournal } from "./journal-records.ts";
 import { LiveAgent } from "./live-agent.ts";
 import { PaneAccess } from "./pane-access.ts";
-import type { StopRequest } from "./stop-request.ts";
 
 const OPTIONS = {
   ...{ cols: 40, rows: 6, rawBytes: 1_000_000, stallAfterMs: 600_000 },

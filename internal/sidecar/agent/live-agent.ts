@@ -22,6 +22,7 @@ import { StateMonitor } from "../../pane/state/state-monitor.ts";
 import type { AgentExit } from "../../process/restart-policy.ts";
 import { SessionEvents } from "../../session/events.ts";
 import { type RestoredNudge, recordsOf, restoreNudges } from "../../session/nudge-record.ts";
+import type { StopRequest } from "../../session/stop.ts";
 import type { NudgeReceipt, PaneStatus } from "../../session/types.ts";
 import type { PaneCut } from "../../tmux/pane/pane.ts";
 import { AgentJournal } from "./agent-journal.ts";
@@ -31,7 +32,7 @@ import { EventRecorder } from "./event-recorder.ts";
 import type { Restored, SidecarRecord } from "./journal-records.ts";
 import type { PaneAccess } from "./pane-access.ts";
 import { ReservedOffsets } from "./reserved-offsets.ts";
-import { type StopRequest, StopRequestHandler } from "./stop-request.ts";
+import { StopRequestHandler } from "./stop-request.ts";
 
 export interface LiveAgentDeps {
   readonly clock: Clock;

@@ -61,7 +61,7 @@ export class Operator {
     if (text === "") checkKeys(keys);
     else checkText(text);
     const paneWait = this.#deps.paneForCall();
-    await this.#keys.run(caller, requestId, JSON.stringify([keys, text]), (onPress) => {
+    await this.#keys.once(caller, requestId, JSON.stringify([keys, text]), (onPress) => {
       const work = () => this.#type(request, { onPress, paneWait, signal });
       const urgent = keys.length > 0 && keys.every((key) => OVERTAKES.has(key));
       return urgent ? this.#deps.mailbox.interrupt(work) : this.#deps.mailbox.exclusively(work);
@@ -78,7 +78,7 @@ export class Operator {
     if (dialogId === "") throw new DomainError("invalid", "no dialog_id: Status returns the id of the open dialog");
     if (text !== undefined) checkAnswer(text);
     const paneWait = this.#deps.paneForCall();
-    return await this.#answers.run(caller, requestId, JSON.stringify([dialogId, choice, text]), (onPress) =>
+    return await this.#answers.once(caller, requestId, JSON.stringify([dialogId, choice, text]), (onPress) =>
       this.#deps.mailbox.exclusively((stop) => this.#answer(request, { onPress, paneWait, signal }, stop)),
     );
   }

@@ -6,8 +6,8 @@ import { SignalBus } from "../../base/signal-bus.ts";
 import type { Task } from "../../base/task-group.ts";
 import { type AgentExit, decideRestart, exitCodeOf, type RestartMode } from "../../process/restart-policy.ts";
 import type { CommandClient } from "../../tmux/control/command-client.ts";
-import type { AgentCommand } from "../../tmux/pane/agent-command.ts";
 import { type PaneFacts, TmuxPane, type TmuxPaneOptions } from "../../tmux/pane/pane.ts";
+import type { PaneCommand } from "../../tmux/pane/pane-command.ts";
 import { type AgentLife, isOutOfMemoryPossible } from "./agent-life.ts";
 import type { LifeListener } from "./life-listener.ts";
 import { isTmuxAway } from "./tmux-away.ts";
@@ -49,7 +49,7 @@ export interface SessionMonitorDeps {
 export interface SessionMonitorOptions {
   readonly session: string;
   readonly captures: TmuxPaneOptions;
-  readonly agent: AgentCommand;
+  readonly agent: PaneCommand;
   readonly restart: RestartMode;
   /** Aborted once the agent must end permanently: it is not restarted then. */
   readonly stopAsked: AbortSignal;

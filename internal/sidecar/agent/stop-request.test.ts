@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
-import { type StopRequest, StopRequestHandler } from "./stop-request.ts";
+import type { StopRequest } from "../../session/stop.ts";
+import { StopRequestHandler } from "./stop-request.ts";
 
 const never = new AbortController().signal;
 const request = { graceMs: 1000, force: false };

@@ -4,21 +4,7 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
 import { type AgentExit, exitCodeOf } from "../../process/restart-policy.ts";
-
-export interface StopRequest {
-  /** The time from the request to the kill; 0: the one that the sidecar was started with. */
-  readonly graceMs: number;
-  /** Kill at once. */
-  readonly force: boolean;
-}
-
-/** How the agent finally ended. */
-export interface StopResult {
-  readonly exitCode: number;
-  /** E.g. `SIGTERM`; empty when none ended it. */
-  readonly signal: string;
-  readonly alreadyStopped: boolean;
-}
+import type { StopRequest, StopResult } from "../../session/stop.ts";
 
 export interface StopRequestHandlerDeps {
   readonly clock: Clock;
@@ -76,7 +62,7 @@ export class StopRequestHandler {
    * Asks the agent to leave in its own way, then TERM, HUP, and KILL after the grace time. Resolves when it has ended.
    * @throws DomainError `invalid` for a grace time below 0 or over 10 minutes; `deadline` when its end is not noticed
    */
-  async stop(request: StopRequest, signal: AbortSignal): Promise<StopResult> {
+  async stop(request: StopRequest, signal: AbortSignal): Promise<Required<StopResult>> {
     const { graceMs } = request;
     if (!Number.isSafeInteger(graceMs) || graceMs < 0 || graceMs > MAX_GRACE_MS) {
       throw new DomainError("invalid", `cannot stop the agent with grace_ms ${graceMs}: 0 to ${MAX_GRACE_MS}`);

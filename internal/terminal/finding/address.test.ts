@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { DomainError } from "../../base/errors.ts";
-import { addressMatches, formatAddress, parseAddress } from "./address.ts";
+import { addressMatches, formatAddress, parseAgentAddress } from "./address.ts";
 
 describe("parseAddress", () => {
   it.each([
@@ -18,7 +18,7 @@ describe("parseAddress", () => {
     ["gt-toast", { type: "bare", name: "gt-toast" }],
     ["host-1.example", { type: "bare", name: "host-1.example" }],
   ])("reads %s", (text, expected) => {
-    expect(parseAddress(text)).toEqual(expected);
+    expect(parseAgentAddress(text)).toEqual(expected);
   });
 
   it.each([
@@ -42,13 +42,13 @@ describe("parseAddress", () => {
     "../x",
     "a".repeat(129),
   ])("refuses %j", (text) => {
-    expect(() => parseAddress(text)).toThrow(DomainError);
+    expect(() => parseAgentAddress(text)).toThrow(DomainError);
   });
 
   it.each(["mayor", "gastown/witness", "gastown/crew/max", "gastown/polecats/toast", "gastown/toast", "toast"])(
     "%s is its own full form",
     (text) => {
-      expect(formatAddress(parseAddress(text))).toBe(text);
+      expect(formatAddress(parseAgentAddress(text))).toBe(text);
     },
   );
 });
@@ -66,6 +66,6 @@ describe("addressMatches", () => {
     ["gastown/witness", "gastown/witness", true],
     ["toast", "not an address", false],
   ])("%s means %s: %s", (asked, own, expected) => {
-    expect(addressMatches(parseAddress(asked), own)).toBe(expected);
+    expect(addressMatches(parseAgentAddress(asked), own)).toBe(expected);
   });
 });

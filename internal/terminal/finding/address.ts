@@ -24,7 +24,7 @@ const FORMS =
  * Reads an agent's address; the same for every command. A trailing slash and an `hq/` before a town agent are accepted.
  * @throws DomainError `invalid` for anything that is not an address.
  */
-export function parseAddress(text: string): AgentAddress {
+export function parseAgentAddress(text: string): AgentAddress {
   const parts = text.replace(/\/$/, "").split("/");
   if (parts.some((part) => !NAME.test(part))) throw invalid(text);
   const [first = "", second, third, ...more] = parts;
@@ -78,7 +78,7 @@ function twoParts(text: string, first: string, second: string): AgentAddress {
 
 function tryParse(text: string): AgentAddress | undefined {
   try {
-    return parseAddress(text);
+    return parseAgentAddress(text);
   } catch (err) {
     if (err instanceof DomainError) return undefined;
     throw err;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseAddress } from "./address.ts";
+import { parseAgentAddress } from "./address.ts";
 import { type AgentPod, checkReachable, choosePod } from "./agent-pods.ts";
 
 function pod(agent: string, change: Partial<AgentPod> = {}): AgentPod {
@@ -8,7 +8,7 @@ function pod(agent: string, change: Partial<AgentPod> = {}): AgentPod {
   return { namespace: "agents", name, agent, session: `s-${name}`, ...facts, ...change };
 }
 
-const choose = (asked: string, ...pods: readonly AgentPod[]) => choosePod(parseAddress(asked), pods)?.name;
+const choose = (asked: string, ...pods: readonly AgentPod[]) => choosePod(parseAgentAddress(asked), pods)?.name;
 
 describe("the pod that is meant", () => {
   const toast = pod("gastown/polecats/toast");

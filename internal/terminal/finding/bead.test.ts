@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type BeadDeps, lookUpBead } from "../../beads/bead.ts";
 import type { CommandResult } from "../../process/run-command.ts";
-import { parseAddress } from "./address.ts";
+import { parseAgentAddress } from "./address.ts";
 import { beadIds } from "./bead-id.ts";
 import type { Town } from "./town.ts";
 
@@ -26,12 +26,12 @@ describe("beadIds", () => {
     ["gt-gastown-polecat-nux", ["gt-gastown-polecat-nux"]],
     ["nux", []],
   ])("%s: %j", (text, ids) => {
-    expect(beadIds(parseAddress(text), town)).toEqual(ids);
+    expect(beadIds(parseAgentAddress(text), town)).toEqual(ids);
   });
 
   it("reads a bare name in the rig we stand in", () => {
     const ids = ["ff-crew-nux", "ff-polecat-nux"];
-    expect(beadIds(parseAddress("nux"), { ...town, cwdRig: "ff" })).toEqual(ids);
+    expect(beadIds(parseAgentAddress("nux"), { ...town, cwdRig: "ff" })).toEqual(ids);
   });
 });
 

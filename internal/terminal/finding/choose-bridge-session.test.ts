@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { type BridgeSession, chooseBridgeSession } from "./choose-bridge-session.ts";
+import { chooseBridgeSession, type ListedSession } from "./choose-bridge-session.ts";
 
-const session = (id: string, agent = "", live = true): BridgeSession => ({ id, agent, live });
+const session = (id: string, agent = "", live = true): ListedSession => ({ id, agent, live });
 const SESSIONS = [
   session("s1", "gastown/polecats/toast", false),
   session("s2", "gastown/polecats/toast"),

@@ -1,8 +1,8 @@
 import { DomainError } from "../../base/errors.ts";
-import { addressMatches, parseAddress } from "./address.ts";
+import { addressMatches, parseAgentAddress } from "./address.ts";
 
 /** The facts about a bridge's session by which one is chosen. */
-export interface BridgeSession {
+export interface ListedSession {
   readonly id: string;
   /** Address of its agent; empty: it has none. */
   readonly agent: string;
@@ -16,10 +16,10 @@ const SHOWN = 20;
  * The session that an id or an agent's address means. An ended one is chosen only if no live one fits.
  * @throws DomainError `not-found` (the message lists what exists), `invalid` for a text with several meanings
  */
-export function chooseBridgeSession(asked: string, sessions: readonly BridgeSession[]): BridgeSession {
+export function chooseBridgeSession(asked: string, sessions: readonly ListedSession[]): ListedSession {
   const byId = sessions.find(({ id }) => id === asked);
   if (byId !== undefined) return byId;
-  const address = parseAddress(asked);
+  const address = parseAgentAddress(asked);
   const exact = sessions.filter(({ agent }) => agent === asked);
   const fitting = exact.length > 0 ? exact : sessions.filter(({ agent }) => addressMatches(address, agent));
   const live = fitting.filter((one) => one.live);
@@ -30,7 +30,7 @@ export function chooseBridgeSession(asked: string, sessions: readonly BridgeSess
   throw new DomainError("invalid", `${JSON.stringify(asked)} is ambiguous: ${names}; give the session id`);
 }
 
-function notFound(asked: string, sessions: readonly BridgeSession[]): DomainError {
+function notFound(asked: string, sessions: readonly ListedSession[]): DomainError {
   const names = sessions
     .filter(({ live }) => live)
     .map(({ id, agent }) => (agent === "" ? id : `${agent} (session ${id})`));

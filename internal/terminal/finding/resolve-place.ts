@@ -1,6 +1,6 @@
 import { DomainError } from "../../base/errors.ts";
 import type { BeadLookup } from "../../beads/bead.ts";
-import { type AgentAddress, addressMatches, formatAddress, parseAddress } from "./address.ts";
+import { type AgentAddress, addressMatches, formatAddress, parseAgentAddress } from "./address.ts";
 import { type AgentPod, type AgentPods, checkReachable, choosePod, podText } from "./agent-pods.ts";
 import { beadIds } from "./bead-id.ts";
 import { type FoundAgents, knownAgents, listed, noAgentHere } from "./known-agents.ts";
@@ -86,11 +86,11 @@ export async function resolvePlace(
 ): Promise<Place | SessionPlace> {
   if (query.host !== undefined || query.port !== undefined) {
     const { host = "127.0.0.1", port = DEFAULT_PORT } = query;
-    const agent = query.agent === "" ? "" : formatAddress(parseAddress(query.agent));
+    const agent = query.agent === "" ? "" : formatAddress(parseAgentAddress(query.agent));
     const socket = host.startsWith(UNIX) ? { ...splitListen(host), tls: false } : undefined;
     return { type: "sidecar", agent, ...(socket ?? { host, port }), source: "flags", muted: false };
   }
-  const address = parseAddress(query.agent);
+  const address = parseAgentAddress(query.agent);
   const bead = query.localOnly ? ABSENT : await deps.lookUpBead(beadIds(address, deps.town), signal);
   assertReadable(bead);
   const muted = bead.type !== "absent" && bead.muted;
@@ -175,7 +175,7 @@ export function placeOfPod(pod: AgentPod, muted: boolean): Place & { type: "side
 }
 
 /** A sidecar's place as people and URLs write it: `host:port`, `[::1]:port`, `unix:PATH`, or its pod. */
-export function authorityOf({ host, port, path, pod }: Place & { type: "sidecar" }): string {
+export function placeAuthority({ host, port, path, pod }: Place & { type: "sidecar" }): string {
   if (pod !== undefined) return podText(pod);
   if (path !== undefined) return `${UNIX}${path}`;
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatAddress, parseAddress } from "./address.ts";
+import { formatAddress, parseAgentAddress } from "./address.ts";
 import { addressOfSession, chooseSession, sessionCandidates } from "./session-names.ts";
 import type { Town } from "./town.ts";
 
@@ -13,7 +13,7 @@ const town: Town = {
 };
 
 function choose(text: string, live: readonly string[], where: Town | "none" = town): string | undefined {
-  return chooseSession(parseAddress(text), where === "none" ? undefined : where, new Set(live))?.session;
+  return chooseSession(parseAgentAddress(text), where === "none" ? undefined : where, new Set(live))?.session;
 }
 
 describe("chooseSession", () => {
@@ -80,7 +80,7 @@ describe("addressOfSession", () => {
   });
 
   it("gives every candidate its own address back", () => {
-    const [[candidate] = []] = sessionCandidates(parseAddress("my-project/polecats/x-1"), town);
+    const [[candidate] = []] = sessionCandidates(parseAgentAddress("my-project/polecats/x-1"), town);
     expect(formatAddress(addressOfSession(candidate?.session ?? "", town))).toBe("my-project/polecats/x-1");
   });
 });

@@ -2,7 +2,7 @@ import { DomainError, errorText } from "../../base/errors.ts";
 import { type BeadLookup, lookUpBead } from "../../beads/bead.ts";
 import { writeBead } from "../../beads/write-bead.ts";
 import type { CommandContext } from "../../cli/command/command-context.ts";
-import { parseAddress } from "../finding/address.ts";
+import { parseAgentAddress } from "../finding/address.ts";
 import { beadIds } from "../finding/bead-id.ts";
 import { beadsHere, townOf } from "./agents-here.ts";
 import type { PlaceConfig } from "./place-config.ts";
@@ -24,7 +24,7 @@ interface SessionPlace {
 /** The content of the bead of an agent, or of the bead with that id. */
 export async function beadOf(asked: string, config: PlaceConfig, signal: AbortSignal): Promise<BeadLookup> {
   const town = await townOf(config);
-  const address = parseAddress(asked);
+  const address = parseAgentAddress(asked);
   const known = beadIds(address, town);
   const ids = known.length === 0 && address.type === "bare" ? [address.name] : known;
   return lookUpBead(ids, beadsHere(config, town), signal);

@@ -1,7 +1,7 @@
 import { causesOf, codeOf, DomainError } from "../../base/errors.ts";
 
 /** A failed call to a control plane. */
-export interface BridgeCall {
+export interface FailedBridgeCall {
   /** `host:port`. */
   readonly server: string;
   /** The project that the token is for, where that is known. */
@@ -10,7 +10,10 @@ export interface BridgeCall {
   readonly isGivenToken?: boolean;
 }
 
-type Explain = (err: DomainError, call: BridgeCall) => { readonly message?: string; readonly hint: string } | undefined;
+type Explain = (
+  err: DomainError,
+  call: FailedBridgeCall,
+) => { readonly message?: string; readonly hint: string } | undefined;
 
 /**
  * The ways in which a call can fail for lack of trust or of a terminal, each with a hint; the first that fits counts.
@@ -32,7 +35,7 @@ const WAYS: readonly Explain[] = [
 ];
 
 /** The same failure, with a hint where it is one of these. */
-export function explainFailure(err: unknown, call: BridgeCall): unknown {
+export function explainFailure(err: unknown, call: FailedBridgeCall): unknown {
   if (!(err instanceof DomainError) || err.fields["hint"] !== undefined) return err;
   for (const way of WAYS) {
     const found = way(err, call);
@@ -43,7 +46,7 @@ export function explainFailure(err: unknown, call: BridgeCall): unknown {
   return err;
 }
 
-function plaintextServer(err: DomainError, { server }: BridgeCall) {
+function plaintextServer(err: DomainError, { server }: FailedBridgeCall) {
   if (!hasCode(err, /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST/)) return undefined;
   return {
     message: `${server} does not speak TLS, and gt reaches a control plane only over TLS`,
@@ -51,7 +54,7 @@ function plaintextServer(err: DomainError, { server }: BridgeCall) {
   };
 }
 
-function serverExpired(err: DomainError, { server }: BridgeCall) {
+function serverExpired(err: DomainError, { server }: FailedBridgeCall) {
   if (!hasCode(err, /^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/)) return undefined;
   return {
     message: `${server} is not trusted: its certificate has expired or is not valid yet`,
@@ -59,14 +62,14 @@ function serverExpired(err: DomainError, { server }: BridgeCall) {
   };
 }
 
-function serverNamedOtherwise(err: DomainError, { server }: BridgeCall) {
+function serverNamedOtherwise(err: DomainError, { server }: FailedBridgeCall) {
   if (!hasCode(err, /ALTNAME_INVALID|HOSTNAME_MISMATCH/)) return undefined;
   return {
     hint: `${server} is not a name in its certificate: dial one that is, or have the certificate issued with --san`,
   };
 }
 
-function serverOfUnknownCa(err: DomainError, { server }: BridgeCall) {
+function serverOfUnknownCa(err: DomainError, { server }: FailedBridgeCall) {
   if (!hasCode(err, /SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)|CERT_(UNTRUSTED|SIGNATURE)|INVALID_CA|INVALID_PURPOSE/))
     return undefined;
   return {
@@ -76,7 +79,7 @@ function serverOfUnknownCa(err: DomainError, { server }: BridgeCall) {
 }
 
 /** As Node words it. A certificate of ours was not asked for yet. */
-function endedBeforeTls(err: DomainError, { server }: BridgeCall) {
+function endedBeforeTls(err: DomainError, { server }: FailedBridgeCall) {
   if (!hasWords(err, /before secure TLS connection was established/)) return undefined;
   return {
     message: `${server} closed the connection before TLS began`,
@@ -87,7 +90,7 @@ function endedBeforeTls(err: DomainError, { server }: BridgeCall) {
 /**
  * TLS 1.3 reports a refusal to a client late: by an alert, or by closing the connection, which may arrive as a reset.
  */
-function certificateRefused(err: DomainError, { server }: BridgeCall) {
+function certificateRefused(err: DomainError, { server }: FailedBridgeCall) {
   const isAlert = hasCode(err, /ALERT/);
   const isClosed = err.kind === "unauthenticated" && /may not accept this certificate/.test(err.message);
   const isReset = hasCode(err, /^ECONNRESET$/);
@@ -124,7 +127,7 @@ function tokenRefused(err: DomainError) {
   return { hint: TOKEN_HINTS[fault] ?? "gt token prints one that a control plane accepts" };
 }
 
-function anotherProject(err: DomainError, { project, isGivenToken = false }: BridgeCall) {
+function anotherProject(err: DomainError, { project, isGivenToken = false }: FailedBridgeCall) {
   if (err.kind !== "denied" || !err.message.includes("another project")) return undefined;
   const own = project === undefined ? "the token's project" : `the token is for ${project}`;
   const other = isGivenToken
@@ -162,7 +165,7 @@ function hasCode(err: unknown, wanted: RegExp): boolean {
 /** Matches a server, as `HOST:PORT`, on this machine. */
 const LOOPBACK = /^(?:127\.|localhost:|\[::1\])/;
 
-function unreachable(err: DomainError, { server }: BridgeCall) {
+function unreachable(err: DomainError, { server }: FailedBridgeCall) {
   if (err.kind !== "unavailable" || !err.message.startsWith("cannot be reached")) return undefined;
   return {
     message: `${server} ${err.message}`,
@@ -173,7 +176,7 @@ function unreachable(err: DomainError, { server }: BridgeCall) {
 }
 
 /** The text is that of a call whose time has passed without a response. */
-function unanswered(err: DomainError, { server }: BridgeCall) {
+function unanswered(err: DomainError, { server }: FailedBridgeCall) {
   if (err.kind !== "deadline" || err.message !== "the operation timed out") return undefined;
   return {
     message: `${server} does not answer in time`,

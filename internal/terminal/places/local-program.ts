@@ -7,7 +7,7 @@ import type { PaneFacts } from "../../tmux/pane/pane.ts";
 import type { LocalProgram } from "../local-agent.ts";
 import { programIn } from "./program-signs.ts";
 
-export interface ProgramOptions {
+export interface LocalProgramOptions {
   /** `--agent-profile`. */
   readonly asked: string | undefined;
   readonly home: string;
@@ -19,7 +19,7 @@ const MAX_STATE_BYTES = 64 * 1024;
  * Determines which agent program runs in a pane. `named`: the program that the session's starter named (GT_AGENT).
  * @throws DomainError `invalid` for an unknown `asked`.
  */
-export function localProgram(facts: PaneFacts, named: string | undefined, options: ProgramOptions): LocalProgram {
+export function localProgram(facts: PaneFacts, named: string | undefined, options: LocalProgramOptions): LocalProgram {
   const choice = programIn(facts, named, options.asked);
   const profile = profileNamed(choice.profile);
   const pid = choice.pid ?? facts.pid;

@@ -8,13 +8,13 @@ import { sidecarTransport } from "../../rpc/client/transport.ts";
 import { domainErrorOf } from "../../rpc/common/errors.ts";
 import type { Backend } from "../backend.ts";
 import { BridgeBackend } from "../bridge-backend.ts";
-import { type BridgeSession, chooseBridgeSession } from "../finding/choose-bridge-session.ts";
+import { chooseBridgeSession, type ListedSession } from "../finding/choose-bridge-session.ts";
 import { callerToken } from "../trust/caller-token.ts";
 import { currentTls } from "../trust/current-tls.ts";
 import { senderOf } from "../trust/sender.ts";
 import { clientTls, readTls } from "../trust/tls-files.ts";
 import { type TokenSource, tokenProject } from "../trust/token-source.ts";
-import { type BridgeCall, explainFailure } from "./bridge-failures.ts";
+import { explainFailure, type FailedBridgeCall } from "./bridge-failures.ts";
 import type { PlaceConfig } from "./place-config.ts";
 
 const RECONNECT_MS = 15_000;
@@ -36,7 +36,7 @@ export class OpenBridge implements Disposable {
   readonly #transport: Transport;
   readonly #clock: Clock;
   readonly #close: () => void;
-  readonly #token: Pick<BridgeCall, "project" | "isGivenToken">;
+  readonly #token: Pick<FailedBridgeCall, "project" | "isGivenToken">;
 
   constructor(
     deps: { readonly transport: Transport; readonly clock: Clock; readonly close: () => void },
@@ -117,7 +117,7 @@ export class OpenBridge implements Disposable {
    * The session of that id or agent. A list may be older than the session: one that it lacks is asked for by its id.
    * @throws as `chooseBridgeSession`; DomainError `unavailable` while the control plane cannot know whether it exists
    */
-  async find(asked: string, signal: AbortSignal): Promise<BridgeSession> {
+  async find(asked: string, signal: AbortSignal): Promise<ListedSession> {
     try {
       return chooseBridgeSession(asked, (await this.sessions(signal)).map(summaryOf));
     } catch (err) {
@@ -126,7 +126,7 @@ export class OpenBridge implements Disposable {
     }
   }
 
-  async #unlisted(asked: string, notFound: DomainError, signal: AbortSignal): Promise<BridgeSession> {
+  async #unlisted(asked: string, notFound: DomainError, signal: AbortSignal): Promise<ListedSession> {
     const sessionId = asked.slice(asked.lastIndexOf("/") + 1); // any id will do to ask whether it can know
     const session = await this.call(signal, (client, options) => client.getSession({ sessionId }, options)).catch(
       (err) => {
@@ -218,6 +218,6 @@ function missing(message: string, hint: string): DomainError {
   return new DomainError("unauthenticated", message, { fields: { hint } });
 }
 
-function summaryOf({ sessionId, agent, status }: GetSessionResponse): BridgeSession {
+function summaryOf({ sessionId, agent, status }: GetSessionResponse): ListedSession {
   return { id: sessionId, agent, live: status !== SessionStatus.STOPPED && status !== SessionStatus.FAILED };
 }

@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from "node:tls";
 import type { Clock } from "../../base/clock.ts";
 import type { Backend } from "../backend.ts";
-import { authorityOf } from "../finding/resolve-place.ts";
+import { placeAuthority } from "../finding/resolve-place.ts";
 import { quickBackend } from "../quick-backend.ts";
 import { QuickSidecar } from "../quick-sidecar.ts";
 import { senderHeaders } from "../trust/sender.ts";
@@ -22,7 +22,7 @@ export async function openQuickly(place: SidecarPlace, config: PlaceConfig, cloc
   const { host, port, path } = place;
   const way = path === undefined ? {} : { path, headers: senderHeaders(config.env) };
   const quick = new QuickSidecar({ host, port, ...way, ...(tls !== undefined && { tls }) }, clock);
-  return quickBackend(authorityOf(place), quick, full);
+  return quickBackend(placeAuthority(place), quick, full);
 }
 
 /** Certificates are read by code that a plaintext peek does not load. */

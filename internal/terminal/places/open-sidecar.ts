@@ -5,7 +5,7 @@ import type { TlsFiles } from "../../pki/tls-files.ts";
 import { type SidecarConnection, type SidecarTransportOptions, sidecarTransport } from "../../rpc/client/transport.ts";
 import { domainErrorOf } from "../../rpc/common/errors.ts";
 import type { Backend } from "../backend.ts";
-import { authorityOf } from "../finding/resolve-place.ts";
+import { placeAuthority } from "../finding/resolve-place.ts";
 import { GRPCSidecarBackend } from "../grpc-sidecar.ts";
 import { callerToken } from "../trust/caller-token.ts";
 import { currentTls } from "../trust/current-tls.ts";
@@ -30,7 +30,7 @@ const HINTS: Readonly<Record<SidecarPlace["source"], string>> = {
 export async function openSidecar(place: SidecarPlace, config: PlaceConfig, clock: Clock): Promise<Backend> {
   const tls = place.tls === false ? undefined : await readTls(config.tls);
   const { path } = place;
-  const authority = authorityOf(place);
+  const authority = placeAuthority(place);
   checkWay(place, config, tls !== undefined);
   const way = place.pod && (await (await import("./open-pod.ts")).podDial(place.pod, place.port, config));
   const address = way === undefined ? authority : `${place.host}:${place.port}`;

@@ -4,7 +4,7 @@ import { present } from "../../cli/command/arguments.ts";
 import type { CommandFlag } from "../../cli/command/command.ts";
 import type { FlagValues } from "../../cli/flags.ts";
 import { readServer } from "../trust/server-address.ts";
-import type { TlsPaths } from "../trust/tls-files.ts";
+import type { TlsFileOptions } from "../trust/tls-files.ts";
 import { readTokenSource, type TokenSource } from "../trust/token-source.ts";
 import { PLACE_FLAGS } from "./place-flags.ts";
 import { profileInUse } from "./profile-file.ts";
@@ -32,7 +32,7 @@ export interface PlaceConfig {
   readonly localOnly: boolean;
   /** Plaintext is allowed for an address that is not loopback and came from a bead. */
   readonly insecure?: boolean;
-  readonly tls: TlsPaths;
+  readonly tls: TlsFileOptions;
   /** Sent with calls, besides a certificate. */
   readonly token?: TokenSource;
   /** The same for a control plane that a bead names. @throws DomainError `invalid` as `readTokenSource` */
@@ -126,7 +126,7 @@ function givenFlags(flags: PlaceValues, env: Env): NonNullable<PlaceConfig["give
   return present(Object.fromEntries(PLACE_FLAG_NAMES.map((name) => [name, given(name) || undefined])));
 }
 
-function tlsOf(values: Profile): TlsPaths {
+function tlsOf(values: Profile): TlsFileOptions {
   return present({ ca: values.ca, cert: values.cert, key: values.key, dir: values["tls-dir"] });
 }
 

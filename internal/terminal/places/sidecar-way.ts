@@ -1,6 +1,6 @@
 import { DomainError } from "../../base/errors.ts";
 import { isLoopbackAddress } from "../../base/loopback.ts";
-import { authorityOf, type Place } from "../finding/resolve-place.ts";
+import { type Place, placeAuthority } from "../finding/resolve-place.ts";
 import type { Expected } from "../trust/tls-files.ts";
 import type { PlaceConfig } from "./place-config.ts";
 
@@ -18,7 +18,7 @@ export function expectedAt({ session, pod, source, agent }: SidecarPlace): Expec
  */
 export function checkWay(place: SidecarPlace, config: PlaceConfig, hasTls: boolean): void {
   if (hasTls) return;
-  const authority = authorityOf(place);
+  const authority = placeAuthority(place);
   if (place.source === "bead" && !config.insecure) refuseNetworkPlaintext(place.host, authority);
   if (place.tls === false && place.pod !== undefined && !config.insecure) refusePlaintextPod(authority);
   if (place.tls === true) {

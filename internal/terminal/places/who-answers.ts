@@ -1,5 +1,5 @@
-import { addressMatches, parseAddress } from "../finding/address.ts";
-import { authorityOf, type Place } from "../finding/resolve-place.ts";
+import { addressMatches, parseAgentAddress } from "../finding/address.ts";
+import { type Place, placeAuthority } from "../finding/resolve-place.ts";
 
 export type WhoAnswers =
   | { readonly type: "same" }
@@ -18,7 +18,7 @@ export function whoAnswers(
   answer: { readonly agent: string; readonly sessionId: string },
 ): WhoAnswers {
   const { agent, session, source } = place;
-  const at = authorityOf(place);
+  const at = placeAuthority(place);
   const named = `${answer.agent === "" ? "an agent without a name" : answer.agent} (session ${answer.sessionId})`;
   if (session !== undefined) {
     if (session === answer.sessionId) return { type: "same" };
@@ -32,6 +32,6 @@ export function whoAnswers(
 
 /** A sidecar may know its agent by a bare name, or by the role that its session has. */
 function isSame(asked: string, own: string): boolean {
-  if (asked === own || addressMatches(parseAddress(asked), own)) return true;
+  if (asked === own || addressMatches(parseAgentAddress(asked), own)) return true;
   return !own.includes("/") && asked.split("/").at(-1) === own;
 }

@@ -1,7 +1,7 @@
 import { DomainError } from "../../base/errors.ts";
 import type { CommandContext } from "../../cli/command/command-context.ts";
 import type { Backend } from "../backend.ts";
-import type { BridgeSession } from "../finding/choose-bridge-session.ts";
+import type { ListedSession } from "../finding/choose-bridge-session.ts";
 import type { AgentQuery, Place } from "../finding/resolve-place.ts";
 import { resolveBackend } from "../resolve.ts";
 import { agentsHere } from "./agents-here.ts";
@@ -97,7 +97,7 @@ async function sessionOf(
   asked: string,
   config: PlaceConfig,
   signal: AbortSignal,
-): Promise<Pick<BridgeSession, "id" | "agent"> & { readonly muted?: boolean; readonly bead?: string }> {
+): Promise<Pick<ListedSession, "id" | "agent"> & { readonly muted?: boolean; readonly bead?: string }> {
   try {
     return await bridge.find(asked, signal);
   } catch (err) {

@@ -9,7 +9,7 @@ import { serverRevocation } from "../../pki/trust.ts";
 import type { ClientTls } from "../../rpc/common/tls.ts";
 
 /** Files given one by one, and the folder that has the rest. */
-export interface TlsPaths {
+export interface TlsFileOptions {
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
@@ -21,7 +21,7 @@ export interface TlsPaths {
  * or from the files given one by one, which win. Undefined when nothing was given.
  * @throws DomainError `invalid` when one of the three is missing, cannot be read or used; it names the file
  */
-export async function readTls({ dir, ca, cert, key }: TlsPaths): Promise<TlsFiles | undefined> {
+export async function readTls({ dir, ca, cert, key }: TlsFileOptions): Promise<TlsFiles | undefined> {
   const given = { "--cert": cert, "--key": key, "--ca": ca };
   if (Object.values(given).every((path) => path === undefined)) {
     return dir === undefined ? undefined : checked(await readTlsFiles(dir), (name) => join(dir, name));

@@ -5,7 +5,7 @@ import { DomainError } from "../../base/errors.ts";
 import { objectOf } from "../../base/json-fields.ts";
 import type { Logger } from "../../base/logger.ts";
 import { parseStrictJson } from "../../base/strict-json.ts";
-import type { Place, Route } from "../../rpc/routes/route.ts";
+import type { Route, RouteAddress } from "../../rpc/routes/route.ts";
 import { authorizationKey, type CallContext } from "../../rpc/server/call-facts.ts";
 import type { Audience } from "../service/audience.ts";
 import { type Calls, errorBody } from "./calls.ts";
@@ -146,7 +146,7 @@ export class McpEndpoint {
  * The response to a refused caller: a body with an error code and, without a valid token, a header with the URL of the
  * OAuth metadata.
  */
-const REFUSALS: Pick<Place, "refusalHeaders" | "refusalBody"> = {
+const REFUSALS: Pick<RouteAddress, "refusalHeaders" | "refusalBody"> = {
   refusalHeaders: (refusal, url) =>
     refusal.kind === "unauthenticated"
       ? { "www-authenticate": `Bearer resource_metadata="${new URL(WELL_KNOWN, url)}", error="invalid_token"` }

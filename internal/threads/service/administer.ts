@@ -1,10 +1,11 @@
+import { isoTime } from "../../base/text/iso-time.ts";
 import { threadsError } from "../domain/faults.ts";
 import { DEFAULT_POLICY } from "../domain/policy.ts";
 import type { Reads } from "../domain/store.ts";
 import type { Caller, Escalation, EscalationState, Metadata } from "../domain/types.ts";
 import { openThread, roleOf, type ServiceDeps, seesAll } from "./access.ts";
 import { note } from "./note.ts";
-import { attemptView, auditView, escalationView, isoTime, sessionView, wakeView } from "./views.ts";
+import { attemptView, auditView, escalationView, sessionView, wakeView } from "./views.ts";
 
 const LIMIT = 50;
 const REVOKED_MS = 24 * 3_600_000;

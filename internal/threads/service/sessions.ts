@@ -1,6 +1,6 @@
+import { isoTime } from "../../base/text/iso-time.ts";
 import type { Caller } from "../domain/types.ts";
 import type { ServiceDeps } from "./access.ts";
-import { isoTime } from "./views.ts";
 
 /** The identity that the caller's token proves, and the limits of the server. */
 export async function whoami(deps: ServiceDeps, caller: Caller) {

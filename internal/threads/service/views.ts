@@ -1,3 +1,4 @@
+import { isoTime } from "../../base/text/iso-time.ts";
 import type {
   AuditEntry,
   Escalation,
@@ -130,9 +131,4 @@ export function auditView(one: AuditEntry) {
     ...{ correlation_id: one.correlationId, detail: one.detail },
     ...(one.threadId !== undefined && { thread_id: one.threadId }),
   };
-}
-
-/** RFC 3339 in UTC with milliseconds. */
-export function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,5 +1,6 @@
 import { within } from "../../base/abort.ts";
 import { DomainError } from "../../base/errors.ts";
+import { isoTime } from "../../base/text/iso-time.ts";
 import type { Change } from "../domain/changes.ts";
 import { codeOf, threadsError } from "../domain/faults.ts";
 import { cursorOf } from "../domain/ids.ts";
@@ -7,7 +8,7 @@ import type { Reads } from "../domain/store.ts";
 import { type Caller, type Escalation, isOpenWake, type Thread, type Waiting, type Wake } from "../domain/types.ts";
 import { roleOf, type ServiceDeps, seesAll } from "./access.ts";
 import { Told } from "./told.ts";
-import { escalationView, isoTime, messageView, threadView, waitingView, wakeView } from "./views.ts";
+import { escalationView, messageView, threadView, waitingView, wakeView } from "./views.ts";
 import type { WatchInput, WatchUpdate, WireThread } from "./wire.ts";
 
 const PAGE = 100;

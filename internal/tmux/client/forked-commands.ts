@@ -51,7 +51,7 @@ export class ForkedCommands implements Commands {
     const waiting = { name: plainCommandName(line), line, ...Promise.withResolvers<readonly string[]>() };
     const batch = this.#waiting;
     batch.push(waiting);
-    if (batch.length === 1) void this.#order.run(() => this.#runBatch(batch));
+    if (batch.length === 1) void this.#order.inTurn(() => this.#runBatch(batch));
     return await waiting.promise;
   }
 
@@ -59,7 +59,7 @@ export class ForkedCommands implements Commands {
   async script(line: string): Promise<readonly Reply[]> {
     commandName(line); // throws for a line that is none
     this.#waiting = []; // commands that come later run after this line
-    const { code, out, err } = await this.#order.run(() => this.#run(line));
+    const { code, out, err } = await this.#order.inTurn(() => this.#run(line));
     return [code === 0 ? { ok: true, lines: linesOf(out) } : { ok: false, lines: linesOf(err) }];
   }
 

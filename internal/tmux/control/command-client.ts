@@ -8,7 +8,7 @@ import type { AskOptions, Commands, Reply } from "../pane/commands.ts";
 import { TmuxUnavailableError } from "../pane/errors.ts";
 import type { OpenStream } from "./byte-stream.ts";
 import { ControlStream, type Notification } from "./control-stream.ts";
-import { type Asked, commandRequest, scriptRequest } from "./requests.ts";
+import { commandRequest, type SentRequest, scriptRequest } from "./requests.ts";
 
 export type { Notification } from "./control-stream.ts";
 
@@ -129,7 +129,7 @@ export class CommandClient implements Commands, Task {
     return connection;
   }
 
-  async #ask<T>(asked: Asked<T>, options: AskOptions): Promise<T> {
+  async #ask<T>(asked: SentRequest<T>, options: AskOptions): Promise<T> {
     options.signal?.throwIfAborted();
     const connection = this.#connection;
     if (!connection) throw new TmuxUnavailableError(this.#reason, false);

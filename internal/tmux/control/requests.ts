@@ -12,13 +12,13 @@ import type { Request } from "./reply-queue.ts";
 const MAX_REPLIES = 8192;
 const MAX_REPLY_BYTES = 32 << 20;
 
-export interface Asked<T> {
+export interface SentRequest<T> {
   readonly request: Request;
   readonly answer: Promise<T>;
 }
 
 /** A single plain command: exactly one block answers it. */
-export function commandRequest(line: string): Asked<readonly string[]> {
+export function commandRequest(line: string): SentRequest<readonly string[]> {
   const name = plainCommandName(line);
   const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
   const accept = (block: ControlBlock) => {
@@ -34,7 +34,7 @@ export function commandRequest(line: string): Asked<readonly string[]> {
  * A list or a conditional. tmux reports neither how many blocks will come nor which is the last, so a second line
  * follows that prints `nonce`: it is a group of its own and runs even after an error.
  */
-export function scriptRequest(line: string, nonce: string): Asked<readonly Reply[]> {
+export function scriptRequest(line: string, nonce: string): SentRequest<readonly Reply[]> {
   const name = commandName(line);
   const { promise, resolve, reject } = Promise.withResolvers<readonly Reply[]>();
   const replies: Reply[] = [];

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { DomainError } from "../../base/errors.ts";
-import { type AgentCommand, commandArguments, cwdCommand } from "./agent-command.ts";
 import type { Commands, Reply } from "./commands.ts";
 import { TmuxCommandError } from "./errors.ts";
 import { checkKeys } from "./keys.ts";
+import { commandArguments, cwdCommand, type PaneCommand } from "./pane-command.ts";
 import {
   type CaptureOptions,
   type CursorPlace,
@@ -276,7 +276,7 @@ export class TmuxPane {
    * alternate screen is lost: capture it first.
    * @throws TmuxCommandError when the command in it still runs
    */
-  async respawn(command: AgentCommand): Promise<void> {
+  async respawn(command: PaneCommand): Promise<void> {
     const line = [
       cwdCommand(command),
       // A respawn clears the screen; a reset moves it into the history first. Only a dead pane's: -R wipes a living

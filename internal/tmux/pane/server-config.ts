@@ -1,4 +1,4 @@
-import { type AgentCommand, commandArguments, cwdCommand } from "./agent-command.ts";
+import { commandArguments, cwdCommand, type PaneCommand } from "./pane-command.ts";
 import { quoteArgument } from "./quote.ts";
 
 export interface ServerConfig {
@@ -8,7 +8,7 @@ export interface ServerConfig {
   readonly rows: number;
   /** Lines kept above the screen; a pane keeps the limit that held when it was made. */
   readonly historyLimit: number;
-  readonly agent: AgentCommand;
+  readonly agent: PaneCommand;
 }
 
 /** Name of the agent's window; the hook below changes it when the agent ends. */

@@ -1,7 +1,7 @@
 import type { PrintableText } from "../../../../internal/base/printable-text.ts";
 
 /** The part of a terminal that drawing needs; `process.stdout` fits. */
-export interface Terminal {
+export interface DrawableTerminal {
   readonly columns?: number;
   readonly rows?: number;
   write(text: string): unknown;
@@ -18,11 +18,11 @@ const FRAME_END = "\x1b[?2026l";
  * terminal's width. Disposing leaves the last picture and restores the cursor below it.
  */
 export class LiveScreen {
-  readonly #terminal: Terminal;
+  readonly #terminal: DrawableTerminal;
   #shown: readonly string[] | undefined;
   #size = "";
 
-  constructor(terminal: Terminal) {
+  constructor(terminal: DrawableTerminal) {
     this.#terminal = terminal;
   }
 

@@ -1,6 +1,6 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { isoTime } from "../../../../internal/base/text/iso-time.ts";
 import { type GetSessionResponse, SessionStatus } from "../../../../internal/gen/bridge/v1/bridge_pb.ts";
-import { isoTime } from "./iso-time.ts";
 
 const WORDS: Readonly<Partial<Record<SessionStatus, string>>> = {
   [SessionStatus.STARTING]: "starting",

@@ -1,11 +1,11 @@
 import { PrintableText, printable } from "../../../../internal/base/printable-text.ts";
 import { plainText } from "../../../../internal/base/sanitise.ts";
+import { isoTime } from "../../../../internal/base/text/iso-time.ts";
 import { durationText } from "../../../../internal/cli/wording.ts";
 import type { AgentStatus } from "../../../../internal/session/agent-status.ts";
 import type { AgentStateName, BackgroundTask } from "../../../../internal/session/types.ts";
 import type { PlaceConfig } from "../../../../internal/terminal/places/place-config.ts";
 import { dialogLines } from "./dialog-text.ts";
-import { isoTime } from "./iso-time.ts";
 
 /** One agent of an overview: its status, or the reason why there is none. */
 export type StatusRow =

@@ -2,7 +2,7 @@ import { DomainError } from "../../base/errors.ts";
 import { quoteArgument } from "./quote.ts";
 
 /** The command of a pane, its environment and its folder. */
-export interface AgentCommand {
+export interface PaneCommand {
   /** Program and arguments; no shell is around them. */
   readonly argv: readonly [string, ...string[]];
   /** Added to the environment that the server passes on. */
@@ -17,7 +17,7 @@ export interface AgentCommand {
 const CWD_OPTION = "@gt-cwd";
 
 /** The command line that must run before one with `commandArguments`. */
-export function cwdCommand(command: AgentCommand): string {
+export function cwdCommand(command: PaneCommand): string {
   return `set-option -s ${CWD_OPTION} ${quoteArgument(command.cwd)}`;
 }
 
@@ -26,7 +26,7 @@ export function cwdCommand(command: AgentCommand): string {
  * words directly, and `env` replaces itself, so the pane's pid is the agent's.
  * @throws DomainError `invalid` for an impossible variable name, or a NUL anywhere
  */
-export function commandArguments(command: AgentCommand): string {
+export function commandArguments(command: PaneCommand): string {
   const words = ["-c", quoteArgument(`#{${CWD_OPTION}}`)];
   for (const [name, value] of Object.entries(command.env)) {
     words.push("-e", quoteArgument(`${checkName(name)}=${value}`));
@@ -38,7 +38,7 @@ export function commandArguments(command: AgentCommand): string {
  * The argument list that tmux executes.
  * @internal
  */
-export function paneArgv(command: AgentCommand): readonly string[] {
+export function paneArgv(command: PaneCommand): readonly string[] {
   const unset = ["TMUX", "TMUX_PANE", ...command.unsetEnv].flatMap((name) => ["-u", checkName(name)]);
   // `env` would take a program with "=" in its name for a variable; a shell that replaces itself does not.
   const viaShell = command.argv[0].includes("=") ? ["sh", "-c", 'exec "$@"', "sh"] : [];

@@ -10,7 +10,7 @@ import { TmuxCommandError } from "../tmux/pane/errors.ts";
 import { TmuxPane } from "../tmux/pane/pane.ts";
 import { quoteArgument } from "../tmux/pane/quote.ts";
 
-export interface LocalSessionOptions {
+export interface TmuxSessionOptions {
   readonly tmuxProgram: string;
   readonly tmuxVersion: TmuxVersion;
   readonly socketPath: string;
@@ -25,7 +25,7 @@ export interface LocalSessionOptions {
 }
 
 /** tmux's facts about a session besides its pane. Times are wall clock, ms. */
-export interface SessionFacts {
+export interface TmuxSessionFacts {
   readonly lastOutputAt: number | undefined;
   /** People's terminals, without control clients such as ours. */
   readonly attached: number;
@@ -36,7 +36,7 @@ export interface SessionFacts {
 const ATTACH_MS = 5000;
 
 /** A local tmux session, and the pane of it in which the agent runs. */
-export class LocalSession implements AsyncDisposable {
+export class TmuxSession implements AsyncDisposable {
   readonly pane: TmuxPane;
   readonly #commands: Commands;
   readonly #session: string;
@@ -50,17 +50,17 @@ export class LocalSession implements AsyncDisposable {
   }
 
   /** @throws DomainError `unavailable` when tmux does not let us in; `not-found` when there is no such session. */
-  static async open(deps: ConnectDeps, options: LocalSessionOptions, signal: AbortSignal): Promise<LocalSession> {
+  static async open(deps: ConnectDeps, options: TmuxSessionOptions, signal: AbortSignal): Promise<TmuxSession> {
     const connection = await connect(deps, options, signal);
     try {
-      return new LocalSession(options.session, connection, await findPane(connection.commands, options));
+      return new TmuxSession(options.session, connection, await findPane(connection.commands, options));
     } catch (err) {
       await connection.close();
       throw err;
     }
   }
 
-  async facts(): Promise<SessionFacts> {
+  async facts(): Promise<TmuxSessionFacts> {
     const target = quoteArgument(`=${this.#session}:`);
     const [activity, clients, agent] = await Promise.all([
       this.#commands.command(`display-message -p -t ${this.pane.id} "#{window_activity}"`),
@@ -97,12 +97,12 @@ interface Connection {
  */
 const SAFE_TO_ATTACH = { major: 3, minor: 7, suffix: "" };
 
-async function connect(deps: ConnectDeps, options: LocalSessionOptions, signal: AbortSignal): Promise<Connection> {
+async function connect(deps: ConnectDeps, options: TmuxSessionOptions, signal: AbortSignal): Promise<Connection> {
   if (compareVersions(options.tmuxVersion, SAFE_TO_ATTACH) >= 0) return await attach(deps, options, signal);
   return { commands: new ForkedCommands(options), close: () => Promise.resolve() };
 }
 
-async function attach(deps: ConnectDeps, options: LocalSessionOptions, signal: AbortSignal): Promise<Connection> {
+async function attach(deps: ConnectDeps, options: TmuxSessionOptions, signal: AbortSignal): Promise<Connection> {
   const { socketPath, session } = options;
   const { CommandClient } = await import("../tmux/control/command-client.ts");
   const { controlClients } = await import("../tmux/client/control-connection.ts");
@@ -128,7 +128,7 @@ async function attach(deps: ConnectDeps, options: LocalSessionOptions, signal: A
 }
 
 /** The pane that the agent's starter named (GT_PANE_ID) if it still exists, otherwise the session's first. */
-async function findPane(commands: Commands, options: LocalSessionOptions): Promise<TmuxPane> {
+async function findPane(commands: Commands, options: TmuxSessionOptions): Promise<TmuxPane> {
   const { session, pane, folder } = options;
   if (pane !== undefined) return new TmuxPane(commands, pane, captureFolder(folder));
   const [named, ids] = await Promise.all([

@@ -9,7 +9,7 @@ export interface PlaceFlag extends Pick<CommandFlag, "short" | "complete"> {
 }
 
 /** The completions at one place of a command line. */
-export interface Place {
+export interface CompletionContext {
   /** The words before it, without the program: empty for the program itself. */
   readonly path: string;
   readonly summary: string;
@@ -19,7 +19,11 @@ export interface Place {
 }
 
 /** `commands`: the program's commands, which `help` takes. */
-export function placeOf(program: string, { call, node, below }: Named, commands: readonly string[]): Place {
+export function completionContextOf(
+  program: string,
+  { call, node, below }: Named,
+  commands: readonly string[],
+): CompletionContext {
   const path = call.slice(program.length + 1);
   const own = Object.entries(isCommand(node) ? node.flags : {}).map(([name, { type, short, complete }]) => ({
     name,

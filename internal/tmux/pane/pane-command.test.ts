@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type AgentCommand, commandArguments, cwdCommand, paneArgv } from "./agent-command.ts";
+import { commandArguments, cwdCommand, type PaneCommand, paneArgv } from "./pane-command.ts";
 
-const command: AgentCommand = { argv: ["claude", "--x"], env: { A: 'b "c"' }, unsetEnv: ["NODE_ENV"], cwd: "/w#{pid}" };
+const command: PaneCommand = { argv: ["claude", "--x"], env: { A: 'b "c"' }, unsetEnv: ["NODE_ENV"], cwd: "/w#{pid}" };
 
 describe("commandArguments", () => {
   it("gives folder, variables and a command of several words, which tmux runs without a shell", () => {
