@@ -6,7 +6,7 @@ import { connect, type TLSSocket } from "node:tls";
 import { createContextValues, type HandlerContext } from "@connectrpc/connect";
 import { AuditLog } from "../../internal/auth/audit-log.ts";
 import { mintToken } from "../../internal/auth/mint-token.ts";
-import { refusalOf } from "../../internal/auth/tls/admission.ts";
+import { admissionRefusal } from "../../internal/auth/tls/admission.ts";
 import { tokenGate } from "../../internal/auth/token-gate.ts";
 import { TokenLeases } from "../../internal/auth/token-leases.ts";
 import { type TokenKeySet, TokenVerifier } from "../../internal/auth/token-verifier.ts";
@@ -108,7 +108,7 @@ async function handshakeCosts(ca: TestCa, count: number, signal: AbortSignal): P
     {
       ...{ host: "127.0.0.1", port: 0, tls: files, routes: () => {} },
       limits: { handshakesPerSecond: 1e6, handshakeBurst: 1e6 },
-      admit: (certificate, isNew) => refusalOf({ certificate, isNew }, trust, clock.now()),
+      admit: (certificate, isNew) => admissionRefusal({ certificate, isNew }, trust, clock.now()),
     },
   );
   const running = server.run(stop.signal);

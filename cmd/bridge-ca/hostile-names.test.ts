@@ -6,10 +6,10 @@ import { systemClock as clock } from "../../internal/base/clock.ts";
 import { Output } from "../../internal/cli/output.ts";
 import { systemFileOps as ops } from "../../internal/files/file-ops.ts";
 import { TestCa } from "../../test/support/bridge/certificates.ts";
-import type { CommandContext } from "./ca/context.ts";
-import { inspect } from "./commands/run-inspect.ts";
-import { revoke } from "./commands/run-revoke.ts";
-import { verify } from "./commands/run-verify.ts";
+import type { CaContext } from "./ca/context.ts";
+import { runInspect } from "./commands/run-inspect.ts";
+import { runRevoke } from "./commands/run-revoke.ts";
+import { runVerify } from "./commands/run-verify.ts";
 
 /** Characters that a terminal or an editor may obey, without the line feeds that the commands print. */
 const OBEYED = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/;
@@ -29,7 +29,7 @@ function printing() {
   let printed = "";
   const out = new Output({ write: (text) => (printed += text) }, {});
   const { signal } = new AbortController();
-  const context: CommandContext = { out, err: out, stdin: process.stdin, stderr: process.stderr, clock, signal, ops };
+  const context: CaContext = { out, err: out, stdin: process.stdin, stderr: process.stderr, clock, signal, ops };
   return { context, printed: () => printed };
 }
 
@@ -56,7 +56,7 @@ describe.each(HOSTILE)("a certificate whose names hold %s", (_, name) => {
 
   it("is inspected: one row for each fact, none forged, none missing", async () => {
     const { context, printed } = printing();
-    expect(await inspect(context, { files: [paths.cert, paths.list] })).toBe(0);
+    expect(await runInspect(context, { files: [paths.cert, paths.list] })).toBe(0);
     const rows = printed().split("\n");
     expect(rows.map((row) => row.trim().split(/\s/)[0])).toEqual([
       ...[paths.cert, "issuer", "valid", "names", "key", "serial", "SHA-256"],
@@ -71,10 +71,10 @@ describe.each(HOSTILE)("a certificate whose names hold %s", (_, name) => {
   it("is verified, and refused, in clean words", async () => {
     const { context, printed } = printing();
     const command = { cert: paths.cert, lists: [], usage: undefined } as const;
-    expect(await verify(context, { ...command, bundle: paths.ca })).toBe(0);
+    expect(await runVerify(context, { ...command, bundle: paths.ca })).toBe(0);
     expect(printed()).not.toMatch(OBEYED);
     expect(printed().split("\n").length).toBe(4);
-    const refused = await verify(context, { ...command, bundle: paths.other }).catch((err: Error) => err.message);
+    const refused = await runVerify(context, { ...command, bundle: paths.other }).catch((err: Error) => err.message);
     expect(refused).not.toMatch(OBEYED);
     expect(refused).toMatch(/"[^"]*" [a-z ]+/);
   });
@@ -82,7 +82,7 @@ describe.each(HOSTILE)("a certificate whose names hold %s", (_, name) => {
   it("is revoked in clean words", async () => {
     const { context, printed } = printing();
     const { ca, caKey, cert } = paths;
-    expect(await revoke(context, { cert, ca, caKey, reason: "unspecified" })).toBe(0);
+    expect(await runRevoke(context, { cert, ca, caKey, reason: "unspecified" })).toBe(0);
     expect(printed()).toMatch(/revoked: .*, serial [0-9A-F]+\n/);
     expect(printed()).not.toMatch(OBEYED);
   });

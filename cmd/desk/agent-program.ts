@@ -24,7 +24,7 @@ export function filesOfProgram(program: string): readonly string[] {
 const LINE = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)$/;
 
 /** Variables in a file of `KEY=VALUE` lines; `#` begins a comment. @throws DomainError `unavailable`, without values */
-export function readCredentials(path: string | undefined): Readonly<Record<string, string>> {
+export function readVariables(path: string | undefined): Readonly<Record<string, string>> {
   if (path === undefined) return {};
   const text = readNamedFileSync(path, "unavailable");
   const lines = text.split("\n").filter((line) => line.trim() !== "" && !line.trimStart().startsWith("#"));

@@ -11,14 +11,14 @@ import { tryForgeries } from "../../internal/desk/supervisor/try-forgeries.ts";
 import { folderId } from "../../internal/files/folder-overlap.ts";
 import { readPlainFileSync } from "../../internal/files/plain-file.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
-import { ISOLATION_FLAG, isolationOf, PLACE_FLAGS, placeOptions } from "./config.ts";
+import { DESK_FLAGS, ISOLATION_FLAG, isolationOf, placeOptions } from "./config.ts";
 import { openDesk } from "./open-desk.ts";
 import type { OpenFront } from "./open-front.ts";
 
 /** Two numbers. */
 const MAX_ID_BYTES = 64;
 
-const flags = { ...PLACE_FLAGS, isolation: ISOLATION_FLAG } as const;
+const flags = { ...DESK_FLAGS, isolation: ISOLATION_FLAG } as const;
 
 export const check: Command<typeof flags> = {
   name: "check",

@@ -5,7 +5,7 @@ import { THREAD_NAME } from "../../internal/desk/tools/text-bounds.ts";
 import { AGENTS } from "./desk-file.ts";
 
 /** Flags of every command that works on a desk. */
-export const PLACE_FLAGS = {
+export const DESK_FLAGS = {
   config: {
     type: "string",
     value: "FILE",
@@ -35,7 +35,7 @@ export const ISOLATION_FLAG = {
 /** Flags of the two modes. */
 export const MODE_FLAGS = {
   mode: { type: "string", value: "MODE", help: "admin or user", complete: ["admin", "user"] },
-  ...PLACE_FLAGS,
+  ...DESK_FLAGS,
   thread: { type: "string", value: "NAME", help: "the conversation of this side (main)" },
   to: { type: "string", value: "NAME", help: "mode admin: the customer's conversation that routed texts go to (main)" },
   agent: {
@@ -86,7 +86,7 @@ export function modeOptions({ values, positionals, rest }: Given<typeof MODE_FLA
 }
 
 /** The paths among the flags. */
-export function placeOptions({ config, "state-dir": stateDir }: Given<typeof PLACE_FLAGS>["values"]) {
+export function placeOptions({ config, "state-dir": stateDir }: Given<typeof DESK_FLAGS>["values"]) {
   return { ...(config !== undefined && { config }), ...(stateDir !== undefined && { stateDir }) };
 }
 

@@ -4,12 +4,12 @@ import { takeArguments } from "../../internal/cli/command/arguments.ts";
 import type { Command } from "../../internal/cli/command/command.ts";
 import { ANOTHER_RUNS } from "../../internal/desk/launch/front-launcher.ts";
 import { attend } from "../../internal/desk/launch/presence.ts";
-import { ISOLATION_FLAG, isolationOf, PLACE_FLAGS, placeOptions } from "./config.ts";
+import { DESK_FLAGS, ISOLATION_FLAG, isolationOf, placeOptions } from "./config.ts";
 import { openDesk } from "./open-desk.ts";
 import type { OpenFront } from "./open-front.ts";
 import { tryBounds } from "./try-bounds.ts";
 
-const flags = { ...PLACE_FLAGS, isolation: ISOLATION_FLAG } as const;
+const flags = { ...DESK_FLAGS, isolation: ISOLATION_FLAG } as const;
 
 export const front: Command<typeof flags> = {
   name: "front",

@@ -10,8 +10,8 @@ import { frontServer } from "../../internal/desk/customer/front-server.ts";
 import { FrontTurns } from "../../internal/desk/customer/front-turns.ts";
 import { type ProbePlan, tryWays } from "../../internal/desk/launch/crossing-ways.ts";
 import { ANOTHER_RUNS } from "../../internal/desk/launch/front-launcher.ts";
-import { type FrontPlace, frontPlace } from "../../internal/desk/launch/front-place.ts";
-import { Presence } from "../../internal/desk/launch/presence.ts";
+import { type FrontPaths, frontPlace } from "../../internal/desk/launch/front-paths.ts";
+import { CallerPresence } from "../../internal/desk/launch/presence.ts";
 import { AllowedFiles } from "../../internal/files/allowed-files.ts";
 import { lockFolders } from "../../internal/files/folder-lock.ts";
 import { folderId } from "../../internal/files/folder-overlap.ts";
@@ -68,7 +68,7 @@ export async function runInside(
   );
   const turns = new FrontTurns({ clock, journal, files, agent: opened.agent, settings: current });
   const server = frontServer({ clock, logger, turns, journal }, serverPlace(place));
-  const presence = new Presence(clock, { path: place.presence, lingerMs: LINGER_MS });
+  const presence = new CallerPresence(clock, { path: place.presence, lingerMs: LINGER_MS });
   const announced = {
     async run(until: AbortSignal) {
       await server.listening;
@@ -82,6 +82,6 @@ export async function runInside(
   return 0;
 }
 
-function serverPlace({ socket: path, publicKey: keyPath, audit: auditPath }: FrontPlace) {
+function serverPlace({ socket: path, publicKey: keyPath, audit: auditPath }: FrontPaths) {
   return { path, keyPath, auditPath };
 }

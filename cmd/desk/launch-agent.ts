@@ -4,7 +4,7 @@ import { systemClock } from "../../internal/base/clock.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import { DEFAULT_REDACT_PATTERNS, Redactor } from "../../internal/base/redact.ts";
 import type { Provider } from "../../internal/bridge/provider.ts";
-import type { AgentLaunch } from "../../internal/desk/tools/agent-session.ts";
+import type { AgentLaunch } from "../../internal/desk/tools/desk-agent.ts";
 import { runCommand } from "../../internal/process/run-command.ts";
 import { createStdioProviders } from "../../internal/providers/stdio/create-providers.ts";
 import { usableArgs } from "../../internal/providers/stdio/usable-args.ts";

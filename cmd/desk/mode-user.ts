@@ -5,7 +5,7 @@ import { DomainError } from "../../internal/base/errors.ts";
 import { PrintableText, printable } from "../../internal/base/printable-text.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import type { Output } from "../../internal/cli/output.ts";
-import { checkText } from "../../internal/desk/tools/text-bounds.ts";
+import { checkDeskText } from "../../internal/desk/tools/text-bounds.ts";
 import { PublicEvent_Type as EventType, FrontService, type PublicEvent } from "../../internal/gen/desk/v1/desk_pb.ts";
 import { abortOnExit, sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
@@ -62,7 +62,7 @@ async function say(
   const turn = randomUUID();
   let outcome: Outcome = "failed";
   try {
-    checkText(text, maxBytes); // in transit an ill-formed text would become another one
+    checkDeskText(text, maxBytes); // in transit an ill-formed text would become another one
     const client = createClient(FrontService, transport);
     for await (const event of abortOnExit((left) => client.say({ thread, text }, { signal: left }), signal)) {
       if (event.type === EventType.ANSWER) outcome = "done";

@@ -3,7 +3,7 @@ import { createLogger } from "../../internal/base/logger.ts";
 import type { Task } from "../../internal/base/task-group.ts";
 import type { HalfAgent } from "../../internal/desk/tools/half-agent.ts";
 import { reader } from "../../internal/desk/tools/reader.ts";
-import { readCredentials } from "./agent-program.ts";
+import { readVariables } from "./agent-program.ts";
 import type { AgentSetup } from "./launch-agent.ts";
 
 export interface AgentOfHalf extends Omit<AgentSetup, "agent" | "program" | "credentials"> {
@@ -35,10 +35,10 @@ export async function openAgent(half: AgentOfHalf): Promise<OpenAgent> {
   const [{ Door }, { AgentSessions }, { askOnce }, { launchAgent, releaseAgent, SESSION_OPTIONS }] = await Promise.all([
     import("../../internal/desk/tools/door.ts"),
     import("../../internal/desk/tools/agent-sessions.ts"),
-    import("../../internal/desk/tools/agent-session.ts"),
+    import("../../internal/desk/tools/desk-agent.ts"),
     import("./launch-agent.ts"),
   ]);
-  const setup = { ...half, agent, program, credentials: readCredentials(half.credentials) };
+  const setup = { ...half, agent, program, credentials: readVariables(half.credentials) };
   const door = new Door(
     { clock: systemClock, logger: createLogger("desk", "warn") },
     { host: "127.0.0.1", port: 0, prefix },

@@ -4,7 +4,7 @@ import type { Clock } from "../../internal/base/clock.ts";
 import type { Environment } from "../../internal/base/environment.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import { closeAllOnExec } from "../../internal/desk/launch/close-on-exec.ts";
-import { type ProbePlan, startOf, type Target, type Way } from "../../internal/desk/launch/crossing-ways.ts";
+import { type ProbePlan, processStart, type Target, type Way } from "../../internal/desk/launch/crossing-ways.ts";
 import {
   type DeskProgram,
   type FrontBounds,
@@ -14,12 +14,12 @@ import {
   programFiles,
 } from "../../internal/desk/launch/front-command.ts";
 import { FrontLauncher, replaceFile } from "../../internal/desk/launch/front-launcher.ts";
-import { type FrontPlace, frontPlace } from "../../internal/desk/launch/front-place.ts";
+import { type FrontPaths, frontPlace } from "../../internal/desk/launch/front-paths.ts";
 import { probe } from "../../internal/desk/launch/probe.ts";
 import { assertSeparate, type NamedFolder } from "../../internal/desk/launch/separate-folders.ts";
 import { openPrivateFolder } from "../../internal/files/private-folder.ts";
 import { locateProgram } from "../../internal/process/locate-program.ts";
-import { agentProgramOf, filesOfProgram, readCredentials } from "./agent-program.ts";
+import { agentProgramOf, filesOfProgram, readVariables } from "./agent-program.ts";
 import type { DeskPlace } from "./configuration.ts";
 import type { DeskFile } from "./desk-file.ts";
 import { frontSettingsText } from "./front-settings.ts";
@@ -27,7 +27,7 @@ import { sharedCredential } from "./shared-credential.ts";
 
 /** The front of a desk, from outside: where it is, what bounds it, and how it is begun. */
 export interface OpenFront {
-  readonly place: FrontPlace;
+  readonly place: FrontPaths;
   readonly backDir: string;
   readonly isolation: Isolation;
   readonly launcher: FrontLauncher;
@@ -83,7 +83,7 @@ export async function openFront(clock: Clock, asked: OpenFrontOptions): Promise<
   const command = frontCommand(program, bounds, ["front", "--inside", place.settings]);
   const plan: ProbePlan = {
     targets: targetsOf(backDir, hasSupervisor ? options : undefined),
-    processes: [process.pid, process.ppid].map((pid) => ({ pid, startedAt: startOf(pid) ?? "" })),
+    processes: [process.pid, process.ppid].map((pid) => ({ pid, startedAt: processStart(pid) ?? "" })),
     environment: Object.keys(frontEnvironment(bounds)),
   };
   const recordPath = join(desk.stateDir, "front.json");
@@ -140,7 +140,7 @@ function withoutUnused<T extends DeskFile["supervisor"]>(half: T): T {
  * @throws DomainError `unavailable` for a credential that both halves have
  */
 function checkCredentials({ supervisor, customer }: DeskFile): void {
-  const shared = sharedCredential(readCredentials(supervisor.credentials), readCredentials(customer.credentials));
+  const shared = sharedCredential(readVariables(supervisor.credentials), readVariables(customer.credentials));
   if (shared === undefined) return;
   throw new DomainError("unavailable", `both sides have the same credential ${shared}`, {
     fields: { hint: "give each side's agent a key of its own" },

@@ -6,11 +6,11 @@ import type { Command } from "../../internal/cli/command/command.ts";
 import type { Output } from "../../internal/cli/output.ts";
 import { readTranscript, type TurnRecord } from "../../internal/desk/supervisor/transcript.ts";
 import { ruleText, withMargin } from "./admin-printer.ts";
-import { PLACE_FLAGS, placeOptions } from "./config.ts";
+import { DESK_FLAGS, placeOptions } from "./config.ts";
 import { findDesk } from "./configuration.ts";
 
 const flags = {
-  ...PLACE_FLAGS,
+  ...DESK_FLAGS,
   thread: { type: "string", value: "NAME", help: "only this conversation of the administrator" },
   json: { type: "boolean", help: "print each turn as a JSON line" },
 } as const;

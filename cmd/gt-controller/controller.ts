@@ -13,7 +13,7 @@ import { DaemonFrame } from "../../internal/daemon/daemon-frame.ts";
 import type { DaemonTools } from "../../internal/daemon/daemon-tools.ts";
 import { BridgeService } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { ClusterClock } from "../../internal/kube/access/cluster-clock.ts";
-import type { Credentials } from "../../internal/kube/access/credentials.ts";
+import type { KubeCredentials } from "../../internal/kube/access/credentials.ts";
 import { FencedKube } from "../../internal/kube/fenced-kube.ts";
 import { LeaseElector } from "../../internal/kube/lease-elector.ts";
 import { KubeTransport } from "../../internal/kube/transport.ts";
@@ -22,7 +22,7 @@ import type { OpenedConfig } from "./open-config.ts";
 import type { ServerTlsFolder } from "./server-tls-folder.ts";
 
 export interface ControllerDeps extends Omit<DaemonTools, keyof AsyncDisposable> {
-  readonly credentials: Credentials;
+  readonly credentials: KubeCredentials;
   readonly folder: ServerTlsFolder;
   /** The environment of the program that writes beads. */
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -2,7 +2,7 @@ import type { Clock } from "../../internal/base/clock.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { readNamedFile } from "../../internal/files/named-file.ts";
-import { type Credentials, inClusterCredentials } from "../../internal/kube/access/credentials.ts";
+import { inClusterCredentials, type KubeCredentials } from "../../internal/kube/access/credentials.ts";
 import { kubeconfigCredentials } from "../../internal/kube/access/kubeconfig.ts";
 import { KubeTransport } from "../../internal/kube/transport.ts";
 import type { ClusterOptions } from "./config.ts";
@@ -38,7 +38,7 @@ export async function readConfigFile(path: string): Promise<ControllerConfig> {
 }
 
 /** @throws DomainError `invalid` outside a pod without a kubeconfig, and for a kubeconfig that cannot be used */
-export async function credentialsOf({ kubeconfig, context, apiServer, env }: ClusterOptions): Promise<Credentials> {
+export async function credentialsOf({ kubeconfig, context, apiServer, env }: ClusterOptions): Promise<KubeCredentials> {
   if (kubeconfig !== undefined) return await kubeconfigCredentials(kubeconfig, context, env);
   if (apiServer !== undefined) return inClusterCredentials(apiServer.host, apiServer.port);
   throw new DomainError("invalid", "this program is not running in a pod", {

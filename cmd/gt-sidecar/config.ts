@@ -21,14 +21,14 @@ import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
 import { ID } from "../../internal/session/ids.ts";
 import type { SidecarOptions } from "../../internal/sidecar/halves/options.ts";
 import { ownDemoAgent } from "./demo-program.ts";
-import { findProgram } from "./find-program.ts";
+import { findAgentProgram } from "./find-program.ts";
 import { SIDECAR_FLAGS } from "./flags.ts";
 import { checkListen, formatListen, parseListen, withFixedPort } from "./listen.ts";
 import { readLocalUsers, tellsUsers } from "./local-users.ts";
 import { checkSocketFolder } from "./socket-folder.ts";
 import { readThreadsFlags } from "./threads-flags.ts";
 import { readTokenFlags, type TokenFlags } from "./token-flags.ts";
-import { type Place, readAuditFlag, readCrlPolicyFlag } from "./trust-flags.ts";
+import { readAuditFlag, readCrlPolicyFlag, type TrustFlagContext } from "./trust-flags.ts";
 
 export interface SidecarConfig {
   readonly half: "both" | "supervise" | "serve";
@@ -76,7 +76,7 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig {
   }
   const { values } = flags;
   const tlsDir = values["tls-dir"] === undefined ? undefined : resolve(values["tls-dir"]);
-  const place: Place = { tlsDir, half };
+  const place: TrustFlagContext = { tlsDir, half };
   const crlPolicy = readCrlPolicyFlag(values["crl-policy"], place);
   const own = argv.slice(half === "both" ? 0 : 1, argv.includes("--") ? argv.indexOf("--") : undefined);
   const threads = readThreadsFlags(values, own);
@@ -210,14 +210,14 @@ function readSidecar(
 function withFoundProgram(options: SidecarOptions, half: SidecarConfig["half"]): SidecarOptions {
   if (half === "serve") return options;
   const [program = "", ...args] = options.command;
-  return { ...options, command: [findProgram(program, options.env["PATH"] ?? "", options.workdir), ...args] };
+  return { ...options, command: [findAgentProgram(program, options.env["PATH"] ?? "", options.workdir), ...args] };
 }
 
 /** The demo agent is shipped with this program; only an image has it in PATH. */
 function usualCommand(profile: AgentProfile, env: Env, workdir: string): readonly string[] {
   if (profile.name !== "demo") return profile.command;
   try {
-    findProgram(profile.command[0] ?? "", env["PATH"] ?? "", workdir);
+    findAgentProgram(profile.command[0] ?? "", env["PATH"] ?? "", workdir);
     return profile.command;
   } catch {
     return ownDemoAgent() ?? profile.command;
@@ -268,7 +268,7 @@ function runtimeDirOf(env: Env): string | undefined {
  * folder cannot be used or is another session's; a serving half starts and waits until it can, because it may restart
  * while files are being replaced.
  */
-function sessionFor(given: string | undefined, { tlsDir: dir, half }: Place, crlPolicy: CrlPolicy): string {
+function sessionFor(given: string | undefined, { tlsDir: dir, half }: TrustFlagContext, crlPolicy: CrlPolicy): string {
   if (given !== undefined && !ID.test(given))
     throw new DomainError("invalid", "--session-id takes 1 to 128 of A-Z a-z 0-9 . _ -");
   if (dir === undefined || half === "supervise") return given ?? randomUUID();

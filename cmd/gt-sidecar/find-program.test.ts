@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { findProgram } from "./find-program.ts";
+import { findAgentProgram } from "./find-program.ts";
 
 let root = "";
 beforeAll(() => {
@@ -17,19 +17,21 @@ it.each([
   ["by name in the path", "agent", "b/agent"],
   ["by a path below the working folder", "./b/agent", "b/agent"],
 ])("finds a program %s", (_, program, file) => {
-  expect(findProgram(program, `${root}/a:${root}/b`, root)).toBe(join(root, file));
+  expect(findAgentProgram(program, `${root}/a:${root}/b`, root)).toBe(join(root, file));
 });
 
 it("finds a program by its whole path", () => {
-  expect(findProgram(join(root, "b/agent"), "", "/")).toBe(join(root, "b/agent"));
+  expect(findAgentProgram(join(root, "b/agent"), "", "/")).toBe(join(root, "b/agent"));
 });
 
 it.each(["none", "plain", "agent-dir", "./agent", "b/none"])("does not find %s", (program) => {
-  expect(() => findProgram(program, `${root}/b`, root)).toThrow(
+  expect(() => findAgentProgram(program, `${root}/b`, root)).toThrow(
     expect.objectContaining({ kind: "not-found", message: `no program "${program}" found` }),
   );
 });
 
 it("does not look in the working folder for an empty or relative part of the path", () => {
-  expect(() => findProgram("agent", ":b:.", join(root, "b"))).toThrow(expect.objectContaining({ kind: "not-found" }));
+  expect(() => findAgentProgram("agent", ":b:.", join(root, "b"))).toThrow(
+    expect.objectContaining({ kind: "not-found" }),
+  );
 });

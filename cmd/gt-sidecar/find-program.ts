@@ -6,7 +6,7 @@ import { locateProgram } from "../../internal/process/locate-program.ts";
  * clear error.
  * @throws DomainError `not-found`
  */
-export function findProgram(program: string, path: string, workdir: string): string {
+export function findAgentProgram(program: string, path: string, workdir: string): string {
   const found = locateProgram(program, path, workdir);
   if (found !== undefined) return found;
   throw new DomainError("not-found", `no program ${JSON.stringify(program)} found`, {

@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { type Place, signalsFor } from "./signals.ts";
+import { type SidecarProcessRole, signalsFor } from "./signals.ts";
 
-const place = (over: Partial<Place>): Place => ({ isFirst: false, hasTerminal: false, isStandby: false, ...over });
+const place = (over: Partial<SidecarProcessRole>): SidecarProcessRole => ({
+  isFirst: false,
+  hasTerminal: false,
+  isStandby: false,
+  ...over,
+});
 
 describe("signals of gt-sidecar", () => {
   it("stop it by the terminal's keys where it is not a container's first process", () => {

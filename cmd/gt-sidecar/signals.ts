@@ -1,6 +1,6 @@
 import type { Signals } from "../../internal/cli/run-main.ts";
 
-export interface Place {
+export interface SidecarProcessRole {
   /** This process is the first one of its container (pid 1). */
   readonly isFirst: boolean;
   readonly hasTerminal: boolean;
@@ -13,7 +13,7 @@ export interface Place {
  * terminal's keys send SIGINT and SIGQUIT to every process of the foreground group, but are not meant for a container's
  * first process, nor for the serving half. SIGUSR1 would open Node's inspector to every process in the container.
  */
-export function signalsFor({ isFirst, hasTerminal, isStandby }: Place): Signals {
+export function signalsFor({ isFirst, hasTerminal, isStandby }: SidecarProcessRole): Signals {
   if (isStandby) return { stop: ["SIGTERM", "SIGHUP"], ignore: ["SIGINT", "SIGUSR1", "SIGUSR2"] };
   if (!isFirst) return { stop: ["SIGINT", "SIGTERM", "SIGHUP"], ignore: ["SIGUSR1"] };
   if (hasTerminal) return { stop: ["SIGTERM", "SIGHUP"], ignore: ["SIGINT", "SIGQUIT", "SIGUSR1", "SIGUSR2"] };

@@ -5,13 +5,13 @@ import { checkAuditFile } from "../../internal/files/audit-file.ts";
 import type { CrlPolicy } from "../../internal/pki/trust.ts";
 
 /** The settings that the trust flags depend on. */
-export interface Place {
+export interface TrustFlagContext {
   readonly tlsDir: string | undefined;
   readonly half: "both" | "supervise" | "serve";
 }
 
 /** Reads `--crl-policy`; default: `if-present`. @throws DomainError `invalid` */
-export function readCrlPolicyFlag(value: string | undefined, { tlsDir, half }: Place): CrlPolicy {
+export function readCrlPolicyFlag(value: string | undefined, { tlsDir, half }: TrustFlagContext): CrlPolicy {
   if (value === undefined) return "if-present";
   const policy = knownWord("--crl-policy", value, ["require", "if-present"]);
   if (half === "supervise" || tlsDir !== undefined) return policy;
@@ -22,7 +22,7 @@ export function readCrlPolicyFlag(value: string | undefined, { tlsDir, half }: P
  * Reads `--audit-log`: a file that exists already or can be made.
  * @throws DomainError `invalid`
  */
-export function readAuditFlag(value: string | undefined, { tlsDir, half }: Place): string | undefined {
+export function readAuditFlag(value: string | undefined, { tlsDir, half }: TrustFlagContext): string | undefined {
   if (value === undefined) return undefined;
   if (half !== "supervise" && tlsDir === undefined) {
     throw new DomainError(

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Pool } from "pg";
-import { type TokenOptions, TrustedServer } from "../../internal/auth/serving/trusted-server.ts";
+import { type ServerTokenOptions, TrustedServer } from "../../internal/auth/serving/trusted-server.ts";
 import { checkTlsFolder } from "../../internal/auth/tls/check-tls-folder.ts";
 import { aborted } from "../../internal/base/abort.ts";
 import { DomainError } from "../../internal/base/errors.ts";
@@ -205,7 +205,7 @@ function wakeWorker({ runtime, runtimeDir }: ServeConfig, deps: Omit<WakeWorkerD
   return [worker];
 }
 
-function tokenOptions(command: ServeConfig, onRefused: (code: string) => void): TokenOptions {
+function tokenOptions(command: ServeConfig, onRefused: (code: string) => void): ServerTokenOptions {
   const { issuers, tokens } = command.fromFile;
   const { audience, personTtlMs, agentTtlMs } = tokens;
   return {

@@ -16,7 +16,7 @@ export interface IssuerRule {
 }
 
 /** The certificate of a caller, and the CAs that it is judged by. */
-export interface CertificateFacts {
+export interface CallerChain {
   readonly certificate: X509Certificate;
   /** The CA that signed `certificate`. */
   readonly issuer: X509Certificate;
@@ -30,7 +30,7 @@ export interface CertificateFacts {
  * True if tokens of an issuer are valid with a certificate: one of the issuer's CA, or one that our own CA issued to a
  * client of the issuer's name. A token stolen from one project is thus useless to another.
  */
-export function countsOver(rule: IssuerRule, facts: CertificateFacts): boolean {
+export function countsOver(rule: IssuerRule, facts: CallerChain): boolean {
   const { certificate, issuer, cas, isOwn } = facts;
   if (isOwn && clientNamesOf(certificate).includes(rule.issuer)) return true;
   if (rule.cas === undefined) {

@@ -7,7 +7,7 @@ import { type Peer, peerKey } from "../rpc/port/peer.ts";
 import { authorizationKey, type CallContext, endCallKey } from "../rpc/server/call-facts.ts";
 import type { Decisions } from "../rpc/server/decisions.ts";
 import { bearerOf } from "./bearer.ts";
-import { type CertificateFacts, caKeyOf } from "./issuing-cas.ts";
+import { type CallerChain, caKeyOf } from "./issuing-cas.ts";
 import { tokenError } from "./token-error.ts";
 import type { TokenLeases } from "./token-leases.ts";
 import type { TokenVerifier, VerifiedToken } from "./token-verifier.ts";
@@ -90,7 +90,7 @@ function tokenOf(headers: readonly string[], others: readonly string[]): string 
   throw tokenError("header", "the call has more than one token");
 }
 
-function factsOf(peer: Peer, { tls, clock }: TokenGateDeps, owns: OwnCas): CertificateFacts {
+function factsOf(peer: Peer, { tls, clock }: TokenGateDeps, owns: OwnCas): CallerChain {
   const files = tls();
   const certificate = peer.type === "certificate" ? peer.certificate : undefined;
   const issuer = certificate && files?.trust.issuerOf(certificate, clock.now());

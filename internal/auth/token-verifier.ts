@@ -2,7 +2,7 @@ import { hash, type KeyObject, verify } from "node:crypto";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import { BoundedMap } from "./bounded-map.ts";
-import { type CertificateFacts, countsOver, type IssuerRule } from "./issuing-cas.ts";
+import { type CallerChain, countsOver, type IssuerRule } from "./issuing-cas.ts";
 import { checkTimes, readClaims, type TokenClaims, type TokenTimes } from "./token-claims.ts";
 import { tokenError } from "./token-error.ts";
 import { type DecodedToken, decodeToken } from "./token-format.ts";
@@ -81,7 +81,7 @@ export class TokenVerifier {
    * @throws DomainError `unauthenticated` for a token that is not valid, `denied` for a project that its issuer may not
    * act for
    */
-  verify(text: string, over: CertificateFacts | undefined): VerifiedToken {
+  verify(text: string, over: CallerChain | undefined): VerifiedToken {
     const keys = this.#keys();
     if (keys !== this.#cachedFor) this.#forget(keys);
     const id = hash("sha256", text, "base64");
@@ -102,12 +102,7 @@ export class TokenVerifier {
   }
 
   /** False if the token is valid with this certificate only by another key of its issuer, if at all. */
-  #stillCounts(
-    id: string,
-    { claims, key }: VerifiedToken,
-    keys: TokenKeySet,
-    over: CertificateFacts | undefined,
-  ): boolean {
+  #stillCounts(id: string, { claims, key }: VerifiedToken, keys: TokenKeySet, over: CallerChain | undefined): boolean {
     try {
       checkTimes(claims, this.#clock.now(), this.#options);
     } catch (err) {
@@ -122,7 +117,7 @@ export class TokenVerifier {
     { signed, signature }: DecodedToken,
     claims: TokenClaims,
     keys: TokenKeySet,
-    over: CertificateFacts | undefined,
+    over: CallerChain | undefined,
   ): TokenKey {
     const ofIssuer = keys.get(claims.issuer);
     if (ofIssuer === undefined) throw tokenError("issuer", "the token's issuer is not known here");
@@ -139,7 +134,7 @@ export class TokenVerifier {
   }
 
   /** The issuer's keys that are valid on this connection. */
-  #checkBond(claims: TokenClaims, keys: readonly TokenKey[], over: CertificateFacts | undefined): readonly TokenKey[] {
+  #checkBond(claims: TokenClaims, keys: readonly TokenKey[], over: CallerChain | undefined): readonly TokenKey[] {
     const { boundTo, project } = claims;
     if (
       boundTo !== undefined &&
@@ -168,6 +163,6 @@ export class TokenVerifier {
   }
 }
 
-function wrongId(id: string, over: CertificateFacts | undefined): string {
+function wrongId(id: string, over: CallerChain | undefined): string {
   return id + (over?.certificate.fingerprint256 ?? "");
 }

@@ -2,7 +2,7 @@ import { Agent, type Dispatcher, ProxyAgent } from "undici";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
-import type { ClusterAccess, Credentials } from "./access/credentials.ts";
+import type { ClusterAccess, KubeCredentials } from "./access/credentials.ts";
 
 /** The connection for a call. Watches have their own connections, so a list never waits behind a stream. */
 export type Lane = "calls" | "urgent" | "creates" | "watches";
@@ -22,13 +22,13 @@ const CALL_CONNECTIONS = 3;
 const CREATE_CONNECTIONS = 8;
 
 export interface ConnectionsDeps {
-  readonly credentials: Credentials;
+  readonly credentials: KubeCredentials;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /** Connections to one API server, shared by all its users; credentials are read again when their files change. */
-export class Connections {
+export class KubeConnections {
   readonly #deps: ConnectionsDeps;
   #access: ClusterAccess | undefined;
   #readAt = 0;

@@ -1,7 +1,7 @@
 import { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import { DomainError } from "../base/errors.ts";
-import type { Credentials } from "./access/credentials.ts";
+import type { KubeCredentials } from "./access/credentials.ts";
 import { openWebSocket } from "./open-web-socket.ts";
 
 export interface ForwardedPort {
@@ -23,14 +23,14 @@ const MAX_COMPLAINT = 512;
  * listens on the port.
  */
 export class PortForward extends Duplex {
-  readonly #credentials: Credentials;
+  readonly #credentials: KubeCredentials;
   readonly #target: ForwardedPort;
   readonly #end = new AbortController();
   /** Channels whose first message, the port number, has arrived. */
   readonly #named = new Set<number>();
   #socket: WebSocket | undefined;
 
-  constructor(credentials: Credentials, target: ForwardedPort) {
+  constructor(credentials: KubeCredentials, target: ForwardedPort) {
     super({ allowHalfOpen: false });
     this.#credentials = credentials;
     this.#target = target;

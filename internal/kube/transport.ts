@@ -4,7 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import { asText, objectOf } from "../base/json-fields.ts";
 import { firstText, wholeText } from "./answer-text.ts";
-import { Connections, type ConnectionsDeps, type Lane } from "./connections.ts";
+import { type ConnectionsDeps, KubeConnections, type Lane } from "./connections.ts";
 import type { KubeApi, KubeRequest } from "./kube-api.ts";
 import { isFault, KubeApiError, KubeUnreachableError, statusAnswer } from "./kube-errors.ts";
 import { readList } from "./list-body.ts";
@@ -40,7 +40,7 @@ export interface TransportHooks {
  */
 export class KubeTransport implements KubeApi {
   readonly #clock: Clock;
-  readonly #connections: Connections;
+  readonly #connections: KubeConnections;
   readonly #hooks: TransportHooks;
   /** The urgent attempts under way, with when each began. */
   readonly #urgent = new Set<{ readonly startedAt: number }>();
@@ -48,7 +48,7 @@ export class KubeTransport implements KubeApi {
 
   constructor(deps: ConnectionsDeps, hooks: TransportHooks = {}) {
     this.#clock = deps.clock;
-    this.#connections = new Connections(deps);
+    this.#connections = new KubeConnections(deps);
     this.#hooks = hooks;
   }
 

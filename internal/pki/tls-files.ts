@@ -217,7 +217,7 @@ function usable({ cert, key, ca, names }: Pick<TlsFiles, "cert" | "key" | "ca" |
     createSecureContext({ cert, key, ca, minVersion: "TLSv1.3" });
   } catch (cause) {
     const named = names === undefined ? "" : `${names.cert} or ${names.key} `;
-    throw fault("unusable", `${named}cannot be used: ${errorText(cause)}`, cause);
+    throw tlsFault("unusable", `${named}cannot be used: ${errorText(cause)}`, cause);
   }
 }
 
@@ -245,11 +245,11 @@ function read<T>(
 }
 
 /** An error for a set of files that cannot be used. */
-export function fault(reason: TlsFault, message: string, cause?: unknown): DomainError {
+export function tlsFault(reason: TlsFault, message: string, cause?: unknown): DomainError {
   return new DomainError("invalid", message, { fields: { reason }, cause });
 }
 
-/** As `fault`, for a single file. */
+/** As `tlsFault`, for a single file. */
 export function faultIn(
   file: TlsFileKind,
   reason: TlsFault,

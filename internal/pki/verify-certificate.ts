@@ -3,7 +3,7 @@ import { isSelfSigned } from "./authority.ts";
 import { findChains } from "./find-chains.ts";
 import { type ChainRules, judgeChain } from "./judge-chain.ts";
 
-export type Verdict =
+export type ChainVerdict =
   | { readonly type: "good"; readonly chain: readonly X509Certificate[] }
   /**
    * `why` is the predicate of a sentence about `certificate`, the link that fails; `chain` goes as far as it could be
@@ -26,9 +26,9 @@ export function verifyCertificate(
   bundle: readonly X509Certificate[],
   others: readonly X509Certificate[],
   rules: ChainRules,
-): Verdict {
+): ChainVerdict {
   const { chains, deadEnd } = findChains(leaf, bundle, others);
-  let first: Verdict | undefined;
+  let first: ChainVerdict | undefined;
   for (const chain of chains) {
     const fault = judgeChain(chain, rules);
     if (fault === undefined) return { type: "good", chain };

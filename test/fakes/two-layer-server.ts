@@ -2,7 +2,7 @@ import { AuditLog } from "../../internal/auth/audit-log.ts";
 import { roleRefusal, sessionRefusal } from "../../internal/auth/bridge-policy.ts";
 import { namelessIdentities } from "../../internal/auth/issuing-cas.ts";
 import { RateLimiter } from "../../internal/auth/rate-limiter.ts";
-import { refusalOf } from "../../internal/auth/tls/admission.ts";
+import { admissionRefusal } from "../../internal/auth/tls/admission.ts";
 import { TlsFolder } from "../../internal/auth/tls/tls-folder.ts";
 import { tokenKey } from "../../internal/auth/token-gate.ts";
 import { TokenLayer, type TokenLayerOptions } from "../../internal/auth/token-layer.ts";
@@ -97,7 +97,7 @@ function admission(
   return {
     admit: (certificate, isNew) => {
       if (folder.current === undefined) return new DomainError("unavailable", "no certificate to serve with");
-      return refusalOf({ certificate, isNew }, folder.current.trust, clock.now());
+      return admissionRefusal({ certificate, isNew }, folder.current.trust, clock.now());
     },
     admittedUntil: (certificate) => folder.current?.trust.notAfter(certificate) ?? Number.NEGATIVE_INFINITY,
     identify: (certificate) =>

@@ -6,7 +6,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../internal/base/clock.ts";
 import { createLogger } from "../../internal/base/logger.ts";
-import { type Admission, Door } from "../../internal/desk/tools/door.ts";
+import { Door, type DoorPass } from "../../internal/desk/tools/door.ts";
 import { AllowedFiles } from "../../internal/files/allowed-files.ts";
 import { pathPattern } from "../../internal/files/path-patterns.ts";
 
@@ -17,7 +17,7 @@ describe("the door", () => {
   const stack = new DisposableStack();
   let port: number;
   let running: Promise<void>;
-  let admitted: Admission;
+  let admitted: DoorPass;
 
   beforeAll(async () => {
     const folder = mkdtempSync(join(tmpdir(), "desk-door-"));

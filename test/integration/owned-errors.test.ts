@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { CrlServer } from "../../internal/auth/tls/crl-server.ts";
 import { systemClock } from "../../internal/base/clock.ts";
-import { Presence } from "../../internal/desk/launch/presence.ts";
+import { CallerPresence } from "../../internal/desk/launch/presence.ts";
 import { startSidecarProcess } from "../../internal/providers/terminal/sidecar-process.ts";
 import { eventually } from "../support/bridge/rpc-server.ts";
 
@@ -23,7 +23,7 @@ it.each([
     "the server of revocation lists",
     () => new CrlServer({ host: "127.0.0.1", port: 0, path: "/crl", lists: () => "" }),
   ],
-  ["the desk's presence", () => new Presence(systemClock, { path: join(dir, "presence"), lingerMs: 60_000 })],
+  ["the desk's presence", () => new CallerPresence(systemClock, { path: join(dir, "presence"), lingerMs: 60_000 })],
 ])("%s goes on after connections that could not be accepted", async (_what, make) => {
   const made: Server[] = [];
   const listen = Server.prototype.listen;

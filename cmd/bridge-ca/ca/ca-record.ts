@@ -10,12 +10,12 @@ import {
 } from "../../../internal/pki/ca-state.ts";
 import { pathExists } from "../files/file-errors.ts";
 import { readFile } from "../files/read-files.ts";
-import { type Place, placeOf, privateFile, writeFiles } from "../files/write-files.ts";
-import type { CommandContext } from "./context.ts";
+import { type FileLocation, locationOf, privateFile, writeFiles } from "../files/write-files.ts";
+import type { CaContext } from "./context.ts";
 
 /** The place of a CA's state file, beside its key: `ca.key` has `ca.state.json`. */
-export function statePlace(caKey: string): Place {
-  const { folder, name } = placeOf(caKey);
+export function statePlace(caKey: string): FileLocation {
+  const { folder, name } = locationOf(caKey);
   return { folder, name: `${name.replace(/\.(?:key|pem)$/, "")}.state.json` };
 }
 
@@ -28,7 +28,7 @@ export function readState(caKey: string): CaState {
 }
 
 /** Replaces the state of a CA. The folder must be taken. */
-export function writeState(context: CommandContext, caKey: string, state: CaState): void {
+export function writeState(context: CaContext, caKey: string, state: CaState): void {
   const { folder, name } = statePlace(caKey);
   const text = stateText(pruned(state, context.clock.now()));
   writeFiles(context, folder, [privateFile(name, text)], "replace");
@@ -38,7 +38,7 @@ export function writeState(context: CommandContext, caKey: string, state: CaStat
  * Records a certificate as issued by the CA. Call it before the certificate is handed out; the folder must be taken.
  */
 export function recordIssued(
-  context: CommandContext,
+  context: CaContext,
   caKey: string,
   certificate: X509Certificate,
   { name, type }: Pick<IssuedCertificate, "name" | "type">,

@@ -2,4 +2,4 @@ import type { CommandContext as AnyCommandContext } from "../../../internal/cli/
 import type { FileContext } from "../files/write-files.ts";
 
 /** The context that every `bridge-ca` command gets. */
-export type CommandContext = FileContext & Pick<AnyCommandContext, "out" | "err" | "stdin" | "stderr">;
+export type CaContext = FileContext & Pick<AnyCommandContext, "out" | "err" | "stdin" | "stderr">;

@@ -3,7 +3,7 @@ import { checkSigner } from "../../../internal/pki/authority.ts";
 import { isEncryptedKey, openKey } from "../../../internal/pki/ca-key.ts";
 import type { Signer } from "../../../internal/pki/certify.ts";
 import { readCertificate, readFile } from "../files/read-files.ts";
-import type { CommandContext } from "./context.ts";
+import type { CaContext } from "./context.ts";
 import { type PassphraseSource, readPassphrase } from "./passphrase.ts";
 
 /** The files of a CA. */
@@ -22,7 +22,7 @@ export interface CaWithKey extends CaFiles {
  * @throws DomainError `precondition` for a key that others can read; `unauthenticated` without the right passphrase;
  *   `denied` when the two do not belong together or are too weak
  */
-export async function openCa(context: CommandContext, { ca, caKey, passphrase }: CaWithKey): Promise<Signer> {
+export async function openCa(context: CaContext, { ca, caKey, passphrase }: CaWithKey): Promise<Signer> {
   const certificate = readCertificate(ca);
   const { text, mode } = readFile(caKey);
   if ((mode & 0o077) !== 0) {

@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { DomainError } from "../../../internal/base/errors.ts";
 import { fileError } from "../files/file-errors.ts";
-import type { CommandContext } from "./context.ts";
-import { ask } from "./prompt.ts";
+import type { CaContext } from "./context.ts";
+import { readHidden } from "./prompt.ts";
 
 const MAX_BYTES = 4096;
 
@@ -19,7 +19,7 @@ export type PassphraseSource =
  * @throws DomainError `unauthenticated` when there is none
  */
 export async function readPassphrase(
-  context: CommandContext,
+  context: CaContext,
   source: PassphraseSource,
   { name, twice }: { readonly name: string; readonly twice: boolean },
 ): Promise<string> {
@@ -35,15 +35,15 @@ export async function readPassphrase(
   }
 }
 
-async function askFor(context: CommandContext, name: string, twice: boolean): Promise<string> {
+async function askFor(context: CaContext, name: string, twice: boolean): Promise<string> {
   if (!context.stdin.isTTY) {
-    throw new DomainError("unauthenticated", `no passphrase for ${name}, and no terminal to ask for it`, {
+    throw new DomainError("unauthenticated", `no passphrase for ${name}, and no terminal to readHidden for it`, {
       fields: { hint: "give it with --passphrase-file FILE, --passphrase-fd N or BRIDGE_CA_PASSPHRASE" },
     });
   }
-  const typed = await ask(context, `Passphrase for ${name}: `);
+  const typed = await readHidden(context, `Passphrase for ${name}: `);
   if (typed === "") throw new DomainError("unauthenticated", "the passphrase is empty");
-  if (twice && (await ask(context, "The same again: ")) !== typed) {
+  if (twice && (await readHidden(context, "The same again: ")) !== typed) {
     throw new DomainError("unauthenticated", "the two passphrases differ");
   }
   return typed;

@@ -1,5 +1,5 @@
 import { DomainError } from "../../../internal/base/errors.ts";
-import type { CommandContext } from "./context.ts";
+import type { CaContext } from "./context.ts";
 
 const ENTER = /[\r\n\x04]/;
 const INTERRUPT = "\x03";
@@ -10,7 +10,7 @@ const CLEAR_LINE = "\x15";
  * One line from the terminal, without showing it. The question goes to stderr.
  * @throws DomainError `cancelled` for Ctrl-C
  */
-export async function ask({ stdin, stderr, signal }: CommandContext, question: string): Promise<string> {
+export async function readHidden({ stdin, stderr, signal }: CaContext, question: string): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let typed: string[] = [];
   const onData = (text: string) => {

@@ -39,7 +39,7 @@ because in a bundle it would be trusted without limits.`,
     ],
   },
   completion: [],
-  run: async (given, context) => (await import("./run-bundle.ts")).bundle({ ...context, ops }, read(given)),
+  run: async (given, context) => (await import("./run-bundle.ts")).runBundle({ ...context, ops }, read(given)),
 });
 
 function read({ values, positionals, rest = [] }: Given<typeof FLAGS>): BundleOptions {

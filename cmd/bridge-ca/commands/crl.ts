@@ -26,7 +26,7 @@ export const crl = (ops: FileOps): Command<typeof FLAGS> => ({
     examples: ["bridge-ca crl --out certs/crl.pem --ca certs/ca.crt --ca-key certs/ca.key"],
   },
   completion: [],
-  run: async (given, context) => (await import("./run-crl.ts")).crl({ ...context, ops }, read(given, context.env)),
+  run: async (given, context) => (await import("./run-crl.ts")).runCrl({ ...context, ops }, read(given, context.env)),
 });
 
 function read(

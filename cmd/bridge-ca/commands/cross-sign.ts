@@ -62,7 +62,7 @@ certify, and every TLS library checks this: no CAs below it, one usage, and no n
   },
   completion: [],
   run: async (given, context) =>
-    (await import("./run-cross-sign.ts")).crossSign({ ...context, ops }, read(given, context.env)),
+    (await import("./run-cross-sign.ts")).runCrossSign({ ...context, ops }, read(given, context.env)),
 });
 
 function read(

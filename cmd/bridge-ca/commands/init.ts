@@ -39,7 +39,7 @@ export const init = (ops: FileOps): Command<typeof FLAGS> => ({
     ],
   },
   completion: [],
-  run: async (given, context) => (await import("./run-init.ts")).init({ ...context, ops }, read(given, context.env)),
+  run: async (given, context) => (await import("./run-init.ts")).runInit({ ...context, ops }, read(given, context.env)),
 });
 
 function read(

@@ -15,6 +15,6 @@ export const inspect: Command<Record<never, never>> = {
   run: async ({ positionals, rest = [] }, context) => {
     const files = [...positionals, ...rest];
     if (files.length === 0) throw usageError("bridge-ca inspect", "inspect needs a file");
-    return await (await import("./run-inspect.ts")).inspect(context, { files });
+    return await (await import("./run-inspect.ts")).runInspect(context, { files });
   },
 };

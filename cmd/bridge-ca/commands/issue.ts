@@ -65,7 +65,8 @@ export const issue = (ops: FileOps): Command<typeof FLAGS> => ({
     ],
   },
   completion: [],
-  run: async (given, context) => (await import("./run-issue.ts")).issue({ ...context, ops }, read(given, context.env)),
+  run: async (given, context) =>
+    (await import("./run-issue.ts")).runIssue({ ...context, ops }, read(given, context.env)),
 });
 
 function read(

@@ -19,7 +19,7 @@ export const jwtKeygen = (ops: FileOps): Command<typeof FLAGS> => ({
     examples: ["bridge-ca jwt-keygen --out certs/jwt-signing"],
   },
   completion: [],
-  run: async (given, context) => (await import("./run-jwt-keygen.ts")).jwtKeygen({ ...context, ops }, read(given)),
+  run: async (given, context) => (await import("./run-jwt-keygen.ts")).runJwtKeygen({ ...context, ops }, read(given)),
 });
 
 function read({ values, positionals, rest = [] }: Given<typeof FLAGS>): JwtKeygenOptions {

@@ -52,7 +52,8 @@ is in place.`,
     ],
   },
   completion: [],
-  run: async (given, context) => (await import("./run-renew.ts")).renew({ ...context, ops }, read(given, context.env)),
+  run: async (given, context) =>
+    (await import("./run-renew.ts")).runRenew({ ...context, ops }, read(given, context.env)),
 });
 
 function read(

@@ -34,7 +34,7 @@ and with it every chain through it.`,
     ],
   },
   completion: [],
-  run: async (given, context) => (await import("./run-revoke.ts")).revoke({ ...context, ops }, read(given)),
+  run: async (given, context) => (await import("./run-revoke.ts")).runRevoke({ ...context, ops }, read(given)),
 });
 
 function read({ values, positionals, rest = [] }: Given<typeof FLAGS>): RevokeOptions {

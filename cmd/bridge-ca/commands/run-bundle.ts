@@ -1,13 +1,13 @@
 import { printable } from "../../../internal/base/printable-text.ts";
 import { pemText } from "../../../internal/pki/der/der-writer.ts";
 import { type NamedCertificate, trustBundle } from "../../../internal/pki/trust-bundle.ts";
-import type { CommandContext } from "../ca/context.ts";
+import type { CaContext } from "../ca/context.ts";
 import type { CaFiles } from "../ca/open-ca.ts";
 import { checkSparesCa } from "../ca/spare-ca.ts";
 import { endText, quotedName } from "../ca/words.ts";
 import { checkAbsent } from "../files/check-absent.ts";
 import { readCertificate, readCertificates } from "../files/read-files.ts";
-import { placeOf, publicFile, takeFolders, writeFiles } from "../files/write-files.ts";
+import { locationOf, publicFile, takeFolders, writeFiles } from "../files/write-files.ts";
 
 export interface BundleOptions extends CaFiles {
   readonly previous: readonly string[];
@@ -17,9 +17,9 @@ export interface BundleOptions extends CaFiles {
 }
 
 /** Writes the bundle of trusted CAs: the own CA and the CAs that it has cross-signed. */
-export async function bundle(context: CommandContext, options: BundleOptions): Promise<number> {
+export async function runBundle(context: CaContext, options: BundleOptions): Promise<number> {
   const { out, clock } = context;
-  const { folder, name } = placeOf(options.out);
+  const { folder, name } = locationOf(options.out);
   checkSparesCa(options, [options.out]);
   if (!options.force) await checkAbsent(context, folder, [name], "has-force");
   const single = (file: string): NamedCertificate => ({ file, certificate: readCertificate(file) });

@@ -9,14 +9,14 @@ import { BACKDATE_MS } from "../../../internal/pki/certify.ts";
 import type { RevocationList } from "../../../internal/pki/revocation-list.ts";
 import { signRevocationList } from "../../../internal/pki/sign-revocation-list.ts";
 import { readState, statePlace, writeState } from "../ca/ca-record.ts";
-import type { CommandContext } from "../ca/context.ts";
+import type { CaContext } from "../ca/context.ts";
 import type { CaWithKey } from "../ca/open-ca.ts";
 import { openCa } from "../ca/open-ca.ts";
 import { checkSparesCa } from "../ca/spare-ca.ts";
 import { dayText } from "../ca/words.ts";
 import { pathExists } from "../files/file-errors.ts";
 import { readCertificate, readLists } from "../files/read-files.ts";
-import { placeOf, publicFile, takeFolders, writeFiles } from "../files/write-files.ts";
+import { locationOf, publicFile, takeFolders, writeFiles } from "../files/write-files.ts";
 
 export interface CrlOptions extends CaWithKey {
   readonly out: string;
@@ -27,9 +27,9 @@ export interface CrlOptions extends CaWithKey {
 const DAY_MS = 86_400_000;
 
 /** Writes the CA's revocation list. A list that the CA wrote before is replaced. */
-export async function crl(context: CommandContext, options: CrlOptions): Promise<number> {
+export async function runCrl(context: CaContext, options: CrlOptions): Promise<number> {
   const { clock, out } = context;
-  const { folder, name } = placeOf(options.out);
+  const { folder, name } = locationOf(options.out);
   checkSparesCa(options, [options.out]);
   const earlier = earlierList(options, readCertificate(options.ca));
   const signer = await openCa(context, options);

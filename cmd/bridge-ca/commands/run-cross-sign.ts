@@ -5,14 +5,14 @@ import { crossSign as crossSignature } from "../../../internal/pki/cross-signatu
 import { nameText } from "../../../internal/pki/der/general-names.ts";
 import { NO_NAME } from "../../../internal/pki/name-constraints.ts";
 import { recordIssued, statePlace } from "../ca/ca-record.ts";
-import type { CommandContext } from "../ca/context.ts";
+import type { CaContext } from "../ca/context.ts";
 import type { CaWithKey } from "../ca/open-ca.ts";
 import { openCa } from "../ca/open-ca.ts";
 import { checkSparesCa } from "../ca/spare-ca.ts";
 import { endText, quotedName } from "../ca/words.ts";
 import { checkAbsent } from "../files/check-absent.ts";
 import { readCertificate } from "../files/read-files.ts";
-import { placeOf, publicFile, takeFolders, writeFiles } from "../files/write-files.ts";
+import { locationOf, publicFile, takeFolders, writeFiles } from "../files/write-files.ts";
 
 export interface CrossSignOptions extends CaWithKey {
   readonly target: string;
@@ -22,10 +22,10 @@ export interface CrossSignOptions extends CaWithKey {
 }
 
 /** Certifies another CA, within limits. */
-export async function crossSign(context: CommandContext, options: CrossSignOptions): Promise<number> {
+export async function runCrossSign(context: CaContext, options: CrossSignOptions): Promise<number> {
   const { limits, force } = options;
   const { clock, out } = context;
-  const { folder, name } = placeOf(options.out);
+  const { folder, name } = locationOf(options.out);
   checkSparesCa(options, [options.out]);
   if (!force) await checkAbsent(context, folder, [name], "has-force");
   const target = readCertificate(options.target);

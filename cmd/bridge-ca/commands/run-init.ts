@@ -8,7 +8,7 @@ import { NEW_CA_STATE, stateText } from "../../../internal/pki/ca-state.ts";
 import type { KeyType } from "../../../internal/pki/key-pair.ts";
 import { newKeyPair } from "../../../internal/pki/key-pair.ts";
 import { isTrustDomain } from "../../../internal/pki/trust-domain.ts";
-import type { CommandContext } from "../ca/context.ts";
+import type { CaContext } from "../ca/context.ts";
 import type { PassphraseSource } from "../ca/passphrase.ts";
 import { readPassphrase } from "../ca/passphrase.ts";
 import { endText } from "../ca/words.ts";
@@ -28,7 +28,7 @@ const NAMES = { cert: "ca.crt", key: "ca.key", state: "ca.state.json" } as const
 const MAX_NAME = 64;
 
 /** Makes a CA: its certificate, its key encrypted with a passphrase, and its state file. */
-export async function init(context: CommandContext, options: InitOptions): Promise<number> {
+export async function runInit(context: CaContext, options: InitOptions): Promise<number> {
   const { name, out, keyType, days } = options;
   const { clock } = context;
   if ([...name].length > MAX_NAME || /[\x00-\x1f\x7f]/.test(name)) {

@@ -9,7 +9,7 @@ import { usagesOf } from "../../../internal/pki/judge-chain.ts";
 import { certificatesOf } from "../../../internal/pki/pem.ts";
 import { revocationListsOf } from "../../../internal/pki/revocation-list.ts";
 import { trustDomainOf } from "../../../internal/pki/trust-domain.ts";
-import type { CommandContext } from "../ca/context.ts";
+import type { CaContext } from "../ca/context.ts";
 import { dayText, endText, quotedName } from "../ca/words.ts";
 import { readFile } from "../files/read-files.ts";
 
@@ -21,8 +21,8 @@ export interface InspectOptions {
  * Prints the contents of files (certificates, revocation lists, keys) without secrets. Returns 2 if a file holds none
  * of these.
  */
-export async function inspect(
-  { out, clock }: Pick<CommandContext, "out" | "clock">,
+export async function runInspect(
+  { out, clock }: Pick<CaContext, "out" | "clock">,
   options: InspectOptions,
 ): Promise<number> {
   let code = 0;

@@ -8,14 +8,14 @@ import { newKeyPair, privateKeyPem } from "../../../internal/pki/key-pair.ts";
 import type { LeafOptions } from "../../../internal/pki/leaf.ts";
 import { newLeaf } from "../../../internal/pki/leaf.ts";
 import { recordIssued, statePlace } from "../ca/ca-record.ts";
-import type { CommandContext } from "../ca/context.ts";
+import type { CaContext } from "../ca/context.ts";
 import type { CaWithKey } from "../ca/open-ca.ts";
 import { openCa } from "../ca/open-ca.ts";
 import { checkSparesCa } from "../ca/spare-ca.ts";
 import { endText } from "../ca/words.ts";
 import { checkAbsent } from "../files/check-absent.ts";
 import { readFile } from "../files/read-files.ts";
-import { placeOf, privateFile, publicFile, takeFolders, writeFiles } from "../files/write-files.ts";
+import { locationOf, privateFile, publicFile, takeFolders, writeFiles } from "../files/write-files.ts";
 
 export interface IssueOptions extends CaWithKey {
   readonly leaf: Omit<LeafOptions, "now">;
@@ -33,7 +33,7 @@ interface LeafFiles {
 }
 
 /** Makes a key and a certificate for a server, a client or a session's sidecar. */
-export async function issue(context: CommandContext, options: IssueOptions): Promise<number> {
+export async function runIssue(context: CaContext, options: IssueOptions): Promise<number> {
   const { leaf, keyType, force } = options;
   const { clock, out } = context;
   const files = leafFiles(options.out);
@@ -64,6 +64,6 @@ export async function issue(context: CommandContext, options: IssueOptions): Pro
 /** The file names for `out`: a folder with the names that `--tls-dir` of gt and gt-sidecar expects, or a prefix. */
 function leafFiles(out: string): LeafFiles {
   if (out.endsWith("/")) return { folder: out, cert: "tls.crt", key: "tls.key", ca: "ca.crt" };
-  const { folder, name } = placeOf(out);
+  const { folder, name } = locationOf(out);
   return { folder, cert: `${name}.crt`, key: `${name}.key` };
 }

@@ -1,17 +1,17 @@
 import { join } from "node:path";
 import { printable } from "../../../internal/base/printable-text.ts";
 import { newTokenKeyPair, privateKeyPem, publicKeyPem } from "../../../internal/pki/key-pair.ts";
-import type { CommandContext } from "../ca/context.ts";
+import type { CaContext } from "../ca/context.ts";
 import { checkAbsent } from "../files/check-absent.ts";
-import { placeOf, privateFile, publicFile, takeFolders, writeFiles } from "../files/write-files.ts";
+import { locationOf, privateFile, publicFile, takeFolders, writeFiles } from "../files/write-files.ts";
 
 export interface JwtKeygenOptions {
   readonly out: string;
 }
 
 /** Makes an Ed25519 key pair for signing tokens. */
-export async function jwtKeygen(context: CommandContext, options: JwtKeygenOptions): Promise<number> {
-  const { folder, name } = placeOf(options.out);
+export async function runJwtKeygen(context: CaContext, options: JwtKeygenOptions): Promise<number> {
+  const { folder, name } = locationOf(options.out);
   const [key, pub] = [`${name}.key`, `${name}.pub`];
   await checkAbsent(context, folder, [key, pub], "no-force");
   const keys = await newTokenKeyPair();

@@ -10,13 +10,13 @@ import { type KeyPair, type KeyType, newKeyPair, privateKeyPem } from "../../../
 import { renewedLeaf } from "../../../internal/pki/renewed-leaf.ts";
 import { trustDomainOf } from "../../../internal/pki/trust-domain.ts";
 import { readState, recordIssued, statePlace } from "../ca/ca-record.ts";
-import type { CommandContext } from "../ca/context.ts";
+import type { CaContext } from "../ca/context.ts";
 import type { CaWithKey } from "../ca/open-ca.ts";
 import { openCa } from "../ca/open-ca.ts";
 import { checkSparesCa } from "../ca/spare-ca.ts";
 import { endText } from "../ca/words.ts";
 import { readCertificate, readCertificates, readFile } from "../files/read-files.ts";
-import { placeOf, privateFile, publicFile, recoverFolder, takeFolders, writeFiles } from "../files/write-files.ts";
+import { locationOf, privateFile, publicFile, recoverFolder, takeFolders, writeFiles } from "../files/write-files.ts";
 
 export interface RenewOptions extends CaWithKey {
   readonly cert: string;
@@ -35,9 +35,9 @@ export interface RenewOptions extends CaWithKey {
  * Replaces a certificate by one with the same names and a later end, and its key by a new key unless the old one is
  * kept.
  */
-export async function renew(context: CommandContext, options: RenewOptions): Promise<number> {
+export async function runRenew(context: CaContext, options: RenewOptions): Promise<number> {
   const { clock, out } = context;
-  const folders = [placeOf(options.cert).folder, placeOf(options.key).folder];
+  const folders = [locationOf(options.cert).folder, locationOf(options.key).folder];
   if (!options.keepKey) checkSparesCa(options, [options.key]);
   let old = readCertificates(options.cert)[0];
   {
@@ -115,10 +115,10 @@ async function keysFor(old: X509Certificate, options: RenewOptions): Promise<Key
 /**
  * Writes the key first: a reader that reads in between sees that key and certificate differ, and keeps its old pair.
  */
-function replace(context: CommandContext, options: RenewOptions, cert: string, key: string | undefined): void {
-  const certPlace = placeOf(options.cert);
+function replace(context: CaContext, options: RenewOptions, cert: string, key: string | undefined): void {
+  const certPlace = locationOf(options.cert);
   const certFile = likeBefore(publicFile(certPlace.name, cert), options.cert);
-  const keyPlace = placeOf(options.key);
+  const keyPlace = locationOf(options.key);
   const keyFiles = key === undefined ? [] : [likeBefore(privateFile(keyPlace.name, key), options.key)];
   const isOneFolder = keyPlace.folder === certPlace.folder;
   if (!isOneFolder && keyFiles.length > 0) writeFiles(context, keyPlace.folder, keyFiles, "replace");

@@ -3,7 +3,7 @@ import { printable } from "../../../internal/base/printable-text.ts";
 import { isIssuedBy } from "../../../internal/pki/authority.ts";
 import type { RevocationReason } from "../../../internal/pki/sign-revocation-list.ts";
 import { readState, statePlace, writeState } from "../ca/ca-record.ts";
-import type { CommandContext } from "../ca/context.ts";
+import type { CaContext } from "../ca/context.ts";
 import type { CaFiles } from "../ca/open-ca.ts";
 import { quotedName } from "../ca/words.ts";
 import { readCertificate, readCertificates, readFile } from "../files/read-files.ts";
@@ -15,14 +15,14 @@ export interface RevokeOptions extends CaFiles {
 }
 
 /** Records a certificate as revoked; the CA's next revocation list names it. */
-export async function revoke(context: CommandContext, options: RevokeOptions): Promise<number> {
+export async function runRevoke(context: CaContext, options: RevokeOptions): Promise<number> {
   const { cert, ca, caKey, reason } = options;
   const { out, clock } = context;
   const [certificate] = readCertificates(cert);
   const authority = readCertificate(ca);
   readFile(caKey); // what is remembered lies beside it: a copy of ca.crt alone is the wrong place
   if (!isIssuedBy(certificate, authority)) {
-    throw new DomainError("denied", `${cert} was not issued by ${ca}: only the CA that issued it can revoke it`, {
+    throw new DomainError("denied", `${cert} was not issued by ${ca}: only the CA that issued it can runRevoke it`, {
       fields: { hint: "name that CA with --ca FILE" },
     });
   }

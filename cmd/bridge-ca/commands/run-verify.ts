@@ -6,7 +6,7 @@ import type { Usage } from "../../../internal/pki/judge-chain.ts";
 import { usagesOf } from "../../../internal/pki/judge-chain.ts";
 import type { RevocationList } from "../../../internal/pki/revocation-list.ts";
 import { verifyCertificate } from "../../../internal/pki/verify-certificate.ts";
-import type { CommandContext } from "../ca/context.ts";
+import type { CaContext } from "../ca/context.ts";
 import { endText, quotedName } from "../ca/words.ts";
 import { readCertificates, readLists } from "../files/read-files.ts";
 
@@ -18,7 +18,7 @@ export interface VerifyOptions {
 }
 
 /** Prints whether a certificate chains to a CA of a bundle, and if not, which link fails and why. */
-export async function verify({ out, clock }: CommandContext, options: VerifyOptions): Promise<number> {
+export async function runVerify({ out, clock }: CaContext, options: VerifyOptions): Promise<number> {
   const now = clock.now();
   const [leaf, ...others] = readCertificates(options.cert);
   const bundle = readCertificates(options.bundle);

@@ -36,7 +36,7 @@ dates, usage, path length, name constraints, keys and algorithms, and revocation
     examples: ["bridge-ca verify --cert certs/bridge.crt --bundle certs/ca-bundle.crt"],
   },
   completion: [],
-  run: async (given, context) => (await import("./run-verify.ts")).verify({ ...context, ops }, read(given)),
+  run: async (given, context) => (await import("./run-verify.ts")).runVerify({ ...context, ops }, read(given)),
 });
 
 function read({ values, positionals, rest = [] }: Given<typeof FLAGS>): VerifyOptions {

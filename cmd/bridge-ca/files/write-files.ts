@@ -16,12 +16,12 @@ export interface FileContext {
 }
 
 /** The place of one file: its folder and its name there. */
-export interface Place {
+export interface FileLocation {
   readonly folder: string;
   readonly name: string;
 }
 
-export function placeOf(path: string): Place {
+export function locationOf(path: string): FileLocation {
   return { folder: dirname(path), name: basename(path) };
 }
 

@@ -8,12 +8,12 @@ import { type KnownAgent, noAgentHere } from "../../../internal/terminal/finding
 import { listPlaces } from "../../../internal/terminal/finding/resolve-place.ts";
 import { agentsHere } from "../../../internal/terminal/places/agents-here.ts";
 import { type ClusterConfig, isControlPlane, readPlace } from "../../../internal/terminal/places/place-config.ts";
-import { takeArguments } from "../common/command/arguments.ts";
+import { gtArguments } from "../common/command/arguments.ts";
 import { alignedTable } from "../common/text/aligned-table.ts";
 import type { AgentsFlags } from "./agents-flags.ts";
 
 export async function runAgents(given: Given<AgentsFlags>, context: CommandContext): Promise<number> {
-  takeArguments("agents", given.positionals, []);
+  gtArguments("agents", given.positionals, []);
   const { json = false, quiet = false } = given.values;
   const place = readPlace(given.values, context.env);
   if (isControlPlane(place)) return await (await import("./run-sessions.ts")).runSessions(place, given.values, context);

@@ -25,7 +25,7 @@ import { readServer } from "../../../internal/terminal/trust/server-address.ts";
 import { isAgentId } from "../../../internal/threads/client/agent-id.ts";
 import { checkServerUrl } from "../../../internal/threads/client/server-url.ts";
 
-import { takeArguments, usageError } from "../common/command/arguments.ts";
+import { gtArguments, gtUsageError } from "../common/command/arguments.ts";
 import type { ConfigFlags } from "./config-flags.ts";
 
 export async function runConfig(
@@ -40,27 +40,27 @@ export async function runConfig(
   named(before);
   switch (action) {
     case "show":
-      takeArguments("config", words, []);
+      gtArguments("config", words, []);
       show(before, values.json ?? false, context);
       break;
     case "path":
-      takeArguments("config", words, []);
+      gtArguments("config", words, []);
       context.out.line(printable`${profilePath(context.env) ?? ""}`);
       break;
     case "set": {
-      const [key = "", value = ""] = takeArguments("config", words, ["key", "value"]);
+      const [key = "", value = ""] = gtArguments("config", words, ["key", "value"]);
       const set = { [keyOf(key)]: checkedValue(keyOf(key), value) };
       await change((profiles) => changed(profiles, named(profiles), set));
       break;
     }
     case "unset": {
-      const [key = ""] = takeArguments("config", words, ["key"]);
+      const [key = ""] = gtArguments("config", words, ["key"]);
       const unset = { [keyOf(key)]: undefined };
       await change((profiles) => changed(profiles, named(profiles), unset));
       break;
     }
     case "use": {
-      const [profile = ""] = takeArguments("config", words, ["profile"]);
+      const [profile = ""] = gtArguments("config", words, ["profile"]);
       await change((profiles) => ({ ...profiles, current: existing(profiles, profile) }));
     }
   }
@@ -80,16 +80,16 @@ function keyOf(text: string): ProfileKey {
   if (isProfileKey(text)) return text;
   const nearest = nearestName(text, profileKeys);
   const hint = nearest === undefined ? `there are ${profileKeys.join(", ")}` : `did you mean ${nearest}?`;
-  throw usageError("config", `no key ${JSON.stringify(text)}`, hint);
+  throw gtUsageError("config", `no key ${JSON.stringify(text)}`, hint);
 }
 
 /** Relative paths are resolved against the current folder. */
 function checkedValue(key: ProfileKey, value: string): string {
-  if (value === "") throw usageError("config", `the value is empty: gt config unset ${key} removes it`);
+  if (value === "") throw gtUsageError("config", `the value is empty: gt config unset ${key} removes it`);
   if (key === "server") return readServer(value, "server");
   if (key === "threads") checkServerUrl(value);
   if (key === "person" && !isAgentId(value)) {
-    throw usageError("config", `person takes letters, digits and ._/-, not ${JSON.stringify(value)}`);
+    throw gtUsageError("config", `person takes letters, digits and ._/-, not ${JSON.stringify(value)}`);
   }
   return PROFILE_KEYS[key].isPath ? existingPath(key, resolve(value)) : value;
 }

@@ -3,7 +3,7 @@ import type { KeysRequest } from "../../../internal/session/types.ts";
 import { type PlaceConfig, readPlace } from "../../../internal/terminal/places/place-config.ts";
 import { checkKeys, isNamedKey } from "../../../internal/tmux/pane/keys.ts";
 import { takeAgent } from "../common/command/agent-arguments.ts";
-import { readRequestId, usageError } from "../common/command/arguments.ts";
+import { gtUsageError, readRequestId } from "../common/command/arguments.ts";
 import type { KeysFlags } from "./keys-flags.ts";
 
 export interface KeysOptions {
@@ -24,8 +24,8 @@ export function readKeys(
   const isNameless = ([first, ...others]: readonly string[]) =>
     first === undefined || (text === undefined && (others.length === 0 || isNamedKey(first)));
   const [agent, ...keys] = takeAgent("keys", given, place, { may: given, isNameless });
-  if (text !== undefined && keys.length > 0) throw usageError("keys", "give keys or --text, not both");
-  if (text === undefined && keys.length === 0) throw usageError("keys", "which keys?");
+  if (text !== undefined && keys.length > 0) throw gtUsageError("keys", "give keys or --text, not both");
+  if (text === undefined && keys.length === 0) throw gtUsageError("keys", "which keys?");
   if (text === undefined) checkKeys(keys);
   const request = { keys, text: text ?? "", requestId: readRequestId("keys", values["request-id"]) };
   return { place, agent, request, json };

@@ -6,7 +6,7 @@ import type { NudgeMode, NudgePriority } from "../../../internal/session/types.t
 import { type PlaceConfig, readPlace } from "../../../internal/terminal/places/place-config.ts";
 import { senderOf } from "../../../internal/terminal/trust/sender.ts";
 import { takeAgent } from "../common/command/agent-arguments.ts";
-import { readRequestId, usageError } from "../common/command/arguments.ts";
+import { gtUsageError, readRequestId } from "../common/command/arguments.ts";
 import type { NudgeFlags } from "./nudge-flags.ts";
 
 export const MAX_MESSAGE_BYTES = 65_536;
@@ -43,12 +43,12 @@ export function readNudge(
   const isNameless = ([first = "", ...others]: readonly string[]) =>
     first === "" || (others.length === 0 && !stdin && values.message === undefined && !ADDRESS.test(first));
   const [agent, text] = takeAgent("nudge", given, place, { may: ["message"], isNameless });
-  if (stdin && values.message !== undefined) throw usageError("nudge", "give --message or --stdin, not both");
-  if (stdin && text !== undefined) throw usageError("nudge", "give a message argument or --stdin, not both");
+  if (stdin && values.message !== undefined) throw gtUsageError("nudge", "give --message or --stdin, not both");
+  if (stdin && text !== undefined) throw gtUsageError("nudge", "give a message argument or --stdin, not both");
   const message = values.message ?? text;
   if (!stdin && message === undefined)
-    throw usageError("nudge", "no message", "give it as an argument, with -m, or pipe it with --stdin");
-  if (timeout < 1 || timeout > MAX_TIMEOUT_MS) throw usageError("nudge", "--timeout is between 1ms and 10m");
+    throw gtUsageError("nudge", "no message", "give it as an argument, with -m, or pipe it with --stdin");
+  if (timeout < 1 || timeout > MAX_TIMEOUT_MS) throw gtUsageError("nudge", "--timeout is between 1ms and 10m");
   return {
     place,
     agent,

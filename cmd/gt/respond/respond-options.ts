@@ -2,7 +2,7 @@ import { present } from "../../../internal/cli/command/arguments.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import { type PlaceConfig, readPlace } from "../../../internal/terminal/places/place-config.ts";
 import { isOneNumber, takeAgent } from "../common/command/agent-arguments.ts";
-import { readRequestId, usageError } from "../common/command/arguments.ts";
+import { gtUsageError, readRequestId } from "../common/command/arguments.ts";
 import type { RespondFlags } from "./respond-flags.ts";
 
 export interface RespondOptions {
@@ -28,7 +28,7 @@ export function readRespond(
   const { text, "dialog-id": dialogId, json = false } = values;
   const requestId = readRequestId("respond", values["request-id"]);
   if (requestId !== "" && !choice && !text)
-    throw usageError("respond", "--request-id is for an answer: give a choice or --text");
+    throw gtUsageError("respond", "--request-id is for an answer: give a choice or --text");
   return {
     place,
     agent,

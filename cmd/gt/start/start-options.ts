@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { knownWord } from "../../../internal/cli/command/arguments.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
-import { takeArguments, usageError } from "../common/command/arguments.ts";
+import { gtArguments, gtUsageError } from "../common/command/arguments.ts";
 import type { StartFlags } from "./start-flags.ts";
 
 const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
@@ -31,20 +31,20 @@ export interface StartOptions {
  * @param cwd the folder that a relative path starts from @throws DomainError `invalid`
  */
 export function readStart({ values, positionals, rest }: Given<StartFlags>, cwd: string): StartOptions {
-  const [provider = "", path = "."] = takeArguments("start", [...positionals, ...(rest ?? [])], ["provider"], ["path"]);
+  const [provider = "", path = "."] = gtArguments("start", [...positionals, ...(rest ?? [])], ["provider"], ["path"]);
   const { session: sessionId, mode, opt = [], bead, timeout, quiet = false, json = false } = values;
   const isWaiting = values["no-wait"] !== true;
-  if (provider === "") throw usageError("start", "which provider?");
+  if (provider === "") throw gtUsageError("start", "which provider?");
   if (sessionId !== undefined && !SESSION_ID.test(sessionId))
-    throw usageError(
+    throw gtUsageError(
       "start",
       "--session has 1 to 128 letters, digits, dots, dashes or underscores, a letter or digit first",
     );
-  if (bead !== undefined && !BEAD_ID.test(bead)) throw usageError("start", "--bead takes the id of a bead");
-  if (!isWaiting && timeout !== undefined) throw usageError("start", "give --timeout or --no-wait, not both");
+  if (bead !== undefined && !BEAD_ID.test(bead)) throw gtUsageError("start", "--bead takes the id of a bead");
+  if (!isWaiting && timeout !== undefined) throw gtUsageError("start", "give --timeout or --no-wait, not both");
   const { timeout: waitMs = DEFAULT_WAIT_MS } = values;
-  if (waitMs < 1 || waitMs > MAX_WAIT_MS) throw usageError("start", "--timeout is between 1ms and 24h");
-  if (quiet && json) throw usageError("start", "give --quiet or --json, not both");
+  if (waitMs < 1 || waitMs > MAX_WAIT_MS) throw gtUsageError("start", "--timeout is between 1ms and 24h");
+  if (quiet && json) throw gtUsageError("start", "give --quiet or --json, not both");
   const agentOpts = Object.fromEntries(opt.map(readOption));
   if (mode !== undefined) agentOpts["mode"] = knownWord("--mode", mode, ["stdio", "terminal"]);
   return {
@@ -62,5 +62,5 @@ export function readStart({ values, positionals, rest }: Given<StartFlags>, cwd:
 function readOption(text: string): [string, string] {
   const at = text.indexOf("=");
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
-  throw usageError("start", `--opt takes KEY=VALUE, not ${JSON.stringify(text)}`);
+  throw gtUsageError("start", `--opt takes KEY=VALUE, not ${JSON.stringify(text)}`);
 }

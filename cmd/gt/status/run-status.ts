@@ -17,7 +17,7 @@ import { agentsHere } from "../../../internal/terminal/places/agents-here.ts";
 import { isControlPlane, namesOneAgent, readPlace } from "../../../internal/terminal/places/place-config.ts";
 import { withAgent } from "../../../internal/terminal/places/with-agent.ts";
 import type { OpenDeps } from "../../../internal/terminal/resolve.ts";
-import { takeArguments, usageError } from "../common/command/arguments.ts";
+import { gtArguments, gtUsageError } from "../common/command/arguments.ts";
 import { type StatusRow, statusBlock, statusJson } from "../common/text/status-text.ts";
 import type { StatusFlags } from "./status-flags.ts";
 import type { StatusOptions } from "./status-options.ts";
@@ -30,7 +30,7 @@ export async function runStatus(given: Given<StatusFlags>, context: CommandConte
   const command = readStatus(given, context.env);
   const { place, agent } = command;
   if (command.follow && !isControlPlane(place))
-    throw usageError("status", "--follow needs a control plane (--server, GT_SERVER); gt watch follows one agent");
+    throw gtUsageError("status", "--follow needs a control plane (--server, GT_SERVER); gt watch follows one agent");
   const ofSessions = isControlPlane(place) && (command.follow || agent === undefined);
   if (ofSessions) return await (await import("./session-status.ts")).sessionStatus(command, context);
   if (agent === undefined && !namesOneAgent(place)) return await overview(command, context);
@@ -49,7 +49,7 @@ export async function runStatus(given: Given<StatusFlags>, context: CommandConte
 }
 
 function readStatus({ values, positionals }: Given<StatusFlags>, env: CommandContext["env"]): StatusOptions {
-  const [agent] = takeArguments("status", positionals, [], ["agent"]);
+  const [agent] = gtArguments("status", positionals, [], ["agent"]);
   const { json = false, follow = false } = values;
   return { place: readPlace(values, env), json, follow, ...present({ agent: agent || undefined }) };
 }

@@ -5,7 +5,7 @@ import type { StopResult } from "../../../internal/session/stop.ts";
 import { isControlPlane, readPlace } from "../../../internal/terminal/places/place-config.ts";
 import { withAgent } from "../../../internal/terminal/places/with-agent.ts";
 import { takeAgent } from "../common/command/agent-arguments.ts";
-import { usageError } from "../common/command/arguments.ts";
+import { gtUsageError } from "../common/command/arguments.ts";
 import type { StopFlags } from "./stop-flags.ts";
 
 const MAX_GRACE_MS = 600_000;
@@ -14,11 +14,11 @@ export async function runStop({ values, positionals }: Given<StopFlags>, context
   const place = readPlace(values, context.env);
   const [asked] = takeAgent("stop", positionals, place);
   const { grace, force = false, json = false } = values;
-  if (force && grace !== undefined) throw usageError("stop", "give --grace or --force, not both");
+  if (force && grace !== undefined) throw gtUsageError("stop", "give --grace or --force, not both");
   if (grace !== undefined && (grace < 1 || grace > MAX_GRACE_MS))
-    throw usageError("stop", "--grace is between 1ms and 10m");
+    throw gtUsageError("stop", "--grace is between 1ms and 10m");
   if (grace !== undefined && isControlPlane(place))
-    throw usageError("stop", "--grace is for a sidecar: a control plane has its own (sessions.stop_grace_period)");
+    throw gtUsageError("stop", "--grace is for a sidecar: a control plane has its own (sessions.stop_grace_period)");
   return await withAgent(place, asked, context, async ({ agent, backend, place: found }) => {
     const result = await backend.stop({ graceMs: grace ?? 0, force }, context.signal);
     if (found.type === "bridge" && found.bead !== undefined) {

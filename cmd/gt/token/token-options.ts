@@ -4,7 +4,7 @@ import { knownWord } from "../../../internal/cli/command/arguments.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import { profileInUse } from "../../../internal/terminal/places/profile-file.ts";
 import { senderOf } from "../../../internal/terminal/trust/sender.ts";
-import { takeArguments, usageError } from "../common/command/arguments.ts";
+import { gtArguments, gtUsageError } from "../common/command/arguments.ts";
 import type { TokenFlags } from "./token-flags.ts";
 
 export interface TokenOptions {
@@ -18,7 +18,7 @@ export function readToken(
   { values, positionals, rest }: Given<TokenFlags>,
   env: Readonly<Record<string, string | undefined>>,
 ): TokenOptions {
-  takeArguments("token", [...positionals, ...(rest ?? [])], []);
+  gtArguments("token", [...positionals, ...(rest ?? [])], []);
   const profile = profileInUse(env, values.profile);
   const {
     audience = profile["jwt-audience"] ?? "bridge",
@@ -27,7 +27,7 @@ export function readToken(
     cert,
     scope,
   } = values;
-  if (ttl < 1000 || ttl > MAX_TOKEN_TTL_MS) throw usageError("token", "--ttl is between 1s and 5m");
+  if (ttl < 1000 || ttl > MAX_TOKEN_TTL_MS) throw gtUsageError("token", "--ttl is between 1s and 5m");
   return {
     keyPath: must(values["jwt-key"] ?? profile["jwt-key"], "--jwt-key"),
     ...(cert !== undefined && { certificatePath: cert }),
@@ -41,5 +41,5 @@ export function readToken(
 
 function must(value: string | undefined, flag: string): string {
   if (value) return value;
-  throw usageError("token", `${flag} is missing`);
+  throw gtUsageError("token", `${flag} is missing`);
 }

@@ -1,7 +1,7 @@
 import type { Given } from "../../../internal/cli/command/command.ts";
 import { type PlaceConfig, readPlace } from "../../../internal/terminal/places/place-config.ts";
 import { takeAgent } from "../common/command/agent-arguments.ts";
-import { readLines, usageError } from "../common/command/arguments.ts";
+import { gtUsageError, readLines } from "../common/command/arguments.ts";
 import type { WatchFlags } from "./watch-flags.ts";
 
 const DEFAULT_INTERVAL_MS = 100;
@@ -24,7 +24,7 @@ export function readWatch(
   const place = readPlace(values, env);
   const [agent] = takeAgent("watch", positionals, place);
   const { ansi = false, interval = DEFAULT_INTERVAL_MS, json = false } = values;
-  if (interval < 10 || interval > 60_000) throw usageError("watch", "--interval is between 10ms and 1m");
+  if (interval < 10 || interval > 60_000) throw gtUsageError("watch", "--interval is between 10ms and 1m");
   const lines = values.lines === undefined ? {} : { lines: readLines(values.lines) };
   return { place, agent, ansi, intervalMs: interval, json, ...lines };
 }

@@ -21,7 +21,7 @@ import { reflectionRoutes } from "../../rpc/server/reflection.ts";
 import { RpcServer, type RpcServerOptions } from "../../rpc/server/server.ts";
 import { traceCalls } from "../../rpc/server/trace-calls.ts";
 import { namelessIdentities } from "../issuing-cas.ts";
-import { refusalOf } from "../tls/admission.ts";
+import { admissionRefusal } from "../tls/admission.ts";
 import { TlsFolder, type TlsFolderOptions } from "../tls/tls-folder.ts";
 import { TlsMetrics } from "../tls/tls-metrics.ts";
 import { TokenLayer, type TokenLayerOptions } from "../token-layer.ts";
@@ -41,7 +41,7 @@ export interface TrustedServerDeps {
 /** The server's certificate, the CAs of its callers, and their revocation lists. */
 export type TlsPlace = Pick<TlsFolderOptions, "dir" | "trust" | "check">;
 
-export interface TokenOptions extends Omit<TokenLayerOptions, "clientCertificate"> {
+export interface ServerTokenOptions extends Omit<TokenLayerOptions, "clientCertificate"> {
   /** Start without usable keys and take them when they can be used, instead of ending `run`. Default false. */
   readonly mayWait?: boolean;
 }
@@ -63,7 +63,7 @@ export interface TrustedServerOptions {
   /** Optional: a caller without one needs a token; a certificate that does not verify is refused. Default: required. */
   readonly clientCertificate?: "required" | "optional";
   /** Undefined: tokens are not checked. */
-  readonly tokens: TokenOptions | undefined;
+  readonly tokens: ServerTokenOptions | undefined;
   /** Services that reflection lists in addition to `grpc.health.v1`. */
   readonly services: readonly DescService[];
   /** Plain HTTP routes and WebSockets: subject to the same checks as RPCs, and ended like them. */
@@ -214,7 +214,7 @@ export class TrustedServer implements Task {
     return folder;
   }
 
-  #tokenLayer({ mayWait, ...tokens }: TokenOptions): TokenLayer {
+  #tokenLayer({ mayWait, ...tokens }: ServerTokenOptions): TokenLayer {
     const { clock, logger, audit } = this.#deps;
     const { tls, clientCertificate = tls === undefined ? "optional" : "required" } = this.#options;
     const deps = { clock, logger, tls: () => this.tls, ...(audit && { decisions: audit }) };
@@ -229,7 +229,7 @@ export class TrustedServer implements Task {
       ...(isOptional && { clientCertificate: "optional", hasRole: ({ type }) => type === "certificate" }),
       admit: (certificate, isNew) => {
         if (this.tls === undefined) return new DomainError("unavailable", "no certificate to serve with");
-        return refusalOf({ certificate, isNew }, this.tls.trust, clock.now());
+        return admissionRefusal({ certificate, isNew }, this.tls.trust, clock.now());
       },
       admittedUntil: (certificate: X509Certificate) =>
         this.tls?.trust.notAfter(certificate) ?? Number.NEGATIVE_INFINITY,

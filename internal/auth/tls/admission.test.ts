@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { TestCa } from "../../../test/support/bridge/certificates.ts";
 import { revocationListsOf } from "../../pki/revocation-list.ts";
 import { Trust } from "../../pki/trust.ts";
-import { refusalOf } from "./admission.ts";
+import { admissionRefusal } from "./admission.ts";
 
 const town = new TestCa("town");
 const now = Date.now();
@@ -18,7 +18,7 @@ function refusal(
 ) {
   const { usages = ["client"], trust = trusting(town), at = now, isNew = false } = options;
   const certificate = new X509Certificate(town.issue({ uris: [uri], usages }).cert);
-  return refusalOf({ certificate, isNew }, trust, at);
+  return admissionRefusal({ certificate, isNew }, trust, at);
 }
 
 describe("the owner of a certificate", () => {
@@ -65,7 +65,7 @@ describe("the owner of a certificate", () => {
     const issued = town.issue({ uris: [CLIENT] });
     const certificate = new X509Certificate(issued.cert);
     const trust = trusting(town, town.revoke([issued]));
-    expect(refusalOf({ certificate, isNew: true }, trust, now)).toMatchObject({
+    expect(admissionRefusal({ certificate, isNew: true }, trust, now)).toMatchObject({
       kind: "unauthenticated",
       message: expect.stringContaining("revoked"),
     });

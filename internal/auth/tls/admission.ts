@@ -6,7 +6,7 @@ import type { Standing, Trust } from "../../pki/trust.ts";
 import { identitiesOf, isSidecar } from "./identities.ts";
 
 /** A caller as its connection identifies it. */
-export interface Caller {
+export interface ConnectingPeer {
   readonly certificate: X509Certificate;
   /** The connection is new; otherwise the caller was admitted before. */
   readonly isNew: boolean;
@@ -24,7 +24,11 @@ export interface Caller {
  *
  * @param now wall clock, ms
  */
-export function refusalOf({ certificate, isNew }: Caller, trust: Trust, now: number): DomainError | undefined {
+export function admissionRefusal(
+  { certificate, isNew }: ConnectingPeer,
+  trust: Trust,
+  now: number,
+): DomainError | undefined {
   const standing = trust.standing(certificate, now);
   if (standing !== "good") return new DomainError(...REFUSALS[isNew ? "new" : "open"][standing]);
   if (!isFor(certificate, "client")) {

@@ -2,7 +2,7 @@ import { readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { isMissing, unreadableText } from "../../files/named-file.ts";
 import { readRegularFile } from "../../files/regular-file.ts";
-import { fault, faultIn, type TlsFileKind, type TlsFiles } from "../../pki/tls-files.ts";
+import { faultIn, type TlsFileKind, type TlsFiles, tlsFault } from "../../pki/tls-files.ts";
 
 /** The link in a mounted Secret that the kubelet swaps; it leads to the folder with one version of all files. */
 const VERSION_LINK = "..data";
@@ -26,7 +26,7 @@ export async function readTlsFiles(dir: string): Promise<TlsFiles> {
     await reading.catch(() => {}); // the version may be gone because there is a newer one
     if ((await versionOf(dir)) === version) return reading;
   }
-  throw fault("unreadable", `${dir} changes all the time while it is read`);
+  throw tlsFault("unreadable", `${dir} changes all the time while it is read`);
 }
 
 async function readFolder(folder: string, dir: string): Promise<TlsFiles> {
@@ -46,7 +46,7 @@ async function read(folder: string, name: string, dir: string, mayLack = false):
     return await readRegularFile(join(folder, name));
   } catch (cause) {
     if (mayLack && isMissing(cause)) return undefined;
-    throw fault("unreadable", unreadableText(join(dir, name), cause), cause);
+    throw tlsFault("unreadable", unreadableText(join(dir, name), cause), cause);
   }
 }
 

@@ -1,7 +1,7 @@
 import { createHash, X509Certificate } from "node:crypto";
 import { expect, it } from "vitest";
 import { TestCa } from "../../../test/support/bridge/certificates.ts";
-import { sessionClaim, trustDomainOf } from "./session-name.ts";
+import { ownTrustDomain, sessionClaim } from "./session-name.ts";
 
 const town = new TestCa("town");
 const uri = (id: string, domain = "town.example") => `spiffe://${domain}/ns/agents/session/${id}`;
@@ -34,6 +34,6 @@ it("compares the namespace where that of the pod is known", () => {
 });
 
 it("takes the trust domain from one's own certificate", () => {
-  expect(trustDomainOf(certificate({ uris: ["spiffe://town.example/client/ann"] }))).toBe("town.example");
-  expect(trustDomainOf(certificate({ dns: ["ann.example"] }))).toBeUndefined();
+  expect(ownTrustDomain(certificate({ uris: ["spiffe://town.example/client/ann"] }))).toBe("town.example");
+  expect(ownTrustDomain(certificate({ dns: ["ann.example"] }))).toBeUndefined();
 });

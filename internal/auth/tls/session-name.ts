@@ -51,7 +51,7 @@ export function sessionClaim(
 }
 
 /** The trust domain of a caller's own certificate; undefined if it names none. */
-export function trustDomainOf(own: X509Certificate): string | undefined {
+export function ownTrustDomain(own: X509Certificate): string | undefined {
   return identitiesOf(own)
     .map((uri) => /^spiffe:\/\/([^/]+)\//.exec(uri)?.[1])
     .find((domain) => domain !== undefined);

@@ -4,7 +4,7 @@ import { TestCa } from "../../../test/support/bridge/certificates.ts";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
 import { createLogger } from "../../base/logger.ts";
 import type { CheckedTls, TlsFault, TlsFiles } from "../../pki/tls-files.ts";
-import { fault } from "../../pki/tls-files.ts";
+import { tlsFault } from "../../pki/tls-files.ts";
 import { TlsFolder, type TlsFolderOptions } from "./tls-folder.ts";
 import { TlsMetrics } from "./tls-metrics.ts";
 
@@ -38,7 +38,7 @@ function folder(options: Partial<TlsFolderOptions> = {}, before: TlsFiles | unde
     },
     readTlsFiles: async () => {
       told.reads++;
-      if (files === undefined) throw fault("unreadable", "cannot read /x/tls.crt");
+      if (files === undefined) throw tlsFault("unreadable", "cannot read /x/tls.crt");
       return files;
     },
   };
@@ -157,7 +157,7 @@ describe("a folder with TLS files", () => {
   it("keeps the set before when the program cannot take the new one", async () => {
     let refuse = false;
     const check = () => {
-      if (refuse) throw fault("identity", "tls.crt is of another session");
+      if (refuse) throw tlsFault("identity", "tls.crt is of another session");
     };
     const { subject, told, put, end } = folder({ check });
     await put(first);

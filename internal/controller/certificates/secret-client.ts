@@ -1,7 +1,7 @@
 import type { KubeApi } from "../../kube/kube-api.ts";
 import { isFault } from "../../kube/kube-errors.ts";
 import type { ObservedSecret } from "./certificate-policies.ts";
-import type { SecretContent, SecretOwner, SecretStore, Seen } from "./secret-store.ts";
+import type { SecretContent, SecretOwner, SecretStore, SeenVersion } from "./secret-store.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -28,7 +28,7 @@ export class SecretClient implements SecretStore {
     await this.#api.call({ method: "POST", path: secretsPath(namespace), body: bodyOf(secret) }, signal);
   }
 
-  async replace(namespace: string, secret: SecretContent, seen: Seen, signal: AbortSignal): Promise<void> {
+  async replace(namespace: string, secret: SecretContent, seen: SeenVersion, signal: AbortSignal): Promise<void> {
     const path = secretsPath(namespace, secret.name);
     await this.#api.call({ method: "PUT", path, body: bodyOf(secret, seen) }, signal);
   }
@@ -37,7 +37,7 @@ export class SecretClient implements SecretStore {
     namespace: string,
     name: string,
     data: Readonly<Record<string, string | undefined>>,
-    { uid, resourceVersion, owner }: Seen & { readonly owner?: SecretOwner },
+    { uid, resourceVersion, owner }: SeenVersion & { readonly owner?: SecretOwner },
     signal: AbortSignal,
   ): Promise<void> {
     const ownerReferences = owner && [{ apiVersion: "v1", ...owner }];
@@ -48,7 +48,12 @@ export class SecretClient implements SecretStore {
     await this.#api.call({ method: "PATCH", path, contentType: "application/merge-patch+json", body }, signal);
   }
 
-  async delete(namespace: string, name: string, { uid, resourceVersion }: Seen, signal: AbortSignal): Promise<void> {
+  async delete(
+    namespace: string,
+    name: string,
+    { uid, resourceVersion }: SeenVersion,
+    signal: AbortSignal,
+  ): Promise<void> {
     const body = { kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid, resourceVersion } };
     try {
       await this.#api.call({ method: "DELETE", path: secretsPath(namespace, name), body }, signal);
@@ -64,7 +69,7 @@ export function secretsPath(namespace: string, name?: string): string {
   return name === undefined ? all : `${all}/${encodeURIComponent(name)}`;
 }
 
-function bodyOf({ name, labels, owner, data }: SecretContent, seen?: Seen): Json {
+function bodyOf({ name, labels, owner, data }: SecretContent, seen?: SeenVersion): Json {
   // Only these two fields of `seen`, which may be a whole Secret.
   const current = seen && { uid: seen.uid, resourceVersion: seen.resourceVersion };
   const ownerReferences = owner && [{ apiVersion: "v1", ...owner }];

@@ -17,7 +17,7 @@ export interface SecretContent {
 }
 
 /** The observed version of an object: a write is refused if the object is newer, or another one. */
-export interface Seen {
+export interface SeenVersion {
   readonly uid: string;
   readonly resourceVersion: string;
 }
@@ -29,7 +29,7 @@ export interface SecretStore {
   /** @throws DomainError `already-exists` */
   create(namespace: string, secret: SecretContent, signal: AbortSignal): Promise<void>;
   /** @throws DomainError `precondition` if it was changed since, `not-found` */
-  replace(namespace: string, secret: SecretContent, seen: Seen, signal: AbortSignal): Promise<void>;
+  replace(namespace: string, secret: SecretContent, seen: SeenVersion, signal: AbortSignal): Promise<void>;
   /**
    * Sets these keys and removes those that are undefined; everything else stays, including foreign labels. An `owner`
    * replaces the current owners.
@@ -39,11 +39,11 @@ export interface SecretStore {
     namespace: string,
     name: string,
     data: Readonly<Record<string, string | undefined>>,
-    seen: Seen & { readonly owner?: SecretOwner },
+    seen: SeenVersion & { readonly owner?: SecretOwner },
     signal: AbortSignal,
   ): Promise<void>;
   /** Does nothing if it is gone. @throws DomainError `precondition` if it was changed since */
-  delete(namespace: string, name: string, seen: Seen, signal: AbortSignal): Promise<void>;
+  delete(namespace: string, name: string, seen: SeenVersion, signal: AbortSignal): Promise<void>;
 }
 
 /** Annotations of a session's pod about its Secret. */

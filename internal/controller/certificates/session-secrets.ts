@@ -14,7 +14,7 @@ import type { SessionPods } from "../pods/session-pods.ts";
 import { keyText, type SessionRecord, secretNameOf } from "../pods/session-record.ts";
 import type { NamespaceBinding } from "../pods/settings.ts";
 import { secretsPath } from "./secret-client.ts";
-import type { Seen } from "./secret-store.ts";
+import type { SeenVersion } from "./secret-store.ts";
 
 /** The kept part of a session's Secret: neither its key nor its certificate. */
 export interface SecretFacts {
@@ -104,7 +104,7 @@ export class SessionSecrets implements Task {
   }
 
   /** The Secret as the watch shows it now; also for Secrets with tokens. */
-  shown(namespace: string, name: string): Seen | undefined {
+  shown(namespace: string, name: string): SeenVersion | undefined {
     const key = `${namespace}/${name}`;
     for (const { store } of this.#reflectors) {
       const secret = store.get(key);

@@ -1,11 +1,11 @@
 import type { Clock } from "../../base/clock.ts";
 import type { ObservedSecret } from "./certificate-policies.ts";
-import type { Seen } from "./secret-store.ts";
+import type { SeenVersion } from "./secret-store.ts";
 
 /**
  * A Secret as a watch shows it now, a new object after each change; undefined: the watch shows none, or there is none.
  */
-export type ShownSecret = (namespace: string, name: string) => Seen | undefined;
+export type ShownSecret = (namespace: string, name: string) => SeenVersion | undefined;
 
 interface Look<T> {
   readonly found: T;
@@ -23,7 +23,7 @@ const TRUSTED_MS = 60_000;
 export class ShownSecrets<T> {
   readonly #clock: Clock;
   readonly #shown: ShownSecret;
-  readonly #looks = new WeakMap<Seen, Look<T>>();
+  readonly #looks = new WeakMap<SeenVersion, Look<T>>();
 
   constructor(clock: Clock, shown: ShownSecret = () => undefined) {
     this.#clock = clock;

@@ -3,7 +3,7 @@ import type { SessionTerminal } from "../../bridge/session-backend.ts";
 import { EventType } from "../../gen/gastown/v1/common_pb.ts";
 import { SidecarService, SidecarStreamEventsRequestSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { sidecarEvent } from "./own-event.ts";
-import { type EventPosition, eventPosition, OPERATOR } from "./sidecar-position.ts";
+import { eventPosition, OPERATOR, type SidecarPosition } from "./sidecar-position.ts";
 
 /**
  * Number of the INPUT_RECEIVED event of an input that the sidecar has accepted; 0: the sidecar holds none. `before`:
@@ -13,7 +13,7 @@ import { type EventPosition, eventPosition, OPERATOR } from "./sidecar-position.
 export async function inputSeq(
   terminal: SessionTerminal,
   requestId: string,
-  before: EventPosition,
+  before: SidecarPosition,
   signal: AbortSignal,
 ): Promise<bigint> {
   const now = await eventPosition(terminal, signal);

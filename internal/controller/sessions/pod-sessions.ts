@@ -43,7 +43,7 @@ import type { SessionMounts } from "./session-mounts.ts";
 import { assertNotFailed, type SessionStarter } from "./session-starter.ts";
 import type { SessionStopper } from "./session-stopper.ts";
 import { type EventsOf, SharedEvents } from "./shared-events.ts";
-import { agentFacts, type EventPosition, eventPosition } from "./sidecar-position.ts";
+import { agentFacts, eventPosition, type SidecarPosition } from "./sidecar-position.ts";
 import { StopsUnderWay } from "./stops-under-way.ts";
 import { WatchedAgents } from "./watched-agents.ts";
 
@@ -239,7 +239,7 @@ export class PodSessions implements SessionBackend, Task {
   async #seqOf(
     terminal: SessionTerminal,
     requestId: string,
-    before: EventPosition,
+    before: SidecarPosition,
     signal: AbortSignal,
   ): Promise<bigint> {
     try {

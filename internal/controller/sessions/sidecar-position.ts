@@ -10,7 +10,7 @@ import { ID } from "../../session/ids.ts";
 import { CONTROLLER } from "../pods/sidecar-status.ts";
 
 /** The position of a sidecar's events. */
-export interface EventPosition {
+export interface SidecarPosition {
   readonly epoch: string;
   /** Number of the last event. */
   readonly head: bigint;
@@ -28,7 +28,7 @@ const MAX_SEQ = 2n ** 64n - 1n;
  * and head.
  * @throws DomainError as the call does, `unavailable` for a response without them
  */
-export async function eventPosition(terminal: SessionTerminal, signal: AbortSignal): Promise<EventPosition> {
+export async function eventPosition(terminal: SessionTerminal, signal: AbortSignal): Promise<SidecarPosition> {
   const request = create(SidecarAckEventsRequestSchema, { subscriberId: "position", ackSeq: 0n, epoch: NO_EPOCH });
   try {
     await terminal.unary(SidecarService.method.ackEvents, request, OPERATOR, signal);
@@ -54,7 +54,7 @@ export async function agentFacts(
 }
 
 /** Undefined: the error contains no valid position. */
-function positionIn({ fields }: DomainError): EventPosition | undefined {
+function positionIn({ fields }: DomainError): SidecarPosition | undefined {
   const { epoch, head } = fields;
   if (typeof epoch !== "string" || epoch === "" || epoch.length > MAX_EPOCH) return undefined;
   if (typeof head !== "string" || !/^\d{1,20}$/.test(head) || BigInt(head) > MAX_SEQ) return undefined;

@@ -4,10 +4,10 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { AllowedFiles, AllowList } from "../../files/allowed-files.ts";
 import { runTurn } from "../engine/engine.ts";
-import { type Place, ThreadTurns, type TurnLimits } from "../engine/thread-turns.ts";
+import { type QueuedTurns, ThreadTurns, type TurnCapacity } from "../engine/thread-turns.ts";
 import { FileTool } from "../tools/file-tool.ts";
 import type { HalfAgent } from "../tools/half-agent.ts";
-import { ANSWER_BYTES, checkText, cutText, THREAD_NAME } from "../tools/text-bounds.ts";
+import { ANSWER_BYTES, checkDeskText, cutText, THREAD_NAME } from "../tools/text-bounds.ts";
 import { customerGraph } from "./customer-node.ts";
 import type { FrontJournal } from "./front-journal.ts";
 import type { Origin } from "./origin.ts";
@@ -16,7 +16,7 @@ import { type PublicReason, publicReason } from "./public-reason.ts";
 /** The configuration of this side at the start of a turn. */
 export interface FrontSettings {
   readonly allowed: AllowList;
-  readonly limits: TurnLimits & { readonly inputBytes: number; readonly turnMs: number };
+  readonly limits: TurnCapacity & { readonly inputBytes: number; readonly turnMs: number };
 }
 
 export interface FrontDeps {
@@ -67,7 +67,7 @@ export class FrontTurns {
   /** A user's turn. @throws DomainError `invalid`, `exhausted`, `unavailable`; nothing is on record then */
   say(thread: string, text: string): BegunTurn {
     const settings = this.#deps.settings();
-    checkText(text, settings.limits.inputBytes);
+    checkDeskText(text, settings.limits.inputBytes);
     if (!THREAD_NAME.test(thread)) throw refused("invalid", "a thread's name is [A-Za-z0-9._-]{1,64}");
     if (this.#deps.journal.openBytes > MAX_OPEN_BYTES)
       throw new DomainError("exhausted", "too much text is waiting", { fields: { reason: "busy" } });
@@ -83,7 +83,7 @@ export class FrontTurns {
    */
   deliver({ id, thread, bytes, sha256 }: Origin, text: string): BegunTurn | undefined {
     const settings = this.#deps.settings();
-    checkText(text, settings.limits.inputBytes);
+    checkDeskText(text, settings.limits.inputBytes);
     if (Buffer.byteLength(text) !== bytes || hash("sha256", text, "hex") !== sha256)
       throw refused("denied", "the text is not the one that was signed");
     const known = this.#deps.journal.crossing(id);
@@ -98,7 +98,7 @@ export class FrontTurns {
   }
 
   #begin(
-    place: Place,
+    place: QueuedTurns,
     settings: FrontSettings,
     thread: string,
     input: { readonly admin_input: string | null; readonly user_input: string | null },

@@ -2,7 +2,7 @@ import { DomainError } from "../../base/errors.ts";
 import { Serial } from "../../base/serial.ts";
 
 /** How many turns there may be at a time. */
-export interface TurnLimits {
+export interface TurnCapacity {
   /** Threads that are remembered, and as many lasting ones. */
   readonly threads: number;
   /** Turns of one thread that may wait behind the one that runs. */
@@ -10,7 +10,7 @@ export interface TurnLimits {
 }
 
 /** A place in a thread's queue, until it is disposed of. */
-export interface Place extends Disposable {
+export interface QueuedTurns extends Disposable {
   /** Runs a turn when its time has come. */
   inTurn<T>(turn: () => Promise<T>): Promise<T>;
 }
@@ -46,7 +46,7 @@ export class ThreadTurns {
    * Takes a place in the thread's queue; `isLasting` makes it a lasting one.
    * @throws DomainError `exhausted` (`reason` is `busy`) when its queue is full, or all other threads are in a turn
    */
-  enter(name: string, limits: TurnLimits, isLasting = false): Place {
+  enter(name: string, limits: TurnCapacity, isLasting = false): QueuedTurns {
     const known = this.#threads.get(name);
     if (known !== undefined && known.places > limits.queue) throw busy("too many turns of this thread are waiting");
     if (known === undefined || (isLasting && !known.isLasting)) this.#makeRoom(limits.threads, isLasting);
@@ -69,7 +69,7 @@ export class ThreadTurns {
   }
 }
 
-function placeIn(thread: Thread): Place {
+function placeIn(thread: Thread): QueuedTurns {
   thread.places++;
   let isHeld = true;
   return {

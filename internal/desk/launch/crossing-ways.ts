@@ -62,12 +62,12 @@ export function tryWays(plan: ProbePlan, environment: readonly string[]): readon
 
 /** False if another process has its number here. */
 function isThere({ pid, startedAt }: OutsideProcess): boolean {
-  const found = startOf(pid);
+  const found = processStart(pid);
   return found === undefined || found === startedAt;
 }
 
 /** When a process began; undefined if that cannot be read. */
-export function startOf(pid: number): string | undefined {
+export function processStart(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
-import type { FrontPlace } from "./front-place.ts";
+import type { FrontPaths } from "./front-paths.ts";
 import { sandboxArgs } from "./sandbox.ts";
 
 /** The mechanism that confines the front's process. */
@@ -24,7 +24,7 @@ export interface InnerCommand {
 /** The part of the machine that the front's process can use. */
 export interface FrontBounds {
   readonly isolation: Isolation;
-  readonly place: FrontPlace;
+  readonly place: FrontPaths;
   /** The folder that is `/docs`, without links. */
   readonly root: string;
   /** The path of bubblewrap, for isolation `sandbox`. */

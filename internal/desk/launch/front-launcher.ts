@@ -6,7 +6,7 @@ import { DomainError } from "../../base/errors.ts";
 import { openPlainFile, readPlainFileSync } from "../../files/plain-file.ts";
 import { replaceSecret } from "../../files/replace-secret.ts";
 import type { InnerCommand } from "./front-command.ts";
-import type { FrontPlace } from "./front-place.ts";
+import type { FrontPaths } from "./front-paths.ts";
 import { attend } from "./presence.ts";
 
 /** It takes half a second of an idle machine, and minutes of one that is overloaded. */
@@ -19,7 +19,7 @@ const MAX_LOG_BYTES = 1024 * 1024;
 export const ANOTHER_RUNS = 75;
 
 export interface FrontStart {
-  readonly place: FrontPlace;
+  readonly place: FrontPaths;
   /** An argument is added to it: a name for this start. */
   readonly command: InnerCommand;
   /** A file that no front can write: what the one that runs was started with. */
@@ -115,7 +115,7 @@ function openLog(path: string): number {
   return fd;
 }
 
-function notStarted({ log }: FrontPlace, code: number | undefined): DomainError {
+function notStarted({ log }: FrontPaths, code: number | undefined): DomainError {
   const how = code === undefined ? "it does not answer" : `it ended with ${code}`;
   return new DomainError("unavailable", `cannot start the customer's side: ${how}`, {
     fields: { hint: `its log is ${log}` },

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { queryObjects } from "node:v8";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
-import { attend, Presence } from "./presence.ts";
+import { attend, CallerPresence } from "./presence.ts";
 
 const LINGER_MS = 60_000;
 const OFTEN = { timeout: 60_000, interval: 2 };
@@ -20,7 +20,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 async function openPresence(signal = new AbortController().signal) {
   const clock = new FakeClock();
   const path = join(folder, "presence.sock");
-  const ended = new Presence(clock, { path, lingerMs: LINGER_MS }).run(signal);
+  const ended = new CallerPresence(clock, { path, lingerMs: LINGER_MS }).run(signal);
   const isAlone = () => vi.waitFor(() => expect(clock.sleeping).toBe(1), OFTEN);
   await isAlone();
   return { clock, path, ended, isAlone, isAttended: () => vi.waitFor(() => expect(clock.sleeping).toBe(0), OFTEN) };

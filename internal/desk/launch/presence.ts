@@ -5,7 +5,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Task } from "../../base/task-group.ts";
 
 /** Ends the front some time after its last caller has left. */
-export class Presence implements Task {
+export class CallerPresence implements Task {
   readonly #clock: Clock;
   readonly #path: string;
   readonly #lingerMs: number;

@@ -1,9 +1,9 @@
 import { existsSync, lstatSync, readlinkSync } from "node:fs";
-import type { FrontPlace } from "./front-place.ts";
+import type { FrontPaths } from "./front-paths.ts";
 
 /** The files of a sandbox, in addition to the system's libraries. */
 export interface SandboxContent {
-  readonly place: FrontPlace;
+  readonly place: FrontPaths;
   /** To read: programs and the customer's files. */
   readonly readable: readonly string[];
   /** A file outside to read under a name inside. */

@@ -4,10 +4,10 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { AllowedFiles, AllowList } from "../../files/allowed-files.ts";
 import { runTurn } from "../engine/engine.ts";
-import { type Place, ThreadTurns, type TurnLimits } from "../engine/thread-turns.ts";
+import { type QueuedTurns, ThreadTurns, type TurnCapacity } from "../engine/thread-turns.ts";
 import { type FileRead, FileTool } from "../tools/file-tool.ts";
 import type { HalfAgent } from "../tools/half-agent.ts";
-import { ANSWER_BYTES, checkText, cutText, THREAD_NAME } from "../tools/text-bounds.ts";
+import { ANSWER_BYTES, checkDeskText, cutText, THREAD_NAME } from "../tools/text-bounds.ts";
 import { answerNode } from "./answer-node.ts";
 import type { BackEvent } from "./back-event.ts";
 import type { BackJournal } from "./back-journal.ts";
@@ -21,7 +21,7 @@ import { type GlobalState, globalChannels, globalState, type Intent } from "./gl
 export interface BackSettings {
   readonly classify: Classifier;
   readonly allowed: AllowList;
-  readonly limits: TurnLimits & { readonly inputBytes: number; readonly turnMs: number };
+  readonly limits: TurnCapacity & { readonly inputBytes: number; readonly turnMs: number };
 }
 
 export interface BackDeps {
@@ -66,7 +66,7 @@ export class Back {
   async turn(input: BackInput, emit: Emit, signal: AbortSignal): Promise<TurnOutcome> {
     const turn = randomUUID();
     const settings = this.#deps.settings();
-    let place: Place;
+    let place: QueuedTurns;
     try {
       checkInput(input, settings);
       place = this.#threads.enter(input.thread, settings.limits);
@@ -85,7 +85,7 @@ function isOfJournal(err: unknown): boolean {
 }
 
 function checkInput({ text, thread, to }: BackInput, { limits }: BackSettings): void {
-  checkText(text, limits.inputBytes);
+  checkDeskText(text, limits.inputBytes);
   for (const name of [thread, to]) {
     if (!THREAD_NAME.test(name)) throw new DomainError("invalid", "a thread's name is [A-Za-z0-9._-]{1,64}");
   }

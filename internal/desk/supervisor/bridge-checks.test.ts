@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { nodeOf, runTurn, type Step } from "../engine/engine.ts";
-import { type BridgeCall, checkCrossing } from "./bridge-checks.ts";
+import { type BridgeCheckInput, checkCrossing } from "./bridge-checks.ts";
 import { type GlobalState, globalChannels, globalState } from "./global-state.ts";
 
 const step: Step = { turn: "t", signal: new AbortController().signal };
@@ -21,7 +21,7 @@ async function behindEdge(check: (step: Step) => void): Promise<void> {
   await runTurn({ channels: globalChannels, first, edge }, globalState("text", []), step);
 }
 
-const call = (own: Step, changed: Partial<BridgeCall> = {}): BridgeCall => ({
+const call = (own: Step, changed: Partial<BridgeCheckInput> = {}): BridgeCheckInput => ({
   ...{ admin_input: "text", intent: routed, step: own, maxBytes: 65_536 },
   ...changed,
 });

@@ -1,10 +1,10 @@
 import { DomainError } from "../../base/errors.ts";
 import { type Step, spendPass } from "../engine/engine.ts";
-import { checkText } from "../tools/text-bounds.ts";
+import { checkDeskText } from "../tools/text-bounds.ts";
 import type { GlobalState } from "./global-state.ts";
 
 /** The part of a turn that the bridge sees. */
-export interface BridgeCall {
+export interface BridgeCheckInput {
   readonly admin_input: GlobalState["admin_input"];
   readonly intent: GlobalState["intent"];
   readonly step: Step;
@@ -20,17 +20,17 @@ export class BridgeRefusal extends DomainError {
 }
 
 /** Only the engine makes the pass, on the edge from the supervisor, for one use in this turn. */
-function comesFromSupervisor({ step }: BridgeCall): boolean {
+function comesFromSupervisor({ step }: BridgeCheckInput): boolean {
   return spendPass(step.pass, step.turn, "bridge");
 }
 
-function isRoutedToCustomer({ intent }: BridgeCall): boolean {
+function isRoutedToCustomer({ intent }: BridgeCheckInput): boolean {
   return intent?.route === "customer";
 }
 
-function isWithinBounds({ admin_input, maxBytes }: BridgeCall): boolean {
+function isWithinBounds({ admin_input, maxBytes }: BridgeCheckInput): boolean {
   try {
-    checkText(admin_input, maxBytes);
+    checkDeskText(admin_input, maxBytes);
     return true;
   } catch {
     return false;
@@ -38,13 +38,13 @@ function isWithinBounds({ admin_input, maxBytes }: BridgeCall): boolean {
 }
 
 /** In this order; the first failure ends. */
-const CHECKS: readonly (readonly [name: string, holds: (call: BridgeCall) => boolean])[] = [
+const CHECKS: readonly (readonly [name: string, holds: (call: BridgeCheckInput) => boolean])[] = [
   ["origin", comesFromSupervisor],
   ["route", isRoutedToCustomer],
   ["text", isWithinBounds],
 ];
 
 /** @throws BridgeRefusal naming the first check that fails */
-export function checkCrossing(call: BridgeCall): void {
+export function checkCrossing(call: BridgeCheckInput): void {
   for (const [name, holds] of CHECKS) if (!holds(call)) throw new BridgeRefusal(name);
 }

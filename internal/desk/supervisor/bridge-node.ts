@@ -3,7 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import { nodeOf } from "../engine/engine.ts";
 import { checkCrossing } from "./bridge-checks.ts";
 import type { Crossing, CrossingOutcome, GlobalState } from "./global-state.ts";
-import { type Envelope, originToken } from "./origin-token.ts";
+import { type OriginClaims, originToken } from "./origin-token.ts";
 
 /** The whole of what a crossing's message has. */
 interface AdminInput {
@@ -26,9 +26,9 @@ export interface BridgeDeps {
   /** Resolves once the front can be called; throws when it cannot be. Nothing is on record then. */
   readonly ready: (signal: AbortSignal) => Promise<void>;
   /** Puts "intended" on record; throws when it cannot. Nothing leaves before it returns. */
-  readonly onIntended: (envelope: Envelope) => void;
+  readonly onIntended: (envelope: OriginClaims) => void;
   /** Called once what became of the text is known, before the customer's answer is. */
-  readonly onOutcome: (envelope: Envelope, outcome: CrossingOutcome, reason: string | undefined) => void;
+  readonly onOutcome: (envelope: OriginClaims, outcome: CrossingOutcome, reason: string | undefined) => void;
   /** The text has crossed, and there is no reply: one of the front's reasons, or `not waited for`. */
   readonly onReplyFailed: (reason: string) => void;
   readonly deliver: Deliver;
@@ -38,7 +38,7 @@ export interface BridgeDeps {
 export type Deliver = (
   message: AdminInput,
   token: string,
-  envelope: Envelope,
+  envelope: OriginClaims,
   hooks: { readonly signal: AbortSignal; readonly onOutcome: (outcome: CrossingOutcome, reason?: string) => void },
 ) => Promise<Delivery>;
 

@@ -1,6 +1,6 @@
 import { createHmac, type KeyObject, randomUUID } from "node:crypto";
 import { signClaims } from "../../auth/mint-token.ts";
-import { type Envelope, originToken } from "./origin-token.ts";
+import { type OriginClaims, originToken } from "./origin-token.ts";
 
 /** Headers and a text that no bridge has sent. */
 export interface Forgery {
@@ -17,7 +17,7 @@ export interface ForgeryMaterial {
   /** A key that is not the bridge's. */
   readonly foreignKey: KeyObject;
   /** The claims that fit the text sent with each token. */
-  readonly envelope: Envelope;
+  readonly envelope: OriginClaims;
   /** Wall clock, ms. */
   readonly now: number;
 }

@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto";
 import { signClaims } from "../../auth/mint-token.ts";
 
 /** The claims of a token about the text that goes with it. */
-export interface Envelope {
+export interface OriginClaims {
   /** The crossing's id, a UUID. */
   readonly id: string;
   readonly thread: string;
@@ -13,7 +13,7 @@ export interface Envelope {
 const LIFE_S = 60;
 
 /** The proof of origin of one text, good for a minute. @param now wall clock, ms */
-export function originToken(key: KeyObject, envelope: Envelope, now: number): string {
+export function originToken(key: KeyObject, envelope: OriginClaims, now: number): string {
   const { id, thread, bytes, sha256 } = envelope;
   const iat = Math.floor(now / 1000);
   const parties = { iss: "desk-bridge", aud: "desk-front", sub: "bridge" };

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { raceSignal } from "../../base/abort.ts";
 import type { ReadResult } from "../../files/allowed-files.ts";
-import { AgentSession, type AgentSetting, agentUnavailable, FailedTurn } from "./agent-session.ts";
-import type { Admission, Door } from "./door.ts";
+import { type AgentSetting, agentUnavailable, DeskAgent, FailedTurn } from "./desk-agent.ts";
+import type { Door, DoorPass } from "./door.ts";
 import type { FileTool } from "./file-tool.ts";
 import type { AgentTurn, HalfAgent, PastTurn } from "./half-agent.ts";
 
@@ -106,8 +106,8 @@ export class AgentSessions implements HalfAgent, AsyncDisposable {
 /** One agent of one thread, which reads through the door. */
 class Session implements AsyncDisposable {
   readonly #instructions: string;
-  readonly #agent: AgentSession;
-  readonly #admitted: Admission;
+  readonly #agent: DeskAgent;
+  readonly #admitted: DoorPass;
   readonly #files: { current: FileTool | undefined };
   /** Stands before briefings, and no user can type it. */
   readonly #marker = randomBytes(8).toString("hex");
@@ -116,7 +116,7 @@ class Session implements AsyncDisposable {
 
   private constructor(
     instructions: string,
-    started: { readonly agent: AgentSession; readonly admitted: Admission },
+    started: { readonly agent: DeskAgent; readonly admitted: DoorPass },
     files: { current: FileTool | undefined },
   ) {
     this.#instructions = instructions;
@@ -133,7 +133,7 @@ class Session implements AsyncDisposable {
     await using starting = new AsyncDisposableStack();
     const admitted = starting.use(deps.door.admit(token, { read }));
     const door = { url: `http://127.0.0.1:${port}/mcp`, token };
-    const agent = starting.use(await AgentSession.start(deps, door, signal));
+    const agent = starting.use(await DeskAgent.start(deps, door, signal));
     // Programs answer before they have connected to the door, and their model would be asked without its tool.
     await raceSignal(admitted.listed, signal);
     starting.move();

@@ -19,7 +19,7 @@ export interface DoorFiles {
 }
 
 /** A token that opens the door, until it is disposed of. */
-export interface Admission extends Disposable {
+export interface DoorPass extends Disposable {
   /** Resolves once its holder has been given the list of tools. It never does for one that does not ask. */
   readonly listed: Promise<void>;
 }
@@ -78,7 +78,7 @@ export class Door implements Task {
   }
 
   /** Lets the holder of a token read. */
-  admit(token: string, files: DoorFiles): Admission {
+  admit(token: string, files: DoorFiles): DoorPass {
     const listed = Promise.withResolvers<void>();
     this.#callers.set(token, { files, listed });
     return { listed: listed.promise, [Symbol.dispose]: () => void this.#callers.delete(token) };

@@ -4,7 +4,7 @@ import { DomainError } from "../../base/errors.ts";
 export const ANSWER_BYTES = 65_536;
 
 /** @throws DomainError `invalid` (`reason` is `refused`) unless a text has 1 to `maxBytes` bytes and is well formed */
-export function checkText(text: string, maxBytes: number): void {
+export function checkDeskText(text: string, maxBytes: number): void {
   if (text === "") throw refused("the text is empty");
   if (!text.isWellFormed()) throw refused("the text is not well formed");
   if (Buffer.byteLength(text) > maxBytes) throw refused(`the text has more than ${maxBytes} bytes`);

@@ -27,14 +27,14 @@ export interface ClusterTls {
 /**
  * Reads the sources again at each call, so that a rotated token or CA is noticed. @throws DomainError `precondition`
  */
-export interface Credentials {
+export interface KubeCredentials {
   access(): Promise<ClusterAccess>;
 }
 
 const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /** The pod's ServiceAccount. `host` and `port`: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT. */
-export function inClusterCredentials(host: string, port: string, folder = SERVICE_ACCOUNT): Credentials {
+export function inClusterCredentials(host: string, port: string, folder = SERVICE_ACCOUNT): KubeCredentials {
   const server = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
   return {
     async access() {

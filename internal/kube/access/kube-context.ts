@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { DomainError } from "../../base/errors.ts";
 import { asText } from "../../base/json-fields.ts";
-import type { Credentials } from "./credentials.ts";
+import type { KubeCredentials } from "./credentials.ts";
 import { credentialsOf } from "./kubeconfig.ts";
 import { readMergedConfig } from "./merged-config.ts";
 
@@ -9,7 +9,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /** A context of a person's kubeconfig. */
 export interface KubeContext {
-  readonly credentials: Credentials;
+  readonly credentials: KubeCredentials;
   /** The context's namespace; empty: the context sets none. */
   readonly namespace: string;
 }

@@ -5,7 +5,7 @@ import { DomainError, errorText } from "../../base/errors.ts";
 import { asText, type Json, objectOf } from "../../base/json-fields.ts";
 import { readNamedFile } from "../../files/named-file.ts";
 import { readPem } from "../../pki/explain-pem.ts";
-import type { AccessHeaders, ClusterAccess, ClusterTls, Credentials } from "./credentials.ts";
+import type { AccessHeaders, ClusterAccess, ClusterTls, KubeCredentials } from "./credentials.ts";
 import { type ExecCredential, ExecPlugin } from "./exec-plugin.ts";
 import { type MergedConfig, readMergedConfig } from "./merged-config.ts";
 
@@ -19,7 +19,7 @@ type Env = Readonly<Record<string, string | undefined>>;
  * @param env environment of plug-ins
  * @throws DomainError as `credentialsOf`, `readMergedConfig`
  */
-export async function kubeconfigCredentials(paths: string, context?: string, env: Env = {}): Promise<Credentials> {
+export async function kubeconfigCredentials(paths: string, context?: string, env: Env = {}): Promise<KubeCredentials> {
   const config = await readMergedConfig(paths.split(":").filter((path) => path !== "")).catch((err: unknown) => {
     if (!(err instanceof DomainError) || err.kind !== "precondition") throw err;
     throw new DomainError("invalid", `cannot read the kubeconfig ${paths}: there is no such file`, { cause: err });
@@ -32,7 +32,7 @@ export async function kubeconfigCredentials(paths: string, context?: string, env
  * @throws DomainError `invalid` for a name that the file does not define; `unimplemented` for a cluster whose
  * certificate is not to be verified
  */
-export async function credentialsOf(config: MergedConfig, name: string, env: Env): Promise<Credentials> {
+export async function credentialsOf(config: MergedConfig, name: string, env: Env): Promise<KubeCredentials> {
   const context = entryOf(config, "context", name);
   const cluster = entryOf(config, "cluster", asText(context["cluster"]));
   const userName = asText(context["user"]);
@@ -73,7 +73,7 @@ async function opened(paths: string, cluster: Json, user: Json): Promise<Library
   };
 }
 
-class FileCredentials implements Credentials {
+class FileCredentials implements KubeCredentials {
   readonly #cluster: Json;
   readonly #user: Json;
   readonly #plugin: ExecPlugin | undefined;

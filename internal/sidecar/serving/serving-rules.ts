@@ -1,5 +1,5 @@
 import { controllerRule, type RoleRule, roleOf } from "../../auth/roles.ts";
-import type { CallRules, TlsPlace, TokenOptions } from "../../auth/serving/trusted-server.ts";
+import type { CallRules, ServerTokenOptions, TlsPlace } from "../../auth/serving/trusted-server.ts";
 import { checkSession, identitiesOf } from "../../auth/tls/identities.ts";
 import type { CheckedTls } from "../../pki/tls-files.ts";
 import type { ListenAddress } from "../../rpc/port/listen.ts";
@@ -21,7 +21,7 @@ export function tlsPlace(
  * Tokens give roles too. Their keys were valid at the first start; a key that cannot be used now is loaded as soon as
  * it can.
  */
-export function tokenOptions(tokens: Pick<TokenOptions, "keyFiles" | "audience">): TokenOptions {
+export function tokenOptions(tokens: Pick<ServerTokenOptions, "keyFiles" | "audience">): ServerTokenOptions {
   return { ...tokens, required: false, freeServices: FREE_SERVICES, mayWait: true };
 }
 

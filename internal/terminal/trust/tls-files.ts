@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import { readTlsFiles } from "../../auth/tls/read-tls-files.ts";
-import { sessionClaim, trustDomainOf } from "../../auth/tls/session-name.ts";
+import { ownTrustDomain, sessionClaim } from "../../auth/tls/session-name.ts";
 import { DomainError } from "../../base/errors.ts";
 import { isMissing, readNamedInput } from "../../files/named-file.ts";
 import { checkOwnTls, type TlsFiles } from "../../pki/tls-files.ts";
@@ -65,7 +65,7 @@ export function clientTls({ crl, ...files }: TlsFiles, expected: Expected = {}):
 
 /** The caller says where the sidecar is; the certificate may say which session it serves. */
 function nameCheck(ownCert: string, named: string): NonNullable<ClientTls["identify"]> {
-  const own = trustDomainOf(new X509Certificate(ownCert));
+  const own = ownTrustDomain(new X509Certificate(ownCert));
   return (server) => (sessionClaim(server, named, own).type === "by-name" ? "instead" : "also");
 }
 
@@ -74,7 +74,7 @@ function sessionCheck(
   session: string,
   namespace: string | undefined,
 ): NonNullable<ClientTls["identify"]> {
-  const own = trustDomainOf(new X509Certificate(ownCert));
+  const own = ownTrustDomain(new X509Certificate(ownCert));
   const asked = `session ${JSON.stringify(session)}${namespace === undefined ? "" : ` of namespace ${namespace}`}`;
   return (server) => {
     const claim = sessionClaim(server, session, own, namespace);

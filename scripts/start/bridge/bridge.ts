@@ -9,7 +9,7 @@ import { makeTemporaryFolder } from "../../../internal/files/temporary-folder.ts
 import { runBridge } from "./bridge-process.ts";
 import { nextSteps } from "./next-steps.ts";
 import { throwawayTrust } from "./throwaway-trust.ts";
-import { tour, untilServing } from "./tour.ts";
+import { bridgeTour, untilServing } from "./tour.ts";
 import { tourClient } from "./tour-client.ts";
 
 export interface BridgeTourOptions {
@@ -42,7 +42,7 @@ export async function startBridge(context: MainContext, { root, env, once }: Bri
       out.line(
         printable`the bridge serves 127.0.0.1:${port}: TLS 1.3, a client certificate and a token for every call`,
       );
-      isGood = await tour(deps, files, stop);
+      isGood = await bridgeTour(deps, files, stop);
       if (once) return;
       out.line();
       out.line(printable`in another terminal, while this runs (Ctrl-C ends it):`);

@@ -1,6 +1,6 @@
 import { shellPath } from "../gt-commands.ts";
 import { CALLER, type TourFiles } from "./throwaway-trust.ts";
-import { SESSION } from "./tour.ts";
+import { TOUR_SESSION } from "./tour.ts";
 
 export interface TourPlace {
   /** The folder of the clone. */
@@ -23,10 +23,10 @@ export function nextSteps({ root, home, port }: TourPlace, { ca, cert, key, toke
   return [
     `TOKEN=$(${gt} token --jwt-key ${quoted(tokenKey)} --jwt-issuer ${CALLER} --project ${CALLER})`,
     call("ListSessions", "{}"),
-    call("SendInput", JSON.stringify({ session_id: SESSION, text: "hello again" })),
+    call("SendInput", JSON.stringify({ session_id: TOUR_SESSION, text: "hello again" })),
     [
       `${grpcurl} -H "authorization: Bearer $TOKEN"`,
-      `-d '${JSON.stringify({ session_id: SESSION })}' 127.0.0.1:${port} bridge.v1.BridgeService/StreamEvents`,
+      `-d '${JSON.stringify({ session_id: TOUR_SESSION })}' 127.0.0.1:${port} bridge.v1.BridgeService/StreamEvents`,
     ].join(" \\\n    "),
   ];
 }

@@ -11,7 +11,7 @@ import { CALLER, type TourFiles } from "./throwaway-trust.ts";
 import type { TourClient } from "./tour-client.ts";
 
 /** The id of the tour's session. */
-export const SESSION = "hello-1";
+export const TOUR_SESSION = "hello-1";
 const MESSAGE = "hello from npm start: what did you read?";
 const READY_MS = 30_000;
 const ANSWER_MS = 30_000;
@@ -19,14 +19,14 @@ const AGAIN_MS = 50;
 
 type Client = TourClient["client"];
 
-export interface TourDeps {
+export interface BridgeTourDeps {
   readonly clock: Clock;
   readonly out: Output;
   readonly client: Client;
 }
 
 /** Waits until the bridge answers. @throws DomainError `deadline` */
-export async function untilServing({ clock, client }: TourDeps, signal: AbortSignal): Promise<void> {
+export async function untilServing({ clock, client }: BridgeTourDeps, signal: AbortSignal): Promise<void> {
   for (const end = clock.monotonicMs() + READY_MS; ; await clock.sleep(AGAIN_MS, signal)) {
     try {
       if ((await client.health({}, { signal, timeoutMs: 2000 })).status === "serving") return;
@@ -40,15 +40,19 @@ export async function untilServing({ clock, client }: TourDeps, signal: AbortSig
  * Starts a session, sends it a message and prints the events until it has answered. True if every step had the expected
  * result.
  */
-export async function tour({ clock, out, client }: TourDeps, files: TourFiles, signal: AbortSignal): Promise<boolean> {
-  heading(out, `StartSession ${SESSION}   provider demo in ${files.repo}`);
-  const session = { projectId: CALLER, sessionId: SESSION, repoPath: files.repo, provider: "demo" };
+export async function bridgeTour(
+  { clock, out, client }: BridgeTourDeps,
+  files: TourFiles,
+  signal: AbortSignal,
+): Promise<boolean> {
+  heading(out, `StartSession ${TOUR_SESSION}   provider demo in ${files.repo}`);
+  const session = { projectId: CALLER, sessionId: TOUR_SESSION, repoPath: files.repo, provider: "demo" };
   await client.startSession({ ...session, agentOpts: {} }, { signal });
   const done = new AbortController();
   const events = { receipt: false, answer: false };
   const reading = follow({ clock, out, client }, events, AbortSignal.any([signal, done.signal]));
   heading(out, `SendInput "${MESSAGE}"`);
-  const sent = await client.sendInput({ sessionId: SESSION, text: MESSAGE }, { signal });
+  const sent = await client.sendInput({ sessionId: TOUR_SESSION, text: MESSAGE }, { signal });
   const end = clock.monotonicMs() + ANSWER_MS;
   while (!(events.answer && events.receipt) && clock.monotonicMs() < end) await clock.sleep(AGAIN_MS, signal);
   done.abort();
@@ -61,13 +65,13 @@ export async function tour({ clock, out, client }: TourDeps, files: TourFiles, s
 }
 
 async function follow(
-  { clock, out, client }: TourDeps,
+  { clock, out, client }: BridgeTourDeps,
   seen: { receipt: boolean; answer: boolean },
   signal: AbortSignal,
 ): Promise<void> {
   let isBusy = false;
   try {
-    for await (const event of client.streamEvents({ sessionId: SESSION }, { signal })) {
+    for await (const event of client.streamEvents({ sessionId: TOUR_SESSION }, { signal })) {
       out.line(printable`${clockTime(clock.now())}  ${eventText(event)}`);
       seen.receipt ||= event.type === EventType.NUDGE_RECEIPT;
       if (event.state === AgentState.BUSY) isBusy = true;

@@ -12,7 +12,7 @@ import { shellPath } from "../gt-commands.ts";
 import { runChild } from "./child-program.ts";
 import { freePort } from "./free-port.ts";
 import { privateNats } from "./private-nats.ts";
-import { ROLE, SESSION, tour } from "./tour.ts";
+import { relayTour, TOUR_LANE_ROLE, TOUR_LANE_SESSION } from "./tour.ts";
 
 export interface RelayTourOptions {
   /** The folder of the clone. */
@@ -41,7 +41,7 @@ export async function startRelay(context: MainContext, { root, env, once }: Rela
     for (const name of ["nats", "relay", "health"] as const) ports[name] = await freePort(FAVOURITES[name]);
     sayTaken(out, ports);
     const natsUrl = `nats://127.0.0.1:${ports.nats}`;
-    const agentUrl = `ws://127.0.0.1:${ports.relay}/acp/${SESSION}/${ROLE}?agent_id=agent_abc`;
+    const agentUrl = `ws://127.0.0.1:${ports.relay}/acp/${TOUR_LANE_SESSION}/${TOUR_LANE_ROLE}?agent_id=agent_abc`;
     out.line(printable`starting nats-server, a relay and an agent …`);
     const { nkey, config, authenticator } = await privateNats(folder);
     const place = ["-a", "127.0.0.1", "-p", String(ports.nats)];
@@ -53,7 +53,7 @@ export async function startRelay(context: MainContext, { root, env, once }: Rela
     const relayEnv = { ...env, OUROCODUS_RELAY_PORT: "", OUROCODUS_NATS_URL: "" };
     let isGood = false;
     const show = async (stop: AbortSignal) => {
-      isGood = await tour({ clock, out, natsUrl, authenticator }, stop);
+      isGood = await relayTour({ clock, out, natsUrl, authenticator }, stop);
       if (once) return;
       out.line();
       out.line(printable`in another terminal, while this runs (Ctrl-C ends it):`);
@@ -102,10 +102,10 @@ function sayTaken(out: Output, ports: Ports): void {
 
 /** `nats`: the address of NATS, and the flag of its key. */
 function nextSteps(relay: string, nats: string, { health }: Ports): readonly string[] {
-  const place = `--nats-url ${nats} --session ${SESSION}`;
+  const place = `--nats-url ${nats} --session ${TOUR_LANE_SESSION}`;
   return [
-    `${relay} send ${place} --role ${ROLE} --wait "Write a test"`,
-    `${relay} send ${place} --role ${ROLE} --wait --tool-result tool_1 "Switched to a new branch"`,
+    `${relay} send ${place} --role ${TOUR_LANE_ROLE} --wait "Write a test"`,
+    `${relay} send ${place} --role ${TOUR_LANE_ROLE} --wait --tool-result tool_1 "Switched to a new branch"`,
     `${relay} results ${place}`,
     `${relay} status --nats-url ${nats}`,
     `curl -s http://127.0.0.1:${health}/metrics | grep gastown_relay_`,

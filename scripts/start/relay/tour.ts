@@ -9,14 +9,14 @@ import { publishOnce } from "../../../internal/relay/nats/publish.ts";
 import { messageId, subjects } from "../../../internal/relay/nats/subjects.ts";
 
 /** The tour's lane. */
-export const SESSION = "sess_123";
-export const ROLE = "coding";
+export const TOUR_LANE_SESSION = "sess_123";
+export const TOUR_LANE_ROLE = "coding";
 
-const LANE = { sessionId: SESSION, role: ROLE };
+const LANE = { sessionId: TOUR_LANE_SESSION, role: TOUR_LANE_ROLE };
 const READY_MS = 60_000;
 const AGAIN_MS = 100;
 
-export interface TourDeps {
+export interface RelayTourDeps {
   readonly clock: Clock;
   readonly out: Output;
   readonly natsUrl: string;
@@ -27,7 +27,10 @@ export interface TourDeps {
  * Sends one coding task through, with a tool use and its result, and prints each step. True if every step had the
  * expected result.
  */
-export async function tour({ clock, out, natsUrl, authenticator }: TourDeps, signal: AbortSignal): Promise<boolean> {
+export async function relayTour(
+  { clock, out, natsUrl, authenticator }: RelayTourDeps,
+  signal: AbortSignal,
+): Promise<boolean> {
   const options = {
     url: natsUrl,
     name: "npm-start",

@@ -4,7 +4,7 @@ import type {
   SecretContent,
   SecretOwner,
   SecretStore,
-  Seen,
+  SeenVersion,
 } from "../../../internal/controller/certificates/secret-store.ts";
 
 /** The Secrets of one namespace with their preconditions, by name. Each write may be the last one before a crash. */
@@ -26,7 +26,7 @@ export class FakeSecrets implements SecretStore {
     this.#put(secret, `s${this.#version}`);
   }
 
-  async replace(_namespace: string, secret: SecretContent, seen: Seen): Promise<void> {
+  async replace(_namespace: string, secret: SecretContent, seen: SeenVersion): Promise<void> {
     this.beforeWrite(`replace ${secret.name}`);
     this.#check(secret.name, seen);
     this.#put(secret, seen.uid);
@@ -36,7 +36,7 @@ export class FakeSecrets implements SecretStore {
     _namespace: string,
     name: string,
     data: Readonly<Record<string, string | undefined>>,
-    seen: Seen & { readonly owner?: SecretOwner },
+    seen: SeenVersion & { readonly owner?: SecretOwner },
   ) {
     this.beforeWrite(`patch ${name}`);
     this.#check(name, seen);
@@ -45,7 +45,7 @@ export class FakeSecrets implements SecretStore {
     this.change(name, { data: Object.fromEntries(all) as Record<string, string>, ...owners });
   }
 
-  async delete(_namespace: string, name: string, seen: Seen): Promise<void> {
+  async delete(_namespace: string, name: string, seen: SeenVersion): Promise<void> {
     this.beforeWrite(`delete ${name}`);
     this.#check(name, seen);
     this.secrets.delete(name);
@@ -62,7 +62,7 @@ export class FakeSecrets implements SecretStore {
     this.writes.push(what);
   }
 
-  #check(name: string, { uid, resourceVersion }: Seen): void {
+  #check(name: string, { uid, resourceVersion }: SeenVersion): void {
     const secret = this.secrets.get(name);
     if (secret?.uid !== uid || secret.resourceVersion !== resourceVersion)
       throw new DomainError("precondition", "changed");

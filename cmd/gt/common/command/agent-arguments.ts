@@ -1,5 +1,5 @@
 import { namesOneAgent, type PlaceConfig } from "../../../../internal/terminal/places/place-config.ts";
-import { takeArguments } from "./arguments.ts";
+import { gtArguments } from "./arguments.ts";
 
 interface OtherArguments {
   /** The names of the required and of the optional arguments after the agent. */
@@ -23,8 +23,8 @@ export function takeAgent(
   place: PlaceConfig,
   { must = [], may = [], isNameless = ({ length }) => length <= must.length }: OtherArguments = {},
 ): readonly [agent: string, ...others: readonly string[]] {
-  if (namesOneAgent(place) && isNameless(given)) return ["", ...takeArguments(command, given, must, may)];
-  const [agent = "", ...others] = takeArguments(command, given, ["agent", ...must], may);
+  if (namesOneAgent(place) && isNameless(given)) return ["", ...gtArguments(command, given, must, may)];
+  const [agent = "", ...others] = gtArguments(command, given, ["agent", ...must], may);
   return [agent, ...others];
 }
 

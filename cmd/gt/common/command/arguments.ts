@@ -5,7 +5,7 @@ import { ID } from "../../../../internal/session/ids.ts";
 const MAX_LINES = 100_000;
 
 /** The positional arguments of `gt COMMAND`. @throws DomainError `invalid` if they are too few or too many */
-export function takeArguments(
+export function gtArguments(
   command: string,
   given: readonly string[],
   must: readonly string[],
@@ -15,7 +15,7 @@ export function takeArguments(
 }
 
 /** The error for a wrong call of `gt COMMAND`, with a hint at its help. */
-export function usageError(command: string, message: string, hint?: string): DomainError {
+export function gtUsageError(command: string, message: string, hint?: string): DomainError {
   return usage(`gt ${command}`, message, hint);
 }
 
@@ -31,6 +31,6 @@ export function readLines(value: string | number): number {
 /** A request id; empty when none was given. @throws DomainError `invalid` */
 export function readRequestId(command: string, id: string | undefined, what = "--request-id"): string {
   if (id === undefined) return "";
-  if (!ID.test(id)) throw usageError(command, `${what} has 1 to 128 letters, digits, dots, dashes or underscores`);
+  if (!ID.test(id)) throw gtUsageError(command, `${what} has 1 to 128 letters, digits, dots, dashes or underscores`);
   return id;
 }

@@ -5,7 +5,7 @@ import type { FoundAgent } from "../../../../internal/terminal/places/with-agent
 import { NewLines } from "./new-lines.ts";
 import { watchAgain } from "./watch-again.ts";
 
-export interface FollowOptions {
+export interface FollowLinesOptions {
   /** The number of lines to begin with. */
   readonly lines: number;
   readonly ansi: boolean;
@@ -18,7 +18,11 @@ const WINDOW_LINES = 500;
 const SETTLE_MS = 400;
 
 /** Prints the last lines, then each new one once, until the agent ends. */
-export async function followLines(found: FoundAgent, options: FollowOptions, context: CommandContext): Promise<number> {
+export async function followLines(
+  found: FoundAgent,
+  options: FollowLinesOptions,
+  context: CommandContext,
+): Promise<number> {
   const { clock, signal, note } = context;
   const stream = new NewLines(SETTLE_MS);
   const request = {
@@ -69,7 +73,7 @@ function printNew(
   stream: NewLines,
   update: WatchUpdate,
   now: number,
-  options: FollowOptions,
+  options: FollowLinesOptions,
   context: CommandContext,
 ): void {
   const { lines, skipped } = stream.push(linesOf(update), update.rows, now);
@@ -77,13 +81,13 @@ function printNew(
   print(lines, options, context);
 }
 
-function ended(stream: NewLines, update: WatchUpdate, options: FollowOptions, context: CommandContext): number {
+function ended(stream: NewLines, update: WatchUpdate, options: FollowLinesOptions, context: CommandContext): number {
   print(stream.settled(Number.POSITIVE_INFINITY), options, context);
   context.note(`the terminal ended${update.endReason === "" ? "" : `: ${update.endReason}`}`);
   return 0;
 }
 
-function print(lines: readonly string[], options: FollowOptions, { out }: CommandContext): void {
+function print(lines: readonly string[], options: FollowLinesOptions, { out }: CommandContext): void {
   for (const line of lines) {
     if (options.ansi) out.styled(line);
     else out.plain(line);

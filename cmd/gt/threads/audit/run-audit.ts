@@ -4,7 +4,7 @@ import { takeArguments, usageError } from "../../../../internal/cli/command/argu
 import type { Given } from "../../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
 import { printJson } from "../../../../internal/threads/client/show.ts";
-import { type Call, withThreads } from "../common/with-threads.ts";
+import { type CallOperation, withThreads } from "../common/with-threads.ts";
 import type { AUDIT_FLAGS } from "./audit-flags.ts";
 
 const BROKEN = 7;
@@ -37,7 +37,7 @@ export async function runAudit(
   });
 }
 
-async function verify(call: Call, { out }: CommandContext, json: boolean): Promise<number> {
+async function verify(call: CallOperation, { out }: CommandContext, json: boolean): Promise<number> {
   const answer = await call("verify_audit", {});
   const broken = asObjects(answer["broken"]);
   if (json) printJson(out, answer);

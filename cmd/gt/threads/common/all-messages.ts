@@ -1,11 +1,11 @@
 import { asObjects, type Json } from "../../../../internal/base/json-fields.ts";
-import type { Call } from "./with-threads.ts";
+import type { CallOperation } from "./with-threads.ts";
 
 const PAGE = 200;
 const MAX_PAGES = 500;
 
 /** Reads the messages of a thread after a seq, in order; at most 100,000. */
-export async function allMessages(call: Call, threadId: string, after = 0): Promise<readonly Json[]> {
+export async function allMessages(call: CallOperation, threadId: string, after = 0): Promise<readonly Json[]> {
   const all: Json[] = [];
   let afterSeq = after;
   for (let page = 0; page < MAX_PAGES; page++) {

@@ -2,7 +2,7 @@ import { asObjects, asText, type Json } from "../../../../internal/base/json-fie
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
 import { printJson, printWake } from "../../../../internal/threads/client/show.ts";
 import { isOpenWake } from "../../../../internal/threads/domain/types.ts";
-import type { Call } from "./with-threads.ts";
+import type { CallOperation } from "./with-threads.ts";
 
 export const WAKE_WAIT_MS = 60_000;
 const LOOK_MS = 300;
@@ -14,7 +14,7 @@ const NO_PROOF = 7;
  * code: 0, 5 if one has not ended, 7 if one has failed or has no proof.
  */
 export async function untilWoken(
-  call: Call,
+  call: CallOperation,
   { clock, out, signal }: CommandContext,
   {
     recipients,
@@ -39,7 +39,7 @@ export async function untilWoken(
   }
 }
 
-async function newestOf(call: Call, recipients: readonly string[]): Promise<readonly Json[]> {
+async function newestOf(call: CallOperation, recipients: readonly string[]): Promise<readonly Json[]> {
   const found = await Promise.all(
     recipients.map(async (agent) => asObjects((await call("list_wakes", { agent_id: agent, limit: 1 }))["wakes"])[0]),
   );

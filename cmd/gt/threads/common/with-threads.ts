@@ -10,7 +10,7 @@ import {
 } from "../../../../internal/threads/client/threads-client.ts";
 
 /** Calls operations by name; see `ThreadsClient.call`. */
-export type Call = (name: string, input: object) => Promise<Json>;
+export type CallOperation = (name: string, input: object) => Promise<Json>;
 
 /** Finds the server and a token for it by flags, environment and profile. @throws as `findThreads` */
 export function threadsHere(
@@ -24,7 +24,7 @@ export function threadsHere(
 export async function withThreads<T>(
   given: Parameters<typeof threadsHere>[1],
   context: CommandContext,
-  use: (call: Call, client: ThreadsClient) => Promise<T>,
+  use: (call: CallOperation, client: ThreadsClient) => Promise<T>,
 ): Promise<T> {
   using client = new ThreadsClient(threadsHere(context, given));
   return await use((name, input) => client.call(name, input, context.signal), client);
@@ -36,7 +36,7 @@ const WHOLE = 18;
  * Completes the beginning of a thread's id; returns a whole id unchanged.
  * @throws DomainError `not-found` if none of the caller's threads begins so; `invalid` if several do
  */
-export async function threadIdOf(call: Call, given: string): Promise<string> {
+export async function threadIdOf(call: CallOperation, given: string): Promise<string> {
   if (given.length >= WHOLE || !/^[A-Za-z0-9_-]+$/.test(given)) return given;
   const found: string[] = [];
   for (let cursor: string | undefined, page = 0; page < 20; page++) {

@@ -4,7 +4,7 @@ import { takeArguments } from "../../../../internal/cli/command/arguments.ts";
 import type { Given } from "../../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
 import { printJson } from "../../../../internal/threads/client/show.ts";
-import { participantOf } from "../common/participant-of.ts";
+import { parseParticipant } from "../common/participant-of.ts";
 import { withThreads } from "../common/with-threads.ts";
 import type { NEW_FLAGS } from "./new-flags.ts";
 
@@ -13,7 +13,7 @@ export async function runNew(
   context: CommandContext,
 ): Promise<number> {
   const [title] = takeArguments("gt threads new", positionals, ["title"]);
-  const participants = (values.with ?? []).map(participantOf);
+  const participants = (values.with ?? []).map(parseParticipant);
   return await withThreads(values, context, async (call) => {
     const { thread } = await call("create_thread", {
       ...{ title, participants },

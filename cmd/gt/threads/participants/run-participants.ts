@@ -2,7 +2,7 @@ import { takeArguments } from "../../../../internal/cli/command/arguments.ts";
 import type { Given } from "../../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
 import { printJson, printParticipants } from "../../../../internal/threads/client/show.ts";
-import { participantOf } from "../common/participant-of.ts";
+import { parseParticipant } from "../common/participant-of.ts";
 import { threadIdOf, withThreads } from "../common/with-threads.ts";
 import type { PARTICIPANTS_FLAGS } from "./participants-flags.ts";
 
@@ -16,7 +16,7 @@ export async function runParticipants(
     const { out } = context;
     const thread_id = await threadIdOf(call, given);
     const isChange = add.length + remove.length > 0 || wake !== undefined;
-    const change = { thread_id, add: add.map(participantOf), remove, ...(wake !== undefined && { wake }) };
+    const change = { thread_id, add: add.map(parseParticipant), remove, ...(wake !== undefined && { wake }) };
     const answer = isChange ? await call("manage_participants", change) : await call("get_thread", { thread_id });
     if (values.json) printJson(out, answer["participants"]);
     else printParticipants(out, answer["participants"]);

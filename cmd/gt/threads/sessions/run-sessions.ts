@@ -7,7 +7,7 @@ import { printJson } from "../../../../internal/threads/client/show.ts";
 import type { THREADS_FLAGS } from "../common/threads-flags.ts";
 import { withThreads } from "../common/with-threads.ts";
 
-export async function runSessions(
+export async function runThreadSessions(
   { values, positionals }: Given<typeof THREADS_FLAGS>,
   context: CommandContext,
 ): Promise<number> {

@@ -13,5 +13,5 @@ export const sessions: Command<typeof THREADS_FLAGS> = {
     examples: ["gt threads sessions"],
   },
   completion: [],
-  run: async (given, context) => (await import("./run-sessions.ts")).runSessions(given, context),
+  run: async (given, context) => (await import("./run-sessions.ts")).runThreadSessions(given, context),
 };

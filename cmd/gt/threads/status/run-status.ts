@@ -4,10 +4,10 @@ import type { Given } from "../../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
 import { printJson, threadLine } from "../../../../internal/threads/client/show.ts";
 import { threadIdOf, withThreads } from "../common/with-threads.ts";
-import type { STATUS_FLAGS } from "./status-flags.ts";
+import type { THREAD_STATUS_FLAGS } from "./status-flags.ts";
 
-export async function runStatus(
-  { values, positionals }: Given<typeof STATUS_FLAGS>,
+export async function runThreadStatus(
+  { values, positionals }: Given<typeof THREAD_STATUS_FLAGS>,
   context: CommandContext,
 ): Promise<number> {
   const [given = "", status] = takeArguments("gt threads status", positionals, ["thread", "status"]);

@@ -1,11 +1,11 @@
 import type { Command } from "../../../../internal/cli/command/command.ts";
 import { THREADS_CODES } from "../common/threads-flags.ts";
-import { STATUS_FLAGS } from "./status-flags.ts";
+import { THREAD_STATUS_FLAGS } from "./status-flags.ts";
 
 /** `gt threads status`: set a thread's status. */
-export const status: Command<typeof STATUS_FLAGS> = {
+export const status: Command<typeof THREAD_STATUS_FLAGS> = {
   name: "status",
-  flags: STATUS_FLAGS,
+  flags: THREAD_STATUS_FLAGS,
   help: {
     usage: "<thread> <status>",
     summary: "set a thread to active, blocked, resolved or closed",
@@ -15,5 +15,5 @@ to active.`,
     examples: ['gt threads status t-abc active --reason "go on, but agree first"'],
   },
   completion: [],
-  run: async (given, context) => (await import("./run-status.ts")).runStatus(given, context),
+  run: async (given, context) => (await import("./run-status.ts")).runThreadStatus(given, context),
 };

@@ -6,11 +6,11 @@ import type { CommandContext } from "../../../../internal/cli/command/command-co
 import type { ThreadsClient } from "../../../../internal/threads/client/threads-client.ts";
 import { LiveScreen } from "../../common/text/live-screen.ts";
 import { connectAgain } from "../../common/text/watch-again.ts";
-import type { Call } from "../common/with-threads.ts";
+import type { CallOperation } from "../common/with-threads.ts";
 import { nextThatWaits, waitsOf } from "./waits.ts";
 import { ACTIONS, type Action } from "./watch-actions.ts";
-import { type Key, KeyReader, PASTES } from "./watch-keys.ts";
-import { type Shown, watchPicture } from "./watch-picture.ts";
+import { KeyReader, PASTES, type WatchKey } from "./watch-keys.ts";
+import { type Shown, threadsPicture } from "./watch-picture.ts";
 import { WatchView } from "./watch-view.ts";
 
 /** Redraw this often without updates, since ages grow. */
@@ -42,7 +42,7 @@ interface Asked {
 
 /** The live screen. Redraws itself as threads change, and acts on keys until the person leaves. */
 export class LiveWatch {
-  readonly #call: Call;
+  readonly #call: CallOperation;
   readonly #client: ThreadsClient;
   readonly #context: CommandContext;
   readonly #who: Who;
@@ -64,7 +64,7 @@ export class LiveWatch {
   #loading: Promise<void> = Promise.resolve();
   #failure: { readonly err: unknown } | undefined;
 
-  constructor(call: Call, client: ThreadsClient, context: CommandContext, who: Who) {
+  constructor(call: CallOperation, client: ThreadsClient, context: CommandContext, who: Who) {
     this.#call = call;
     this.#client = client;
     this.#context = context;
@@ -146,7 +146,7 @@ export class LiveWatch {
     };
     const { columns, maxLines: rows } = screen;
     const paint = out.paint.bind(out);
-    screen.draw(watchPicture(this.#view, { ...this.#who, ...state }, { columns, rows, paint, now: clock.now() }));
+    screen.draw(threadsPicture(this.#view, { ...this.#who, ...state }, { columns, rows, paint, now: clock.now() }));
   }
 
   #typed(input: string): void {
@@ -158,7 +158,7 @@ export class LiveWatch {
     this.#news.resolve();
   }
 
-  #command(key: Key): void {
+  #command(key: WatchKey): void {
     if (key.type === "paste") return;
     if (key.type !== "text") {
       this.#move(STEPS[key.type] ?? 0);
@@ -181,7 +181,7 @@ export class LiveWatch {
     else this.#answer(this.#asked, more);
   }
 
-  #answer(asked: Asked, key: Key): void {
+  #answer(asked: Asked, key: WatchKey): void {
     if (key.type === "text" || key.type === "paste") asked.text = `${asked.text}${key.text}`.slice(0, MAX_ANSWER);
     else if (key.type === "erase") asked.text = [...asked.text].slice(0, -1).join("");
     else if (key.type === "escape") this.#asked = undefined;

@@ -18,7 +18,7 @@ import { LiveWatch } from "./live-watch.ts";
 import { WatchView } from "./watch-view.ts";
 
 /** Shows a live screen on a terminal; elsewhere, and as JSON, prints each update. */
-export async function runWatch(
+export async function runThreadsWatch(
   { values, positionals }: Given<typeof THREADS_FLAGS>,
   context: CommandContext,
 ): Promise<number> {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { DomainError } from "../../../../internal/base/errors.ts";
 import { asText } from "../../../../internal/base/json-fields.ts";
-import type { Call } from "../common/with-threads.ts";
+import type { CallOperation } from "../common/with-threads.ts";
 import type { ThreadRow, WatchView } from "./watch-view.ts";
 
 interface Given {
@@ -18,7 +18,7 @@ export interface Action {
   /** Undefined: the action needs no answer. */
   readonly question?: (thread: ThreadRow) => string;
   /** Returns a note on the result. @throws DomainError if the server refuses or the answer is not valid */
-  readonly run: (call: Call, given: Given) => Promise<string>;
+  readonly run: (call: CallOperation, given: Given) => Promise<string>;
 }
 
 const STATUSES = ["active", "blocked", "resolved", "closed"];

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { type Key, KeyReader } from "./watch-keys.ts";
+import { KeyReader, type WatchKey } from "./watch-keys.ts";
 
-const shown = (key: Key) => ("text" in key ? `${key.type} ${key.text}` : key.type);
+const shown = (key: WatchKey) => ("text" in key ? `${key.type} ${key.text}` : key.type);
 const read = (...parts: readonly string[]) => {
   const reader = new KeyReader();
   return parts.flatMap((part) => reader.read(part)).map(shown);

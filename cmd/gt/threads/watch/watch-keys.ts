@@ -1,7 +1,7 @@
 type Named = "up" | "down" | "pageUp" | "pageDown" | "home" | "end" | "enter" | "escape" | "erase" | "quit";
 
 /** A key, or a text, that the screen acts on. */
-export type Key =
+export type WatchKey =
   /** Typed: one or more characters. */
   | { readonly type: "text"; readonly text: string }
   /** Pasted: may contain line ends. */
@@ -26,8 +26,8 @@ export class KeyReader {
   /** The text so far of a paste that has not ended. */
   #pasted: string | undefined;
 
-  read(input: string): readonly Key[] {
-    const keys: Key[] = [];
+  read(input: string): readonly WatchKey[] {
+    const keys: WatchKey[] = [];
     for (let rest = input; rest !== ""; ) {
       if (this.#pasted !== undefined) {
         // The end may come in two parts.

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { printable } from "../../../../internal/base/printable-text.ts";
 import { textWidth } from "../../../../internal/base/text-width.ts";
-import { type Shown, watchPicture } from "./watch-picture.ts";
+import { type Shown, threadsPicture } from "./watch-picture.ts";
 import { WatchView } from "./watch-view.ts";
-import { tailText, wrapText } from "./wrap-text.ts";
+import { tailText, wrapWords } from "./wrap-text.ts";
 
 const NOW = Date.parse("2026-01-01T10:00:00Z");
 const HOSTILE = "\x1b[2J\x1b]0;x\x07red\x1b[0m \u202eevil\u202c \x9b5n\r\n\ttitle";
@@ -58,7 +58,7 @@ function viewOf(count: number): WatchView {
 }
 
 const draw = (view: WatchView, columns: number, rows: number, more: Partial<Shown> = {}) =>
-  watchPicture(view, { ...shown, ...more }, { columns, rows, now: NOW, paint: (_, text) => printable`${text}` }).map(
+  threadsPicture(view, { ...shown, ...more }, { columns, rows, now: NOW, paint: (_, text) => printable`${text}` }).map(
     String,
   );
 
@@ -131,8 +131,8 @@ it("begins again with each snapshot: what is gone on the server is gone here", (
 });
 
 it("wraps a text at words, cuts words that are too long, and says where more is", () => {
-  expect(wrapText("one two three\nfour", 8, 9)).toEqual(["one two", "three", "four"]);
-  expect(wrapText("abcdefghij k", 4, 9)).toEqual(["abcd", "efgh", "ij k"]);
-  expect(wrapText("one two three", 5, 2)).toEqual(["one", "two…"]);
+  expect(wrapWords("one two three\nfour", 8, 9)).toEqual(["one two", "three", "four"]);
+  expect(wrapWords("abcdefghij k", 4, 9)).toEqual(["abcd", "efgh", "ij k"]);
+  expect(wrapWords("one two three", 5, 2)).toEqual(["one", "two…"]);
   expect(tailText("one 文文", 5)).toBe(" 文文");
 });

@@ -6,9 +6,9 @@ import type { Paint } from "../../common/text/status-text.ts";
 import { type Wait, waitsOf } from "./waits.ts";
 import type { ThreadRow, WatchView } from "./watch-view.ts";
 import type { Concern } from "./why-waits.ts";
-import { tailText, wrapText } from "./wrap-text.ts";
+import { tailText, wrapWords } from "./wrap-text.ts";
 
-export interface PictureOptions {
+export interface ThreadsPictureOptions {
   readonly columns: number;
   /** The number of lines of the picture. */
   readonly rows: number;
@@ -52,7 +52,11 @@ const CONCERN_STYLES: Readonly<Record<Concern, Style>> = {
  * The whole screen: who waits for whom and why, the threads, and the messages of the chosen one. Returns `rows` lines
  * of at most `columns` columns.
  */
-export function watchPicture(view: WatchView, shown: Shown, options: PictureOptions): readonly PrintableText[] {
+export function threadsPicture(
+  view: WatchView,
+  shown: Shown,
+  options: ThreadsPictureOptions,
+): readonly PrintableText[] {
   const { paint, rows } = options;
   const waits = waitsOf(view, shown.me, options.now);
   const threads = view.threads;
@@ -77,7 +81,12 @@ export function watchPicture(view: WatchView, shown: Shown, options: PictureOpti
   return [...lines.slice(0, rows - 1), ...empty, footerLine(shown, options)];
 }
 
-function headerLine(view: WatchView, waits: readonly Wait[], shown: Shown, options: PictureOptions): PrintableText {
+function headerLine(
+  view: WatchView,
+  waits: readonly Wait[],
+  shown: Shown,
+  options: ThreadsPictureOptions,
+): PrintableText {
   const { columns, paint } = options;
   const name = clipText(foldedLine(`threads of ${shown.workspace}`), columns);
   const room = columns - textWidth(name) - 3;
@@ -98,7 +107,7 @@ function headerLine(view: WatchView, waits: readonly Wait[], shown: Shown, optio
   return printable`${paint("bold", name)} · ${clipText(facts.join(" · "), room)}`;
 }
 
-function titleLine(title: string, more: string, { columns, paint }: PictureOptions): PrintableText {
+function titleLine(title: string, more: string, { columns, paint }: ThreadsPictureOptions): PrintableText {
   const rest = clipText(more, Math.max(0, columns - title.length - 2));
   return printable`${paint("bold", clipText(title, columns))}${rest === "" ? "" : paint("dim", `  ${rest}`)}`;
 }
@@ -111,7 +120,7 @@ function waitLines(
   waits: readonly Wait[],
   view: WatchView,
   { chosen }: Shown,
-  options: PictureOptions,
+  options: ThreadsPictureOptions,
 ): readonly PrintableText[] {
   const { columns, paint, now } = options;
   const most = Math.floor(columns / 5);
@@ -146,7 +155,7 @@ function threadLines(
   threads: readonly ThreadRow[],
   view: WatchView,
   shown: Shown,
-  options: PictureOptions,
+  options: ThreadsPictureOptions,
 ): readonly PrintableText[] {
   const { columns, paint, now } = options;
   const escalated = new Set(view.escalations.filter(({ state }) => state === "open").map(({ thread }) => thread));
@@ -176,7 +185,7 @@ function threadLines(
   );
 }
 
-function chosenLine(thread: ThreadRow | undefined, options: PictureOptions): PrintableText {
+function chosenLine(thread: ThreadRow | undefined, options: ThreadsPictureOptions): PrintableText {
   if (thread === undefined) return titleLine("MESSAGES", "", options);
   const { id, title, status, reason } = thread;
   return titleLine("MESSAGES", foldedLine(`${id}  ${title}  ${status}${reason === "" ? "" : `: ${reason}`}`), options);
@@ -187,7 +196,7 @@ function messageLines(
   messages: readonly Json[],
   none: string,
   room: number,
-  options: PictureOptions,
+  options: ThreadsPictureOptions,
 ): readonly PrintableText[] {
   const { columns, paint } = options;
   const most = Math.max(2, Math.floor(room / 3));
@@ -195,7 +204,7 @@ function messageLines(
   for (const message of messages.toReversed()) {
     if (lines.length >= room) break;
     const text = message["erased"] === true ? "(erased)" : asText(message["text"]);
-    const body = wrapText(text, columns - 2, most).map((line) => printable`  ${line}`);
+    const body = wrapWords(text, columns - 2, most).map((line) => printable`  ${line}`);
     lines.unshift(paint("cyan", clipText(foldedLine(messageHead(message)), columns)), ...body);
   }
   return padded(lines.slice(-room), none, options);
@@ -219,7 +228,7 @@ function textsOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }
 
-function footerLine({ prompt, note }: Shown, { columns, paint }: PictureOptions): PrintableText {
+function footerLine({ prompt, note }: Shown, { columns, paint }: ThreadsPictureOptions): PrintableText {
   if (prompt !== undefined) {
     const question = clipText(foldedLine(prompt.question), Math.floor(columns / 2));
     const text = tailText(
@@ -238,7 +247,7 @@ function around<T>(rows: readonly T[], at: number, room: number): readonly T[] {
   return rows.slice(first, first + room);
 }
 
-function padded(lines: readonly PrintableText[], none: string, { columns, paint }: PictureOptions) {
+function padded(lines: readonly PrintableText[], none: string, { columns, paint }: ThreadsPictureOptions) {
   return lines.length > 0 ? lines : [paint("dim", clipText(none, columns))];
 }
 

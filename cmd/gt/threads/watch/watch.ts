@@ -16,5 +16,5 @@ a line is printed for each thing that happens; with --json each update of the se
     examples: ["gt threads watch", "gt threads watch --json | jq -r 'select(.message).message.text'"],
   },
   completion: [],
-  run: async (given, context) => (await import("./run-watch.ts")).runWatch(given, context),
+  run: async (given, context) => (await import("./run-watch.ts")).runThreadsWatch(given, context),
 };

@@ -5,7 +5,7 @@ import { clipText, textWidth } from "../../../../internal/base/text-width.ts";
  * Wraps a text into at most `most` plain lines of at most `columns` columns, between words if possible. If the text is
  * longer, the last line ends in `…`.
  */
-export function wrapText(text: string, columns: number, most: number): readonly string[] {
+export function wrapWords(text: string, columns: number, most: number): readonly string[] {
   const lines: string[] = [];
   for (const line of plainText(text).replaceAll("\t", "    ").split("\n")) {
     for (const part of wrapLine(line.trimEnd(), Math.max(2, columns))) {

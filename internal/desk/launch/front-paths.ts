@@ -5,7 +5,7 @@ import { join } from "node:path";
 const MAX_SOCKET_PATH = 100;
 
 /** Where the parts of the front's folder are. */
-export interface FrontPlace {
+export interface FrontPaths {
   readonly folder: string;
   readonly home: string;
   readonly tmp: string;
@@ -32,7 +32,7 @@ export interface FrontPlace {
 }
 
 /** The front's folder in a state folder, both absolute paths. */
-export function frontPlace(stateDir: string, uid: number): FrontPlace {
+export function frontPlace(stateDir: string, uid: number): FrontPaths {
   const folder = join(stateDir, "front");
   const below = (name: string) => join(folder, name);
   const isLong = Buffer.byteLength(below("presence.sock")) > MAX_SOCKET_PATH;

@@ -28,7 +28,7 @@ const MAX_ANSWER = 262_144;
 export class FailedTurn extends Error {}
 
 /** One running agent. */
-export class AgentSession implements AsyncDisposable {
+export class DeskAgent implements AsyncDisposable {
   readonly #provider: Provider;
   readonly #handle: SessionHandle;
   readonly #release: () => void;
@@ -43,14 +43,14 @@ export class AgentSession implements AsyncDisposable {
   }
 
   /** Starts an agent that may use a door, or has no tool. @throws DomainError `unavailable` */
-  static async start(setting: AgentSetting, door: AgentLaunch["door"], signal: AbortSignal): Promise<AgentSession> {
+  static async start(setting: AgentSetting, door: AgentLaunch["door"], signal: AbortSignal): Promise<DeskAgent> {
     const { cwd, options } = setting;
     const id = randomUUID();
     const release = () => setting.release(id);
     try {
       const provider = setting.providerOf({ id, ...(door && { door }) });
       const handle = await provider.start({ project: "desk", sessionId: id, repoPath: cwd, cwd, options }, signal);
-      return new AgentSession(provider, handle, release);
+      return new DeskAgent(provider, handle, release);
     } catch (err) {
       release();
       throw err;
@@ -119,7 +119,7 @@ export class AgentSession implements AsyncDisposable {
  */
 export async function askOnce(setting: AgentSetting, text: string, signal: AbortSignal): Promise<string> {
   try {
-    await using session = await AgentSession.start(setting, undefined, signal);
+    await using session = await DeskAgent.start(setting, undefined, signal);
     const answer = await session.say(text, signal);
     if (answer === undefined) throw new Error("the agent has ended");
     return answer;
