@@ -22,8 +22,10 @@ export function payloadName(line: string): string | undefined {
 
 /** The event with the agent's own id of its conversation, if `id` is one. */
 export function inSession(event: HookEvent, id: unknown): HookEvent {
-  return typeof id === "string" && AGENT_SESSION_ID.test(id) ? { ...event, agentSessionId: id } : event;
+  return isSessionId(id) ? { ...event, agentSessionId: id } : event;
 }
+
+const isSessionId = (id: unknown): id is string => typeof id === "string" && AGENT_SESSION_ID.test(id);
 
 /** Reads the lines whose meaning is the same for every agent; `prompt` is the message's text if the payload has it. */
 export function readHookLine(line: string, prompt: string | undefined): HookEvent | undefined {
@@ -34,7 +36,7 @@ export function readHookLine(line: string, prompt: string | undefined): HookEven
     case "activity":
       return { type: word };
     case "session":
-      return inSession({ type: word }, rest[0]);
+      return isSessionId(rest[0]) ? { type: word, agentSessionId: rest[0] } : undefined;
     case "prompt-submitted":
       return prompt === undefined ? { type: word } : { type: word, prompt };
     case "waiting":

@@ -6,7 +6,15 @@ import { mutate } from "./mutate.ts";
 import { oneOf, randomFrom } from "./random.ts";
 
 const LINES = [
-  ...["session-start", "activity", "turn-ended", "prompt-submitted", "waiting permission Bash", "waiting"],
+  ...[
+    "session-start",
+    "session c-1",
+    "activity",
+    "turn-ended",
+    "prompt-submitted",
+    "waiting permission Bash",
+    "waiting",
+  ],
   ...[
     "turn-ended payload.w62M2qKbIP",
     "prompt-submitted payload.a",
@@ -28,7 +36,7 @@ const STATES = [
 ] as const;
 const PROFILES = profileNames.map(profileNamed);
 const TYPES: ReadonlySet<HookEvent["type"]> = new Set([
-  ...(["session-start", "prompt-submitted", "turn-ended", "activity", "waiting"] as const),
+  ...(["session-start", "session", "prompt-submitted", "turn-ended", "activity", "waiting"] as const),
 ]);
 
 /** Gives every agent program's profile a hook's line, its payload and a state file, each damaged. */
@@ -55,6 +63,7 @@ export function checkHooks(seed: number): string | undefined {
  * The field whose type differs from the event's declaration; undefined if there is none, whatever the JSON contained.
  */
 function untyped(event: HookEvent): string | undefined {
+  if (event.agentSessionId !== undefined && typeof event.agentSessionId !== "string") return "agentSessionId";
   if (event.type === "waiting" && typeof event.reason !== "string") return "reason";
   if (event.type === "prompt-submitted" && event.prompt !== undefined && typeof event.prompt !== "string")
     return "prompt";

@@ -29,7 +29,7 @@ describe("an option that counts over stdio only", () => {
   it.each([
     ["codex", "raw", 'codex has no option "raw" in the mode terminal; its options there are model, sandbox,'],
     ["claude", "permission_mode", "its options there are model, resume, system_prompt"],
-    ["demo", "raw", 'demo has no option "raw" in the mode terminal; it has none there'],
+    ["demo", "raw", 'demo has no option "raw" in the mode terminal; its options there are resume'],
     ["demo", "toString", 'demo has no option "toString"'],
     ["__proto__", "raw", "it has none there"],
   ])("of %s is refused by its name: %s", (provider, option, message) => {

@@ -4,7 +4,7 @@ import { TokenBucket } from "../../base/token-bucket.ts";
 /** A stream that lived longer cost more to keep than to open: its reset does not count as part of a flood. */
 export const YOUNG_STREAM_MS = 1000;
 const BURST = 256;
-const EVERY_MS = 20;
+const PER_SECOND = 50;
 /** Beyond this number, full buckets are dropped. */
 const KEPT = 1024;
 
@@ -24,7 +24,7 @@ export class CallerBudget {
   /** Takes one unit; false if none is left. */
   take(share: string): boolean {
     const now = this.#clock.monotonicMs();
-    const budget = this.#shares.get(share) ?? new TokenBucket(BURST, EVERY_MS, now);
+    const budget = this.#shares.get(share) ?? new TokenBucket(BURST, 1000 / PER_SECOND, now);
     this.#shares.set(share, budget);
     if (this.#shares.size > KEPT) this.#forgetFull(now);
     if (budget.fill(now) < 1) return false;
