@@ -17,7 +17,7 @@ const dialog: pane.Dialog = {
 
 it.each(["normal", "urgent"] as const)("a nudge of priority %s", (priority) => {
   const nudge: pane.NudgeRequest = {
-    ...{ message: "m", requestId: "r", mode: "queue", timeoutMs: 5, sender: "s", owner: "s", ttlMs: 6, quietMs: 0 },
+    ...{ message: "m", requestId: "r", mode: "queue", timeoutMs: 5, sender: "s", owner: "s", ttlMs: 6, quietMs: 7 },
     priority,
   };
   const sent = create(pb.SidecarNudgeRequestSchema, nudgeRequest(nudge));

@@ -38,6 +38,7 @@ export function nudgeRequest(request: pane.NudgeRequest): MessageInitShape<typeo
     sender: request.sender,
     priority: PRIORITIES.values[request.priority],
     ttlMs: BigInt(request.ttlMs),
+    ...(request.quietMs !== undefined && { quietMs: BigInt(request.quietMs) }),
   };
 }
 
