@@ -1,3 +1,6 @@
+import { setImmediate } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
 import { HttpConnections } from "./http-connections.ts";
@@ -17,6 +20,16 @@ function connections() {
 
 const request = (method: string, signal = new AbortController().signal) =>
   new Request("http://relay/acp", { method, signal });
+
+/** Frees whatever no one holds; a turn of the event loop must pass first for what weak references have touched. */
+async function collectGarbage(): Promise<void> {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  for (let i = 0; i < 3; i++) {
+    await setImmediate();
+    collect();
+  }
+}
 
 it("answers the caller that has opened it, and no other", async () => {
   const { http, handled } = connections();
@@ -40,6 +53,7 @@ it("ends a connection that no one uses for a minute, and none with an open strea
   await http.answer(request("GET", left.signal), "c", "ann");
   await clock.advance(600_000);
   expect(handled).toEqual(["GET"]);
+  await collectGarbage();
   left.abort();
   await clock.advance(59_000);
   expect(handled).toEqual(["GET"]);

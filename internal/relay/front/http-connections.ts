@@ -4,8 +4,8 @@ import { DomainError } from "../../base/errors.ts";
 interface HttpConnection {
   /** The identity of the caller that opened it; undefined: tokens are not required. */
   readonly owner: string | undefined;
-  /** The number of open requests, including streams of events. */
-  open: number;
+  /** The open requests, including streams of events. A request that nobody holds loses its signal's `abort`. */
+  readonly open: Set<Request>;
   /** Monotonic ms of the last request's begin or end. */
   lastMs: number;
 }
@@ -26,7 +26,7 @@ export class HttpConnections {
   }
 
   opened(id: string, owner: string | undefined): void {
-    this.#connections.set(id, { owner, open: 0, lastMs: this.#clock.monotonicMs() });
+    this.#connections.set(id, { owner, open: new Set(), lastMs: this.#clock.monotonicMs() });
   }
 
   /** Handles a request of a connection. @throws DomainError `denied` if another caller has opened the connection */
@@ -34,9 +34,9 @@ export class HttpConnections {
     const connection = this.#connections.get(id);
     if (connection === undefined) return await this.#handle(request);
     if (connection.owner !== owner) throw new DomainError("denied", "the connection is another caller's");
-    connection.open++;
+    connection.open.add(request);
     connection.lastMs = this.#clock.monotonicMs();
-    request.signal.addEventListener("abort", () => this.#ended(connection), { once: true });
+    request.signal.addEventListener("abort", () => this.#ended(connection, request), { once: true });
     const response = await this.#handle(request);
     if (response.status === 404 || request.method === "DELETE") this.#connections.delete(id);
     return begun(response);
@@ -48,15 +48,15 @@ export class HttpConnections {
       await this.#clock.sleep(LOOK_MS, signal).catch(() => {});
       const before = this.#clock.monotonicMs() - IDLE_MS;
       for (const [id, { open, lastMs }] of this.#connections) {
-        if (open > 0 || lastMs > before) continue;
+        if (open.size > 0 || lastMs > before) continue;
         this.#connections.delete(id);
         await this.#handle(new Request("http://relay/acp", { method: "DELETE", headers: { "acp-connection-id": id } }));
       }
     }
   }
 
-  #ended(connection: HttpConnection): void {
-    connection.open = Math.max(0, connection.open - 1);
+  #ended(connection: HttpConnection, request: Request): void {
+    connection.open.delete(request);
     connection.lastMs = this.#clock.monotonicMs();
   }
 }
