@@ -21,6 +21,7 @@ import type { SessionRecord } from "../../internal/controller/pods/session-recor
 import type { ClientRules, ControllerSettings } from "../../internal/controller/pods/settings.ts";
 import { SidecarPool } from "../../internal/controller/pods/sidecar-pool.ts";
 import type { ControllerFacts, ControllerMetrics } from "../../internal/controller/sessions/controller-metrics.ts";
+import { MissingSessions } from "../../internal/controller/sessions/missing-sessions.ts";
 import { PodSessions } from "../../internal/controller/sessions/pod-sessions.ts";
 import { ProviderChecks } from "../../internal/controller/sessions/provider-checks.ts";
 import { SessionKeeper } from "../../internal/controller/sessions/session-keeper.ts";
@@ -100,6 +101,7 @@ export class ControllerSessions {
         stopper: own.stopper,
         liveness,
         mounts,
+        missing: new MissingSessions({ clock, pods, client: own.client }, bindings),
         providers,
         onStart: (how) => metrics.started(how),
       },

@@ -153,6 +153,12 @@ export interface SessionBackend {
   /** Undefined: the session is not kept. */
   get(key: SessionKey): SessionInfo | undefined;
   /**
+   * Called before a caller is told that a session does not exist, if others may have started it where this process has
+   * not heard of it yet. When it resolves, `get` knows.
+   * @throws DomainError `unavailable` when that cannot be found out
+   */
+  readonly confirmMissing?: (key: SessionKey, signal: AbortSignal) => Promise<void>;
+  /**
    * As `get`, but queries the position of the events if it is not known here; without it if there is no answer in time.
    */
   readonly describe?: (key: SessionKey, signal: AbortSignal) => Promise<SessionInfo | undefined>;

@@ -4,16 +4,19 @@ import { attachRefusal, projectRefusal, sessionRefusal } from "../../auth/bridge
 import { DomainError, type ErrorKind } from "../../base/errors.ts";
 import { correlationKey } from "../../rpc/server/call-facts.ts";
 import { spanKey } from "../../rpc/server/trace-calls.ts";
-import type { Caller, SessionBackend, SessionKey } from "../session-backend.ts";
+import type { Caller, SessionBackend, SessionInfo, SessionKey } from "../session-backend.ts";
 import { claimsOf } from "./bridge-gate.ts";
 import { callerIdentity } from "./caller-identity.ts";
 
 /** Authorizes access to projects and sessions. Each decision goes to the audit log. */
 export class CallAccess {
-  readonly #sessions: Pick<SessionBackend, "get">;
+  readonly #sessions: Pick<SessionBackend, "get" | "confirmMissing">;
   readonly #audit: Pick<AuditLog, "policy">;
 
-  constructor(deps: { readonly backend: Pick<SessionBackend, "get">; readonly audit: Pick<AuditLog, "policy"> }) {
+  constructor(deps: {
+    readonly backend: Pick<SessionBackend, "get" | "confirmMissing">;
+    readonly audit: Pick<AuditLog, "policy">;
+  }) {
     this.#sessions = deps.backend;
     this.#audit = deps.audit;
   }
@@ -62,18 +65,24 @@ export class CallAccess {
   /**
    * Finds a session for the caller.
    * @param admit checks further conditions of the call; its error is audited as the decision
-   * @throws DomainError `invalid` without an id, `not-found` for a session that is not in the caller's project
+   * @throws DomainError `invalid` without an id, `not-found` for a session that is not in the caller's project;
+   * `unavailable` when that cannot be found out
    */
-  session(context: HandlerContext, id: string, admit?: (key: SessionKey) => void): SessionKey {
+  async session(context: HandlerContext, id: string, admit?: (key: SessionKey) => void): Promise<SessionKey> {
     const claims = claimsOf(context);
     if (id === "") throw new DomainError("invalid", "a session_id is required");
     const key = { project: claims.project, id };
     context.values.get(spanKey)?.set({ "gastown.session": id.slice(0, 128), "gastown.project": claims.project });
-    const session = this.#sessions.get(key);
+    const session = this.#sessions.get(key) ?? (await this.#missing(key, context.signal));
     const refusal = sessionRefusal(claims, id, session) ?? refusalOf(() => admit?.(key));
     this.#audit.policy(context, { session: id, ...(session && { project: session.project }) }, refusal);
     if (refusal) throw refusal;
     return key;
+  }
+
+  async #missing(key: SessionKey, signal: AbortSignal): Promise<SessionInfo | undefined> {
+    await this.#sessions.confirmMissing?.(key, signal);
+    return this.#sessions.get(key);
   }
 
   /** @throws DomainError `denied` if the caller's role is read-only and `readOnly` is false */

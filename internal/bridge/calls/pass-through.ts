@@ -60,7 +60,7 @@ export function passThrough(deps: PassThroughDeps) {
     context: HandlerContext,
     fallback?: () => MessageShape<I>,
   ): Promise<MessageShape<O>> {
-    const terminal = backend.terminal(access.session(context, sessionId));
+    const terminal = backend.terminal(await access.session(context, sessionId));
     return terminal.unary(method, needed(request ?? fallback?.()), access.caller(context), context.signal);
   }
   async function type<I extends DescMessage, O extends DescMessage>(
@@ -69,7 +69,7 @@ export function passThrough(deps: PassThroughDeps) {
     context: HandlerContext,
     check: (request: MessageShape<I>) => void = () => {},
   ): Promise<MessageShape<O>> {
-    const key = access.session(context, sessionId, (found) => {
+    const key = await access.session(context, sessionId, (found) => {
       check(needed(request));
       countInput(context, found);
     });
@@ -94,16 +94,16 @@ export function passThrough(deps: PassThroughDeps) {
       type(sendKeys, request, context, ({ text }) => text !== "" && checkText(text, maxInputBytes)),
     respond: (request: RespondRequest, context: HandlerContext) =>
       type(respond, request, context, ({ text }) => text !== "" && checkText(text, maxInputBytes)),
-    watchOutput({ sessionId, request }: WatchOutputRequest, context: HandlerContext) {
-      const key = access.session(context, sessionId);
+    async *watchOutput({ sessionId, request }: WatchOutputRequest, context: HandlerContext) {
+      const key = await access.session(context, sessionId);
       const given = request ?? create(SidecarWatchRequestSchema);
       const messages = backend.terminal(key).stream(watchOutput, given, access.caller(context), context.signal);
-      return unreadStream(context, (target, signal) => pipeMessages(messages, frames, target, signal));
+      yield* unreadStream(context, (target, signal) => pipeMessages(messages, frames, target, signal));
     },
     async *attach(requests: AsyncIterable<AttachRequest>, context: HandlerContext) {
       const inputs = requests[Symbol.asyncIterator]();
       const { sessionId, hello } = await helloOf(inputs, clock);
-      const key = access.session(context, sessionId);
+      const key = await access.session(context, sessionId);
       access.attach(context, key, hello.input.case === "hello" && hello.input.value.readOnly);
       const sidecar = backend.terminal(key);
       yield* sidecar.attach(inputsOf(hello, inputs), access.caller(context), context.signal);

@@ -47,12 +47,12 @@ export function sessionCalls(deps: SessionCallsDeps) {
       return { sessionId: id, status: STATUSES[status], createdAt: timestampFromMs(createdAt) };
     },
     async stopSession({ sessionId, force }: StopSessionRequest, context: HandlerContext) {
-      const key = access.session(context, sessionId);
+      const key = await access.session(context, sessionId);
       const { status } = await backend.stop(key, { force }, access.caller(context), context.signal);
       return { status: STATUSES[status] };
     },
     async getSession({ sessionId }: GetSessionRequest, context: HandlerContext) {
-      const key = access.session(context, sessionId);
+      const key = await access.session(context, sessionId);
       const session = backend.describe === undefined ? backend.get(key) : await backend.describe(key, context.signal);
       if (session === undefined) throw new DomainError("not-found", `no session ${JSON.stringify(sessionId)}`);
       return sessionMessage(session);
@@ -69,7 +69,7 @@ export function sessionCalls(deps: SessionCallsDeps) {
     },
     async sendInput(request: SendInputRequest, context: HandlerContext) {
       const given = () => inputRequestOf(request, maxInputBytes);
-      const key = access.session(context, request.sessionId, (found) => {
+      const key = await access.session(context, request.sessionId, (found) => {
         given();
         countInput(context, found);
       });
@@ -87,14 +87,14 @@ export function sessionCalls(deps: SessionCallsDeps) {
     },
     async *streamEvents(request: StreamEventsRequest, context: HandlerContext) {
       const { sessionId, afterSeq: after, subscriberId: subscriber, epoch } = request;
-      const key = access.session(context, sessionId);
+      const key = await access.session(context, sessionId);
       const from = { subscriber, epoch, ...(after !== undefined && { after }) };
       const feed = await backend.events(key, from, access.caller(context), context.signal);
       yield* unreadStream(context, (target, signal) => feed.pipe(target, signal));
     },
     async ackEvents(request: AckEventsRequest, context: HandlerContext) {
       const { sessionId, subscriberId: subscriber, ackSeq: seq, epoch } = request;
-      const key = access.session(context, sessionId);
+      const key = await access.session(context, sessionId);
       await backend.ack(key, { subscriber, seq, epoch }, access.caller(context), context.signal);
       return {};
     },

@@ -27,10 +27,16 @@ export class PodClient {
     await this.#api.call(request, signal);
   }
 
-  /** Undefined: no pod has the name. */
-  async get(namespace: string, name: string, signal: AbortSignal): Promise<ObservedPod | undefined> {
+  /** Undefined: no pod has the name. `timeoutMs`: as in `KubeRequest`. */
+  async get(
+    namespace: string,
+    name: string,
+    signal: AbortSignal,
+    timeoutMs?: number,
+  ): Promise<ObservedPod | undefined> {
+    const request = { method: "GET", path: podsPath(namespace, name), ...(timeoutMs && { timeoutMs }) } as const;
     try {
-      return observePod(await this.#api.call({ method: "GET", path: podsPath(namespace, name) }, signal));
+      return observePod(await this.#api.call(request, signal));
     } catch (err) {
       if (isFault(err, "not-found")) return undefined;
       throw err;

@@ -37,6 +37,7 @@ import { hasEnded, isForced, isOver, isStopping, type SessionRecord, sessionInfo
 import type { SidecarPool } from "../pods/sidecar-pool.ts";
 import { isSidecarsFault } from "../pods/sidecar-status.ts";
 import { inputSeq } from "./input-seq.ts";
+import type { MissingSessions } from "./missing-sessions.ts";
 import type { ProviderChecks } from "./provider-checks.ts";
 import type { SessionLiveness } from "./session-liveness.ts";
 import type { SessionMounts } from "./session-mounts.ts";
@@ -56,13 +57,10 @@ export interface PodSessionsDeps {
   readonly stopper: SessionStopper;
   readonly liveness: (onChanged: (record: SessionRecord) => void) => SessionLiveness;
   readonly mounts: (onChanged: (record: SessionRecord) => void) => SessionMounts;
+  readonly missing: MissingSessions;
   readonly providers: ProviderChecks;
   /** Receives the outcome of each start: `started`, or the kind of its error. */
   readonly onStart?: (how: string) => void;
-}
-
-export interface PodSessionsOptions {
-  readonly startTimeoutMs: number;
 }
 
 /** How long to wait until the watch shows a write. */
@@ -80,7 +78,7 @@ const MAX_INT32 = 2 ** 31 - 1;
 export class PodSessions implements SessionBackend, Task {
   readonly knownLabels = undefined;
   readonly #deps: PodSessionsDeps;
-  readonly #options: PodSessionsOptions;
+  readonly #options: { readonly startTimeoutMs: number };
   readonly #changes = new SessionChanges();
   readonly #changed = new SignalBus();
   readonly #liveness: SessionLiveness;
@@ -89,7 +87,7 @@ export class PodSessions implements SessionBackend, Task {
   readonly #watched: WatchedAgents;
   readonly #stops: StopsUnderWay;
 
-  constructor(deps: PodSessionsDeps, options: PodSessionsOptions) {
+  constructor(deps: PodSessionsDeps, options: { readonly startTimeoutMs: number }) {
     this.#deps = deps;
     this.#options = options;
     this.#stops = new StopsUnderWay(deps);
@@ -174,6 +172,10 @@ export class PodSessions implements SessionBackend, Task {
     const record = this.#deps.pods.get(key);
     if (record === undefined) this.#deps.pods.assertFollows(key.project);
     return record && this.#info(record);
+  }
+
+  async confirmMissing(key: SessionKey, signal: AbortSignal): Promise<void> {
+    await this.#deps.missing.confirm(key, signal);
   }
 
   async describe(key: SessionKey, signal: AbortSignal): Promise<SessionInfo | undefined> {

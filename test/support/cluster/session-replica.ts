@@ -18,6 +18,7 @@ import { SessionPods } from "../../../internal/controller/pods/session-pods.ts";
 import type { SessionRecord } from "../../../internal/controller/pods/session-record.ts";
 import type { NamespaceBinding } from "../../../internal/controller/pods/settings.ts";
 import { SidecarPool } from "../../../internal/controller/pods/sidecar-pool.ts";
+import { MissingSessions } from "../../../internal/controller/sessions/missing-sessions.ts";
 import { PodSessions } from "../../../internal/controller/sessions/pod-sessions.ts";
 import { ProviderChecks } from "../../../internal/controller/sessions/provider-checks.ts";
 import { SessionKeeper } from "../../../internal/controller/sessions/session-keeper.ts";
@@ -163,8 +164,9 @@ export class Replica implements KubeApi {
       });
     const mounts = (onChanged: (record: SessionRecord) => void) =>
       new SessionMounts({ clock, logger, pods, secrets: new SecretClient(api), onChanged });
+    const missing = new MissingSessions({ clock, pods, client: own.client }, bindings);
     this.sessions = new PodSessions(
-      { clock, logger, pods, pool, starter, stopper: own.stopper, liveness, mounts, providers },
+      { clock, logger, pods, pool, starter, stopper: own.stopper, liveness, mounts, providers, missing },
       { startTimeoutMs: 300_000 },
     );
     this.#running = runTasks(this.#stop.signal, keeps ? [this.sessions, keeper] : [this.sessions]);
