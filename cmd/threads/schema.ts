@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { crlPolicyValue } from "../../internal/auth/auth-config.ts";
 import { block, together } from "../../internal/config/block.ts";
 import {
@@ -14,6 +14,7 @@ import {
 } from "../../internal/config/values.ts";
 import { readServer } from "../../internal/terminal/trust/server-address.ts";
 import { DEFAULT_POLICY } from "../../internal/threads/domain/policy.ts";
+import { areTemplates } from "../../internal/threads/domain/recovery.ts";
 
 const name = (what: string, pattern: RegExp) => text(what, (value) => pattern.test(value));
 const workspace = () => name("* or the name of a workspace", /^(?:\*|[A-Za-z0-9][A-Za-z0-9._-]{0,127})$/);
@@ -53,6 +54,13 @@ const policy = block({
   stale_after: time("720h", d.stale_after),
   retention_days: wholeNumber(0, 36_500).default(d.retention_days),
   escalation_sla: time("168h", d.escalation_sla),
+  unmanaged: oneOf("refuse", "resume", "spawn").default(d.unmanaged),
+  spawn: z
+    .custom<Readonly<Record<string, unknown>>>(
+      areTemplates,
+      "must be templates by role: provider, repo_path, agent_opts",
+    )
+    .default(d.spawn),
   orchestrator: name("an agent's address", /^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$/).default(d.orchestrator),
 });
 

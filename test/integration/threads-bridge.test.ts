@@ -1,6 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { ThreadsClient } from "../../internal/threads/client/threads-client.ts";
 import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-folder.ts";
 import { freePort } from "../support/bridge/free-port.ts";
@@ -43,10 +45,10 @@ afterAll(async () => {
 });
 
 /** Starts a session of the bridge; returns its agent's address. */
-async function start(sessionId: string, mode: string): Promise<string> {
+async function start(sessionId: string, mode: string, more: Record<string, string> = {}): Promise<string> {
   const request = { projectId: WORKSPACE, sessionId, provider: "demo", repoPath: folder.path("repos/one") };
-  await folder.client(bridge, folder.prd).startSession({ ...request, agentOpts: { mode } });
-  return `${WORKSPACE}/${sessionId}`;
+  await folder.client(bridge, folder.prd).startSession({ ...request, agentOpts: { mode, ...more } });
+  return `${WORKSPACE}/${more["agent"] ?? sessionId}`;
 }
 
 /** Creates a thread with an agent, and a message for it. */
@@ -100,6 +102,27 @@ describe.concurrent("--runtime bridge", () => {
     const away = await doctor(other);
     expect([away.code, away.stdout]).toEqual([4, expect.stringContaining("FAIL  runtime bridge: 127.0.0.1:1")]);
   });
+});
+
+it("F8: an agent whose session has ended goes on with its conversation in another one, under its own name", async () => {
+  const agent = await start("first", "terminal", { agent: "phoenix" });
+  await message(agent);
+  await untilWake(agent, "SUBMITTED", "ACKED");
+  const client = folder.client(bridge, folder.prd);
+  const { agentSessionId } = await client.getSession({ sessionId: "first" });
+  expect(agentSessionId).not.toBe("");
+  await client.stopSession({ sessionId: "first", force: true });
+  await message(agent);
+  await eventually("the second wake is typed", async () => (await taken(agent)).length === 2, WAIT_MS);
+  const all = (await client.listSessions({})).sessions.filter((one) => one.agent === agent);
+  const live = all.filter(({ status }) => status === SessionStatus.RUNNING);
+  expect(live).toHaveLength(1);
+  expect(live[0]?.agentOpts).toEqual({ mode: "terminal", agent: "phoenix", resume: agentSessionId });
+  const again = start("second", "terminal", { agent: "phoenix" });
+  await expect(again).rejects.toMatchObject({ code: Code.FailedPrecondition });
+  const { sessions } = await lead.call("list_sessions", {}, LONG);
+  const known = (sessions as readonly JsonObject[]).filter((one) => one["agent_id"] === agent);
+  expect(known.map((one) => one["state"]).toSorted()).toEqual(["ended", "live"]);
 });
 
 it("an agent is unreachable while the bridge is away, and is woken when it is back", async () => {

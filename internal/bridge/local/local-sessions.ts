@@ -220,6 +220,7 @@ export class LocalSessions implements SessionBackend, Task {
     using stack = new DisposableStack();
     const folder = stack.use(openRepo(request.repoPath, this.#options.allowedPaths));
     this.#table.checkRoom(request.project);
+    this.#table.checkAgent(request);
     const createdAt = this.#deps.clock.now();
     const { project, id: sessionId } = request;
     const asked = { agentOpts: request.agentOpts, createdAt };

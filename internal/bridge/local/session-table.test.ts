@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { SessionState } from "./session-state.ts";
 import { SessionTable } from "./session-table.ts";
 
 const ended = (project: string, id: string, at: number, bytes = 0) => ({
@@ -27,4 +28,19 @@ it("lets the oldest go of the project that keeps most, by bytes", () => {
 
 it("lets none go as long as all have room", () => {
   expect(gone([ended("a", "1", 1, 128 * MIB), ended("b", "1", 2, 128 * MIB)])).toEqual([]);
+});
+
+it("gives an agent that is named one session at a time", () => {
+  const live = { ...ended("shop", "first", 0), hasEnded: false, state: { type: "running" } as const };
+  const table = new SessionTable<Omit<typeof live, "state"> & { readonly state: SessionState }>({
+    ...{ maxPerProject: 5, maxGlobal: 20 },
+  });
+  const request = { ...live.request, agentOpts: { agent: "fixer" } };
+  table.add({ ...live, request });
+  const next = (project: string, agentOpts: Record<string, string>) => () =>
+    table.checkAgent({ ...request, project, id: "next", agentOpts });
+  expect(next("shop", { agent: "fixer" })).toThrow("the agent shop/fixer has a session: first");
+  for (const other of [next("shop", { agent: "other" }), next("shop", {}), next("yard", { agent: "fixer" })]) other();
+  table.add({ ...live, request, ...{ hasEnded: true, state: { type: "stopped", at: 1, why: "AgentExited" } } });
+  next("shop", { agent: "fixer" })();
 });

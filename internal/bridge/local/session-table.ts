@@ -1,6 +1,7 @@
 import { DomainError } from "../../base/errors.ts";
 import { byAge } from "../list-page.ts";
-import type { SessionKey } from "../session-backend.ts";
+import { agentAddressOf } from "../session-agent.ts";
+import type { SessionKey, StartRequest } from "../session-backend.ts";
 import type { LocalSession } from "./local-session.ts";
 
 export interface TableLimits {
@@ -50,6 +51,17 @@ export class SessionTable<S extends Kept = LocalSession> {
     if (own >= maxPerProject) throw tooMany(`the project has ${own} sessions`, maxPerProject);
     const all = this.all().filter(isLive).length;
     if (all >= maxGlobal) throw tooMany(`there are ${all} sessions`, maxGlobal);
+  }
+
+  /** @throws DomainError `precondition` if the agent that `agent_opts.agent` names has a session that has not ended */
+  checkAgent(request: StartRequest): void {
+    if (request.agentOpts["agent"] === undefined) return;
+    const agent = agentAddressOf(request);
+    const other = this.of(request.project).find((one) => isLive(one) && agentAddressOf(one.request) === agent);
+    if (other === undefined) return;
+    throw new DomainError("precondition", `the agent ${agent} has a session: ${other.request.id}`, {
+      fields: { session: other.request.id, hint: "stop that session, or name another agent" },
+    });
   }
 
   add(session: S): void {

@@ -1,3 +1,4 @@
+import type { SessionStart } from "./recovery.ts";
 import type { NudgeOutcomeWord } from "./wake-outcomes.ts";
 
 /** The fields of a nudge's receipt that a wake uses. */
@@ -39,6 +40,8 @@ export interface Runtime extends AsyncDisposable {
   readonly kind: "sidecar" | "bridge";
   readonly sessionId: string;
   readonly provider: string;
+  /** The parameters of a session that a bridge has started; absent: unknown. */
+  readonly started?: Pick<SessionStart, "repoPath" | "agentOpts">;
   /**
    * Sends a wake's text. Returns a receipt with the outcome `queued` if the text has to wait; follow that with
    * `receipt`.
@@ -50,10 +53,27 @@ export interface Runtime extends AsyncDisposable {
   status(signal: AbortSignal): Promise<RuntimeStatus>;
 }
 
+/** Starts sessions in place of those that ended. */
+export interface SessionStarter {
+  /** Whether the provider's program can continue a conversation. */
+  canResume(workspace: string, provider: string, signal: AbortSignal): Promise<boolean>;
+  /** Repeated calls with the same session id start one session. @throws DomainError */
+  start(workspace: string, session: SessionStart, signal: AbortSignal): Promise<void>;
+  /** The receipt of a request to a session that has ended; undefined: it is not known any more. */
+  lastReceipt(
+    workspace: string,
+    sessionId: string,
+    requestId: string,
+    signal: AbortSignal,
+  ): Promise<WakeReceipt | undefined>;
+}
+
 export interface Runtimes {
+  /** Absent: an agent that ended is started again by others. */
+  readonly starter?: SessionStarter;
   /**
-   * Finds the live runtime that reports to be this agent's in this workspace; undefined: there is none. The caller
-   * disposes of it.
+   * Finds the live runtime that reports to be this agent's in this workspace; undefined: there is none, and with a
+   * `starter` that is the runtime's own word. The caller disposes of it.
    * @throws DomainError `unavailable` if a runtime that may be the agent's cannot be asked
    */
   find(workspace: string, agent: string, signal: AbortSignal): Promise<Runtime | undefined>;

@@ -122,7 +122,7 @@ export function isOpenWake(state: string): boolean {
 }
 
 /** An event of a wake that people are informed of, once. */
-export type WakeNews = "failed" | "deferred" | "dialog";
+export type WakeNews = "failed" | "deferred" | "dialog" | "fallback";
 
 export interface Wake {
   readonly wakeId: string;

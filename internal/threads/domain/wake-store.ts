@@ -1,7 +1,8 @@
+import type { LastSession, RecoveryFacts } from "./recovery.ts";
 import type { ForgottenMessages } from "./reminder.ts";
 import type { WakeReceipt } from "./runtimes.ts";
 import type { DoubtfulWake } from "./second-look.ts";
-import type { Wake, WakeNews, WakeState } from "./types.ts";
+import type { Wake, WakeAttempt, WakeNews, WakeState } from "./types.ts";
 import type { Blocked } from "./wake-blocks.ts";
 
 /** A wake that this process owns for as long as it renews its lease. */
@@ -12,6 +13,8 @@ export interface ClaimedWake {
 
 export interface AttemptIntent {
   readonly attempt: number;
+  /** Absent: `live`. */
+  readonly kind?: WakeAttempt["kind"];
   readonly requestId: string;
   readonly sessionId: string;
   readonly epoch: string;
@@ -28,12 +31,24 @@ export interface WakeResult {
   /** An event that people are to be informed of. */
   readonly news?: WakeNews;
   /** The attempt that ended with this result, and its receipt. */
-  readonly attempt?: { readonly attempt: number; readonly receipt: WakeReceipt };
+  readonly attempt?: { readonly attempt: number; readonly receipt: AttemptEnd };
   /** By thread, the seq up to which messages now count as offered. */
   readonly offered?: Readonly<Record<string, number>>;
 }
 
-export interface ConfirmedSession {
+/** A wake's receipt, or the result of starting a session: `started` or `refused`. */
+export type AttemptEnd = Pick<WakeReceipt, "typedMs" | "evidence"> & {
+  readonly outcome: string;
+  readonly error?: string;
+};
+
+/** The last session of an agent that a bridge confirmed, and what was done lately to bring agents back. */
+export interface RecentLife extends Pick<RecoveryFacts, "last" | "recentStarts" | "hourlySpawns"> {
+  /** The agent's role; empty: unknown. */
+  readonly role: string;
+}
+
+export interface ConfirmedSession extends Partial<Pick<LastSession, "repoPath" | "agentOpts" | "agentSessionId">> {
   readonly sessionId: string;
   readonly agent: string;
   readonly runtime: "sidecar" | "bridge";
@@ -74,6 +89,7 @@ export interface WakeStore {
   finish(claimed: ClaimedWake, by: string, result: WakeResult): Promise<number | undefined>;
   /** Records that a runtime has confirmed the agent's session. */
   confirm(workspace: string, session: ConfirmedSession): Promise<void>;
+  recentLife(claimed: ClaimedWake, staleAfterMs: number): Promise<RecentLife>;
   /** Makes wakes for agents that have waiting messages and no wake; returns the number of wakes. */
   makeMissing(): Promise<number>;
   /**

@@ -34,6 +34,21 @@ export function pointerText(requestId: string, waiting: readonly WaitingThread[]
   }
 }
 
+/**
+ * The first text of a session that continues an agent's work without its conversation: the pointer, then a digest of
+ * each thread, in plain lines.
+ */
+export function summaryText(
+  requestId: string,
+  waiting: readonly WaitingThread[],
+  agent: string,
+  digests: readonly string[],
+): string {
+  const head = `You continue the work of ${clean(agent, 128)}, whose last session has ended. Its threads, in short:`;
+  const lines = digests.flatMap((one) => one.split("\n")).map((one) => clean(one, 2000));
+  return [pointerText(requestId, waiting), "", head, ...lines].join("\n");
+}
+
 /** Quotes a text as one line of at most `max` plain characters, which cannot close the quotes. */
 function quoted(text: string, max: number): string {
   return `"${clean(text, max)}"`;

@@ -1,6 +1,7 @@
 import { isoTime } from "../../base/text/iso-time.ts";
 import { threadsError } from "../domain/faults.ts";
 import { DEFAULT_POLICY } from "../domain/policy.ts";
+import { areTemplates } from "../domain/recovery.ts";
 import type { Reads } from "../domain/store.ts";
 import type { Caller, Escalation, EscalationState, Metadata } from "../domain/types.ts";
 import { openThread, roleOf, type ServiceDeps, seesAll } from "./access.ts";
@@ -219,6 +220,8 @@ function checkPolicy(name: string, value: unknown): void {
       ? isWhole
       : name === "unmanaged"
         ? ["refuse", "resume", "spawn"].includes(String(value))
-        : typeof value === typeof known && value !== null;
+        : name === "spawn"
+          ? areTemplates(value)
+          : typeof value === typeof known && value !== null;
   if (!isRight) throw threadsError("VALIDATION_ERROR", `policy.${name} is not valid`);
 }

@@ -52,6 +52,7 @@ const TELL: Readonly<Record<WakeNews, (tx: Tx, place: Place, wake: Wake, by: Cal
   failed: tellFailed,
   deferred: tellDeferred,
   dialog: tellDialog,
+  fallback: tellFallback,
 };
 
 async function tellFailed(tx: Tx, place: Place, wake: Wake, by: Caller): Promise<void> {
@@ -88,6 +89,16 @@ async function tellDialog(tx: Tx, place: Place, wake: Wake, by: Caller): Promise
   }
   await escalateIn(tx, by, { ...place, thread }, { severity: "high", cause: "needs_human", reason });
   await note(tx, by, "needs_human", { wake_id: wakeId, agent_id: agentId, title: blockedTitle }, threadId);
+}
+
+/** No session of the agent could be started in place of the one that ended. */
+async function tellFallback(tx: Tx, place: Place, wake: Wake, by: Caller): Promise<void> {
+  const { threadId } = place.thread;
+  const { agentId, wakeId } = wake;
+  const reason = `${agentId} has ended and is not started again: it is woken when it is back`;
+  await say(tx, threadId, "wake_failed", reason, factsOf(wake));
+  await escalateIn(tx, by, place, { severity: "high", cause: "fallback_required", reason });
+  await note(tx, by, "fallback_required", { wake_id: wakeId, agent_id: agentId }, threadId);
 }
 
 async function showForgotten(tx: Tx, workspace: string, threadId: string, agentId: string): Promise<void> {

@@ -9,6 +9,7 @@ import type {
   AttemptIntent,
   ClaimedWake,
   ConfirmedSession,
+  RecentLife,
   WakeBound,
   WakeResult,
   WakeStore,
@@ -17,6 +18,7 @@ import { FOR_ME } from "./addressed.ts";
 import { type Queryable, statements, transaction } from "./database.ts";
 import { OPEN } from "./open-wakes.ts";
 import { PgReads } from "./reads.ts";
+import { recentLife } from "./recoveries.ts";
 import { forgotten, remind, typedAgain } from "./reminders.ts";
 import * as rows from "./rows.ts";
 
@@ -117,11 +119,12 @@ export class PgWakes implements WakeStore {
       const [begun] = found;
       if (begun === undefined) return undefined;
       await client.query(
-        `insert into threads.wake_attempt (workspace_id, wake_id, attempt, request_id, session_id, epoch, text, upto)
-         values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+        `insert into threads.wake_attempt (workspace_id, wake_id, attempt, request_id, session_id, epoch, text, upto, kind)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
         [
           ...[workspace, wake.wakeId, intent.attempt, intent.requestId, intent.sessionId, intent.epoch, intent.text],
           JSON.stringify(intent.upto),
+          intent.kind ?? "live",
         ],
       );
       return begun.age;
@@ -236,7 +239,8 @@ export class PgWakes implements WakeStore {
     );
   }
 
-  async confirm(workspace: string, { sessionId, agent, runtime, provider }: ConfirmedSession): Promise<void> {
+  async confirm(workspace: string, session: ConfirmedSession): Promise<void> {
+    const { sessionId, agent, runtime, provider, repoPath, agentOpts, agentSessionId = "" } = session;
     await transaction(this.#pool, async (client) => {
       await client.query(
         `update threads.session set state = 'ended' where workspace_id = $1 and agent_id = $2 and session_id <> $3
@@ -244,13 +248,31 @@ export class PgWakes implements WakeStore {
         [workspace, agent, sessionId],
       );
       await client.query(
-        `insert into threads.session (workspace_id, session_id, agent_id, runtime, managed, provider)
-         values ($1, $2, $3, $4, true, $5) on conflict (workspace_id, session_id) do update
+        `insert into threads.session (workspace_id, session_id, agent_id, runtime, managed, provider, repo_path, agent_opts,
+           agent_session_id, last_heartbeat_at, resumes)
+         values ($1, $2, $3, $4, true, $5, $6, $7, $8, clock_timestamp(), (select count(*) from threads.wake_attempt
+           where workspace_id = $1 and request_id = $2 and kind = 'resume'))
+         on conflict (workspace_id, session_id) do update
          set agent_id = excluded.agent_id, runtime = excluded.runtime, managed = true, provider = excluded.provider,
+           repo_path = excluded.repo_path, agent_opts = excluded.agent_opts, resumes = excluded.resumes,
+           agent_session_id = coalesce(nullif(excluded.agent_session_id, ''), session.agent_session_id),
            state = 'live', last_heartbeat_at = clock_timestamp()`,
-        [workspace, sessionId, agent, runtime, provider],
+        [
+          workspace,
+          sessionId,
+          agent,
+          runtime,
+          provider,
+          repoPath ?? "",
+          JSON.stringify(agentOpts ?? {}),
+          agentSessionId,
+        ],
       );
     });
+  }
+
+  recentLife(claimed: ClaimedWake, staleAfterMs: number): Promise<RecentLife> {
+    return recentLife(this.#db, claimed, staleAfterMs);
   }
 
   async makeMissing(): Promise<number> {

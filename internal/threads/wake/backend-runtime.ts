@@ -12,16 +12,18 @@ export class BackendRuntime implements Runtime {
   readonly kind: Runtime["kind"];
   readonly sessionId: string;
   readonly provider: string;
+  readonly started?: NonNullable<Runtime["started"]>;
   readonly #backend: Pick<Backend, Used>;
 
   constructor(
     kind: Runtime["kind"],
-    { sessionId, provider }: Pick<Runtime, "sessionId" | "provider">,
+    { sessionId, provider, started }: Pick<Runtime, "sessionId" | "provider" | "started">,
     backend: Pick<Backend, Used>,
   ) {
     this.kind = kind;
     this.sessionId = sessionId;
     this.provider = provider;
+    if (started !== undefined) this.started = started;
     this.#backend = backend;
   }
 
@@ -53,9 +55,11 @@ export class BackendRuntime implements Runtime {
   }
 
   async status(signal: AbortSignal): Promise<RuntimeStatus> {
-    const { alive, state, stateSince, epoch, draft, dialog, personInputAt } = await this.#backend.status(signal);
+    const { dialog, personInputAt, agentSessionId, ...status } = await this.#backend.status(signal);
+    const { alive, state, stateSince, epoch, draft } = status;
     return {
       ...{ alive, state, stateSince, epoch, draft },
+      ...(agentSessionId !== undefined && { agentSessionId }),
       ...(dialog && { dialogTitle: dialog.title }),
       ...(personInputAt !== undefined && { personInputAt }),
     };
@@ -66,7 +70,8 @@ export class BackendRuntime implements Runtime {
   }
 }
 
-async function known(receipt: Promise<NudgeReceipt>): Promise<WakeReceipt | undefined> {
+/** Undefined: the runtime does not know the request. */
+export async function known(receipt: Promise<NudgeReceipt>): Promise<WakeReceipt | undefined> {
   try {
     return receiptOf(await receipt);
   } catch (err) {

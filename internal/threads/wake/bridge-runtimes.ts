@@ -1,9 +1,10 @@
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
-import { type GetSessionResponse, SessionStatus } from "../../gen/bridge/v1/bridge_pb.ts";
+import { type GetSessionResponse, type ListProvidersResponse, SessionStatus } from "../../gen/bridge/v1/bridge_pb.ts";
 import { type OpenBridge, openBridge } from "../../terminal/places/open-bridge.ts";
-import type { Runtime, Runtimes } from "../domain/runtimes.ts";
-import { BackendRuntime } from "./backend-runtime.ts";
+import type { SessionStart } from "../domain/recovery.ts";
+import type { Runtime, Runtimes, SessionStarter, WakeReceipt } from "../domain/runtimes.ts";
+import { BackendRuntime, known } from "./backend-runtime.ts";
 
 /** A bridge, or a controller, and the credentials for it. */
 export interface BridgePlace {
@@ -19,28 +20,85 @@ export interface BridgePlace {
 
 /** All servers call by this name: each has to find the receipts of the others. */
 const SUBJECT = "threads";
+/** Lookups within this time share a list. */
+const LIST_MS = 1000;
 
 /** Finds agents by the sessions of a bridge. An agent's id is its session's address, its workspace the project. */
-export class BridgeRuntimes implements Runtimes, Disposable {
+export class BridgeRuntimes implements Runtimes, SessionStarter, Disposable {
   readonly #clock: Clock;
   readonly #place: BridgePlace;
   /** By workspace. */
   readonly #bridges = new Map<string, Promise<OpenBridge>>();
+  /** The last list of each workspace. */
+  readonly #lists = new Map<string, { readonly at: number; readonly sessions: readonly GetSessionResponse[] }>();
 
   constructor(clock: Clock, place: BridgePlace) {
     this.#clock = clock;
     this.#place = place;
   }
 
+  get starter(): SessionStarter {
+    return this;
+  }
+
   async find(workspace: string, agent: string, signal: AbortSignal): Promise<Runtime | undefined> {
     const bridge = await this.#bridgeOf(workspace);
-    const sessions = await bridge.sessions(signal);
-    const own = sessions.filter((one) => one.agent === agent && one.projectId === workspace && !hasEnded(one));
+    const isOwn = (one: GetSessionResponse) => one.agent === agent && one.projectId === workspace && !hasEnded(one);
+    const listed = (await this.#listed(workspace, bridge, signal)).filter(isOwn);
+    // An agent has ended only by a list from now.
+    const isKnown = listed.some(({ status }) => status === SessionStatus.RUNNING);
+    const own = isKnown ? listed : (await this.#list(workspace, bridge, signal)).filter(isOwn);
     const session = own.findLast(({ status }) => status === SessionStatus.RUNNING);
     if (session !== undefined) return runtimeOf(bridge, session);
     const [other] = own;
     if (other === undefined) return undefined;
     throw new DomainError("unavailable", `the session ${other.sessionId} of ${agent} does not run now`);
+  }
+
+  async canResume(workspace: string, provider: string, signal: AbortSignal): Promise<boolean> {
+    const bridge = await this.#bridgeOf(workspace);
+    const { providers }: ListProvidersResponse = await bridge.call(signal, (client, options) =>
+      client.listProviders({}, options),
+    );
+    return providers.some((one) => one.provider === provider && one.capabilities.includes("resume"));
+  }
+
+  async start(workspace: string, session: SessionStart, signal: AbortSignal): Promise<void> {
+    const bridge = await this.#bridgeOf(workspace);
+    const request = { ...session, projectId: workspace, agentOpts: { ...session.agentOpts } };
+    await bridge.call(signal, (client, options) => client.startSession(request, options));
+    this.#lists.delete(workspace);
+  }
+
+  async lastReceipt(
+    workspace: string,
+    sessionId: string,
+    requestId: string,
+    signal: AbortSignal,
+  ): Promise<WakeReceipt | undefined> {
+    const bridge = await this.#bridgeOf(workspace);
+    try {
+      return await known(bridge.backend(sessionId).getNudge(requestId, signal));
+    } catch (err) {
+      if (err instanceof DomainError && (err.kind === "precondition" || err.kind === "unimplemented")) return undefined;
+      throw err;
+    }
+  }
+
+  async #listed(workspace: string, bridge: OpenBridge, signal: AbortSignal): Promise<readonly GetSessionResponse[]> {
+    const known = this.#lists.get(workspace);
+    const isFresh = known !== undefined && this.#clock.monotonicMs() - known.at < LIST_MS;
+    return isFresh ? known.sessions : await this.#list(workspace, bridge, signal);
+  }
+
+  /** @throws DomainError `unavailable` if the list may lack sessions */
+  async #list(workspace: string, bridge: OpenBridge, signal: AbortSignal): Promise<readonly GetSessionResponse[]> {
+    const lacks: string[] = [];
+    const at = this.#clock.monotonicMs();
+    const sessions = await bridge.sessions(signal, (why) => lacks.push(why));
+    if (lacks.length > 0) throw new DomainError("unavailable", lacks.join("; "));
+    this.#lists.set(workspace, { at, sessions });
+    return sessions;
   }
 
   /** Resolves when the bridge has answered a call for this workspace. @throws DomainError if it does not */
@@ -80,14 +138,22 @@ export class BridgeRuntimes implements Runtimes, Disposable {
 
 function runtimeOf(bridge: OpenBridge, session: GetSessionResponse): Runtime {
   const backend = bridge.backend(session.sessionId);
-  return new BackendRuntime("bridge", session, {
-    nudge: (request, signal) => backend.nudge(request, signal),
-    getNudge: (id, signal) => backend.getNudge(id, signal),
-    cancelNudge: (id, signal) => backend.cancelNudge(id, signal),
-    status: (signal) => backend.status(signal),
-    // The connection serves all sessions.
-    [Symbol.asyncDispose]: async () => {},
-  });
+  const { sessionId, provider, repoPath, agentOpts, agentSessionId } = session;
+  return new BackendRuntime(
+    "bridge",
+    { sessionId, provider, started: { repoPath, agentOpts } },
+    {
+      nudge: (request, signal) => backend.nudge(request, signal),
+      getNudge: (id, signal) => backend.getNudge(id, signal),
+      cancelNudge: (id, signal) => backend.cancelNudge(id, signal),
+      status: async (signal) => ({
+        ...(agentSessionId !== "" && { agentSessionId }),
+        ...(await backend.status(signal)),
+      }),
+      // The connection serves all sessions.
+      [Symbol.asyncDispose]: async () => {},
+    },
+  );
 }
 
 /** A session that has failed may still have a program that runs, until it is said to have stopped. */

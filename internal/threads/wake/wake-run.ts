@@ -3,12 +3,13 @@ import { backoffMs } from "../../base/backoff.ts";
 import { DomainError } from "../../base/errors.ts";
 import { requestIdOf } from "../domain/ids.ts";
 import type { Policy } from "../domain/policy.ts";
-import type { Runtime, RuntimeStatus, WakeReceipt } from "../domain/runtimes.ts";
+import type { Runtime, RuntimeStatus, SessionStarter, WakeReceipt } from "../domain/runtimes.ts";
 import type { Wake, WakeAttempt } from "../domain/types.ts";
 import { blockedBy, causeOf, DIALOG_MS, isAtTheKeys, mustDefer } from "../domain/wake-blocks.ts";
 import { afterOutcome, type NudgeOutcomeWord } from "../domain/wake-outcomes.ts";
 import type { AttemptIntent, ClaimedWake, WakeResult } from "../domain/wake-store.ts";
 import { pointerText } from "../domain/wake-text.ts";
+import { firstText, isFresh, type Recovered, Recovery } from "./recovery.ts";
 import type { WakeWorkerDeps } from "./wake-worker-deps.ts";
 
 const RENEW_MS = 10_000;
@@ -65,17 +66,31 @@ export class WakeRun {
     const { store, wakes } = this.#deps;
     const { workspace, wake } = this.#claimed;
     const reads = store.reads(workspace);
-    const open = (await reads.attempts(wake.wakeId)).findLast((one) => one.outcome === undefined);
+    const attempts = await reads.attempts(wake.wakeId);
+    const open = attempts.findLast((one) => one.outcome === undefined);
     const waiting = await reads.waiting(wake.agentId);
     if (open === undefined && waiting.length === 0) return this.#end({ state: "CANCELLED", outcome: "" });
     const policy = await reads.policy();
     const bound = open === undefined ? await wakes.bound(this.#claimed, policy.wakes_per_minute) : undefined;
     if (bound !== undefined) return this.#defer(bound, DEFER_MS);
-    await using runtime = await this.#find(signal);
-    if (runtime === undefined) return this.#defer("unreachable", this.#unreachableMs(open, await reads.now()));
+    const { starter } = this.#deps.runtimes;
+    if (starter !== undefined && open !== undefined && open.kind !== "live") {
+      const recovery = new Recovery(this.#deps, this.#claimed, starter);
+      return this.#recovered(await recovery.start(open, policy, signal));
+    }
+    const found = await this.#find(signal);
+    if (found === "none" && starter !== undefined) {
+      if (open !== undefined) return this.#settleLast(open, starter, signal);
+      const step = await new Recovery(this.#deps, this.#claimed, starter).next(attempts, policy, signal);
+      if (step !== undefined) return this.#recovered(step);
+    }
+    if (typeof found === "string") return this.#defer("unreachable", this.#unreachableMs(open, await reads.now()));
+    await using runtime = found;
     const status = await runtime.status(signal);
-    const { sessionId, provider, kind } = runtime;
-    await wakes.confirm(workspace, { sessionId, agent: wake.agentId, runtime: kind, provider });
+    const { sessionId, provider, kind, started } = runtime;
+    const { agentSessionId = "" } = status;
+    const session = { sessionId, agent: wake.agentId, runtime: kind, provider, ...started, agentSessionId };
+    await wakes.confirm(workspace, session);
     if (open !== undefined) return this.#recover(runtime, status, open, policy, signal);
     if (wasTakenBack(wake) && isAtTheKeys(status, policy.quiet, this.#deps.clock.now())) {
       return this.#defer(status.draft ? "draft" : "person", policy.recheck, "cancelled");
@@ -83,7 +98,9 @@ export class WakeRun {
     const attempt = wake.attempts + 1;
     const requestId = requestIdOf(wake.wakeId, attempt);
     const upto = Object.fromEntries(waiting.map((one) => [one.threadId, one.upto]));
-    const text = pointerText(requestId, waiting);
+    const text = isFresh(attempts, sessionId)
+      ? await firstText(this.#deps, this.#claimed, requestId, waiting)
+      : pointerText(requestId, waiting);
     const intent = { attempt, requestId, sessionId, epoch: status.epoch, text, upto };
     const ageMs = await wakes.begin(this.#claimed, this.#deps.by, intent);
     if (ageMs === undefined) return;
@@ -91,15 +108,15 @@ export class WakeRun {
     await this.#follow(runtime, intent, await this.#nudge(runtime, intent, policy, signal), policy, signal);
   }
 
-  async #find(signal: AbortSignal): Promise<Runtime | undefined> {
+  async #find(signal: AbortSignal): Promise<Runtime | "none" | "unreachable"> {
     const { runtimes, logger } = this.#deps;
     const { workspace, wake } = this.#claimed;
     try {
-      return await runtimes.find(workspace, wake.agentId, signal);
+      return (await runtimes.find(workspace, wake.agentId, signal)) ?? "none";
     } catch (err) {
       if (!(err instanceof DomainError) || signal.aborted) throw err;
       logger.debug({ err, agent: wake.agentId }, "the agent's runtime does not answer");
-      return undefined;
+      return "unreachable";
     }
   }
 
@@ -126,6 +143,22 @@ export class WakeRun {
     await this.#follow(runtime, intent, await this.#nudge(runtime, intent, policy, signal), policy, signal);
   }
 
+  /** Ends an attempt whose session has ended, by its last receipt. */
+  async #settleLast(open: WakeAttempt, starter: SessionStarter, signal: AbortSignal): Promise<void> {
+    const { workspace } = this.#claimed;
+    const { attempt, requestId, sessionId, epoch, text, upto } = open;
+    const last = await starter.lastReceipt(workspace, sessionId, requestId, signal);
+    const receipt = last === undefined || last.outcome === "queued" ? receiptOf("unknown", "its session ended") : last;
+    await this.#settle({ attempt, requestId, sessionId, epoch, text, upto }, receipt);
+  }
+
+  #recovered({ againMs, blockedBy, news, ended }: Recovered): Promise<void> {
+    return this.#end({
+      ...{ state: "DEFERRED", outcome: ended?.outcome ?? "", blockedBy, againMs, ...(news && { news }) },
+      ...(ended && { attempt: { attempt: ended.attempt, receipt: { outcome: ended.outcome, evidence: [] } } }),
+    });
+  }
+
   async #nudge(runtime: Runtime, intent: AttemptIntent, policy: Policy, signal: AbortSignal): Promise<WakeReceipt> {
     const { urgency, lastOutcome } = this.#claimed.wake;
     // Once a draft or a dialog has blocked a forced wake, it waits in the queue.
@@ -133,13 +166,17 @@ export class WakeRun {
       urgency === "interrupt" && lastOutcome !== "composer-busy" && lastOutcome !== "blocked-by-dialog";
     const urgent = urgency !== "normal";
     const { quiet: quietMs } = policy;
-    return await runtime.nudge(
-      {
-        ...{ requestId: intent.requestId, text: intent.text, sender: SENDER, urgent, quietMs },
-        ...{ immediate: isImmediate, ttlMs: urgent ? URGENT_TTL_MS : TTL_MS },
-      },
-      signal,
-    );
+    const request = {
+      ...{ requestId: intent.requestId, text: intent.text, sender: SENDER, urgent, quietMs },
+      ...{ immediate: isImmediate, ttlMs: urgent ? URGENT_TTL_MS : TTL_MS },
+    };
+    try {
+      return await runtime.nudge(request, signal);
+    } catch (err) {
+      // The session ended after it was found: it takes nothing.
+      if (err instanceof DomainError && err.kind === "precondition") return receiptOf("agent-dead", err.message);
+      throw err;
+    }
   }
 
   /**

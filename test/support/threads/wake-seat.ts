@@ -1,6 +1,13 @@
 import { type Clock, systemClock } from "../../../internal/base/clock.ts";
+import type { DomainError } from "../../../internal/base/errors.ts";
 import { createLogger } from "../../../internal/base/logger.ts";
-import type { Runtime, RuntimeStatus, WakeReceipt, WakeRequest } from "../../../internal/threads/domain/runtimes.ts";
+import type {
+  Runtime,
+  RuntimeStatus,
+  SessionStarter,
+  WakeReceipt,
+  WakeRequest,
+} from "../../../internal/threads/domain/runtimes.ts";
 import type { NudgeOutcomeWord } from "../../../internal/threads/domain/wake-outcomes.ts";
 import { WakeRun } from "../../../internal/threads/wake/wake-run.ts";
 import type { WakeWorkerDeps } from "../../../internal/threads/wake/wake-worker-deps.ts";
@@ -19,11 +26,19 @@ export class WakeSeat {
   outcome: NudgeOutcomeWord = "queued";
   readonly asked: WakeRequest[] = [];
   readonly takenBack: string[] = [];
+  /** The agent's session runs. */
+  isLive = true;
+  /** Whether it runs cannot be asked. */
+  failure: DomainError | undefined;
+  sessionId: string;
+  /** Absent: sessions are not started in place of one that ended. */
+  starter: SessionStarter | undefined;
   readonly #ground: ThreadsGround;
 
   constructor(ground: ThreadsGround, agent: string) {
     this.#ground = ground;
     this.agent = agent;
+    this.sessionId = `session of ${agent}`;
   }
 
   get deps(): WakeWorkerDeps {
@@ -42,7 +57,8 @@ export class WakeSeat {
   #runtimes(): WakeWorkerDeps["runtimes"] {
     const receipt = (outcome = this.outcome): WakeReceipt => ({ outcome, error: "", evidence: [] });
     const runtime: Runtime = {
-      ...{ kind: "sidecar", sessionId: `session of ${this.agent}`, provider: "demo" },
+      ...{ kind: this.starter ? "bridge" : "sidecar", sessionId: this.sessionId, provider: "demo" },
+      ...(this.starter && { started: { repoPath: "/repo", agentOpts: { mode: "terminal" } } }),
       nudge: async (request) => {
         this.asked.push(request);
         return receipt();
@@ -55,6 +71,10 @@ export class WakeSeat {
       status: async () => this.status,
       [Symbol.asyncDispose]: async () => {},
     };
-    return { find: async (_, agent) => (agent === this.agent ? runtime : undefined) };
+    const find = async (_: string, agent: string) => {
+      if (this.failure !== undefined) throw this.failure;
+      return agent === this.agent && this.isLive ? runtime : undefined;
+    };
+    return { find, ...(this.starter && { starter: this.starter }) };
   }
 }

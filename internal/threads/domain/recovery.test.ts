@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { DEFAULT_POLICY } from "./policy.ts";
+import { areTemplates, optionsFor, planRecovery, type RecoveryFacts, templateFor } from "./recovery.ts";
+
+const last = {
+  sessionId: "s",
+  provider: "codex",
+  repoPath: "/r",
+  agentOpts: {},
+  agentSessionId: "c-1",
+  isStale: false,
+};
+const template = { provider: "claude", repo_path: "/r" };
+const FACTS: RecoveryFacts = {
+  ...{ last, canResume: true, resumes: 0, spawns: 0, recentStarts: 0, hourlySpawns: 0, template },
+};
+
+describe("an agent whose runtime has ended", () => {
+  it.each<[string, Partial<RecoveryFacts>, string]>([
+    ["has its conversation resumed", {}, "resume"],
+    ["is resumed once more when that has ended too", { resumes: 1, recentStarts: 1 }, "resume"],
+    ["is spawned after two resumes", { resumes: 2, recentStarts: 2 }, "spawn"],
+    ["is spawned when its session is stale", { last: { ...last, isStale: true } }, "spawn"],
+    ["is spawned in a crash loop", { recentStarts: 3 }, "spawn"],
+    ["is spawned when its conversation is unknown", { last: { ...last, agentSessionId: "" } }, "spawn"],
+    ["is spawned where its program resumes none", { canResume: false }, "spawn"],
+    ["waits when five were spawned within the hour", { canResume: false, hourlySpawns: 5 }, "wait"],
+    ["is for people without a template", { canResume: false, template: undefined }, "escalate"],
+    ["is for people when the spawned one has ended as well", { spawns: 1, recentStarts: 1 }, "escalate"],
+    ["is left alone if no runtime has ever confirmed it", { last: undefined, canResume: false }, "unmanaged"],
+  ])("%s", (_, facts, type) => {
+    expect(planRecovery({ ...FACTS, ...facts }, DEFAULT_POLICY)).toEqual({ type });
+  });
+
+  it("is spawned without a runtime before, if the policy says so, and never resumed", () => {
+    const facts = { ...FACTS, last: undefined };
+    expect(planRecovery(facts, { ...DEFAULT_POLICY, unmanaged: "resume" })).toEqual({ type: "unmanaged" });
+    expect(planRecovery(facts, { ...DEFAULT_POLICY, unmanaged: "spawn" })).toEqual({ type: "spawn" });
+  });
+});
+
+it("a template is that of the role, or of every role, and nothing else", () => {
+  const spawn = { worker: template, "*": { ...template, provider: "demo" }, broken: { provider: 1 } };
+  expect(templateFor(spawn, "worker")?.provider).toBe("claude");
+  expect(templateFor(spawn, "reviewer")?.provider).toBe("demo");
+  expect(templateFor(spawn, "toString")?.provider).toBe("demo");
+  expect(templateFor(spawn, "broken")).toBeUndefined();
+  expect(templateFor({}, "worker")).toBeUndefined();
+  expect(areTemplates({ worker: template })).toBe(true);
+  for (const wrong of [spawn, [], { a: { ...template, shell: "x" } }, { a: { ...template, agent_opts: { m: 1 } } }]) {
+    expect(areTemplates(wrong)).toBe(false);
+  }
+});
+
+it("a session of the agent keeps its name, and no conversation but the one to resume", () => {
+  const options = { mode: "terminal", resume: "old", agent: "someone" };
+  expect(optionsFor("shop", "shop/fix/er", options)).toEqual({ mode: "terminal", agent: "fix/er" });
+  expect(optionsFor("shop", "fixer", {})).toEqual({ agent: "fixer" });
+});

@@ -1,0 +1,103 @@
+import type { Policy } from "./policy.ts";
+import type { Metadata } from "./types.ts";
+
+/** The parameters of a session that takes the place of an agent's last one. */
+export interface SessionStart {
+  readonly sessionId: string;
+  readonly provider: string;
+  readonly repoPath: string;
+  readonly agentOpts: Readonly<Record<string, string>>;
+}
+
+/** An agent's last session that a runtime confirmed. */
+export interface LastSession extends SessionStart {
+  readonly agentSessionId: string;
+  /** Nothing was heard of it for `stale_after`. */
+  readonly isStale: boolean;
+}
+
+/** The facts by which an agent without a live runtime is recovered; see `planRecovery`. */
+export interface RecoveryFacts {
+  readonly last: LastSession | undefined;
+  /** The last session's provider can continue a conversation. */
+  readonly canResume: boolean;
+  /** Sessions begun for this wake. */
+  readonly resumes: number;
+  readonly spawns: number;
+  /** Sessions begun for this agent within 15 minutes. */
+  readonly recentStarts: number;
+  /** Sessions spawned in this workspace within an hour. */
+  readonly hourlySpawns: number;
+  readonly template: SpawnTemplate | undefined;
+}
+
+export type RecoveryStep =
+  | { readonly type: "resume" }
+  | { readonly type: "spawn" }
+  /** The limit of spawned sessions is reached. */
+  | { readonly type: "wait" }
+  /** No runtime has ever confirmed a session of the agent, and the policy starts none for such agents. */
+  | { readonly type: "unmanaged" }
+  /** Only people can help. */
+  | { readonly type: "escalate" };
+
+export interface SpawnTemplate {
+  readonly provider: string;
+  readonly repo_path: string;
+  readonly agent_opts?: Readonly<Record<string, string>>;
+}
+
+const CRASH_LOOP = 3;
+const SPAWNS_AN_HOUR = 5;
+
+/**
+ * The next step for an agent whose runtime has said that it ended: its conversation is resumed, at most `resume_max`
+ * times for a wake, then a session is spawned by the template of its role, once for a wake. A stale session, and one
+ * that began three times within 15 minutes, is not resumed.
+ */
+export function planRecovery(
+  facts: RecoveryFacts,
+  { resume_max: resumeMax, unmanaged }: Pick<Policy, "resume_max" | "unmanaged">,
+): RecoveryStep {
+  const { last, canResume, resumes, spawns, recentStarts, hourlySpawns, template } = facts;
+  if (last === undefined && unmanaged !== "spawn") return { type: "unmanaged" };
+  const isKnown = last !== undefined && last.agentSessionId !== "" && canResume;
+  const isDue = isKnown && !last.isStale && recentStarts < CRASH_LOOP && resumes < resumeMax && spawns === 0;
+  if (isDue) return { type: "resume" };
+  if (template === undefined || spawns > 0) return { type: "escalate" };
+  return hourlySpawns < SPAWNS_AN_HOUR ? { type: "spawn" } : { type: "wait" };
+}
+
+/** The workspace's template for a role, or for every role (`*`); undefined: there is none that can be used. */
+export function templateFor(spawn: Metadata, role: string): SpawnTemplate | undefined {
+  const found = Object.hasOwn(spawn, role) ? spawn[role] : Object.hasOwn(spawn, "*") ? spawn["*"] : undefined;
+  return isTemplate(found) ? found : undefined;
+}
+
+/** Whether every value of a policy's `spawn` is a template. */
+export function areTemplates(spawn: unknown): boolean {
+  return isObject(spawn) && Object.values(spawn).every(isTemplate);
+}
+
+/** The options of a session that is the agent's, whatever the template or the last session named. */
+export function optionsFor(
+  workspace: string,
+  agent: string,
+  options: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const { resume: _, ...rest } = options;
+  const prefix = `${workspace}/`;
+  return { ...rest, agent: agent.startsWith(prefix) ? agent.slice(prefix.length) : agent };
+}
+
+function isTemplate(value: unknown): value is SpawnTemplate {
+  if (!isObject(value)) return false;
+  const { provider, repo_path: path, agent_opts: options = {}, ...others } = value;
+  const isText = (one: unknown) => typeof one === "string" && one !== "";
+  const hasOptions = isObject(options) && Object.values(options).every((one) => typeof one === "string");
+  return isText(provider) && isText(path) && hasOptions && Object.keys(others).length === 0;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,42 @@
+import type { LastSession } from "../domain/recovery.ts";
+import type { ClaimedWake, RecentLife } from "../domain/wake-store.ts";
+import type { Queryable } from "./database.ts";
+
+/** Reads facts about an agent without a runtime; see `WakeStore.recentLife`. */
+export async function recentLife(
+  db: Queryable,
+  { workspace, wake }: ClaimedWake,
+  staleAfterMs: number,
+): Promise<RecentLife> {
+  const { rows: sessions } = await db.query<Record<string, unknown>>(
+    `select *, last_heartbeat_at < clock_timestamp() - $3::float8 * interval '1 millisecond' as stale
+     from threads.session where workspace_id = $1 and agent_id = $2 and managed and runtime = 'bridge'
+     order by last_heartbeat_at desc limit 1`,
+    [workspace, wake.agentId, staleAfterMs],
+  );
+  const { rows: counts } = await db.query<{ role: string | null; starts: number; spawns: number }>(
+    `select coalesce(
+         (select nullif(role, '') from threads.agent where workspace_id = $1 and agent_id = $2),
+         (select max(role) from threads.participant where workspace_id = $1 and agent_id = $2 and left_at is null)) as role,
+       (select count(*)::int from threads.wake_attempt a join threads.wake w using (workspace_id, wake_id)
+         where a.workspace_id = $1 and w.agent_id = $2 and a.kind <> 'live'
+           and a.begun_at > clock_timestamp() - interval '15 minutes') as starts,
+       (select count(*)::int from threads.wake_attempt where workspace_id = $1 and kind = 'spawn'
+         and begun_at > clock_timestamp() - interval '1 hour') as spawns`,
+    [workspace, wake.agentId],
+  );
+  const [last] = sessions;
+  const { role, starts = 0, spawns = 0 } = counts[0] ?? {};
+  return { last: last && sessionOf(last), role: role ?? "", recentStarts: starts, hourlySpawns: spawns };
+}
+
+function sessionOf(row: Record<string, unknown>): LastSession {
+  return {
+    sessionId: String(row["session_id"]),
+    provider: String(row["provider"]),
+    repoPath: String(row["repo_path"]),
+    agentOpts: row["agent_opts"] as LastSession["agentOpts"],
+    agentSessionId: String(row["agent_session_id"]),
+    isStale: row["stale"] === true,
+  };
+}

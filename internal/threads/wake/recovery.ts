@@ -1,0 +1,127 @@
+import { DomainError } from "../../base/errors.ts";
+import { digestOf } from "../domain/digest.ts";
+import { requestIdOf } from "../domain/ids.ts";
+import type { Policy } from "../domain/policy.ts";
+import { optionsFor, planRecovery, type SessionStart, templateFor } from "../domain/recovery.ts";
+import type { SessionStarter } from "../domain/runtimes.ts";
+import type { WakeAttempt, WakeNews } from "../domain/types.ts";
+import type { AttemptIntent, ClaimedWake } from "../domain/wake-store.ts";
+import { summaryText, type WaitingThread } from "../domain/wake-text.ts";
+import type { WakeWorkerDeps } from "./wake-worker-deps.ts";
+
+type Deps = Pick<WakeWorkerDeps, "store" | "wakes" | "logger"> & { readonly by: string };
+
+/** How a step ended; the wake is deferred by it. */
+export interface Recovered {
+  readonly againMs: number;
+  readonly blockedBy: "starting" | "unreachable" | "rate";
+  readonly news?: WakeNews;
+  /** The attempt that ended with this step, and its outcome. */
+  readonly ended?: { readonly attempt: number; readonly outcome: string };
+}
+
+const SOON_MS = 1000;
+const PEOPLE_MS = 30_000;
+/** The errors of a start that another try cannot mend. */
+const FINAL: ReadonlySet<string> = new Set(["invalid", "denied", "precondition", "not-found", "unimplemented"]);
+/** The outcomes of texts that the agent may have. */
+const GIVEN: ReadonlySet<string> = new Set(["submitted", "unknown", "stranded"]);
+const SUMMARY_BYTES = 8192;
+const SUMMARY_THREADS = 4;
+
+/** Brings back an agent whose runtime has said that it ended, one step at a time. */
+export class Recovery {
+  readonly #deps: Deps;
+  readonly #claimed: ClaimedWake;
+  readonly #starter: SessionStarter;
+
+  constructor(deps: Deps, claimed: ClaimedWake, starter: SessionStarter) {
+    this.#deps = deps;
+    this.#claimed = claimed;
+    this.#starter = starter;
+  }
+
+  /** Takes the next step. Undefined: another process has the wake now, or the agent is not to be brought back. */
+  async next(attempts: readonly WakeAttempt[], policy: Policy, signal: AbortSignal): Promise<Recovered | undefined> {
+    const { wakes, by } = this.#deps;
+    const { workspace, wake } = this.#claimed;
+    const life = await wakes.recentLife(this.#claimed, policy.stale_after);
+    const { last, role } = life;
+    const canResume = last !== undefined && (await this.#starter.canResume(workspace, last.provider, signal));
+    const begun = (kind: WakeAttempt["kind"]) => attempts.filter((one) => one.kind === kind).length;
+    const template = templateFor(policy.spawn, role);
+    const counts = { resumes: begun("resume"), spawns: begun("spawn") };
+    const step = planRecovery({ ...life, ...counts, canResume, template }, policy);
+    if (step.type === "unmanaged") return undefined;
+    if (step.type === "wait") return { againMs: PEOPLE_MS, blockedBy: "rate" };
+    if (step.type === "escalate") return { againMs: PEOPLE_MS, blockedBy: "unreachable", news: "fallback" };
+    const attempt = wake.attempts + 1;
+    const sessionId = requestIdOf(wake.wakeId, attempt);
+    const before = { epoch: last?.sessionId ?? "", text: "", upto: {} };
+    const intent = { attempt, requestId: sessionId, sessionId, kind: step.type, ...before };
+    if ((await wakes.begin(this.#claimed, by, intent)) === undefined) return undefined;
+    return await this.start(intent, policy, signal);
+  }
+
+  /** Starts the session of an attempt. Repeated calls, by any process, start one session. */
+  async start(intent: AttemptIntent, policy: Policy, signal: AbortSignal): Promise<Recovered> {
+    const { attempt, requestId, kind } = intent;
+    const { workspace, wake } = this.#claimed;
+    const about = { workspace, wake: wake.wakeId, agent: wake.agentId, session: requestId, step: kind };
+    const request = await this.#requestOf(intent, policy);
+    if (request === undefined) return { againMs: 0, blockedBy: "unreachable", ended: { attempt, outcome: "refused" } };
+    try {
+      await this.#starter.start(workspace, request, signal);
+    } catch (err) {
+      if (!(err instanceof DomainError) || signal.aborted) throw err;
+      // The session was started before the policy changed.
+      if (err.kind === "already-exists")
+        return { againMs: SOON_MS, blockedBy: "starting", ended: { attempt, outcome: "started" } };
+      this.#deps.logger.warn({ ...about, err }, "an agent's session could not be started");
+      if (!FINAL.has(err.kind)) return { againMs: SOON_MS, blockedBy: "unreachable" };
+      return { againMs: 0, blockedBy: "unreachable", ended: { attempt, outcome: "refused" } };
+    }
+    this.#deps.logger.info(about, "an agent has another session");
+    return { againMs: SOON_MS, blockedBy: "starting", ended: { attempt, outcome: "started" } };
+  }
+
+  async #requestOf({ sessionId, kind }: AttemptIntent, policy: Policy): Promise<SessionStart | undefined> {
+    const { workspace, wake } = this.#claimed;
+    const { last, role } = await this.#deps.wakes.recentLife(this.#claimed, policy.stale_after);
+    const own = (options: SessionStart["agentOpts"]) => optionsFor(workspace, wake.agentId, options);
+    if (kind === "resume") {
+      if (last === undefined || last.agentSessionId === "") return undefined;
+      const { provider, repoPath, agentOpts, agentSessionId } = last;
+      return { sessionId, provider, repoPath, agentOpts: { ...own(agentOpts), resume: agentSessionId } };
+    }
+    const template = templateFor(policy.spawn, role);
+    if (template === undefined) return undefined;
+    const { provider, repo_path: repoPath, agent_opts: agentOpts = {} } = template;
+    return { sessionId, provider, repoPath, agentOpts: own(agentOpts) };
+  }
+}
+
+/** Whether this session was spawned for the wake and has not been given a text. */
+export function isFresh(attempts: readonly WakeAttempt[], sessionId: string): boolean {
+  const own = attempts.filter((one) => one.sessionId === sessionId);
+  return own.some(({ kind }) => kind === "spawn") && !own.some(({ outcome = "" }) => GIVEN.has(outcome));
+}
+
+/** The first text for a session that was spawned: what waits, and a digest of these threads of at most 8 KiB. */
+export async function firstText(
+  { store }: Pick<WakeWorkerDeps, "store">,
+  { workspace, wake }: ClaimedWake,
+  requestId: string,
+  waiting: readonly WaitingThread[],
+): Promise<string> {
+  const reads = store.reads(workspace);
+  const shown = waiting.slice(0, SUMMARY_THREADS);
+  const digests: string[] = [];
+  for (const { threadId } of shown) {
+    const [thread, participants] = [await reads.thread(threadId), await reads.participants(threadId)];
+    if (thread === undefined) continue;
+    const messages = await reads.lastMessages(threadId, 200);
+    digests.push(digestOf(thread, participants, messages, Math.floor(SUMMARY_BYTES / shown.length)).text);
+  }
+  return summaryText(requestId, waiting, wake.agentId, digests);
+}

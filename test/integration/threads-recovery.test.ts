@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { DomainError } from "../../internal/base/errors.ts";
+import type { SessionStart } from "../../internal/threads/domain/recovery.ts";
+import type { SessionStarter } from "../../internal/threads/domain/runtimes.ts";
+import { tellPeople } from "../../internal/threads/service/tell-people.ts";
+import { ThreadsGround } from "../support/threads/threads-ground.ts";
+import { WakeSeat } from "../support/threads/wake-seat.ts";
+
+vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });
+
+let ground: ThreadsGround;
+beforeAll(async () => {
+  ground = await ThreadsGround.start();
+});
+afterAll(async () => {
+  await ground?.[Symbol.asyncDispose]();
+});
+
+/** A runtime that starts sessions in place of the agent's: each lives if `lives` says so. */
+class Bridge implements SessionStarter {
+  readonly seat: WakeSeat;
+  readonly started: SessionStart[] = [];
+  lives = true;
+  resumes = true;
+  failure: DomainError | undefined;
+
+  constructor(seat: WakeSeat) {
+    this.seat = seat;
+    seat.starter = this;
+  }
+
+  async canResume(): Promise<boolean> {
+    return this.resumes;
+  }
+
+  async start(_: string, session: SessionStart): Promise<void> {
+    if (this.failure !== undefined) throw this.failure;
+    if (!this.started.some((one) => one.sessionId === session.sessionId)) this.started.push(session);
+    [this.seat.isLive, this.seat.sessionId] = [this.lives, session.sessionId];
+  }
+
+  async lastReceipt() {
+    return undefined;
+  }
+}
+
+/** An agent that was woken once by its bridge, whose session has ended since. */
+async function ended(agent: string) {
+  const seat = new WakeSeat(ground, agent);
+  const bridge = new Bridge(seat);
+  seat.status = { ...seat.status, agentSessionId: `conversation of ${agent}` };
+  seat.outcome = "submitted";
+  await ground.message(agent, "the first");
+  await ground.wait("1 second");
+  await seat.work();
+  seat.isLive = false;
+  const thread = await ground.message(agent, "the second");
+  await ground.wait("1 second");
+  return { seat, bridge, thread };
+}
+
+const wakesOf = (agent: string) => ground.service.store.reads("default").wakes({ agent, limit: 100 });
+const newest = async (agent: string) => (await wakesOf(agent))[0];
+async function steps(agent: string) {
+  const wake = await newest(agent);
+  const attempts = await ground.service.store.reads("default").attempts(wake?.wakeId ?? "");
+  return attempts.map(({ kind, outcome }) => `${kind} ${outcome}`);
+}
+const policy = (patch: object) =>
+  ground.service.store.write("default", (tx) => tx.savePolicy(patch as Readonly<Record<string, unknown>>));
+const soon = () => ground.wait("31 seconds");
+const template = { provider: "demo", repo_path: "/other", agent_opts: { mode: "stdio" } };
+
+it("F8: an agent that ended is resumed under its own name, and gets what waits for it", async () => {
+  const { seat, bridge } = await ended("resumed");
+  await seat.work();
+  expect(await newest("resumed")).toMatchObject({ state: "DEFERRED", blockedBy: "starting" });
+  await soon();
+  await seat.work();
+  expect(await steps("resumed")).toEqual(["resume started", "live submitted"]);
+  const wakeId = (await newest("resumed"))?.wakeId;
+  expect(bridge.started).toEqual([
+    {
+      ...{ sessionId: `w-${wakeId}-1`, provider: "demo", repoPath: "/repo" },
+      agentOpts: { mode: "terminal", agent: "resumed", resume: "conversation of resumed" },
+    },
+  ]);
+  const sessions = (await ground.service.store.reads("default").sessions()).filter((one) => one.agentId === "resumed");
+  expect(sessions.map(({ sessionId, state, resumes }) => [sessionId, state, resumes]).toSorted()).toEqual([
+    ["session of resumed", "ended", 0],
+    [`w-${wakeId}-1`, "live", 1],
+  ]);
+});
+
+it("F8: two resumes, then a spawn with a summary of its threads", async () => {
+  await policy({ spawn: { worker: template } });
+  const { seat, bridge, thread } = await ended("spawned");
+  bridge.lives = false;
+  for (const _ of [1, 2]) {
+    await seat.work();
+    await soon();
+  }
+  bridge.lives = true;
+  await seat.work();
+  await soon();
+  await seat.work();
+  expect(await steps("spawned")).toEqual(["resume started", "resume started", "spawn started", "live submitted"]);
+  expect(bridge.started.at(-1)).toMatchObject({ repoPath: "/other", agentOpts: { mode: "stdio", agent: "spawned" } });
+  expect(bridge.started.at(-1)?.agentOpts).not.toHaveProperty("resume");
+  const text = seat.asked.at(-1)?.text ?? "";
+  expect(Buffer.byteLength(text)).toBeLessThan(10_000);
+  for (const part of ["You continue the work of spawned", `Thread ${thread}`, "lead: the second"]) {
+    expect(text).toContain(part);
+  }
+  await policy({ spawn: {} });
+});
+
+it("F8: a stale one is spawned, not resumed", async () => {
+  await policy({ spawn: { worker: template } });
+  const { seat } = await ended("stale");
+  await ground.wait("13 hours");
+  await seat.work();
+  expect(await steps("stale")).toEqual(["spawn started"]);
+  await policy({ spawn: {} });
+});
+
+it("F8: without a way to start it, people are told once, and it is woken when it is back", async () => {
+  const { seat, bridge, thread } = await ended("lost");
+  bridge.resumes = false;
+  for (const _ of [1, 2]) {
+    await seat.work();
+    await Promise.all([tellPeople(ground.service), tellPeople(ground.service)]);
+    await soon();
+  }
+  expect(bridge.started).toEqual([]);
+  const escalations = await ground.service.store.reads("default").escalations({ limit: 100 });
+  expect(escalations.filter((one) => one.threadId === thread).map(({ cause }) => cause)).toEqual(["fallback_required"]);
+  expect(await newest("lost")).toMatchObject({ state: "DEFERRED", blockedBy: "unreachable" });
+  seat.isLive = true;
+  await seat.work();
+  expect(await steps("lost")).toEqual(["live submitted"]);
+});
+
+it("F8: unreachable is not dead, and a start whose answer is lost is the same start again", async () => {
+  const { seat, bridge } = await ended("away");
+  seat.failure = new DomainError("unavailable", "the bridge is away");
+  await seat.work();
+  expect([bridge.started, await newest("away")]).toMatchObject([[], { state: "DEFERRED", blockedBy: "unreachable" }]);
+  seat.failure = undefined;
+  bridge.failure = new DomainError("unavailable", "the answer is lost");
+  await soon();
+  await seat.work();
+  expect(await steps("away")).toEqual(["resume undefined"]);
+  bridge.failure = undefined;
+  await soon();
+  await seat.work();
+  expect(await steps("away")).toEqual(["resume started"]);
+  expect(bridge.started).toHaveLength(1);
+});
+
+it("F8: a start that is refused counts, and the next step follows", async () => {
+  await policy({ spawn: { worker: template } });
+  const { seat, bridge } = await ended("refused");
+  bridge.failure = new DomainError("precondition", "the provider is not available");
+  await seat.work();
+  await soon();
+  await seat.work();
+  bridge.failure = undefined;
+  await soon();
+  await seat.work();
+  expect(await steps("refused")).toEqual(["resume refused", "resume refused", "spawn started"]);
+  await policy({ spawn: {} });
+});
+
+it("F8: an agent that no runtime has confirmed is left alone, unless the policy spawns such agents", async () => {
+  const seat = new WakeSeat(ground, "unmanaged");
+  const bridge = new Bridge(seat);
+  seat.isLive = false;
+  await ground.message("unmanaged");
+  await policy({ spawn: { "*": template } });
+  await ground.wait("1 second");
+  await seat.work();
+  expect([bridge.started, await newest("unmanaged")]).toMatchObject([[], { blockedBy: "unreachable", attempts: 0 }]);
+  await policy({ unmanaged: "spawn" });
+  await soon();
+  await seat.work();
+  expect(await steps("unmanaged")).toEqual(["spawn started"]);
+  await policy({ spawn: {}, unmanaged: "refuse" });
+});
