@@ -49,3 +49,11 @@ it("bridge.md: every row names a test, and every named test is in its file", () 
   expect(rows).toHaveLength(8);
   expect(untested(rows)).toEqual([]);
 });
+
+it("threads-requirements.md: every requirement names a test, and every named test is in its file", () => {
+  const text = page("threads-requirements.md");
+  expect(missingTests(text)).toEqual([]);
+  const rows = text.split("\n").filter((line) => /^\| N?FR-/.test(line));
+  expect(rows).toHaveLength(18 + 7);
+  expect(untested(rows)).toEqual([]);
+});
