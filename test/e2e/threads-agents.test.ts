@@ -3,7 +3,7 @@ import { gt } from "../support/bridge/gt-transcript.ts";
 import { requireComponent } from "../support/cluster/components.ts";
 import { eventually } from "../support/screens/tmux-sandbox.ts";
 import { ThreadAgent } from "../support/threads/thread-agent.ts";
-import type { Part } from "../support/threads/thread-model.ts";
+import { type Part, threadModel } from "../support/threads/thread-model.ts";
 import { ThreadsServer } from "../support/threads/threads-server.ts";
 
 /** Two agent programs start and answer four times in all, which takes minutes while other work has the cores. */
@@ -92,9 +92,13 @@ describe("real agents in threads", () => {
     await requireComponent(context, "codex");
     await using server = await ThreadsServer.start();
     await using reviewer = await ThreadAgent.start(server, {
-      ...{ program: "claude-2.1.330", role: "reviewer", part: REVIEWS },
+      ...{ program: "claude-2.1.330", role: "reviewer", model: threadModel(REVIEWS) },
     });
-    await using fixer = await ThreadAgent.start(server, { program: "codex-0.169.0", role: "fixer", part: FIXES });
+    await using fixer = await ThreadAgent.start(server, {
+      program: "codex-0.169.0",
+      role: "fixer",
+      model: threadModel(FIXES),
+    });
     const talk = { post: ["please review src/cart.ts", "--role", "reviewer"], last: "resolved" };
     const { threadId, messages, wakes } = await conversation(server, { ...talk, agents: [reviewer, fixer] });
     expect(messages.map((one) => [one.sender.agent_id, one.event_type ?? "chat", one.text])).toEqual([
@@ -119,7 +123,7 @@ describe("real agents in threads", () => {
     await requireComponent(context, "opencode");
     await using server = await ThreadsServer.start();
     await using helper = await ThreadAgent.start(server, {
-      ...{ program: "opencode-1.18.33", role: "helper", part: ANSWERS },
+      ...{ program: "opencode-1.18.33", role: "helper", model: threadModel(ANSWERS) },
     });
     const talk = { post: ["is the shed green?", "--to", "town/helper"], last: "answer" };
     const { messages } = await conversation(server, { ...talk, agents: [helper] });

@@ -1,6 +1,9 @@
 // Attacks threads for a given time, and prints the results.
 //
 //   npm run lab:threads -- --seconds 120 --agents 4 --real claude --only writes --only wakes --write
+//   npm run lab:threads -- --review --seconds 1800 --write
+//
+// --review: Claude Code reviews, Codex and OpenCode fix, cycle after cycle; nothing else runs.
 
 import { writeResults } from "../../../bench/report/results.ts";
 import { type Measured, measured } from "../../../bench/report/row.ts";
@@ -10,12 +13,16 @@ import { randomFrom } from "../../fuzz/random.ts";
 import type { AgentProgram } from "../../support/agents/agents-install.ts";
 import { measureLatency } from "./latency.ts";
 import { REAL_PROGRAMS } from "./real-target.ts";
+import { reviewWhileKilling } from "./review.ts";
+import { reviewRows } from "./review-report.ts";
 import { wakeWhileKilling } from "./wakes.ts";
 import { writeWhileKilling } from "./writes.ts";
 
 const PARTS: readonly string[] = ["writes", "wakes", "latency"];
 const ROUNDS = 200;
 const KILL_EVERY_MS = 3000;
+/** A cycle takes some 5 s: most of them meet a kill. */
+const REVIEW_KILL_MS = 15_000;
 
 const { values } = parseFlags(
   {
@@ -25,12 +32,13 @@ const { values } = parseFlags(
     seed: { type: "number" },
     only: { type: "list" },
     write: { type: "boolean" },
+    review: { type: "boolean" },
   },
   process.argv.slice(2),
   {},
 );
-const { seconds = 60, agents = 3, seed = 1, write = false } = values;
-const { only = PARTS, real: names = ["claude"] } = values;
+const { seconds = 60, agents = 3, seed = 1, write = false, review = false } = values;
+const { only = review ? [] : PARTS, real: names = ["claude"] } = values;
 const strange = only.find((part) => !PARTS.includes(part));
 if (strange !== undefined) throw new Error(`--only ${strange}: expected ${PARTS.join(", ")}`);
 const real = names.map(programOf);
@@ -39,6 +47,10 @@ const facts = runFacts();
 const rows: Measured[] = [];
 const none = { atMost: 0 };
 
+if (review) {
+  const fixers = ["codex", "opencode"];
+  rows.push(...reviewRows(await reviewWhileKilling({ seconds, fixers, random, pauseMs: REVIEW_KILL_MS, calm: 4 })));
+}
 if (only.includes("writes")) {
   const found = await writeWhileKilling({ seconds, random, pauseMs: KILL_EVERY_MS });
   const { kills, acknowledged, retries, duplicates, lost, doubled, gaps, verified } = found;
@@ -87,7 +99,11 @@ if (only.includes("latency")) {
   );
 }
 process.stdout.write(`${table(rows)}\n`);
-if (write) writeResults("threads", { run: `${seconds} s each, seed ${seed}; ${runLine(facts)}`, rows });
+if (write)
+  writeResults(review ? "threads-review" : "threads", {
+    run: `${seconds} s each, seed ${seed}; ${runLine(facts)}`,
+    rows,
+  });
 process.exitCode = rows.every((row) => row.aim?.met !== false) ? 0 : 1;
 
 /** @throws an Error that lists the names */

@@ -27,13 +27,18 @@ export class TwoServers implements AsyncDisposable {
     this.servers = servers;
   }
 
-  /** `runtime`: see `threads serve --runtime`. */
-  static async start(runtime: "local" | "none", postgres = "system"): Promise<TwoServers> {
+  /** `runtime`: see `threads serve --runtime`. `ports`: those of the servers; default: others after each start. */
+  static async start(
+    runtime: "local" | "none",
+    postgres = "system",
+    ports: readonly [number, number] = [0, 0],
+  ): Promise<TwoServers> {
     const database = await TestDatabase.start(postgres);
     const migrated = await runProgramOf("threads", ["migrate", "--database-url", database.url()]);
     if (migrated.code !== 0) throw new Error(`threads migrate: ${migrated.stderr}`);
-    const one = await ThreadsServer.start("--database-url", database.url(), "--runtime", runtime);
-    const bed = new TwoServers(database, [one, await one.beside()]);
+    const flags = (port: number) => ["--database-url", database.url(), "--runtime", runtime, ...listenAt(port)];
+    const one = await ThreadsServer.start(...flags(ports[0]));
+    const bed = new TwoServers(database, [one, await one.beside({}, flags(ports[1]))]);
     await bed.call(0, "person", "set_policy", { policy: FREE }, "operator");
     return bed;
   }
@@ -74,6 +79,10 @@ export class TwoServers implements AsyncDisposable {
     for (const server of this.servers.toReversed()) await server[Symbol.asyncDispose]();
     await this.database[Symbol.asyncDispose]();
   }
+}
+
+function listenAt(port: number): readonly string[] {
+  return port === 0 ? [] : ["--listen", `127.0.0.1:${port}`];
 }
 
 /** Waits for all of the work, even after a failure, which `onFailure` reports at once. @throws the first failure */

@@ -3,6 +3,7 @@ import type { Random } from "../../fuzz/random.ts";
 import type { AgentProgram } from "../../support/agents/agents-install.ts";
 import { eventually } from "../../support/screens/tmux-sandbox.ts";
 import { DemoSidecar } from "../../support/threads/demo-sidecar.ts";
+import { type Attempt, isDoubt, judgeTexts, timesTaken } from "./judge-texts.ts";
 import { RealTarget, type WakeTarget } from "./real-target.ts";
 import { TwoServers, together } from "./two-servers.ts";
 
@@ -42,11 +43,7 @@ export interface WakeOptions {
   readonly everyMs: number;
 }
 
-interface Attempt {
-  readonly agent: string;
-  readonly state: string;
-  readonly request: string;
-  readonly outcome: string | null;
+interface NamingAttempt extends Attempt {
   readonly upto: Readonly<Record<string, number>>;
 }
 
@@ -130,8 +127,8 @@ async function judge(
   threads: ReadonlyMap<string, string>,
   figures: WakeFigures,
 ): Promise<void> {
-  const attempts = await bed.database.query<Attempt>(
-    `select w.agent_id as agent, w.state, a.request_id as request, a.outcome, a.upto
+  const attempts = await bed.database.query<NamingAttempt>(
+    `select w.agent_id as agent, a.request_id as request, a.outcome, a.upto
      from threads.wake_attempt a join threads.wake w using (workspace_id, wake_id) order by a.begun_at`,
   );
   for (const agent of agents) {
@@ -141,15 +138,12 @@ async function judge(
     const own = attempts.filter((one) => one.agent === agent.address);
     const thread = threads.get(agent.address) ?? "";
     let named = 0;
-    for (const { request, outcome, upto } of own) {
-      const times = taken.filter((text) => text.startsWith(`[threads ${request}]`)).length;
-      if (times > 1) figures.doubled += times - 1;
-      const isDoubt = outcome === "unknown" || outcome === "stranded";
-      if (isDoubt) figures.unknown += 1;
-      if (outcome === "submitted" && times === 0) figures.false += 1;
-      if (outcome === "cancelled" && times > 0) figures.false += 1;
-      if (times > 0 || isDoubt) named = Math.max(named, upto[thread] ?? 0);
-    }
+    const judged = judgeTexts(own, taken);
+    figures.doubled += judged.doubled;
+    figures.unknown += judged.unknown;
+    figures.false += judged.false;
+    for (const { request, outcome, upto } of own)
+      if (timesTaken(request, taken) > 0 || isDoubt(outcome)) named = Math.max(named, upto[thread] ?? 0);
     const [row] = await bed.database.query<{ last: number }>(
       "select coalesce(max(seq), 0)::int as last from threads.message where thread_id = $1 and sender = 'lead'",
       [thread],

@@ -2,12 +2,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { AgentState, EventType, NudgeOutcome } from "../../../internal/gen/gastown/v1/common_pb.ts";
+import type { ModelAct } from "../../fakes/model-script.ts";
+import type { ModelRequest } from "../../fakes/model-wire.ts";
 import type { AgentProgram } from "../agents/agents-install.ts";
 import { type RealAgent, startRealAgent } from "../agents/real-agent.ts";
 import { ownProgram } from "../programs.ts";
 import { eventually } from "../screens/tmux-sandbox.ts";
 import { EventReader } from "../sidecar/event-reader.ts";
-import { hasThreadTools, ModelLog, type Part, threadModel } from "./thread-model.ts";
+import { hasThreadTools, ModelLog } from "./thread-model.ts";
 import type { ThreadsServer } from "./threads-server.ts";
 
 /** An agent program takes a minute to start and to answer while other work has the cores. */
@@ -15,6 +17,13 @@ const START_MS = 240_000;
 const NUDGE_MS = 60_000n;
 const MAX_ASKED = 20;
 const SHOWN_LINES = 60;
+
+interface ThreadAgentOptions {
+  readonly program: AgentProgram;
+  readonly role: string;
+  /** Decides what the agent does, such as `threadModel`. */
+  readonly model: (request: ModelRequest) => ModelAct;
+}
 
 /** A real agent program that takes part in threads: in a sidecar, with tools and a token that is renewed. */
 export class ThreadAgent implements AsyncDisposable {
@@ -35,13 +44,10 @@ export class ThreadAgent implements AsyncDisposable {
   }
 
   /** Resolves when the agent is idle and its model has been offered the tools. */
-  static async start(
-    server: ThreadsServer,
-    { program, role, part }: { readonly program: AgentProgram; readonly role: string; readonly part: Part },
-  ): Promise<ThreadAgent> {
+  static async start(server: ThreadsServer, { program, role, model }: ThreadAgentOptions): Promise<ThreadAgent> {
     const address = addressOf(role);
     const file = join(server.dir, `${role}.token`);
-    const log = new ModelLog(threadModel(part));
+    const log = new ModelLog(model);
     const agent = await startRealAgent({
       ...{ program, address, act: (request) => log.act(request) },
       env: { XDG_RUNTIME_DIR: server.env["XDG_RUNTIME_DIR"] ?? "" },
