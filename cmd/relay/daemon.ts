@@ -190,10 +190,10 @@ export class Daemon implements Task {
 
   /** Serves both doors. Agents may connect until the relay is asked to stop. */
   #server({ frame, door, front, metrics: counted, audit }: ServerParts, draining: AbortSignal): TrustedServer {
-    const { listen, allowHosts, trust } = this.#settings;
+    const { listen, allowHosts, trust, dialects } = this.#settings;
     const { health, metrics } = frame;
     const { tls, auth } = trust;
-    const gate = agentGate({ ...this.#deps, metrics: counted });
+    const gate = agentGate({ ...this.#deps, metrics: counted }, dialects);
     const isOpen = ({ requestHeader }: CallContext) => {
       // Requests of an open connection continue during the drain.
       if (draining.aborted && !requestHeader.has("acp-connection-id"))

@@ -150,6 +150,10 @@ export const relayFile = (folder: string) =>
     signing: signing(folder),
     roles: z.preprocess((value) => value ?? {}, z.record(name("a role"), role)),
     bridges: z.preprocess((value) => value ?? {}, z.record(name("a name"), bridge(folder))),
+    dialects: block({
+      /** True: agents may speak the draft of ACP's version 2. */
+      acp_v2: z.boolean("must be true or false").default(false),
+    }),
     /** True: each agent that holds a lane is a service of NATS by the agent protocol. */
     agents_protocol: z.boolean("must be true or false").default(false),
     logging: block({ level: oneOf(...LOG_LEVELS).optional() }),

@@ -5,6 +5,7 @@ import type { LogLevel } from "../../internal/base/logger.ts";
 import { isLoopbackAddress } from "../../internal/base/loopback.ts";
 import { type ConfigFile, openConfigFile, readConfigText } from "../../internal/config/config-file.ts";
 import type { Findings } from "../../internal/config/findings.ts";
+import type { DialectOptions } from "../../internal/relay/acp/dialect.ts";
 import { checkBridge } from "./bridge/bridge-options.ts";
 import type { Address, NatsFlags, NatsSettings, ServeCommand } from "./config.ts";
 import { type NatsCredentials, natsAuth } from "./nats-auth.ts";
@@ -28,6 +29,7 @@ export interface Settings {
   readonly roles: RelayValues["roles"];
   readonly bridges: RelayValues["bridges"];
   readonly agentsProtocol: boolean;
+  readonly dialects: DialectOptions;
   /** For tests: the point of a turn at which the process kills itself with SIGKILL. */
   readonly crashAt: string | undefined;
 }
@@ -58,7 +60,7 @@ export function openSettings(command: ServeCommand): { readonly settings: Settin
     ...{ trust: trustOf(command, file), signing: signingOf(relayId, file) },
     logLevel: command.logLevel ?? value.logging.level ?? "info",
     ...{ turns: value.turns, roles: value.roles, bridges: value.bridges },
-    agentsProtocol: value.agents_protocol,
+    ...{ agentsProtocol: value.agents_protocol, dialects: { acp2: value.dialects.acp_v2 } },
     ...{ allowHosts: command.allowHosts, crashAt: command.crashAt },
   };
   const { url, credentials } = settings.nats;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { chooseDialect } from "./dialect.ts";
+import { chooseDialect, knownSubprotocols } from "./dialect.ts";
 
 it.each<[readonly string[], string | undefined, ReturnType<typeof chooseDialect>]>([
   [[], undefined, { dialect: "seed", subprotocol: undefined }],
@@ -13,5 +13,17 @@ it.each<[readonly string[], string | undefined, ReturnType<typeof chooseDialect>
   [["bearer.abc"], undefined, undefined],
   [["bearer.abc", "relay.seed"], undefined, { dialect: "seed", subprotocol: "relay.seed" }],
 ])("chooses for %j with X-ACP-Version %s", (offered, version, choice) => {
-  expect(chooseDialect(offered, version)).toEqual(choice);
+  expect(chooseDialect(offered, version, { acp2: false })).toEqual(choice);
+  expect(chooseDialect(offered, version, { acp2: true })).toEqual(choice);
+});
+
+it("knows the draft of version 2 where it is enabled only", () => {
+  const choose = (acp2: boolean, ...offered: string[]) => chooseDialect(offered, undefined, { acp2 });
+  expect(choose(false, "acp.v2")).toBeUndefined();
+  expect(choose(false, "acp.v2", "acp.v1")).toEqual({ dialect: "acp", subprotocol: "acp.v1" });
+  expect(choose(true, "acp.v2", "acp.v1")).toEqual({ dialect: "acp2", subprotocol: "acp.v2" });
+  expect(choose(true, "acp.v1", "acp.v2")).toEqual({ dialect: "acp", subprotocol: "acp.v1" });
+  const names = ["relay.seed", "mcp.sampling.2025-11-25", "acp.v1"];
+  expect(knownSubprotocols({ acp2: false })).toEqual(names);
+  expect(knownSubprotocols({ acp2: true })).toEqual([...names, "acp.v2"]);
 });

@@ -3,6 +3,7 @@ import { tokenKey } from "../../auth/token-gate.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { CallContext } from "../../rpc/server/call-facts.ts";
+import type { DialectOptions } from "../acp/dialect.ts";
 import type { RelayMetrics } from "../lanes/relay-metrics.ts";
 import { claimsRefusal } from "./agent-claims.ts";
 import { isRefused, type Refusal, readPlace, tokensOffered, type UpgradePlace } from "./upgrade-place.ts";
@@ -24,10 +25,11 @@ const placeKey: ContextKey<UpgradePlace | Refusal | undefined> = createContextKe
  * Admits an agent if its path, query, headers and token agree. Must run after the gate that verifies tokens. Leaves
  * unknown dialects to the handler.
  */
-export function agentGate(deps: AgentGateDeps) {
+export function agentGate(deps: AgentGateDeps, dialects: DialectOptions) {
   return (context: CallContext): void => {
     if (context.service.typeName !== AGENTS_SERVICE) return;
-    const place = readPlace({ url: targetOf(context.url), headers: Object.fromEntries(context.requestHeader) });
+    const head = { url: targetOf(context.url), headers: Object.fromEntries(context.requestHeader) };
+    const place = readPlace(head, dialects);
     const refusal = refusalOf(place, context);
     context.values.set(placeKey, place);
     if (refusal === undefined) return;

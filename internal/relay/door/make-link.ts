@@ -7,6 +7,7 @@ import type { Link } from "../lanes/link.ts";
 import type { PermissionRequest, Permissions } from "../lanes/permissions.ts";
 import { Progress } from "../lanes/progress.ts";
 import type { RelayMetrics } from "../lanes/relay-metrics.ts";
+import { Acp2Link } from "../links/acp2-link.ts";
 import { AcpLink } from "../links/acp-link.ts";
 import type { FrameChannel } from "../links/frame-channel.ts";
 import { SamplingLink } from "../links/sampling-link.ts";
@@ -41,12 +42,13 @@ export function makeLink(
   channel: FrameChannel,
 ): Link {
   const names = { sessionId: lane.sessionId, role: lane.role, agentId, connectionId };
-  if (dialect === "acp") {
+  if (dialect === "acp" || dialect === "acp2") {
     const { permissions } = deps;
     const progress = new Progress(deps, lane, randomUUID());
     const permit = (request: PermissionRequest, signal: AbortSignal) => permissions.ask(lane, request, signal);
     const options = { ...names, cwd: cwdOf(lane.role), createTimeoutMs, maxMessageBytes };
-    return new AcpLink({ ...deps, progress, permit }, options, channel);
+    const Version = dialect === "acp" ? AcpLink : Acp2Link;
+    return new Version({ ...deps, progress, permit }, options, channel);
   }
   const firstFrame = () =>
     JSON.stringify({

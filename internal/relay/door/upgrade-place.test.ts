@@ -1,13 +1,14 @@
 import { expect, it } from "vitest";
 import { readPlace, tokensOffered } from "./upgrade-place.ts";
 
+const V1 = { acp2: false };
 const GOOD = "/acp/sess_123/coding?agent_id=agent_abc";
 
 it("reads path, query and the four headers", () => {
   const headers = {
     ...{ "x-agent-id": "agent_abc", "x-session-id": "sess_123", "x-agent-role": "coding", "x-acp-version": "1.0" },
   };
-  expect(readPlace({ url: GOOD, headers })).toEqual({
+  expect(readPlace({ url: GOOD, headers }, V1)).toEqual({
     lane: { sessionId: "sess_123", role: "coding" },
     ...{ agentId: "agent_abc", dialect: "seed", subprotocol: undefined },
   });
@@ -34,7 +35,7 @@ it.each<[string, Readonly<Record<string, string>>, number]>([
   [GOOD, { "x-acp-version": "0.9" }, 426],
   [GOOD, { "sec-websocket-protocol": "graphql-ws" }, 426],
 ])("refuses %s with %j: %i", (url, headers, status) => {
-  expect(readPlace({ url, headers })).toMatchObject({ status });
+  expect(readPlace({ url, headers }, V1)).toMatchObject({ status });
 });
 
 it("finds the tokens among the subprotocols", () => {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { chooseDialect, type DialectChoice, knownSubprotocols } from "../acp/dialect.ts";
+import { chooseDialect, type DialectChoice, type DialectOptions, knownSubprotocols } from "../acp/dialect.ts";
 import { isName, type LaneName } from "../nats/subjects.ts";
 
 /** An agent of a session. */
@@ -27,7 +27,7 @@ const BEARER = "bearer.";
 const TOKEN_KEYS = ["token", "access_token", "authorization"];
 
 /** Reads `/acp/{session_id}/{role}?agent_id=…` and the headers of an upgrade. Pure. */
-export function readPlace({ url, headers }: UpgradeHead): UpgradePlace | Refusal {
+export function readPlace({ url, headers }: UpgradeHead, dialects: DialectOptions): UpgradePlace | Refusal {
   const [path = "", query = ""] = splitOnce(url, "?");
   if (!path.startsWith(ROOT)) return { status: 404, reason: `agents connect at ${ROOT}{session_id}/{role}` };
   const [sessionId = "", role = "", ...rest] = path.slice(ROOT.length).split("/");
@@ -43,9 +43,10 @@ export function readPlace({ url, headers }: UpgradeHead): UpgradePlace | Refusal
     const said = headers[name];
     if (said !== undefined && said !== value) return bad(`the header ${name} differs from the path or query`);
   }
-  const choice = chooseDialect(offeredBy(headers), headerText(headers["x-acp-version"]));
+  const choice = chooseDialect(offeredBy(headers), headerText(headers["x-acp-version"]), dialects);
   if (choice === undefined) {
-    return { status: 426, reason: `unknown dialect; known: ${knownSubprotocols.join(", ")}, X-ACP-Version 1.0` };
+    const known = knownSubprotocols(dialects).join(", ");
+    return { status: 426, reason: `unknown dialect; known: ${known}, X-ACP-Version 1.0` };
   }
   return { lane: { sessionId, role }, agentId, ...choice };
 }

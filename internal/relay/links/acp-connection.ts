@@ -1,0 +1,169 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/logger.ts";
+import { errorFrame, METHOD_NOT_FOUND, type RpcFrame, readFrame } from "../acp/json-rpc.ts";
+import { isObject, type JsonObject, member, writeJson } from "../acp/json-text.ts";
+import type { PermissionOutcome } from "../acp/permission-choice.ts";
+import { RpcCalls } from "../acp/rpc-calls.ts";
+import { AgentLost } from "../lanes/agent-lost.ts";
+import type { PermissionRequest } from "../lanes/permissions.ts";
+import type { Progress } from "../lanes/progress.ts";
+import type { RelayMetrics } from "../lanes/relay-metrics.ts";
+import type { ChannelEnd } from "./channel-end.ts";
+import type { FrameChannel } from "./frame-channel.ts";
+import { InvalidFrames } from "./invalid-frames.ts";
+
+export interface AcpDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: RelayMetrics;
+  readonly progress: Progress;
+  readonly permit: (request: PermissionRequest, signal: AbortSignal) => Promise<PermissionOutcome>;
+}
+
+export interface AcpOptions {
+  readonly sessionId: string;
+  readonly role: string;
+  readonly agentId: string;
+  readonly connectionId: string;
+  /** The directory for `session/new`, an absolute path. */
+  readonly cwd: string;
+  readonly createTimeoutMs: number;
+  /** The longest text of an answer, in bytes. */
+  readonly maxMessageBytes: number;
+}
+
+/** The part of a link that knows the protocol's version. */
+export interface AcpVersion {
+  readonly dialect: "acp" | "acp2";
+  /** Called with the parameters of each `session/update`. */
+  updated(params: JsonObject): void;
+  /** The permission that the agent requests; undefined: not in the session and turn that are open. */
+  permissionIn(params: JsonObject): PermissionRequest | undefined;
+}
+
+type Id = string | number;
+
+const TOO_MANY_INVALID = 4400;
+/** The most permissions that are requested at a time; more are refused. */
+const MOST_PERMISSIONS = 32;
+
+/** The frames of an ACP agent: calls to it, its updates, and its requests for permission. Other calls are refused. */
+export class AcpConnection {
+  readonly calls: RpcCalls;
+  readonly #deps: AcpDeps;
+  readonly #options: AcpOptions;
+  readonly #channel: FrameChannel;
+  readonly #version: AcpVersion;
+  readonly #gone = new AbortController();
+  readonly #invalid = new InvalidFrames();
+  /** Open requests for permission. */
+  readonly #asking = new Map<Id, AbortController>();
+  #lastFrameMs: number;
+  /** Permissions are requested until it is aborted. */
+  #asks: AbortSignal = AbortSignal.abort();
+
+  constructor(deps: AcpDeps, options: AcpOptions, channel: FrameChannel, version: AcpVersion) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#channel = channel;
+    this.#version = version;
+    this.calls = new RpcCalls((text) => this.#send(text));
+    this.#lastFrameMs = deps.clock.monotonicMs();
+    channel.onFrame = (text) => this.#came(text);
+    const onEnd = () => this.#gone.abort(new AgentLost((channel.ended.reason as ChannelEnd).why));
+    if (channel.ended.aborted) onEnd();
+    else channel.ended.addEventListener("abort", onEnd, { once: true });
+  }
+
+  get lastFrameMs(): number {
+    return this.#channel.isHeld ? this.#deps.clock.monotonicMs() : this.#lastFrameMs;
+  }
+
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  close(code: number, reason: string): void {
+    this.#channel.close(code, reason);
+  }
+
+  /** Lets the agent ask for permissions until the signal; open ones are then answered with `cancelled`. */
+  asksUntil(signal: AbortSignal): void {
+    this.#asks = AbortSignal.any([signal, this.#gone.signal]);
+  }
+
+  warn(fields: object, text: string): void {
+    this.#deps.logger.warn({ ...fields, ...this.#names() }, text);
+  }
+
+  #names() {
+    const { sessionId, agentId, role } = this.#options;
+    return { session_id: sessionId, agent_id: agentId, role };
+  }
+
+  #came(text: string): void {
+    const { clock, metrics } = this.#deps;
+    this.#lastFrameMs = clock.monotonicMs();
+    const frame = readFrame(text);
+    metrics.messages.inc({ direction: "in", dialect: this.#version.dialect, kind: frame.type });
+    metrics.messageBytes.inc(Buffer.byteLength(text));
+    switch (frame.type) {
+      case "invalid":
+        this.#refuse(frame.id, frame.code, frame.message);
+        break;
+      case "request":
+        this.#requested(frame);
+        break;
+      case "notification":
+        if (isObject(frame.params)) this.#noted(frame.method, frame.params);
+        break;
+      case "result":
+      case "error":
+        if (!this.calls.settle(frame)) metrics.duplicates.inc({ where: "answer" });
+        break;
+    }
+  }
+
+  #noted(method: string, params: JsonObject): void {
+    if (method === "session/update") this.#version.updated(params);
+    const id = method === "$/cancel_request" ? member(params, "requestId") : undefined;
+    if (typeof id === "string" || typeof id === "number") this.#asking.get(id)?.abort(new Error("the agent cancels"));
+  }
+
+  #requested({ id, method, params }: RpcFrame & { readonly type: "request" }): void {
+    if (method !== "session/request_permission" || !isObject(params)) {
+      this.#refuse(id, METHOD_NOT_FOUND, "method not found");
+      return;
+    }
+    const answer = (outcome: PermissionOutcome) => this.#send(writeJson({ jsonrpc: "2.0", id, result: { outcome } }));
+    const request = this.#version.permissionIn(params);
+    if (request === undefined || this.#asking.size >= MOST_PERMISSIONS || this.#asking.has(id)) {
+      answer({ outcome: "cancelled" });
+      return;
+    }
+    const withdrawn = new AbortController();
+    this.#asking.set(id, withdrawn);
+    // Runs in the background: neither reading frames nor another lane waits for it.
+    const asked = AbortSignal.any([this.#asks, withdrawn.signal]);
+    const settle = (outcome: PermissionOutcome) => {
+      this.#asking.delete(id);
+      answer(asked.aborted ? { outcome: "cancelled" } : outcome);
+    };
+    this.#deps.permit(request, asked).then(settle, () => settle({ outcome: "cancelled" }));
+  }
+
+  #refuse(id: Id | null, code: number, message: string): void {
+    const { clock, metrics } = this.#deps;
+    metrics.translationErrors.inc({ dialect: this.#version.dialect, reason: String(code) });
+    this.warn({ action: "invalid_frame", code }, "a frame was refused");
+    this.#channel.send(errorFrame(id, code, message));
+    if (this.#invalid.add(clock.monotonicMs())) this.#channel.close(TOO_MANY_INVALID, "too many invalid frames");
+  }
+
+  #send(text: string): void {
+    const { metrics } = this.#deps;
+    metrics.messages.inc({ direction: "out", dialect: this.#version.dialect, kind: "frame" });
+    metrics.messageBytes.inc(Buffer.byteLength(text));
+    this.#channel.send(text);
+  }
+}

@@ -1,0 +1,196 @@
+import { raceSignal, withTimeout } from "../../base/abort.ts";
+import { DomainError } from "../../base/errors.ts";
+import { promptBlocks } from "../acp/acp-turn.ts";
+import {
+  type Acp2Turn,
+  afterAccepted,
+  afterUpdate,
+  answerOfAcp2,
+  beginAcp2Turn,
+  INITIALIZE_2,
+  isBusyIn,
+  speaksVersion2,
+  toolCallIn,
+} from "../acp/acp2-turn.ts";
+import { isObject, type Json, type JsonObject, member } from "../acp/json-text.ts";
+import { failure } from "../acp/result-parts.ts";
+import { RpcFailure } from "../acp/rpc-calls.ts";
+import { answerOfError } from "../acp/sampling-answer.ts";
+import { continuesConversation } from "../acp/user-message.ts";
+import { sessionIdIn } from "../acp/way-back.ts";
+import type { Link, LinkAnswer, Prompt } from "../lanes/link.ts";
+import type { PermissionRequest } from "../lanes/permissions.ts";
+import { AcpConnection, type AcpDeps, type AcpOptions } from "./acp-connection.ts";
+import type { FrameChannel } from "./frame-channel.ts";
+
+interface Turn {
+  readonly workId: string;
+  readonly asksNoMore: AbortController;
+  readonly over: PromiseWithResolvers<void>;
+  state: Acp2Turn;
+}
+
+/** An ACP agent of version 2, a draft. Its turn ends when it reports that it is idle. */
+export class Acp2Link implements Link {
+  readonly dialect = "acp2";
+  readonly kind = "accept";
+  readonly #deps: AcpDeps;
+  readonly #options: AcpOptions;
+  readonly #connection: AcpConnection;
+  #initialized: Promise<Json> | undefined;
+  #session: string | undefined;
+  /** The session that is being opened again; its state may come before the response. */
+  #opening: string | undefined;
+  #isBusy = false;
+  #turn: Turn | undefined;
+
+  constructor(deps: AcpDeps, options: AcpOptions, channel: FrameChannel) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#connection = new AcpConnection(deps, options, channel, {
+      dialect: this.dialect,
+      updated: (params) => this.#updated(params),
+      permissionIn: (params) => this.#permissionIn(params),
+    });
+  }
+
+  get agentId(): string {
+    return this.#options.agentId;
+  }
+
+  get connectionId(): string {
+    return this.#options.connectionId;
+  }
+
+  get agentSession(): string | undefined {
+    return this.#session;
+  }
+
+  get lastFrameMs(): number {
+    return this.#connection.lastFrameMs;
+  }
+
+  get gone(): AbortSignal {
+    return this.#connection.gone;
+  }
+
+  established(): void {
+    void this.#initialize();
+  }
+
+  close(code: number, reason: string): void {
+    this.#connection.close(code, reason);
+  }
+
+  /** Opens a session for the prompt. A failure becomes the work's answer: the agent has not seen the work. */
+  async prepare(prompt: Prompt, signal: AbortSignal): Promise<LinkAnswer | undefined> {
+    try {
+      const ready = raceSignal(this.#sessionFor(prompt), AbortSignal.any([signal, this.gone]));
+      const { createTimeoutMs } = this.#options;
+      // A session that opens after the timeout is not used.
+      const session = await withTimeout(this.#deps.clock, createTimeoutMs, "creating the agent's session", ready);
+      if (session === undefined) {
+        return { parts: [failure("agent_protocol", "the agent does not speak version 2")], exchange: undefined };
+      }
+      if (session !== this.#session && session !== this.#opening) this.#isBusy = false;
+      this.#session = session;
+      return undefined;
+    } catch (err) {
+      if (err instanceof RpcFailure) return { parts: answerOfError(err.error).parts, exchange: undefined };
+      if (!(err instanceof DomainError) || err.kind !== "deadline") throw err;
+      return { parts: [failure("deadline", err.message)], exchange: undefined };
+    } finally {
+      this.#opening = undefined;
+    }
+  }
+
+  async ask({ work, traceparent }: Prompt, signal: AbortSignal): Promise<LinkAnswer> {
+    this.gone.throwIfAborted();
+    const until = AbortSignal.any([signal, this.gone]);
+    const asksNoMore = new AbortController();
+    this.#connection.asksUntil(AbortSignal.any([signal, asksNoMore.signal]));
+    const state = beginAcp2Turn(this.#isBusy, this.#options.maxMessageBytes);
+    const turn: Turn = { workId: work.id, asksNoMore, over: Promise.withResolvers(), state };
+    this.#turn = turn;
+    const _meta = { "relay.msg_id": work.id, ...(traceparent !== undefined && { traceparent }) };
+    const prompt = promptBlocks(work);
+    try {
+      await this.#connection.calls.call("session/prompt", { sessionId: this.#session, prompt, _meta }, until);
+      this.#goOn(turn, afterAccepted(turn.state));
+      await raceSignal(turn.over.promise, until);
+      return { parts: answerOfAcp2(turn.state), exchange: undefined };
+    } catch (err) {
+      if (err instanceof RpcFailure) return { parts: answerOfError(err.error).parts, exchange: undefined };
+      this.cancel();
+      throw err;
+    } finally {
+      this.#turn = undefined;
+    }
+  }
+
+  /** Also answers open permission requests with `cancelled`, as the protocol requires. */
+  cancel(): void {
+    const turn = this.#turn;
+    if (turn === undefined || turn.asksNoMore.signal.aborted || this.gone.aborted) return;
+    this.#connection.calls.notify("session/cancel", { sessionId: this.#session });
+    turn.asksNoMore.abort(new Error("the turn is to end"));
+  }
+
+  /**
+   * The open session, an earlier connection's if the agent can open it again, or a new one. Undefined: the agent does
+   * not speak version 2.
+   */
+  async #sessionFor({ work, agentSession }: Prompt): Promise<string | undefined> {
+    if (!speaksVersion2(await this.#initialize())) return undefined;
+    const { cwd } = this.#options;
+    const continues = continuesConversation(work);
+    if (this.#session !== undefined && continues) return this.#session;
+    if (agentSession !== undefined && continues && (await this.#isReopened(agentSession))) return agentSession;
+    const id = sessionIdIn(await this.#connection.calls.call("session/new", { cwd, mcpServers: [] }));
+    if (id === undefined) throw new RpcFailure("session/new", { message: "the agent named no session" });
+    return id;
+  }
+
+  async #isReopened(sessionId: string): Promise<boolean> {
+    this.#opening = sessionId;
+    this.#isBusy = false;
+    try {
+      const { cwd } = this.#options;
+      await this.#connection.calls.call("session/resume", { sessionId, cwd, mcpServers: [] });
+      return true;
+    } catch (err) {
+      if (!(err instanceof RpcFailure)) throw err;
+      this.#connection.warn({ action: "session_lost", method: "session/resume" }, "a session cannot be opened");
+      this.#opening = undefined;
+      return false;
+    }
+  }
+
+  #initialize(): Promise<Json> {
+    this.#initialized ??= this.#connection.calls.call("initialize", INITIALIZE_2);
+    this.#initialized.catch(() => {});
+    return this.#initialized;
+  }
+
+  #updated(params: JsonObject): void {
+    const update = member(params, "update");
+    const session = member(params, "sessionId");
+    if (!isObject(update) || (session !== this.#session && session !== this.#opening)) return;
+    this.#isBusy = isBusyIn(update) ?? this.#isBusy;
+    const turn = this.#turn;
+    if (turn === undefined) return;
+    this.#deps.progress.send(turn.workId, update);
+    this.#goOn(turn, afterUpdate(turn.state, update));
+  }
+
+  #goOn(turn: Turn, state: Acp2Turn): void {
+    turn.state = state;
+    if (state.end !== undefined) turn.over.resolve();
+  }
+
+  #permissionIn(params: JsonObject): PermissionRequest | undefined {
+    const turn = this.#turn;
+    if (turn === undefined || member(params, "sessionId") !== this.#session) return undefined;
+    return { workId: turn.workId, toolCall: toolCallIn(params), options: member(params, "options") };
+  }
+}
