@@ -52,6 +52,12 @@ export class RawEditor implements Disposable {
     return (result as { readonly sessionId: string }).sessionId;
   }
 
+  /** Reads nothing until the returned function is called. */
+  pause(): () => void {
+    this.#socket.pause();
+    return () => this.#socket.resume();
+  }
+
   [Symbol.dispose](): void {
     this.#socket.terminate();
   }
