@@ -93,7 +93,7 @@ describe.concurrent("an ACP agent of version 2", () => {
       return found?.body["payload"] as Readonly<Record<string, unknown>> | undefined;
     });
     expect(asked).toMatchObject({
-      tool_call: { title: "Run it?", subject: { type: "command", command: "make" } },
+      tool_call: { title: "Run it?", subject: { type: "command", command: "make", cwd: "/" } },
       options: [{ optionId: "yes" }, { optionId: "no" }],
     });
     const answer = { id: "x", type, payload: { approval_id: asked["approval_id"] } };

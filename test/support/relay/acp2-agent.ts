@@ -1,4 +1,4 @@
-import { agent, type AgentContext, RequestError, type SessionUpdate } from "@agentclientprotocol/sdk/experimental/v2";
+import { agent, type AgentContext, RequestError, type SessionUpdate, type Stream } from "@agentclientprotocol/sdk/experimental/v2";
 import { WebSocket } from "ws";
 import { until } from "../sidecar/sidecar.ts";
 
@@ -77,7 +77,7 @@ export class Acp2Agent implements Disposable {
       .connect(this.#stream());
   }
 
-  #stream(): Parameters<ReturnType<typeof agent>["connect"]>[0] & object {
+  #stream(): Stream {
     const socket = this.#socket;
     const readable = new ReadableStream({
       start: (controller) => {
@@ -112,7 +112,7 @@ export class Acp2Agent implements Disposable {
     if (text === "ask") {
       await send({ sessionUpdate: "state_update", state: "requires_action" });
       const { outcome } = await client.request("session/request_permission", {
-        ...{ sessionId, title: "Run it?", subject: { type: "command", command: "make" } },
+        ...{ sessionId, title: "Run it?", subject: { type: "command", command: "make", cwd: "/" } },
         options: [
           { optionId: "yes", name: "Yes", kind: "allow_once" },
           { optionId: "no", name: "No", kind: "reject_once" },
