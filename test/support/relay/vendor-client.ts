@@ -69,9 +69,10 @@ class VendorRun implements AsyncDisposable {
     return until(`the client to print ${member}`, 60_000, () => this.printed.find((line) => member in line));
   }
 
+  /** All that was printed, once the program has ended, without the acknowledgements that a slow turn repeats. */
   async ended(): Promise<readonly Printed[]> {
     await this.#exited;
-    return this.printed;
+    return this.printed.filter((line, index) => index === 0 || line["status"] !== "ack");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
