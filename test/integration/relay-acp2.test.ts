@@ -50,7 +50,9 @@ describe.concurrent("an ACP agent of version 2", () => {
     await coordinator.work("turns", task("w2", "quick", { continue: true }));
     await coordinator.work("turns", task("w3", "another"));
     const results = await coordinator.results("turns", 3);
-    expect(results.map(({ body }) => body)).toMatchObject(["hello", "quick", "another"].map((t) => success(`you said ${t}`)));
+    expect(results.map(({ body }) => body)).toMatchObject(
+      ["hello", "quick", "another"].map((t) => success(`you said ${t}`)),
+    );
     expect(results[0]?.header("Relay-Dialect")).toBe("acp2");
     expect(peer.calls).toEqual([
       ...["initialize", "session/new", "session/prompt turns-1", "session/prompt turns-1"],

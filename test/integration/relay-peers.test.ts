@@ -1,5 +1,5 @@
-import type { Socket } from "node:net";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -4,7 +4,11 @@ import type { JsonObject } from "./json-text.ts";
 
 const running = { sessionUpdate: "state_update", state: "running" };
 const asks = { sessionUpdate: "state_update", state: "requires_action" };
-const idle = (stopReason?: string) => ({ sessionUpdate: "state_update", state: "idle", ...(stopReason && { stopReason }) });
+const idle = (stopReason?: string) => ({
+  sessionUpdate: "state_update",
+  state: "idle",
+  ...(stopReason && { stopReason }),
+});
 const echo = { sessionUpdate: "user_message", messageId: "u" };
 const chunk = (text: string, messageId = "m") => ({
   ...{ sessionUpdate: "agent_message_chunk", messageId, content: { type: "text", text } },
@@ -69,7 +73,16 @@ describe("an answer", () => {
   const ended = (stop: string, more = {}) => answerOfAcp2(fold([OK, running, chunk("a"), { ...idle(stop), ...more }]));
 
   it("has each message once, in the order of their first parts", () => {
-    const events: Events = [OK, running, chunk("a"), chunk("x", "n"), chunk("b"), whole("AB"), whole("y", "o"), chunk("z", "o")];
+    const events: Events = [
+      OK,
+      running,
+      chunk("a"),
+      chunk("x", "n"),
+      chunk("b"),
+      whole("AB"),
+      whole("y", "o"),
+      chunk("z", "o"),
+    ];
     const clears = { sessionUpdate: "agent_message", messageId: "n", content: null };
     expect(answerOfAcp2(fold([...events, idle()]))).toMatchObject([{ payload: { text: "ABxyz" } }]);
     expect(answerOfAcp2(fold([...events, clears, idle()]))).toMatchObject([{ payload: { text: "AByz" } }]);

@@ -97,7 +97,11 @@ export class AcpLink implements Link {
     const _meta = { "relay.msg_id": work.id, ...(traceparent !== undefined && { traceparent }) };
     const prompt = promptBlocks(work);
     try {
-      const response = await this.#connection.calls.call("session/prompt", { sessionId: this.#session, prompt, _meta }, until);
+      const response = await this.#connection.calls.call(
+        "session/prompt",
+        { sessionId: this.#session, prompt, _meta },
+        until,
+      );
       const isTooLarge = turn.bytes > this.#options.maxMessageBytes;
       return { parts: isTooLarge ? [ANSWER_TOO_LARGE] : answerOfPrompt(response, turn.text), exchange: undefined };
     } catch (err) {
@@ -122,7 +126,9 @@ export class AcpLink implements Link {
     if (!canBeSteered(await this.#initialize())) return "unsupported";
     try {
       const until = AbortSignal.any([signal, this.gone]);
-      return steerOutcome(await this.#connection.calls.call("_session/steering", steering(this.#session, prompt), until));
+      return steerOutcome(
+        await this.#connection.calls.call("_session/steering", steering(this.#session, prompt), until),
+      );
     } catch (err) {
       if (err instanceof RpcFailure) return "failed";
       throw err;

@@ -1,4 +1,10 @@
-import { agent, type AgentContext, RequestError, type SessionUpdate, type Stream } from "@agentclientprotocol/sdk/experimental/v2";
+import {
+  type AgentContext,
+  agent,
+  RequestError,
+  type SessionUpdate,
+  type Stream,
+} from "@agentclientprotocol/sdk/experimental/v2";
 import { WebSocket } from "ws";
 import { until } from "../sidecar/sidecar.ts";
 
@@ -96,7 +102,11 @@ export class Acp2Agent implements Disposable {
   async #work(client: AgentContext, sessionId: string, messageId: string, text: string): Promise<void> {
     const send = (update: SessionUpdate) => this.#update(client, sessionId, update);
     const say = (said: string) =>
-      send({ sessionUpdate: "agent_message_chunk", messageId: `a-${messageId}`, content: { type: "text", text: said } });
+      send({
+        sessionUpdate: "agent_message_chunk",
+        messageId: `a-${messageId}`,
+        content: { type: "text", text: said },
+      });
     const end = (stopReason: string, more = {}) =>
       send({ sessionUpdate: "state_update", state: "idle", stopReason, ...more } as SessionUpdate);
     await send({ sessionUpdate: "user_message", messageId, content: [{ type: "text", text }] });
