@@ -37,7 +37,7 @@ export interface WakeResult {
 }
 
 /** A wake's receipt, or the result of starting a session: `started` or `refused`. */
-export type AttemptEnd = Pick<WakeReceipt, "typedMs" | "evidence"> & {
+type AttemptEnd = Pick<WakeReceipt, "typedMs" | "evidence"> & {
   readonly outcome: string;
   readonly error?: string;
 };
