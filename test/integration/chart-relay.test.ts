@@ -46,6 +46,7 @@ describe("the chart's relay", () => {
       signing: { name: "town", seed_file: "/etc/relay/signing/seed", signers: { coordinator: expect.any(String) } },
       connections: { max_message_bytes: 900_000 },
       turns: { drain_timeout: 60_000, permission: "deny" },
+      ...{ dialects: { acp_v2: true }, agents_protocol: true },
       roles: { coding: { link: "bridge", bridge: "town" }, review: { max_tokens: 9_000_000 } },
       bridges: { town: { target: "gastown:9445", tls_dir: "/etc/relay/bridges/town", jwt_issuer: "admin" } },
     });

@@ -131,6 +131,12 @@ connections: {{ toJson . }}
 {{- with $relay.turns }}
 turns: {{ toJson . }}
 {{- end }}
+{{- with $relay.dialects }}
+dialects: {{ toJson . }}
+{{- end }}
+{{- if $relay.agentsProtocol }}
+agents_protocol: true
+{{- end }}
 {{- with $relay.roles }}
 roles: {{ toJson . }}
 {{- end }}
