@@ -1,10 +1,16 @@
+import { raceSignal, withTimeout } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
+import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import { promptBlocks } from "../acp/acp-turn.ts";
 import { errorFrame, METHOD_NOT_FOUND, type RpcFrame, readFrame } from "../acp/json-rpc.ts";
-import { isObject, type JsonObject, member, writeJson } from "../acp/json-text.ts";
+import { isObject, type Json, type JsonObject, member, writeJson } from "../acp/json-text.ts";
 import type { PermissionOutcome } from "../acp/permission-choice.ts";
-import { RpcCalls } from "../acp/rpc-calls.ts";
+import { failure } from "../acp/result-parts.ts";
+import { RpcCalls, RpcFailure } from "../acp/rpc-calls.ts";
+import { answerOfError } from "../acp/sampling-answer.ts";
 import { AgentLost } from "../lanes/agent-lost.ts";
+import type { LinkAnswer, Prompt } from "../lanes/link.ts";
 import type { PermissionRequest } from "../lanes/permissions.ts";
 import type { Progress } from "../lanes/progress.ts";
 import type { RelayMetrics } from "../lanes/relay-metrics.ts";
@@ -35,6 +41,8 @@ export interface AcpOptions {
 /** The part of a link that knows the protocol's version. */
 export interface AcpVersion {
   readonly dialect: "acp" | "acp2";
+  /** The parameters of `initialize`. */
+  readonly client: JsonObject;
   /** Called with the parameters of each `session/update`. */
   updated(params: JsonObject): void;
   /** The permission that the agent requests; undefined: not in the session and turn that are open. */
@@ -59,6 +67,9 @@ export class AcpConnection {
   /** Open requests for permission. */
   readonly #asking = new Map<Id, AbortController>();
   #lastFrameMs: number;
+  #initialized: Promise<Json> | undefined;
+  /** Aborted when the turn is to end. */
+  #asksNoMore = new AbortController();
   /** Permissions are requested until it is aborted. */
   #asks: AbortSignal = AbortSignal.abort();
 
@@ -87,9 +98,51 @@ export class AcpConnection {
     this.#channel.close(code, reason);
   }
 
-  /** Lets the agent ask for permissions until the signal; open ones are then answered with `cancelled`. */
-  asksUntil(signal: AbortSignal): void {
-    this.#asks = AbortSignal.any([signal, this.#gone.signal]);
+  /** The response to `initialize`, which is called once. */
+  initialize(): Promise<Json> {
+    this.#initialized ??= this.calls.call("initialize", this.#version.client);
+    this.#initialized.catch(() => {});
+    return this.#initialized;
+  }
+
+  /**
+   * Waits for a session that is being opened. A failure becomes the work's answer: the agent has not seen the work. A
+   * session that opens after the timeout is not used.
+   */
+  async opened<T>(
+    opening: Promise<T>,
+    signal: AbortSignal,
+  ): Promise<{ readonly session: T } | { readonly answer: LinkAnswer }> {
+    const { createTimeoutMs } = this.#options;
+    try {
+      const ready = raceSignal(opening, AbortSignal.any([signal, this.gone]));
+      return { session: await withTimeout(this.#deps.clock, createTimeoutMs, "creating the agent's session", ready) };
+    } catch (err) {
+      if (err instanceof RpcFailure) return { answer: answerOfFailure(err) };
+      if (!(err instanceof DomainError) || err.kind !== "deadline") throw err;
+      return { answer: { parts: [failure("deadline", err.message)], exchange: undefined } };
+    }
+  }
+
+  /**
+   * Begins a turn: the agent may ask for permissions until the signal, or until it is to end; open ones are then
+   * answered with `cancelled`.
+   */
+  beginTurn(signal: AbortSignal): void {
+    this.#asksNoMore = new AbortController();
+    this.#asks = AbortSignal.any([signal, this.#asksNoMore.signal, this.#gone.signal]);
+  }
+
+  async prompt(sessionId: string | undefined, { work, traceparent }: Prompt, signal: AbortSignal): Promise<Json> {
+    const _meta = { "relay.msg_id": work.id, ...(traceparent !== undefined && { traceparent }) };
+    return await this.calls.call("session/prompt", { sessionId, prompt: promptBlocks(work), _meta }, signal);
+  }
+
+  /** Ends the turn. Also answers open permission requests with `cancelled`, as the protocol requires. */
+  cancel(sessionId: string | undefined): void {
+    if (this.#asksNoMore.signal.aborted || this.gone.aborted) return;
+    this.calls.notify("session/cancel", { sessionId });
+    this.#asksNoMore.abort(new Error("the turn is to end"));
   }
 
   warn(fields: object, text: string): void {
@@ -166,4 +219,8 @@ export class AcpConnection {
     metrics.messageBytes.inc(Buffer.byteLength(text));
     this.#channel.send(text);
   }
+}
+
+export function answerOfFailure({ error }: RpcFailure): LinkAnswer {
+  return { parts: answerOfError(error).parts, exchange: undefined };
 }

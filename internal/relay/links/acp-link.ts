@@ -1,22 +1,17 @@
-import { raceSignal, withTimeout } from "../../base/abort.ts";
-import { DomainError } from "../../base/errors.ts";
-import { answerOfPrompt, chunkText, INITIALIZE, promptBlocks } from "../acp/acp-turn.ts";
+import { answerOfPrompt, chunkText, INITIALIZE } from "../acp/acp-turn.ts";
 import { isObject, type Json, type JsonObject, member } from "../acp/json-text.ts";
-import { ANSWER_TOO_LARGE, failure } from "../acp/result-parts.ts";
+import { ANSWER_TOO_LARGE } from "../acp/result-parts.ts";
 import { RpcFailure } from "../acp/rpc-calls.ts";
-import { answerOfError } from "../acp/sampling-answer.ts";
 import { canBeSteered, steering, steerOutcome } from "../acp/steering.ts";
 import { continuesConversation } from "../acp/user-message.ts";
 import { sessionIdIn, type WayBack, waysBack } from "../acp/way-back.ts";
 import type { Link, LinkAnswer, Prompt, SteerOutcome } from "../lanes/link.ts";
 import type { PermissionRequest } from "../lanes/permissions.ts";
-import { AcpConnection, type AcpDeps, type AcpOptions } from "./acp-connection.ts";
+import { AcpConnection, type AcpDeps, type AcpOptions, answerOfFailure } from "./acp-connection.ts";
 import type { FrameChannel } from "./frame-channel.ts";
 
 interface Turn {
   readonly workId: string;
-  /** Aborted when the turn is to end. */
-  readonly asksNoMore: AbortController;
   text: string;
   bytes: number;
 }
@@ -30,7 +25,6 @@ export class AcpLink implements Link {
   readonly #deps: AcpDeps;
   readonly #options: AcpOptions;
   readonly #connection: AcpConnection;
-  #initialized: Promise<Json> | undefined;
   #session: string | undefined;
   #turn: Turn | undefined;
 
@@ -39,6 +33,7 @@ export class AcpLink implements Link {
     this.#options = options;
     this.#connection = new AcpConnection(deps, options, channel, {
       dialect: this.dialect,
+      client: INITIALIZE,
       updated: (params) => this.#updated(params),
       permissionIn: (params) => this.#permissionIn(params),
     });
@@ -65,7 +60,7 @@ export class AcpLink implements Link {
   }
 
   established(): void {
-    void this.#initialize();
+    void this.#connection.initialize();
   }
 
   close(code: number, reason: string): void {
@@ -74,38 +69,24 @@ export class AcpLink implements Link {
 
   /** Opens a session for the prompt. A failure becomes the work's answer: the agent has not seen the work. */
   async prepare(prompt: Prompt, signal: AbortSignal): Promise<LinkAnswer | undefined> {
-    const { createTimeoutMs } = this.#options;
-    try {
-      const ready = raceSignal(this.#sessionFor(prompt), AbortSignal.any([signal, this.gone]));
-      // A session that opens after the timeout is not used.
-      this.#session = await withTimeout(this.#deps.clock, createTimeoutMs, "creating the agent's session", ready);
-      return undefined;
-    } catch (err) {
-      if (err instanceof RpcFailure) return { parts: answerOfError(err.error).parts, exchange: undefined };
-      if (!(err instanceof DomainError) || err.kind !== "deadline") throw err;
-      return { parts: [failure("deadline", err.message)], exchange: undefined };
-    }
+    const opened = await this.#connection.opened(this.#sessionFor(prompt), signal);
+    if ("answer" in opened) return opened.answer;
+    this.#session = opened.session;
+    return undefined;
   }
 
-  async ask({ work, traceparent }: Prompt, signal: AbortSignal): Promise<LinkAnswer> {
+  async ask(prompt: Prompt, signal: AbortSignal): Promise<LinkAnswer> {
     this.gone.throwIfAborted();
-    const asksNoMore = new AbortController();
-    const until = AbortSignal.any([signal, this.gone]);
-    this.#connection.asksUntil(AbortSignal.any([signal, asksNoMore.signal]));
-    const turn: Turn = { workId: work.id, asksNoMore, text: "", bytes: 0 };
+    this.#connection.beginTurn(signal);
+    const turn: Turn = { workId: prompt.work.id, text: "", bytes: 0 };
     this.#turn = turn;
-    const _meta = { "relay.msg_id": work.id, ...(traceparent !== undefined && { traceparent }) };
-    const prompt = promptBlocks(work);
     try {
-      const response = await this.#connection.calls.call(
-        "session/prompt",
-        { sessionId: this.#session, prompt, _meta },
-        until,
-      );
+      const until = AbortSignal.any([signal, this.gone]);
+      const response = await this.#connection.prompt(this.#session, prompt, until);
       const isTooLarge = turn.bytes > this.#options.maxMessageBytes;
       return { parts: isTooLarge ? [ANSWER_TOO_LARGE] : answerOfPrompt(response, turn.text), exchange: undefined };
     } catch (err) {
-      if (err instanceof RpcFailure) return { parts: answerOfError(err.error).parts, exchange: undefined };
+      if (err instanceof RpcFailure) return answerOfFailure(err);
       this.cancel();
       throw err;
     } finally {
@@ -113,17 +94,13 @@ export class AcpLink implements Link {
     }
   }
 
-  /** Also answers open permission requests with `cancelled`, as the protocol requires. */
   cancel(): void {
-    const turn = this.#turn;
-    if (turn === undefined || turn.asksNoMore.signal.aborted || this.gone.aborted) return;
-    this.#connection.calls.notify("session/cancel", { sessionId: this.#session });
-    turn.asksNoMore.abort(new Error("the turn is to end"));
+    if (this.#turn !== undefined) this.#connection.cancel(this.#session);
   }
 
   async steer(prompt: readonly Json[], signal: AbortSignal): Promise<SteerOutcome> {
     if (this.#turn === undefined || this.#session === undefined) return "idle";
-    if (!canBeSteered(await this.#initialize())) return "unsupported";
+    if (!canBeSteered(await this.#connection.initialize())) return "unsupported";
     try {
       const until = AbortSignal.any([signal, this.gone]);
       return steerOutcome(
@@ -138,7 +115,7 @@ export class AcpLink implements Link {
   /** The open session, an earlier connection's if the agent can open it again, or a new one. */
   async #sessionFor({ work, agentSession }: Prompt): Promise<string> {
     const place = { cwd: this.#options.cwd, mcpServers: [] };
-    const initialized = await this.#initialize();
+    const initialized = await this.#connection.initialize();
     if (this.#session !== undefined && continuesConversation(work)) return this.#session;
     const isKnown = agentSession !== undefined && continuesConversation(work);
     const known = isKnown && (await this.#reopened(agentSession, waysBack(initialized), place));
@@ -163,12 +140,6 @@ export class AcpLink implements Link {
       }
     }
     return undefined;
-  }
-
-  #initialize(): Promise<Json> {
-    this.#initialized ??= this.#connection.calls.call("initialize", INITIALIZE);
-    this.#initialized.catch(() => {});
-    return this.#initialized;
   }
 
   #updated(params: JsonObject): void {

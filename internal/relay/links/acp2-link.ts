@@ -1,6 +1,4 @@
-import { raceSignal, withTimeout } from "../../base/abort.ts";
-import { DomainError } from "../../base/errors.ts";
-import { promptBlocks } from "../acp/acp-turn.ts";
+import { raceSignal } from "../../base/abort.ts";
 import {
   type Acp2Turn,
   afterAccepted,
@@ -12,20 +10,18 @@ import {
   speaksVersion2,
   toolCallIn,
 } from "../acp/acp2-turn.ts";
-import { isObject, type Json, type JsonObject, member } from "../acp/json-text.ts";
+import { isObject, type JsonObject, member } from "../acp/json-text.ts";
 import { failure } from "../acp/result-parts.ts";
 import { RpcFailure } from "../acp/rpc-calls.ts";
-import { answerOfError } from "../acp/sampling-answer.ts";
 import { continuesConversation } from "../acp/user-message.ts";
 import { sessionIdIn } from "../acp/way-back.ts";
 import type { Link, LinkAnswer, Prompt } from "../lanes/link.ts";
 import type { PermissionRequest } from "../lanes/permissions.ts";
-import { AcpConnection, type AcpDeps, type AcpOptions } from "./acp-connection.ts";
+import { AcpConnection, type AcpDeps, type AcpOptions, answerOfFailure } from "./acp-connection.ts";
 import type { FrameChannel } from "./frame-channel.ts";
 
 interface Turn {
   readonly workId: string;
-  readonly asksNoMore: AbortController;
   readonly over: PromiseWithResolvers<void>;
   state: Acp2Turn;
 }
@@ -37,7 +33,6 @@ export class Acp2Link implements Link {
   readonly #deps: AcpDeps;
   readonly #options: AcpOptions;
   readonly #connection: AcpConnection;
-  #initialized: Promise<Json> | undefined;
   #session: string | undefined;
   /** The session that is being opened again; its state may come before the response. */
   #opening: string | undefined;
@@ -49,6 +44,7 @@ export class Acp2Link implements Link {
     this.#options = options;
     this.#connection = new AcpConnection(deps, options, channel, {
       dialect: this.dialect,
+      client: INITIALIZE_2,
       updated: (params) => this.#updated(params),
       permissionIn: (params) => this.#permissionIn(params),
     });
@@ -75,7 +71,7 @@ export class Acp2Link implements Link {
   }
 
   established(): void {
-    void this.#initialize();
+    void this.#connection.initialize();
   }
 
   close(code: number, reason: string): void {
@@ -85,42 +81,34 @@ export class Acp2Link implements Link {
   /** Opens a session for the prompt. A failure becomes the work's answer: the agent has not seen the work. */
   async prepare(prompt: Prompt, signal: AbortSignal): Promise<LinkAnswer | undefined> {
     try {
-      const ready = raceSignal(this.#sessionFor(prompt), AbortSignal.any([signal, this.gone]));
-      const { createTimeoutMs } = this.#options;
-      // A session that opens after the timeout is not used.
-      const session = await withTimeout(this.#deps.clock, createTimeoutMs, "creating the agent's session", ready);
+      const opened = await this.#connection.opened(this.#sessionFor(prompt), signal);
+      if ("answer" in opened) return opened.answer;
+      const { session } = opened;
       if (session === undefined) {
         return { parts: [failure("agent_protocol", "the agent does not speak version 2")], exchange: undefined };
       }
       if (session !== this.#session && session !== this.#opening) this.#isBusy = false;
       this.#session = session;
       return undefined;
-    } catch (err) {
-      if (err instanceof RpcFailure) return { parts: answerOfError(err.error).parts, exchange: undefined };
-      if (!(err instanceof DomainError) || err.kind !== "deadline") throw err;
-      return { parts: [failure("deadline", err.message)], exchange: undefined };
     } finally {
       this.#opening = undefined;
     }
   }
 
-  async ask({ work, traceparent }: Prompt, signal: AbortSignal): Promise<LinkAnswer> {
+  async ask(prompt: Prompt, signal: AbortSignal): Promise<LinkAnswer> {
     this.gone.throwIfAborted();
-    const until = AbortSignal.any([signal, this.gone]);
-    const asksNoMore = new AbortController();
-    this.#connection.asksUntil(AbortSignal.any([signal, asksNoMore.signal]));
+    this.#connection.beginTurn(signal);
     const state = beginAcp2Turn(this.#isBusy, this.#options.maxMessageBytes);
-    const turn: Turn = { workId: work.id, asksNoMore, over: Promise.withResolvers(), state };
+    const turn: Turn = { workId: prompt.work.id, over: Promise.withResolvers(), state };
     this.#turn = turn;
-    const _meta = { "relay.msg_id": work.id, ...(traceparent !== undefined && { traceparent }) };
-    const prompt = promptBlocks(work);
     try {
-      await this.#connection.calls.call("session/prompt", { sessionId: this.#session, prompt, _meta }, until);
+      const until = AbortSignal.any([signal, this.gone]);
+      await this.#connection.prompt(this.#session, prompt, until);
       this.#goOn(turn, afterAccepted(turn.state));
       await raceSignal(turn.over.promise, until);
       return { parts: answerOfAcp2(turn.state), exchange: undefined };
     } catch (err) {
-      if (err instanceof RpcFailure) return { parts: answerOfError(err.error).parts, exchange: undefined };
+      if (err instanceof RpcFailure) return answerOfFailure(err);
       this.cancel();
       throw err;
     } finally {
@@ -128,12 +116,8 @@ export class Acp2Link implements Link {
     }
   }
 
-  /** Also answers open permission requests with `cancelled`, as the protocol requires. */
   cancel(): void {
-    const turn = this.#turn;
-    if (turn === undefined || turn.asksNoMore.signal.aborted || this.gone.aborted) return;
-    this.#connection.calls.notify("session/cancel", { sessionId: this.#session });
-    turn.asksNoMore.abort(new Error("the turn is to end"));
+    if (this.#turn !== undefined) this.#connection.cancel(this.#session);
   }
 
   /**
@@ -141,7 +125,7 @@ export class Acp2Link implements Link {
    * not speak version 2.
    */
   async #sessionFor({ work, agentSession }: Prompt): Promise<string | undefined> {
-    if (!speaksVersion2(await this.#initialize())) return undefined;
+    if (!speaksVersion2(await this.#connection.initialize())) return undefined;
     const { cwd } = this.#options;
     const continues = continuesConversation(work);
     if (this.#session !== undefined && continues) return this.#session;
@@ -164,12 +148,6 @@ export class Acp2Link implements Link {
       this.#opening = undefined;
       return false;
     }
-  }
-
-  #initialize(): Promise<Json> {
-    this.#initialized ??= this.#connection.calls.call("initialize", INITIALIZE_2);
-    this.#initialized.catch(() => {});
-    return this.#initialized;
   }
 
   #updated(params: JsonObject): void {
