@@ -1,4 +1,5 @@
-import { isObject, type Json, type JsonObject, member } from "../acp/json-text.ts";
+import { type Json, type JsonObject, member } from "../acp/json-text.ts";
+import { partsOf, textIn, type WorkPart } from "./work-parts.ts";
 
 /** The answer to an editor's prompt. */
 export interface EditorAnswer {
@@ -17,27 +18,13 @@ export const FAILED = -32000;
  * @param shown the text that the editor has been shown; undefined: unknown, since updates are missing
  */
 export function answerOfResults(results: readonly JsonObject[], shown: string | undefined): EditorAnswer {
-  const parts = results.map(partOf);
-  const said = parts.flatMap(({ type, payload }) => {
-    const text = member(payload, "text");
-    return (type === "result.success" || type === "result.partial") && typeof text === "string" ? [text] : [];
-  });
-  const rest = restOf(said.join("\n\n"), shown);
+  const parts = partsOf(results);
+  const rest = restOf(textIn(parts), shown);
   const updates = [
     ...(rest === "" ? [] : [chunk(rest)]),
     ...parts.filter(({ type }) => type === "tool_use").map(toolCall),
   ];
   return { updates, response: responseOf(parts.at(-1)) };
-}
-
-interface Part {
-  readonly type: Json | undefined;
-  readonly payload: JsonObject;
-}
-
-function partOf(body: JsonObject): Part {
-  const payload = member(body, "payload");
-  return { type: member(body, "type"), payload: isObject(payload) ? payload : {} };
 }
 
 /** The text that remains to be shown: agents that stream have shown all of it, unless its end was lost. */
@@ -46,7 +33,7 @@ function restOf(text: string, shown: string | undefined): string {
   return text.startsWith(shown) ? text.slice(shown.length) : "";
 }
 
-function responseOf(last: Part | undefined): EditorAnswer["response"] {
+function responseOf(last: WorkPart | undefined): EditorAnswer["response"] {
   const { type, payload } = last ?? { type: undefined, payload: {} };
   if (type === "result.cancelled") return { result: { stopReason: "cancelled" } };
   if (type !== "result.failure") {
@@ -67,7 +54,7 @@ function chunk(text: string): JsonObject {
 }
 
 /** An update for a tool call that the coordinator is to run. */
-function toolCall({ payload }: Part): JsonObject {
+function toolCall({ payload }: WorkPart): JsonObject {
   const { tool_name: name, tool_id: id, input } = payload;
   return {
     ...{ sessionUpdate: "tool_call", toolCallId: String(id), title: String(name), kind: "other", status: "pending" },

@@ -1,4 +1,5 @@
-import { isObject, type Json, type JsonObject, member } from "../acp/json-text.ts";
+import type { JsonObject } from "../acp/json-text.ts";
+import { partsOf, textIn, type WorkPart } from "../front/work-parts.ts";
 
 /** The end of a prompt's answer. */
 export interface ServiceAnswer {
@@ -20,24 +21,10 @@ const WHOLE = "\n\n[relay: parts of the text above are missing, or are of an ear
  * @param shown the text that the caller has been sent meanwhile
  */
 export function answerOf(results: readonly JsonObject[], shown: string): ServiceAnswer {
-  const parts = results.map(partOf);
-  const said = parts.flatMap(({ type, payload }) => {
-    const text = member(payload, "text");
-    return (type === "result.success" || type === "result.partial") && typeof text === "string" ? [text] : [];
-  });
+  const parts = partsOf(results);
   const calls = parts.filter(({ type }) => type === "tool_use").map(({ payload }) => payload);
-  const text = said.join("\n\n");
+  const text = textIn(parts);
   return { rest: restOf(text, shown), failure: failureOf(parts.at(-1)) ?? unansweredCall(calls) };
-}
-
-interface Part {
-  readonly type: Json | undefined;
-  readonly payload: JsonObject;
-}
-
-function partOf(body: JsonObject): Part {
-  const payload = member(body, "payload");
-  return { type: member(body, "type"), payload: isObject(payload) ? payload : {} };
 }
 
 /** The text that remains to be sent. A bridge's answer ends without the white space that its updates have. */
@@ -47,7 +34,7 @@ function restOf(text: string, shown: string): string {
   return `${WHOLE}${text}`;
 }
 
-function failureOf(last: Part | undefined): ServiceFailure | undefined {
+function failureOf(last: WorkPart | undefined): ServiceFailure | undefined {
   const { type, payload } = last ?? { type: undefined, payload: {} };
   if (type === "result.cancelled") {
     return { message: `the work was cancelled by ${String(payload["by"])}`, details: { reason: "cancelled" } };
