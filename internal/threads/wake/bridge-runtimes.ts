@@ -44,13 +44,14 @@ export class BridgeRuntimes implements Runtimes, SessionStarter, Disposable {
   async find(workspace: string, agent: string, signal: AbortSignal): Promise<Runtime | undefined> {
     const bridge = await this.#bridgeOf(workspace);
     const isOwn = (one: GetSessionResponse) => one.agent === agent && one.projectId === workspace && !hasEnded(one);
-    const listed = (await this.#listed(workspace, bridge, signal)).filter(isOwn);
+    const isRunning = (one: GetSessionResponse) => isOwn(one) && one.status === SessionStatus.RUNNING;
+    const known = this.#recent(workspace).findLast(isRunning);
+    if (known !== undefined) return runtimeOf(bridge, known);
     // An agent has ended only by a list from now.
-    const isKnown = listed.some(({ status }) => status === SessionStatus.RUNNING);
-    const own = isKnown ? listed : (await this.#list(workspace, bridge, signal)).filter(isOwn);
-    const session = own.findLast(({ status }) => status === SessionStatus.RUNNING);
+    const sessions = await this.#list(workspace, bridge, signal);
+    const session = sessions.findLast(isRunning);
     if (session !== undefined) return runtimeOf(bridge, session);
-    const [other] = own;
+    const other = sessions.find(isOwn);
     if (other === undefined) return undefined;
     throw new DomainError("unavailable", `the session ${other.sessionId} of ${agent} does not run now`);
   }
@@ -85,10 +86,10 @@ export class BridgeRuntimes implements Runtimes, SessionStarter, Disposable {
     }
   }
 
-  async #listed(workspace: string, bridge: OpenBridge, signal: AbortSignal): Promise<readonly GetSessionResponse[]> {
+  /** The last list, if it is not too old. */
+  #recent(workspace: string): readonly GetSessionResponse[] {
     const known = this.#lists.get(workspace);
-    const isFresh = known !== undefined && this.#clock.monotonicMs() - known.at < LIST_MS;
-    return isFresh ? known.sessions : await this.#list(workspace, bridge, signal);
+    return known !== undefined && this.#clock.monotonicMs() - known.at < LIST_MS ? known.sessions : [];
   }
 
   /** @throws DomainError `unavailable` if the list may lack sessions */

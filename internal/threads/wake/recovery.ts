@@ -5,7 +5,7 @@ import type { Policy } from "../domain/policy.ts";
 import { optionsFor, planRecovery, type SessionStart, templateFor } from "../domain/recovery.ts";
 import type { SessionStarter } from "../domain/runtimes.ts";
 import type { WakeAttempt, WakeNews } from "../domain/types.ts";
-import type { AttemptIntent, ClaimedWake } from "../domain/wake-store.ts";
+import type { AttemptIntent, ClaimedWake, RecentLife } from "../domain/wake-store.ts";
 import { summaryText, type WaitingThread } from "../domain/wake-text.ts";
 import type { WakeWorkerDeps } from "./wake-worker-deps.ts";
 
@@ -60,15 +60,20 @@ export class Recovery {
     const before = { epoch: last?.sessionId ?? "", text: "", upto: {} };
     const intent = { attempt, requestId: sessionId, sessionId, kind: step.type, ...before };
     if ((await wakes.begin(this.#claimed, by, intent)) === undefined) return undefined;
-    return await this.start(intent, policy, signal);
+    return await this.#start(intent, life, policy, signal);
   }
 
   /** Starts the session of an attempt. Repeated calls, by any process, start one session. */
   async start(intent: AttemptIntent, policy: Policy, signal: AbortSignal): Promise<Recovered> {
+    const life = await this.#deps.wakes.recentLife(this.#claimed, policy.stale_after);
+    return await this.#start(intent, life, policy, signal);
+  }
+
+  async #start(intent: AttemptIntent, life: RecentLife, policy: Policy, signal: AbortSignal): Promise<Recovered> {
     const { attempt, requestId, kind } = intent;
     const { workspace, wake } = this.#claimed;
     const about = { workspace, wake: wake.wakeId, agent: wake.agentId, session: requestId, step: kind };
-    const request = await this.#requestOf(intent, policy);
+    const request = this.#requestOf(intent, life, policy);
     if (request === undefined) return { againMs: 0, blockedBy: "unreachable", ended: { attempt, outcome: "refused" } };
     try {
       await this.#starter.start(workspace, request, signal);
@@ -85,9 +90,8 @@ export class Recovery {
     return { againMs: SOON_MS, blockedBy: "starting", ended: { attempt, outcome: "started" } };
   }
 
-  async #requestOf({ sessionId, kind }: AttemptIntent, policy: Policy): Promise<SessionStart | undefined> {
+  #requestOf({ sessionId, kind }: AttemptIntent, { last, role }: RecentLife, policy: Policy): SessionStart | undefined {
     const { workspace, wake } = this.#claimed;
-    const { last, role } = await this.#deps.wakes.recentLife(this.#claimed, policy.stale_after);
     const own = (options: SessionStart["agentOpts"]) => optionsFor(workspace, wake.agentId, options);
     if (kind === "resume") {
       if (last === undefined || last.agentSessionId === "") return undefined;

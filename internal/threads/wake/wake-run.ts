@@ -132,24 +132,23 @@ export class WakeRun {
     policy: Policy,
     signal: AbortSignal,
   ): Promise<void> {
-    const { attempt, requestId, sessionId, epoch, text, upto } = open;
-    const intent = { attempt, requestId, sessionId, epoch, text, upto };
+    const { attempt, requestId, sessionId, epoch } = open;
     const isOld = (await this.#deps.store.reads(this.#claimed.workspace).now()) - open.begunAt > REMEMBERED_MS;
     const isSameLife = runtime.sessionId === sessionId && status.epoch === epoch && !isOld;
     const known = await runtime.receipt(requestId, signal);
-    if (known !== undefined) return this.#follow(runtime, intent, known, policy, signal);
-    if (!isSameLife) return this.#settle(intent, receiptOf("unknown", "its session has another life now"));
+    if (known !== undefined) return this.#follow(runtime, open, known, policy, signal);
+    if (!isSameLife) return this.#settle(open, receiptOf("unknown", "its session has another life now"));
     if (!(await this.#deps.wakes.sendAgain(this.#claimed, this.#deps.by, attempt))) return;
-    await this.#follow(runtime, intent, await this.#nudge(runtime, intent, policy, signal), policy, signal);
+    await this.#follow(runtime, open, await this.#nudge(runtime, open, policy, signal), policy, signal);
   }
 
   /** Ends an attempt whose session has ended, by its last receipt. */
   async #settleLast(open: WakeAttempt, starter: SessionStarter, signal: AbortSignal): Promise<void> {
     const { workspace } = this.#claimed;
-    const { attempt, requestId, sessionId, epoch, text, upto } = open;
+    const { requestId, sessionId } = open;
     const last = await starter.lastReceipt(workspace, sessionId, requestId, signal);
     const receipt = last === undefined || last.outcome === "queued" ? receiptOf("unknown", "its session ended") : last;
-    await this.#settle({ attempt, requestId, sessionId, epoch, text, upto }, receipt);
+    await this.#settle(open, receipt);
   }
 
   #recovered({ againMs, blockedBy, news, ended }: Recovered): Promise<void> {
