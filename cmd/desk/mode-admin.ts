@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { RE2JS } from "re2js";
 import { z } from "zod";
@@ -18,6 +17,7 @@ import { isInFrontJournal } from "../../internal/desk/supervisor/front-journal.t
 import { recover } from "../../internal/desk/supervisor/recover.ts";
 import { AllowedFiles } from "../../internal/files/allowed-files.ts";
 import { lockFolders } from "../../internal/files/folder-lock.ts";
+import { makeTemporaryFolder } from "../../internal/files/temporary-folder.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { adminPrinter } from "./admin-printer.ts";
 import { agentProgramOf } from "./agent-program.ts";
@@ -82,7 +82,7 @@ async function openSupervisor(
   const [home, tmp] = [join(front.backDir, "home"), join(front.backDir, "tmp")];
   for (const folder of [home, tmp]) mkdirSync(folder, { recursive: true, mode: 0o700 });
   // Agents read CLAUDE.md and AGENTS.md in the folders above the one they run in.
-  const cwd = mkdtempSync(join(tmpdir(), "desk-work-"));
+  const cwd = await makeTemporaryFolder("desk-work-");
   stack.defer(() => rmSync(cwd, { recursive: true, force: true }));
   const opened = await openAgent({
     ...{ agent, program: agentProgramOf(agent, env), credentials, prefix: "/admin", instructions: INSTRUCTIONS },
