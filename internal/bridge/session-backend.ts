@@ -153,9 +153,9 @@ export interface SessionBackend {
   /** Undefined: the session is not kept. */
   get(key: SessionKey): SessionInfo | undefined;
   /**
-   * Called before a caller is told that a session does not exist, if others may have started it where this process has
-   * not heard of it yet. When it resolves, `get` knows.
-   * @throws DomainError `unavailable` when that cannot be found out
+   * Called before a session counts as missing, where another process may have started it. When it resolves, the answer
+   * of `get` is right.
+   * @throws DomainError `unavailable` if the session's existence cannot be checked
    */
   readonly confirmMissing?: (key: SessionKey, signal: AbortSignal) => Promise<void>;
   /**

@@ -60,7 +60,7 @@ describe.each([["npm"], ["system"]])("threads and runtimes, on the PostgreSQL of
     expect(await managed.call("read_messages", { thread_id: thread, ack_seq: 1 })).toMatchObject({ last_seen_seq: 1 });
   });
 
-  it("FR-18: a person at the keys is left alone for 20 s, a draft for ever, and force is audited", async () => {
+  it("FR-18: a person at the keys is left alone for 20 s, a draft while it stands, and force is audited", async () => {
     const before = fixer.taken.length;
     const thread = await createThread(person, "collision", [fixer.address], LONG);
     await using hands = gtInTerminal(["attach", fixer.address], server.env);

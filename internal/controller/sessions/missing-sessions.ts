@@ -21,8 +21,8 @@ const BURST = 40;
 const EVERY_MS = 50;
 
 /**
- * Confirms that sessions do not exist which this replica does not know. Another replica may have started one while a
- * network drops the watch's packets: that is noticed after seconds, so the API server is asked for the pod.
+ * Asks the API server for the pod of a session that this replica does not know. Another replica may have started it
+ * while a network drops the watch's packets, which is noticed only after seconds.
  */
 export class MissingSessions {
   readonly #deps: MissingSessionsDeps;

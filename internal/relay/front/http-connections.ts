@@ -4,7 +4,7 @@ import { DomainError } from "../../base/errors.ts";
 interface HttpConnection {
   /** The identity of the caller that opened it; undefined: tokens are not required. */
   readonly owner: string | undefined;
-  /** The open requests, including streams of events. A request that nobody holds loses its signal's `abort`. */
+  /** The open requests, including event streams. They are held here: the signal of a collected request never aborts. */
   readonly open: Set<Request>;
   /** Monotonic ms of the last request's begin or end. */
   lastMs: number;

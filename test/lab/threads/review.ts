@@ -55,7 +55,7 @@ export async function reviewWhileKilling(options: ReviewOptions): Promise<Review
     kills: { server: 0, postgres: 0, serving: 0, agent: 0 },
     ...{ wakes: 0, typed: 0, unknown: 0, doubled: 0, false: 0, lost: 0, held: { servers: [], sidecars: [] } },
   };
-  // Agents are told the address of a server once.
+  // An agent gets the address of its server at its start only.
   await using bed = await TwoServers.start("local", "system", [await freePort(), await freePort()]);
   await using agents = await ReviewAgents.start(bed.servers, options.fixers);
   const timed = async (into: number[], cycle: () => Promise<void>) => {
