@@ -202,6 +202,7 @@ export class EditorConnection {
     this.#turns.set(id, turn);
     try {
       const { updates, response } = await turn.run(this.#left.signal);
+      session.reportDropped();
       for (const update of updates) session.update(update);
       return response;
     } finally {

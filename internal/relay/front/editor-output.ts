@@ -1,4 +1,5 @@
 import type { AgentFactory } from "@agentclientprotocol/sdk/experimental/server";
+import { SignalBus } from "../../base/signal-bus.ts";
 import type { JsonObject } from "../acp/json-text.ts";
 
 /** The two streams between an editor and its connection. */
@@ -12,6 +13,8 @@ const FULL_BYTES = 4 * 1024 * 1024;
 
 /** Sends messages to an editor, in order. */
 export class EditorOutput {
+  /** Notifies when the output is no longer full. */
+  readonly drained = new SignalBus();
   readonly #writer: ReturnType<Writable["getWriter"]>;
   #bytes = 0;
 
@@ -28,7 +31,9 @@ export class EditorOutput {
   send(message: JsonObject, bytes = 256): void {
     this.#bytes += bytes;
     const written = () => {
+      const wasFull = this.isFull;
       this.#bytes -= bytes;
+      if (wasFull && !this.isFull) this.drained.notify();
     };
     // The SDK's type is a union of all ACP messages; updates of agents are passed unread.
     this.#writer.write(message as unknown as Message).then(written, written);

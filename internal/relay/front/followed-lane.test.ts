@@ -13,7 +13,8 @@ interface Sent {
   };
 }
 
-async function followed() {
+/** @param read settles when the editor has read a message */
+async function followed(read: () => Promise<void> = async () => {}) {
   let came: (err: Error | null, message: Msg) => void = () => {};
   const subscribe = (_subject: string, { callback }: { readonly callback: typeof came }) => {
     came = callback;
@@ -21,7 +22,12 @@ async function followed() {
   };
   const bus = { nc: { subscribe, flush: async () => {} } } as unknown as Bus;
   const sent: Sent[] = [];
-  const writable = new WritableStream({ write: (message) => void sent.push(message as Sent) });
+  const writable = new WritableStream({
+    write: (message) => {
+      sent.push(message as Sent);
+      return read();
+    },
+  });
   const output = new EditorOutput(writable as never);
   const follows = new FollowedLane(bus, lane, output);
   await follows.follow(new AbortController().signal);
@@ -60,6 +66,36 @@ it("shows updates in order and once, and names those that are missing, also of t
     { epoch: "a", first: 9, to: 10 },
     { epoch: "b", first: 1, to: 2 },
   ]);
+});
+
+it("names the updates that an editor was too slow for, although none comes after them", async () => {
+  const goOn = Promise.withResolvers<void>();
+  const { follows, publish, said, gaps } = await followed(() => goOn.promise);
+  publish("a", 1, "x".repeat(5 * 1024 * 1024));
+  for (const seq of [2, 3]) publish("a", seq, "lost");
+  publish("b", 1, "lost too");
+  goOn.resolve();
+  expect((await said()).map((each) => each.slice(0, 40))).toEqual([
+    `m ${"x".repeat(38)}`,
+    "t [relay: updates are missing: 2 to 3]",
+    "t [relay: updates are missing: 1]",
+  ]);
+  expect(gaps()).toEqual([
+    { epoch: "a", first: 2, to: 3 },
+    { epoch: "b", first: 1, to: 1 },
+  ]);
+  follows.reportDropped();
+  publish("b", 2, "on");
+  expect((await said()).slice(3)).toEqual(["m on"]);
+});
+
+it("names the updates that it could not hold", async () => {
+  const { follows, publish, said, gaps } = await followed();
+  follows.hold();
+  for (let seq = 1; seq <= 5000; seq++) publish("a", seq, `a${seq}`);
+  follows.show([]);
+  expect((await said()).slice(-2)).toEqual(["t [relay: updates are missing: 4096 to 4999]", "m a5000"]);
+  expect(gaps()).toEqual([{ epoch: "a", first: 4096, to: 4999 }]);
 });
 
 it("shows what was kept before what came meanwhile, and nothing twice", async () => {

@@ -16,7 +16,7 @@ interface Shown {
 
 /** The longest text that is compared with the result, in characters. */
 const MAX_SHOWN = 1024 * 1024;
-/** The most held updates. Later ones are dropped; the gap in their numbers shows it. */
+/** The most held updates. The newest replaces the last one, so that its number shows the gap. */
 const MOST_HELD = 4096;
 
 /** Shows an editor the updates of a lane, unchanged, and reports missing ones. */
@@ -25,6 +25,8 @@ export class FollowedLane {
   readonly #bus: Bus;
   readonly #output: EditorOutput;
   #last: ProgressPlace | undefined;
+  /** The newest update that was dropped since the last one that was shown. */
+  #dropped: ProgressPlace | undefined;
   #shown: Shown | undefined;
   /** Live updates that wait until earlier ones are shown. */
   #held: Msg[] | undefined;
@@ -44,11 +46,16 @@ export class FollowedLane {
     const callback = (err: Error | null, message: Msg) => {
       if (err !== null) return;
       if (this.#held === undefined) this.#came(message);
-      else if (this.#held.length < MOST_HELD) this.#held.push(message);
+      else this.#held[Math.min(this.#held.length, MOST_HELD - 1)] = message;
     };
     const subscription = this.#bus.nc.subscribe(subjects.progress(this.lane), { callback });
-    signal.addEventListener("abort", () => subscription.unsubscribe(), { once: true });
-    if (signal.aborted) subscription.unsubscribe();
+    const unlisten = this.#output.drained.listen(() => this.reportDropped());
+    const leave = () => {
+      subscription.unsubscribe();
+      unlisten();
+    };
+    signal.addEventListener("abort", leave, { once: true });
+    if (signal.aborted) leave();
     await this.#bus.nc.flush();
   }
 
@@ -94,23 +101,39 @@ export class FollowedLane {
     );
   }
 
+  /** Reports the updates that were dropped while the editor did not read. */
+  reportDropped(): void {
+    const dropped = this.#dropped;
+    if (dropped === undefined) return;
+    this.#dropped = undefined;
+    const first = this.#nextOf(dropped.epoch);
+    this.#last = dropped;
+    this.missing({ epoch: dropped.epoch, first, to: dropped.seq });
+  }
+
   #came(message: Msg): void {
-    if (this.#output.isFull) {
-      this.#lose(); // the next update's number reveals the gap
-      return;
-    }
     const body = readJson(message.string(), RECORD_DEPTH);
     const place = progressPlaceIn(body);
     if (!isObject(body) || place === undefined) return;
     const { epoch, seq } = place;
-    const last = this.#last;
-    if (last?.epoch === epoch && seq <= last.seq) return;
-    const first = last?.epoch === epoch ? last.seq + 1 : 1;
-    if (last !== undefined && seq > first) {
+    if (seq < this.#nextOf(epoch)) return;
+    if (this.#dropped?.epoch !== epoch || !this.#output.isFull) this.reportDropped();
+    if (this.#output.isFull) {
+      this.#lose();
+      this.#dropped = place;
+      return;
+    }
+    const first = this.#nextOf(epoch);
+    if (this.#last !== undefined && seq > first) {
       this.#lose();
       this.missing({ epoch, first, to: seq - 1 });
     }
     this.#pass(body, place, message.data.length);
+  }
+
+  /** The number of the next update of an epoch. */
+  #nextOf(epoch: string): number {
+    return this.#last?.epoch === epoch ? this.#last.seq + 1 : 1;
   }
 
   #again(body: JsonObject): void {
