@@ -145,10 +145,15 @@ async function movesOnlyWhileItWorks(session: AgentSession, expect: ExpectStatic
 /** For a program that has not taken a message yet. */
 async function tellsByItsPlugin(session: AgentSession, expect: ExpectStatic): Promise<void> {
   const words = () =>
-    session.hookLines.filter((line) => line !== "activity").map((line) => line.replace(/ payload.*/, ""));
+    session.hookLines
+      .filter((line) => !/^(?:activity$|session )/.test(line))
+      .map((line) => line.replace(/ payload.*/, ""));
   const text = `first line\n${"x".repeat(20_000)}`;
   await submit(session, text);
   await expect.poll(words, { timeout: START_MS }).toEqual(["prompt-submitted", "turn-ended"]);
+  expect(session.hookLines.filter((line) => line.startsWith("session "))).toEqual([
+    expect.stringMatching(/^session ses_\w+$/),
+  ]);
   const line = session.hookLines.find((entry) => entry.startsWith("prompt-submitted")) ?? "";
   const event = session.profile.readHook(
     line,

@@ -52,13 +52,22 @@ class Prompted {
 
 const SUBJECT = "agents.prompt.coding.a.agent-1";
 
+/** An agent that callers reach at `SUBJECT`. */
+async function offered(relay: RelayProcess, { nc }: Coordinator): Promise<SeedAgent> {
+  const agent = SeedAgent.begin(await relay.url(), { session: "a", agent: "agent-1" });
+  agent.answer = () => textResult("ok");
+  await until("the agent to be offered", 60_000, () =>
+    nc.request(SUBJECT.replace("prompt", "status"), "", { timeout: 1000 }).catch(() => undefined),
+  );
+  return agent;
+}
+
 describe.concurrent("a prompt by the agent protocol", () => {
   it("is refused with 400 when it is no prompt, and the agent sees none", TIMES, async () => {
     await using nats = await NatsServer.start(await oldestNats());
     await using coordinator = await Coordinator.connect(nats);
     await using relay = await start(nats, "refused");
-    using agent = await SeedAgent.dial(await relay.url(), { session: "a", agent: "agent-1" });
-    agent.answer = () => textResult("ok");
+    using agent = await offered(relay, coordinator);
     const ok = async (data: string) => {
       const [ack, text] = await new Prompted(coordinator, SUBJECT, data).all();
       expect([ack?.[1], text?.[1]]).toEqual([
@@ -98,7 +107,8 @@ describe.concurrent("a prompt by the agent protocol", () => {
     await using nats = await NatsServer.start(await oldestNats());
     await using coordinator = await Coordinator.connect(nats);
     await using relay = await start(nats, "full", { turns: { drain_timeout: "0s" } });
-    using _agent = await SeedAgent.dial(await relay.url(), { session: "a", agent: "agent-1" });
+    using agent = await offered(relay, coordinator);
+    agent.answer = undefined;
     const open = Array.from({ length: 16 }, (_, index) => new Prompted(coordinator, SUBJECT, `p${index}`));
     for (const each of open) await until("the acknowledgement", 60_000, () => each.messages[0]);
     const full = await new Prompted(coordinator, SUBJECT, "one more").all();
@@ -124,7 +134,7 @@ describe.concurrent("a prompt by the agent protocol", () => {
     await using coordinator = await Coordinator.connect(nats);
     const key = createUser().getPublicKey();
     await using relay = await start(nats, "signed", { signing: { signers: { ann: key } } });
-    using agent = await SeedAgent.dial(await relay.url(), { session: "a", agent: "agent-1" });
+    using agent = await offered(relay, coordinator);
     expect(await new Prompted(coordinator, SUBJECT, "x").all()).toEqual([["400", { error: "unsigned" }]]);
     expect([agent.requests, await coordinator.waiting()]).toEqual([[], 0]);
   });

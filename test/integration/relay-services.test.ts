@@ -196,7 +196,7 @@ describe.concurrent.each([
     using _acp = await acpAgent(relay, "kill-acp", (text) => void asked.push(text));
     const uncertain = expect.objectContaining({ message: expect.stringContaining("what it did is not known") });
     expect(await vendor.all("prompt", "kill-acp", ...args5)).toEqual([{ status: "ack" }, uncertain]);
-    using agent = await SeedAgent.dial(await relay.url(), { session: "kill" });
+    using agent = SeedAgent.begin(await relay.url(), { session: "kill" });
     agent.answer = ({ id }) => {
       asked.push(String(id));
       return textResult("done");
