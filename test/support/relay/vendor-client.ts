@@ -30,7 +30,8 @@ export class VendorClient {
   /** Like `requireComponent`. */
   static async require(context: TestContext, natsUrl: string): Promise<VendorClient> {
     try {
-      return new VendorClient(await installed(), natsUrl);
+      installing ??= installed();
+      return new VendorClient(await installing, natsUrl);
     } catch (err) {
       const why = String((err as { stderr?: string }).stderr || err).trim();
       const missing = `${PACKAGE} is not here; it needs python3 from 3.11 on, and pip: ${why.split("\n").at(-1)}`;
@@ -80,6 +81,9 @@ class VendorRun implements AsyncDisposable {
     await this.#exited;
   }
 }
+
+/** Shared by the tests of a file, which run side by side. */
+let installing: Promise<string> | undefined;
 
 /** The folder of the package; installs it there if it is missing. */
 async function installed(): Promise<string> {
