@@ -154,6 +154,43 @@ describe.concurrent("what other relays and agents have got wrong", () => {
     expect((await coordinator.results("cut", 1)).map(({ body }) => body["payload"])).toEqual([{ text: "whole" }]);
   });
 
+  it(
+    "a prompt that failed leaves its agent to the next one, and prompts of two lanes are open at once",
+    TIMES,
+    async () => {
+      const [failing, beside] = [acpAgent("fails"), acpAgent("beside-fails")];
+      using _failing = failing.agent;
+      using _beside = beside.agent;
+      await coordinator.work("fails", task("w1"));
+      await coordinator.work("beside-fails", task("w1"));
+      const [first, other] = [await failing.prompt(), await beside.prompt()]; // both are open
+      failing.agent.send({ jsonrpc: "2.0", id: first, error: { code: -32603, message: "model unavailable" } });
+      const [failure] = await coordinator.results("fails", 1);
+      expect(failure?.body).toMatchObject({ type: "result.failure", payload: { error: "model unavailable" } });
+      await coordinator.work("fails", task("w2"));
+      const next = await until("the next prompt", 60_000, () => failing.prompts[1]);
+      failing.agent.reply(next, { stopReason: "end_turn" });
+      expect((await coordinator.results("fails", 2))[1]?.body["type"]).toBe("result.success");
+      beside.agent.reply(other, { stopReason: "end_turn" });
+      expect((await coordinator.results("beside-fails", 1))[0]?.body["type"]).toBe("result.success");
+    },
+  );
+
+  it("an editor sees an agent's thoughts as they are", TIMES, async () => {
+    const { agent, prompt } = acpAgent("thinks");
+    using _ = agent;
+    using editor = await RawEditor.open(`${url}/acp?session=thinks&role=coding`);
+    const sessionId = await editor.begin();
+    editor.send({ id: 1, method: "session/prompt", params: { sessionId, prompt: [{ type: "text", text: "hello" }] } });
+    const open = await prompt();
+    const update = { sessionUpdate: "agent_thought_chunk", content: { type: "text", text: "hm" } };
+    agent.send({ jsonrpc: "2.0", method: "session/update", params: { sessionId: "s-1", update } });
+    agent.reply(open, { stopReason: "end_turn" });
+    expect((await editor.response(1))["result"]).toEqual({ stopReason: "end_turn" });
+    const updates = editor.values.filter(({ method }) => method === "session/update");
+    expect(updates.map(({ params }) => (params as { readonly update: object }).update)).toEqual([update]);
+  });
+
   it("an editor that does not read loses updates, by name, and holds up nobody", TIMES, async () => {
     const { agent, prompt } = acpAgent("slow");
     using _ = agent;
