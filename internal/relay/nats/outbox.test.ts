@@ -38,22 +38,33 @@ it("always has room for answers, and is full from its bound on until half of it 
   expect(full).toEqual([true, false, true]);
 });
 
-it("what may be lost is dropped while the outbox is full, NATS is away, or does not confirm what it has", async () => {
-  const confirmed: (() => void)[] = [];
+/** A publisher within `maxBytes`, and what it has sent. */
+function lossyPublisher(maxBytes: number) {
+  const flushes: (() => void)[] = [];
   const sent: string[] = [];
   const nc = {
     publish: (_subject: string, body: string) => void sent.push(body),
-    flush: () => new Promise<void>((resolve) => confirmed.push(resolve)),
+    flush: () => new Promise<void>((resolve) => flushes.push(resolve)),
   };
   const bus = { isConnected: true, maxPayload: 8, nc };
   const outbox = { isFull: false };
-  const lossy = new LossyPublisher(bus as unknown as Bus, outbox, 10);
+  const lossy = new LossyPublisher(bus as unknown as Bus, outbox, maxBytes);
+  /** The server confirms what it has been sent. */
+  const confirm = async () => {
+    flushes.shift()?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { lossy, bus, outbox, sent, confirm };
+}
+
+it("what may be lost is dropped while the outbox is full, NATS is away, or does not confirm what it has", async () => {
+  const { lossy, bus, outbox, sent, confirm } = lossyPublisher(10);
   expect(["12345678", "123456789", "12", "3"].map((body) => lossy.publish("s", body))).toEqual([
     ...[true, false, true, false],
   ]);
-  confirmed.shift()?.();
-  await Promise.resolve();
-  await Promise.resolve();
+  outbox.isFull = true;
+  await confirm();
+  outbox.isFull = false;
   expect(lossy.publish("s", "4")).toBe(true);
   outbox.isFull = true;
   expect(lossy.publish("s", "5")).toBe(false);
@@ -61,4 +72,16 @@ it("what may be lost is dropped while the outbox is full, NATS is away, or does 
   bus.isConnected = false;
   expect(lossy.publish("s", "6")).toBe(false);
   expect(sent).toEqual(["12345678", "12", "4"]);
+});
+
+it("of what finds no room the newest of each subject is sent later, within the bound", async () => {
+  const { lossy, sent, confirm } = lossyPublisher(10);
+  lossy.publish("s", "12345678");
+  expect(["s2a", "s2b", "s3"].map((body) => lossy.publish("s", body))).toEqual([false, false, false]);
+  expect(["t1", "t2t2"].map((body) => lossy.publish("t", body))).toEqual([true, false]);
+  lossy.publish("u", "u1u1u"); // more than may wait
+  expect(sent).toEqual(["12345678", "t1"]);
+  await confirm();
+  expect(lossy.publish("u", "u2")).toBe(true);
+  expect(sent).toEqual(["12345678", "t1", "s3", "t2t2", "u2"]);
 });
