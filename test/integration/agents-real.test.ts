@@ -211,6 +211,7 @@ describe.concurrent.each(["claude-2.1.330", "claude-2.1.197"] as const)("the hoo
     expect(session.profile.readHook(session.hookLines[1] ?? "", payload)).toEqual({
       type: "prompt-submitted",
       prompt: text,
+      agentSessionId: expect.stringMatching(/^[0-9a-f-]{36}$/),
     });
     expect(JSON.parse(await readFile(join(session.home.home, ".claude", "settings.json"), "utf8"))).toEqual(own);
     await expect.poll(() => readdir(session.home.workdir)).toEqual(["own-hook-ran"]);
