@@ -11,7 +11,7 @@ import {
 import { sidecarTransport } from "../internal/rpc/client/transport.ts";
 import { type Sample, takeSample } from "../test/lab/streams/sample.ts";
 import { tmuxSandbox } from "../test/support/screens/tmux-sandbox.ts";
-import { attachCall } from "../test/support/sidecar/attach-client.ts";
+import { openAttach } from "../test/support/sidecar/attach-client.ts";
 import { type RunningSidecar, until } from "../test/support/sidecar/sidecar.ts";
 import type { BenchContext } from "./context.ts";
 import { type PaneProgram, paneProgram } from "./pane-program.ts";
@@ -156,7 +156,7 @@ async function measureInterrupts(context: BenchContext): Promise<readonly Measur
   const pane = stack.use(await watchedBySidecar(context));
   const writer = stack.use(await paneProgram());
   const sandbox = stack.use(await tmuxSandbox({ argv: writer.command, cols: 160, rows: 50 }));
-  const person = stack.use(attachCall(pane.sidecar.client));
+  const person = stack.use(openAttach(pane.sidecar.client));
   await until("the attached terminal", 10_000, () => person.bytes() > 0 || undefined);
   const ways = new Map<
     string,

@@ -4,7 +4,8 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { danglingOpeners, misnamed, oversized, type SourceFile } from "./source-sizes.ts";
+import { repeatedNames } from "./checks/exported-names.ts";
+import { danglingOpeners, misnamed, oversized, type SourceFile } from "./checks/source-sizes.ts";
 import { root } from "./step.ts";
 
 const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.ts", "*.mjs"], {
@@ -15,7 +16,7 @@ const files: readonly SourceFile[] = listed
   .split("\0")
   .filter((path) => path !== "" && !path.includes("/gen/"))
   .flatMap((path) => read(path));
-const broken = [...oversized(files), ...misnamed(files), ...danglingOpeners(files)];
+const broken = [...oversized(files), ...misnamed(files), ...danglingOpeners(files), ...repeatedNames(files)];
 for (const line of broken) console.log(line);
 process.exitCode = broken.length > 0 ? 1 : 0;
 

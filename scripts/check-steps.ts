@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { packaged, root, type Step, vitestColor } from "./step.ts";
+import { type GateStep, packaged, root, vitestColor } from "./step.ts";
 
 /** The state of tsc's last run, so that the next run checks only changed files. */
 const TYPES_SEEN = "node_modules/.cache/types.tsbuildinfo";
@@ -11,7 +11,7 @@ const SOURCES = ["cmd", "internal", "pkg", "scripts", "test", "bench", "examples
 const TESTED_ONLY = ["--include", "exports,types", "--no-tag-hints", "--no-progress"];
 
 /** Every check that runs no test, the slowest first so that two lanes end at about the same time. */
-export function staticSteps(): readonly Step[] {
+export function staticSteps(): readonly GateStep[] {
   const folders = SOURCES.filter((name) => existsSync(join(root, name)));
   return [
     command("types (tsc)", packaged("tsc"), "-p", ".", "--incremental", "--tsBuildInfoFile", TYPES_SEEN),
@@ -31,15 +31,15 @@ export function staticSteps(): readonly Step[] {
 }
 
 /** The unit tests; all other tests need real programs and belong to `npm test`. */
-export const unitStep = (): Step =>
+export const unitStep = (): GateStep =>
   command("unit tests (vitest)", packaged("vitest"), "run", "--project", "unit", "--reporter=dot", ...vitestColor);
 
-function command(name: string, program: string, ...args: string[]): Step {
+function command(name: string, program: string, ...args: string[]): GateStep {
   return { type: "command", name, argv: [program, ...args] };
 }
 
 /** Compares the messages with those of the main branch, the local one or the one of the cloned repository. */
-function breakingStep(): Step {
+function breakingStep(): GateStep {
   const name = "proto compatibility (buf)";
   const base = ["main", "origin/main"].find((branch) => hasProtos(branch));
   if (base === undefined) return { type: "nothing", name, reason: "no main branch with messages to compare with" };

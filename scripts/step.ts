@@ -2,7 +2,7 @@ import { delimiter, dirname, join } from "node:path";
 import { execa } from "execa";
 
 /** One step of the gate: a command of this repository, or the reason why there is nothing to check. */
-export type Step =
+export type GateStep =
   | { readonly type: "command"; readonly name: string; readonly argv: readonly [string, ...string[]] }
   | { readonly type: "nothing"; readonly name: string; readonly reason: string };
 
@@ -29,7 +29,7 @@ export function toolEnvironment(): NodeJS.ProcessEnv {
 export const vitestColor: readonly string[] = process.stdout.isTTY ? [] : ["--no-color"];
 
 /** Runs a step to its end. A program that cannot be started is a failed step, not an exception. */
-export async function runStep(step: Step): Promise<StepResult> {
+export async function runStep(step: GateStep): Promise<StepResult> {
   if (step.type === "nothing") {
     return { name: step.name, ok: true, ms: 0, output: step.reason };
   }
@@ -55,7 +55,7 @@ export async function runStep(step: Step): Promise<StepResult> {
 
 /** Runs steps in order of the list, at most `lanes` at a time, and reports each result on arrival. */
 export async function runSteps(
-  steps: readonly Step[],
+  steps: readonly GateStep[],
   lanes: number,
   onResult: (result: StepResult) => void,
 ): Promise<readonly StepResult[]> {

@@ -5,11 +5,11 @@ export interface BridgeOptions {
   /** The path as it was given. */
   readonly configPath: string;
   readonly stateDir: string | undefined;
-  readonly place: Place;
+  readonly place: BridgeEnvironment;
 }
 
 /** The folders of this machine and person that the environment names. */
-export interface Place {
+export interface BridgeEnvironment {
   readonly home: string | undefined;
   readonly stateHome: string | undefined;
   readonly runtimeDir: string | undefined;
@@ -27,7 +27,7 @@ interface Line {
  * The options from flags and environment. `call` is the command.
  * @throws DomainError `invalid`, naming the flag
  */
-export function readConfig(call: string, line: Line, env: Place["env"]): BridgeOptions {
+export function readConfig(call: string, line: Line, env: BridgeEnvironment["env"]): BridgeOptions {
   noArguments(call, line);
   const { config, "state-dir": stateDir } = line.values;
   if (config === undefined || config === "") throw usageError(call, "--config FILE is missing (or GT_BRIDGE_CONFIG)");

@@ -17,7 +17,7 @@ import type { DaemonTools } from "../../internal/daemon/daemon-tools.ts";
 import { BridgeService } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { SessionLedger } from "../../internal/providers/ledger/session-ledger.ts";
 import type { Metrics } from "../../internal/rpc/server/metrics.ts";
-import type { Place } from "./config.ts";
+import type { BridgeEnvironment } from "./config.ts";
 import type { BridgeConfig } from "./file/bridge-config.ts";
 import { type ApartProjects, keepProjectsApart, whoAgentsAre } from "./place/projects-apart.ts";
 import { providersOf, terminalsOf } from "./providers-of.ts";
@@ -27,7 +27,7 @@ export interface DaemonOptions {
   readonly config: BridgeConfig;
   /** The state folder, locked for this process. */
   readonly folder: string;
-  readonly place: Place;
+  readonly place: BridgeEnvironment;
 }
 
 /** The limit for the events of one session in memory, bytes. */

@@ -3,7 +3,7 @@ import type { LogLevel } from "../../internal/base/logger.ts";
 import { noArguments, usageError } from "../../internal/cli/command/arguments.ts";
 import type { Given } from "../../internal/cli/command/command.ts";
 import { logLevelOf } from "../../internal/cli/command/log-level.ts";
-import type { CLUSTER_FLAGS } from "./flags.ts";
+import type { CONTROLLER_FLAGS } from "./flags.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -31,7 +31,7 @@ export interface ClusterOptions {
  * The settings from the line and the environment. `command` is the word on the line, empty for the controller itself.
  * @throws DomainError `invalid`, naming the flag
  */
-export function readConfig(command: string, line: Given<typeof CLUSTER_FLAGS>, env: Env): ClusterOptions {
+export function readConfig(command: string, line: Given<typeof CONTROLLER_FLAGS>, env: Env): ClusterOptions {
   const call = `gt-controller ${command}`.trimEnd();
   const { values } = line;
   noArguments(call, line);

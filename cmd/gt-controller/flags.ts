@@ -2,7 +2,7 @@ import type { CommandFlags } from "../../internal/cli/command/command.ts";
 import { LOG_LEVELS } from "../../internal/cli/command/log-level.ts";
 
 /** The flags of every command. */
-export const CLUSTER_FLAGS = {
+export const CONTROLLER_FLAGS = {
   config: {
     type: "string",
     env: "GT_CONTROLLER_CONFIG",

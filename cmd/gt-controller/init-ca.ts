@@ -6,7 +6,7 @@ import type { SetUpSecret } from "../../internal/controller/pods/settings.ts";
 import type { KubeApi } from "../../internal/kube/kube-api.ts";
 import { isFault } from "../../internal/kube/kube-errors.ts";
 import type { ClusterOptions } from "./config.ts";
-import type { CommandContext } from "./context.ts";
+import type { ControllerContext } from "./context.ts";
 import { chartNames } from "./names.ts";
 import { openCluster, readConfigFile } from "./open-cluster.ts";
 
@@ -20,7 +20,7 @@ interface InitOptions extends ClusterOptions {
 }
 
 /** Creates what the cluster needs before its first caller, and prints the next steps. */
-export async function initCa(context: CommandContext, command: InitOptions): Promise<number> {
+export async function initCa(context: ControllerContext, command: InitOptions): Promise<number> {
   const { clock, logger, signal, out } = context;
   const { settings, auth } = await readConfigFile(command.configFile);
   const { namespace, release, client } = command;

@@ -18,7 +18,7 @@ export async function openCluster(
   flags: ClusterOptions,
   deps: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<OpenCluster> {
-  const api = new KubeTransport({ ...deps, credentials: await credentialsOf(flags) });
+  const api = new KubeTransport({ ...deps, credentials: await clusterCredentials(flags) });
   const stop = new AbortController();
   const running = api.run(stop.signal);
   return {
@@ -38,7 +38,12 @@ export async function readConfigFile(path: string): Promise<ControllerConfig> {
 }
 
 /** @throws DomainError `invalid` outside a pod without a kubeconfig, and for a kubeconfig that cannot be used */
-export async function credentialsOf({ kubeconfig, context, apiServer, env }: ClusterOptions): Promise<KubeCredentials> {
+export async function clusterCredentials({
+  kubeconfig,
+  context,
+  apiServer,
+  env,
+}: ClusterOptions): Promise<KubeCredentials> {
   if (kubeconfig !== undefined) return await kubeconfigCredentials(kubeconfig, context, env);
   if (apiServer !== undefined) return inClusterCredentials(apiServer.host, apiServer.port);
   throw new DomainError("invalid", "this program is not running in a pod", {

@@ -3,12 +3,12 @@ import type { Command, CommandFlags, Program } from "../../internal/cli/command/
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import { reportConfig, withFaultLines } from "../../internal/config/report-config.ts";
 import { type ClusterOptions, readConfig } from "./config.ts";
-import { CLIENT_FLAG, CLUSTER_FLAGS } from "./flags.ts";
+import { CLIENT_FLAG, CONTROLLER_FLAGS } from "./flags.ts";
 
 const INIT_CA_FLAGS = {
   ...CLIENT_FLAG,
   project: { type: "string", value: "NAME", help: "the project in the printed commands (that of the first namespace)" },
-  ...CLUSTER_FLAGS,
+  ...CONTROLLER_FLAGS,
 } as const satisfies CommandFlags;
 
 const ROTATE_CA_FLAGS = {
@@ -16,19 +16,19 @@ const ROTATE_CA_FLAGS = {
     type: "boolean",
     help: "begin nothing, only report; without it a replacement that is complete is followed by another",
   },
-  ...CLUSTER_FLAGS,
+  ...CONTROLLER_FLAGS,
 } as const satisfies CommandFlags;
 
 const UNINSTALL_FLAGS = {
   ...CLIENT_FLAG,
   timeout: { type: "duration", value: "TIME", help: "how long to wait for pods to end (4m)" },
   hook: { type: "boolean", help: "do nothing unless Helm installed the release; the chart's hook sets it" },
-  ...CLUSTER_FLAGS,
+  ...CONTROLLER_FLAGS,
 } as const satisfies CommandFlags;
 
-const check: Command<typeof CLUSTER_FLAGS> = {
+const check: Command<typeof CONTROLLER_FLAGS> = {
   name: "check",
-  flags: CLUSTER_FLAGS,
+  flags: CONTROLLER_FLAGS,
   help: {
     usage: "--config FILE",
     summary: "report errors in FILE and in the files that it names, by line",
@@ -103,9 +103,9 @@ const uninstall: Command<typeof UNINSTALL_FLAGS> = {
   },
 };
 
-const serve: Command<typeof CLUSTER_FLAGS> = {
+const serve: Command<typeof CONTROLLER_FLAGS> = {
   name: "gt-controller",
-  flags: CLUSTER_FLAGS,
+  flags: CONTROLLER_FLAGS,
   help: {
     usage: "--config FILE",
     summary: "serve until SIGTERM; all replicas serve, one of them writes",

@@ -6,7 +6,7 @@ import { readCaSecret } from "../../internal/controller/certificates/ca-secret.t
 import { introduceSuccessor } from "../../internal/controller/certificates/ca-successor.ts";
 import { SecretClient } from "../../internal/controller/certificates/secret-client.ts";
 import type { ClusterOptions } from "./config.ts";
-import type { CommandContext } from "./context.ts";
+import type { ControllerContext } from "./context.ts";
 import { openCluster, readConfigFile } from "./open-cluster.ts";
 
 /**
@@ -14,7 +14,7 @@ import { openCluster, readConfigFile } from "./open-cluster.ts";
  * replica completes the rotation. Prints its progress.
  */
 export async function rotateCa(
-  { clock, logger, signal, out }: CommandContext,
+  { clock, logger, signal, out }: ControllerContext,
   command: ClusterOptions & { readonly onlyReport: boolean },
 ): Promise<number> {
   const { settings } = await readConfigFile(command.configFile);

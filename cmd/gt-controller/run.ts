@@ -3,7 +3,7 @@ import type { Clock } from "../../internal/base/clock.ts";
 import { logWarnings, openDaemonTools } from "../../internal/daemon/daemon-tools.ts";
 import type { ClusterOptions } from "./config.ts";
 import { Controller } from "./controller.ts";
-import { credentialsOf } from "./open-cluster.ts";
+import { clusterCredentials } from "./open-cluster.ts";
 import { openConfig } from "./open-config.ts";
 import { ServerTlsFolder } from "./server-tls-folder.ts";
 
@@ -20,7 +20,7 @@ export async function run(
   const program = { name: "gt-controller", level: logLevel ?? level, redactPatterns, auditPath, otlpEndpoint, env };
   await using tools = await openDaemonTools(clock, program);
   logWarnings(findings, tools.logger);
-  const credentials = await credentialsOf(command);
+  const credentials = await clusterCredentials(command);
   await using folder = await ServerTlsFolder.make();
   const identity = `${podName}_${randomUUID().slice(0, 8)}`;
   const controller = new Controller({ ...tools, credentials, folder, env }, { config, namespace, identity });

@@ -3,7 +3,7 @@ import { SecretClient } from "../../internal/controller/certificates/secret-clie
 import { isHelmRelease, tearDown } from "../../internal/controller/certificates/tear-down.ts";
 import { LEASE_NAME } from "../../internal/controller/pods/settings.ts";
 import type { ClusterOptions } from "./config.ts";
-import type { CommandContext } from "./context.ts";
+import type { ControllerContext } from "./context.ts";
 import { chartNames } from "./names.ts";
 import { openCluster, readConfigFile } from "./open-cluster.ts";
 
@@ -12,7 +12,7 @@ import { openCluster, readConfigFile } from "./open-cluster.ts";
  * Keeps the CA, which has issued callers' certificates. As a Helm hook it only acts on Helm's release.
  */
 export async function uninstall(
-  context: CommandContext,
+  context: ControllerContext,
   command: ClusterOptions & { readonly client: string; readonly timeoutMs: number; readonly isHook: boolean },
 ): Promise<number> {
   const { clock, logger, signal, out } = context;

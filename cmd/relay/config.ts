@@ -3,6 +3,7 @@ import { noArguments, takeArguments } from "../../internal/cli/command/arguments
 import type { Given } from "../../internal/cli/command/command.ts";
 import { logLevelOf } from "../../internal/cli/command/log-level.ts";
 import { isName } from "../../internal/relay/nats/subjects.ts";
+import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
 import { parseListenAddress } from "../../internal/rpc/port/parse-address.ts";
 import type {
   DEAD_FLAGS,
@@ -17,7 +18,7 @@ import { invalid, nameOf, needed, relayServer } from "./flags/given.ts";
 import type { NatsCredentials } from "./nats-auth.ts";
 import { MOST_MESSAGE_BYTES } from "./schema.ts";
 import { secondsMs } from "./seconds.ts";
-import { readSigner, type Signer } from "./token-config.ts";
+import { readSigner, type TokenSigner } from "./token-config.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -35,17 +36,12 @@ export interface NatsFlags extends Partial<Omit<NatsSettings, "credentials">> {
   readonly configFile?: string;
 }
 
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
-
 /** Settings from flags and environment; undefined: the file decides. Times in ms. */
 export interface ServeCommand {
   readonly nats: NatsFlags;
-  readonly listen: Address | undefined;
+  readonly listen: ListenAddress | undefined;
   readonly portOfEnvironment: number | undefined;
-  readonly healthListen: Address | undefined;
+  readonly healthListen: ListenAddress | undefined;
   readonly relayId: string | undefined;
   readonly pingIntervalMs: number | undefined;
   readonly pongTimeoutMs: number | undefined;
@@ -96,7 +92,7 @@ export interface DialCommand {
   readonly agentId: string;
   /** Undefined: plaintext. */
   readonly tlsDir: string | undefined;
-  readonly token: { readonly file: string } | Signer | undefined;
+  readonly token: { readonly file: string } | TokenSigner | undefined;
   readonly command: readonly [string, ...string[]];
   /** The complete environment, for the agent. */
   readonly env: Env;
@@ -216,7 +212,7 @@ function readNats({ values }: Pick<Given<typeof NATS_FLAGS>, "values">): NatsFla
   };
 }
 
-function addressOf(flag: string, text: string): Address {
+function addressOf(flag: string, text: string): ListenAddress {
   const address = parseListenAddress(text);
   if (address === undefined) throw invalid(`${flag} takes HOST:PORT, not ${JSON.stringify(text)}`);
   return address;

@@ -39,8 +39,8 @@ import type { PlainOptions } from "../../internal/rpc/routes/route.ts";
 import type { CallContext } from "../../internal/rpc/server/call-facts.ts";
 import { bridgeRoles } from "./bridge/bridge-roles.ts";
 import { natsAuth } from "./nats-auth.ts";
-import { laneOptionsOf, roleOf, samplingOf } from "./role-options.ts";
-import type { Settings } from "./settings.ts";
+import { laneOptionsOf, roleSettingsOf, samplingOf } from "./role-options.ts";
+import type { RelaySettings } from "./settings.ts";
 import { stdioRoles } from "./stdio-roles.ts";
 import { StreamsWatch } from "./streams-watch.ts";
 
@@ -65,11 +65,11 @@ const CLOSE_MS = 2000;
  */
 export class Daemon implements Task {
   readonly #deps: DaemonDeps;
-  readonly #settings: Settings;
+  readonly #settings: RelaySettings;
   readonly #instance = randomUUID();
   #handedBack = 0;
 
-  constructor(deps: DaemonDeps, settings: Settings) {
+  constructor(deps: DaemonDeps, settings: RelaySettings) {
     this.#deps = deps;
     this.#settings = settings;
   }
@@ -246,8 +246,8 @@ export class Daemon implements Task {
     const { relayId, maxMessageBytes, pingIntervalMs, pongTimeoutMs, turns } = this.#settings;
     return {
       ...{ relayId, maxMessageBytes, pingIntervalMs, pongTimeoutMs },
-      settingsOf: (role: string) => samplingOf(roleOf(this.#settings, role)),
-      cwdOf: (role: string) => roleOf(this.#settings, role)?.repo_path ?? "/",
+      settingsOf: (role: string) => samplingOf(roleSettingsOf(this.#settings, role)),
+      cwdOf: (role: string) => roleSettingsOf(this.#settings, role)?.repo_path ?? "/",
       createTimeoutMs: turns.create_timeout,
     };
   }

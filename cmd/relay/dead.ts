@@ -1,8 +1,8 @@
 import { DomainError } from "../../internal/base/errors.ts";
 import { printable } from "../../internal/base/printable-text.ts";
 import type { Bus } from "../../internal/relay/nats/bus.ts";
-import { headersOf, publishOnce } from "../../internal/relay/nats/publish.ts";
-import { readAll } from "../../internal/relay/nats/stream-reader.ts";
+import { natsHeaders, publishOnce } from "../../internal/relay/nats/publish.ts";
+import { readStream } from "../../internal/relay/nats/stream-reader.ts";
 import { laneOfSubject, subjects } from "../../internal/relay/nats/subjects.ts";
 import type { DeadCommand } from "./config.ts";
 import { needStream, type Printing, withBus } from "./open-bus.ts";
@@ -14,7 +14,7 @@ export function dead(command: DeadCommand, printing: Printing): Promise<number> 
   return withBus(command.nats, printing, async (bus) => {
     await needStream(bus, bus.streams.dead);
     if (action === "ls") {
-      const messages = await readAll(bus, { stream: bus.streams.dead, subject: `sessions.${sessionId}.dead.*` });
+      const messages = await readStream(bus, { stream: bus.streams.dead, subject: `sessions.${sessionId}.dead.*` });
       for (const { seq: number, subject, data, headers, storedAt } of messages) {
         const reason = headers?.get("Relay-Reason") ?? "";
         const lane = laneOfSubject(subject);
@@ -36,7 +36,7 @@ export function dead(command: DeadCommand, printing: Printing): Promise<number> 
       if (lane === undefined) throw new DomainError("invalid", `${letter.subject} is no lane`);
       if (letter.from !== "")
         throw new DomainError("invalid", `${seq} was no work: it was published on ${letter.from}`);
-      const headers = headersOf({ "Relay-Requeued": String(seq) });
+      const headers = natsHeaders({ "Relay-Requeued": String(seq) });
       await publishOnce(bus, { subject: subjects.work(lane), body: letter.data, headers });
     }
     await bus.jsm.streams.deleteMessage(bus.streams.dead, seq);

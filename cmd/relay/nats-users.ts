@@ -5,12 +5,15 @@ import { printable } from "../../internal/base/printable-text.ts";
 import type { Output } from "../../internal/cli/output.ts";
 import { readNamedFileSync } from "../../internal/files/named-file.ts";
 import { systemReason } from "../../internal/files/system-reason.ts";
-import { type Permissions, relayPermissions, sessionPermissions } from "../../internal/relay/nats/permissions.ts";
+import { type NatsPermissions, relayPermissions, sessionPermissions } from "../../internal/relay/nats/permissions.ts";
 import { streamNames } from "../../internal/relay/nats/stream-specs.ts";
 import type { NatsUserCommand, ServerConfigCommand } from "./nats-config.ts";
 
 /** Prints an initial configuration of nats-server, with the relay as its only user. */
-export function serverConfig({ nkeyFile, streamPrefix, agentsProtocol }: ServerConfigCommand, out: Output): number {
+export function printServerConfig(
+  { nkeyFile, streamPrefix, agentsProtocol }: ServerConfigCommand,
+  out: Output,
+): number {
   const permissions = relayPermissions(streamNames(streamPrefix), agentsProtocol);
   const relay = { nkey: nkeyFile, inbox_prefix: permissions.inboxPrefix };
   const lines = [
@@ -39,7 +42,7 @@ export function natsUser({ nkeyFile, streamPrefix, sessionId, can }: NatsUserCom
   return 0;
 }
 
-function userEntry(nkey: string, { publish, subscribe, answers }: Permissions): readonly string[] {
+function userEntry(nkey: string, { publish, subscribe, answers }: NatsPermissions): readonly string[] {
   const list = (what: string, allow: readonly string[]) => {
     // An empty list would allow everything.
     const rule = allow.length === 0 ? { deny: [">"] } : { allow };

@@ -202,7 +202,7 @@ its commands do.`,
     examples: ["relay nats server-config --nkey relay.nk > nats.conf"],
   },
   completion: [],
-  run: async (given, { out }) => (await import("./nats-users.ts")).serverConfig(readServerConfig(given), out),
+  run: async (given, { out }) => (await import("./nats-users.ts")).printServerConfig(readServerConfig(given), out),
 };
 
 const natsUserCommand: Command<typeof NATS_USER_FLAGS> = {

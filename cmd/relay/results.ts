@@ -1,6 +1,6 @@
 import { DomainError } from "../../internal/base/errors.ts";
 import { printable } from "../../internal/base/printable-text.ts";
-import { readAll } from "../../internal/relay/nats/stream-reader.ts";
+import { readStream } from "../../internal/relay/nats/stream-reader.ts";
 import type { ResultsCommand } from "./config.ts";
 import { needStream, type Printing, withBus } from "./open-bus.ts";
 import { resultLine, resultsOf } from "./result-lines.ts";
@@ -19,7 +19,7 @@ export function results(command: ResultsCommand, printing: Printing): Promise<nu
       }
       return 0;
     }
-    const lines = (await readAll(bus, { stream, subject }))
+    const lines = (await readStream(bus, { stream, subject }))
       .map(resultLine)
       .filter((line) => line !== undefined && (id === undefined || line.id === id));
     if (lines.length === 0) throw new DomainError("not-found", `there are no results of ${id ?? sessionId}`);

@@ -6,17 +6,18 @@ import { isLoopbackAddress } from "../../internal/base/loopback.ts";
 import { type ConfigFile, openConfigFile, readConfigText } from "../../internal/config/config-file.ts";
 import type { Findings } from "../../internal/config/findings.ts";
 import type { DialectOptions } from "../../internal/relay/acp/dialect.ts";
+import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
 import { checkBridge } from "./bridge/bridge-options.ts";
-import type { Address, NatsFlags, NatsSettings, ServeCommand } from "./config.ts";
+import type { NatsFlags, NatsSettings, ServeCommand } from "./config.ts";
 import { type NatsCredentials, natsAuth } from "./nats-auth.ts";
 import { type RelayValues, relayFile } from "./schema.ts";
 import { type SigningSettings, signerOf, signingOf, type TrustSettings, trustOf } from "./trust-settings.ts";
 
 /** The settings of `relay serve`. Precedence: flags, environment, file, defaults. Times in ms. */
-export interface Settings {
+export interface RelaySettings {
   readonly nats: NatsSettings & { readonly replicas: number; readonly outboxBytes: number };
-  readonly listen: Address;
-  readonly healthListen: Address;
+  readonly listen: ListenAddress;
+  readonly healthListen: ListenAddress;
   readonly relayId: string;
   readonly pingIntervalMs: number;
   readonly pongTimeoutMs: number;
@@ -42,14 +43,14 @@ const LOOPBACK = "127.0.0.1";
  * Reads the settings, and their faults by line.
  * @throws ConfigError for faults of the file's text; DomainError `invalid` if a named file cannot be read
  */
-export function openSettings(command: ServeCommand): { readonly settings: Settings; readonly findings: Findings } {
+export function openSettings(command: ServeCommand): { readonly settings: RelaySettings; readonly findings: Findings } {
   const file = openFile(command.nats.configFile);
   const { value, findings } = file;
   const { nats, connections } = value;
   const port = command.portOfEnvironment;
   const relayId = command.relayId ?? value.relay_id ?? DEFAULT_ID;
   const listen = command.listen ?? (port === undefined ? value.listen : { host: LOOPBACK, port });
-  const settings: Settings = {
+  const settings: RelaySettings = {
     nats: { ...natsOf(command.nats, value), replicas: nats.replicas, outboxBytes: nats.outbox_bytes },
     listen: listen ?? { host: LOOPBACK, port: 8080 },
     healthListen: command.healthListen ?? value.health_listen ?? { host: LOOPBACK, port: 8081 },
@@ -71,7 +72,7 @@ export function openSettings(command: ServeCommand): { readonly settings: Settin
   return { settings, findings };
 }
 
-function checkListen({ listen: { host }, trust }: Settings, { insecurePlaintext }: ServeCommand): void {
+function checkListen({ listen: { host }, trust }: RelaySettings, { insecurePlaintext }: ServeCommand): void {
   if (isLoopbackAddress(host) || host === "localhost" || trust.tls !== undefined || insecurePlaintext) return;
   throw new DomainError("invalid", `the address ${host} is no loopback address: it is not served in plaintext`, {
     fields: { hint: "give --tls-dir, or --insecure-plaintext if the network itself keeps strangers out" },

@@ -14,7 +14,7 @@ import { holdWhileFull } from "../../internal/relay/links/hold-while-full.ts";
 import { StdioChannel, type StdioChannelDeps } from "../../internal/relay/links/stdio-channel.ts";
 import { type ChildChannel, StdioLink } from "../../internal/relay/links/stdio-link.ts";
 import type { LaneName } from "../../internal/relay/nats/subjects.ts";
-import type { Settings } from "./settings.ts";
+import type { RelaySettings } from "./settings.ts";
 
 export interface StdioRolesDeps extends LaneDeps {
   readonly permissions: Permissions;
@@ -24,15 +24,18 @@ export interface StdioRolesDeps extends LaneDeps {
 interface RoleHost {
   readonly channels: StdioChannelDeps;
   readonly command: AgentCommand;
-  readonly turns: Settings["turns"];
+  readonly turns: RelaySettings["turns"];
   readonly maxMessageBytes: number;
 }
 
-type Role = Settings["roles"][string];
+type Role = RelaySettings["roles"][string];
 type Names = Parameters<ServedRole["open"]>[1];
 
 /** The roles with `link: stdio`: their agents run as children of this process. */
-export function stdioRoles(deps: StdioRolesDeps, { roles, turns, maxMessageBytes }: Settings): readonly ServedRole[] {
+export function stdioRoles(
+  deps: StdioRolesDeps,
+  { roles, turns, maxMessageBytes }: RelaySettings,
+): readonly ServedRole[] {
   const { clock, env } = deps;
   const channels = { clock, guard: new OrphanGuard(), marked: new MarkedProcesses(clock) };
   return Object.entries(roles).flatMap(([role, { link, max_agents: most, ...values }]) => {

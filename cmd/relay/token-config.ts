@@ -5,7 +5,7 @@ import type { SIGN_FLAGS, TOKEN_FLAGS } from "./flags/flags.ts";
 import { invalid, nameOf, needed } from "./flags/given.ts";
 
 /** An issuer of agents' tokens. */
-export interface Signer {
+export interface TokenSigner {
   /** A private Ed25519 key, PEM; read for each token. */
   readonly keyPath: string;
   readonly issuer: string;
@@ -14,7 +14,7 @@ export interface Signer {
 }
 
 /** The command line of `relay token`. */
-export interface TokenCommand extends Signer {
+export interface TokenCommand extends TokenSigner {
   readonly sessionId: string;
   readonly role: string;
   readonly agentId: string;
@@ -44,7 +44,7 @@ export function readToken(given: Given<typeof TOKEN_FLAGS>): TokenCommand {
 }
 
 /** Reads the signer's flags. Undefined: none is given. @throws DomainError `invalid` if only some of them are given */
-export function readSigner(values: Given<typeof SIGN_FLAGS>["values"]): Signer | undefined {
+export function readSigner(values: Given<typeof SIGN_FLAGS>["values"]): TokenSigner | undefined {
   const { "jwt-key": keyPath, "jwt-issuer": issuer, project, audience } = values;
   if ([keyPath, issuer, project, audience].every((value) => value === undefined)) return undefined;
   if (!keyPath || !issuer || !project) {

@@ -14,7 +14,7 @@ import { runningPostgres } from "../../internal/threads/postgres/places.ts";
 import { exportArchive } from "../../internal/threads/store/export-archive.ts";
 import { importArchive } from "../../internal/threads/store/import-archive.ts";
 import { checkSchema, migrate } from "../../internal/threads/store/migrate.ts";
-import type { ArchiveConfig, PlaceConfig } from "./config.ts";
+import type { ArchiveConfig, CommonSettings } from "./config.ts";
 import { openDatabase } from "./database-place.ts";
 import { withDatabase } from "./with-database.ts";
 
@@ -77,7 +77,7 @@ async function openToRead(file: string): Promise<FileHandle> {
 }
 
 async function withPool<T>(
-  config: PlaceConfig,
+  config: CommonSettings,
   { clock, signal }: CommandContext,
   use: (pool: Pool) => Promise<T>,
 ): Promise<T> {

@@ -12,11 +12,11 @@ import { readServer } from "../../internal/terminal/trust/server-address.ts";
 import { AGENT_TTL_MS, defaultStateDir, PERSON_TTL_MS } from "../../internal/threads/client/local-issuer.ts";
 import type { BridgePlace } from "../../internal/threads/wake/bridge-runtimes.ts";
 import { isDatabaseUrl } from "./database-url.ts";
-import type { ARCHIVE_FLAGS, PLACE_FLAGS, SERVE_FLAGS, TOKEN_FLAGS } from "./flags.ts";
+import type { ARCHIVE_FLAGS, COMMON_FLAGS, SERVE_FLAGS, TOKEN_FLAGS } from "./flags.ts";
 import { type FileConfig, usableConfig } from "./open-config.ts";
 
 /** The settings that all commands share: the database, the keys and the local sidecars. */
-export interface PlaceConfig {
+export interface CommonSettings {
   readonly stateDir: string;
   /** Undefined: a private PostgreSQL. */
   readonly databaseUrl: string | undefined;
@@ -31,11 +31,11 @@ export interface PlaceConfig {
 }
 
 /** `archive`: the path of the archive; undefined: stdin or stdout. */
-export interface ArchiveConfig extends PlaceConfig {
+export interface ArchiveConfig extends CommonSettings {
   readonly archive: string | undefined;
 }
 
-export interface ServeConfig extends PlaceConfig {
+export interface ServeConfig extends CommonSettings {
   readonly listen: ListenAddress;
   readonly healthListen: ListenAddress;
   /** Undefined: plaintext, on loopback only. */
@@ -46,7 +46,7 @@ export interface ServeConfig extends PlaceConfig {
   readonly auditLog: string | undefined;
 }
 
-export interface TokenConfig extends PlaceConfig {
+export interface TokenConfig extends CommonSettings {
   readonly agent: string;
   readonly role: string;
   readonly session: string | undefined;
@@ -71,7 +71,7 @@ const LONGEST = { operator: PERSON_TTL_MS, agent: AGENT_TTL_MS };
 /** Reads flags and environment of `threads serve`. @throws DomainError `invalid`, naming the flag */
 export function readServe(given: Given<typeof SERVE_FLAGS>, env: Env): ServeConfig {
   const { values } = given;
-  const place = readPlace(given, env);
+  const place = readCommonSettings(given, env);
   const { server, logging, audit } = place.fromFile.values ?? {};
   const runtime = runtimeOf(place.fromFile.values?.runtime, values.runtime, values.bridge);
   const logLevel = logLevelOf(values["log-level"]) ?? logging?.level ?? "info";
@@ -110,7 +110,7 @@ export function runtimeOf(file: FileRuntime | undefined, kind?: string, server?:
 
 /** Reads flags and environment of `threads token`. @throws DomainError `invalid`, naming the flag */
 export function readToken(given: Given<typeof TOKEN_FLAGS>, env: Env): TokenConfig {
-  const place = readPlace(given, env);
+  const place = readCommonSettings(given, env);
   const { agent, role = "worker", session, ttl, file } = given.values;
   if (agent === undefined) throw new DomainError("invalid", "threads token needs --agent");
   if (!AGENT.test(agent)) throw new DomainError("invalid", `--agent is no address: ${JSON.stringify(agent)}`);
@@ -125,11 +125,11 @@ export function readToken(given: Given<typeof TOKEN_FLAGS>, env: Env): TokenConf
 
 /** Reads flags and environment of `threads export` and `threads import`. @throws DomainError `invalid` */
 export function readArchive(given: Given<typeof ARCHIVE_FLAGS>, env: Env): ArchiveConfig {
-  return { ...readPlace(given, env), archive: given.values.file };
+  return { ...readCommonSettings(given, env), archive: given.values.file };
 }
 
 /** Reads the flags and environment that all commands share. @throws DomainError `invalid`, also for any argument */
-export function readPlace({ values, positionals }: Given<typeof PLACE_FLAGS>, env: Env): PlaceConfig {
+export function readCommonSettings({ values, positionals }: Given<typeof COMMON_FLAGS>, env: Env): CommonSettings {
   if (positionals[0] !== undefined) throw new DomainError("invalid", `unexpected argument "${positionals[0]}"`);
   const fromFile = usableConfig(values.config);
   for (const name of ["database-url", "migrate-url"] as const) {

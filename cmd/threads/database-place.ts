@@ -5,7 +5,7 @@ import type { Logger } from "../../internal/base/logger.ts";
 import type { Task } from "../../internal/base/task-group.ts";
 import { PostgresServer } from "../../internal/threads/postgres/postgres-server.ts";
 import { type DatabaseAddress, failureOf, openPool, type PoolLimits } from "../../internal/threads/store/database.ts";
-import type { PlaceConfig } from "./config.ts";
+import type { CommonSettings } from "./config.ts";
 
 const OLDEST = 150_000;
 
@@ -18,7 +18,7 @@ export interface DatabasePlace {
 }
 
 export function databasePlace(
-  { stateDir, databaseUrl, postgres, env }: PlaceConfig,
+  { stateDir, databaseUrl, postgres, env }: CommonSettings,
   deps: { readonly clock: Clock; readonly logger: Logger },
 ): DatabasePlace {
   if (databaseUrl !== undefined) return { task: undefined, address: Promise.resolve({ url: databaseUrl }) };

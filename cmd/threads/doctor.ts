@@ -14,7 +14,7 @@ import { runningPostgres } from "../../internal/threads/postgres/places.ts";
 import type { DatabaseAddress } from "../../internal/threads/store/database.ts";
 import { schemaState } from "../../internal/threads/store/migrate.ts";
 import { BridgeRuntimes } from "../../internal/threads/wake/bridge-runtimes.ts";
-import { type PlaceConfig, runtimeOf, tlsOf } from "./config.ts";
+import { type CommonSettings, runtimeOf, tlsOf } from "./config.ts";
 import { openDatabase } from "./database-place.ts";
 import { sidecarFolder } from "./sidecar-folder.ts";
 import { withDatabase } from "./with-database.ts";
@@ -28,7 +28,7 @@ const NO_KEY = 4;
  * Checks everything that a server needs, and prints a line for each. Returns the exit code of the first failure: 3 for
  * the database, 4 for a key or certificate, 5 for the folder of a private database.
  */
-export async function doctor(config: PlaceConfig, { out, clock, signal }: CommandContext): Promise<number> {
+export async function doctor(config: CommonSettings, { out, clock, signal }: CommandContext): Promise<number> {
   const logger = createLogger("threads", "silent");
   let code = 0;
   const say = (ok: boolean, what: string, fails: number) => {
@@ -75,7 +75,7 @@ export async function doctor(config: PlaceConfig, { out, clock, signal }: Comman
 
 /** A bridge that does not answer fails with 4: its address, or the credentials for it, cannot be used. */
 async function lookAtRuntime(
-  { fromFile, runtimeDir, workspace }: PlaceConfig,
+  { fromFile, runtimeDir, workspace }: CommonSettings,
   { clock, signal }: Pick<CommandContext, "clock" | "signal">,
   say: Say,
 ): Promise<void> {

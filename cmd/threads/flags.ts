@@ -2,7 +2,7 @@ import type { CommandFlags } from "../../internal/cli/command/command.ts";
 import { LOG_LEVELS } from "../../internal/cli/command/log-level.ts";
 
 /** Flags of every command. */
-export const PLACE_FLAGS = {
+export const COMMON_FLAGS = {
   config: {
     ...{ type: "string", value: "FILE", env: "GT_THREADS_CONFIG", complete: "file" },
     help: "threads.yaml; flags and environment go before it",
@@ -42,7 +42,7 @@ export const SERVE_FLAGS = {
     ...{ type: "string", value: "DIR", env: "GT_THREADS_TLS_DIR", complete: "folder" },
     help: "TLS 1.3 by tls.crt, tls.key, ca.crt and crl.pem in it; any address but loopback needs it",
   },
-  ...PLACE_FLAGS,
+  ...COMMON_FLAGS,
   runtime: {
     ...{ type: "string", value: "WHICH", env: "GT_THREADS_RUNTIME", complete: ["local", "bridge", "none"] },
     help: "where idle agents are: sidecars of this machine (local), sessions of a bridge, or nowhere (none); default: local",
@@ -73,14 +73,14 @@ export const TOKEN_FLAGS = {
     ...{ type: "string", value: "F", complete: "file" },
     help: "write it there (0600), and replace it at half of its life until stopped",
   },
-  ...PLACE_FLAGS,
+  ...COMMON_FLAGS,
 } as const satisfies CommandFlags;
 
 export const ARCHIVE_FLAGS = {
   file: { type: "string", value: "F", complete: "file", help: "the archive; default: stdout, stdin" },
-  ...PLACE_FLAGS,
+  ...COMMON_FLAGS,
 } as const satisfies CommandFlags;
 
 export const CHECK_FLAGS = {
-  config: { ...PLACE_FLAGS.config, help: "threads.yaml" },
+  config: { ...COMMON_FLAGS.config, help: "threads.yaml" },
 } as const satisfies CommandFlags;

@@ -4,8 +4,8 @@ import type { Command, Program } from "../../internal/cli/command/command.ts";
 import { unknownCommand } from "../../internal/cli/command/unknown-word.ts";
 import { reportConfig, withFaultLines } from "../../internal/config/report-config.ts";
 import { readTls } from "../../internal/terminal/trust/tls-files.ts";
-import { readArchive, readPlace, readServe, readToken, tlsOf } from "./config.ts";
-import { ARCHIVE_FLAGS, CHECK_FLAGS, PLACE_FLAGS, SERVE_FLAGS, TOKEN_FLAGS } from "./flags.ts";
+import { readArchive, readCommonSettings, readServe, readToken, tlsOf } from "./config.ts";
+import { ARCHIVE_FLAGS, CHECK_FLAGS, COMMON_FLAGS, SERVE_FLAGS, TOKEN_FLAGS } from "./flags.ts";
 
 const EXIT_CODES = `Exit codes: 0 done; 1 a bug; 2 usage or configuration; 3 the database cannot be reached, is older than 15 or needs
 migrate, or there is no PostgreSQL; 4 a key or certificate cannot be used; 5 the own database's folder is in use, out
@@ -49,9 +49,9 @@ const token: Command<typeof TOKEN_FLAGS> = {
   },
 };
 
-const migrate: Command<typeof PLACE_FLAGS> = {
+const migrate: Command<typeof COMMON_FLAGS> = {
   name: "migrate",
-  flags: PLACE_FLAGS,
+  flags: COMMON_FLAGS,
   help: {
     usage: "",
     summary: "bring the database's schema up to this version",
@@ -62,15 +62,15 @@ const migrate: Command<typeof PLACE_FLAGS> = {
   completion: [],
   run: async (given, context) => {
     return await withFaultLines(context.err, async () => {
-      const config = readPlace(given, context.env);
+      const config = readCommonSettings(given, context.env);
       return await (await import("./migrate.ts")).migrateDatabase(config, context);
     });
   },
 };
 
-const doctor: Command<typeof PLACE_FLAGS> = {
+const doctor: Command<typeof COMMON_FLAGS> = {
   name: "doctor",
-  flags: PLACE_FLAGS,
+  flags: COMMON_FLAGS,
   help: {
     usage: "",
     summary: "look at the database, the keys and the runtimes",
@@ -81,7 +81,7 @@ const doctor: Command<typeof PLACE_FLAGS> = {
   completion: [],
   run: async (given, context) => {
     return await withFaultLines(context.err, async () => {
-      const config = readPlace(given, context.env);
+      const config = readCommonSettings(given, context.env);
       return await (await import("./doctor.ts")).doctor(config, context);
     });
   },

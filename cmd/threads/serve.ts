@@ -12,7 +12,7 @@ import { DaemonFrame } from "../../internal/daemon/daemon-frame.ts";
 import { type DaemonTools, openDaemonTools } from "../../internal/daemon/daemon-tools.ts";
 import { ThreadsService } from "../../internal/gen/threads/v1/threads_pb.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
-import { Calls } from "../../internal/threads/api/calls.ts";
+import { OperationCalls } from "../../internal/threads/api/calls.ts";
 import { readThreadsClaims, type ThreadsIssuer } from "../../internal/threads/api/claims.ts";
 import { TokenHolds } from "../../internal/threads/api/holds.ts";
 import { McpEndpoint } from "../../internal/threads/api/mcp-endpoint.ts";
@@ -141,7 +141,13 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
   });
   onFailures(pool, (code) => counted.databaseFailed(code));
   const service = { store, changes, limiter, clock, counts: counted };
-  const calls = new Calls({ service, holds, logger, metrics: counted, monotonicMs: () => clock.monotonicMs() });
+  const calls = new OperationCalls({
+    service,
+    holds,
+    logger,
+    metrics: counted,
+    monotonicMs: () => clock.monotonicMs(),
+  });
   const audit = auditLog === undefined && file.values === undefined ? undefined : tools.audit;
   const audience = new Audience({ clock, logger, store, changes });
   const mcp = new McpEndpoint({ calls, holds, audience, logger, version });

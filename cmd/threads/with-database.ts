@@ -1,12 +1,12 @@
 import type { Clock } from "../../internal/base/clock.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import type { DatabaseAddress } from "../../internal/threads/store/database.ts";
-import type { PlaceConfig } from "./config.ts";
+import type { CommonSettings } from "./config.ts";
 import { databasePlace } from "./database-place.ts";
 
 /** Runs `use` with the database; a private one is started before and stopped after. @throws as `PostgresServer.run` */
 export async function withDatabase<T>(
-  place: PlaceConfig,
+  place: CommonSettings,
   { clock, logger, signal }: { readonly clock: Clock; readonly logger: Logger; readonly signal: AbortSignal },
   use: (address: DatabaseAddress) => Promise<T>,
 ): Promise<T> {

@@ -54,7 +54,7 @@ export function hasHint(line: ScreenLine | undefined): boolean {
 const DRAWN = /^\s*(?:[─━╌┄┈═]{4,}|[\u2800-\u28ff ]+)\s*$/;
 
 /** The rows `from`…`to` as text, without drawn lines, bars at the left and blank rows at either end. */
-export function block(screen: Screen, from: number, to: number): string {
+export function textOfRows(screen: Screen, from: number, to: number): string {
   const rows: string[] = [];
   for (let row = from; row <= to; row += 1) {
     const text = lineAt(screen, row);

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { eventually } from "../../test/support/bridge/rpc-server.ts";
+import { eventually } from "../../test/support/eventually.ts";
 import { silentLogger } from "../../test/support/silent-logger.ts";
 import { systemClock as clock } from "../base/clock.ts";
 import { TokenKeyFiles } from "./token-key-files.ts";

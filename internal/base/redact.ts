@@ -32,7 +32,7 @@ export const DEFAULT_REDACT_PATTERNS: readonly string[] = [
 ];
 
 /** A stretch of a text, `end` exclusive. */
-export interface Span {
+export interface TextRange {
   readonly start: number;
   readonly end: number;
 }
@@ -68,7 +68,7 @@ export class Redactor {
   }
 
   /** The secrets' positions, in order; no two touch. */
-  find(text: string): readonly Span[] {
+  find(text: string): readonly TextRange[] {
     // A search costs thirty times as much as a test, and most texts hold no secret.
     const hits = (this.#patterns ?? this.check().#patterns ?? []).filter((pattern) => pattern.test(text));
     return hits.length === 0 ? [] : merged(hits.flatMap((pattern) => spansOf(pattern, text)));
@@ -86,8 +86,8 @@ function compile(source: string): RE2JS {
   }
 }
 
-function spansOf(pattern: RE2JS, text: string): readonly Span[] {
-  const spans: Span[] = [];
+function spansOf(pattern: RE2JS, text: string): readonly TextRange[] {
+  const spans: TextRange[] = [];
   for (const match of pattern.matchAll(text)) {
     const start = match.index ?? 0;
     if (match[0] !== undefined && match[0] !== "") spans.push({ start, end: start + match[0].length });
@@ -95,7 +95,7 @@ function spansOf(pattern: RE2JS, text: string): readonly Span[] {
   return spans;
 }
 
-function merged(spans: readonly Span[]): readonly Span[] {
+function merged(spans: readonly TextRange[]): readonly TextRange[] {
   const result: { start: number; end: number }[] = [];
   for (const { start, end } of spans.toSorted((a, b) => a.start - b.start)) {
     const last = result.at(-1);
@@ -105,7 +105,7 @@ function merged(spans: readonly Span[]): readonly Span[] {
   return result;
 }
 
-function withoutSpans(text: string, spans: readonly Span[]): string {
+function withoutSpans(text: string, spans: readonly TextRange[]): string {
   let out = "";
   let done = 0;
   for (const { start, end } of spans) {
@@ -173,7 +173,7 @@ export class RedactStream {
 }
 
 /** The end of the text that is certain: never inside a secret that may be held back, nor inside a character. */
-function safeCut(window: string, from: number, spans: readonly Span[]): number {
+function safeCut(window: string, from: number, spans: readonly TextRange[]): number {
   let cut = Math.max(from, window.length - HOLD_CHARS);
   const open = spans.find(({ start, end }) => start < cut && end > cut);
   if (open !== undefined) cut = open.end < window.length || open.start < from ? open.end : heldFrom(open, window, cut);
@@ -182,7 +182,7 @@ function safeCut(window: string, from: number, spans: readonly Span[]): number {
 }
 
 /** A secret that may still grow is held back as a whole, up to twice HOLD_CHARS. */
-function heldFrom(open: Span, window: string, cut: number): number {
+function heldFrom(open: TextRange, window: string, cut: number): number {
   return window.length - open.start <= 2 * HOLD_CHARS ? open.start : cut;
 }
 

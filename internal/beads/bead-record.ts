@@ -1,4 +1,4 @@
-import { isHostName } from "../base/text/host-name.ts";
+import { isHost } from "../base/text/host-name.ts";
 
 /** The agent's place according to its bead. */
 type BeadPlace =
@@ -58,7 +58,7 @@ function readPlace(fields: Fields): BeadPlace {
   const host = fields.get("sidecar_host") ?? "";
   const port = fields.get("sidecar_port") ?? "";
   if (host === "") return malformed("backend=k8s without sidecar_host");
-  if (!isHostName(host)) return malformed(`sidecar_host is not a host: ${JSON.stringify(host)}`);
+  if (!isHost(host)) return malformed(`sidecar_host is not a host: ${JSON.stringify(host)}`);
   if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535) {
     return malformed(
       port === "" ? "backend=k8s without sidecar_port" : `sidecar_port is not a port: ${JSON.stringify(port)}`,
@@ -81,7 +81,7 @@ function readPlace(fields: Fields): BeadPlace {
 
 function isServer(text: string): boolean {
   const { ip, name, port } = SERVER.exec(text)?.groups ?? {};
-  return isHostName(ip ?? name ?? "") && Number(port) >= 1 && Number(port) <= 65_535;
+  return isHost(ip ?? name ?? "") && Number(port) >= 1 && Number(port) <= 65_535;
 }
 
 function sessionPlace(fields: Fields): BeadPlace {

@@ -1,7 +1,7 @@
 import type { DescMessage, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
 import type { DomainError } from "../base/errors.ts";
 import { SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
-import type { Caller, SessionTerminal } from "./session-backend.ts";
+import type { Actor, SessionTerminal } from "./session-backend.ts";
 
 const { peek, status, getNudge } = SidecarService.method;
 /** Calls that can be answered after an agent has ended. */
@@ -13,7 +13,7 @@ export function endedTerminal(look: SessionTerminal["unary"], why: () => DomainE
     unary: <I extends DescMessage, O extends DescMessage>(
       method: DescMethodUnary<I, O>,
       request: MessageShape<I>,
-      caller: Caller,
+      caller: Actor,
       signal: AbortSignal,
     ) => (LOOKS.has(method) ? look(method, request, caller, signal) : Promise.reject(why())),
     stream: () => failing(why),

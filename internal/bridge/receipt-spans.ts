@@ -5,7 +5,7 @@ import type { NudgeOutcome, NudgeReceipt } from "../session/types.ts";
 import type { SessionKey } from "./session-backend.ts";
 
 /** The outcome of an input as the call's response states it. */
-export type Answer = Pick<NudgeReceipt, "requestId" | "outcome">;
+export type InputReceipt = Pick<NudgeReceipt, "requestId" | "outcome">;
 
 /** The most open spans, and the most early receipts, per project. */
 const MAX_OPEN = 1000;
@@ -35,7 +35,7 @@ export class ReceiptSpans {
     span: TraceSpan | undefined,
     key: SessionKey,
     call: () => Promise<T>,
-    answerOf: (result: T) => Answer,
+    answerOf: (result: T) => InputReceipt,
   ): Promise<T> {
     if (span?.isRecording !== true) return call();
     const receipt = span.child("receipt", "internal", { "gastown.session": key.id, "gastown.project": key.project });
@@ -50,7 +50,7 @@ export class ReceiptSpans {
   }
 
   /** Reports the outcome of an input, from the events of its session. */
-  settled(key: SessionKey, { requestId, outcome }: Answer): void {
+  settled(key: SessionKey, { requestId, outcome }: InputReceipt): void {
     if (outcome === "queued") return;
     const { open, early } = this.#of(key);
     const id = idOf(key, requestId);
@@ -60,7 +60,7 @@ export class ReceiptSpans {
     else end(receipt, outcome);
   }
 
-  #answered(receipt: TraceSpan, key: SessionKey, { requestId, outcome }: Answer): void {
+  #answered(receipt: TraceSpan, key: SessionKey, { requestId, outcome }: InputReceipt): void {
     receipt.set({ "gastown.request": requestId });
     const { open, early } = this.#of(key);
     const id = idOf(key, requestId);

@@ -13,7 +13,7 @@ export interface SessionKey {
 }
 
 /** The caller on whose behalf the backend acts. */
-export interface Caller {
+export interface Actor {
   /** The name in receipts and the audit log. Printable, at most 256 characters. */
   readonly identity: string;
   readonly role: Role;
@@ -76,7 +76,7 @@ export interface InputResult {
   readonly error: string;
 }
 
-export interface EventsRequest {
+export interface SessionEventsRequest {
   readonly after?: bigint;
   /** Empty: the reader has no name, so no position is stored. */
   readonly subscriber: string;
@@ -113,19 +113,19 @@ export interface SessionTerminal {
   unary<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     request: MessageShape<I>,
-    caller: Caller,
+    caller: Actor,
     signal: AbortSignal,
   ): Promise<MessageShape<O>>;
   /** Leaving the loop or aborting the signal cancels the upstream call too. */
   stream<I extends DescMessage, O extends DescMessage>(
     method: DescMethodServerStreaming<I, O>,
     request: MessageShape<I>,
-    caller: Caller,
+    caller: Actor,
     signal: AbortSignal,
   ): AsyncIterable<EncodedMessage>;
   attach(
     inputs: AsyncIterable<SidecarAttachInput>,
-    caller: Caller,
+    caller: Actor,
     signal: AbortSignal,
   ): AsyncIterable<SidecarAttachOutput>;
 }
@@ -147,9 +147,9 @@ export interface SessionBackend {
    * `precondition` (no such provider or mode, not available, or a session of this id has ended and is still kept),
    * `exhausted` (limits)
    */
-  start(request: StartRequest, caller: Caller, signal: AbortSignal): Promise<SessionInfo>;
+  start(request: StartRequest, caller: Actor, signal: AbortSignal): Promise<SessionInfo>;
   /** Resolves when the session is stopping; `changes` and `get` report the agent's end. */
-  stop(key: SessionKey, how: { readonly force: boolean }, caller: Caller, signal: AbortSignal): Promise<SessionInfo>;
+  stop(key: SessionKey, how: { readonly force: boolean }, caller: Actor, signal: AbortSignal): Promise<SessionInfo>;
   /** Undefined: the session is not kept. */
   get(key: SessionKey): SessionInfo | undefined;
   /**
@@ -174,13 +174,13 @@ export interface SessionBackend {
   /** Labels that requests may name; undefined: any. */
   readonly knownLabels: ReadonlySet<string> | undefined;
   labelsOf(session: SessionInfo): Readonly<Record<string, string>>;
-  sendInput(key: SessionKey, input: InputRequest, caller: Caller, signal: AbortSignal): Promise<InputResult>;
+  sendInput(key: SessionKey, input: InputRequest, caller: Actor, signal: AbortSignal): Promise<InputResult>;
   /** Checks the position; see `follow` in eventlog for order, gaps and errors. */
-  events(key: SessionKey, request: EventsRequest, caller: Caller, signal: AbortSignal): Promise<EventFeed>;
+  events(key: SessionKey, request: SessionEventsRequest, caller: Actor, signal: AbortSignal): Promise<EventFeed>;
   ack(
     key: SessionKey,
     position: { readonly subscriber: string; readonly seq: bigint; readonly epoch: string },
-    caller: Caller,
+    caller: Actor,
     signal: AbortSignal,
   ): Promise<void>;
   /**

@@ -13,14 +13,14 @@ import { abortOnExit, type SidecarConnection } from "../rpc/client/transport.ts"
 import { domainErrorOf } from "../rpc/common/errors.ts";
 import { networkFailureOf } from "../rpc/common/network-errors.ts";
 import { failureName } from "../rpc/server/trace-calls.ts";
-import { senderHeaders } from "./sender-headers.ts";
-import type { Caller, EncodedMessage, SessionTerminal } from "./session-backend.ts";
+import { callerHeaders } from "./caller-headers.ts";
+import type { Actor, EncodedMessage, SessionTerminal } from "./session-backend.ts";
 
 /** Longer than any call of a sidecar; the caller's own deadline arrives as its signal. */
 const CALL_MS = 630_000;
 
 /** A caller, or the bridge itself, which has no role of its own. */
-type Sender = Pick<Caller, "identity"> & Partial<Caller>;
+type Sender = Pick<Actor, "identity"> & Partial<Actor>;
 
 /** The sidecar of one session, local or remote, for forwarded calls. */
 export class SidecarLink implements SessionTerminal {
@@ -39,7 +39,7 @@ export class SidecarLink implements SessionTerminal {
     const { transport } = this.#connection;
     const span = spanOf(method, caller);
     try {
-      const header = senderHeaders(caller, span);
+      const header = callerHeaders(caller, span);
       const { message } = await transport.unary(method, signal, CALL_MS, header, request as never);
       span?.end();
       return message;
@@ -53,22 +53,22 @@ export class SidecarLink implements SessionTerminal {
   async *stream<I extends DescMessage, O extends DescMessage>(
     method: DescMethodServerStreaming<I, O>,
     request: MessageShape<I>,
-    caller: Caller,
+    caller: Actor,
     signal: AbortSignal,
   ): AsyncGenerator<EncodedMessage, void, undefined> {
     const span = spanOf(method, caller);
-    const options = { header: senderHeaders(caller, span), signal };
+    const options = { header: callerHeaders(caller, span), signal };
     yield* followed(this.#connection.encoded(method, request, options), signal, span);
   }
 
   async *attach(
     inputs: AsyncIterable<SidecarAttachInput>,
-    caller: Caller,
+    caller: Actor,
     signal: AbortSignal,
   ): AsyncGenerator<SidecarAttachOutput, void, undefined> {
     const client = createClient(SidecarService, this.#connection.transport);
     const span = spanOf(SidecarService.method.attach, caller);
-    const headers = senderHeaders(caller, span);
+    const headers = callerHeaders(caller, span);
     const open = (stop: AbortSignal) => client.attach(inputs, { signal: stop, headers });
     yield* followed(abortOnExit(open, signal), signal, span);
   }

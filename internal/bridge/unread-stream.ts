@@ -7,7 +7,7 @@ import { sendHead } from "../rpc/server/response-head.ts";
 import type { EncodedMessage } from "./session-backend.ts";
 
 /** While more than this is unsent, a reader gets nothing new; this bounds the memory of a stalled reader. */
-export const BACKLOG_BYTES = 64 * 1024;
+export const UNREAD_BYTES = 64 * 1024;
 
 /**
  * A streaming response that bypasses Connect: sends the headers at once, then what `write` writes. The handler must
@@ -34,7 +34,7 @@ export async function pipeMessages(
 ): Promise<void> {
   for await (const payload of messages) {
     target.send(frames.of(payload));
-    if (target.backlog < BACKLOG_BYTES) continue;
+    if (target.backlog < UNREAD_BYTES) continue;
     await raceSignal(new Promise<void>((resolve) => target.onDrain(resolve)), signal);
   }
 }

@@ -84,7 +84,7 @@ export function address() {
 }
 
 /** An absolute path in which a segment may be `*`. */
-export function pathPattern() {
+export function wildcardPath() {
   return text(
     "an absolute path; * matches one component",
     (value) =>

@@ -1,10 +1,10 @@
 import { choiceLabels, MODELS } from "./dialogs.ts";
 import type { Key } from "./key-decoder.ts";
-import { type Dialog, line, print, type Work } from "./model.ts";
+import { type DemoDialog, line, print, type Work } from "./model.ts";
 import { interruptTurn, resumeTurn } from "./turn.ts";
 
 /** A key while a dialog is open. One digit chooses; text in a burst and pastes do nothing, as in real agents. */
-export function answerDialog(work: Work, dialog: Dialog, key: Key): void {
+export function pressInDialog(work: Work, dialog: DemoDialog, key: Key): void {
   if (key.type === "paste") return;
   const { field } = dialog;
   const inField = field !== undefined && dialog.selected === dialog.choices.length - 1;
@@ -26,7 +26,7 @@ export function answerDialog(work: Work, dialog: Dialog, key: Key): void {
   if (key.name === "escape") cancel(work, dialog);
 }
 
-function choose(work: Work, dialog: Dialog, index: number): void {
+function choose(work: Work, dialog: DemoDialog, index: number): void {
   work.s.dialog = undefined;
   const { purpose } = dialog;
   const label = choiceLabels(dialog)[index] ?? "";
@@ -61,7 +61,7 @@ function decidePermission(work: Work, command: string, index: number): void {
   resumeTurn(work);
 }
 
-function cancel(work: Work, dialog: Dialog): void {
+function cancel(work: Work, dialog: DemoDialog): void {
   work.s.dialog = undefined;
   if (dialog.purpose.type === "trust") work.effects.push({ type: "exit", code: 1 });
   if (dialog.purpose.type === "permission" || dialog.purpose.type === "question") {

@@ -9,7 +9,7 @@ const HELP = [
 ];
 
 /** Runs the agent's own commands (first character `/` or `!`); returns false for a message. */
-export function runCommand(work: Work, text: string): boolean {
+export function runOwnCommand(work: Work, text: string): boolean {
   if (text.startsWith("!")) {
     const command = text.slice(1).trim();
     work.effects.push({ type: "tool", text: `shell: ${command}` });

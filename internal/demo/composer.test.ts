@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   type Composer,
+  composerText,
   edit,
   emptyComposer,
   foldLabel,
@@ -8,7 +9,6 @@ import {
   fullText,
   insertPaste,
   insertText,
-  shownText,
 } from "./composer.ts";
 import type { KeyName } from "./key-decoder.ts";
 import { wrapDraft, wrapText } from "./wrap.ts";
@@ -64,7 +64,7 @@ describe("folding", () => {
   it("shows a marker, keeps the text, and goes with one backspace", () => {
     const text = "1\n2\n3\n4\n5";
     const composer = insertText(insertPaste(typed("see "), text, foldLabel(2, text)), "!");
-    expect(shownText(composer)).toBe("see [Pasted text #2 +4 lines]!");
+    expect(composerText(composer)).toBe("see [Pasted text #2 +4 lines]!");
     expect(fullText(composer)).toBe(`see ${text}!`);
     expect(view(edit(edit(composer, "left"), "backspace"))).toBe("see |!");
   });

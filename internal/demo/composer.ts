@@ -42,7 +42,7 @@ export function fullText(composer: Composer): string {
 }
 
 /** The text on the screen: folded pastes are shown as markers. */
-export function shownText(composer: Composer): string {
+export function composerText(composer: Composer): string {
   return composer.units.map((unit) => (unit.type === "paste" ? unit.label : unit.text)).join("");
 }
 

@@ -1,4 +1,4 @@
-import type { Dialog, DialogPurpose, Work } from "./model.ts";
+import type { DemoDialog, DialogPurpose, Work } from "./model.ts";
 
 export const MODELS: readonly string[] = ["demo", "demo-large", "demo-small"];
 
@@ -9,7 +9,7 @@ const HOOK_REASONS: Readonly<Record<DialogPurpose["type"], string>> = {
   model: "picker",
 };
 
-export function trustDialog(): Dialog {
+export function trustDialog(): DemoDialog {
   return {
     purpose: { type: "trust" },
     title: "Do you trust the files in this folder?",
@@ -19,7 +19,7 @@ export function trustDialog(): Dialog {
   };
 }
 
-export function permissionDialog(command: string): Dialog {
+export function permissionDialog(command: string): DemoDialog {
   return {
     purpose: { type: "permission", command },
     title: "Allow this command?",
@@ -30,17 +30,17 @@ export function permissionDialog(command: string): Dialog {
 }
 
 /** A last choice `...` becomes a field for a free answer. */
-export function questionDialog(question: string, choices: readonly string[]): Dialog {
+export function questionDialog(question: string, choices: readonly string[]): DemoDialog {
   const dialog = { purpose: { type: "question", question }, title: question, body: [], choices, selected: 0 } as const;
   return choices.at(-1) === "..." ? { ...dialog, field: "" } : dialog;
 }
 
 /** The choices as they are on the screen. */
-export function choiceLabels({ choices, field }: Dialog): readonly string[] {
+export function choiceLabels({ choices, field }: DemoDialog): readonly string[] {
   return field === undefined ? choices : [...choices.slice(0, -1), field === "" ? "Type something." : field];
 }
 
-export function modelDialog(current: string): Dialog {
+export function modelDialog(current: string): DemoDialog {
   return {
     purpose: { type: "model" },
     title: "Choose a model",
@@ -50,7 +50,7 @@ export function modelDialog(current: string): Dialog {
   };
 }
 
-export function openDialog(work: Work, dialog: Dialog): void {
+export function openDialog(work: Work, dialog: DemoDialog): void {
   work.s.dialog = dialog;
   work.effects.push({ type: "hook", line: { type: "waiting", reason: HOOK_REASONS[dialog.purpose.type] } });
 }

@@ -8,7 +8,7 @@ export type Style = "plain" | "dim" | "bold" | "accent" | "error" | "selected";
 export type Line = readonly { readonly text: string; readonly style: Style }[];
 
 /** A message in transit: the text for the model, and the text that the screen shows for it (folded pastes). */
-export interface Message {
+export interface SubmittedMessage {
   readonly text: string;
   readonly shown: string;
 }
@@ -19,7 +19,7 @@ export type DialogPurpose =
   | { readonly type: "question"; readonly question: string }
   | { readonly type: "model" };
 
-export interface Dialog {
+export interface DemoDialog {
   readonly purpose: DialogPurpose;
   readonly title: string;
   /** Lines between the title and the choices. */
@@ -60,9 +60,9 @@ export interface State {
   pastes: number;
   /** Present while the agent is working. */
   turn: Turn | undefined;
-  dialog: Dialog | undefined;
+  dialog: DemoDialog | undefined;
   /** Messages typed while it worked, oldest first. */
-  queue: readonly Message[];
+  queue: readonly SubmittedMessage[];
   /** The last line of the answer, which has no line end yet. */
   partial: string;
   spinner: number;

@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 import { line } from "./model.ts";
 import { Painter } from "./paint.ts";
-import type { Frame } from "./render.ts";
+import type { LiveRegion } from "./render.ts";
 
 function painter(): Painter {
   return new Painter({ alternateScreen: false, bracketedPaste: true });
 }
 
-const frame = (rows: readonly string[], row: number, column: number): Frame => ({
+const frame = (rows: readonly string[], row: number, column: number): LiveRegion => ({
   lines: rows.map((text) => line(text)),
   cursor: { row, column },
   title: "t",

@@ -1,5 +1,5 @@
 import { type Line, plainLine, type Style } from "./model.ts";
-import { type Frame, lineWidth, rowsTaken } from "./render.ts";
+import { type LiveRegion, lineWidth, rowsTaken } from "./render.ts";
 import { wrapText } from "./wrap.ts";
 
 const SGR: Readonly<Record<Style, string>> = {
@@ -67,7 +67,7 @@ export class Painter {
   }
 
   /** Bytes that print `finished` above the frame and draw the frame; empty when nothing changes. */
-  paint(frame: Frame, finished: readonly Line[], cols: number): string {
+  paint(frame: LiveRegion, finished: readonly Line[], cols: number): string {
     const body = frame.lines.map(styled);
     const cursorRow = frame.cursor?.row ?? Math.max(0, body.length - 1);
     const cursorColumn = frame.cursor?.column ?? 0;
@@ -85,7 +85,7 @@ export class Painter {
   }
 
   /** The alternate screen: the transcript's end above the live region, which is at the bottom. */
-  paintAll(frame: Frame, transcript: readonly Line[], cols: number, rows: number): string {
+  paintAll(frame: LiveRegion, transcript: readonly Line[], cols: number, rows: number): string {
     const room = Math.max(0, rows - frame.lines.length);
     const above = tail(transcript, room, cols);
     const blank = Array.from({ length: room - above.length }, () => "");

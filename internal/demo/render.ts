@@ -1,10 +1,10 @@
 import { clipText, textWidth } from "../base/text-width.ts";
 import { choiceLabels } from "./dialogs.ts";
-import { type Dialog, type Line, line, type State } from "./model.ts";
+import { type DemoDialog, type Line, line, type State } from "./model.ts";
 import { wrapDraft, wrapText } from "./wrap.ts";
 
 /** The live region at the bottom, redrawn in place; lines are never wider than the terminal. */
-export interface Frame {
+export interface LiveRegion {
   readonly lines: readonly Line[];
   /** Row within `lines` and column; absent: hidden. */
   readonly cursor: { readonly row: number; readonly column: number } | undefined;
@@ -20,7 +20,7 @@ const OTHER_ROWS = 5;
  * Draws a state. From the bottom: status line, rule, composer (or the dialog in its place), rule, busy line, the
  * agent's own queue, the unfinished line of the answer.
  */
-export function render(state: State): Frame {
+export function render(state: State): LiveRegion {
   if (state.starting) return { lines: [], cursor: undefined, title: "✳ demo" };
   const busy = state.turn !== undefined && !state.flickering;
   const rule = line("─".repeat(state.cols), "dim");
@@ -76,7 +76,7 @@ function composerBox(state: State): { readonly lines: Line[]; readonly cursor: {
   };
 }
 
-function dialogLines(dialog: Dialog, cols: number): Line[] {
+function dialogLines(dialog: DemoDialog, cols: number): Line[] {
   const choices = choiceLabels(dialog).map((label, index) => {
     const selected = index === dialog.selected;
     return line(clipText(`${selected ? "❯" : " "} ${index + 1}. ${label}`, cols), selected ? "selected" : "plain");

@@ -1,6 +1,6 @@
-import { answerDialog } from "./answer-dialog.ts";
-import { runCommand } from "./commands.ts";
-import { edit, emptyComposer, foldLabel, folds, fullText, insertPaste, insertText, shownText } from "./composer.ts";
+import { pressInDialog } from "./answer-dialog.ts";
+import { runOwnCommand } from "./commands.ts";
+import { composerText, edit, emptyComposer, foldLabel, folds, fullText, insertPaste, insertText } from "./composer.ts";
 import { openDialog, permissionDialog, trustDialog } from "./dialogs.ts";
 import type { Key, KeyName } from "./key-decoder.ts";
 import { type Effect, type Event, line, print, type State, type TimerName, type Work } from "./model.ts";
@@ -136,7 +136,7 @@ function onKey(work: Work, key: Key): void {
   }
   if (key.type === "key" && key.name === "redraw") return;
   if (work.s.dialog !== undefined) {
-    answerDialog(work, work.s.dialog, key);
+    pressInDialog(work, work.s.dialog, key);
     return;
   }
   if (key.type === "text") work.s.composer = insertText(work.s.composer, key.text);
@@ -192,7 +192,7 @@ function onEnter(work: Work): void {
   }
   work.s.composer = emptyComposer;
   work.s.enterDropped = false;
-  if (!runCommand(work, text)) submit(work, { text, shown: shownText(composer) });
+  if (!runOwnCommand(work, text)) submit(work, { text, shown: composerText(composer) });
 }
 
 /** The first Ctrl-C clears the draft and stops the turn, the second within two seconds quits. */
@@ -204,7 +204,7 @@ function onInterrupt(work: Work): void {
   work.s.quitArmed = true;
   work.effects.push({ type: "timer", name: "quit", ms: QUIT_WINDOW_MS });
   if (work.s.dialog !== undefined) {
-    answerDialog(work, work.s.dialog, { type: "key", name: "escape" });
+    pressInDialog(work, work.s.dialog, { type: "key", name: "escape" });
     return;
   }
   work.s.composer = emptyComposer;

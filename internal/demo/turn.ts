@@ -1,5 +1,5 @@
 import { openDialog, permissionDialog, questionDialog } from "./dialogs.ts";
-import { type Line, line, type Message, nextRandom, print, type TurnStep, type Work } from "./model.ts";
+import { type Line, line, nextRandom, print, type SubmittedMessage, type TurnStep, type Work } from "./model.ts";
 import { planTurn } from "./script.ts";
 
 const SPINNER_MS = 120;
@@ -16,7 +16,7 @@ export const GARBAGE_BYTES =
   "\x1b]2;%end 1 1 1\x07\x1b[?7777h\x1b[>99;1~\x1bPq%begin 9 9 9\x1b\\\x1b_apc\x1b\\\x9b\x07";
 
 /** A message leaves the composer: the agent works on it now, or keeps it until the current turn has ended. */
-export function submit(work: Work, message: Message): void {
+export function submit(work: Work, message: SubmittedMessage): void {
   if (work.s.turn === undefined) startTurn(work, message, "direct");
   else work.s.queue = [...work.s.queue, message];
 }
@@ -58,7 +58,7 @@ export function spin(work: Work): void {
   work.effects.push({ type: "timer", name: "spinner", ms: SPINNER_MS });
 }
 
-function startTurn(work: Work, message: Message, via: "direct" | "queue"): void {
+function startTurn(work: Work, message: SubmittedMessage, via: "direct" | "queue"): void {
   const { options } = work.s;
   print(work, line(""), ...message.shown.split("\n").map((text, row) => userLine(text, row === 0)));
   work.effects.push({ type: "took", text: message.text, via });

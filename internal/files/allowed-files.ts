@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, lstatSync, readdirSync, readSync } from "node:fs";
 import { DomainError } from "../base/errors.ts";
 import { mountOf } from "./mount-id.ts";
-import { HAS_PROC, OddFileError, placeOf } from "./open-below.ts";
+import { descriptorPath, HAS_PROC, OddFileError } from "./open-below.ts";
 import type { PathPattern } from "./path-patterns.ts";
 import { plainParts, RootedWalk } from "./rooted-walk.ts";
 import { systemReason } from "./system-reason.ts";
@@ -117,7 +117,7 @@ export class AllowedFiles implements Disposable {
     }
     try {
       if (mountOf(fd) !== this.#mount) return [];
-      return readdirSync(placeOf(fd))
+      return readdirSync(descriptorPath(fd))
         .sort()
         .flatMap((name) => entryOf(fd, name) ?? []);
     } catch {
@@ -135,7 +135,7 @@ interface Entry {
 }
 
 function entryOf(folder: number, name: string): Entry | undefined {
-  const found = lstatSync(placeOf(folder, name), { throwIfNoEntry: false });
+  const found = lstatSync(descriptorPath(folder, name), { throwIfNoEntry: false });
   if (found?.isDirectory()) return { name, isFolder: true, bytes: 0 };
   return found?.isFile() && found.nlink === 1 ? { name, isFolder: false, bytes: found.size } : undefined;
 }

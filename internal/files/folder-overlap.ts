@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
-import { placeOf } from "./open-below.ts";
+import { descriptorPath } from "./open-below.ts";
 
 /** As in open-below.ts: only names the place. */
 const O_PATH = 0x200000;
@@ -30,7 +30,7 @@ function ancestorsOf(folder: number): readonly string[] {
 }
 
 function openAbove(fd: number, name: "." | ".."): number {
-  return openSync(`${placeOf(fd)}/${name}`, O_PATH | constants.O_DIRECTORY);
+  return openSync(`${descriptorPath(fd)}/${name}`, O_PATH | constants.O_DIRECTORY);
 }
 
 /** Identifies an open folder, whatever its name, by device and inode. */

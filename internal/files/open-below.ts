@@ -13,7 +13,7 @@ const O_PATH = 0x200000;
  */
 export const HAS_PROC = process.platform === "linux";
 
-export type Kind = "folder" | "file" | "FIFO" | "socket";
+export type FileKind = "folder" | "file" | "FIFO" | "socket";
 
 /** The reason why an entry of a folder is not the one that the folder's owner put there. */
 export type Oddity = "link" | "kind" | "owner";
@@ -36,7 +36,8 @@ const WORDS: Readonly<Record<Oddity, string>> = {
   owner: "it belongs to another user",
 };
 
-const IS_OF: Readonly<Record<Kind, (found: Stats) => boolean>> = {
+/** Whether a found entry has the kind; a link has none of them. */
+export const IS_OF_KIND: Readonly<Record<FileKind, (found: Stats) => boolean>> = {
   folder: (found) => found.isDirectory(),
   file: (found) => found.isFile(),
   FIFO: (found) => found.isFIFO(),
@@ -51,7 +52,7 @@ export function checkPart(name: string): string {
 }
 
 /** The path of the file that a descriptor names. */
-export function placeOf(fd: number, name?: string): string {
+export function descriptorPath(fd: number, name?: string): string {
   return name === undefined ? `/proc/self/fd/${fd}` : `/proc/self/fd/${fd}/${name}`;
 }
 
@@ -59,10 +60,10 @@ export function placeOf(fd: number, name?: string): string {
  * A descriptor that names the file at `path`; a link at the end of the path is not followed. Linux only.
  * @throws OddFileError for another kind; else as `openSync`
  */
-export function namePlace(path: string, kind: Kind): number {
+export function namePlace(path: string, kind: FileKind): number {
   const fd = openSync(path, O_PATH | constants.O_NOFOLLOW);
   const found = fstatSync(fd);
-  if (IS_OF[kind](found)) return fd;
+  if (IS_OF_KIND[kind](found)) return fd;
   closeSync(fd);
   throw new OddFileError(path, found.isSymbolicLink() ? "link" : "kind");
 }
@@ -72,7 +73,7 @@ export function nameWithoutLinks(path: string): number {
   let fd = namePlace("/", "folder");
   for (const part of path.split("/").filter((name) => name !== "")) {
     try {
-      const next = namePlace(placeOf(fd, checkPart(part)), "folder");
+      const next = namePlace(descriptorPath(fd, checkPart(part)), "folder");
       closeSync(fd);
       fd = next;
     } catch (err) {
@@ -96,7 +97,7 @@ export function openChecked(
 ): number {
   const named = HAS_PROC ? namePlace(path, kind) : undefined;
   try {
-    const real = named === undefined ? path : placeOf(named);
+    const real = named === undefined ? path : descriptorPath(named);
     const follow = named === undefined ? constants.O_NOFOLLOW : 0; // a path through a descriptor names the file itself
     const fd = openSync(real, flags | constants.O_NONBLOCK | follow);
     const oddity = oddityOf(fstatSync(fd), kind, isOwner);
@@ -108,8 +109,8 @@ export function openChecked(
   }
 }
 
-function oddityOf(found: Stats, kind: Kind, isOwner: (uid: number) => boolean): Oddity | undefined {
-  if (!IS_OF[kind](found)) return "kind";
+function oddityOf(found: Stats, kind: FileKind, isOwner: (uid: number) => boolean): Oddity | undefined {
+  if (!IS_OF_KIND[kind](found)) return "kind";
   if (found.nlink > 1) return "link";
   return isOwner(found.uid) ? undefined : "owner";
 }

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import {
   checkPart,
+  descriptorPath,
   HAS_PROC,
   namePlace,
   nameWithoutLinks,
   OddFileError,
   type Oddity,
   openChecked,
-  placeOf,
 } from "./open-below.ts";
 
 export interface PinnedFolderOptions {
@@ -73,12 +73,12 @@ export class PinnedFolder implements Disposable {
    */
   place(name: string): string {
     checkPart(name);
-    return HAS_PROC ? placeOf(this.#pinned(), name) : join(this.path, name);
+    return HAS_PROC ? descriptorPath(this.#pinned(), name) : join(this.path, name);
   }
 
   /** The folder's own path, to be used at once; also valid as the working folder of a child. */
   get cwd(): string {
-    return HAS_PROC ? placeOf(this.#pinned()) : this.path;
+    return HAS_PROC ? descriptorPath(this.#pinned()) : this.path;
   }
 
   /** Opens a plain file with one name. @throws OddFileError; else as `openSync` */
@@ -95,7 +95,7 @@ export class PinnedFolder implements Disposable {
   nameSocket(name: string): { readonly path: string } & Disposable {
     if (!HAS_PROC) return { path: this.place(name), [Symbol.dispose]: () => {} };
     const fd = this.#noting(() => namePlace(this.place(name), "socket"));
-    return { path: placeOf(fd), [Symbol.dispose]: () => closeSync(fd) };
+    return { path: descriptorPath(fd), [Symbol.dispose]: () => closeSync(fd) };
   }
 
   /**
@@ -178,7 +178,7 @@ export class PinnedFolder implements Disposable {
 /** Walks by descriptors: a folder that becomes a link meanwhile is not entered. */
 function removeBelow(dir: number, name: string, budget: { left: number }, depth: number): void {
   if (depth === 0 || budget.left-- <= 0) return;
-  const place = placeOf(dir, name);
+  const place = descriptorPath(dir, name);
   if (!lstatSync(place).isDirectory()) {
     unlinkSync(place);
     return;
@@ -194,7 +194,7 @@ function removeBelow(dir: number, name: string, budget: { left: number }, depth:
 
 /** At most `most` names of a folder; the others are not read. */
 function entriesOf(fd: number, most: number): readonly string[] {
-  const dir = opendirSync(placeOf(fd));
+  const dir = opendirSync(descriptorPath(fd));
   try {
     const names: string[] = [];
     for (let entry = dir.readSync(); entry !== null && names.length < most; entry = dir.readSync()) {

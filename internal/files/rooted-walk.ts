@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, realpathSync } from "node:fs";
-import { HAS_PROC, namePlace, OddFileError, openChecked, placeOf } from "./open-below.ts";
+import { descriptorPath, HAS_PROC, namePlace, OddFileError, openChecked } from "./open-below.ts";
 
 const MAX_PART_BYTES = 255;
 
@@ -47,10 +47,10 @@ export class RootedWalk implements Disposable {
    */
   openFolder(parts: readonly string[]): number {
     if (!HAS_PROC) return openFolderByPath(this.#resolve(parts));
-    let fd = namePlace(`${placeOf(this.#fd)}/.`, "folder");
+    let fd = namePlace(`${descriptorPath(this.#fd)}/.`, "folder");
     for (const part of parts) {
       try {
-        const next = namePlace(placeOf(fd, part), "folder");
+        const next = namePlace(descriptorPath(fd, part), "folder");
         closeSync(fd);
         fd = next;
       } catch (err) {
@@ -69,7 +69,7 @@ export class RootedWalk implements Disposable {
   openFile(parts: readonly string[]): number {
     const folder = this.openFolder(parts.slice(0, -1));
     try {
-      const path = HAS_PROC ? placeOf(folder, parts.at(-1) ?? ".") : this.#resolve(parts);
+      const path = HAS_PROC ? descriptorPath(folder, parts.at(-1) ?? ".") : this.#resolve(parts);
       return openChecked(path, "file", constants.O_RDONLY, () => true);
     } finally {
       closeSync(folder);

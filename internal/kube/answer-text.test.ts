@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { firstText, wholeText } from "./answer-text.ts";
+import { leadingText, wholeText } from "./answer-text.ts";
 
 describe("the text of an answer", () => {
   let given = 0;
@@ -16,7 +16,7 @@ describe("the text of an answer", () => {
   it("is whole up to the limit", async () => {
     expect(await wholeText(chunks(2), 8)).toBe("fourfour");
     expect(await wholeText(chunks(0), 8)).toBe("");
-    expect(await firstText(chunks(2), 8)).toBe("fourfour");
+    expect(await leadingText(chunks(2), 8)).toBe("fourfour");
   });
 
   it.each([7, 5])("of 8 bytes is refused with a limit of %i", async (maxBytes) => {
@@ -24,7 +24,7 @@ describe("the text of an answer", () => {
   });
 
   it("that does not end is read no further than the limit, and left", async () => {
-    expect(await firstText(chunks(Number.POSITIVE_INFINITY), 6)).toBe("fourfo");
+    expect(await leadingText(chunks(Number.POSITIVE_INFINITY), 6)).toBe("fourfo");
     expect([given, isLeft]).toEqual([1, true]);
     await expect(wholeText(chunks(Number.POSITIVE_INFINITY), 6)).rejects.toThrow(RangeError);
     expect([given, isLeft]).toEqual([1, true]);

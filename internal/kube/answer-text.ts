@@ -10,7 +10,7 @@ export async function wholeText(chunks: AsyncIterable<Uint8Array>, maxBytes: num
 }
 
 /** The first `maxBytes` of a response as text; the rest is not read. */
-export async function firstText(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+export async function leadingText(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
   return (await firstBytes(chunks, maxBytes)).toString("utf8");
 }
 

@@ -7,16 +7,16 @@ import {
   cluster,
   deltas,
   isWatch,
-  keys,
   kube,
   lists,
-  PODS,
+  PODS_PATH,
   pod,
   reflector,
+  reflectorSettled,
   running,
-  settled,
-  start,
+  startReflector,
   stop,
+  storedKeys,
   useReflectorBed,
   watches,
 } from "../../test/support/cluster/reflector-bed.ts";
@@ -24,9 +24,9 @@ import {
 describe("what a reflector passes on", () => {
   it("tells an object that was deleted and created again during a gap as removed and added", async () => {
     pod("a", "up");
-    await start();
+    await startReflector();
     kube.changeUnseen(() => {
-      kube.delete(PODS, "a");
+      kube.delete(PODS_PATH, "a");
       pod("a", "up");
     });
     kube.compact();
@@ -37,19 +37,19 @@ describe("what a reflector passes on", () => {
 
   it("leaves the new object alone when the old one's deletion comes late or twice", async () => {
     const old = pod("a", "up");
-    await start();
-    kube.delete(PODS, "a");
+    await startReflector();
+    kube.delete(PODS_PATH, "a");
     pod("a", "new");
     kube.watches[0]?.send({ type: "DELETED", object: old });
-    await settled();
-    expect(keys()).toEqual(["a/a new"]);
+    await reflectorSettled();
+    expect(storedKeys()).toEqual(["a/a new"]);
   });
 
   it("takes an event that comes twice once", async () => {
-    await start();
+    await startReflector();
     const object = pod("a", "up");
     kube.watches[0]?.send({ type: "ADDED", object });
-    await settled();
+    await reflectorSettled();
     expect(deltas).toEqual(["added a/a uid-1 up"]);
   });
 
@@ -60,53 +60,53 @@ describe("what a reflector passes on", () => {
     };
     pod("a", "up");
     pod("b", "hidden");
-    await start({ project });
+    await startReflector({ project });
     pod("a", "hidden");
-    await settled();
+    await reflectorSettled();
     expect(deltas).toEqual(["added a/a uid-1 up", "removed a/a uid-1 up"]);
   });
 
   it("continues when a handler throws", async () => {
-    await start();
+    await startReflector();
     const push = deltas.push;
     deltas.push = () => {
       throw new Error("handler");
     };
     pod("a", "up");
-    await settled();
+    await reflectorSettled();
     deltas.push = push;
     pod("b", "up");
-    await settled();
-    expect(keys()).toEqual(["a/a up", "a/b up"]);
+    await reflectorSettled();
+    expect(storedKeys()).toEqual(["a/a up", "a/b up"]);
     expect(watches()).toHaveLength(1);
   });
 
   it("passes on changes strictly in the order of the server", async () => {
-    await start();
+    await startReflector();
     const expected: string[] = [];
     for (let i = 0; i < 200; i++) {
       pod("a", `s${i}`);
       expected.push(`${i === 0 ? "added" : "changed"} a/a uid-1 s${i}`);
     }
-    kube.delete(PODS, "a");
-    await settled();
+    kube.delete(PODS_PATH, "a");
+    await reflectorSettled();
     expect(deltas).toEqual([...expected, "removed a/a uid-1 s199"]);
   });
 
   it("reads a line that comes in pieces, cut inside a character", async () => {
-    await start();
+    await startReflector();
     const object = { metadata: { name: "ü", uid: "u", resourceVersion: "9" }, status: "up" };
     const line = Buffer.from(`${JSON.stringify({ type: "ADDED", object })}\n`);
     const middle = line.indexOf(0xc3) + 1;
     kube.watches[0]?.raw(line.subarray(0, middle));
-    await settled();
+    await reflectorSettled();
     kube.watches[0]?.raw(line.subarray(middle));
-    await settled();
+    await reflectorSettled();
     expect(deltas).toEqual(["added ü u up"]);
   });
 
   it("takes an event of 10 MB that comes slowly, and cuts off a watch whose line does not end", async () => {
-    await start();
+    await startReflector();
     const filler = "x".repeat(10 << 20);
     const object = { metadata: { name: "big", uid: "u", resourceVersion: "9", filler }, status: "up" };
     const line = Buffer.from(`${JSON.stringify({ type: "ADDED", object })}\n`);
@@ -114,7 +114,7 @@ describe("what a reflector passes on", () => {
       kube.watches[0]?.raw(line.subarray(at, at + (1 << 16)));
       if (at % (1 << 21) === 0) await clock.advance(1_000);
     }
-    await settled();
+    await reflectorSettled();
     expect(deltas).toEqual(["added big u up"]);
     kube.watches[0]?.raw(`{"type":"${filler}`).raw(filler);
     await clock.advance(1_200);
@@ -123,7 +123,7 @@ describe("what a reflector passes on", () => {
   });
 
   it("lists again when three watches in a row break without one event", async () => {
-    await start();
+    await startReflector();
     for (let i = 0; i < 3; i++) {
       kube.watches[0]?.raw("{\n");
       await clock.advance(30_000);
@@ -133,7 +133,7 @@ describe("what a reflector passes on", () => {
 
   it("stops during a list and leaves no watch behind", async () => {
     kube.fault = () => "hang";
-    await start();
+    await startReflector();
     stop.abort(new Error("stopped"));
     await running;
     expect(watches()).toEqual([]);
@@ -142,9 +142,9 @@ describe("what a reflector passes on", () => {
   it("finds by its audit what the watch never reported, counts it, and repairs it", async () => {
     pod("a", "up");
     pod("b", "up");
-    await start();
+    await startReflector();
     kube.changeUnseen(() => {
-      kube.delete(PODS, "a");
+      kube.delete(PODS_PATH, "a");
       pod("b", "down");
       pod("c", "up");
     });
@@ -154,17 +154,17 @@ describe("what a reflector passes on", () => {
     }
     expect(reflector.counts.missed).toBe(3);
     await clock.advance(2_000);
-    expect(keys()).toEqual(cluster());
+    expect(storedKeys()).toEqual(cluster());
   });
 
   it("does not take for missed what changes while the audit runs", async () => {
     for (const name of ["a", "b"]) pod(name, "up");
-    await start();
+    await startReflector();
     let isAudit = false;
     kube.after = (request) => {
       if (isWatch(request) || !isAudit) return;
       pod("a", "down");
-      kube.delete(PODS, "b");
+      kube.delete(PODS_PATH, "b");
       pod("c", "up");
     };
     isAudit = true;

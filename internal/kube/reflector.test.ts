@@ -7,14 +7,14 @@ import {
   cluster,
   deltas,
   isWatch,
-  keys,
   kube,
   lists,
-  PODS,
+  PODS_PATH,
   pod,
   reflector,
-  settled,
-  start,
+  reflectorSettled,
+  startReflector,
+  storedKeys,
   useReflectorBed,
   watches,
 } from "../../test/support/cluster/reflector-bed.ts";
@@ -22,20 +22,20 @@ import {
 describe("a reflector", () => {
   it("reads pages of 250, is synced after the last, and follows what comes", async () => {
     for (let i = 0; i < 600; i++) pod(`p${i}`, "up");
-    await start();
+    await startReflector();
     expect(lists().map((request) => request.query?.["limit"])).toEqual([250, 250, 250]);
     expect(reflector.isSynced).toBe(true);
     expect(deltas).toHaveLength(600);
     pod("p0", "down");
-    kube.delete(PODS, "p1");
+    kube.delete(PODS_PATH, "p1");
     pod("new", "up");
-    await settled();
+    await reflectorSettled();
     expect(deltas.slice(600)).toEqual(["changed a/p0 uid-1 down", "removed a/p1 uid-2 up", "added a/new uid-601 up"]);
-    expect(keys()).toEqual(cluster());
+    expect(storedKeys()).toEqual(cluster());
   });
 
   it("asks with its selectors, for bookmarks, and for an end after 300 to 600 s", async () => {
-    await start({ labelSelector: "gastown.io/agent", fieldSelector: "metadata.name=x" });
+    await startReflector({ labelSelector: "gastown.io/agent", fieldSelector: "metadata.name=x" });
     const selectors = { labelSelector: "gastown.io/agent", fieldSelector: "metadata.name=x" };
     expect(lists()[0]?.query).toEqual({ ...selectors, limit: 250 });
     expect(watches()[0]?.query).toEqual({
@@ -48,20 +48,20 @@ describe("a reflector", () => {
   });
 
   it("resumes from the last event or bookmark when the server ends a watch, at once", async () => {
-    await start();
+    await startReflector();
     pod("a", "up");
     await clock.advance(60_000);
     kube.watches[0]?.close();
-    await settled();
+    await reflectorSettled();
     pod("b", "up");
-    await settled();
+    await reflectorSettled();
     kube.bookmark();
     await clock.advance(60_000);
     kube.watches[0]?.close();
-    await settled();
+    await reflectorSettled();
     expect(watches().map((request) => request.query?.["resourceVersion"])).toEqual(["1", "2", "4"]);
     expect(lists()).toHaveLength(1);
-    expect(keys()).toEqual(["a/a up", "a/b up"]);
+    expect(storedKeys()).toEqual(["a/a up", "a/b up"]);
   });
 
   it.each([
@@ -73,11 +73,11 @@ describe("a reflector", () => {
     ["an end within a second", () => kube.watches[0]?.close()],
   ])("survives %s and misses nothing", async (_, harm) => {
     pod("a", "up");
-    await start();
+    await startReflector();
     harm();
-    await settled();
+    await reflectorSettled();
     pod("b", "up");
-    kube.delete(PODS, "a");
+    kube.delete(PODS_PATH, "a");
     await clock.advance(1_199);
     expect(watches()).toHaveLength(1);
     await clock.advance(1);
@@ -98,9 +98,9 @@ describe("a reflector", () => {
     ],
   ])("lists again after %s, and tells what was deleted and changed meanwhile", async (_, harm) => {
     for (const name of ["a", "b", "c"]) pod(name, "up");
-    await start();
+    await startReflector();
     kube.changeUnseen(() => {
-      kube.delete(PODS, "a");
+      kube.delete(PODS_PATH, "a");
       pod("b", "down");
       pod("d", "up");
     });
@@ -109,12 +109,12 @@ describe("a reflector", () => {
     harm();
     await clock.advance(30_000);
     expect(deltas).toEqual(["removed a/a uid-1 up", "changed a/b uid-2 down", "added a/d uid-4 up"]);
-    expect(keys()).toEqual(cluster());
+    expect(storedKeys()).toEqual(cluster());
     expect(reflector.isSynced).toBe(true);
   });
 
   it("lists at once when a quiet collection expired", async () => {
-    await start();
+    await startReflector();
     await clock.advance(60_000);
     kube.bookmark();
     await clock.advance(20_000);
@@ -127,22 +127,22 @@ describe("a reflector", () => {
 
   it("keeps trying when the list fails after a 410, and what it holds stays", async () => {
     pod("a", "up");
-    await start();
+    await startReflector();
     kube.compact();
     kube.fault = (request) => (isWatch(request) ? undefined : { status: 503 });
     kube.watches[0]?.send({ type: "ERROR", object: { code: 410 } });
     await clock.advance(600_000);
-    expect(keys()).toEqual(["a/a up"]);
+    expect(storedKeys()).toEqual(["a/a up"]);
     expect(reflector.staleMs).toBe(600_000);
     kube.fault = () => undefined;
     pod("b", "up");
     await clock.advance(30_000);
-    expect(keys()).toEqual(["a/a up", "a/b up"]);
+    expect(storedKeys()).toEqual(["a/a up", "a/b up"]);
     expect(reflector.staleMs).toBeLessThan(30_000);
   });
 
   it("backs off from 0.8 s to 30 s, never more than one request a second, and starts over after two healthy minutes", async () => {
-    await start();
+    await startReflector();
     kube.fault = () => "reset";
     kube.watches[0]?.reset();
     const times: number[] = [];
@@ -165,7 +165,7 @@ describe("a reflector", () => {
 
   it("waits as long as Retry-After asks", async () => {
     kube.fault = () => ({ status: 429, retryAfterMs: 20_000 });
-    await start();
+    await startReflector();
     kube.fault = () => undefined;
     await clock.advance(19_999);
     expect(kube.requests).toHaveLength(1);
@@ -174,7 +174,7 @@ describe("a reflector", () => {
   });
 
   it("is away from a failed attempt until the server is heard, which whoever is in a hurry makes sooner", async () => {
-    await start();
+    await startReflector();
     kube.fault = () => "reset";
     kube.watches[0]?.reset();
     await clock.advance(60_000);
@@ -185,7 +185,7 @@ describe("a reflector", () => {
     reflector.hurry();
     await clock.advance(1_000);
     reflector.hurry();
-    await settled();
+    await reflectorSettled();
     expect(watches()).toHaveLength(before + 1);
     expect(reflector.isAway).toBe(false);
   });
@@ -194,20 +194,20 @@ describe("a reflector", () => {
     ["an event", () => void pod("b", "up")],
     ["a bookmark", () => kube.bookmark()],
   ])("is away, though a watch is open, until %s arrives", async (_, arrive) => {
-    await start();
+    await startReflector();
     kube.watches[0]?.reset();
     await clock.advance(1_200);
     expect(kube.watches).toHaveLength(1);
     await clock.advance(30_000);
     expect(reflector.isAway).toBe(true);
     arrive();
-    await settled();
+    await reflectorSettled();
     expect(reflector.isAway).toBe(false);
     expect(lists()).toHaveLength(1);
   });
 
   it("is away, though a watch is open, while urgent calls have no answer, until it has caught up", async () => {
-    await start();
+    await startReflector();
     await clock.advance(10_000);
     expect(reflector.isAway).toBe(false);
     kube.changeUnseen(() => pod("b", "up"));
@@ -215,74 +215,74 @@ describe("a reflector", () => {
     await clock.advance(5_000);
     expect(reflector.isAway).toBe(true);
     reflector.hurry();
-    await settled();
-    expect(keys()).toEqual(cluster());
+    await reflectorSettled();
+    expect(storedKeys()).toEqual(cluster());
     expect(reflector.isAway).toBe(false);
   });
 
   it("reads the list instead of a watch that brings nothing, once somebody asks for what may have been missed", async () => {
-    await start();
+    await startReflector();
     kube.watches[0]?.reset();
     await clock.advance(1_200);
     const { failures } = reflector.counts;
     kube.changeUnseen(() => pod("b", "up"));
     reflector.hurry();
-    await settled();
+    await reflectorSettled();
     expect(lists()).toHaveLength(1);
     await clock.advance(1_000);
     reflector.hurry();
     reflector.hurry();
-    await settled();
+    await reflectorSettled();
     expect(lists()).toHaveLength(2);
-    expect(keys()).toEqual(cluster());
+    expect(storedKeys()).toEqual(cluster());
     expect(reflector.isAway).toBe(false);
     expect(reflector.counts.failures).toBe(failures);
     await clock.advance(10_000);
     reflector.hurry();
-    await settled();
+    await reflectorSettled();
     expect(lists()).toHaveLength(2);
     expect(watches()).toHaveLength(3);
   });
 
   it("is not hurried beyond what the server asks for", async () => {
-    await start();
+    await startReflector();
     kube.fault = () => ({ status: 429, retryAfterMs: 20_000 });
     kube.watches[0]?.reset();
     await clock.advance(2_000);
     const before = watches().length;
     await clock.advance(10_000);
     reflector.hurry();
-    await settled();
+    await reflectorSettled();
     expect(watches()).toHaveLength(before);
   });
 
   it("waits no longer than a minute, however much Retry-After asks", async () => {
     kube.fault = () => ({ status: 503, retryAfterMs: 86_400_000 });
-    await start();
+    await startReflector();
     kube.fault = () => undefined;
     await clock.advance(60_000);
     expect(reflector.isSynced).toBe(true);
   });
 
   it("notices within 70 s that a watch is silent, and catches up", async () => {
-    await start();
+    await startReflector();
     const dead = kube.watches[0];
     if (dead) dead.isSilent = true;
     pod("a", "up");
     await clock.advance(69_999);
     expect(watches()).toHaveLength(1);
     await clock.advance(1 + 1_200);
-    expect(keys()).toEqual(["a/a up"]);
+    expect(storedKeys()).toEqual(["a/a up"]);
     expect(lists()).toHaveLength(1);
   });
 
   it("takes bookmarks for a sign of life", async () => {
-    await start();
+    await startReflector();
     for (let minute = 0; minute < 9; minute++) {
       await clock.advance(60_000);
       kube.bookmark();
     }
-    await settled();
+    await reflectorSettled();
     expect(watches()).toHaveLength(1);
   });
 });

@@ -3,7 +3,7 @@ import { aborted } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import { asText, objectOf } from "../base/json-fields.ts";
-import { firstText, wholeText } from "./answer-text.ts";
+import { leadingText, wholeText } from "./answer-text.ts";
 import { type ConnectionsDeps, KubeConnections, type Lane } from "./connections.ts";
 import type { KubeApi, KubeRequest } from "./kube-api.ts";
 import { isFault, KubeApiError, KubeUnreachableError, statusAnswer } from "./kube-errors.ts";
@@ -222,7 +222,7 @@ class AskedHandler extends DecoratorHandler {
 }
 
 async function json(body: Dispatcher.ResponseData["body"]): Promise<unknown> {
-  const text = await firstText(body, MAX_ERROR_BYTES);
+  const text = await leadingText(body, MAX_ERROR_BYTES);
   try {
     return JSON.parse(text);
   } catch {

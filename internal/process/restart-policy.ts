@@ -11,7 +11,7 @@ export interface AgentExit {
   readonly outOfMemory?: true;
 }
 
-export interface AgentLife {
+export interface EndedLife {
   readonly exit: AgentExit;
   /** How long it lived. */
   readonly livedMs: number;
@@ -32,7 +32,7 @@ const CRASH_LOOP_ENDS = 5;
 const CANNOT_START = new Set([126, 127]);
 
 /** Pure. The exit code of a finished agent is that of `exitCodeOf`. */
-export function decideRestart(mode: RestartMode, life: AgentLife): RestartDecision {
+export function decideRestart(mode: RestartMode, life: EndedLife): RestartDecision {
   const exitCode = exitCodeOf(life.exit);
   const quick = life.livedMs < STABLE_MS;
   if (mode === "never") return { type: "finish", exitCode };

@@ -25,7 +25,7 @@ export interface SessionEventsDeps {
 }
 
 /** The stream that a program has printed to; a terminal has stdout only. */
-export type OutputStream = "stdout" | "stderr";
+export type StdStream = "stdout" | "stderr";
 
 export interface SessionEventsOptions {
   readonly eventBuffer: number;
@@ -55,7 +55,7 @@ export class SessionEvents implements Task {
   readonly #deps: SessionEventsDeps;
   readonly #log: EventLog<SessionEvent>;
   readonly #cursors: Cursors;
-  readonly #text: Readonly<Record<OutputStream, OutputText>>;
+  readonly #text: Readonly<Record<StdStream, OutputText>>;
   #epoch: string;
   #ended: string | undefined;
   #wasLost = false;
@@ -77,7 +77,7 @@ export class SessionEvents implements Task {
     this.#epoch = this.#log.epoch;
     if (this.#epoch !== restored.promise?.epoch) this.#cursors.clear();
     const { clock, redactor } = deps;
-    const textOf = (type: OutputStream) =>
+    const textOf = (type: StdStream) =>
       new OutputText({ clock, redactor, emit: (text) => this.#append({ ...this.#now, type, text }) });
     this.#text = { stdout: textOf("stdout"), stderr: textOf("stderr") };
   }
@@ -110,7 +110,7 @@ export class SessionEvents implements Task {
   }
 
   /** Adds output that became final: whole lines of a terminal, or text as a program printed it. */
-  print(text: string, stream: OutputStream = "stdout"): void {
+  print(text: string, stream: StdStream = "stdout"): void {
     this.#wasLost = false;
     this.#text[stream].push(text);
   }

@@ -20,7 +20,7 @@ import type {
 import { attachOutputs, attachRequests } from "../wire/attach.ts";
 import { respondRequest, respondResult } from "../wire/dialog.ts";
 import { nudgeReceipt, nudgeRequest } from "../wire/nudge.ts";
-import { agentStatus } from "../wire/status.ts";
+import { agentStatusOf } from "../wire/status.ts";
 import { peekRequest, peekResult, watchRequest, watchUpdate } from "../wire/watch.ts";
 import type { Backend } from "./backend.ts";
 import { NudgeInterruptedError } from "./nudge-interrupted-error.ts";
@@ -86,7 +86,7 @@ export class GRPCSidecarBackend implements Backend {
   }
 
   async status(signal: AbortSignal): Promise<AgentStatus> {
-    return this.call(async () => agentStatus(await this.#client.status({}, callLimits(signal))));
+    return this.call(async () => agentStatusOf(await this.#client.status({}, callLimits(signal))));
   }
 
   async getNudge(requestId: string, signal: AbortSignal): Promise<NudgeReceipt> {

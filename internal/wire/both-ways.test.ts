@@ -6,7 +6,7 @@ import type * as pane from "../session/types.ts";
 import { attachInputs, attachOutput, attachOutputs, attachRequests } from "./attach.ts";
 import { respondRequest, respondRequestOf, respondResponse, respondResult } from "./dialog.ts";
 import { eventReceipt, nudgeReceipt, nudgeRequest, nudgeRequestOf, nudgeResponse, receiptMessage } from "./nudge.ts";
-import { agentStatus, statusResponse } from "./status.ts";
+import { agentStatusOf, statusResponse } from "./status.ts";
 import { outputUpdate, watchRequest, watchRequestOf, watchUpdate } from "./watch.ts";
 
 const evidence: readonly pane.Evidence[] = [{ source: "hook", value: "took it", ageMs: 3, confidence: "proof" }];
@@ -51,7 +51,7 @@ it("a status, with all that it may leave out", () => {
   const identity = { sessionId: "s", project: "p", address: "rig/name" };
   const told = create(pb.SidecarStatusResponseSchema, statusResponse(status, identity, "demo"));
   const whose = { agent: "rig/name", sessionId: "s", projectId: "p", provider: "demo" };
-  expect(agentStatus(told)).toEqual({ ...status, ...whose });
+  expect(agentStatusOf(told)).toEqual({ ...status, ...whose });
 });
 
 it.each(["screen", "raw"] as const)("a watch's request: %s", (mode) => {
@@ -70,13 +70,13 @@ it("an update", () => {
 
 it("what a newer sidecar says becomes the most careful word", () => {
   const unknown = 99 as never;
-  expect(agentStatus(create(pb.SidecarStatusResponseSchema, { state: unknown })).state).toBe("uncertain");
+  expect(agentStatusOf(create(pb.SidecarStatusResponseSchema, { state: unknown })).state).toBe("uncertain");
   expect(nudgeReceipt(create(pb.SidecarNudgeResponseSchema, { outcome: unknown }), "").outcome).toBe("unknown");
   expect(respondResult(create(pb.SidecarRespondResponseSchema, { outcome: unknown })).outcome).toBe("unknown");
   const update = create(pb.SidecarOutputUpdateSchema, { kind: unknown, gap: { reason: unknown } });
   expect(watchUpdate(update)).toMatchObject({ kind: "change", gap: { reason: "truncated" } });
   const evidence = [{ source: "telepathy", confidence: unknown }];
-  expect(agentStatus(create(pb.SidecarStatusResponseSchema, { evidence })).evidence).toMatchObject([
+  expect(agentStatusOf(create(pb.SidecarStatusResponseSchema, { evidence })).evidence).toMatchObject([
     { source: "output", confidence: "weak" },
   ]);
 });

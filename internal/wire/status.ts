@@ -75,7 +75,7 @@ export function statusResponse(
 }
 
 /** An unknown state, which a newer sidecar may send, becomes `uncertain`. */
-export function agentStatus(message: pb.SidecarStatusResponse): AgentStatus {
+export function agentStatusOf(message: pb.SidecarStatusResponse): AgentStatus {
   const lastOutputAt = Date.parse(message.lastOutputAt);
   return {
     alive: message.sessionAlive,

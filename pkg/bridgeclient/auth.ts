@@ -7,7 +7,7 @@ import { certificatesOf } from "../../internal/pki/pem.ts";
 import { revocationListsOf } from "../../internal/pki/revocation-list.ts";
 import { ServerClock } from "../../internal/rpc/client/server-clock.ts";
 import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
-import { invalid } from "./errors.ts";
+import { invalidOption } from "./errors.ts";
 import type { JwtOptions, MtlsOptions } from "./options.ts";
 
 /** The client's certificates and keys as its files contain them now. */
@@ -32,10 +32,11 @@ export function readCredentials(mtls: MtlsOptions, privateKeyPath: string): Cred
   const [leaf] = chain;
   // Written again from what was parsed: OpenSSL silently stops at a block that it cannot read.
   const tls = { cert: chain.join(""), key: given.key, ca: cas.join("") };
-  if (!leaf.checkPrivateKey(key)) throw invalid(`${mtls.keyPath} is not the key of ${mtls.certPath}`);
+  if (!leaf.checkPrivateKey(key)) throw invalidOption(`${mtls.keyPath} is not the key of ${mtls.certPath}`);
   checkContext(tls, mtls.certPath);
   const signingKey = parsed(privateKeyPath, "key", read(privateKeyPath), createPrivateKey);
-  if (signingKey.asymmetricKeyType !== "ed25519") throw invalid(`${privateKeyPath} has a key that is not Ed25519`);
+  if (signingKey.asymmetricKeyType !== "ed25519")
+    throw invalidOption(`${privateKeyPath} has a key that is not Ed25519`);
   const lists = [mtls.crlPath ?? []].flat().map((path) => ({ path, text: read(path) }));
   for (const { path, text } of lists) checkList(path, text, cas);
   return { tls, signingKey, leaf, lists: lists.map(({ text }) => text) };
@@ -45,7 +46,7 @@ export function readCredentials(mtls: MtlsOptions, privateKeyPath: string): Cred
 function checkList(path: string, text: string, cas: readonly X509Certificate[]): void {
   const lists = parsed(path, "list", text, revocationListsOf);
   if (lists.every((list) => cas.some((ca) => list.isSignedBy(ca)))) return;
-  throw invalid(`${path} has a revocation list that no CA of the bundle has signed`);
+  throw invalidOption(`${path} has a revocation list that no CA of the bundle has signed`);
 }
 
 /** OpenSSL also refuses well-formed PEM, e.g. keys that are too short. */
@@ -53,7 +54,7 @@ function checkContext(tls: TlsMaterial, path: string): void {
   try {
     createSecureContext(tls);
   } catch (err) {
-    throw invalid(`${path} cannot be used: ${errorText(err)}`, err);
+    throw invalidOption(`${path} cannot be used: ${errorText(err)}`, err);
   }
 }
 
@@ -61,7 +62,7 @@ function read(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (err) {
-    throw invalid(`cannot read ${path}: ${errorText(err)}`, err);
+    throw invalidOption(`cannot read ${path}: ${errorText(err)}`, err);
   }
 }
 
@@ -70,7 +71,7 @@ function parsed<T>(path: string, kind: PemKind, text: string, parse: (text: stri
   try {
     return readPem(text, kind, path, parse);
   } catch (err) {
-    throw invalid(errorTextWithHint(err), err);
+    throw invalidOption(errorTextWithHint(err), err);
   }
 }
 

@@ -1,17 +1,17 @@
 import { backgroundClock, systemClock } from "../../internal/base/clock.ts";
 import { BridgeService } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { readCredentials } from "./auth.ts";
-import { Calls, once } from "./calls.ts";
 import { CredentialFiles } from "./credential-files.ts";
 import type { EventsDeps } from "./events.ts";
 import { Links } from "./links.ts";
 import { type ClientOptions, type Settings, settingsOf } from "./options.ts";
+import { once, RetryingCalls } from "./retrying-calls.ts";
 import { BridgeRpcs } from "./rpcs.ts";
 import { Session } from "./session.ts";
 
 /** @internal */
 interface ClientParts {
-  readonly calls: Calls;
+  readonly calls: RetryingCalls;
   readonly events: EventsDeps;
   /** Stops background work and cancels all calls. */
   readonly close: () => Promise<void>;
@@ -61,7 +61,7 @@ export function createClient(options: ClientOptions): BridgeClient {
     links[Symbol.dispose]();
     await following;
   };
-  const calls = new Calls({ ...common, links }, settings);
+  const calls = new RetryingCalls({ ...common, links }, settings);
   return new BridgeClient(
     { calls, events: eventsOf(calls, { ...common, backoff: settings.backoff }, settings), close },
     settings,
@@ -69,7 +69,7 @@ export function createClient(options: ClientOptions): BridgeClient {
 }
 
 function eventsOf(
-  calls: Calls,
+  calls: RetryingCalls,
   common: Omit<EventsDeps, "open" | "ack">,
   { timeouts }: Pick<Settings, "timeouts">,
 ): EventsDeps {

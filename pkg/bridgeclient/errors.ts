@@ -111,6 +111,6 @@ export function clientClosed(): BridgeError {
 }
 
 /** The error for an unusable option, or an unusable file that an option names. */
-export function invalid(message: string, cause?: unknown): BridgeError {
+export function invalidOption(message: string, cause?: unknown): BridgeError {
   return new BridgeError("invalid_argument", message, { reason: "invalid", cause });
 }

@@ -1,5 +1,5 @@
 import type { BackoffOptions } from "../../internal/base/backoff.ts";
-import { invalid } from "./errors.ts";
+import { invalidOption } from "./errors.ts";
 
 /** Files of the client's side of mutual TLS (PEM). They are read again when they change. */
 export interface MtlsOptions {
@@ -146,7 +146,7 @@ function baseUrlOf(target: string): string {
   const url = URL.parse(text.startsWith("https://") ? text : `https://${text}`);
   const isAddress = url !== null && url.hostname !== "" && url.username === "" && url.search === "" && url.hash === "";
   if (!isAddress || url.pathname !== "/" || /^(?!https:)[a-z]+:\/\//.test(text)) {
-    throw invalid(`target is host:port, not ${JSON.stringify(target)}`);
+    throw invalidOption(`target is host:port, not ${JSON.stringify(target)}`);
   }
   const hasPort = /:\d+\/?$/.test(text);
   return `https://${url.hostname}:${hasPort ? url.port || 443 : DEFAULT_PORT}`;
@@ -155,13 +155,13 @@ function baseUrlOf(target: string): string {
 function checkTexts(block: string, value: object | undefined, names: readonly string[]): void {
   for (const name of names) {
     const text: unknown = (value as Readonly<Record<string, unknown>> | undefined)?.[name];
-    if (typeof text !== "string" || text === "") throw invalid(`${block}.${name} is missing`);
+    if (typeof text !== "string" || text === "") throw invalidOption(`${block}.${name} is missing`);
   }
 }
 
 function checkRange(name: string, value: number, least: number, most: number): void {
   if (!(typeof value === "number" && value >= least && value <= most))
-    throw invalid(`${name} is between ${least} and ${most}, not ${value}`);
+    throw invalidOption(`${name} is between ${least} and ${most}, not ${value}`);
 }
 
 /** @throws BridgeError `invalid_argument`, naming the option @internal */
@@ -171,7 +171,7 @@ export function checkTimeout(name: string, ms: number): void {
 
 function checkWhole(name: string, value: number, least: number, most: number): void {
   checkRange(name, value, least, most);
-  if (!Number.isInteger(value)) throw invalid(`${name} is a whole number, not ${value}`);
+  if (!Number.isInteger(value)) throw invalidOption(`${name} is a whole number, not ${value}`);
 }
 
 /** Removes keys whose value is undefined, so that they do not override a default. */

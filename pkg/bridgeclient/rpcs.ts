@@ -8,9 +8,9 @@ import {
 } from "@bufbuild/protobuf";
 import * as pb from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import type * as sidecar from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { type Calls, once } from "./calls.ts";
 import { type EventsDeps, followEvents } from "./events.ts";
 import type { CallOptions, TimeoutOptions } from "./options.ts";
+import { once, type RetryingCalls } from "./retrying-calls.ts";
 
 type Init<T extends DescMessage> = MessageInitShape<T>;
 /** Streams have no deadline. */
@@ -22,7 +22,7 @@ const DEFAULT_NUDGE_MS = 75_000;
 
 /** @internal */
 export interface RpcsDeps {
-  readonly calls: Calls;
+  readonly calls: RetryingCalls;
   readonly events: EventsDeps;
 }
 
@@ -36,7 +36,7 @@ export interface RpcsDeps {
  */
 export class BridgeRpcs {
   readonly #methods = pb.BridgeService.method;
-  readonly #calls: Calls;
+  readonly #calls: RetryingCalls;
   readonly #events: EventsDeps;
   readonly #timeouts: Required<TimeoutOptions>;
 

@@ -19,7 +19,7 @@ import type {
   SidecarStatusResponse,
   SidecarWatchRequestSchema,
 } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { invalid } from "./errors.ts";
+import { invalidOption } from "./errors.ts";
 import { type EventsDeps, type EventsOptions, followEvents } from "./events.ts";
 import type { CallOptions } from "./options.ts";
 import type { BridgeRpcs } from "./rpcs.ts";
@@ -28,7 +28,7 @@ import type { BridgeRpcs } from "./rpcs.ts";
 function seqOf(given: bigint | number): bigint {
   const isSeq =
     typeof given === "bigint" ? given >= 0n && given < 2n ** 64n : Number.isSafeInteger(given) && given >= 0;
-  if (!isSeq) throw invalid(`afterSeq is a whole number from 0, not ${given}`);
+  if (!isSeq) throw invalidOption(`afterSeq is a whole number from 0, not ${given}`);
   return BigInt(given);
 }
 

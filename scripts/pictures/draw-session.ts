@@ -6,14 +6,14 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { root } from "../step.ts";
-import { COLUMNS, recordSession, type Scene } from "./record-session.ts";
+import { COLUMNS, type CommandScene, recordSession } from "./record-session.ts";
 import { terminalSvg } from "./terminal-svg.ts";
 
 const RECORDING = join(root, "docs", "pictures", "session.json");
 const PICTURE = join(root, "docs", "pictures", "session.svg");
 const PROMPT = "\x1b[2m$\x1b[0m ";
 
-function drawing(scenes: readonly Scene[]): string {
+function drawing(scenes: readonly CommandScene[]): string {
   const lines = scenes.flatMap(({ command, lines: printed }, i) => [
     ...(i === 0 ? [] : [""]),
     `${PROMPT}\x1b[1m${command}\x1b[0m`,
@@ -25,7 +25,7 @@ function drawing(scenes: readonly Scene[]): string {
 if (process.argv.includes("--record")) {
   await writeFile(RECORDING, `${JSON.stringify(await recordSession(), null, 2)}\n`);
 }
-const wanted = drawing(JSON.parse(await readFile(RECORDING, "utf8")) as readonly Scene[]);
+const wanted = drawing(JSON.parse(await readFile(RECORDING, "utf8")) as readonly CommandScene[]);
 if (!process.argv.includes("--check")) {
   await writeFile(PICTURE, wanted);
 } else if ((await readFile(PICTURE, "utf8")) !== wanted) {

@@ -3,7 +3,7 @@ import { gtInTerminal } from "../../test/support/bridge/gt-transcript.ts";
 import { startSidecar } from "../../test/support/sidecar/sidecar.ts";
 
 /** A command as a person types it, and its output in a terminal, line by line, with styles. */
-export interface Scene {
+export interface CommandScene {
   readonly command: string;
   readonly lines: readonly string[];
 }
@@ -28,7 +28,7 @@ const STEPS: readonly { readonly args: readonly string[]; readonly until?: numbe
 ];
 
 /** Runs these commands of `gt` against a real sidecar with the demo agent. */
-export async function recordSession(): Promise<readonly Scene[]> {
+export async function recordSession(): Promise<readonly CommandScene[]> {
   await using sidecar = await startSidecar({ address: ADDRESS, flags: ["--cols", "80", "--rows", "24"] });
   await sidecar.untilState(IDLE);
   const env = {
@@ -37,7 +37,7 @@ export async function recordSession(): Promise<readonly Scene[]> {
     LANG: "C.UTF-8",
     XDG_RUNTIME_DIR: sidecar.runtimeDir,
   };
-  const scenes: Scene[] = [];
+  const scenes: CommandScene[] = [];
   for (const { args, until } of STEPS) {
     await using terminal = gtInTerminal(args, env, COLUMNS, ROWS);
     await terminal.exited;
@@ -53,7 +53,7 @@ export async function recordSession(): Promise<readonly Scene[]> {
  * ids and amounts.
  * @internal
  */
-export function comparable(scenes: readonly Scene[]): readonly Scene[] {
+export function comparableScenes(scenes: readonly CommandScene[]): readonly CommandScene[] {
   return scenes.map(({ command, lines }) => ({
     command,
     lines: lines.filter((line) => !EVIDENCE.test(line)).map((line) => line.replace(UUID, "ID").replace(AMOUNT, "N")),

@@ -1,5 +1,5 @@
 /** Part of a line in one style. */
-export interface Span {
+export interface StyledSpan {
   readonly text: string;
   readonly isBold: boolean;
   readonly isDim: boolean;
@@ -16,9 +16,9 @@ const SGR = /\x1b\[([\d;]*)m/;
  * Parses one line of terminal output with SGR sequences for bold, dim and the first eight colours; others have no
  * effect.
  */
-export function spansOf(line: string): readonly Span[] {
-  const spans: Span[] = [];
-  let style: Omit<Span, "text"> = PLAIN;
+export function spansOf(line: string): readonly StyledSpan[] {
+  const spans: StyledSpan[] = [];
+  let style: Omit<StyledSpan, "text"> = PLAIN;
   for (const [i, part] of line.split(SGR).entries()) {
     if (i % 2 === 1) style = part.split(";").map(Number).reduce(styled, style);
     else if (part !== "") spans.push({ text: part, ...style });
@@ -27,8 +27,8 @@ export function spansOf(line: string): readonly Span[] {
 }
 
 /** Wraps a line for a terminal of this many columns; every character here has one column. */
-export function wrapped(line: readonly Span[], columns: number): readonly (readonly Span[])[] {
-  const rows: Span[][] = [[]];
+export function wrapped(line: readonly StyledSpan[], columns: number): readonly (readonly StyledSpan[])[] {
+  const rows: StyledSpan[][] = [[]];
   let room = columns;
   for (const span of line) {
     for (let rest = span.text; rest !== ""; ) {
@@ -45,7 +45,7 @@ export function wrapped(line: readonly Span[], columns: number): readonly (reado
   return rows;
 }
 
-function styled(style: Omit<Span, "text">, code: number): Omit<Span, "text"> {
+function styled(style: Omit<StyledSpan, "text">, code: number): Omit<StyledSpan, "text"> {
   if (code === 0) return PLAIN;
   if (code === 1) return { ...style, isBold: true };
   if (code === 2) return { ...style, isDim: true };

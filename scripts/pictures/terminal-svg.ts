@@ -1,4 +1,4 @@
-import { type Color, type Span, spansOf, wrapped } from "./styled-text.ts";
+import { type Color, type StyledSpan, spansOf, wrapped } from "./styled-text.ts";
 
 const COLUMN = 8.4;
 const ROW = 19;
@@ -40,7 +40,7 @@ export function terminalSvg(title: string, lines: readonly string[], columns: nu
 }
 
 /** Places each span at its column in a terminal, whatever the font's own widths are. */
-function bodyOf(row: readonly Span[]): string {
+function bodyOf(row: readonly StyledSpan[]): string {
   let column = 0;
   return row
     .map((span) => {
@@ -54,7 +54,7 @@ function bodyOf(row: readonly Span[]): string {
     .join("");
 }
 
-function styleOf({ isBold, isDim, color }: Span): string {
+function styleOf({ isBold, isDim, color }: StyledSpan): string {
   const fill = color === undefined ? (isDim ? DIM : undefined) : COLORS[color];
   return `${isBold ? ' font-weight="bold"' : ""}${fill === undefined ? "" : ` fill="${fill}"`}`;
 }

@@ -58,7 +58,7 @@ export async function findProgram(name: string, env: NodeJS.ProcessEnv): Promise
 }
 
 /** Implemented without execa, whose import takes longer than the question of `npm start`: a version. */
-export const runProgram: RunProgram = ([program, ...args], env) =>
+export const captureOutput: RunProgram = ([program, ...args], env) =>
   new Promise((resolve) => {
     const child = spawn(program, args, { env, stdio: ["ignore", "pipe", "pipe"] });
     let output = "";

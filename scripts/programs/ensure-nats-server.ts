@@ -3,7 +3,7 @@ import { dirname, isAbsolute, join } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
 import { systemReason } from "../../internal/files/system-reason.ts";
 import { makeTemporaryFolder } from "../../internal/files/temporary-folder.ts";
-import { findProgram, type RunProgram, runProgram } from "./apt.ts";
+import { captureOutput, findProgram, type RunProgram } from "./apt.ts";
 
 export interface EnsureNatsOptions {
   /** Gets one line for each long step. */
@@ -24,7 +24,7 @@ const HINT = "GT_NATS_SERVER=/path names one; it needs no installation: a single
  * @throws DomainError `unavailable` with a hint
  */
 export async function ensureNatsServer(options: EnsureNatsOptions): Promise<string> {
-  const { log, env = process.env, run = runProgram, root = "/" } = options;
+  const { log, env = process.env, run = captureOutput, root = "/" } = options;
   const named = env["GT_NATS_SERVER"];
   if (named) {
     if (await isExecutable(named)) return named;

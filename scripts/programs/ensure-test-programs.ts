@@ -1,7 +1,7 @@
 import { existsSync, globSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { grpcPython, PYTHON_PACKAGES } from "../../test/support/bridge/python-grpc.ts";
-import { aptInstall, findProgram, type RunProgram, runProgram } from "./apt.ts";
+import { aptInstall, captureOutput, findProgram, type RunProgram } from "./apt.ts";
 import { ensureNatsServer } from "./ensure-nats-server.ts";
 
 /** The Debian packages of the programs that tests drive, beside tmux and the npm packages. */
@@ -27,7 +27,7 @@ export interface EnsureOptions {
  * @throws Error with the programs that are still missing; the tests that need them say so too.
  */
 export async function ensureTestPrograms(options: EnsureOptions): Promise<string> {
-  const { log, env = process.env, uid = process.getuid?.() ?? -1, run = runProgram } = options;
+  const { log, env = process.env, uid = process.getuid?.() ?? -1, run = captureOutput } = options;
   const packages: string[] = [];
   for (const [program, name] of Object.entries(PACKAGES)) {
     if ((await findProgram(program, env)) === undefined) packages.push(name);

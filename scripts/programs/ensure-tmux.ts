@@ -3,7 +3,7 @@
 //   node scripts/launch.mjs scripts/programs/ensure-tmux.ts    prints its path; exit 4 when there is none
 import { DomainError } from "../../internal/base/errors.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
-import { aptInstall, findProgram, type RunProgram, runProgram } from "./apt.ts";
+import { aptInstall, captureOutput, findProgram, type RunProgram } from "./apt.ts";
 
 export interface Tmux {
   /** Absolute path of the program. */
@@ -30,7 +30,7 @@ const HINT =
  * @throws DomainError `unavailable` with a hint on how to install one.
  */
 export async function ensureTmux(options: EnsureTmuxOptions): Promise<Tmux> {
-  const { log, env = process.env, uid = process.getuid?.() ?? -1, run = runProgram } = options;
+  const { log, env = process.env, uid = process.getuid?.() ?? -1, run = captureOutput } = options;
   const found = await findTmux(env, run);
   if (found !== undefined && isNewEnough(found.version)) return found;
   const problem = found === undefined ? "tmux is not installed" : `${found.path} is tmux ${found.version}, too old`;

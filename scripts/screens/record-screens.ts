@@ -4,10 +4,10 @@
 // PROGRAM: claude-2.1.330, claude-2.1.197, codex-0.169.0, opencode-1.18.33 (default: all), or another version and its
 // file. Review every new case.json.
 
-import { AgentSession } from "../../test/support/agents/agent-session.ts";
 import type { AgentKind } from "../../test/support/agents/agents-home.ts";
 import type { AgentProgram } from "../../test/support/agents/agents-install.ts";
 import { SCENES, type SceneRun } from "../../test/support/agents/agents-scenes.ts";
+import { TmuxAgent } from "../../test/support/agents/tmux-agent.ts";
 import { saveScreenCase } from "../../test/support/screens/screen-corpus.ts";
 import { screenFromRecording } from "../../test/support/screens/screen-from-ansi.ts";
 
@@ -20,7 +20,7 @@ interface Recorded {
 
 async function recordRun({ program, path }: Recorded, run: SceneRun, only: string | undefined): Promise<void> {
   const where = path === undefined ? {} : { path };
-  await using session = await AgentSession.start({ program: program as AgentProgram, ...where, ...run.options });
+  await using session = await TmuxAgent.start({ program: program as AgentProgram, ...where, ...run.options });
   const [kind = "", version = ""] = program.split("-");
   for (const scene of run.scenes) {
     try {

@@ -7,8 +7,8 @@ import { makeTemporaryFolder } from "../../internal/files/temporary-folder.ts";
 import type { Backend } from "../../internal/terminal/backend.ts";
 import { nodeCommand } from "./agent-command.ts";
 import { connect } from "./connect.ts";
+import { SidecarChild } from "./sidecar-child.ts";
 import type { SidecarNews } from "./sidecar-log.ts";
-import { SidecarProcess } from "./sidecar-process.ts";
 
 export interface AgentSessionOptions {
   /** The folder of the clone. */
@@ -42,7 +42,7 @@ type Use = (agent: RunningAgent, signal: AbortSignal) => Promise<number>;
  * Starts a sidecar with an agent, passes it to `use`, and ends it when `use` resolves or rejects, or the sidecar ends.
  * It leaves neither processes nor files behind.
  */
-export async function withAgent(
+export async function withStartedAgent(
   clock: Clock,
   options: AgentSessionOptions,
   onNews: (news: SidecarNews) => void,
@@ -82,7 +82,7 @@ async function withSidecar(
   const argv = sidecarArgv(options, stateDir, options.port);
   const launch = { argv, env: options.env, cwd: options.workdir };
   const began = clock.monotonicMs();
-  const sidecar = new SidecarProcess(clock, launch, listener).run(all);
+  const sidecar = new SidecarChild(clock, launch, listener).run(all);
   const ended = new DomainError("cancelled", "the sidecar ended");
   const ending = sidecar.finally(() => stop.abort(ended));
   ending.catch(() => {});

@@ -1,7 +1,7 @@
 import { DomainError } from "../../internal/base/errors.ts";
 import { parseFlags } from "../../internal/cli/flags.ts";
 
-export const help = `Starts an agent in a sidecar on this machine and shows it live, with the commands to talk to it.
+export const START_HELP = `Starts an agent in a sidecar on this machine and shows it live, with the commands to talk to it.
 
 Usage: npm start [-- flags]
 
@@ -46,7 +46,10 @@ const specs = {
 } as const;
 
 /** @throws DomainError `invalid`. */
-export function readConfig(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): StartConfig {
+export function readStartConfig(
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): StartConfig {
   const { ask, values, positionals } = parseFlags(specs, argv, env);
   if (positionals[0] !== undefined) throw new DomainError("invalid", `unexpected argument "${positionals[0]}"`);
   const { agent = "demo", once = false, bridge = false, relay = false, threads = false } = values;

@@ -4,8 +4,8 @@ import { Output } from "../../internal/cli/output.ts";
 import { type MainContext, runMain } from "../../internal/cli/run-main.ts";
 import { version } from "../../internal/cli/version.ts";
 import { agentCommand } from "./agent-command.ts";
-import { type RunningAgent, withAgent } from "./agent-session.ts";
-import { help, readConfig } from "./config.ts";
+import { type RunningAgent, withStartedAgent } from "./agent-session.ts";
+import { readStartConfig, START_HELP } from "./config.ts";
 import { freeAddress } from "./free-address.ts";
 import { gtCommands, shellPath } from "./gt-commands.ts";
 import { followInLines } from "./lines.ts";
@@ -21,10 +21,10 @@ const root = resolve(import.meta.dirname, "../..");
 
 await runMain({ name: "start", exitCodes: { unavailable: 4 } }, async (context) => {
   const { argv, env, stdout, clock, signal } = context;
-  const config = readConfig(argv, env);
+  const config = readStartConfig(argv, env);
   const out = new Output(stdout, env);
   if (config.ask !== undefined) {
-    stdout.write(config.ask === "help" ? help : `start ${version}\n`);
+    stdout.write(config.ask === "help" ? START_HELP : `start ${version}\n`);
     return 0;
   }
   const plain = plainEnvironment(env, root);
@@ -54,7 +54,7 @@ await runMain({ name: "start", exitCodes: { unavailable: 4 } }, async (context) 
   const onNews = (news: SidecarNews) => {
     for (const listener of listeners) listener(news);
   };
-  return withAgent(clock, options, onNews, signal, async (agent, stop) => {
+  return withStartedAgent(clock, options, onNews, signal, async (agent, stop) => {
     if (config.once) return runOnce(clock, out, agent, stop);
     const commands = gtCommands(shellPath(join(root, "cmd/gt/gt"), env["HOME"]), address);
     if (!live) return followInLines(clock, out, agent, commands, stop);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { NudgeReceipt } from "../../internal/session/types.ts";
 import { agentCommand } from "./agent-command.ts";
-import { readConfig } from "./config.ts";
+import { readStartConfig } from "./config.ts";
 import { shellPath } from "./gt-commands.ts";
 import { receiptLine } from "./receipts.ts";
 import { readLogLine } from "./sidecar-log.ts";
@@ -45,7 +45,7 @@ it("writes a receipt on one line, safe to print", () => {
 
 describe("configuration", () => {
   it("starts the demo agent unless asked otherwise", () => {
-    expect(readConfig([], {})).toEqual({
+    expect(readStartConfig([], {})).toEqual({
       agent: "demo",
       once: false,
       bridge: false,
@@ -53,7 +53,10 @@ describe("configuration", () => {
       relay: false,
       workdir: undefined,
     });
-    expect(readConfig(["--agent", "claude"], { INIT_CWD: "/w" })).toMatchObject({ agent: "claude", workdir: "/w" });
+    expect(readStartConfig(["--agent", "claude"], { INIT_CWD: "/w" })).toMatchObject({
+      agent: "claude",
+      workdir: "/w",
+    });
   });
 
   it.each([
@@ -62,7 +65,7 @@ describe("configuration", () => {
     [["--agent", "claude", "--bridge"], "--bridge works with the demo agent only"],
     [["hello"], 'unexpected argument "hello"'],
   ])("refuses %j", (argv, message) => {
-    expect(() => readConfig(argv, {})).toThrow(message);
+    expect(() => readStartConfig(argv, {})).toThrow(message);
   });
 
   it("says how to get Claude Code where it is not installed", () => {

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { runToEnd } from "../support/run-to-end.ts";
-import { createThread, ThreadsServer } from "../support/threads/threads-server.ts";
+import { startThread, ThreadsServer } from "../support/threads/threads-server.ts";
 import { BearerProxy } from "./bearer-proxy.ts";
 
 /** The revisions of MCP for which `expected-REVISION.yaml` lists what threads does not offer, with reasons. */
@@ -17,7 +17,7 @@ export async function runSuite(program: string, revision: string) {
   await using server = await ThreadsServer.start("--runtime", "none");
   using person = server.client("ann", "operator");
   // The suite reads a resource with this number, and looks for the number in its text.
-  const thread = await createThread(person, "number 123", [AGENT], AbortSignal.timeout(SUITE_MS));
+  const thread = await startThread(person, "number 123", [AGENT], AbortSignal.timeout(SUITE_MS));
   await using proxy = await BearerProxy.open(server.url, () => server.token(AGENT), {
     tools: {
       test_simple_text: { name: "whoami", arguments: {} },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type DeskBed, deskBed, jsonLines, PLAIN_ENVIRONMENT } from "../support/desk/desk-bed.ts";
+import { type DeskBed, deskBed, PLAIN_ENVIRONMENT, parseJsonLines } from "../support/desk/desk-bed.ts";
 import { CLONE_DESK } from "../support/programs.ts";
 import { type PersonTerminal, personTerminal } from "../support/sidecar/person-terminal.ts";
 
@@ -63,7 +63,7 @@ describe("by pipes", () => {
     expect(crossed?.["admin_input"]).toBe(text);
     expect(JSON.stringify(bed.records("front"))).not.toContain("wholesale");
     const { out } = await bed.run(["transcript", "--json"]);
-    expect(jsonLines(out).at(-1)).toMatchObject({
+    expect(parseJsonLines(out).at(-1)).toMatchObject({
       crossing: { admin_input: text, bytes: 30, outcome: "SUBMITTED" },
       withheld: expect.arrayContaining([expect.objectContaining({ channel: "history" })]),
     });

@@ -4,7 +4,7 @@ import type { ModelServer } from "../fakes/model-server.ts";
 import type { AgentKind } from "../support/agents/agents-home.ts";
 import { type AgentDesk, agentDesk } from "../support/desk/agent-desk.ts";
 import { administratorSide, customerSide, leaksIn } from "../support/desk/canary-search.ts";
-import { type DeskEvent, jsonLines } from "../support/desk/desk-bed.ts";
+import { type DeskEvent, parseJsonLines } from "../support/desk/desk-bed.ts";
 import { ENCODING_COUNT } from "../support/desk/encodings.ts";
 import { hostileAct, hostileCalls, WORDS } from "../support/desk/hostile-model.ts";
 import { isSandboxUsable } from "../support/desk/sandbox-usable.ts";
@@ -115,7 +115,7 @@ describe.runIf(isUsable).concurrent.each(["claude", "codex", "opencode"] as cons
       expect(JSON.stringify(desk.front.requests)).not.toContain(SECRET);
       const { out } = await desk.bed.run(["transcript", "--json"]);
       const withheld = expect.arrayContaining([expect.objectContaining({ channel: "history" })]);
-      expect(jsonLines(out)[3]).toMatchObject({ crossing: { admin_input: ROUTED }, withheld });
+      expect(parseJsonLines(out)[3]).toMatchObject({ crossing: { admin_input: ROUTED }, withheld });
     },
     BUSY_MS,
   );

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Emulator } from "../../internal/pane/screen/emulator.ts";
 import { type AgentPlace, demoAgent, inLocalTmux, inSidecar, takenMessages } from "../support/agents/agent-places.ts";
-import { gt, gtInTerminal, type Transcript } from "../support/bridge/gt-transcript.ts";
-import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { gt, gtInTerminal } from "../support/bridge/gt-transcript.ts";
+import { eventually } from "../support/eventually.ts";
+import type { Ran } from "../support/run-to-end.ts";
 
 describe.each([
   ["in a sidecar", inSidecar],
@@ -15,7 +16,7 @@ describe.each([
   });
   afterAll(() => place?.[Symbol.asyncDispose]());
 
-  function run(command: string, ...args: string[]): Promise<Transcript> {
+  function run(command: string, ...args: string[]): Promise<Ran> {
     return gt([command, "toast", ...place.flags, ...args], place.env);
   }
 

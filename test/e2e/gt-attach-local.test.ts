@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { ownProgram } from "../support/programs.ts";
+import { programFile } from "../support/programs.ts";
 import { OWN_TERMINAL, terminalState } from "../support/sidecar/attached.ts";
 import { type PersonTerminal, personTerminal } from "../support/sidecar/person-terminal.ts";
 
-const MAIN = ownProgram("gt");
+const MAIN = programFile("gt");
 let dir: string;
 let socket: string;
 const tmux = async (...args: readonly string[]) => (await execa("tmux", ["-S", socket, ...args])).stdout.trim();

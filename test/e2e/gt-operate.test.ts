@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AgentPlace, demoAgent, inLocalTmux, inSidecar } from "../support/agents/agent-places.ts";
-import { gt, type Transcript } from "../support/bridge/gt-transcript.ts";
-import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { gt } from "../support/bridge/gt-transcript.ts";
+import { eventually } from "../support/eventually.ts";
+import type { Ran } from "../support/run-to-end.ts";
 
 describe.each([
   ["in a sidecar", inSidecar],
@@ -14,7 +15,7 @@ describe.each([
   });
   afterAll(() => place?.[Symbol.asyncDispose]());
 
-  function run(command: string, ...args: string[]): Promise<Transcript> {
+  function run(command: string, ...args: string[]): Promise<Ran> {
     return gt([command, "toast", ...place.flags, ...args], place.env);
   }
 

@@ -6,8 +6,8 @@ import { spawn as spawnPty } from "@lydell/node-pty";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { demoAgent, inSidecar, privatePlace } from "../support/agents/agent-places.ts";
 import { gt } from "../support/bridge/gt-transcript.ts";
-import { ownProgram } from "../support/programs.ts";
-import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { eventually } from "../support/eventually.ts";
+import { programFile } from "../support/programs.ts";
 
 const run = promisify(execFile);
 const uid = process.getuid?.() ?? 0;
@@ -106,7 +106,7 @@ it("attaches from a terminal that this host does not know, and takes no argument
   const server = await personsServer("022");
   try {
     const env = { ...server.env, TERM: "xterm-of-tomorrow" };
-    const person = spawnPty(process.execPath, [ownProgram("gt"), "attach", "gt-rig-toast"], {
+    const person = spawnPty(process.execPath, [programFile("gt"), "attach", "gt-rig-toast"], {
       env,
       cols: 90,
       rows: 24,
@@ -121,7 +121,7 @@ it("attaches from a terminal that this host does not know, and takes no argument
     person.kill();
     await gone;
     const script = `"$0" "$1" nudge gt-rig-toast "$(printf 'caf\\351')"`;
-    const nudged = run("sh", ["-c", script, process.execPath, ownProgram("gt")], { env: server.env });
+    const nudged = run("sh", ["-c", script, process.execPath, programFile("gt")], { env: server.env });
     await expect(nudged).rejects.toMatchObject({
       code: 2,
       stdout: "",

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type AgentPlace, demoAgent, inLocalTmux, inSidecar, takenMessages } from "../support/agents/agent-places.ts";
 import { gt } from "../support/bridge/gt-transcript.ts";
-import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { eventually } from "../support/eventually.ts";
 
 const PLACES = [
   ["a sidecar", inSidecar],

@@ -4,14 +4,15 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { it } from "vitest";
 import { type AgentPlace, demoAgent, inLocalTmux, takenMessages } from "../support/agents/agent-places.ts";
-import { gt, type Transcript } from "../support/bridge/gt-transcript.ts";
-import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { gt } from "../support/bridge/gt-transcript.ts";
+import { eventually } from "../support/eventually.ts";
+import type { Ran } from "../support/run-to-end.ts";
 
 const run = promisify(execFile);
 
 interface OptionPlace extends AgentPlace {
   /** Runs `gt COMMAND toast …` for the demo agent. */
-  readonly gt: (command: string, ...args: string[]) => Promise<Transcript>;
+  readonly gt: (command: string, ...args: string[]) => Promise<Ran>;
   /** Sends a command to the person's tmux server. */
   readonly tmux: (...args: string[]) => Promise<string>;
 }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { gt as program } from "../../cmd/gt/commands.ts";
 import { privatePlace } from "../support/agents/agent-places.ts";
 import { gt } from "../support/bridge/gt-transcript.ts";
-import { ownProgram } from "../support/programs.ts";
+import { programFile } from "../support/programs.ts";
 
 let place: Awaited<ReturnType<typeof privatePlace>>;
 beforeAll(async () => {
@@ -121,7 +121,7 @@ describe("gt without an agent", () => {
 
 describe("gt whose output cannot be written", () => {
   const shell = (line: string) => {
-    const script = line.replaceAll("GT", `${process.execPath} ${ownProgram("gt")}`);
+    const script = line.replaceAll("GT", `${process.execPath} ${programFile("gt")}`);
     const run = spawnSync("bash", ["-c", script], { env: place.env, encoding: "utf8" });
     return { code: run.status, stderr: run.stderr };
   };

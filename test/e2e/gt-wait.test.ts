@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AgentPlace, demoAgent, inLocalTmux, inSidecar } from "../support/agents/agent-places.ts";
-import { gt, type Transcript } from "../support/bridge/gt-transcript.ts";
+import { gt } from "../support/bridge/gt-transcript.ts";
+import type { Ran } from "../support/run-to-end.ts";
 
 describe.each([
   ["in a sidecar", inSidecar],
@@ -12,7 +13,7 @@ describe.each([
   });
   afterAll(() => place?.[Symbol.asyncDispose]());
 
-  function wait(...args: string[]): Promise<Transcript> {
+  function wait(...args: string[]): Promise<Ran> {
     return gt(["wait", "toast", ...place.flags, ...args], place.env);
   }
 

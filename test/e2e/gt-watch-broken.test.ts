@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { ownProgram } from "../support/programs.ts";
+import { programFile } from "../support/programs.ts";
 import { OWN_TERMINAL, terminalState } from "../support/sidecar/attached.ts";
 import { type PersonTerminal, personTerminal } from "../support/sidecar/person-terminal.ts";
 import { type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
@@ -92,7 +92,7 @@ it("gt peek -f says that the serving half was gone, and prints what came then on
 
 it("gt watch --json continues as well, with nothing but JSON in its output", async () => {
   await using sidecar = await idleSidecar();
-  const main = ownProgram("gt");
+  const main = programFile("gt");
   const args = [main, "watch", "test/polecats/demo", "--json", "--host", sidecar.host, "--port", `${sidecar.port}`];
   const child = spawn(process.execPath, args, { env: environment(sidecar), stdio: ["ignore", "pipe", "pipe"] });
   const ended = new Promise((resolve) => child.on("close", resolve));

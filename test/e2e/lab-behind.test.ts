@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { type BehindFigures, runBehind } from "../lab/behind/play-behind.ts";
 import { BEHIND_TARGETS } from "../lab/behind/scenes.ts";
 import { requireComponent } from "../support/cluster/components.ts";
-import { ownProgram } from "../support/programs.ts";
+import { programFile } from "../support/programs.ts";
 
 /** A short share of `npm run lab:behind`, with a fixed seed. */
 const SEED = 1;
@@ -18,7 +18,7 @@ it.for(BEHIND_TARGETS.filter(({ name }) => name === "claude-2.1.330" || name ===
       from: 0,
       to: 1,
       lagMs: 5000,
-      sidecarProgram: ownProgram("gt-sidecar"),
+      sidecarProgram: programFile("gt-sidecar"),
       signal: AbortSignal.timeout(170_000),
       onRun: (run) => runs.push(run),
       onTrouble: (text) => {

@@ -5,7 +5,7 @@ import { type RunOptions, runTarget } from "../lab/delivery/run-target.ts";
 import { MODES, type Sample } from "../lab/delivery/send.ts";
 import { TARGETS, type Target } from "../lab/delivery/targets.ts";
 import { requireComponent } from "../support/cluster/components.ts";
-import { ownProgram } from "../support/programs.ts";
+import { programFile } from "../support/programs.ts";
 
 /** A short share of `npm run lab`, with a fixed seed and few enough sends for every run of the tests. */
 const SEED = 4;
@@ -26,7 +26,7 @@ async function samplesOf(name: string, sends: number, seconds: number, only = ""
     only,
     modes: MODES,
     random: seeded(SEED),
-    sidecarProgram: ownProgram("gt-sidecar"),
+    sidecarProgram: programFile("gt-sidecar"),
     signal: AbortSignal.timeout(LONG),
     onSample: (sample) => samples.push(sample),
     onStart: () => {},
@@ -76,7 +76,7 @@ describe("fifty callers at once", () => {
     const options = {
       callers: 50,
       mode: "immediate",
-      sidecarProgram: ownProgram("gt-sidecar"),
+      sidecarProgram: programFile("gt-sidecar"),
       signal: AbortSignal.timeout(LONG),
     } as const;
     const figures = await runCrowd(targetNamed("demo:plain"), options);

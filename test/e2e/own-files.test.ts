@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { gt } from "../support/bridge/gt-transcript.ts";
-import { ownProgram } from "../support/programs.ts";
+import { programFile } from "../support/programs.ts";
 import { runToEnd } from "../support/run-to-end.ts";
 
 let dir = "";
@@ -66,7 +66,7 @@ describe.concurrent("a person's own file that cannot be used", () => {
     await mkdir(folder, { mode: 0o700 });
     const names = { cert: "tls.crt", key: "tls.key", ca: "ca.crt" };
     for (const name of ["cert", "key", "ca"] as const) await copyFile(at(files[name]), join(folder, names[name]));
-    const sidecar = [ownProgram("gt-sidecar"), "--agent", "generic", "--tls-dir", folder, "--listen", "127.0.0.1:0"];
+    const sidecar = [programFile("gt-sidecar"), "--agent", "generic", "--tls-dir", folder, "--listen", "127.0.0.1:0"];
     const refused = await runToEnd(process.execPath, [...sidecar, "--", "cat"], { env });
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(why) });
     expect(refused).toMatchObject({ stderr: expect.stringContaining(names[blamed]) });

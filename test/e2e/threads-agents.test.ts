@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { gt } from "../support/bridge/gt-transcript.ts";
 import { requireComponent } from "../support/cluster/components.ts";
-import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { eventually } from "../support/eventually.ts";
 import { ThreadAgent } from "../support/threads/thread-agent.ts";
-import { type Part, threadModel } from "../support/threads/thread-model.ts";
+import { type ModelReply, threadModel } from "../support/threads/thread-model.ts";
 import { ThreadsServer } from "../support/threads/threads-server.ts";
 
 /** Two agent programs start and answer four times in all, which takes minutes while other work has the cores. */
@@ -13,20 +13,20 @@ const ENDED: ReadonlySet<string> = new Set(["ACKED", "CANCELLED"]);
 const TYPED: ReadonlySet<string> = new Set(["submitted", "unknown"]);
 const FINDING = "total() returns NaN for an empty cart";
 
-const REVIEWS: Part = ({ kind, event_type: event, text }) => {
+const REVIEWS: ModelReply = ({ kind, event_type: event, text }) => {
   const finding = { event_type: "finding_reported", metadata: { path: "src/cart.ts", line: 42 }, to_role: ["fixer"] };
   if (kind === "chat") return { ...finding, text: FINDING };
   if (event === "fix_pushed") return { event_type: "resolved", text: `looked again: ${text}` };
   return undefined;
 };
 
-const FIXES: Part = ({ event_type: event, text, message_id: finding }) => {
+const FIXES: ModelReply = ({ event_type: event, text, message_id: finding }) => {
   if (event !== "finding_reported") return undefined;
   const fix = { event_type: "fix_pushed", metadata: { commit: "4f0c2ab", fixes: [finding] }, to_role: ["reviewer"] };
   return { ...fix, text: `fixed: ${text}` };
 };
 
-const ANSWERS: Part = ({ kind, text }) =>
+const ANSWERS: ModelReply = ({ kind, text }) =>
   kind === "chat" ? { event_type: "answer", text: `yes: ${text}` } : undefined;
 
 interface Shown {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { eventually } from "../support/eventually.ts";
 import type { McpCaller } from "../support/threads/mcp-caller.ts";
 import { ThreadsWorld } from "../support/threads/threads-world.ts";
 

@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { ownProgram } from "../support/programs.ts";
+import { programFile } from "../support/programs.ts";
 import { runToEnd } from "../support/run-to-end.ts";
 import { DemoSidecar } from "../support/threads/demo-sidecar.ts";
 import { runbookCommands } from "../support/threads/runbook-commands.ts";
-import { createThread, ThreadsServer } from "../support/threads/threads-server.ts";
+import { startThread, ThreadsServer } from "../support/threads/threads-server.ts";
 
 const AGENT = "shop/fixer";
 const NEVER = new AbortController().signal;
@@ -21,12 +21,12 @@ beforeAll(async () => {
   bin = join(server.dir, "bin");
   await mkdir(bin);
   for (const name of ["gt", "threads"] as const) {
-    const line = `exec ${process.execPath} ${ownProgram(name)} "$@"`;
+    const line = `exec ${process.execPath} ${programFile(name)} "$@"`;
     await writeFile(join(bin, name), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
   }
   agent = await DemoSidecar.start(AGENT, server);
   using ann = server.client("ann", "operator");
-  thread = await createThread(ann, "the cart", [AGENT, "shop/reviewer"], NEVER);
+  thread = await startThread(ann, "the cart", [AGENT, "shop/reviewer"], NEVER);
 });
 afterAll(async () => {
   await agent?.[Symbol.asyncDispose]();

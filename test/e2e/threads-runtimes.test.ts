@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { asObjects, asText } from "../../internal/base/json-fields.ts";
 import type { ThreadsClient } from "../../internal/threads/client/threads-client.ts";
 import { gt, gtInTerminal } from "../support/bridge/gt-transcript.ts";
-import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { eventually } from "../support/eventually.ts";
 import { DemoSidecar } from "../support/threads/demo-sidecar.ts";
 import { McpCaller } from "../support/threads/mcp-caller.ts";
-import { createThread, ThreadsServer } from "../support/threads/threads-server.ts";
+import { startThread, ThreadsServer } from "../support/threads/threads-server.ts";
 
 const LONG = AbortSignal.timeout(900_000);
 const WAIT_MS = 120_000;
@@ -47,7 +47,7 @@ describe.each([["npm"], ["system"]])("threads and runtimes, on the PostgreSQL of
   const taken = (count: number) => eventually(`${count} texts`, () => fixer.taken.length === count, WAIT_MS);
 
   it("FR-17: an agent with a runtime of ours is typed to; another one gets its messages when it asks", async () => {
-    const thread = await createThread(person, "two kinds", [fixer.address, "town/loner"], LONG);
+    const thread = await startThread(person, "two kinds", [fixer.address, "town/loner"], LONG);
     await post(thread, "for both of you");
     await taken(1);
     await eventually("it was submitted", async () => (await wakeOf(fixer.address)).state === "SUBMITTED", WAIT_MS);
@@ -62,7 +62,7 @@ describe.each([["npm"], ["system"]])("threads and runtimes, on the PostgreSQL of
 
   it("FR-18: a person at the keys is left alone for 20 s, a draft while it stands, and force is audited", async () => {
     const before = fixer.taken.length;
-    const thread = await createThread(person, "collision", [fixer.address], LONG);
+    const thread = await startThread(person, "collision", [fixer.address], LONG);
     await using hands = gtInTerminal(["attach", fixer.address], server.env);
     await eventually("the agent's screen", () => hands.seen().includes("Type a message"), WAIT_MS);
     const draft = async () => {

@@ -2,10 +2,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { ownProgram } from "../support/programs.ts";
-import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { eventually } from "../support/eventually.ts";
+import { programFile } from "../support/programs.ts";
 import { personTerminal } from "../support/sidecar/person-terminal.ts";
-import { createThread, ThreadsServer } from "../support/threads/threads-server.ts";
+import { startThread, ThreadsServer } from "../support/threads/threads-server.ts";
 
 const LONG = AbortSignal.timeout(900_000);
 const WAIT_MS = 60_000;
@@ -24,7 +24,7 @@ afterAll(async () => {
 it("gt threads watch shows who waits for whom and why, hostile titles as text, and does what keys say", async () => {
   using tester = server.client("tester", "operator");
   using fixer = server.client("town/fixer");
-  const thread = await createThread(tester, `${HOSTILE} title`, ["town/fixer"], LONG);
+  const thread = await startThread(tester, `${HOSTILE} title`, ["town/fixer"], LONG);
   await tester.call("post_message", { thread_id: thread, text: `look ${HOSTILE}` }, LONG);
   const { NO_COLOR: _, ...env } = server.env;
   const command = `clear; gt threads watch; echo "code $?"`;
@@ -68,8 +68,8 @@ it.each([[["--json"]], [[]]])(
   "gt threads watch %j prints a line for each thing that happens, without a terminal",
   async (flags: readonly string[]) => {
     using tester = server.client("tester", "operator");
-    const thread = await createThread(tester, "lines", ["town/other"], LONG);
-    const child = spawn(process.execPath, [ownProgram("gt"), "threads", "watch", ...flags], {
+    const thread = await startThread(tester, "lines", ["town/other"], LONG);
+    const child = spawn(process.execPath, [programFile("gt"), "threads", "watch", ...flags], {
       env: { ...server.env },
       stdio: ["ignore", "pipe", "inherit"],
     });

@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { gt } from "../support/bridge/gt-transcript.ts";
 import { calmTime } from "../support/calm-time.ts";
-import { ownProgram } from "../support/programs.ts";
+import { eventually } from "../support/eventually.ts";
+import { programFile } from "../support/programs.ts";
 import { runToEnd } from "../support/run-to-end.ts";
-import { eventually } from "../support/screens/tmux-sandbox.ts";
 import { DemoSidecar } from "../support/threads/demo-sidecar.ts";
 import { McpCaller } from "../support/threads/mcp-caller.ts";
-import { createThread, ThreadsServer } from "../support/threads/threads-server.ts";
+import { startThread, ThreadsServer } from "../support/threads/threads-server.ts";
 
 const LONG_MS = 120_000;
 const TALK_MS = 400_000;
@@ -187,7 +187,7 @@ describe.each([
 
   it("exits with 5 where another one uses the folder", async () => {
     const ports = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
-    const args = [ownProgram("threads"), ...ports, "--postgres", postgres];
+    const args = [programFile("threads"), ...ports, "--postgres", postgres];
     const { code, stderr } = await runToEnd(process.execPath, args, { env: server.env });
     expect([code, stderr]).toEqual([5, expect.stringContaining("another threads uses the folder")]);
   });
@@ -201,11 +201,11 @@ it.each([
   async (_, postgres) => {
     await using server = await ThreadsServer.start("--postgres", postgres);
     const log = join(server.dir, "taken.jsonl");
-    const agent = [process.execPath, ownProgram("demo-agent"), "--turn-ms", "300", "--steps", "1", "--log", log];
+    const agent = [process.execPath, programFile("demo-agent"), "--turn-ms", "300", "--steps", "1", "--log", log];
     const sidecar = spawn(
       process.execPath,
       [
-        ownProgram("gt-sidecar"),
+        programFile("gt-sidecar"),
         ...["--agent", "demo", "--address", "town/fixer", "--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"],
         ...["--state-dir", join(server.dir, "sidecar"), "--grace", "1s", "--", ...agent],
       ],
@@ -257,7 +257,7 @@ it.each([
     await using server = await ThreadsServer.start("--postgres", postgres);
     await using agent = await DemoSidecar.start("town/sleeper", server);
     using person = server.client("ann", "operator");
-    const thread_id = await createThread(person, "wake up", [agent.address], AbortSignal.timeout(LONG_MS));
+    const thread_id = await startThread(person, "wake up", [agent.address], AbortSignal.timeout(LONG_MS));
     const policy = { wakes_per_minute: 1000 };
     await person.call("set_policy", { policy }, AbortSignal.timeout(LONG_MS));
     const took: number[] = [];

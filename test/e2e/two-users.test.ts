@@ -3,7 +3,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { requireUsers, TestUsers } from "../support/bridge/unix-users.ts";
-import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { eventually } from "../support/eventually.ts";
 import { ANN, BOB, needsOtherUsers, type OtherUser, otherUser } from "../support/sidecar/other-user.ts";
 
 /** A sidecar as a user starts it, with a program that echoes. */

@@ -1,7 +1,7 @@
 import { create, type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { DomainError } from "../../internal/base/errors.ts";
 import { SignalBus } from "../../internal/base/signal-bus.ts";
-import type { Caller, EncodedMessage, SessionTerminal } from "../../internal/bridge/session-backend.ts";
+import type { Actor, EncodedMessage, SessionTerminal } from "../../internal/bridge/session-backend.ts";
 import type {
   LaunchedTerminal,
   TerminalConfig,
@@ -31,7 +31,7 @@ export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
   readonly config: TerminalConfig;
   readonly stops: number[] = [];
   /** The calls with their callers. */
-  readonly calls: { readonly method: string; readonly caller: Caller }[] = [];
+  readonly calls: { readonly method: string; readonly caller: Actor }[] = [];
   /** Positions by caller and subscriber_id. */
   readonly positions = new Map<string, bigint>();
   epoch = "e1";
@@ -90,7 +90,7 @@ export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
   async unary<I extends DescMessage, O extends DescMessage>(
     method: { readonly name: string; readonly output: O },
     request: MessageShape<I>,
-    caller: Caller,
+    caller: Actor,
   ): Promise<MessageShape<O>> {
     this.calls.push({ method: method.name, caller });
     if (method.name === SidecarService.method.nudge.name) {
@@ -113,7 +113,7 @@ export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
   async *stream<I extends DescMessage>(
     method: { readonly name: string },
     request: MessageShape<I>,
-    caller: Caller,
+    caller: Actor,
     signal: AbortSignal,
   ): AsyncGenerator<EncodedMessage, void> {
     this.calls.push({ method: method.name, caller });

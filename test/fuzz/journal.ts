@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { journalLine } from "../../internal/eventlog/journal-lines.ts";
-import { openJournal, parseRecord, type SidecarRecord } from "../../internal/sidecar/agent/journal-records.ts";
+import { openJournal, parseJournalRecord, type SidecarRecord } from "../../internal/sidecar/agent/journal-records.ts";
 import { mutate } from "./mutate.ts";
 import { type Random, randomFrom } from "./random.ts";
 
@@ -26,7 +26,7 @@ function checkJournal(dir: string, seed: number): string | undefined {
   writeFileSync(path, Buffer.concat(lines.map(({ bytes }) => bytes)), { mode: 0o600 });
   const { journal, restored } = openJournal(path);
   journal.close();
-  const strange = restored.nudges.find((record) => parseRecord(record) === undefined);
+  const strange = restored.nudges.find((record) => parseJournalRecord(record) === undefined);
   if (strange !== undefined) return `restored what is no record: ${JSON.stringify(strange)}`;
   // A line that an earlier damaged line has swallowed counts as damaged too.
   const isWhole = (index: number) => {

@@ -6,8 +6,8 @@ import { describe, type ExpectStatic, it } from "vitest";
 import { payloadName } from "../../internal/agents/hook-lines.ts";
 import { comparable } from "../../internal/agents/safe-text.ts";
 import { surroundingsOf } from "../../internal/pane/state/surroundings.ts";
-import { AgentSession } from "../support/agents/agent-session.ts";
 import type { AgentProgram } from "../support/agents/agents-install.ts";
+import { TmuxAgent } from "../support/agents/tmux-agent.ts";
 
 /** The first use installs the programs. */
 const LONG = 300_000;
@@ -22,7 +22,7 @@ const STEP_MS = 60_000;
 const bare = (text: string): string =>
   text.replace(/^\s*<pasted_content id="\w+">\n/, "").replace(/\n<\/pasted_content id="\w+">\s*$/, "");
 
-async function submit(session: AgentSession, text: string): Promise<void> {
+async function submit(session: TmuxAgent, text: string): Promise<void> {
   await session.paste(text);
   await session.until(
     "the text",
@@ -43,7 +43,7 @@ async function submit(session: AgentSession, text: string): Promise<void> {
   }
 }
 
-async function arrivedAs(session: AgentSession, from: number): Promise<string> {
+async function arrivedAs(session: TmuxAgent, from: number): Promise<string> {
   for (const end = performance.now() + STEP_MS; performance.now() < end; await sleep(25)) {
     const turn = session.model.requests.slice(from).find((request) => request.withTools);
     if (turn !== undefined) return turn.lastUserText;
@@ -74,7 +74,7 @@ describe.concurrent.each(PROGRAMS)("%s", (program) => {
   it("gets each defused message once and unchanged, and shows work, rest and dialogs", { timeout: LONG }, async ({
     expect,
   }) => {
-    await using session = await AgentSession.start({
+    await using session = await TmuxAgent.start({
       program,
       args: program.startsWith("claude") ? ["--permission-mode", "default"] : [],
     });
@@ -87,7 +87,7 @@ describe.concurrent.each(PROGRAMS)("%s", (program) => {
   });
 });
 
-async function getsEachMessageOnce(session: AgentSession, expect: ExpectStatic): Promise<void> {
+async function getsEachMessageOnce(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
   await writeFile(join(session.home.workdir, "note.txt"), "x");
   for (const message of MESSAGES) {
     const safe = session.profile.defuse(message);
@@ -101,7 +101,7 @@ async function getsEachMessageOnce(session: AgentSession, expect: ExpectStatic):
   expect(existsSync(join(session.home.workdir, "shell-command-ran"))).toBe(false);
 }
 
-async function showsWorkAndDialogs(session: AgentSession, expect: ExpectStatic): Promise<void> {
+async function showsWorkAndDialogs(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
   session.model.wordDelayMs = 100;
   await submit(session, "TALK 20");
   await session.until("work", (view) => view.busy !== undefined);
@@ -118,7 +118,7 @@ async function showsWorkAndDialogs(session: AgentSession, expect: ExpectStatic):
 }
 
 /** The number of different frames around its composer within this time. */
-async function framesSeen(session: AgentSession, ms: number): Promise<number> {
+async function framesSeen(session: TmuxAgent, ms: number): Promise<number> {
   let shown = "";
   let frames = 0;
   for (const end = performance.now() + ms; performance.now() < end; await sleep(100)) {
@@ -131,7 +131,7 @@ async function framesSeen(session: AgentSession, ms: number): Promise<number> {
 }
 
 /** Independent of its wording: the area around its composer changes while it works, and stays still while it rests. */
-async function movesOnlyWhileItWorks(session: AgentSession, expect: ExpectStatic): Promise<void> {
+async function movesOnlyWhileItWorks(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
   await sleep(2000);
   expect(await framesSeen(session, 6000)).toBe(1);
   session.model.wordDelayMs = 5000; // a model that thinks before its first word
@@ -143,7 +143,7 @@ async function movesOnlyWhileItWorks(session: AgentSession, expect: ExpectStatic
 }
 
 /** For a program that has not taken a message yet. */
-async function tellsByItsPlugin(session: AgentSession, expect: ExpectStatic): Promise<void> {
+async function tellsByItsPlugin(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
   const words = () =>
     session.hookLines
       .filter((line) => !/^(?:activity$|session )/.test(line))
@@ -170,7 +170,7 @@ async function tellsByItsPlugin(session: AgentSession, expect: ExpectStatic): Pr
   await session.idle();
 }
 
-async function tellsByItsStateFile(session: AgentSession, expect: ExpectStatic): Promise<void> {
+async function tellsByItsStateFile(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
   const pid = Number((await session.tmux("display-message", "-p", "-t", "claude:", "#{pane_pid}")).trim());
   const stat = await readFile(`/proc/${pid}/stat`, "utf8");
   const startTicks = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);
@@ -191,7 +191,7 @@ describe.concurrent.each(["claude-2.1.330", "claude-2.1.197"] as const)("the hoo
     timeout: LONG,
   }, async ({ expect }) => {
     const own = { hooks: { Stop: [{ hooks: [{ type: "command", command: "touch own-hook-ran" }] }] } };
-    await using session = await AgentSession.start({
+    await using session = await TmuxAgent.start({
       program,
       prepare: async (home) => {
         await mkdir(join(home, ".claude"), { recursive: true });
@@ -219,7 +219,7 @@ describe.concurrent.each(["claude-2.1.330", "claude-2.1.197"] as const)("the hoo
 });
 
 it.concurrent("codex-0.169.0 shows its work without the title too", { timeout: LONG }, async () => {
-  await using session = await AgentSession.start({
+  await using session = await TmuxAgent.start({
     program: "codex-0.169.0",
     args: ["-c", "tui.terminal_title=[]"],
   });

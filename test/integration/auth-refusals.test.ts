@@ -3,10 +3,11 @@ import { describe, expect, it } from "vitest";
 import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
 import { TestCa, UNKNOWN_CRITICAL } from "../support/bridge/certificates.ts";
 import {
-  type Ask,
   bearer,
   below,
   bridge,
+  bridgeToken,
+  type CallAttempt,
   call,
   certificate,
   endedConsumer,
@@ -21,26 +22,25 @@ import {
   revokedConsumer,
   server,
   stranger,
-  token,
   URI,
   withClaims,
 } from "../support/bridge/refused-calls.ts";
 
 describe("a call with both layers", () => {
-  it.each<[string, () => Ask]>([
-    ["over a certificate of its issuer's CA", () => bearer(token())],
+  it.each<[string, () => CallAttempt]>([
+    ["over a certificate of its issuer's CA", () => bearer(bridgeToken())],
     [
       "over one that the server's own CA made for a client of the issuer's name",
-      () => ({ ...bearer(token()), tls: certificate.named }),
+      () => ({ ...bearer(bridgeToken()), tls: certificate.named }),
     ],
     [
       "bound to the certificate that it is shown over",
-      () => bearer(token({ certificate: new X509Certificate(certificate.prd.cert) })),
+      () => bearer(bridgeToken({ certificate: new X509Certificate(certificate.prd.cert) })),
     ],
     ["for several audiences, one of which is this", () => bearer(withClaims({ aud: ["other", "bridge"] }))],
     ["whose issuer's clock is 20 s ahead", () => bearer(withClaims({ iat: now() + 20, exp: now() + 120 }))],
     ["with claims that nothing here reads", () => bearer(withClaims({ jti: "1", name: { first: "A" } }))],
-    ["with read for a call that needs it", () => bearer(token({ scope: "read" }))],
+    ["with read for a call that needs it", () => bearer(bridgeToken({ scope: "read" }))],
     ["of another issuer", () => ({ ...bearer(ndaraToken()), tls: certificate.ndara })],
   ])("is answered: a token %s", async (_, ask) => {
     const before = server.audited.length;
@@ -134,7 +134,7 @@ describe("a certificate is refused", () => {
     ["that is not there", () => ({ cert: "", key: "" }), noAnswer("ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE")],
   ])("%s", async (_, material, { code, kind, reason }) => {
     const before = { handled: server.handled(), audited: server.audited.length };
-    const answer = await call({ ...bearer(token()), tls: material(), ciphers: "DEFAULT:@SECLEVEL=0" });
+    const answer = await call({ ...bearer(bridgeToken()), tls: material(), ciphers: "DEFAULT:@SECLEVEL=0" });
     expect(answer).toMatchObject(code === undefined ? { status: 0 } : { code });
     if (code !== undefined) expect(answer.text).toContain(reason);
     expect(answer.text).not.toMatch(LEAKS);

@@ -6,30 +6,30 @@ import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import {
-  type Ask,
   bearer,
   bridge,
+  bridgeToken,
+  type CallAttempt,
   call,
   certificate,
   claims,
+  customToken,
   encoded,
-  keys,
+  expectRefused,
+  issuerKeys,
   ndaraToken,
   now,
-  refused,
   server,
-  signed,
-  token,
   withClaims,
   withHeader,
   without,
 } from "../support/bridge/refused-calls.ts";
-import { eventually } from "../support/bridge/rpc-server.ts";
+import { eventually } from "../support/eventually.ts";
 
 describe("a token is refused", () => {
   const hs256 = () => {
     const text = `${encoded({ alg: "HS256", typ: "JWT" })}.${encoded(claims())}`;
-    const pem = keys.prd.publicKey.export({ type: "spki", format: "pem" });
+    const pem = issuerKeys.prd.publicKey.export({ type: "spki", format: "pem" });
     return `${text}.${createHmac("sha256", pem).update(text).digest("base64url")}`;
   };
   const es256 = () => {
@@ -37,74 +37,82 @@ describe("a token is refused", () => {
     const text = `${encoded({ alg: "ES256", typ: "JWT" })}.${encoded(claims())}`;
     return `${text}.${sign("sha256", Buffer.from(text), { key: privateKey, dsaEncoding: "ieee-p1363" }).toString("base64url")}`;
   };
-  const jwk = () => keys.other.publicKey.export({ format: "jwk" });
-  const flipped = () => token().replace(/[^.](?=[^.]*$)/, (first) => (first === "A" ? "B" : "A"));
-  it.each<[string, () => Ask, string, string?]>([
+  const jwk = () => issuerKeys.other.publicKey.export({ format: "jwk" });
+  const flipped = () => bridgeToken().replace(/[^.](?=[^.]*$)/, (first) => (first === "A" ? "B" : "A"));
+  it.each<[string, () => CallAttempt, string, string?]>([
     ["that is not there", () => ({}), "has no token"],
     ["that is empty", () => bearer(""), "not Bearer"],
     ["with a scheme but no text", () => ({ authorization: ["Bearer"] }), "not Bearer"],
-    ["of another scheme", () => ({ authorization: [`Basic ${token()}`] }), "not Bearer"],
-    ["sent twice", () => ({ authorization: [`Bearer ${token()}`, `Bearer ${token()}`] }), "more than one"],
-    ["sent once wrong and once right", () => ({ authorization: ["Bearer x", `Bearer ${token()}`] }), "more than one"],
-    ["twice in one header", () => bearer(`${token()}, Bearer ${token()}`), "not a signed JWT"],
-    ["with a blank behind it", () => bearer(`${token()} x`), "not a signed JWT"],
-    ["with a blank before it", () => bearer(` ${token()}`), "not a signed JWT"],
+    ["of another scheme", () => ({ authorization: [`Basic ${bridgeToken()}`] }), "not Bearer"],
+    ["sent twice", () => ({ authorization: [`Bearer ${bridgeToken()}`, `Bearer ${bridgeToken()}`] }), "more than one"],
+    [
+      "sent once wrong and once right",
+      () => ({ authorization: ["Bearer x", `Bearer ${bridgeToken()}`] }),
+      "more than one",
+    ],
+    ["twice in one header", () => bearer(`${bridgeToken()}, Bearer ${bridgeToken()}`), "not a signed JWT"],
+    ["with a blank behind it", () => bearer(`${bridgeToken()} x`), "not a signed JWT"],
+    ["with a blank before it", () => bearer(` ${bridgeToken()}`), "not a signed JWT"],
     ["that is larger than 4 KiB", () => bearer(withClaims({ x: "x".repeat(4096) })), "larger"],
     ["that is not one", () => bearer("hello"), "not a signed JWT"],
-    ["of two parts", () => bearer(token().split(".").slice(0, 2).join(".")), "not a signed JWT"],
-    ["of four parts", () => bearer(`${token()}.x`), "not a signed JWT"],
-    ["with padding", () => bearer(`${token()}==`), "not a signed JWT"],
-    ["in base64 with other letters", () => bearer(token().replace(".", "+.")), "not a signed JWT"],
-    ["whose header is no JSON", () => bearer(signed(claims(), "{alg:EdDSA}")), "not a JSON object"],
-    ["whose header is a list", () => bearer(signed(claims(), "[]")), "not a JSON object"],
-    ["whose claims are no object", () => bearer(signed('"claims"')), "not a JSON object"],
-    ["whose claims are null", () => bearer(signed("null")), "not a JSON object"],
+    ["of two parts", () => bearer(bridgeToken().split(".").slice(0, 2).join(".")), "not a signed JWT"],
+    ["of four parts", () => bearer(`${bridgeToken()}.x`), "not a signed JWT"],
+    ["with padding", () => bearer(`${bridgeToken()}==`), "not a signed JWT"],
+    ["in base64 with other letters", () => bearer(bridgeToken().replace(".", "+.")), "not a signed JWT"],
+    ["whose header is no JSON", () => bearer(customToken(claims(), "{alg:EdDSA}")), "not a JSON object"],
+    ["whose header is a list", () => bearer(customToken(claims(), "[]")), "not a JSON object"],
+    ["whose claims are no object", () => bearer(customToken('"claims"')), "not a JSON object"],
+    ["whose claims are null", () => bearer(customToken("null")), "not a JSON object"],
     ["with alg none", () => bearer(`${encoded({ alg: "none" })}.${encoded(claims())}.`), "not a signed JWT"],
-    ["with alg none and a signature", () => bearer(signed(claims(), { alg: "none" })), "not signed with EdDSA"],
-    ["with alg NONE", () => bearer(signed(claims(), { alg: "NONE" })), "not signed with EdDSA"],
+    ["with alg none and a signature", () => bearer(customToken(claims(), { alg: "none" })), "not signed with EdDSA"],
+    ["with alg NONE", () => bearer(customToken(claims(), { alg: "NONE" })), "not signed with EdDSA"],
     ["with HS256 and the public key as secret", () => bearer(hs256()), "not signed with EdDSA"],
     ["with ES256", () => bearer(es256()), "not signed with EdDSA"],
-    ["without alg", () => bearer(signed(claims(), { typ: "JWT" })), "not signed with EdDSA"],
-    ["with alg Ed448", () => bearer(signed(claims(), { alg: "Ed448" })), "not signed with EdDSA"],
-    ["with alg in other case", () => bearer(signed(claims(), { alg: "eddsa" })), "not signed with EdDSA"],
-    ["with alg twice", () => bearer(signed(claims(), '{"alg":"none","alg":"EdDSA"}')), "duplicate"],
+    ["without alg", () => bearer(customToken(claims(), { typ: "JWT" })), "not signed with EdDSA"],
+    ["with alg Ed448", () => bearer(customToken(claims(), { alg: "Ed448" })), "not signed with EdDSA"],
+    ["with alg in other case", () => bearer(customToken(claims(), { alg: "eddsa" })), "not signed with EdDSA"],
+    ["with alg twice", () => bearer(customToken(claims(), '{"alg":"none","alg":"EdDSA"}')), "duplicate"],
     ["of another type", () => bearer(withHeader({ typ: "at+jwt" })), "type is not JWT"],
     ["with kid", () => bearer(withHeader({ kid: "../../../dev/null" })), "more than alg"],
-    ["with jwk", () => bearer(signed(claims(), { alg: "EdDSA", jwk: jwk() }, keys.other.privateKey)), "more than alg"],
+    [
+      "with jwk",
+      () => bearer(customToken(claims(), { alg: "EdDSA", jwk: jwk() }, issuerKeys.other.privateKey)),
+      "more than alg",
+    ],
     ["with jku", () => bearer(withHeader({ jku: "https://evil.example/keys" })), "more than alg"],
     ["with x5u", () => bearer(withHeader({ x5u: "https://evil.example/chain" })), "more than alg"],
     ["with x5c", () => bearer(withHeader({ x5c: ["MIIB"] })), "more than alg"],
     ["with crit", () => bearer(withHeader({ crit: ["exp"] })), "more than alg"],
     ["with b64", () => bearer(withHeader({ b64: false })), "more than alg"],
     ["with zip", () => bearer(withHeader({ zip: "DEF" })), "more than alg"],
-    ["with another key's signature", () => bearer(token({}, keys.other.privateKey)), "signature"],
+    ["with another key's signature", () => bearer(bridgeToken({}, issuerKeys.other.privateKey)), "signature"],
     ["with a signature that was changed", () => bearer(flipped()), ""],
     [
       "with a signature of another length",
-      () => bearer(`${token().split(".").slice(0, 2).join(".")}.AAAA`),
+      () => bearer(`${bridgeToken().split(".").slice(0, 2).join(".")}.AAAA`),
       "signature",
     ],
     [
       "whose claims were changed",
-      () => bearer(token().replace(/\.[^.]+\./, `.${encoded({ ...claims(), project_id: "p2" })}.`)),
+      () => bearer(bridgeToken().replace(/\.[^.]+\./, `.${encoded({ ...claims(), project_id: "p2" })}.`)),
       "signature",
     ],
     [
       "with a claim twice",
-      () => bearer(signed(JSON.stringify(claims()).replace("{", '{"project_id":"p2",'))),
+      () => bearer(customToken(JSON.stringify(claims()).replace("{", '{"project_id":"p2",'))),
       "duplicate",
     ],
     [
       "with a claim twice, once escaped",
-      () => bearer(signed(JSON.stringify(claims()).replace("{", '{"proj\\u0065ct_id":"p2",'))),
+      () => bearer(customToken(JSON.stringify(claims()).replace("{", '{"proj\\u0065ct_id":"p2",'))),
       "duplicate",
     ],
-    ...["iss", "sub", "project_id", "aud", "iat", "exp"].map((name): [string, () => Ask, string] => [
+    ...["iss", "sub", "project_id", "aud", "iat", "exp"].map((name): [string, () => CallAttempt, string] => [
       `without ${name}`,
       () => bearer(without(name)),
       "token's",
     ]),
-    ...["iss", "sub", "project_id", "aud"].map((name): [string, () => Ask, string] => [
+    ...["iss", "sub", "project_id", "aud"].map((name): [string, () => CallAttempt, string] => [
       `whose ${name} is empty`,
       () => bearer(withClaims({ [name]: "" })),
       "token's",
@@ -122,7 +130,7 @@ describe("a token is refused", () => {
     ["whose exp is text", () => bearer(withClaims({ exp: String(now() + 60) })), "token's exp"],
     [
       "whose exp is beyond all times",
-      () => bearer(signed(JSON.stringify(claims()).replace(/"exp":\d+/, '"exp":1e400'))),
+      () => bearer(customToken(JSON.stringify(claims()).replace(/"exp":\d+/, '"exp":1e400'))),
       "token's exp",
     ],
     ["whose iat is negative", () => bearer(withClaims({ iat: -1 })), "token's iat"],
@@ -133,7 +141,7 @@ describe("a token is refused", () => {
     ["whose cnf is of another kind", () => bearer(withClaims({ cnf: { jkt: "x" } })), "cnf"],
     [
       "whose cnf names another certificate",
-      () => bearer(token({ certificate: new X509Certificate(certificate.ndara.cert) })),
+      () => bearer(bridgeToken({ certificate: new X509Certificate(certificate.ndara.cert) })),
       "another certificate",
     ],
     ["of an issuer that is not known", () => bearer(withClaims({ iss: "evil" })), "issuer is not known"],
@@ -142,7 +150,7 @@ describe("a token is refused", () => {
       () => bearer(withClaims({ iss: "constructor" })),
       "issuer is not known",
     ],
-    ["for another audience", () => bearer(token({ audience: "gt-sidecar" })), "another audience"],
+    ["for another audience", () => bearer(bridgeToken({ audience: "gt-sidecar" })), "another audience"],
     ["from the future", () => bearer(withClaims({ iat: now() + 60, exp: now() + 120 })), "not valid yet"],
     ["not valid before later", () => bearer(withClaims({ nbf: now() + 60 })), "not valid yet"],
     [
@@ -155,17 +163,17 @@ describe("a token is refused", () => {
     ["that ends before it is issued", () => bearer(withClaims({ iat: now(), exp: now() - 100 })), "expires before"],
     [
       "over another project's certificate",
-      () => ({ ...bearer(token()), tls: certificate.ndara }),
+      () => ({ ...bearer(bridgeToken()), tls: certificate.ndara }),
       "is not valid with this certificate",
     ],
     [
       "over a certificate of the server's CA for another client",
-      () => ({ ...bearer(token()), tls: certificate.otherName }),
+      () => ({ ...bearer(bridgeToken()), tls: certificate.otherName }),
       "is not valid with this certificate",
     ],
     [
       "of the other issuer's key",
-      () => ({ ...bearer(token({}, keys.ndara.privateKey)), tls: certificate.prd }),
+      () => ({ ...bearer(bridgeToken({}, issuerKeys.ndara.privateKey)), tls: certificate.prd }),
       "signature",
     ],
     [
@@ -176,38 +184,38 @@ describe("a token is refused", () => {
     ],
     [
       "with read for a call that types",
-      () => ({ ...bearer(token({ scope: "read" })), method: "SidecarService/Nudge" }),
+      () => ({ ...bearer(bridgeToken({ scope: "read" })), method: "SidecarService/Nudge" }),
       "needs the scope nudge",
       "permission_denied",
     ],
     [
       "with nudge for a call that needs more",
-      () => ({ ...bearer(token({ scope: "nudge" })), method: "SidecarService/SendKeys" }),
+      () => ({ ...bearer(bridgeToken({ scope: "nudge" })), method: "SidecarService/SendKeys" }),
       "needs the scope operate",
       "permission_denied",
     ],
     [
       "for a call that is nobody's",
-      () => ({ ...bearer(token()), method: "SidecarService/StopAgent" }),
+      () => ({ ...bearer(bridgeToken()), method: "SidecarService/StopAgent" }),
       "no caller may call",
       "permission_denied",
     ],
   ])("%s", async (_, ask, words, code = "unauthenticated") => {
-    await refused(ask(), code, words);
+    await expectRefused(ask(), code, words);
   });
 
-  it.each<[string, () => Ask]>([
-    ["whose scheme is in lower case", () => ({ authorization: [`bearer ${token()}`] })],
-    ["whose scheme is in capitals", () => ({ authorization: [`BEARER ${token()}`] })],
-    ["with alg Ed25519", () => bearer(signed(claims(), { alg: "Ed25519", typ: "JWT" }))],
-    ["with alg EdDSA and no typ", () => bearer(signed(claims(), { alg: "EdDSA" }))],
+  it.each<[string, () => CallAttempt]>([
+    ["whose scheme is in lower case", () => ({ authorization: [`bearer ${bridgeToken()}`] })],
+    ["whose scheme is in capitals", () => ({ authorization: [`BEARER ${bridgeToken()}`] })],
+    ["with alg Ed25519", () => bearer(customToken(claims(), { alg: "Ed25519", typ: "JWT" }))],
+    ["with alg EdDSA and no typ", () => bearer(customToken(claims(), { alg: "EdDSA" }))],
   ])("but not one %s", async (_, ask) => {
     expect((await call(ask())).status).toBe(200);
   });
 
   it("of 64 KiB, before it is looked at", async () => {
     expect([431, 0]).toContain((await call(bearer("x".repeat(65_536)))).status);
-    expect((await call(bearer(token()))).status).toBe(200);
+    expect((await call(bearer(bridgeToken()))).status).toBe(200);
   });
 
   it("with a correlation id that the audit log knows", async () => {
@@ -219,7 +227,7 @@ describe("a token is refused", () => {
 });
 
 describe("a session", () => {
-  const send = (session: string, text = token()) =>
+  const send = (session: string, text = bridgeToken()) =>
     call({ ...bearer(text), method: "TerminalService/SendInput", body: { session, input: "hi", nudge: true } });
 
   it("of another project looks as one that does not exist, and the audit log knows better", async () => {
@@ -235,7 +243,7 @@ describe("a session", () => {
     const names = { iss: "prd-manager", iat: now(), exp: now() + 60 };
     const agents = { ...names, aud: "threads", sub: "p1/mine", workspace_id: "p1", agent_id: "p1/mine" };
     for (const id of ["mine", "theirs"]) {
-      expect(await send(id, signed({ ...agents, session_id: "mine" }))).toMatchObject({ code: "unauthenticated" });
+      expect(await send(id, customToken({ ...agents, session_id: "mine" }))).toMatchObject({ code: "unauthenticated" });
     }
     expect(await send("theirs", withClaims({ session_id: "theirs" }))).toMatchObject({ code: "not_found" });
   });
@@ -245,7 +253,7 @@ describe("a session", () => {
     const limited = answers.filter(({ code }) => code === "resource_exhausted");
     expect(limited.length).toBe(1);
     expect(limited[0]?.text).toContain("google.rpc.RetryInfo");
-    expect((await send("mine", token({ subject: "another" }))).status).toBe(200);
+    expect((await send("mine", bridgeToken({ subject: "another" }))).status).toBe(200);
   });
 });
 
@@ -273,7 +281,7 @@ describe("a stream", () => {
     return { ended, show, [Symbol.dispose]: () => connection[Symbol.dispose]() };
   };
   /** A token has a resolution of whole seconds: it ends up to one second earlier. */
-  const ending = (ms: number, request: Partial<TokenRequest> = {}) => token({ ttlMs: ms, ...request });
+  const ending = (ms: number, request: Partial<TokenRequest> = {}) => bridgeToken({ ttlMs: ms, ...request });
   const settled = async (promise: Promise<unknown>, ms: number) =>
     await Promise.race([promise, new Promise((resolve) => setTimeout(resolve, ms, "still open"))]);
 

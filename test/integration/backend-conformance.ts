@@ -10,7 +10,7 @@ import {
   takenMessages,
 } from "../support/agents/agent-places.ts";
 import { calmTime } from "../support/calm-time.ts";
-import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { eventually } from "../support/eventually.ts";
 
 type Start = (options: PlaceOptions) => Promise<AgentPlace>;
 

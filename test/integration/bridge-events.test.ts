@@ -9,7 +9,7 @@ import { abortOnExit } from "../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import type { ScriptedAgent } from "../fakes/scripted-provider.ts";
 import { type BridgeRoom, startBridgeRoom } from "../support/bridge/bridge-room.ts";
-import { eventually } from "../support/bridge/rpc-server.ts";
+import { eventually } from "../support/eventually.ts";
 import { CuttingProxy } from "../support/sidecar/cutting-proxy.ts";
 
 let room: BridgeRoom;

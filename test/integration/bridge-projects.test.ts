@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type BridgeService, SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { ErrorInfoSchema, RetryInfoSchema } from "../../internal/gen/google/rpc/error_details_pb.ts";
 import { type BridgeRoom, type RoomConsumer, startBridgeRoom } from "../support/bridge/bridge-room.ts";
-import { eventually } from "../support/bridge/rpc-server.ts";
+import { eventually } from "../support/eventually.ts";
 
 let room: BridgeRoom;
 let mine: Client<typeof BridgeService>;

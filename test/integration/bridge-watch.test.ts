@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { SessionStatusSchema } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { AgentStateSchema } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { startBridgeRoom } from "../support/bridge/bridge-room.ts";
-import { eventually } from "../support/bridge/rpc-server.ts";
+import { eventually } from "../support/eventually.ts";
 
 describe.concurrent("WatchSessions", () => {
   it("gives all sessions as they are, then changes only, numbered, until a session is gone", async () => {

@@ -3,7 +3,7 @@ import { DomainError } from "../../internal/base/errors.ts";
 import { EventType, type SessionEvent } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { type BridgeClient, createClient } from "../../pkg/bridgeclient/client.ts";
 import { BridgeScene } from "../support/bridge/bridge-scene.ts";
-import { eventually } from "../support/bridge/rpc-server.ts";
+import { eventually } from "../support/eventually.ts";
 import { TcpRelay } from "../support/sidecar/tcp-relay.ts";
 
 let scene: BridgeScene;

@@ -7,8 +7,8 @@ import type { BridgeError } from "../../pkg/bridgeclient/errors.ts";
 import type { ClientOptions } from "../../pkg/bridgeclient/options.ts";
 import { BridgeScene } from "../support/bridge/bridge-scene.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
-import { eventually } from "../support/bridge/rpc-server.ts";
 import { writeTls } from "../support/bridge/secret.ts";
+import { eventually } from "../support/eventually.ts";
 
 let scene: BridgeScene;
 const clients: BridgeClient[] = [];

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-folder.ts";
-import { ownProgram } from "../support/programs.ts";
+import { programFile } from "../support/programs.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
 /**
@@ -58,7 +58,7 @@ function caller(...args: readonly string[]): Caller {
 function gtCaller(...args: readonly string[]): Caller {
   const place = ["--server", `127.0.0.1:${bridge.port}`, "--tls-dir", dir, "--jwt-key", join(dir, "jwt-signing.key")];
   const who = ["--jwt-issuer", folder.prd.name, "--project", folder.prd.name];
-  return caller(ownProgram("gt"), ...args, ...place, ...who);
+  return caller(programFile("gt"), ...args, ...place, ...who);
 }
 
 async function sdkCaller(sessionId: string): Promise<Caller> {

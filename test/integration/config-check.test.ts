@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ownProgram } from "../support/programs.ts";
+import { programFile } from "../support/programs.ts";
 import { runToEnd } from "../support/run-to-end.ts";
 
 let folder: string;
@@ -21,7 +21,7 @@ async function ran(daemon: "bridge" | "gt-controller", text: string, ...args: re
   const file = join(folder, `${daemon}.yaml`);
   await writeFile(file, text);
   const env = { PATH: process.env["PATH"], HOME: folder };
-  const argv = [ownProgram(daemon), ...args, "--config", file];
+  const argv = [programFile(daemon), ...args, "--config", file];
   const { code, stdout, stderr } = await runToEnd(process.execPath, argv, { cwd: "/", env });
   return { code, out: stdout, err: stderr.replaceAll(`${folder}/`, "") };
 }

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { text } from "node:stream/consumers";
 import { describe, it } from "vitest";
-import { DESK, type DeskBed, deskBed, jsonLines, PLAIN_ENVIRONMENT } from "../support/desk/desk-bed.ts";
+import { DESK, type DeskBed, deskBed, PLAIN_ENVIRONMENT, parseJsonLines } from "../support/desk/desk-bed.ts";
 
 const BUSY_MS = 300_000;
 const BLOCK = 512;
@@ -78,11 +78,11 @@ describe.concurrent("a front that is frozen while a text crosses", () => {
       bed.run(["--mode", "user", "--once"], "when do you close?"),
     ]);
     expect(user).toMatchObject({ code: 4, out: "failed: interrupted\n" });
-    expect([admin.code, ...jsonLines(admin.out)]).toMatchObject([
+    expect([admin.code, ...parseJsonLines(admin.out)]).toMatchObject([
       ...[7, { type: "decision", route: "customer" }, { type: "crossed", outcome: "UNKNOWN" }],
       { type: "turn_end", outcome: "unknown" },
     ]);
-    const [turn] = jsonLines((await bed.run(["transcript", "--json"])).out);
+    const [turn] = parseJsonLines((await bed.run(["transcript", "--json"])).out);
     expect(turn).toMatchObject({ outcome: "unknown", crossing: { outcome: "UNKNOWN" } });
     expect(turn?.["withheld"]).not.toContainEqual(expect.objectContaining({ channel: "admin_input" }));
     expect(bed.records("back").map(({ type }) => type)).toEqual(["turn", "decision", "intended", "receipt", "end"]);

@@ -8,7 +8,7 @@ import { attend } from "../../internal/desk/launch/presence.ts";
 import { PublicEvent_Type as EventType, FrontService } from "../../internal/gen/desk/v1/desk_pb.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
-import { type DeskBed, deskBed, jsonLines } from "../support/desk/desk-bed.ts";
+import { type DeskBed, deskBed, parseJsonLines } from "../support/desk/desk-bed.ts";
 
 const BUSY_MS = 300_000;
 /** The memory that the front may use for its callers, KiB; waiting answers are 24 MiB of it, and copies of them. */
@@ -67,7 +67,7 @@ function peakOf(bed: DeskBed): number {
 async function crosses(bed: DeskBed, text: string): Promise<void> {
   const { code, out } = await bed.run(["--mode", "admin", "--once", "--json"], text);
   expect(code).toBe(0);
-  expect(jsonLines(out).find(({ type }) => type === "crossed")).toMatchObject({ outcome: "SUBMITTED" });
+  expect(parseJsonLines(out).find(({ type }) => type === "crossed")).toMatchObject({ outcome: "SUBMITTED" });
 }
 
 describe.concurrent("a crossing passes", () => {

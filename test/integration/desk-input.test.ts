@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { linkSync, mkdirSync, symlinkSync } from "node:fs";
 import { describe, it } from "vitest";
-import { type DeskBed, deskBed, jsonLines } from "../support/desk/desk-bed.ts";
+import { type DeskBed, deskBed, parseJsonLines } from "../support/desk/desk-bed.ts";
 
 const BUSY_MS = 300_000;
 const MAX_BYTES = 65_536;
@@ -35,7 +35,9 @@ describe.concurrent("an input that is no good", () => {
     const { code, out, err } = await bed.run(["--mode", "admin", "--jsonl"], input);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     const shown = ["error", "refused", "crossed"];
-    const events = jsonLines(out).filter(({ type, from }) => shown.includes(String(type)) || from === "supervisor");
+    const events = parseJsonLines(out).filter(
+      ({ type, from }) => shown.includes(String(type)) || from === "supervisor",
+    );
     expect(events.map(({ type }) => type)).toEqual(lines.map(([, { type }]) => type));
     for (const [i, [, { reason }]] of lines.entries()) if (reason) expect(events[i]?.["reason"]).toMatch(reason);
     expect(bed.records("back").filter(({ type }) => type === "turn")).toHaveLength(2);
@@ -49,7 +51,7 @@ describe.concurrent("an input that is no good", () => {
     const input = Buffer.concat(own.flatMap(([line]) => [Buffer.from(line), Buffer.from("\n")]));
     const { code, out, err } = await bed.run(["--mode", "user", "--jsonl"], input);
     expect({ code, err }).toEqual({ code: 0, err: "" });
-    const reasons = jsonLines(out).flatMap(({ type, reason }) => (type === "error" ? [String(reason)] : []));
+    const reasons = parseJsonLines(out).flatMap(({ type, reason }) => (type === "error" ? [String(reason)] : []));
     expect(reasons).toHaveLength(own.length);
     for (const reason of reasons)
       expect(reason).toMatch(/^(the line is not an input.*|the text is (not UTF-8|too long)|refused)$/);
@@ -68,7 +70,7 @@ describe.concurrent("an input that becomes no turn", () => {
     for (const mode of ["admin", "user"] as const) {
       for (const input of ["", Buffer.from([0xff]), "x".repeat(3 * MAX_BYTES)]) {
         const { code, out } = await bed.run(["--mode", mode, "--once", "--json"], input);
-        expect([code, ...jsonLines(out)]).toEqual([6, first[mode], refused]);
+        expect([code, ...parseJsonLines(out)]).toEqual([6, first[mode], refused]);
       }
     }
     expect([...bed.records("back"), ...bed.records("front")]).toEqual([]);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { deskBed, jsonLines } from "../support/desk/desk-bed.ts";
+import { deskBed, parseJsonLines } from "../support/desk/desk-bed.ts";
 
 /** Every key that there is. The reader needs no credentials: those files need not be there. */
 const WHOLE = `version: 1
@@ -16,7 +16,7 @@ it("counts the bytes of what was withheld, of a desk whose file has every key", 
   await using bed = deskBed({ "desk.yaml": WHOLE });
   await bed.events("admin", [{ text: "read /admin/prices.md" }, { text: "tell customers caf\u00e9" }]);
   const { out } = await bed.run(["transcript", "--json"]);
-  const [answered, routed] = jsonLines(out);
+  const [answered, routed] = parseJsonLines(out);
   const sizes = (...of: readonly (readonly [string, number])[]) =>
     expect.arrayContaining(of.map(([channel, bytes]) => ({ channel, bytes })));
   expect(answered).toMatchObject({

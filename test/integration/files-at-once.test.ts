@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { ownProgram } from "../support/programs.ts";
+import { programFile } from "../support/programs.ts";
 
 const run = promisify(execFile);
 let dir = "";
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
 const gt = (...args: readonly string[]) =>
-  run(process.execPath, [ownProgram("gt"), ...args], { cwd: dir, env: { PATH: process.env["PATH"], HOME: dir } });
+  run(process.execPath, [programFile("gt"), ...args], { cwd: dir, env: { PATH: process.env["PATH"], HOME: dir } });
 
 it("gt config: eight profiles that are made at once are all there", async () => {
   const names = Array.from({ length: 8 }, (_, i) => `p${i}`);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-folder.ts";
 import { gt, gtInTerminal } from "../support/bridge/gt-transcript.ts";
-import { eventually } from "../support/bridge/rpc-server.ts";
+import { eventually } from "../support/eventually.ts";
 
 let folder: BridgeFolder;
 let bridge: RunningBridge;

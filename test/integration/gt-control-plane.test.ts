@@ -11,8 +11,8 @@ import { SERVER_FLAGS } from "../../internal/terminal/places/place-flags.ts";
 import { BridgeScene } from "../support/bridge/bridge-scene.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
 import { gt, gtInTerminal } from "../support/bridge/gt-transcript.ts";
-import { eventually } from "../support/bridge/rpc-server.ts";
 import { writeTls } from "../support/bridge/secret.ts";
+import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { TcpRelay } from "../support/sidecar/tcp-relay.ts";
 

@@ -4,7 +4,8 @@ import type { ErrorKind } from "../../internal/base/errors.ts";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { startHostileServer } from "../fakes/hostile-server.ts";
 import { privatePlace } from "../support/agents/agent-places.ts";
-import { gt, type Transcript } from "../support/bridge/gt-transcript.ts";
+import { gt } from "../support/bridge/gt-transcript.ts";
+import type { Ran } from "../support/run-to-end.ts";
 
 const OBEYED = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
 /** The agent's screen and a dialog's text are shown line by line. */
@@ -16,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(place.dir, { recursive: true }));
 
-function expectHarmless({ stdout, stderr, code }: Transcript): void {
+function expectHarmless({ stdout, stderr, code }: Ran): void {
   expect(stdout).not.toMatch(OBEYED);
   expect(stderr).not.toMatch(OBEYED);
   expect(`${stdout}${stderr}`).not.toMatch(/^\s*FORGED/m);

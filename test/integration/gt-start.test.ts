@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { BridgeScene } from "../support/bridge/bridge-scene.ts";
 import { gt, gtInTerminal } from "../support/bridge/gt-transcript.ts";
-import { eventually } from "../support/bridge/rpc-server.ts";
+import { eventually } from "../support/eventually.ts";
 
 const { STARTING, RUNNING, FAILED } = SessionStatus;
 

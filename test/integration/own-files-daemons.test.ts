@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BridgeError, createClient } from "../../pkg/bridgeclient/index.ts";
-import { ownProgram } from "../support/programs.ts";
+import { programFile } from "../support/programs.ts";
 import { runToEnd } from "../support/run-to-end.ts";
 
 let dir = "";
@@ -31,7 +31,7 @@ afterAll(() => rm(dir, { recursive: true, force: true }));
 
 async function outcomeOf(program: "bridge" | "gt-controller", args: readonly string[]) {
   const env = { PATH: process.env["PATH"], HOME: dir };
-  const { code, stdout, stderr } = await runToEnd(process.execPath, [ownProgram(program), ...args], { cwd: dir, env });
+  const { code, stdout, stderr } = await runToEnd(process.execPath, [programFile(program), ...args], { cwd: dir, env });
   return { code, stdout, stderr: stderr.replaceAll(`${dir}/`, "") };
 }
 

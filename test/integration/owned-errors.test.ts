@@ -10,7 +10,7 @@ import { CrlServer } from "../../internal/auth/tls/crl-server.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { CallerPresence } from "../../internal/desk/launch/presence.ts";
 import { startSidecarProcess } from "../../internal/providers/terminal/sidecar-process.ts";
-import { eventually } from "../support/bridge/rpc-server.ts";
+import { eventually } from "../support/eventually.ts";
 
 let dir: string;
 beforeAll(async () => {

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { Emulator } from "../../internal/pane/screen/emulator.ts";
 import { redrawOfCut } from "../../internal/sidecar/agent/cut-redraw.ts";
-import { eventually, tmuxSandbox } from "../support/screens/tmux-sandbox.ts";
+import { eventually } from "../support/eventually.ts";
+import { tmuxSandbox } from "../support/screens/tmux-sandbox.ts";
 
 const lines = (count: number) => Array.from({ length: count }, (_, i) => `line ${i}\r\n`).join("");
 const ERASED = "\x1b[2J\x1b[H";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ownProgram } from "../support/programs.ts";
+import { programFile } from "../support/programs.ts";
 import { NatsServer, oldestNats } from "../support/relay/nats-server.ts";
 import { Coordinator } from "../support/relay/relay-bed.ts";
 import { RelayProcess } from "../support/relay/relay-process.ts";
@@ -41,7 +41,7 @@ const AGENT = fileURLToPath(new URL("../fakes/acp-agent-main.ts", import.meta.ur
 /** Starts `relay dial` with the small agent. */
 async function dial(session: string, server = url): Promise<ChildProcess> {
   const place = ["--server", server, "--session", session, "--role", "coding", "--agent-id", "agent_acp"];
-  const args = [ownProgram("relay"), "dial", ...place, "--", process.execPath, AGENT];
+  const args = [programFile("relay"), "dial", ...place, "--", process.execPath, AGENT];
   const child = spawn(process.execPath, args, { stdio: "ignore" });
   dialled.push(child);
   await coordinator.event(session, "agent.connected");

@@ -6,7 +6,7 @@ import { Acp2Agent } from "../support/relay/acp2-agent.ts";
 import { NatsServer, oldestNats } from "../support/relay/nats-server.ts";
 import { Coordinator } from "../support/relay/relay-bed.ts";
 import { RelayProcess } from "../support/relay/relay-process.ts";
-import { refused, SeedAgent } from "../support/relay/seed-agent.ts";
+import { refusalStatus, SeedAgent } from "../support/relay/seed-agent.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
 const TIMES = { timeout: 300_000 };
@@ -146,7 +146,7 @@ describe.concurrent("an ACP agent of version 2", () => {
 it("acp.v2 is known only where it is enabled", TIMES, async () => {
   await using plain = await RelayProcess.start(nats.url);
   const place = "/acp/flag/coding?agent_id=agent_2";
-  expect(await refused(`${await plain.url()}${place}`, { protocols: ["acp.v2"] })).toBe(426);
+  expect(await refusalStatus(`${await plain.url()}${place}`, { protocols: ["acp.v2"] })).toBe(426);
   using agent = SeedAgent.begin(url, { session: "flag", protocols: ["acp.v2", "acp.v1"] });
   await agent.request(1);
   expect(agent.socket.protocol).toBe("acp.v2");

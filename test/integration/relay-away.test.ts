@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, it } from "vitest";
-import { ownProgram } from "../support/programs.ts";
+import { programFile } from "../support/programs.ts";
 import { NatsServer, oldestNats } from "../support/relay/nats-server.ts";
 import { Coordinator } from "../support/relay/relay-bed.ts";
 import { RelayProcess } from "../support/relay/relay-process.ts";
@@ -12,7 +12,7 @@ it("relay send --wait says that NATS does not answer, and ends with 4", { timeou
   await using relay = await RelayProcess.start(nats.url);
   await using coordinator = await Coordinator.connect(nats);
   const args = ["send", "--nats-url", nats.url, "--session", "away", "--role", "coding", "--wait", "hello"];
-  const sending = spawn(process.execPath, [ownProgram("relay"), ...args], { stdio: ["ignore", "ignore", "pipe"] });
+  const sending = spawn(process.execPath, [programFile("relay"), ...args], { stdio: ["ignore", "ignore", "pipe"] });
   const ended = once(sending, "close");
   let stderr = "";
   sending.stderr.setEncoding("utf8").on("data", (text: string) => {

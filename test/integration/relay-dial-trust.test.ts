@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodeToken } from "../../internal/auth/token-format.ts";
 import { writeTls } from "../support/bridge/secret.ts";
-import { ownProgram } from "../support/programs.ts";
+import { programFile } from "../support/programs.ts";
 import { Coordinator } from "../support/relay/relay-bed.ts";
 import { runRelay } from "../support/relay/relay-process.ts";
 import { openTrustedRelay, type TrustedRelay } from "../support/relay/trusted-relay.ts";
@@ -38,7 +38,7 @@ async function stop(child: ChildProcess): Promise<void> {
 }
 
 function start(args: readonly string[]): ChildProcess {
-  const child = spawn(process.execPath, [ownProgram("relay"), ...args], { stdio: "ignore" });
+  const child = spawn(process.execPath, [programFile("relay"), ...args], { stdio: "ignore" });
   children.push(child);
   return child;
 }

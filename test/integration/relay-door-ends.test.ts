@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Json } from "../../internal/base/json-fields.ts";
 import { SeedAgent } from "../support/relay/seed-agent.ts";
-import { type Asked, type Claims, openTrustedRelay, type TrustedRelay } from "../support/relay/trusted-relay.ts";
+import { openTrustedRelay, type RelayRequest, type TrustedRelay } from "../support/relay/trusted-relay.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
 const TIMES = { timeout: 300_000 };
@@ -14,14 +15,14 @@ afterAll(() => room?.[Symbol.asyncDispose]());
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
-function dial(session: string, more: Claims = {}, client = room.client): Promise<SeedAgent> {
+function dial(session: string, more: Json = {}, client = room.client): Promise<SeedAgent> {
   const headers = bearer(room.token({ session_id: session, ...more }));
   return SeedAgent.dial(`wss://127.0.0.1:${room.port}`, { session, headers, tls: { ...client, ca: room.ca.pem } });
 }
 
 const idOf = (agent: SeedAgent) => String(agent.opened?.headers["acp-connection-id"]);
 
-function renew(session: string, connection: string, more: Claims = {}) {
+function renew(session: string, connection: string, more: Json = {}) {
   return room.ask({
     method: "POST",
     path: `/acp/${session}/coding/token`,
@@ -37,7 +38,7 @@ async function answers(agent: SeedAgent): Promise<void> {
   await until("an answer", 60_000, () => agent.frames.slice(before).find(({ value }) => "error" in value));
 }
 
-const at = (session: string, more: Claims = {}): Asked => ({
+const at = (session: string, more: Json = {}): RelayRequest => ({
   path: `/acp/${session}/coding?agent_id=${String(more["agent_id"] ?? "agent_abc")}`,
   authorization: [`Bearer ${room.token({ session_id: session, ...more })}`],
 });
@@ -100,7 +101,7 @@ it("a connection ends when its certificate is revoked", TIMES, async () => {
   await room.revoke(client);
   expect(await agent.end()).toEqual({ code: 4401, reason: "the caller's certificate is revoked" });
   await answers(other);
-  const isGone = (line: Claims) => line["action"] === "agent_disconnected" && line["session_id"] === "revoked";
+  const isGone = (line: Json) => line["action"] === "agent_disconnected" && line["session_id"] === "revoked";
   const gone = await until("the log", 60_000, () => room.relay.lines.find(isGone));
   expect(gone["code"]).toBe(4401);
 });

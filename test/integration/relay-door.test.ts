@@ -2,7 +2,7 @@ import { createHmac, generateKeyPairSync, hash, X509Certificate } from "node:cry
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signClaims } from "../../internal/auth/mint-token.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
-import { type Asked, claimsOf, openTrustedRelay, type TrustedRelay } from "../support/relay/trusted-relay.ts";
+import { openTrustedRelay, type RelayRequest, type TrustedRelay, townClaims } from "../support/relay/trusted-relay.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
 let room: TrustedRelay;
@@ -12,14 +12,14 @@ beforeAll(async () => {
 afterAll(() => room?.[Symbol.asyncDispose]());
 
 const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
-const bearer = (...tokens: string[]): Asked => ({ authorization: tokens.map((token) => `Bearer ${token}`) });
+const bearer = (...tokens: string[]): RelayRequest => ({ authorization: tokens.map((token) => `Bearer ${token}`) });
 const now = () => Math.floor(Date.now() / 1000);
 const without = (name: string) => {
-  const { [name]: _, ...rest } = claimsOf();
+  const { [name]: _, ...rest } = townClaims();
   return bearer(signClaims(room.keys.town.privateKey, rest));
 };
 const hs256 = () => {
-  const text = `${encoded({ alg: "HS256", typ: "JWT" })}.${encoded(claimsOf())}`;
+  const text = `${encoded({ alg: "HS256", typ: "JWT" })}.${encoded(townClaims())}`;
   const secret = room.keys.town.publicKey.export({ type: "spki", format: "pem" });
   return `${text}.${createHmac("sha256", secret).update(text).digest("base64url")}`;
 };
@@ -32,11 +32,11 @@ const villager = (more = {}) => {
     path: `/acp/${String(claims.session_id)}/coding?agent_id=agent_abc`,
   };
 };
-const at = (path: string): Asked => ({ path });
+const at = (path: string): RelayRequest => ({ path });
 const offering = (...protocols: string[]) => ({ "sec-websocket-protocol": protocols.join(", ") });
 
 /** A refused request, its status, and the beginning of the reason. */
-const REFUSED: readonly [string, () => Asked, 400 | 401 | 403, string][] = [
+const REFUSED: readonly [string, () => RelayRequest, 400 | 401 | 403, string][] = [
   ["without a token", () => bearer(), 401, "the call has no token"],
   ["with a bridge's token", () => bearer(room.token({ aud: "bridge" })), 401, "the token is for another audience"],
   ["with a token without session_id", () => without("session_id"), 401, "the token's session_id"],
@@ -51,7 +51,12 @@ const REFUSED: readonly [string, () => Asked, 400 | 401 | 403, string][] = [
     () => bearer(room.token({}, generateKeyPairSync("ed25519").privateKey)),
     ...([401, "the token's signature is not its issuer's"] as const),
   ],
-  ["with alg none", () => bearer(`${encoded({ alg: "none" })}.${encoded(claimsOf())}.`), 401, "the token is not a sig"],
+  [
+    "with alg none",
+    () => bearer(`${encoded({ alg: "none" })}.${encoded(townClaims())}.`),
+    401,
+    "the token is not a sig",
+  ],
   ["with HS256 and the public key", () => bearer(hs256()), 401, "the token is not signed with EdDSA"],
   [
     "with a token that has expired",
@@ -118,15 +123,17 @@ const REFUSED: readonly [string, () => Asked, 400 | 401 | 403, string][] = [
   ["from a page", () => ({ headers: { origin: "https://evil.example" } }), 403, 'origin "https://evil.example" is'],
   ["without agent_id", () => at("/acp/sess_123/coding"), 400, "agent_id is missing or malformed"],
   ["by a path with ..", () => at("/acp/x/../sess_123/coding?agent_id=agent_abc"), 400, "the path is /acp/"],
-  ...(["x-session-id", "x-agent-role", "x-agent-id"] as const).map((name): [string, () => Asked, 400, string] => [
-    `with another ${name}`,
-    () => ({ headers: { [name]: "other" } }),
-    ...([400, `the header ${name} differs`] as const),
-  ]),
+  ...(["x-session-id", "x-agent-role", "x-agent-id"] as const).map(
+    (name): [string, () => RelayRequest, 400, string] => [
+      `with another ${name}`,
+      () => ({ headers: { [name]: "other" } }),
+      ...([400, `the header ${name} differs`] as const),
+    ],
+  ),
 ];
 
 /** The ways to connect, and to send a frame without WebSocket. */
-const WAYS: readonly [string, string, Asked][] = [
+const WAYS: readonly [string, string, RelayRequest][] = [
   ["by WebSocket", "upgrade", {}],
   ["by a stream of events", "GET", { method: "GET", headers: { accept: "text/event-stream" } }],
   ["with a frame", "POST", { method: "POST", headers: { "acp-connection-id": "none" } }],
@@ -145,7 +152,7 @@ describe.concurrent.each(WAYS)("an agent is refused %s, before the 101, and audi
 });
 
 describe("by the handshake, and audited once", () => {
-  it.each<[string, () => Asked["client"], string]>([
+  it.each<[string, () => RelayRequest["client"], string]>([
     ["without a certificate", () => undefined, "PEER_DID_NOT_RETURN_A_CERTIFICATE"],
     ["with a certificate of an unknown CA", () => new TestCa("x").issue({ cn: "x" }), ""],
     [

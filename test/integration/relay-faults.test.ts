@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NatsServer, oldestNats } from "../support/relay/nats-server.ts";
 import { Coordinator } from "../support/relay/relay-bed.ts";
 import { RelayProcess, runRelay } from "../support/relay/relay-process.ts";
-import { refused as refusedAt, SeedAgent, textResult } from "../support/relay/seed-agent.ts";
+import { refusalStatus as refusedAt, SeedAgent, textResult } from "../support/relay/seed-agent.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
 let nats: NatsServer;

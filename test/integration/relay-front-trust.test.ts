@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Asked, openTrustedRelay, type TrustedRelay } from "../support/relay/trusted-relay.ts";
+import { openTrustedRelay, type RelayRequest, type TrustedRelay } from "../support/relay/trusted-relay.ts";
 
 let room: TrustedRelay;
 beforeAll(async () => {
@@ -7,14 +7,14 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => room?.[Symbol.asyncDispose]());
 
-const at = (query: string, claims: object = {}): Asked => ({
+const at = (query: string, claims: object = {}): RelayRequest => ({
   path: `/acp${query}`,
   authorization: [`Bearer ${room.token({ ...claims })}`],
 });
 
 const LANE = "?session=sess_123&role=coding";
 
-it.each<[string, () => Asked, number, string]>([
+it.each<[string, () => RelayRequest, number, string]>([
   ["with a token of its lane", () => at(LANE), 101, ""],
   ["with a token alone, which says the lane", () => at(""), 101, ""],
   ["with the scope nudge", () => at(LANE, { scope: "nudge" }), 101, ""],

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { agentProgram } from "../support/agents/agents-install.ts";
-import { ownProgram } from "../support/programs.ts";
+import { programFile } from "../support/programs.ts";
 import { NatsServer, oldestNats } from "../support/relay/nats-server.ts";
 import { RawEditor } from "../support/relay/raw-editor.ts";
 import { Coordinator } from "../support/relay/relay-bed.ts";
@@ -154,7 +154,7 @@ describe.concurrent("relay acp", () => {
     const home = join(folder, "home");
     const bin = join(folder, "bin");
     await Promise.all([home, bin, join(home, ".acpx")].map((dir) => mkdir(dir, { recursive: true })));
-    const program = `#!/bin/sh\nexec ${process.execPath} ${ownProgram("relay")} "$@"\n`;
+    const program = `#!/bin/sh\nexec ${process.execPath} ${programFile("relay")} "$@"\n`;
     await writeFile(join(bin, "relay"), program, { mode: 0o755 });
     const printed = /```json\n(\{\s*"agents"[\s\S]*?)```/.exec(await readFile(PAGE, "utf8"))?.[1] ?? "";
     await writeFile(join(home, ".acpx", "config.json"), printed.replace("ws://127.0.0.1:8080", url));
@@ -187,7 +187,7 @@ function run(args: readonly string[], env: Readonly<Record<string, string>>): Pr
 
 /** With this input, which ends once `until` is in the output. */
 function runRelayWith(args: readonly string[], input: string, until = ""): Promise<Ended> {
-  const relay = spawn(process.execPath, [ownProgram("relay"), ...args], { stdio: ["pipe", "pipe", "pipe"] });
+  const relay = spawn(process.execPath, [programFile("relay"), ...args], { stdio: ["pipe", "pipe", "pipe"] });
   relay.stdin.on("error", () => {});
   relay.stdin.write(input);
   let seen = "";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { NatsServer, newestNats, oldestNats } from "../support/relay/nats-server.ts";
 import { Coordinator } from "../support/relay/relay-bed.ts";
 import { RelayProcess } from "../support/relay/relay-process.ts";
-import { refused, SeedAgent, textResult } from "../support/relay/seed-agent.ts";
+import { refusalStatus, SeedAgent, textResult } from "../support/relay/seed-agent.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
 const task = (id: string) => ({ id, type: "work.coding", payload: { task: `task ${id}` } });
@@ -48,7 +48,7 @@ describe.concurrent.each([
       );
       await nats.kill();
       await isReady(relay, 503);
-      expect(await refused(`${url}/acp/new/coding?agent_id=a`)).toBe(503);
+      expect(await refusalStatus(`${url}/acp/new/coding?agent_id=a`)).toBe(503);
       agent.reply(`a${round}`, textResult(`a${round}`)); // while no one can store it
       await nats.restart();
       await isReady(relay, 200);

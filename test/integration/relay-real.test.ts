@@ -7,10 +7,10 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ModelServer } from "../fakes/model-server.ts";
 import { component } from "../support/cluster/components.ts";
-import { ownProgram } from "../support/programs.ts";
+import { programFile } from "../support/programs.ts";
 import { schemaFaults } from "../support/relay/acp-schema.ts";
 import { NatsServer, oldestNats } from "../support/relay/nats-server.ts";
-import { type AcpAgent, type RealAgent, realAgent } from "../support/relay/real-acp-agents.ts";
+import { type AcpAgent, type RealAcpAgent, realAgent } from "../support/relay/real-acp-agents.ts";
 import { Coordinator, type Stored } from "../support/relay/relay-bed.ts";
 import { RelayProcess } from "../support/relay/relay-process.ts";
 import { until } from "../support/sidecar/sidecar.ts";
@@ -39,7 +39,7 @@ const prompts = (text: string) =>
 interface Bed extends AsyncDisposable {
   readonly nats: NatsServer;
   readonly coordinator: Coordinator;
-  readonly agent: RealAgent;
+  readonly agent: RealAcpAgent;
   readonly frames: () => Promise<readonly string[]>;
   readonly relay: (args?: readonly string[]) => Promise<RelayProcess>;
 }
@@ -200,9 +200,9 @@ describe.concurrent("an agent of the field does its work once, also when the rel
   });
 });
 
-function dial(server: string, { command, env, workdir }: RealAgent) {
+function dial(server: string, { command, env, workdir }: RealAcpAgent) {
   const place = ["--server", server, "--session", "real", "--role", "coding", "--agent-id", "agent_real"];
-  const args = [ownProgram("relay"), "dial", ...place, "--", ...command];
+  const args = [programFile("relay"), "dial", ...place, "--", ...command];
   return spawn(process.execPath, args, { stdio: "ignore", env: { ...env }, cwd: workdir });
 }
 

@@ -6,7 +6,7 @@ import { WebSocket } from "ws";
 import { NatsServer, oldestNats } from "../support/relay/nats-server.ts";
 import { Coordinator } from "../support/relay/relay-bed.ts";
 import { RelayProcess } from "../support/relay/relay-process.ts";
-import { refused as refusedAt, SeedAgent, textResult } from "../support/relay/seed-agent.ts";
+import { refusalStatus as refusedAt, SeedAgent, textResult } from "../support/relay/seed-agent.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
 let folder: string;

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vit
 import { NatsServer, newestNats, oldestNats } from "../support/relay/nats-server.ts";
 import { Coordinator } from "../support/relay/relay-bed.ts";
 import { RelayProcess } from "../support/relay/relay-process.ts";
-import { type Frame, SeedAgent, textResult } from "../support/relay/seed-agent.ts";
+import { type ReceivedFrame, SeedAgent, textResult } from "../support/relay/seed-agent.ts";
 import { VendorClient } from "../support/relay/vendor-client.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Acts on a prompt of an ACP agent; undefined: the test goes on by `agent`. */
-type Act = (text: string, agent: SeedAgent, request: Frame["value"]) => object | undefined;
+type Act = (text: string, agent: SeedAgent, request: ReceivedFrame["value"]) => object | undefined;
 
 /** An ACP agent that has dialled in. */
 async function acpAgent(relay: RelayProcess, session: string, act: Act, role = "coding"): Promise<SeedAgent> {
@@ -41,7 +41,7 @@ interface Block {
   readonly text: string;
 }
 
-function blocksOf({ params }: Frame["value"]): readonly Block[] {
+function blocksOf({ params }: ReceivedFrame["value"]): readonly Block[] {
   return (params as { readonly prompt: readonly Block[] }).prompt;
 }
 
@@ -97,7 +97,7 @@ describe.concurrent.each([
   it("see an agent's text as it comes, and continue its session", TIMES, async (context) => {
     const { stack, vendor, coordinator, relay } = await bed(context);
     await using _stack = stack;
-    const asked: Frame["value"][] = [];
+    const asked: ReceivedFrame["value"][] = [];
     using agent = await acpAgent(relay, "talk", (_text, _agent, request) => void asked.push(request));
     await using run = vendor.run(
       "prompt",
@@ -135,7 +135,7 @@ describe.concurrent.each([
   it("answer what an agent asks; no answer or another one is a refusal", TIMES, async (context) => {
     const { stack, vendor, coordinator, relay } = await bed(context);
     await using _stack = stack;
-    let asking: Frame["value"] | undefined;
+    let asking: ReceivedFrame["value"] | undefined;
     using agent = await acpAgent(relay, "ask", (_text, its, request) => {
       asking = request;
       const options = [
@@ -152,7 +152,7 @@ describe.concurrent.each([
       return undefined;
     });
     agent.socket.on("message", (data) => {
-      const { id, result } = JSON.parse(data.toString()) as Frame["value"];
+      const { id, result } = JSON.parse(data.toString()) as ReceivedFrame["value"];
       if (id !== 77) return;
       const { outcome } = result as { readonly outcome: { readonly optionId?: string } };
       say(agent, `decided ${outcome.optionId}`);

@@ -7,7 +7,7 @@ import { createUser } from "@nats-io/nkeys";
 import { headers, type MsgHdrs } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { MessageSigner, Signers } from "../../internal/relay/nats/signing.ts";
-import { ownProgram } from "../support/programs.ts";
+import { programFile } from "../support/programs.ts";
 import { NatsServer, oldestNats } from "../support/relay/nats-server.ts";
 import { Coordinator } from "../support/relay/relay-bed.ts";
 import { RelayProcess, runRelay } from "../support/relay/relay-process.ts";
@@ -124,7 +124,7 @@ it("control is refused without one, and the answer is signed", async () => {
 
 it("a decision without one is a dead letter, and the next one counts", async () => {
   const place = ["--server", await relay.url(), "--session", "asked", "--role", "coding", "--agent-id", "agent_acp"];
-  const args = [ownProgram("relay"), "dial", ...place, "--", process.execPath, AGENT];
+  const args = [programFile("relay"), "dial", ...place, "--", process.execPath, AGENT];
   dialled = spawn(process.execPath, args, { stdio: "ignore" });
   await coordinator.event("asked", "agent.connected");
   const body = JSON.stringify({ id: "w1", type: "work.coding", payload: { task: "ask" } });

@@ -6,7 +6,7 @@ import { TestCa } from "../support/bridge/certificates.ts";
 import { writeTls } from "../support/bridge/secret.ts";
 import { NatsServer, oldestNats } from "../support/relay/nats-server.ts";
 import { RelayProcess, runRelay } from "../support/relay/relay-process.ts";
-import { refused, SeedAgent } from "../support/relay/seed-agent.ts";
+import { refusalStatus, SeedAgent } from "../support/relay/seed-agent.ts";
 
 let folder: string;
 const ca = new TestCa("town");
@@ -91,7 +91,7 @@ it("serves any address with certificates alone, and audits to its file; in plain
   expect(agent.closed).toBeUndefined();
   await using plain = await RelayProcess.start(nats.url, { args: ["--config", config] });
   const url = `${await plain.url()}/acp/p/coding?agent_id=a`;
-  expect(await refused(url, { headers: { Host: "evil.example" } })).toBe(403);
+  expect(await refusalStatus(url, { headers: { Host: "evil.example" } })).toBe(403);
   const lines = (await readFile(audit, "utf8")).trim().split("\n");
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
     { event: "call", outcome: "allowed", identity: "spiffe://town.example/client/a" },

@@ -7,7 +7,8 @@ import { type SidecarConnection, sidecarTransport } from "../../internal/rpc/cli
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
 import { type Fault, FaultyRelay } from "../support/bridge/faulty-relay.ts";
-import { ASK, eventually, type RpcFixture, startRpcServer } from "../support/bridge/rpc-server.ts";
+import { ASK, type RpcFixture, startRpcServer } from "../support/bridge/rpc-server.ts";
+import { eventually } from "../support/eventually.ts";
 
 const ca = new TestCa("ours");
 const serverTls = ca.issue({ ips: ["127.0.0.1"] });

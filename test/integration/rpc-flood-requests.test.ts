@@ -8,7 +8,8 @@ import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import type { Routes } from "../../internal/rpc/server/adapter.ts";
-import { ASK, eventually, startRpcServer } from "../support/bridge/rpc-server.ts";
+import { ASK, startRpcServer } from "../support/bridge/rpc-server.ts";
+import { eventually } from "../support/eventually.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
 const PEEK = "/gastown.v1.SidecarService/Peek";

@@ -16,7 +16,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Health } from "../../internal/gen/grpc/health/v1/health_pb.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
-import { eventually, startRpcServer } from "../support/bridge/rpc-server.ts";
+import { startRpcServer } from "../support/bridge/rpc-server.ts";
+import { eventually } from "../support/eventually.ts";
 
 const PROGRAM = fileURLToPath(new URL("../fakes/tls-server-main.ts", import.meta.url));
 

@@ -16,8 +16,9 @@ import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import { createHealthServer } from "../../internal/rpc/server/health-http.ts";
 import { RpcServer } from "../../internal/rpc/server/server.ts";
 import { muteHttp2Client, silentAfter } from "../support/bridge/raw-http2.ts";
-import { ASK, eventually, startRpcServer } from "../support/bridge/rpc-server.ts";
+import { ASK, startRpcServer } from "../support/bridge/rpc-server.ts";
 import { calmTime } from "../support/calm-time.ts";
+import { eventually } from "../support/eventually.ts";
 import { holdUpTwice } from "../support/hold-up.ts";
 
 const failureOf = async (call: Promise<unknown>) =>

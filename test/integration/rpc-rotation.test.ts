@@ -7,9 +7,10 @@ import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { type SidecarConnection, sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import { type LeafNames, TestCa } from "../support/bridge/certificates.ts";
-import { ASK, eventually, startTlsFolderServer } from "../support/bridge/rpc-server.ts";
+import { ASK, startTlsFolderServer } from "../support/bridge/rpc-server.ts";
 import { MountedSecret, writeTls } from "../support/bridge/secret.ts";
 import { calmTime } from "../support/calm-time.ts";
+import { eventually } from "../support/eventually.ts";
 
 const SERVER: LeafNames = { ips: ["127.0.0.1"], uris: ["spiffe://town/ns/a/session/s1"] };
 const CLIENT: LeafNames = { uris: ["spiffe://town/client/ann"] };

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { calmTime } from "../support/calm-time.ts";
-import { attachCall } from "../support/sidecar/attach-client.ts";
+import { openAttach } from "../support/sidecar/attach-client.ts";
 import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 const { SUBMITTED, COMPOSER_BUSY, QUEUED } = NudgeOutcome;
@@ -24,7 +24,7 @@ describe("people and nudges at one agent", () => {
   afterAll(() => sidecar[Symbol.asyncDispose]());
 
   it("does not let a nudge onto what a person has just typed, and a queued one waits for it", async () => {
-    await using ann = attachCall(sidecar.client);
+    await using ann = openAttach(sidecar.client);
     await ann.sees("> Type a message");
     ann.type("h");
     await ann.sees("> h");
@@ -46,8 +46,8 @@ describe("people and nudges at one agent", () => {
 
   it("keeps every text whole while two people and nudges go at it at once, and every receipt true", async () => {
     const before = (await sidecar.taken()).length;
-    await using ann = attachCall(sidecar.client, { name: "ann" });
-    await using bob = attachCall(sidecar.client, { name: "bob", cols: 80, rows: 24 });
+    await using ann = openAttach(sidecar.client, { name: "ann" });
+    await using bob = openAttach(sidecar.client, { name: "bob", cols: 80, rows: 24 });
     await ann.hears("notice bob (unverified) is typing here too");
     await attachedCount(sidecar, 2);
     const messages = Array.from({ length: 8 }, (_, i) => `nudge number ${i} with some words in it`);
@@ -76,7 +76,7 @@ describe("people and nudges at one agent", () => {
 
   it("types nothing for a person who only looks, whatever it is sent", async () => {
     const before = await sidecar.taken();
-    await using eve = attachCall(sidecar.client, { readOnly: true, name: "eve" });
+    await using eve = openAttach(sidecar.client, { readOnly: true, name: "eve" });
     await eve.sees("> Type a message");
     eve.type("x\r");
     expect(await eve.ended).toMatchObject({ code: Code.PermissionDenied });
@@ -85,8 +85,8 @@ describe("people and nudges at one agent", () => {
   });
 
   it("counts who is there, and forgets who left, whether in order or not", async () => {
-    await using ann = attachCall(sidecar.client);
-    await using bob = attachCall(sidecar.client, { readOnly: true });
+    await using ann = openAttach(sidecar.client);
+    await using bob = openAttach(sidecar.client, { readOnly: true });
     await attachedCount(sidecar, 2);
     ann.close();
     await ann.hears("end detached 0");
@@ -101,13 +101,13 @@ describe("people and nudges at one agent", () => {
     ["a window as wide as a house", { case: "hello", value: { cols: 501, rows: 30 } }],
     ["keys before the hello", { case: "data", value: Buffer.from("x") }],
   ] as const)("refuses %s", async (_what, first) => {
-    await using call = attachCall(sidecar.client, { first });
+    await using call = openAttach(sidecar.client, { first });
     expect(await call.ended).toMatchObject({ code: Code.InvalidArgument });
     await attachedCount(sidecar, 0);
   });
 
   it("waits no longer than five seconds for a hello", async () => {
-    await using call = attachCall(sidecar.client, { first: "nothing" });
+    await using call = openAttach(sidecar.client, { first: "nothing" });
     const before = performance.now();
     const passed = calmTime();
     expect(await call.ended).toMatchObject({ code: Code.InvalidArgument });
@@ -120,9 +120,9 @@ it("lets Ctrl-C overtake a flood that one terminal does not read, and shows that
   const flood = `trap 'kill $!; printf stopped; exec cat' INT; yes ${"0123456789 ".repeat(15)} & wait`;
   await using sidecar = await startSidecar({ agent: "generic", command: ["sh", "-c", flood] });
   const { promise, resolve } = Promise.withResolvers<void>();
-  await using stuck = attachCall(sidecar.client, { readOnly: true, readAfter: promise });
+  await using stuck = openAttach(sidecar.client, { readOnly: true, readAfter: promise });
   using _ = { [Symbol.dispose]: resolve }; // an earlier failure is reported, instead of a terminal that never ends
-  await using ann = attachCall(sidecar.client);
+  await using ann = openAttach(sidecar.client);
   // More than the connection holds (1 MiB) and than may wait to be drawn (4 MiB).
   await until(
     "8 MB",
@@ -144,7 +144,7 @@ it("informs people of the agent's restarts, and that keys are dropped in between
     command: ["sh", "-c", `echo ready; read line; echo "$line" >> ${join(dir, "lines")}; exit 9`],
     flags: ["--restart", "always"],
   }));
-  await using ann = attachCall(sidecar.client);
+  await using ann = openAttach(sidecar.client);
   await ann.sees("ready");
   ann.type("one\r");
   await ann.hears("notice the agent has ended and is being restarted");
@@ -187,7 +187,7 @@ it("gives the modes of a full-screen program to a terminal that comes later, als
 it("has a redraw for each of a thousand resizes, and stays whole", async () => {
   await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir) }));
   await sidecar.untilState(AgentState.IDLE);
-  await using ann = attachCall(sidecar.client);
+  await using ann = openAttach(sidecar.client);
   await ann.sees("> Type a message");
   for (let i = 0; i < 1000; i++) ann.resize(40 + (i % 100), 10 + (i % 30));
   ann.resize(90, 25);

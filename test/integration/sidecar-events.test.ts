@@ -10,7 +10,7 @@ import { describe, expect, it } from "vitest";
 import { AgentState, EventType, GapReason, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { ErrorInfoSchema } from "../../internal/gen/google/rpc/error_details_pb.ts";
-import { EventReader } from "../support/sidecar/event-reader.ts";
+import { SidecarEventReader } from "../support/sidecar/event-reader.ts";
 import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 /** An unknown program: a shell that runs this script. */
@@ -29,7 +29,7 @@ describe("a session's events", () => {
       flags: ["--linger", "5s"],
       command: demoCommand(dir, "--faults", "exit-on=crash,exit-code=7"),
     }));
-    await using reader = new EventReader(sidecar.client);
+    await using reader = new SidecarEventReader(sidecar.client);
     await reader.until("idle", ({ state }) => state === AgentState.IDLE);
     await sidecar.client.nudge({ message: "say password: hunter2 twice", requestId: "first", sender: "me" });
     await reader.until("its receipt", ({ receipt }) => receipt?.requestId === "first");
@@ -78,7 +78,7 @@ describe("a session's events", () => {
 
   it("hold each line of a turn once, and neither the input box nor what moved while it worked", async () => {
     await using sidecar = await startSidecar();
-    await using reader = new EventReader(sidecar.client);
+    await using reader = new SidecarEventReader(sidecar.client);
     await reader.until("idle", ({ state }) => state === AgentState.IDLE);
     await sidecar.client.nudge({ message: "lines: 120" });
     await reader.until("the end", ({ text }) => text.includes("line 120 of 120"));
@@ -95,7 +95,7 @@ describe("a session's events", () => {
 
   it("of a program on the alternate screen tell what changed", async () => {
     await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir, "--alternate-screen") }));
-    await using reader = new EventReader(sidecar.client);
+    await using reader = new SidecarEventReader(sidecar.client);
     await reader.until("idle", ({ state }) => state === AgentState.IDLE);
     await sidecar.client.nudge({ message: "hello there" });
     await reader.until("the answer", ({ text }) => text.includes("Read your message"));
@@ -119,7 +119,7 @@ describe("a session's events", () => {
 describe("a reader", () => {
   it("gets every event once or a gap that names it, while the serving half is killed twenty times", async () => {
     await using sidecar = await shell("i=0; while :; do i=$((i+1)); echo number $i; sleep 0.004; done");
-    await using reader = new EventReader(sidecar.client);
+    await using reader = new SidecarEventReader(sidecar.client);
     for (let i = 0; i < 20; i++) {
       const seen = reader.events.length;
       await until("more lines", 30_000, () => reader.events.slice(seen).find(({ text }) => text !== ""), sidecar.log);
@@ -148,8 +148,8 @@ describe("a reader", () => {
     );
     // With HTTP/2's default window of 64 KiB: the agent prints more than that, and then more than the log holds.
     const transport = createConnectTransport({ baseUrl: sidecar.url, httpVersion: "2" });
-    await using slow = new EventReader(createClient(SidecarService, transport));
-    await using quick = new EventReader(sidecar.client);
+    await using slow = new SidecarEventReader(createClient(SidecarService, transport));
+    await using quick = new SidecarEventReader(sidecar.client);
     await slow.until("the first", () => true);
     slow.isPaused = true;
     await writeFile(join(sidecar.dir, "go"), "");
@@ -164,7 +164,7 @@ describe("a reader", () => {
 
   it("continues after what it has acknowledged, also after a crash, and others from the start", async () => {
     await using sidecar = await shell("seq 1 500; sleep 1000");
-    await using reader = new EventReader(sidecar.client);
+    await using reader = new SidecarEventReader(sidecar.client);
     await reader.until("the pause", ({ text }) => text.includes("500\n"));
     const { epoch, seq } = reader.events.at(-1) ?? { epoch: "", seq: 0n };
     await sidecar.client.ackEvents({ subscriberId: "a", ackSeq: seq - 1n, epoch });
@@ -181,7 +181,7 @@ describe("a reader", () => {
   it("learns that its stream has begun while nothing happens, and gets what happens then", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
-    await using before = new EventReader(sidecar.client);
+    await using before = new SidecarEventReader(sidecar.client);
     await before.until("idle", ({ state }) => state === AgentState.IDLE);
     const { seq: afterSeq = 0n, epoch = "" } = before.events.at(-1) ?? {};
     const began = Promise.withResolvers<void>();
@@ -259,7 +259,7 @@ describe("secrets", () => {
       "--redact-pattern",
       "(?i)(token|password)\\s*[:=]\\s*\\S+",
     );
-    await using reader = new EventReader(sidecar.client);
+    await using reader = new SidecarEventReader(sidecar.client);
     await reader.until("the pause", ({ text }) => text.includes("60\n"));
     expect(reader.text).not.toMatch(/s3cr3t|hun|ter2|ABC/);
     expect(reader.text.match(/\[redacted\]/g)).toHaveLength(3);
@@ -269,7 +269,7 @@ describe("secrets", () => {
 });
 
 /** Checks that lines are numbered without a hole except at a named gap; returns the faults. */
-function missingNumbers(reader: EventReader): string[] {
+function missingNumbers(reader: SidecarEventReader): string[] {
   const wrong: string[] = [];
   let last: number | undefined;
   let text = "";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { attachCall } from "../support/sidecar/attach-client.ts";
+import { openAttach } from "../support/sidecar/attach-client.ts";
 import { demoCommand, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 it("a window whose size the agent changes is reported and drawn at that size, and gets its own size back", async () => {
@@ -72,7 +72,7 @@ it("the demo agent is idle, with its last rows on the screen, within a second of
   };
   const { cols, rows } = await sidecar.client.status({});
   {
-    await using person = attachCall(sidecar.client, { cols, rows: 24 });
+    await using person = openAttach(sidecar.client, { cols, rows: 24 });
     await idleWith(24);
     person.resize(cols, 10);
     await idleWith(10);
@@ -98,7 +98,7 @@ it("tells one state while a person attaches, drags the window's edge and leaves 
     await until(`a window of ${width} columns that has settled`, 60_000, async () => (await isSettled()) || undefined);
   };
   {
-    await using person = attachCall(sidecar.client, { cols: 90, rows: 24 });
+    await using person = openAttach(sidecar.client, { cols: 90, rows: 24 });
     for (const width of [100, 60, 120, 71]) person.resize(width, 30);
     await settled(71);
   }

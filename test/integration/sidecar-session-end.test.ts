@@ -4,7 +4,7 @@ import { AgentState, EventType } from "../../internal/gen/gastown/v1/common_pb.t
 import { processLives } from "../../internal/process/process-lives.ts";
 import { gt } from "../support/bridge/gt-transcript.ts";
 import { calmTime } from "../support/calm-time.ts";
-import { EventReader } from "../support/sidecar/event-reader.ts";
+import { SidecarEventReader } from "../support/sidecar/event-reader.ts";
 import { type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 import { inItsTmux } from "../support/sidecar/sidecar-hands.ts";
 
@@ -50,7 +50,7 @@ const readyz = async ({ healthUrl }: RunningSidecar) => (await fetch(`${healthUr
 describe.each(ENDS)("a session that ends by %s", (_, act) => {
   it("is reported by Status, readyz and events at once, and the agent is restarted", async () => {
     await using sidecar = await startSidecar();
-    await using reader = new EventReader(sidecar.client);
+    await using reader = new SidecarEventReader(sidecar.client);
     await sidecar.untilState(AgentState.IDLE);
     const { agentPid } = await sidecar.client.status({});
     expect(await readyz(sidecar)).toBe(200);
@@ -175,7 +175,7 @@ describe("an agent that ignores the hang-up of its terminal", () => {
 describe("with --restart never", () => {
   it("a session that is closed is the end: dead, no pid, not ready, the exit code of a hang-up", async () => {
     await using sidecar = await startSidecar({ flags: ["--restart", "never", "--linger", "15s"] });
-    await using reader = new EventReader(sidecar.client);
+    await using reader = new SidecarEventReader(sidecar.client);
     await sidecar.untilState(AgentState.IDLE);
     await inItsTmux(sidecar, "kill-session", "-t", "=claude");
     const passed = calmTime();

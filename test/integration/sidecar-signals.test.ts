@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { spawn as spawnPty } from "@lydell/node-pty";
 import { beforeEach, describe, expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { ownProgram } from "../support/programs.ts";
+import { programFile } from "../support/programs.ts";
 import { firstProcessOf, PID_NAMESPACE, requirePidNamespace } from "../support/sidecar/pid-namespace.ts";
 import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
@@ -64,7 +64,7 @@ describe("gt-sidecar as the first process of a container", () => {
 /** A sidecar as the first process of a container with a terminal (`docker run -it`). */
 async function inTerminal() {
   const dir = await mkdtemp(join(tmpdir(), "gt-test-"));
-  const main = ownProgram("gt-sidecar");
+  const main = programFile("gt-sidecar");
   const flags = ["--agent", "demo", "--state-dir", join(dir, "state"), "--workdir", dir, "--grace", "5s"];
   const listen = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
   const args = [...PID_NAMESPACE, process.execPath, main, ...flags, ...listen, "--", ...demoCommand(dir)];

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { journalLine } from "../../internal/eventlog/journal-lines.ts";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { hashOf } from "../../internal/session/nudge-record.ts";
-import { ownProgram } from "../support/programs.ts";
+import { programFile } from "../support/programs.ts";
 import { runToEnd } from "../support/run-to-end.ts";
 import { startSidecar, until } from "../support/sidecar/sidecar.ts";
 
@@ -21,7 +21,7 @@ afterEach(() => rm(dir, { recursive: true, maxRetries: 5 }));
 describe("a first start that cannot succeed ends with one line and its exit code", () => {
   async function run(...flags: readonly string[]) {
     const args = ["--agent", "generic", "--state-dir", join(dir, "state")];
-    const all = [ownProgram("gt-sidecar"), ...args, ...flags, "--", "sleep", "1000"];
+    const all = [programFile("gt-sidecar"), ...args, ...flags, "--", "sleep", "1000"];
     const { code, stderr } = await runToEnd(process.execPath, all);
     return { code, lines: stderr.split("\n").filter((line) => line !== "") };
   }

@@ -8,7 +8,7 @@ import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { RespondOutcome } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { TerminalService } from "../../internal/gen/gastown/v1/terminal_pb.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
-import { attachCall } from "../support/sidecar/attach-client.ts";
+import { openAttach } from "../support/sidecar/attach-client.ts";
 import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 import { inItsTmux } from "../support/sidecar/sidecar-hands.ts";
 
@@ -64,7 +64,7 @@ describe("while tmux's control client is away for a moment", () => {
     await using _ = sidecar;
     const { client } = sidecar;
     await sidecar.untilState(AgentState.IDLE);
-    await using person = attachCall(client, { name: "ann" });
+    await using person = openAttach(client, { name: "ann" });
     await until("ann", 30_000, async () => (await client.status({})).attached === 1 || undefined);
     await loseClient();
     person.type("a");

@@ -12,7 +12,7 @@ import { NudgeMode, SidecarService } from "../../internal/gen/gastown/v1/sidecar
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import { requireComponent } from "../support/cluster/components.ts";
-import { ownProgram } from "../support/programs.ts";
+import { programFile } from "../support/programs.ts";
 import { runToEnd } from "../support/run-to-end.ts";
 import { demoCommand, type RunningSidecar, startSidecar } from "../support/sidecar/sidecar.ts";
 
@@ -105,7 +105,7 @@ describe("a sidecar on a unix socket", () => {
 
   it("is found by gt, by its address and by its path", async () => {
     const env = { PATH: process.env["PATH"], HOME: dir, XDG_RUNTIME_DIR: sidecar.runtimeDir, USER: "ann" };
-    const gt = (...args: string[]) => run(process.execPath, [ownProgram("gt"), ...args], { env });
+    const gt = (...args: string[]) => run(process.execPath, [programFile("gt"), ...args], { env });
     expect((await gt("agents")).stdout).toContain(`unix:${socketPath}`);
     expect((await gt("status", "test/polecats/demo")).stdout).toMatch(/idle|busy/i);
     expect((await gt("peek", "demo", "--host", `unix:${socketPath}`, "-n", "3")).stdout).not.toBe("");
@@ -136,7 +136,7 @@ describe("a unix socket is refused with 2 before anything is started", () => {
 
   async function start(...flags: string[]) {
     const args = ["--agent", "demo", "--state-dir", join(dir, "state"), "--workdir", dir, ...flags];
-    const argv = [ownProgram("gt-sidecar"), ...args, "--health-listen", "127.0.0.1:0", "--", ...demoCommand(dir)];
+    const argv = [programFile("gt-sidecar"), ...args, "--health-listen", "127.0.0.1:0", "--", ...demoCommand(dir)];
     const env = { PATH: process.env["PATH"], HOME: dir };
     return await runToEnd(process.execPath, argv, { env, timeoutMs: 20_000 });
   }

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { AgentState, DialogKind, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { calmTime } from "../support/calm-time.ts";
-import { ownProgram } from "../support/programs.ts";
+import { programFile } from "../support/programs.ts";
 import { runToEnd } from "../support/run-to-end.ts";
 import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 import { inItsTmux } from "../support/sidecar/sidecar-hands.ts";
@@ -145,7 +145,7 @@ describe("an agent that cannot be started", () => {
     const dir = await mkdtemp(join(tmpdir(), "gt-none-"));
     try {
       const listen = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--state-dir", join(dir, "state")];
-      const args = [ownProgram("gt-sidecar"), "--agent", "generic", ...listen, "--", "no-such-agent-program"];
+      const args = [programFile("gt-sidecar"), "--agent", "generic", ...listen, "--", "no-such-agent-program"];
       const env = { PATH: process.env["PATH"], HOME: dir, LANG: "C.UTF-8", XDG_RUNTIME_DIR: dir };
       const ended = await runToEnd(process.execPath, args, { env, timeoutMs: 30_000 });
       expect(ended).toMatchObject({ code: 127, stderr: expect.stringContaining("no-such-agent-program") });

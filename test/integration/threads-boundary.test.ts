@@ -5,7 +5,7 @@ import { asObjects, asText, objectOf } from "../../internal/base/json-fields.ts"
 import { ThreadsService } from "../../internal/gen/threads/v1/threads_pb.ts";
 import { ThreadsClient } from "../../internal/threads/client/threads-client.ts";
 import { McpCaller } from "../support/threads/mcp-caller.ts";
-import { createThread } from "../support/threads/threads-server.ts";
+import { startThread } from "../support/threads/threads-server.ts";
 import { ThreadsWatcher } from "../support/threads/threads-watcher.ts";
 import { type Claims, TokenRoom } from "../support/threads/token-room.ts";
 
@@ -32,8 +32,8 @@ const mcpOf = (claims: Claims) => McpCaller.connect(room.server.url, tokenOf(cla
 beforeAll(async () => {
   room = await TokenRoom.start();
   using alice = clientOf(OWN);
-  await createThread(alice, "older secret", ["town/fixer"], LONG);
-  const thread = await createThread(alice, "secret title", ["town/fixer"], LONG);
+  await startThread(alice, "older secret", ["town/fixer"], LONG);
+  const thread = await startThread(alice, "secret title", ["town/fixer"], LONG);
   const key = { idempotency_key: "k" };
   const posted = await alice.call("post_message", { thread_id: thread, text: "secret text", ...key }, LONG);
   await alice.call("create_thread", { title: "secret third", ...key }, LONG);
@@ -154,7 +154,7 @@ describe.each(Object.entries(STRANGERS))("F14, FR-14: nothing is read by %s, and
     await own.until("the owner hears of it", () => heard.owner.includes(`thread://${ids.thread}`));
     // The stranger's own thread comes after it.
     using other = clientOf(stranger);
-    const mine = await createThread(other, "mine", [], LONG);
+    const mine = await startThread(other, "mine", [], LONG);
     await watcher.until("its own", () => watcher.told("thread").some((one) => one.threadId === mine));
     expect(heard.stranger).not.toContain(`thread://${ids.thread}`);
     shows("WatchThreads", watcher.all, {});
@@ -177,7 +177,7 @@ describe("FR-6: a subscription", () => {
       await caller.client.listen({ resourceSubscriptions: [uri, "inbox://me"] });
     }
     using alice = clientOf(OWN);
-    const both = await createThread(alice, "of both", ["town/fixer", "town/stranger"], LONG);
+    const both = await startThread(alice, "of both", ["town/fixer", "town/stranger"], LONG);
     await alice.call("post_message", { thread_id: ids.thread, text: "secret three" }, LONG);
     await alice.call("post_message", { thread_id: both, text: "for both" }, LONG);
     await vi.waitFor(() => expect(heard["town/fixer"]).toContain(uri), { timeout: 60_000 });

@@ -6,9 +6,9 @@ import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { ThreadsClient } from "../../internal/threads/client/threads-client.ts";
 import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-folder.ts";
 import { freePort } from "../support/bridge/free-port.ts";
-import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { eventually } from "../support/eventually.ts";
 import { runProgramOf } from "../support/threads/run-threads.ts";
-import { createThread, ThreadsServer } from "../support/threads/threads-server.ts";
+import { startThread, ThreadsServer } from "../support/threads/threads-server.ts";
 
 const LONG = AbortSignal.timeout(900_000);
 const WAIT_MS = 120_000;
@@ -53,7 +53,7 @@ async function start(sessionId: string, mode: string, more: Record<string, strin
 
 /** Creates a thread with an agent, and a message for it. */
 async function message(agent: string): Promise<void> {
-  const thread = await createThread(lead, `for ${agent}`, [agent], LONG);
+  const thread = await startThread(lead, `for ${agent}`, [agent], LONG);
   await lead.call("post_message", { thread_id: thread, text: "please look" }, LONG);
 }
 

@@ -3,10 +3,10 @@ import { chmod, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { mintLocal } from "../../internal/threads/client/local-issuer.ts";
-import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { eventually } from "../support/eventually.ts";
 import { runProgramOf } from "../support/threads/run-threads.ts";
 import { TestDatabase } from "../support/threads/test-database.ts";
-import { createThread, ThreadsServer } from "../support/threads/threads-server.ts";
+import { startThread, ThreadsServer } from "../support/threads/threads-server.ts";
 
 const LONG = AbortSignal.timeout(600_000);
 
@@ -48,7 +48,7 @@ async function verify(): Promise<Verified> {
 /** Creates a thread with messages, a reply, metadata and text that JSON must escape. */
 async function talk(): Promise<string> {
   using lead = server.client("town/lead", "orchestrator");
-  const thread_id = await createThread(lead, "a\u2028b", ["town/a"], LONG);
+  const thread_id = await startThread(lead, "a\u2028b", ["town/a"], LONG);
   const post = (more: object) => lead.call("post_message", { thread_id, ...more }, LONG);
   const first = await post({
     text: 'a "quoted" \\ line\nand \u001b[31mred 🦊',

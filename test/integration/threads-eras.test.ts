@@ -2,8 +2,14 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { ownProgram } from "../support/programs.ts";
-import { type Era, type EraClient, eraClient, type ToolResult, type Way } from "../support/threads/era-client.ts";
+import { programFile } from "../support/programs.ts";
+import {
+  type Era,
+  type EraClient,
+  eraClient,
+  type McpTransport,
+  type ToolResult,
+} from "../support/threads/era-client.ts";
 import { runProgramOf } from "../support/threads/run-threads.ts";
 import { TestDatabase } from "../support/threads/test-database.ts";
 import { ThreadsServer } from "../support/threads/threads-server.ts";
@@ -43,13 +49,13 @@ afterAll(async () => {
   await database?.[Symbol.asyncDispose]();
 });
 
-async function wayOf(way: (typeof WAYS)[number], agent: string): Promise<Way> {
+async function wayOf(way: (typeof WAYS)[number], agent: string): Promise<McpTransport> {
   const token = server.token(agent, "fixer");
   if (way === "/v1/mcp") return { url: server.url, token };
   const file = join(server.dir, `${agent.replaceAll(/\W/g, "-")}.token`);
   await writeFile(file, token, { mode: 0o600 });
   const env = { ...server.env, GT_THREADS: server.url, GT_THREADS_TOKEN_FILE: file };
-  return { command: process.execPath, args: [ownProgram("gt"), "threads", "mcp"], env };
+  return { command: process.execPath, args: [programFile("gt"), "threads", "mcp"], env };
 }
 
 /** The answer, whose form is what the tool promises. */

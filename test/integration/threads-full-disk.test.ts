@@ -7,7 +7,7 @@ import { beforeEach, expect, it } from "vitest";
 import { requireMountNamespace } from "../support/cluster/two-containers.ts";
 import { runProgramOf } from "../support/threads/run-threads.ts";
 import { TestDatabase } from "../support/threads/test-database.ts";
-import { createThread, ThreadsServer } from "../support/threads/threads-server.ts";
+import { startThread, ThreadsServer } from "../support/threads/threads-server.ts";
 
 const LONG = AbortSignal.timeout(300_000);
 const [MOUNT, UNMOUNT] = ["mount", "umount"] as const;
@@ -43,7 +43,7 @@ it("F17: a full disk is a named error without partial state, and it recovers", {
   await using volume = await smallVolume(database);
   await using server = await ThreadsServer.start("--database-url", database.url(), "--runtime", "none");
   using lead = server.client("town/lead", "orchestrator");
-  const thread_id = await createThread(lead, "full", ["town/a"], LONG);
+  const thread_id = await startThread(lead, "full", ["town/a"], LONG);
   const message = { thread_id, text: randomBytes(30_000).toString("hex"), idempotency_key: "k" };
   volume.fill();
   await expect(lead.call("post_message", message, LONG)).rejects.toMatchObject({

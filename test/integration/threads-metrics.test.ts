@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { eventually } from "../support/eventually.ts";
 import { McpCaller } from "../support/threads/mcp-caller.ts";
 import { runProgramOf } from "../support/threads/run-threads.ts";
 import { TestDatabase } from "../support/threads/test-database.ts";

@@ -4,7 +4,7 @@ import { acknowledge, readMessages } from "../../internal/threads/service/read.t
 import { tellPeople } from "../../internal/threads/service/tell-people.ts";
 import { triggerParticipant } from "../../internal/threads/service/trigger.ts";
 import { remindAgents } from "../../internal/threads/wake/remind.ts";
-import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { eventually } from "../support/eventually.ts";
 import { ThreadsGround } from "../support/threads/threads-ground.ts";
 import { WakeSeat } from "../support/threads/wake-seat.ts";
 

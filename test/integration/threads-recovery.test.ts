@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { SessionStart } from "../../internal/threads/domain/recovery.ts";
-import type { SessionStarter } from "../../internal/threads/domain/runtimes.ts";
+import type { SessionSpawner } from "../../internal/threads/domain/runtimes.ts";
 import { tellPeople } from "../../internal/threads/service/tell-people.ts";
 import { ThreadsGround } from "../support/threads/threads-ground.ts";
 import { WakeSeat } from "../support/threads/wake-seat.ts";
@@ -17,7 +17,7 @@ afterAll(async () => {
 });
 
 /** A runtime that starts sessions in place of the agent's: each lives if `lives` says so. */
-class Bridge implements SessionStarter {
+class Bridge implements SessionSpawner {
   readonly seat: WakeSeat;
   readonly started: SessionStart[] = [];
   lives = true;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { gt } from "../support/bridge/gt-transcript.ts";
-import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { eventually } from "../support/eventually.ts";
 import { DemoSidecar } from "../support/threads/demo-sidecar.ts";
 import { runProgramOf } from "../support/threads/run-threads.ts";
 import { TestDatabase } from "../support/threads/test-database.ts";
-import { createThread, ThreadsServer } from "../support/threads/threads-server.ts";
+import { startThread, ThreadsServer } from "../support/threads/threads-server.ts";
 
 const LONG = AbortSignal.timeout(600_000);
 
@@ -34,7 +34,7 @@ describe("two servers on one database", () => {
 
   async function newThread(...agents: string[]): Promise<string> {
     using person = one.client("town/lead", "orchestrator");
-    return await createThread(person, "work", agents, LONG);
+    return await startThread(person, "work", agents, LONG);
   }
 
   async function wakesOf(agent: string): Promise<readonly Wake[]> {

@@ -11,9 +11,9 @@ import type { AgentProgram } from "../support/agents/agents-install.ts";
 import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-folder.ts";
 import { freePort } from "../support/bridge/free-port.ts";
 import { requireComponent } from "../support/cluster/components.ts";
-import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { eventually } from "../support/eventually.ts";
 import { ModelLog, threadModel } from "../support/threads/thread-model.ts";
-import { createThread, ThreadsServer } from "../support/threads/threads-server.ts";
+import { startThread, ThreadsServer } from "../support/threads/threads-server.ts";
 
 const AGENTS = [
   { kind: "claude", program: "claude-2.1.330" },
@@ -83,7 +83,7 @@ describe.concurrent("an agent without a terminal", () => {
     const agent = `${WORKSPACE}/the-${kind}`;
     const request = { projectId: WORKSPACE, sessionId: kind, provider: kind, repoPath: workdirs.get(kind) ?? "" };
     await folder.client(bridge, folder.prd).startSession({ ...request, agentOpts: { agent: `the-${kind}` } });
-    const thread = await createThread(lead, "the shed", [agent], LONG);
+    const thread = await startThread(lead, "the shed", [agent], LONG);
     await lead.call("post_message", { thread_id: thread, text: `is it green, ${kind}?` }, LONG);
     const answers = async () => {
       const { messages } = await lead.call("read_messages", { thread_id: thread }, LONG);

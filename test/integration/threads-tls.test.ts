@@ -10,7 +10,7 @@ import { ThreadsClient } from "../../internal/threads/client/threads-client.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
 import { gt } from "../support/bridge/gt-transcript.ts";
 import { MountedSecret } from "../support/bridge/secret.ts";
-import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { eventually } from "../support/eventually.ts";
 import { runProgramOf } from "../support/threads/run-threads.ts";
 import { TokenRoom } from "../support/threads/token-room.ts";
 

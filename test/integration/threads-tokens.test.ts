@@ -12,7 +12,7 @@ import { ThreadsService } from "../../internal/gen/threads/v1/threads_pb.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../internal/rpc/common/errors.ts";
 import { ThreadsClient } from "../../internal/threads/client/threads-client.ts";
-import { eventually } from "../support/screens/tmux-sandbox.ts";
+import { eventually } from "../support/eventually.ts";
 import { McpCaller } from "../support/threads/mcp-caller.ts";
 import { type Claims, signedText, TokenRoom } from "../support/threads/token-room.ts";
 

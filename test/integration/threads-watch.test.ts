@@ -2,9 +2,10 @@ import type { Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { ThreadsClient } from "../../internal/threads/client/threads-client.ts";
-import { createThread } from "../support/threads/threads-server.ts";
+import type { MemberKind } from "../../internal/threads/domain/types.ts";
+import { startThread } from "../support/threads/threads-server.ts";
 import { ThreadsWatcher } from "../support/threads/threads-watcher.ts";
-import { type Claims, type Kind, TokenRoom } from "../support/threads/token-room.ts";
+import { type Claims, TokenRoom } from "../support/threads/token-room.ts";
 
 const LONG = AbortSignal.timeout(900_000);
 
@@ -18,7 +19,7 @@ afterAll(async () => {
   await room?.[Symbol.asyncDispose]();
 });
 
-type Who = readonly [claims: Claims, kind?: Kind];
+type Who = readonly [claims: Claims, kind?: MemberKind];
 const as = (agent: string): Who => [{ agent_id: agent, session_id: `s-${agent}` }];
 const alice: Who = [{}, "person"];
 const person = (n: number): Who => [{ agent_id: `person-${n}`, session_id: `s-${n}` }, "person"];
@@ -43,7 +44,7 @@ async function post(who: Who, thread_id: string, ...texts: readonly string[]): P
 
 async function threadOf(who: Who, title: string, ...agents: readonly string[]): Promise<string> {
   using client = clientOf(who);
-  return await createThread(client, title, agents, LONG);
+  return await startThread(client, title, agents, LONG);
 }
 
 describe.concurrent("FR-6: WatchThreads", () => {

@@ -6,7 +6,8 @@ import { type ControlClientOptions, controlClients } from "../../internal/tmux/c
 import { TmuxServer } from "../../internal/tmux/client/server.ts";
 import { CommandClient, type Notification } from "../../internal/tmux/control/command-client.ts";
 import { quoteArgument } from "../../internal/tmux/pane/quote.ts";
-import { eventually, type TmuxSandbox, testDeps, tmuxSandbox } from "../support/screens/tmux-sandbox.ts";
+import { eventually } from "../support/eventually.ts";
+import { type TmuxSandbox, testDeps, tmuxSandbox } from "../support/screens/tmux-sandbox.ts";
 
 const print = (text: string) => `display-message -p ${quoteArgument(text)}`;
 

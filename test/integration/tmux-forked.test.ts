@@ -8,7 +8,8 @@ import { captureFolder } from "../../internal/tmux/client/capture-folder.ts";
 import { ForkedCommands } from "../../internal/tmux/client/forked-commands.ts";
 import { TmuxCommandError, TmuxUnavailableError } from "../../internal/tmux/pane/errors.ts";
 import { TmuxPane } from "../../internal/tmux/pane/pane.ts";
-import { eventually, tmuxSandbox } from "../support/screens/tmux-sandbox.ts";
+import { eventually } from "../support/eventually.ts";
+import { tmuxSandbox } from "../support/screens/tmux-sandbox.ts";
 
 const run = promisify(execFile);
 

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FifoHolder, makeFifo, readFifo } from "../../internal/files/fifo.ts";
-import { eventually, pipeTo, testDeps, tmuxSandbox, unpipe } from "../support/screens/tmux-sandbox.ts";
+import { eventually } from "../support/eventually.ts";
+import { pipeTo, testDeps, tmuxSandbox, unpipe } from "../support/screens/tmux-sandbox.ts";
 
 /** A FIFO in a folder of its own, held open. */
 async function heldFifo() {

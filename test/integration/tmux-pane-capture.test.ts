@@ -4,8 +4,9 @@ import { describe, expect, it } from "vitest";
 import { FifoHolder, makeFifo, readFifo } from "../../internal/files/fifo.ts";
 import { captureFolder } from "../../internal/tmux/client/capture-folder.ts";
 import { TmuxPane } from "../../internal/tmux/pane/pane.ts";
+import { eventually } from "../support/eventually.ts";
 import { ALL, deadPane, receiver, SCREEN } from "../support/screens/receiving-pane.ts";
-import { eventually, pipeTo, testDeps, tmuxSandbox, unpipe } from "../support/screens/tmux-sandbox.ts";
+import { pipeTo, testDeps, tmuxSandbox, unpipe } from "../support/screens/tmux-sandbox.ts";
 
 describe("capture", () => {
   it("gives ranges of lines, joined or not, with or without styling", async () => {

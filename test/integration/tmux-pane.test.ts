@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { captureFolder } from "../../internal/tmux/client/capture-folder.ts";
 import { TmuxPane } from "../../internal/tmux/pane/pane.ts";
+import { eventually } from "../support/eventually.ts";
 import { deadPane, PAYLOADS, receiver, SCREEN } from "../support/screens/receiving-pane.ts";
-import { eventually, type TmuxSandbox, tmuxSandbox } from "../support/screens/tmux-sandbox.ts";
+import { type TmuxSandbox, tmuxSandbox } from "../support/screens/tmux-sandbox.ts";
 
 async function isInMode({ client, pane }: TmuxSandbox): Promise<boolean> {
   const [answer] = await client.command(`display-message -p -t ${pane.id} "#{pane_in_mode}"`);

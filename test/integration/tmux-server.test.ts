@@ -7,7 +7,8 @@ import { spawn as spawnPty } from "@lydell/node-pty";
 import { describe, expect, it } from "vitest";
 import { TmuxServer } from "../../internal/tmux/client/server.ts";
 import { probeVersion } from "../../internal/tmux/client/version.ts";
-import { eventually, testDeps, tmuxSandbox } from "../support/screens/tmux-sandbox.ts";
+import { eventually } from "../support/eventually.ts";
+import { testDeps, tmuxSandbox } from "../support/screens/tmux-sandbox.ts";
 
 const exec = promisify(execFile);
 

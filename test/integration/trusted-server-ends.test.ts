@@ -1,16 +1,16 @@
 import { expect, it } from "vitest";
 import { TestCa } from "../support/bridge/certificates.ts";
-import { eventually } from "../support/bridge/rpc-server.ts";
-import { type Asked, ask, CALLS, KINDS } from "../support/trusted/four-calls.ts";
+import { eventually } from "../support/eventually.ts";
+import { ask, CALLS, type CallTarget, KINDS } from "../support/trusted/four-calls.ts";
 import { HalfSent } from "../support/trusted/half-sent.ts";
 import { certificateOf, openRoom, type TrustedRoom } from "../support/trusted/trusted-room.ts";
 
 const OPEN = ["stream", "route", "socket"] as const;
 
-const at = ({ port, ca, client, token }: TrustedRoom): Asked => ({ port, ca: ca.pem, client, token: token() });
+const at = ({ port, ca, client, token }: TrustedRoom): CallTarget => ({ port, ca: ca.pem, client, token: token() });
 
 /** Opens a stream, an answer and a socket; returns the last message of each. */
-async function openAll(asked: Asked): Promise<() => Promise<readonly string[]>> {
+async function openAll(asked: CallTarget): Promise<() => Promise<readonly string[]>> {
   const calls = await Promise.all(OPEN.map((kind) => ask(kind, asked)));
   expect(calls.map(({ code }) => code)).toEqual(["open", "open", "open"]);
   return () => Promise.all(calls.map(({ ended }) => ended));
@@ -71,7 +71,7 @@ it.concurrent("need only a token where a certificate is optional, unless the tok
   const bare = { ...at(room), client: undefined };
   const bound = room.token({ certificate: certificateOf(room.client) });
   const stranger = new TestCa("shop").issue({ uris: ["spiffe://shop.example/client/app"] });
-  const cases: readonly [Asked, string][] = [
+  const cases: readonly [CallTarget, string][] = [
     [bare, "open"],
     [{ ...bare, token: undefined }, "unauthenticated"],
     [{ ...bare, token: bound }, "unauthenticated"],

@@ -3,7 +3,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { request } from "node:https";
 import { connect } from "node:tls";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { eventually } from "../support/bridge/rpc-server.ts";
+import { eventually } from "../support/eventually.ts";
 import { ask } from "../support/trusted/four-calls.ts";
 import { openRoom, type TrustedRoom } from "../support/trusted/trusted-room.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventually } from "../support/bridge/rpc-server.ts";
-import { type Asked, ask, CALLS, KINDS, type Kind } from "../support/trusted/four-calls.ts";
+import { eventually } from "../support/eventually.ts";
+import { ask, CALLS, type CallKind, type CallTarget, KINDS } from "../support/trusted/four-calls.ts";
 import { newClient, openRoom, type TrustedRoom } from "../support/trusted/trusted-room.ts";
 
 let room: TrustedRoom;
@@ -14,22 +14,22 @@ afterAll(async () => {
   await narrow[Symbol.asyncDispose]();
 });
 
-const at = ({ port, ca, client, token }: TrustedRoom): Asked => ({ port, ca: ca.pem, client, token: token() });
+const at = ({ port, ca, client, token }: TrustedRoom): CallTarget => ({ port, ca: ca.pem, client, token: token() });
 
-async function codeOf(kind: Kind, asked: Asked): Promise<string> {
+async function codeOf(kind: CallKind, asked: CallTarget): Promise<string> {
   const { code, close } = await ask(kind, asked);
   close();
   return code;
 }
 
 /** The decisions about calls of this kind since `before`. */
-const since = (of: TrustedRoom, before: number, kind: Kind) =>
+const since = (of: TrustedRoom, before: number, kind: CallKind) =>
   of
     .audited()
     .slice(before)
     .filter(({ event, call }) => event === "call" && call === CALLS[kind]);
 
-async function refused(of: TrustedRoom, kind: Kind, asked: Asked) {
+async function refused(of: TrustedRoom, kind: CallKind, asked: CallTarget) {
   const before = of.audited().length;
   const code = await codeOf(kind, asked);
   const lines = since(of, before, kind);

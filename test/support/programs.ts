@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 export const BUNDLES_VARIABLE = "GT_TEST_BUNDLES";
 
 /** The file of one of our programs: under the tests' own run its bundle, as it is shipped; elsewhere its sources. */
-export function ownProgram(
+export function programFile(
   name: "gt" | "gt-sidecar" | "bridge" | "bridge-ca" | "gt-controller" | "relay" | "threads" | "demo-agent",
 ): string {
   const folder = process.env[BUNDLES_VARIABLE];

@@ -11,10 +11,10 @@ import {
   httpUrl,
   listOf,
   oneOf,
-  pathPattern,
   secretPattern,
   text,
   wholeNumber,
+  wildcardPath,
 } from "../../../internal/config/values.ts";
 import { checkServerUrl } from "../../../internal/threads/client/server-url.ts";
 
@@ -117,7 +117,7 @@ export const bridgeFile = (folder: string) =>
       projects,
       input: block({ max_size_bytes: byteCount(1, 65_536).default(65_536) }),
       providers: providers(folder),
-      allowed_paths: listOf(pathPattern(), "a list of paths").min(
+      allowed_paths: listOf(wildcardPath(), "a list of paths").min(
         1,
         "must have a path: otherwise no session can be started",
       ),

@@ -7,7 +7,7 @@ import {
   type SessionUpdate,
 } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
 import { type OpenBridge, openBridge } from "../../../internal/terminal/places/open-bridge.ts";
-import { agentStatus } from "../../../internal/wire/status.ts";
+import { agentStatusOf } from "../../../internal/wire/status.ts";
 import { sessionJson, statusWord } from "../common/text/session-text.ts";
 import { clean, type StatusRow, statusJson } from "../common/text/status-text.ts";
 import { connectAgain } from "../common/text/watch-again.ts";
@@ -86,14 +86,14 @@ function updateText({ status, gone }: SessionUpdate, session: GetSessionResponse
   const { sessionId, agent, provider, error } = session;
   const name = agent === "" ? sessionId : `${agent} (${sessionId})`;
   const state = gone ? "gone" : statusWord(session.status);
-  const does = status === undefined || gone || !isLive(session) ? "" : `, ${agentStatus(status).state}`;
+  const does = status === undefined || gone || !isLive(session) ? "" : `, ${agentStatusOf(status).state}`;
   return clean(`${name} ${provider}: ${state}${does}${error === "" ? "" : `: ${error}`}`);
 }
 
 function updateJson({ status, gone, seq, epoch }: SessionUpdate, session: GetSessionResponse): Record<string, unknown> {
   return {
     ...sessionJson(session),
-    state: status && agentStatus(status).state.replaceAll("-", "_"),
+    state: status && agentStatusOf(status).state.replaceAll("-", "_"),
     gone: gone || undefined,
     watch_seq: String(seq),
     watch_epoch: epoch,

@@ -3,8 +3,8 @@ import type {
   AgentPhase,
   BridgeDialog,
   BridgeEvent,
+  BridgeInputOutcome,
   BridgeSessions,
-  InputOutcome,
   SessionFacts,
 } from "../../../internal/relay/links/bridge-sessions.ts";
 import {
@@ -150,9 +150,9 @@ function dialogOf({ id, kind, title, text, choices }: Dialog): BridgeDialog {
 }
 
 /** An outcome that this version does not know is `unknown`, which proves nothing. */
-function outcomeOf(outcome: NudgeOutcome): InputOutcome {
+function outcomeOf(outcome: NudgeOutcome): BridgeInputOutcome {
   const name = nameOf(NudgeOutcome, outcome, "unknown");
-  return name === "unspecified" ? "unknown" : (name as InputOutcome);
+  return name === "unspecified" ? "unknown" : (name as BridgeInputOutcome);
 }
 
 /** The name of an enum value, such as `blocked-by-dialog` for `BLOCKED_BY_DIALOG`. */

@@ -2,7 +2,7 @@ import { buttonList, buttonsIn } from "../buttons.ts";
 import { type ChoiceReading, numberedChoices } from "../choices.ts";
 import type { DialogKind, DialogView } from "../profile.ts";
 import type { Screen } from "../screen.ts";
-import { block, firstWords, isBlank, isRule, lastRow, lineAt, ruleAbove } from "../screen-text.ts";
+import { firstWords, isBlank, isRule, lastRow, lineAt, ruleAbove, textOfRows } from "../screen-text.ts";
 import { unnumberedChoices } from "../unnumbered-choices.ts";
 
 /** How far above its choices a dialog may begin. */
@@ -45,7 +45,7 @@ export function claudeDialog(screen: Screen): DialogView | undefined {
   // Without a footer the list itself must be the last thing on the screen.
   if (footer < 0 && (list === undefined || last - list.bottom > 1)) return undefined;
   const top = dialogTop(screen, list?.top ?? last);
-  const text = block(screen, top, end);
+  const text = textOfRows(screen, top, end);
   const kind = kindOf(screen, text, list);
   const shown = { kind, title: firstWords(text), text };
   if (list?.type === "list") return { ...shown, choices: list.choices, ...(list.beside && { beside: true }) };
@@ -54,7 +54,7 @@ export function claudeDialog(screen: Screen): DialogView | undefined {
 }
 
 /** True for a row that names the keys of a dialog. */
-export function isFooter(screen: Screen, row: number): boolean {
+export function isClaudeFooter(screen: Screen, row: number): boolean {
   return FOOTER.test(lineAt(screen, row));
 }
 
@@ -65,7 +65,7 @@ export function isWide(screen: Screen, row: number): boolean {
 }
 
 function footerRow(screen: Screen, last: number): number {
-  for (let row = last; row > last - 3 && row >= 0; row -= 1) if (isFooter(screen, row)) return row;
+  for (let row = last; row > last - 3 && row >= 0; row -= 1) if (isClaudeFooter(screen, row)) return row;
   return -1;
 }
 
@@ -156,7 +156,7 @@ function dialogTop(screen: Screen, from: number): number {
     above = ruleAbove(screen, above - 1, 30)
   ) {
     // Within one dialog no row between its lines belongs to the transcript.
-    const between = block(screen, above + 1, top - 1);
+    const between = textOfRows(screen, above + 1, top - 1);
     if (/^[●❯⏺]\s(?!\d+\.)|^ {2}⎿/m.test(between) || between === "") break;
     top = above;
   }

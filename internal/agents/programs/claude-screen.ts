@@ -1,7 +1,7 @@
 import type { BackgroundCount, ComposerView, ScreenView } from "../profile.ts";
 import type { Screen, ScreenRun } from "../screen.ts";
 import { isRule, lastRow, lineAt, ruleAbove, typedText } from "../screen-text.ts";
-import { claudeDialog, isFooter, isWide } from "./claude-dialog.ts";
+import { claudeDialog, isClaudeFooter, isWide } from "./claude-dialog.ts";
 
 /** How far from the cursor the box's lines may be: a draft fills at most the screen. */
 const REACH = 200;
@@ -55,7 +55,7 @@ function composerBox(screen: Screen): ComposerView | undefined {
   let lower = screen.cursorY + 1;
   while (lower < screen.rows && !isRule(lineAt(screen, lower))) lower += 1;
   if (lower >= screen.rows || !isWide(screen, lower)) return undefined;
-  for (let row = lower + 1; row <= lastRow(screen); row += 1) if (isFooter(screen, row)) return undefined;
+  for (let row = lower + 1; row <= lastRow(screen); row += 1) if (isClaudeFooter(screen, row)) return undefined;
   const lines = screen.lines.slice(upper + 1, lower);
   const isPlain = lines.some(({ runs }) => runs.some(({ text, fg }) => fg === "default" && LETTER.test(text)));
   const isLeft = ({ fg }: ScreenRun) => isPlain && GREY.test(fg);

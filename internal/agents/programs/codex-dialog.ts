@@ -1,7 +1,7 @@
 import { type ChoiceList, type ChoiceReading, numberedChoices } from "../choices.ts";
 import type { DialogKind, DialogView } from "../profile.ts";
 import type { Screen } from "../screen.ts";
-import { block, firstWords, isBlank, lastRow, lineAt } from "../screen-text.ts";
+import { firstWords, isBlank, lastRow, lineAt, textOfRows } from "../screen-text.ts";
 
 /** The title while a dialog waits. */
 const ASKS = "[ ! ]";
@@ -42,7 +42,7 @@ export function codexDialog(screen: Screen): DialogView | undefined {
   const end = footer < 0 ? last : footer - 1;
   const list = footer < 0 ? undefined : listAbove(screen, footer);
   if (list === undefined && !asksByTitle(screen)) return undefined;
-  const text = block(screen, dialogTop(screen, list?.top ?? end + 1), end).replace(FORM_HEAD, "$1\n");
+  const text = textOfRows(screen, dialogTop(screen, list?.top ?? end + 1), end).replace(FORM_HEAD, "$1\n");
   const body = text.replace(FORM_HEAD, "");
   const title = firstWords(body);
   const kind = [title, body].map(kindOf).find((one) => one !== undefined) ?? "other";
@@ -54,12 +54,12 @@ export function codexDialog(screen: Screen): DialogView | undefined {
 }
 
 export const asksByTitle = (screen: Screen): boolean => screen.title.startsWith(ASKS);
-export const isFooter = (screen: Screen, row: number): boolean => FOOTER.test(lineAt(screen, row));
+export const isCodexFooter = (screen: Screen, row: number): boolean => FOOTER.test(lineAt(screen, row));
 export const isTurnOver = (text: string): boolean => TURN_OVER.test(text);
 const kindOf = (words: string): DialogKind | undefined => KINDS.find(([, pattern]) => pattern.test(words))?.[0];
 
 function footerRow(screen: Screen, last: number): number {
-  for (let row = last; row > last - 3 && row >= 0; row -= 1) if (isFooter(screen, row)) return row;
+  for (let row = last; row > last - 3 && row >= 0; row -= 1) if (isCodexFooter(screen, row)) return row;
   return -1;
 }
 

@@ -1,7 +1,7 @@
 import type { ComposerView, ScreenView } from "../profile.ts";
 import type { Screen, ScreenLine } from "../screen.ts";
 import { hasHint, isBlank, lastRow, lineAt, typedText } from "../screen-text.ts";
-import { asksByTitle, codexDialog, isFooter, isTurnOver } from "./codex-dialog.ts";
+import { asksByTitle, codexDialog, isCodexFooter, isTurnOver } from "./codex-dialog.ts";
 
 const REACH = 200;
 /** The most status rows, or rows of the menu that is in their place. */
@@ -89,7 +89,7 @@ function composerBottom(screen: Screen): number | undefined {
     return filled ? Math.min(screen.rows - 1, Math.max(last, screen.cursorY)) : undefined;
   }
   if (last - row > MENU_ROWS) return undefined;
-  for (let below = row; below <= last; below += 1) if (isFooter(screen, below)) return undefined;
+  for (let below = row; below <= last; below += 1) if (isCodexFooter(screen, below)) return undefined;
   while (row > screen.cursorY && isBlank(screen, row)) row -= 1;
   return row;
 }

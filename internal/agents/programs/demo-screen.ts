@@ -1,7 +1,7 @@
 import { type ChoiceReading, numberedChoices } from "../choices.ts";
 import type { ComposerView, DialogKind, DialogView, ScreenView } from "../profile.ts";
 import type { Screen } from "../screen.ts";
-import { block, lastRow, lineAt, typedText } from "../screen-text.ts";
+import { lastRow, lineAt, textOfRows, typedText } from "../screen-text.ts";
 
 const WORKING = /^[✳✶✻✽] Working…/;
 const FOOTER = "Enter to choose · Esc to cancel";
@@ -59,7 +59,7 @@ function dialogIn(screen: Screen, top: number, bottom: number): DialogView | und
   if (!lineAt(screen, bottom).startsWith(FOOTER.slice(0, Math.max(1, screen.cols - 1)))) return undefined;
   const title = lineAt(screen, top).slice(2).trim();
   const kind = KINDS.find(([, pattern]) => pattern.test(title))?.[0] ?? "question";
-  const shown = { kind, title, text: block(screen, top, bottom - 1) };
+  const shown = { kind, title, text: textOfRows(screen, top, bottom - 1) };
   const list = listAbove(screen, bottom);
   if (list?.type === "list") return { ...shown, choices: list.choices };
   return { ...shown, choices: [], unclear: list?.why ?? "they are not on the screen" };

@@ -79,7 +79,7 @@ export function isBarred(screen: Screen, row: number, left: number): boolean {
 
 /** A row of the box, without its bar. */
 function inBox(screen: Screen, { left, right }: Box, row: number): string {
-  return cut(lineAt(screen, row), left + 1, right);
+  return sliceColumns(lineAt(screen, row), left + 1, right);
 }
 
 function choicesIn(screen: Screen, box: Box): ChoiceReading | undefined {
@@ -125,7 +125,7 @@ function buttonsIn(screen: Screen, { keys }: Box): ChoiceReading {
 export const visible = (run: ScreenRun): string => run.text.trim();
 
 /** The columns `from`…`to` (excluded) of a row; a wide character counts two. */
-export function cut(text: string, from: number, to: number): string {
+export function sliceColumns(text: string, from: number, to: number): string {
   let column = 0;
   let out = "";
   for (const character of text.slice(0, 2000)) {

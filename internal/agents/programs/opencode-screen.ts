@@ -2,7 +2,7 @@ import { textWidth } from "../../base/text-width.ts";
 import type { ComposerView, ScreenView } from "../profile.ts";
 import type { Screen, ScreenLine, ScreenRun } from "../screen.ts";
 import { lineAt } from "../screen-text.ts";
-import { BAR, cut, isBarred, openCodeDialog, visible } from "./opencode-dialog.ts";
+import { BAR, isBarred, openCodeDialog, sliceColumns, visible } from "./opencode-dialog.ts";
 
 const PASTE = /\[Pasted ~\d+ lines\]/g;
 const INTERRUPT = /\besc (?:again to )?interrupt\b/;
@@ -19,7 +19,7 @@ export function opencodeView(screen: Screen): ScreenView {
     const dialog = openCodeDialog(screen);
     return dialog === undefined ? {} : { dialog };
   }
-  const status = cut(lineAt(screen, box.floor + 1), 0, box.right);
+  const status = sliceColumns(lineAt(screen, box.floor + 1), 0, box.right);
   const busy = INTERRUPT.exec(status)?.[0];
   const parked = RETRY.exec(status)?.[0];
   return {
@@ -52,7 +52,7 @@ function boxAtCursor(screen: Screen): Box | undefined {
 
 /** A menu of commands or files is right above the box and has a bar at its right side too. */
 function inMenu(screen: Screen, row: number, right: number): boolean {
-  return cut(lineAt(screen, row), right - 1, right + 1).includes(BAR);
+  return sliceColumns(lineAt(screen, row), right - 1, right + 1).includes(BAR);
 }
 
 function composerIn(screen: Screen, box: Box): ComposerView {
@@ -62,7 +62,7 @@ function composerIn(screen: Screen, box: Box): ComposerView {
   const rows: string[] = [];
   const muted = mutedColour(screen, info);
   for (let row = top; row <= bottom; row += 1)
-    rows.push(cut(withoutMuted(screen.lines[row], muted), box.left + 3, box.right).trimEnd());
+    rows.push(sliceColumns(withoutMuted(screen.lines[row], muted), box.left + 3, box.right).trimEnd());
   const hint = screen.cursorY === top && screen.cursorX <= box.left + 3 && allMuted(screen, top, muted);
   const text = hint ? "" : rows.join("\n").trimEnd();
   return { top, bottom, text, pasteMarkers: text.match(PASTE)?.length ?? 0 };

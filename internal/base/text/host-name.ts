@@ -3,6 +3,6 @@ const NAME =
 const IPV6 = /^[0-9A-Fa-f:.]{2,45}$/;
 
 /** True for a host name, an IPv4 address and an IPv6 address without brackets; false with a port. */
-export function isHostName(text: string): boolean {
+export function isHost(text: string): boolean {
   return NAME.test(text) || (IPV6.test(text) && text.split(":").length > 2);
 }

@@ -4,7 +4,7 @@ import { attachRefusal, projectRefusal, sessionRefusal } from "../../auth/bridge
 import { DomainError, type ErrorKind } from "../../base/errors.ts";
 import { correlationKey } from "../../rpc/server/call-facts.ts";
 import { spanKey } from "../../rpc/server/trace-calls.ts";
-import type { Caller, SessionBackend, SessionInfo, SessionKey } from "../session-backend.ts";
+import type { Actor, SessionBackend, SessionInfo, SessionKey } from "../session-backend.ts";
 import { claimsOf } from "./bridge-gate.ts";
 import { callerIdentity } from "./caller-identity.ts";
 
@@ -21,7 +21,7 @@ export class CallAccess {
     this.#audit = deps.audit;
   }
 
-  caller(context: HandlerContext): Caller {
+  caller(context: HandlerContext): Actor {
     const claims = claimsOf(context);
     const trace = context.values.get(spanKey);
     return { identity: callerIdentity(claims), role: claims.role, ...(trace && { trace }) };

@@ -2,11 +2,11 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
 import { SidecarOutputUpdateSchema, SidecarStatusResponseSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
-import type { Caller, SessionBackend, SessionInfo } from "../session-backend.ts";
+import type { Actor, SessionBackend, SessionInfo } from "../session-backend.ts";
 import { SessionChanges } from "../session-changes.ts";
 import { SessionsWatch } from "./sessions-watch.ts";
 
-const caller: Caller = { identity: "shop/ann", role: "read" };
+const caller: Actor = { identity: "shop/ann", role: "read" };
 const session = (id: string) => ({ project: "shop", id, status: "stopped" }) as SessionInfo;
 
 it("shows as much of a screen as was asked for, whatever a hostile sidecar sends", async () => {

@@ -12,7 +12,7 @@ import {
   WatchMode,
 } from "../../gen/gastown/v1/sidecar_pb.ts";
 import type { NudgeReceipt } from "../../session/types.ts";
-import type { Caller, SessionBackend, SessionChange, SessionInfo, SessionTerminal } from "../session-backend.ts";
+import type { Actor, SessionBackend, SessionChange, SessionInfo, SessionTerminal } from "../session-backend.ts";
 import { activityStatus } from "./activity-status.ts";
 import { type DueUpdate, type TakenUpdate, UpdateQueue } from "./update-queue.ts";
 
@@ -22,7 +22,7 @@ export interface SessionsWatchRequest {
   readonly labels: Readonly<Record<string, string>>;
   /** Lines of each screen; 0: no screens. */
   readonly lines: number;
-  readonly caller: Caller;
+  readonly caller: Actor;
 }
 
 /** One session as an overview shows it. */

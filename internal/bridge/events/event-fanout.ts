@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { FrameTarget, StreamFrame } from "../../rpc/server/frames.ts";
-import { BACKLOG_BYTES } from "../unread-stream.ts";
+import { UNREAD_BYTES } from "../unread-stream.ts";
 
 /** A subscriber's position in a session's events. */
 export interface FrameCursor {
@@ -100,7 +100,7 @@ export class EventFanout {
     const { cursor, target } = member;
     try {
       for (let sent = 0; sent < TURN && !member.isStalled; sent++) {
-        if (target.backlog >= BACKLOG_BYTES) {
+        if (target.backlog >= UNREAD_BYTES) {
           this.#stall(member);
           return false;
         }

@@ -16,7 +16,7 @@ import type { StreamFrame } from "../../rpc/server/frames.ts";
 import type { EventsRequest } from "../../session/events.ts";
 import { checkAcknowledgement, checkSubscriber, SUBSCRIBER_LIMITS } from "../../session/subscriber.ts";
 import { type EventSession, eventMessage } from "../../wire/event.ts";
-import type { Caller, EventFeed, SessionTerminal } from "../session-backend.ts";
+import type { Actor, EventFeed, SessionTerminal } from "../session-backend.ts";
 import { EventFanout } from "./event-fanout.ts";
 import { MirrorLog, type MirrorLogOptions } from "./mirror-log.ts";
 import { eventFrame, type SessionLog } from "./session-log.ts";
@@ -32,7 +32,7 @@ export interface MirroredEventsDeps {
 const EVENT_BYTES = 200;
 const RETRY_MS = 250;
 /** The caller under which the bridge itself reads the sidecar's events. */
-const BRIDGE: Caller = { identity: "bridge", role: "operate" };
+const BRIDGE: Actor = { identity: "bridge", role: "operate" };
 
 /**
  * The events of a sidecar, read once for all subscribers, with the sidecar's numbers and encoding. They stay readable

@@ -2,7 +2,7 @@ import type { DomainError } from "../../base/errors.ts";
 import type { EventsRequest } from "../../session/events.ts";
 import type { NudgeReceipt } from "../../session/types.ts";
 import type { SessionLog } from "../events/session-log.ts";
-import type { AgentActivity, Caller, InputRequest, InputResult, SessionTerminal } from "../session-backend.ts";
+import type { Actor, AgentActivity, InputRequest, InputResult, SessionTerminal } from "../session-backend.ts";
 
 /** The end of an agent. `error`: it failed. */
 export interface AgentEnd {
@@ -52,11 +52,11 @@ export interface AgentSession {
   /** Resolves when nothing of the agent is left and its output was read. To be called once, after `start`. */
   ended(): Promise<AgentEnd>;
   /** To be called after `start` and before the end. */
-  send(input: InputRequest, caller: Caller, signal: AbortSignal): Promise<InputResult>;
+  send(input: InputRequest, caller: Actor, signal: AbortSignal): Promise<InputResult>;
   /** Restores a subscriber's position that an earlier process stored. To be called before `log.open`. */
-  recallPosition(request: EventsRequest, caller: Caller, signal: AbortSignal): Promise<void>;
+  recallPosition(request: EventsRequest, caller: Actor, signal: AbortSignal): Promise<void>;
   /** Stores an acknowledged position beyond the life of this process, if possible. */
-  keepPosition(position: AckedPosition, caller: Caller, signal: AbortSignal): Promise<void>;
+  keepPosition(position: AckedPosition, caller: Actor, signal: AbortSignal): Promise<void>;
   /** `graceMs` 0: KILL at once. Resolves when the agent has ended. */
   stop(graceMs: number): Promise<void>;
   /** Appends the session's last event; afterwards this object owns no resources. */

@@ -15,11 +15,11 @@ import {
 } from "../../gen/gastown/v1/sidecar_pb.ts";
 import type { EventSession } from "../../wire/event.ts";
 import { endedTerminal } from "../ended-terminal.ts";
-import type { Caller, SessionTerminal } from "../session-backend.ts";
+import type { Actor, SessionTerminal } from "../session-backend.ts";
 import type { RecordedReceipts } from "./recorded-receipts.ts";
 
 const { peek, status, getNudge } = SidecarService.method;
-const BRIDGE: Caller = { identity: "bridge", role: "read" };
+const BRIDGE: Actor = { identity: "bridge", role: "read" };
 /** The most lines to keep of an ended session's terminal. */
 const KEPT_LINES = 200;
 const KEPT_CHARS = 64 * 1024;
@@ -69,7 +69,7 @@ export function snapshotTerminal({ look, receipts, session }: Remains, why: () =
   async function answer<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     request: MessageShape<I>,
-    caller: Caller,
+    caller: Actor,
   ): Promise<MessageShape<O>> {
     const asked: unknown = method;
     if (asked === peek) return screenOf(look, request as unknown as SidecarPeekRequest) as unknown as MessageShape<O>;

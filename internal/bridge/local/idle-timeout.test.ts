@@ -6,7 +6,7 @@ import {
   never,
   provider,
   sessions,
-  start,
+  startLocal,
   subscriber,
   useLocalSessions,
 } from "../../../test/support/bridge/local-sessions-bed.ts";
@@ -25,7 +25,7 @@ async function idleFor(ms: number): Promise<void> {
 
 describe("a session is stopped as idle", () => {
   it("after its agent has been idle and left alone for so long, counted from the end of its turn", async () => {
-    await start();
+    await startLocal();
     const [agent] = provider.agents;
     agent?.say({ type: "phase", state: "busy" });
     await idleFor(10 * TIMEOUT_MS);
@@ -38,7 +38,7 @@ describe("a session is stopped as idle", () => {
   });
 
   it("not while a dialog waits for a person", async () => {
-    await start();
+    await startLocal();
     const dialog: Dialog = { id: "d1", kind: "permission", title: "Run?", text: "rm", choices: [], since: 0 };
     provider.agents[0]?.say({ type: "dialog-opened", dialog });
     await idleFor(10 * TIMEOUT_MS);
@@ -49,7 +49,7 @@ describe("a session is stopped as idle", () => {
   });
 
   it("not while someone reads its events live", async () => {
-    await start();
+    await startLocal();
     const leave = new AbortController();
     const feed = await sessions.events(key(), { subscriber: "", epoch: "" }, alice, never);
     const reading = feed.pipe(subscriber(), leave.signal).catch(() => {});

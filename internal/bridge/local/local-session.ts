@@ -4,17 +4,17 @@ import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { NudgeReceipt } from "../../session/types.ts";
 import type {
-  Caller,
+  Actor,
   EventFeed,
-  EventsRequest,
   InputRequest,
   InputResult,
+  SessionEventsRequest,
   SessionInfo,
   SessionTerminal,
   StartRequest,
 } from "../session-backend.ts";
 import type { AckedPosition, AgentEnd, AgentListener, AgentSession } from "./agent-session.ts";
-import { hasEnded, nextState, type SessionFact, type SessionState, type StopReason } from "./session-state.ts";
+import { isFinalStatus, nextState, type SessionFact, type SessionState, type StopReason } from "./session-state.ts";
 
 export interface LocalSessionDeps {
   readonly clock: Clock;
@@ -71,7 +71,7 @@ export class LocalSession {
   }
 
   get hasEnded(): boolean {
-    return hasEnded(this.#state.type);
+    return isFinalStatus(this.#state.type);
   }
 
   get log() {
@@ -130,7 +130,7 @@ export class LocalSession {
    * Waits while the session starts. @throws DomainError `precondition` if it is not running, else as
    * `AgentSession.send`
    */
-  async send(input: InputRequest, caller: Caller, signal: AbortSignal): Promise<InputResult> {
+  async send(input: InputRequest, caller: Actor, signal: AbortSignal): Promise<InputResult> {
     await raceSignal(this.#started.promise, signal);
     if (this.#state.type !== "running") throw this.#notRunning();
     this.#active();
@@ -138,7 +138,7 @@ export class LocalSession {
   }
 
   /** @throws DomainError as `SessionLog.open` */
-  async events(request: EventsRequest, caller: Caller, signal: AbortSignal): Promise<EventFeed> {
+  async events(request: SessionEventsRequest, caller: Actor, signal: AbortSignal): Promise<EventFeed> {
     const wanted = { ...request, owner: caller.identity };
     if (!this.hasEnded) await this.#agent.recallPosition(wanted, caller, signal);
     const feed = this.#agent.log.open(wanted);
@@ -150,7 +150,7 @@ export class LocalSession {
   }
 
   /** @throws DomainError as `SessionLog.acknowledge` */
-  async ack(position: AckedPosition, caller: Caller, signal: AbortSignal): Promise<void> {
+  async ack(position: AckedPosition, caller: Actor, signal: AbortSignal): Promise<void> {
     const { subscriber, seq, epoch } = position;
     this.#agent.log.acknowledge({ owner: caller.identity, subscriber }, seq, epoch);
     if (!this.hasEnded) await this.#agent.keepPosition(position, caller, signal);

@@ -9,7 +9,7 @@ import {
   provider,
   read,
   sessions,
-  start,
+  startLocal,
   stop,
   subscriber,
   types,
@@ -25,7 +25,7 @@ describe("an input", () => {
     sessions.sendInput(key(), { text, idempotencyKey }, caller, never);
 
   it("is reported with its number and its outcome", async () => {
-    await start();
+    await startLocal();
     expect(await send("hello", "k1")).toEqual({ outcome: "submitted", seq: 2n, error: "" });
     const events = await read();
     expect(types(events)).toEqual(["SESSION_STARTED", "INPUT_RECEIVED", "NUDGE_RECEIPT", "STDOUT"]);
@@ -37,7 +37,7 @@ describe("an input", () => {
   });
 
   it("with a key that was used is given once, also when both come at once", async () => {
-    await start();
+    await startLocal();
     const answers = await Promise.all([send("hello", "k1"), send("hello", "k1", bob), send("hello", "k1")]);
     expect(answers).toEqual(Array(3).fill({ outcome: "submitted", seq: 2n, error: "" }));
     expect(provider.agents[0]?.inputs).toHaveLength(1);
@@ -45,7 +45,7 @@ describe("an input", () => {
   });
 
   it("that is queued ends when the agent takes it", async () => {
-    await start();
+    await startLocal();
     const [agent] = provider.agents;
     if (agent) agent.outcome = { outcome: "queued", error: "" };
     expect(await send("later", "k1")).toMatchObject({ outcome: "queued" });
@@ -56,7 +56,7 @@ describe("an input", () => {
   });
 
   it("that is queued when the agent dies has its receipt before the last event", async () => {
-    await start();
+    await startLocal();
     const [agent] = provider.agents;
     if (agent) agent.outcome = { outcome: "queued", error: "" };
     await send("later", "k1");
@@ -68,7 +68,7 @@ describe("an input", () => {
   it("waits while the session starts, and is refused when it does not run", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     provider.startHold = promise;
-    void start();
+    void startLocal();
     await settle();
     const sent = send("hello");
     resolve();
@@ -78,7 +78,7 @@ describe("an input", () => {
   });
 
   it("is refused when 50 wait for the agent", async () => {
-    await start();
+    await startLocal();
     const [agent] = provider.agents;
     if (agent) agent.hold = new Promise(() => {});
     for (let i = 0; i < 50; i++) void send(`text ${i}`).catch(() => {});
@@ -89,7 +89,7 @@ describe("an input", () => {
 
 describe("positions", () => {
   it("belong to the caller and its subscriber_id", async () => {
-    await start();
+    await startLocal();
     for (let i = 0; i < 5; i++) {
       provider.agents[0]?.print(`${i}\n`);
       await clock.advance(200);
@@ -112,7 +112,7 @@ describe("positions", () => {
   });
 
   it("of another epoch or ahead of the head are refused with the current ones", async () => {
-    await start();
+    await startLocal();
     const { epoch } = sessions.get(key()) as { epoch: string };
     const open = (after: bigint, given: string) =>
       sessions.events(key(), { subscriber: "", epoch: given, after }, alice, never).catch((err: unknown) => err);
@@ -134,8 +134,8 @@ describe("watching", () => {
       for await (const { type, session } of sessions.changes("p1", stop.signal))
         seen.push(`${session.id} ${type === "gone" ? type : session.status}`);
     })().catch(() => {});
-    await start("s1");
-    await start("x", { project: "p2" });
+    await startLocal("s1");
+    await startLocal("x", { project: "p2" });
     await settle();
     await sessions.stop(key(), { force: false });
     await clock.advance(5000);

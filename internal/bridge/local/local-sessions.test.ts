@@ -10,7 +10,7 @@ import {
   read,
   running,
   sessions,
-  start,
+  startLocal,
   stop,
   types,
   useLocalSessions,
@@ -24,7 +24,7 @@ useLocalSessions();
 
 describe("a start", () => {
   it("gives a session that runs, with the parameters it was asked for", async () => {
-    expect(await start("s1", { agentOpts: { model: "m" } })).toMatchObject({
+    expect(await startLocal("s1", { agentOpts: { model: "m" } })).toMatchObject({
       ...{ project: "p1", id: "s1", provider: "scripted", status: "running", agentOpts: { model: "m" } },
       ...{ repoPath: dir, error: "", reason: "", lastSeq: 1n, createdAt: clock.now() },
     });
@@ -32,8 +32,8 @@ describe("a start", () => {
   });
 
   it("with the same parameters gives the same session, also when both come at once", async () => {
-    const both = await Promise.all([start(), start()]);
-    const again = await start();
+    const both = await Promise.all([startLocal(), startLocal()]);
+    const again = await startLocal();
     expect([...both, again].map(({ epoch }) => epoch)).toEqual(Array(3).fill(again.epoch));
     expect(provider.agents).toHaveLength(1);
   });
@@ -47,23 +47,23 @@ describe("a start", () => {
     ["a path that is not allowed", { id: "s2", repoPath: "/etc" }, "denied"],
     ["a folder that is not there", { id: "s2", repoPath: "DIR/missing" }, "invalid"],
   ])("is refused for %s, before anything is started", async (_, more, kind) => {
-    await start();
+    await startLocal();
     const wanted = { ...more, ...(more.repoPath && { repoPath: more.repoPath.replace("DIR", dir) }) };
-    expect(await kindOf(start("s1", wanted))).toBe(kind);
+    expect(await kindOf(startLocal("s1", wanted))).toBe(kind);
     expect(provider.agents).toHaveLength(1);
     expect(sessions.list("p1")).toHaveLength(1);
   });
 
   it("is refused for a provider that is not available, and leaves no trace", async () => {
     provider.health_ = async () => ({ available: false, error: "no such program", version: "" });
-    expect(await Promise.all([kindOf(start()), kindOf(start())])).toEqual(["precondition", "precondition"]);
+    expect(await Promise.all([kindOf(startLocal()), kindOf(startLocal())])).toEqual(["precondition", "precondition"]);
     expect(sessions.list("p1")).toEqual([]);
     expect(provider.agents).toEqual([]);
   });
 
   it("is refused in time for a provider that does not say whether it is available", async () => {
     provider.health_ = () => new Promise(() => {});
-    const refused = kindOf(start());
+    const refused = kindOf(startLocal());
     await clock.advance(3000);
     expect(await refused).toBe("precondition");
   });
@@ -71,7 +71,7 @@ describe("a start", () => {
   it("answers STARTING when the agent takes long, and the session continues", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     provider.startHold = promise;
-    const started = start();
+    const started = startLocal();
     await clock.advance(10_000);
     expect(await started).toMatchObject({ status: "starting", lastSeq: 0n });
     resolve();
@@ -82,13 +82,13 @@ describe("a start", () => {
   it("that fails is kept as FAILED with its reason, until its retention ends", async () => {
     provider.startError = new DomainError("deadline", "the agent was not ready within 30000 ms");
     const error = "the agent was not ready within 30000 ms";
-    expect(await start()).toMatchObject({ status: "failed", error, reason: "StartFailed" });
+    expect(await startLocal()).toMatchObject({ status: "failed", error, reason: "StartFailed" });
     expect(await read()).toMatchObject([{ type: EventType.SESSION_FAILED, done: true, error }]);
-    expect(await kindOf(start())).toBe("precondition");
+    expect(await kindOf(startLocal())).toBe("precondition");
     provider.startError = undefined;
     await clock.advance(5000);
     expect(sessions.get(key())).toBeUndefined();
-    expect(await start()).toMatchObject({ status: "running" });
+    expect(await startLocal()).toMatchObject({ status: "running" });
   });
 });
 
@@ -97,7 +97,9 @@ describe("limits", () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     provider.startHold = promise;
     const projects = ["a", "b", "c", "d"];
-    const all = Array.from({ length: 500 }, (_, i) => kindOf(start(`s${i}`, { project: projects[i % 4] as string })));
+    const all = Array.from({ length: 500 }, (_, i) =>
+      kindOf(startLocal(`s${i}`, { project: projects[i % 4] as string })),
+    );
     await settle();
     expect(provider.agents).toHaveLength(8);
     resolve();
@@ -108,18 +110,18 @@ describe("limits", () => {
   });
 
   it("count no session that has ended", async () => {
-    for (const id of ["1", "2", "3", "4", "5"]) await start(id);
-    expect(await kindOf(start("6"))).toBe("exhausted");
+    for (const id of ["1", "2", "3", "4", "5"]) await startLocal(id);
+    expect(await kindOf(startLocal("6"))).toBe("exhausted");
     provider.agents[0]?.end();
     await settle();
-    expect(await kindOf(start("6"))).toBe("ok");
+    expect(await kindOf(startLocal("6"))).toBe("ok");
   });
 });
 
 describe("a session", () => {
   it("of another project with the same id is another one, and neither is found by the other", async () => {
-    await start("s1");
-    await start("s1", { project: "p2" });
+    await startLocal("s1");
+    await startLocal("s1", { project: "p2" });
     expect(provider.agents).toHaveLength(2);
     expect(sessions.list("p1").map(({ project }) => project)).toEqual(["p1"]);
     expect(sessions.get(key("s1", "p3"))).toBeUndefined();
@@ -129,7 +131,7 @@ describe("a session", () => {
   });
 
   it("tells what its agent does, without secrets that chunks have cut", async () => {
-    await start();
+    await startLocal();
     const [agent] = provider.agents;
     agent?.say({ type: "phase", state: "busy" });
     agent?.print("the key is hunt");
@@ -150,8 +152,8 @@ describe("a session", () => {
   });
 
   it("whose agent crashes has failed, and others go on", async () => {
-    await start("s1");
-    await start("s2");
+    await startLocal("s1");
+    await startLocal("s2");
     provider.agents[0]?.end("exit code 139");
     await settle();
     expect(sessions.get(key("s1"))).toMatchObject({ status: "failed", error: "exit code 139", reason: "AgentFailed" });
@@ -164,7 +166,7 @@ describe("a session", () => {
   });
 
   it("that is stopped asks its agent, within the grace time, and ends with its last event", async () => {
-    await start();
+    await startLocal();
     expect(await sessions.stop(key(), { force: false })).toMatchObject({ status: "stopping" });
     await settle();
     expect(sessions.get(key())).toMatchObject({ status: "stopped", reason: "StopRequested", stoppedAt: clock.now() });
@@ -174,7 +176,7 @@ describe("a session", () => {
   });
 
   it("is killed at once with force, also while it is being asked", async () => {
-    await start();
+    await startLocal();
     const agent = provider.agents[0];
     if (agent) agent.ignoresStop = true;
     await sessions.stop(key(), { force: false });
@@ -189,7 +191,7 @@ describe("a session", () => {
   it("that is stopped while it starts never runs", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     provider.startHold = promise;
-    const started = start();
+    const started = startLocal();
     await settle();
     await sessions.stop(key(), { force: false });
     expect(await started).toMatchObject({ status: "stopping" });
@@ -199,7 +201,7 @@ describe("a session", () => {
   });
 
   it("without input and output is stopped, and either keeps it", async () => {
-    await start();
+    await startLocal();
     await clock.advance(50_000);
     provider.agents[0]?.print("x\n");
     await clock.advance(50_000);
@@ -211,10 +213,10 @@ describe("a session", () => {
   });
 
   it("ends with the bridge", async () => {
-    await start();
+    await startLocal();
     stop.abort();
     await clock.until(running);
     expect(provider.agents[0]?.stops).toEqual([1000]);
-    expect(await kindOf(start("s9"))).toBe("unavailable");
+    expect(await kindOf(startLocal("s9"))).toBe("unavailable");
   });
 });

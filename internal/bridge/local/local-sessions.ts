@@ -9,14 +9,14 @@ import type { EventSession } from "../../wire/event.ts";
 import type { Provider, SessionConfig } from "../provider.ts";
 import { agentAddressOf, checkAgent, withoutAgent } from "../session-agent.ts";
 import type {
-  Caller,
+  Actor,
   EventFeed,
-  EventsRequest,
   InputRequest,
   InputResult,
   ProviderInfo,
   SessionBackend,
   SessionChange,
+  SessionEventsRequest,
   SessionInfo,
   SessionKey,
   SessionTerminal,
@@ -118,7 +118,7 @@ export class LocalSessions implements SessionBackend, Task {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
-  async start(request: StartRequest, _caller: Caller, signal: AbortSignal): Promise<SessionInfo> {
+  async start(request: StartRequest, _caller: Actor, signal: AbortSignal): Promise<SessionInfo> {
     try {
       const session = await this.#start(request, signal);
       this.#deps.metrics?.started(request.provider);
@@ -155,15 +155,15 @@ export class LocalSessions implements SessionBackend, Task {
     return { "gastown.io/agent": agent, "gastown.io/provider": provider };
   }
 
-  async sendInput(key: SessionKey, input: InputRequest, caller: Caller, signal: AbortSignal): Promise<InputResult> {
+  async sendInput(key: SessionKey, input: InputRequest, caller: Actor, signal: AbortSignal): Promise<InputResult> {
     return this.#find(key).send(input, caller, signal);
   }
 
-  async events(key: SessionKey, request: EventsRequest, caller: Caller, signal: AbortSignal): Promise<EventFeed> {
+  async events(key: SessionKey, request: SessionEventsRequest, caller: Actor, signal: AbortSignal): Promise<EventFeed> {
     return this.#find(key).events(request, caller, signal);
   }
 
-  async ack(key: SessionKey, position: AckedPosition, caller: Caller, signal: AbortSignal): Promise<void> {
+  async ack(key: SessionKey, position: AckedPosition, caller: Actor, signal: AbortSignal): Promise<void> {
     await this.#find(key).ack(position, caller, signal);
   }
 

@@ -2,7 +2,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { DomainError } from "../../base/errors.ts";
 import { NudgeOutcome, type NudgeReceipt, NudgeReceiptSchema } from "../../gen/gastown/v1/common_pb.ts";
 import { type SidecarNudgeResponse, SidecarNudgeResponseSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
-import type { Caller } from "../session-backend.ts";
+import type { Actor } from "../session-backend.ts";
 
 /** The most receipts to keep of a session; the newest are kept. */
 const KEPT = 1000;
@@ -24,7 +24,7 @@ export class RecordedReceipts {
    *
    * @throws DomainError `not-found` for an unknown id, and for another caller's receipt without the role operate
    */
-  get(requestId: string, { identity, role }: Caller): SidecarNudgeResponse {
+  get(requestId: string, { identity, role }: Actor): SidecarNudgeResponse {
     const bytes = this.#receipts.get(requestId);
     const receipt = bytes && fromBinary(NudgeReceiptSchema, bytes);
     if (receipt === undefined || (role !== "operate" && !isFrom(receipt.sender, identity)))

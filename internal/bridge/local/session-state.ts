@@ -52,6 +52,6 @@ export function nextState(state: SessionState, fact: SessionFact): SessionState 
 }
 
 /** Nothing of the session's agent is left. */
-export function hasEnded(status: SessionStatusName): boolean {
+export function isFinalStatus(status: SessionStatusName): boolean {
   return status === "stopped" || status === "failed";
 }

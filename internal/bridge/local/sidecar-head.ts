@@ -3,11 +3,11 @@ import { withTimeout } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { SidecarService, SidecarStreamEventsRequestSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
-import type { Caller, SessionTerminal } from "../session-backend.ts";
+import type { Actor, SessionTerminal } from "../session-backend.ts";
 
 /** A number that no event has: asked for events after it, a sidecar refuses and names its last event. */
 const NO_SEQ = 2n ** 64n - 1n;
-const BRIDGE: Caller = { identity: "bridge", role: "read" };
+const BRIDGE: Actor = { identity: "bridge", role: "read" };
 
 /** The number of a session's last event; undefined: its sidecar does not answer within `ms`. */
 export async function headAtSidecar(clock: Clock, terminal: SessionTerminal, ms: number): Promise<bigint | undefined> {

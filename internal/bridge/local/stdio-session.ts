@@ -11,7 +11,7 @@ import { ID } from "../../session/ids.ts";
 import type { AgentStateName, Dialog, NudgeReceipt } from "../../session/types.ts";
 import { EncodedEvents } from "../events/session-log.ts";
 import type { AgentEvent, InputOutcome, Provider, SessionConfig, SessionHandle } from "../provider.ts";
-import type { AgentActivity, Caller, InputRequest, InputResult } from "../session-backend.ts";
+import type { Actor, AgentActivity, InputRequest, InputResult } from "../session-backend.ts";
 import type { AgentEnd, AgentListener, AgentSession } from "./agent-session.ts";
 import { InputLedger, type LedgerEntry } from "./input-ledger.ts";
 
@@ -85,7 +85,7 @@ export class StdioSession implements AgentSession {
     return Promise.race([this.#read(), this.#stopped.promise]);
   }
 
-  async send({ text, idempotencyKey }: InputRequest, caller: Caller, signal: AbortSignal): Promise<InputResult> {
+  async send({ text, idempotencyKey }: InputRequest, caller: Actor, signal: AbortSignal): Promise<InputResult> {
     const requestId = idempotencyKey || randomUUID();
     const known = this.#ledger.find(requestId, text, this.#deps.clock.monotonicMs());
     const entry = known ?? this.#accept(requestId, text, caller);
@@ -114,7 +114,7 @@ export class StdioSession implements AgentSession {
     await this.#writing;
   }
 
-  #accept(requestId: string, text: string, { identity }: Caller): LedgerEntry {
+  #accept(requestId: string, text: string, { identity }: Actor): LedgerEntry {
     this.#ledger.makeRoom(identity);
     const { clock } = this.#deps;
     this.#events.accepted({ requestId, message: text, acceptedAt: clock.now() });

@@ -33,7 +33,7 @@ import type { EventSession } from "../../wire/event.ts";
 import { eventReceipt, nudgeReceipt } from "../../wire/nudge.ts";
 import type { MirrorLogOptions } from "../events/mirror-log.ts";
 import { MirroredEvents } from "../events/mirrored-events.ts";
-import type { Caller, EncodedMessage, InputRequest, InputResult, SessionTerminal } from "../session-backend.ts";
+import type { Actor, EncodedMessage, InputRequest, InputResult, SessionTerminal } from "../session-backend.ts";
 import type { LaunchedTerminal } from "../terminal-launcher.ts";
 import type { AckedPosition, AgentEnd, AgentListener, AgentSession } from "./agent-session.ts";
 import { type FinalSnapshot, snapshotTerminal, takeFinalSnapshot } from "./final-snapshot.ts";
@@ -68,7 +68,7 @@ const POSITION_MS = 500;
 
 const { nudge, sendKeys, respond, ackEvents, streamEvents, watchOutput, status } = SidecarService.method;
 /** The caller under which calls to the sidecar are shared by all callers. */
-const WATCHERS: Caller = { identity: "bridge", role: "read" };
+const WATCHERS: Actor = { identity: "bridge", role: "read" };
 /** Methods that give an agent input. */
 const INPUTS: ReadonlySet<unknown> = new Set([nudge, sendKeys, respond]);
 const SCREENS: ReadonlySet<WatchMode> = new Set([WatchMode.UNSPECIFIED, WatchMode.SCREEN]);
@@ -158,7 +158,7 @@ export class TerminalSession implements AgentSession {
     return told === undefined ? {} : { error: told };
   }
 
-  async send({ text, idempotencyKey }: InputRequest, caller: Caller, signal: AbortSignal): Promise<InputResult> {
+  async send({ text, idempotencyKey }: InputRequest, caller: Actor, signal: AbortSignal): Promise<InputResult> {
     const requestId = idempotencyKey || randomUUID();
     const request = create(SidecarNudgeRequestSchema, { message: text, requestId });
     const { terminal } = this.#launched as LaunchedTerminal;
@@ -170,18 +170,14 @@ export class TerminalSession implements AgentSession {
     return { outcome, error, seq: this.#inputs.get(requestId) ?? 0n };
   }
 
-  async recallPosition(
-    { after, subscriber, owner }: EventsRequest,
-    caller: Caller,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async recallPosition({ after, subscriber, owner }: EventsRequest, caller: Actor, signal: AbortSignal): Promise<void> {
     const who = { owner, subscriber };
     if (!this.#deps.isSurvivor || after !== undefined || subscriber === "" || this.log.positionOf(who) > 0n) return;
     const seq = await this.#positionAtSidecar(subscriber, caller, signal);
     if (seq > 0n && seq <= this.log.head) this.log.acknowledge(who, seq, this.log.epoch);
   }
 
-  async keepPosition({ subscriber, seq, epoch }: AckedPosition, caller: Caller, signal: AbortSignal): Promise<void> {
+  async keepPosition({ subscriber, seq, epoch }: AckedPosition, caller: Actor, signal: AbortSignal): Promise<void> {
     const request = create(SidecarAckEventsRequestSchema, { subscriberId: subscriber, ackSeq: seq, epoch });
     // Without a sidecar, the position is kept by this process only.
     await this.#launched?.terminal.unary(ackEvents, request, caller, signal).catch(() => {});
@@ -249,7 +245,7 @@ export class TerminalSession implements AgentSession {
    * The position of a subscriber at the sidecar: just before the first event that its stream sends, or the last event
    * if it sends none in time. 0: the sidecar cannot be asked.
    */
-  async #positionAtSidecar(subscriberId: string, caller: Caller, signal: AbortSignal): Promise<bigint> {
+  async #positionAtSidecar(subscriberId: string, caller: Actor, signal: AbortSignal): Promise<bigint> {
     const { terminal } = this.#launched as LaunchedTerminal;
     const { head, epoch } = this.log;
     const stop = new AbortController();
@@ -324,7 +320,7 @@ function withActivity(
     async unary<I extends DescMessage, O extends DescMessage>(
       method: DescMethodUnary<I, O>,
       request: MessageShape<I>,
-      caller: Caller,
+      caller: Actor,
       signal: AbortSignal,
     ): Promise<MessageShape<O>> {
       if (INPUTS.has(method)) active();
@@ -334,7 +330,7 @@ function withActivity(
     stream<I extends DescMessage, O extends DescMessage>(
       method: DescMethodServerStreaming<I, O>,
       request: MessageShape<I>,
-      caller: Caller,
+      caller: Actor,
       signal: AbortSignal,
     ): AsyncIterable<EncodedMessage> {
       const isScreen = (method as unknown) === watchOutput && isMessage(request, SidecarWatchRequestSchema);

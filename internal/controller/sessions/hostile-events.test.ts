@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
 import { raceSignal } from "../../base/abort.ts";
 import { DomainError } from "../../base/errors.ts";
-import type { Caller, SessionTerminal } from "../../bridge/session-backend.ts";
+import type { Actor, SessionTerminal } from "../../bridge/session-backend.ts";
 import {
   type SidecarEvent,
   SidecarEventSchema,
@@ -32,7 +32,7 @@ class HostileSidecar {
   readonly terminal = {
     unary: () =>
       Promise.reject(new DomainError("precondition", "another epoch", { fields: { epoch: EPOCH, head: "9" } })),
-    stream: (_: unknown, __: SidecarStreamEventsRequest, ___: Caller, signal: AbortSignal) => this.#stream(signal),
+    stream: (_: unknown, __: SidecarStreamEventsRequest, ___: Actor, signal: AbortSignal) => this.#stream(signal),
   } as unknown as SessionTerminal;
 
   async *#stream(signal: AbortSignal) {

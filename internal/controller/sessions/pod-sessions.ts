@@ -9,14 +9,14 @@ import { runTasks, type Task } from "../../base/task-group.ts";
 import { endedTerminal } from "../../bridge/ended-terminal.ts";
 import { byAge } from "../../bridge/list-page.ts";
 import type {
-  Caller,
+  Actor,
   EventFeed,
-  EventsRequest,
   InputRequest,
   InputResult,
   ProviderInfo,
   SessionBackend,
   SessionChange,
+  SessionEventsRequest,
   SessionInfo,
   SessionKey,
   SessionTerminal,
@@ -122,7 +122,7 @@ export class PodSessions implements SessionBackend, Task {
     }
   }
 
-  async start(request: StartRequest, caller: Caller, signal: AbortSignal): Promise<SessionInfo> {
+  async start(request: StartRequest, caller: Actor, signal: AbortSignal): Promise<SessionInfo> {
     const { starter, onStart, providers } = this.#deps;
     try {
       const known = this.#deps.pods.get(request);
@@ -150,7 +150,7 @@ export class PodSessions implements SessionBackend, Task {
   async stop(
     key: SessionKey,
     { force }: { readonly force: boolean },
-    _caller: Caller,
+    _caller: Actor,
     signal: AbortSignal,
   ): Promise<SessionInfo> {
     const { pods } = this.#deps;
@@ -218,7 +218,7 @@ export class PodSessions implements SessionBackend, Task {
     return this.#deps.pods.get(session)?.pod.labels ?? {};
   }
 
-  async sendInput(key: SessionKey, input: InputRequest, caller: Caller, signal: AbortSignal): Promise<InputResult> {
+  async sendInput(key: SessionKey, input: InputRequest, caller: Actor, signal: AbortSignal): Promise<InputResult> {
     const requestId = input.idempotencyKey || randomUUID();
     const request = create(SidecarNudgeRequestSchema, { message: input.text, requestId });
     await this.#untilStarted(key, signal);
@@ -255,7 +255,7 @@ export class PodSessions implements SessionBackend, Task {
     }
   }
 
-  async events(key: SessionKey, request: EventsRequest, caller: Caller): Promise<EventFeed> {
+  async events(key: SessionKey, request: SessionEventsRequest, caller: Actor): Promise<EventFeed> {
     const record = this.#record(key);
     // Before that, readers reconnect, since the sidecar may answer.
     if (isOver(record.pod)) throw this.#endOf(record);
@@ -267,7 +267,7 @@ export class PodSessions implements SessionBackend, Task {
   async ack(
     key: SessionKey,
     { subscriber, seq, epoch }: { readonly subscriber: string; readonly seq: bigint; readonly epoch: string },
-    caller: Caller,
+    caller: Actor,
     signal: AbortSignal,
   ): Promise<void> {
     const request = create(SidecarAckEventsRequestSchema, { subscriberId: subscriber, ackSeq: seq, epoch });

@@ -1,6 +1,6 @@
 import { DomainError } from "../../base/errors.ts";
 import { Slots } from "../../base/slots.ts";
-import type { Caller, SessionInfo, StartRequest } from "../../bridge/session-backend.ts";
+import type { Actor, SessionInfo, StartRequest } from "../../bridge/session-backend.ts";
 import { isFault, KubeApiError, type KubeFault } from "../../kube/kube-errors.ts";
 import { ANNOTATIONS } from "../pods/names.ts";
 import type { ObservedPod } from "../pods/observed-pod.ts";
@@ -51,12 +51,12 @@ export class SessionStarter {
   }
 
   /** @throws as `SessionBackend.start` */
-  async start(request: StartRequest, caller: Caller, signal: AbortSignal): Promise<SessionRecord> {
+  async start(request: StartRequest, caller: Actor, signal: AbortSignal): Promise<SessionRecord> {
     const start = () => this.#slots.hold(() => this.#start(request, caller, signal), signal);
     return await (this.#ofProject.get(request.project)?.hold(start, signal) ?? start());
   }
 
-  async #start(request: StartRequest, caller: Caller, signal: AbortSignal): Promise<SessionRecord> {
+  async #start(request: StartRequest, caller: Actor, signal: AbortSignal): Promise<SessionRecord> {
     const { pods, limits, opening } = this.#deps;
     pods.assertSynced();
     const known = pods.get(request);

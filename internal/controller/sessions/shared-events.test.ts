@@ -5,7 +5,7 @@ import { machineTime } from "../../../test/support/machine-time.ts";
 import { raceSignal } from "../../base/abort.ts";
 import { DomainError } from "../../base/errors.ts";
 import { Redactor } from "../../base/redact.ts";
-import type { Caller, SessionTerminal } from "../../bridge/session-backend.ts";
+import type { Actor, SessionTerminal } from "../../bridge/session-backend.ts";
 import {
   type SidecarAckEventsRequest,
   SidecarEventSchema,
@@ -19,7 +19,7 @@ import { inputSeq } from "./input-seq.ts";
 import { SharedEvents } from "./shared-events.ts";
 import { eventPosition } from "./sidecar-position.ts";
 
-const caller: Caller = { identity: "shop/ann", role: "read" };
+const caller: Actor = { identity: "shop/ann", role: "read" };
 const SESSION = { sessionId: "one", projectId: "shop", provider: "demo" };
 const KEY = { id: "one", project: "shop", provider: "claude-large" };
 const never = new AbortController().signal;
@@ -52,12 +52,12 @@ class Sidecar {
   }
 
   readonly terminal = {
-    unary: async (_: unknown, request: SidecarAckEventsRequest, __: Caller, signal: AbortSignal) => {
+    unary: async (_: unknown, request: SidecarAckEventsRequest, __: Actor, signal: AbortSignal) => {
       const { subscriberId: subscriber, ackSeq, epoch } = request;
       if (this.hangs) return await raceSignal(new Promise(() => {}), signal);
       this.events.acknowledge({ owner: "", subscriber }, ackSeq, epoch);
     },
-    stream: (_: unknown, request: SidecarStreamEventsRequest, { identity }: Caller, signal: AbortSignal) =>
+    stream: (_: unknown, request: SidecarStreamEventsRequest, { identity }: Actor, signal: AbortSignal) =>
       this.#stream(request, identity, signal),
   } as unknown as SessionTerminal;
 

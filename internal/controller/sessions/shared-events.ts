@@ -3,8 +3,8 @@ import { raceSignal } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { Slots } from "../../base/slots.ts";
-import type { Caller, EventFeed, EventsRequest, SessionTerminal } from "../../bridge/session-backend.ts";
-import { BACKLOG_BYTES } from "../../bridge/unread-stream.ts";
+import type { Actor, EventFeed, SessionEventsRequest, SessionTerminal } from "../../bridge/session-backend.ts";
+import { UNREAD_BYTES } from "../../bridge/unread-stream.ts";
 import { SessionEventSchema } from "../../gen/bridge/v1/bridge_pb.ts";
 import {
   type SidecarEvent,
@@ -67,7 +67,7 @@ export class SharedEvents implements AsyncDisposable {
     return this.#shared.size;
   }
 
-  feed(session: EventsOf, request: EventsRequest, caller: Caller): EventFeed {
+  feed(session: EventsOf, request: SessionEventsRequest, caller: Actor): EventFeed {
     return { pipe: (target, signal) => this.#pipe(session, request, caller, target, signal) };
   }
 
@@ -102,8 +102,8 @@ export class SharedEvents implements AsyncDisposable {
 
   async #pipe(
     session: EventsOf,
-    request: EventsRequest,
-    caller: Caller,
+    request: SessionEventsRequest,
+    caller: Actor,
     target: FrameTarget,
     signal: AbortSignal,
   ): Promise<void> {
@@ -113,7 +113,7 @@ export class SharedEvents implements AsyncDisposable {
       await shared.tail.begun(BEGIN_MS, signal);
       let at = placeOf(request);
       // A reader that has fallen behind reads from the sidecar before it rejoins the shared stream.
-      for (let from: EventsRequest | undefined = request; from !== undefined; at = undefined) {
+      for (let from: SessionEventsRequest | undefined = request; from !== undefined; at = undefined) {
         const reached: ReadUpTo | undefined =
           at !== undefined && shared.tail.holds(at)
             ? at
@@ -129,8 +129,8 @@ export class SharedEvents implements AsyncDisposable {
   /** Reads from the sidecar until the shared stream has the next event; undefined: the sidecar's stream has ended. */
   async #catchUp(
     { key, terminal }: EventsOf,
-    { after, epoch, subscriber }: EventsRequest,
-    caller: Caller,
+    { after, epoch, subscriber }: SessionEventsRequest,
+    caller: Actor,
     target: FrameTarget,
     signal: AbortSignal,
     tail: EventTail | undefined,
@@ -141,7 +141,7 @@ export class SharedEvents implements AsyncDisposable {
     for await (const payload of terminal().stream(SidecarService.method.streamEvents, request, caller, stop)) {
       const { event: at, payload: own } = ownEvent(payload, key);
       target.send(new EncodedFrame(SessionEventSchema, own));
-      if (target.backlog >= BACKLOG_BYTES) {
+      if (target.backlog >= UNREAD_BYTES) {
         await raceSignal(new Promise<void>((resolve) => target.onDrain(resolve)), stop);
       }
       if (!at.done && tail?.holds(at)) return { epoch: at.epoch, seq: at.seq };
@@ -209,6 +209,6 @@ export class SharedEvents implements AsyncDisposable {
 }
 
 /** Undefined: only the sidecar knows the position. */
-function placeOf({ after, epoch }: EventsRequest): ReadUpTo | undefined {
+function placeOf({ after, epoch }: SessionEventsRequest): ReadUpTo | undefined {
   return after === undefined || epoch === "" ? undefined : { epoch, seq: after };
 }

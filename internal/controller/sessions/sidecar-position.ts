@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { DomainError } from "../../base/errors.ts";
-import type { Caller, SessionTerminal } from "../../bridge/session-backend.ts";
+import type { Actor, SessionTerminal } from "../../bridge/session-backend.ts";
 import {
   SidecarAckEventsRequestSchema,
   SidecarService,
@@ -17,7 +17,7 @@ export interface SidecarPosition {
 }
 
 /** The controller as a caller, for calls that need a role. */
-export const OPERATOR: Caller = { ...CONTROLLER, role: "operate" };
+export const OPERATOR: Actor = { ...CONTROLLER, role: "operate" };
 /** An epoch that no sidecar has: epochs are UUIDs. */
 const NO_EPOCH = "-";
 const MAX_EPOCH = 64;

@@ -1,7 +1,7 @@
 import type { BackJournal } from "./back-journal.ts";
 
 /** A turn that was cut by the end of its process. */
-export interface Recovered {
+export interface RecoveredTurn {
   readonly turn: string;
   /** The outcome of its crossing; undefined: it intended none. */
   readonly outcome?: "SUBMITTED" | "UNKNOWN";
@@ -14,7 +14,7 @@ export interface Recovered {
 export function recover(
   journal: BackJournal,
   isTaken: (crossing: { readonly id: string; readonly sha256: string }) => boolean,
-): readonly Recovered[] {
+): readonly RecoveredTurn[] {
   const outcomes = new Map<string, "SUBMITTED" | "UNKNOWN">();
   for (const { turn, id, sha256 } of journal.openCrossings) {
     const outcome = isTaken({ id, sha256 }) ? "SUBMITTED" : "UNKNOWN";

@@ -37,14 +37,14 @@ export interface Candidate {
   readonly quietMs?: number;
 }
 
-export type Decision =
+export type DeliveryDecision =
   | { readonly type: "deliver" }
   | { readonly type: "wait" }
   | { readonly type: "end"; readonly outcome: NudgeOutcome; readonly error: string };
 
-const DELIVER: Decision = { type: "deliver" };
-const WAIT: Decision = { type: "wait" };
-const end = (outcome: NudgeOutcome, error: string): Decision => ({ type: "end", outcome, error });
+const DELIVER: DeliveryDecision = { type: "deliver" };
+const WAIT: DeliveryDecision = { type: "wait" };
+const end = (outcome: NudgeOutcome, error: string): DeliveryDecision => ({ type: "end", outcome, error });
 
 const LEFTOVER = "an earlier message may still be in the prompt: clear it with a key, or restart the agent";
 const UNDRAWN =
@@ -52,7 +52,7 @@ const UNDRAWN =
 /** A program that never proves idle counts as idle after this long without output. */
 const UNPROVABLE_QUIET_MS = 2000;
 
-type Check = (candidate: Candidate, now: Situation) => Decision | undefined;
+type Check = (candidate: Candidate, now: Situation) => DeliveryDecision | undefined;
 
 /** The first check that returns a decision counts. */
 const CHECKS: readonly Check[] = [
@@ -98,7 +98,7 @@ export function isAtTheKeys(
 }
 
 /** Decides about one message now. Pure; called again whenever anything changes. */
-export function decide(candidate: Candidate, now: Situation): Decision {
+export function decide(candidate: Candidate, now: Situation): DeliveryDecision {
   for (const check of CHECKS) {
     const decision = check(candidate, now);
     if (decision !== undefined) return decision;

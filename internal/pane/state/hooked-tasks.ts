@@ -1,7 +1,7 @@
 import type { HookEvent, ReportedTask, ScreenView } from "../../agents/profile.ts";
 import type { BackgroundTask } from "../../session/types.ts";
 import { backgroundTasks } from "./background.ts";
-import { FILE_LAG_MS, type Signals } from "./judge.ts";
+import { FILE_LAG_MS, type JudgeSignals } from "./judge.ts";
 
 /**
  * The tasks behind the agent's turns as its hooks named them, and the list that follows from that and the other
@@ -26,7 +26,7 @@ export class HookedTasks {
   /** The tasks that run now. `before`: the list so far; `now`: monotonic, `wall`: wall clock, ms. */
   list(
     view: ScreenView,
-    file: Signals["file"],
+    file: JudgeSignals["file"],
     before: readonly BackgroundTask[],
     { now, wall }: { readonly now: number; readonly wall: number },
   ): readonly BackgroundTask[] {

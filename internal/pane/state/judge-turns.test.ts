@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import {
-  BUSY,
+  BUSY_SCREEN,
   composer,
-  DIALOG,
-  IDLE,
+  DIALOG_SCREEN,
+  IDLE_SCREEN,
+  type JudgeInput,
   NOW,
-  type Seen,
   STALL_AFTER_MS,
   table,
-  UNKNOWN,
+  UNKNOWN_SCREEN,
   verdictOf,
 } from "../../../test/support/pane/judge-table.ts";
 import type { HookEvent, ScreenView } from "../../agents/profile.ts";
@@ -21,7 +21,7 @@ const WAITS: ScreenView = { composer, background: [{ kind: "subagent", count: 1 
 table("what goes on behind a turn that has ended does not make it busy", [
   [
     "the file says busy for a sub-agent that the end of the turn told",
-    { file: ["busy", 9000], hook: [endedWith(helper), 8000], screen: [IDLE, 8000] },
+    { file: ["busy", 9000], hook: [endedWith(helper), 8000], screen: [IDLE_SCREEN, 8000] },
     "idle by hook (strong)",
   ],
   [
@@ -31,116 +31,116 @@ table("what goes on behind a turn that has ended does not make it busy", [
   ],
   [
     "not when a mark of work is on the screen",
-    { file: ["busy", 9000], hook: [endedWith(helper), 8000], screen: [BUSY, 100] },
+    { file: ["busy", 9000], hook: [endedWith(helper), 8000], screen: [BUSY_SCREEN, 100] },
     "busy by agent-file (strong)",
   ],
   [
     "not when a message was submitted since",
-    { file: ["busy", 9000], hook: [endedWith(helper), 8000], screen: [IDLE, 8000], submittedAge: 3000 },
+    { file: ["busy", 9000], hook: [endedWith(helper), 8000], screen: [IDLE_SCREEN, 8000], submittedAge: 3000 },
     "busy by agent-file (strong)",
   ],
   [
     "not when it took a prompt since",
-    { file: ["busy", 9000], hook: ["prompt-submitted", 100], screen: [IDLE, 8000] },
+    { file: ["busy", 9000], hook: ["prompt-submitted", 100], screen: [IDLE_SCREEN, 8000] },
     "busy by agent-file (strong)",
   ],
   [
     "not without a composer",
-    { file: ["busy", 9000], hook: [endedWith(helper), 8000], screen: [UNKNOWN, 8000] },
+    { file: ["busy", 9000], hook: [endedWith(helper), 8000], screen: [UNKNOWN_SCREEN, 8000] },
     "busy by agent-file (strong)",
   ],
   [
     "not for shells: the file does not call them busy",
-    { file: ["busy", 300], hook: [endedWith(shell), 400], screen: [IDLE, 300] },
+    { file: ["busy", 300], hook: [endedWith(shell), 400], screen: [IDLE_SCREEN, 300] },
     "busy by agent-file (strong)",
   ],
 ]);
 
 table("after our own submit no older idle counts", [
-  ["nothing else is known yet", { submittedAge: 100, screen: [IDLE, 9000] }, "busy by output (weak)"],
+  ["nothing else is known yet", { submittedAge: 100, screen: [IDLE_SCREEN, 9000] }, "busy by output (weak)"],
   [
     "the file's idle is older",
-    { submittedAge: 100, screen: [IDLE, 9000], file: ["idle", 5000] },
+    { submittedAge: 100, screen: [IDLE_SCREEN, 9000], file: ["idle", 5000] },
     "busy by output (weak)",
   ],
   [
     "the end of a turn is older",
-    { submittedAge: 100, screen: [IDLE, 9000], hook: ["turn-ended", 200] },
+    { submittedAge: 100, screen: [IDLE_SCREEN, 9000], hook: ["turn-ended", 200] },
     "busy by output (weak)",
   ],
   [
     "the end of the turn came since",
-    { submittedAge: 100, screen: [IDLE, 50], hook: ["turn-ended", 50] },
+    { submittedAge: 100, screen: [IDLE_SCREEN, 50], hook: ["turn-ended", 50] },
     "idle by hook (strong)",
   ],
   [
     "the file went idle since",
-    { submittedAge: 1000, screen: [IDLE, 50], file: ["idle", 50] },
+    { submittedAge: 1000, screen: [IDLE_SCREEN, 50], file: ["idle", 50] },
     "idle by agent-file (strong)",
   ],
   [
     "the file's older idle, while it may lag",
-    { submittedAge: 1800, screen: [IDLE, 1800], file: ["idle", 5000] },
+    { submittedAge: 1800, screen: [IDLE_SCREEN, 1800], file: ["idle", 5000] },
     "idle by screen (weak)",
   ],
   [
     "the file's older idle, after its lag",
-    { submittedAge: 2001, screen: [IDLE, 2001], file: ["idle", 5000] },
+    { submittedAge: 2001, screen: [IDLE_SCREEN, 2001], file: ["idle", 5000] },
     "idle by agent-file (strong)",
   ],
   [
     "the screen shows nothing for too short a time",
-    { submittedAge: 1499, screen: [IDLE, 9000] },
+    { submittedAge: 1499, screen: [IDLE_SCREEN, 9000] },
     "busy by output (weak)",
   ],
   [
     "the screen shows an idle agent for long enough",
-    { submittedAge: 1500, screen: [IDLE, 1500] },
+    { submittedAge: 1500, screen: [IDLE_SCREEN, 1500] },
     "idle by screen (weak)",
   ],
   [
     "a screen that changed after the submit counts from its change",
-    { submittedAge: 1600, screen: [IDLE, 1000] },
+    { submittedAge: 1600, screen: [IDLE_SCREEN, 1000] },
     "uncertain by screen (weak)",
   ],
 ]);
 
 table("idle", [
-  ["by the end of the turn", { hook: ["turn-ended", 10], screen: [IDLE, 10] }, "idle by hook (strong)"],
-  ["by the file", { file: ["idle", 10], screen: [IDLE, 10] }, "idle by agent-file (strong)"],
-  ["by the screen after a while", { screen: [IDLE, 1500] }, "idle by screen (weak)"],
+  ["by the end of the turn", { hook: ["turn-ended", 10], screen: [IDLE_SCREEN, 10] }, "idle by hook (strong)"],
+  ["by the file", { file: ["idle", 10], screen: [IDLE_SCREEN, 10] }, "idle by agent-file (strong)"],
+  ["by the screen after a while", { screen: [IDLE_SCREEN, 1500] }, "idle by screen (weak)"],
   [
     "not without a composer, whatever a hook says",
-    { hook: ["turn-ended", 10], screen: [UNKNOWN, 9000] },
+    { hook: ["turn-ended", 10], screen: [UNKNOWN_SCREEN, 9000] },
     "uncertain by output (weak)",
   ],
   [
     "not without a composer, whatever the file says",
-    { file: ["idle", 9000], screen: [UNKNOWN, 9000] },
+    { file: ["idle", 9000], screen: [UNKNOWN_SCREEN, 9000] },
     "uncertain by output (weak)",
   ],
-  ["not by the screen while anything moves", { screen: [IDLE, 9000, 1499] }, "uncertain by screen (weak)"],
-  ["by the screen once all is still", { screen: [IDLE, 9000, 1500] }, "idle by screen (weak)"],
+  ["not by the screen while anything moves", { screen: [IDLE_SCREEN, 9000, 1499] }, "uncertain by screen (weak)"],
+  ["by the screen once all is still", { screen: [IDLE_SCREEN, 9000, 1500] }, "idle by screen (weak)"],
   [
     "by the screen long after a turn that an interrupt ended without a hook",
-    { hook: ["prompt-submitted", 60_000], screen: [IDLE, 5000] },
+    { hook: ["prompt-submitted", 60_000], screen: [IDLE_SCREEN, 5000] },
     "idle by screen (weak)",
   ],
   [
     "not by the screen before it has been still for that long after the last word of work",
-    { hook: ["activity", 9000], screen: [IDLE, 9000, 4999] },
+    { hook: ["activity", 9000], screen: [IDLE_SCREEN, 9000, 4999] },
     "uncertain by screen (weak)",
   ],
   [
     "not by the screen while a hook says busy",
-    { hook: ["prompt-submitted", 4999], screen: [IDLE, 4999] },
+    { hook: ["prompt-submitted", 4999], screen: [IDLE_SCREEN, 4999] },
     "busy by hook (strong)",
   ],
 ]);
 
 describe("an agent that shows no busy mark between two steps", () => {
   it.each([0, 160, 400, 900, 1499])("is not idle by the screen alone after %i ms", (ageMs) => {
-    const verdict = verdictOf({ screen: [IDLE, ageMs] });
+    const verdict = verdictOf({ screen: [IDLE_SCREEN, ageMs] });
     expect(verdict.state).toBe("uncertain");
     expect(verdict.reconsiderAt).toBe(NOW - ageMs + 1500);
   });
@@ -149,61 +149,61 @@ describe("an agent that shows no busy mark between two steps", () => {
 table("a program of which nothing is known", [
   [
     "is never idle by its screen",
-    { screen: [UNKNOWN, 99_000], proof: "silence", outputAge: 99_000 },
+    { screen: [UNKNOWN_SCREEN, 99_000], proof: "silence", outputAge: 99_000 },
     "uncertain by output (weak)",
   ],
   [
     "not even if a composer could be seen",
-    { screen: [IDLE, 99_000], proof: "silence", outputAge: 99_000 },
+    { screen: [IDLE_SCREEN, 99_000], proof: "silence", outputAge: 99_000 },
     "uncertain by output (weak)",
   ],
   [
     "is idle when it says so itself",
-    { screen: [UNKNOWN, 99_000], proof: "silence", hook: ["turn-ended", 10] },
+    { screen: [UNKNOWN_SCREEN, 99_000], proof: "silence", hook: ["turn-ended", 10] },
     "idle by hook (strong)",
   ],
   [
     "is busy when it says so itself",
-    { screen: [UNKNOWN, 99_000], proof: "silence", hook: ["activity", 10] },
+    { screen: [UNKNOWN_SCREEN, 99_000], proof: "silence", hook: ["activity", 10] },
     "busy by hook (strong)",
   ],
   [
     "is busy for a moment after a message",
-    { screen: [UNKNOWN, 9000], proof: "silence", submittedAge: 100 },
+    { screen: [UNKNOWN_SCREEN, 9000], proof: "silence", submittedAge: 100 },
     "busy by output (weak)",
   ],
 ]);
 
 table("stalled: busy without output for too long", [
   ["by the file", { file: ["busy", 900_000], outputAge: 600_000 }, "stalled by agent-file (strong)"],
-  ["by the screen", { screen: [BUSY, 900_000], outputAge: 600_000 }, "stalled by screen (strong)"],
-  ["not one millisecond earlier", { screen: [BUSY, 900_000], outputAge: 599_999 }, "busy by screen (strong)"],
+  ["by the screen", { screen: [BUSY_SCREEN, 900_000], outputAge: 600_000 }, "stalled by screen (strong)"],
+  ["not one millisecond earlier", { screen: [BUSY_SCREEN, 900_000], outputAge: 599_999 }, "busy by screen (strong)"],
   [
     "not while hooks report",
-    { screen: [BUSY, 900_000], outputAge: 900_000, hook: ["activity", 5] },
+    { screen: [BUSY_SCREEN, 900_000], outputAge: 900_000, hook: ["activity", 5] },
     "busy by screen (strong)",
   ],
   [
     "not right after a message",
-    { screen: [BUSY, 10], outputAge: 900_000, submittedAge: 10 },
+    { screen: [BUSY_SCREEN, 10], outputAge: 900_000, submittedAge: 10 },
     "busy by screen (strong)",
   ],
   [
     "never when idle",
-    { file: ["idle", 900_000], screen: [IDLE, 900_000], outputAge: 900_000 },
+    { file: ["idle", 900_000], screen: [IDLE_SCREEN, 900_000], outputAge: 900_000 },
     "idle by agent-file (strong)",
   ],
 ]);
 
 describe("an agent that draws nothing after something was typed", () => {
-  const idle = { screen: [IDLE, 60_000], hook: ["turn-ended", 60_000], file: ["idle", 60_000] } as const;
-  it.each<[string, Seen, string]>([
+  const idle = { screen: [IDLE_SCREEN, 60_000], hook: ["turn-ended", 60_000], file: ["idle", 60_000] } as const;
+  it.each<[string, JudgeInput, string]>([
     ["is idle still while an echo may come", { ...idle, typedAge: 400, outputAge: 1000 }, "idle"],
     ["is uncertain, whatever said idle before", { ...idle, typedAge: 600, outputAge: 1000 }, "uncertain"],
     ["is stalled in the end", { ...idle, typedAge: STALL_AFTER_MS, outputAge: STALL_AFTER_MS + 1 }, "stalled"],
     ["is idle again once it draws", { ...idle, typedAge: 5000, outputAge: 4000 }, "idle"],
     ["is busy when it was", { ...idle, file: ["busy", 60_000], typedAge: 600, outputAge: 1000 }, "busy"],
-    ["waits in a dialog when it did", { screen: [DIALOG, 9000], typedAge: 600, outputAge: 1000 }, "dialog"],
+    ["waits in a dialog when it did", { screen: [DIALOG_SCREEN, 9000], typedAge: 600, outputAge: 1000 }, "dialog"],
   ])("%s", (_, seen, state) => {
     expect(verdictOf(seen).state).toBe(state);
   });

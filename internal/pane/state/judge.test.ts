@@ -1,69 +1,73 @@
 import { describe, expect, it } from "vitest";
 import {
-  BUSY,
-  DIALOG,
-  dead,
-  IDLE,
+  BUSY_SCREEN,
+  DIALOG_SCREEN,
+  deadProcess,
+  IDLE_SCREEN,
+  type JudgeInput,
   NOW,
-  PARKED,
-  type Seen,
+  PARKED_SCREEN,
   table,
-  UNKNOWN,
+  UNKNOWN_SCREEN,
   verdictOf,
 } from "../../../test/support/pane/judge-table.ts";
 
 table("the process comes first", [
   [
     "nobody has looked for it yet",
-    { process: { type: "expected" }, screen: [IDLE, 9000] },
+    { process: { type: "expected" }, screen: [IDLE_SCREEN, 9000] },
     "starting by process (weak)",
   ],
-  ["it ended", { process: dead(false), screen: [IDLE, 9000] }, "dead by process (proof)"],
-  ["it will be started again", { process: dead(true), file: ["busy", 0] }, "starting by process (proof)"],
-  ["it keeps ending", { process: dead(true, true) }, "crash-loop by process (proof)"],
-  ["it was asked to stop", { process: { type: "stopping" }, screen: [DIALOG, 10] }, "stopping by process (proof)"],
+  ["it ended", { process: deadProcess(false), screen: [IDLE_SCREEN, 9000] }, "dead by process (proof)"],
+  ["it will be started again", { process: deadProcess(true), file: ["busy", 0] }, "starting by process (proof)"],
+  ["it keeps ending", { process: deadProcess(true, true) }, "crash-loop by process (proof)"],
+  [
+    "it was asked to stop",
+    { process: { type: "stopping" }, screen: [DIALOG_SCREEN, 10] },
+    "stopping by process (proof)",
+  ],
 ]);
 
 table("any source may say that a person is needed", [
   [
     "a dialog on the screen, whatever the file says",
-    { screen: [DIALOG, 10], file: ["idle", 50] },
+    { screen: [DIALOG_SCREEN, 10], file: ["idle", 50] },
     "dialog by screen (strong)",
   ],
   [
     "a dialog on the screen, whatever a hook says",
-    { screen: [DIALOG, 10], hook: ["turn-ended", 5] },
+    { screen: [DIALOG_SCREEN, 10], hook: ["turn-ended", 5] },
     "dialog by screen (strong)",
   ],
-  ["a dialog at the very start", { screen: [DIALOG, 10], everReady: false }, "dialog by screen (strong)"],
+  ["a dialog at the very start", { screen: [DIALOG_SCREEN, 10], everReady: false }, "dialog by screen (strong)"],
   [
     "the file waits, whatever the screen shows",
-    { screen: [IDLE, 9000], file: ["waiting", 10] },
+    { screen: [IDLE_SCREEN, 9000], file: ["waiting", 10] },
     "dialog by agent-file (strong)",
   ],
-  ["a fresh hook says waiting", { screen: [IDLE, 9000], hook: ["waiting", 100] }, "dialog by hook (strong)"],
+  ["a fresh hook says waiting", { screen: [IDLE_SCREEN, 9000], hook: ["waiting", 100] }, "dialog by hook (strong)"],
   [
     "a waiting hook just before it expires",
-    { screen: [IDLE, 9000], hook: ["waiting", 1499] },
+    { screen: [IDLE_SCREEN, 9000], hook: ["waiting", 1499] },
     "dialog by hook (strong)",
   ],
   [
     "a waiting hook that nothing else supports expires",
-    { screen: [IDLE, 9000], hook: ["waiting", 1500] },
+    { screen: [IDLE_SCREEN, 9000], hook: ["waiting", 1500] },
     "idle by screen (weak)",
   ],
   [
     "an expired waiting hook and a busy file",
-    { screen: [IDLE, 9000], hook: ["waiting", 2000], file: ["busy", 100] },
+    { screen: [IDLE_SCREEN, 9000], hook: ["waiting", 2000], file: ["busy", 100] },
     "busy by agent-file (strong)",
   ],
-  ["a limit on the screen", { screen: [PARKED, 100], file: ["busy", 100] }, "parked by screen (strong)"],
-  ["a dialog before a limit", { screen: [{ ...DIALOG, parked: "limit" }, 5] }, "dialog by screen (strong)"],
+  ["a limit on the screen", { screen: [PARKED_SCREEN, 100], file: ["busy", 100] }, "parked by screen (strong)"],
+  ["a dialog before a limit", { screen: [{ ...DIALOG_SCREEN, parked: "limit" }, 5] }, "dialog by screen (strong)"],
 ]);
 
 table("starting until it has shown that it takes messages", [
   ["nothing seen", { everReady: false }, "starting by process (strong)"],
-  ["a screen without a composer", { everReady: false, screen: [UNKNOWN, 9000] }, "starting by process (strong)"],
+  ["a screen without a composer", { everReady: false, screen: [UNKNOWN_SCREEN, 9000] }, "starting by process (strong)"],
   [
     "a busy mark before the first composer",
     { everReady: false, screen: [{ busy: "x" }, 9] },
@@ -83,18 +87,18 @@ table("starting until it has shown that it takes messages", [
   ["a state file ends it", { everReady: false, file: ["busy", 10] }, "busy by agent-file (strong)"],
   [
     "a program of which nothing is known, while it shows nothing",
-    { everReady: false, screen: [UNKNOWN, 10], proof: "silence", startedAge: 4000 },
+    { everReady: false, screen: [UNKNOWN_SCREEN, 10], proof: "silence", startedAge: 4000 },
     "starting by process (strong)",
   ],
   [
     "a program of which nothing is known, but not forever",
-    { everReady: false, screen: [UNKNOWN, 10], proof: "silence", startedAge: 5000 },
+    { everReady: false, screen: [UNKNOWN_SCREEN, 10], proof: "silence", startedAge: 5000 },
     "uncertain by output (weak)",
   ],
 ]);
 
 table("busy by any source", [
-  ["the file", { file: ["busy", 10], screen: [IDLE, 9000] }, "busy by agent-file (strong)"],
+  ["the file", { file: ["busy", 10], screen: [IDLE_SCREEN, 9000] }, "busy by agent-file (strong)"],
   [
     "the file, although the turn is said to have ended",
     { file: ["busy", 10], hook: ["turn-ended", 300] },
@@ -102,50 +106,54 @@ table("busy by any source", [
   ],
   [
     "the mark on the screen, although the file says idle",
-    { screen: [BUSY, 10], file: ["idle", 9000] },
+    { screen: [BUSY_SCREEN, 10], file: ["idle", 9000] },
     "busy by screen (strong)",
   ],
   [
     "the mark on the screen, although the turn is said to have ended",
-    { screen: [BUSY, 10], hook: ["turn-ended", 50] },
+    { screen: [BUSY_SCREEN, 10], hook: ["turn-ended", 50] },
     "busy by screen (strong)",
   ],
-  ["a hook: it took a prompt", { hook: ["prompt-submitted", 10], screen: [IDLE, 9000] }, "busy by hook (strong)"],
-  ["a hook: a tool runs", { hook: ["activity", 4000], screen: [IDLE, 3000] }, "busy by hook (strong)"],
+  [
+    "a hook: it took a prompt",
+    { hook: ["prompt-submitted", 10], screen: [IDLE_SCREEN, 9000] },
+    "busy by hook (strong)",
+  ],
+  ["a hook: a tool runs", { hook: ["activity", 4000], screen: [IDLE_SCREEN, 3000] }, "busy by hook (strong)"],
   [
     "a hook, when the file's idle is older",
-    { hook: ["prompt-submitted", 100], file: ["idle", 200], screen: [IDLE, 150] },
+    { hook: ["prompt-submitted", 100], file: ["idle", 200], screen: [IDLE_SCREEN, 150] },
     "busy by hook (strong)",
   ],
   [
     "not a hook that the file has denied since",
-    { hook: ["prompt-submitted", 900], file: ["idle", 300], screen: [IDLE, 300] },
+    { hook: ["prompt-submitted", 900], file: ["idle", 300], screen: [IDLE_SCREEN, 300] },
     "idle by agent-file (strong)",
   ],
   [
     "not a hook that is alone for five seconds",
-    { hook: ["activity", 5000], screen: [IDLE, 4000] },
+    { hook: ["activity", 5000], screen: [IDLE_SCREEN, 4000] },
     "uncertain by screen (weak)",
   ],
   [
     "a hook that is alone, while no composer is seen",
-    { hook: ["activity", 5000], screen: [UNKNOWN, 4000] },
+    { hook: ["activity", 5000], screen: [UNKNOWN_SCREEN, 4000] },
     "busy by hook (strong)",
   ],
   [
     "not a hook against a file that says idle for five seconds after it",
-    { hook: ["prompt-submitted", 5000], file: ["idle", 60_000], screen: [IDLE, 5000] },
+    { hook: ["prompt-submitted", 5000], file: ["idle", 60_000], screen: [IDLE_SCREEN, 5000] },
     "idle by agent-file (strong)",
   ],
 ]);
 describe("when to judge again without a new signal", () => {
   it.each([
-    ["when a waiting hook expires", { hook: ["waiting", 500], screen: [IDLE, 10] }, 1000],
-    ["when a hook has been alone for too long", { hook: ["activity", 1000], screen: [IDLE, 10] }, 4000],
+    ["when a waiting hook expires", { hook: ["waiting", 500], screen: [IDLE_SCREEN, 10] }, 1000],
+    ["when a hook has been alone for too long", { hook: ["activity", 1000], screen: [IDLE_SCREEN, 10] }, 4000],
     ["when busy becomes stalled", { file: ["busy", 5], outputAge: 1000 }, 599_000],
-    ["when a message has been submitted for a while", { submittedAge: 500, screen: [IDLE, 10] }, 1000],
-    ["never, for idle", { file: ["idle", 10], screen: [IDLE, 10] }, undefined],
-  ] as const satisfies readonly (readonly [string, Seen, number | undefined])[])("%s", (_, seen, inMs) => {
+    ["when a message has been submitted for a while", { submittedAge: 500, screen: [IDLE_SCREEN, 10] }, 1000],
+    ["never, for idle", { file: ["idle", 10], screen: [IDLE_SCREEN, 10] }, undefined],
+  ] as const satisfies readonly (readonly [string, JudgeInput, number | undefined])[])("%s", (_, seen, inMs) => {
     const { reconsiderAt } = verdictOf(seen);
     expect(reconsiderAt === undefined ? undefined : reconsiderAt - NOW).toBe(inMs);
   });

@@ -2,7 +2,7 @@ import type { FileState, HookEvent, ScreenView } from "../../agents/profile.ts";
 import type { AgentStateName, Evidence } from "../../session/types.ts";
 
 /** All that is known about the agent at one moment. Times are monotonic milliseconds. */
-export interface Signals {
+export interface JudgeSignals {
   readonly process: ProcessSign;
   /** Since when `process` holds. */
   readonly processSince?: number;
@@ -84,7 +84,7 @@ const STILL_AFTER_HOOK_MS = 5000;
  * The agent's state from all evidence. The strongest source wins; the screen alone may raise an alarm (dialog, busy)
  * but never claims idle that a stronger source denies. Pure.
  */
-export function judge(signals: Signals, now: number, options: JudgeOptions): Verdict {
+export function judge(signals: JudgeSignals, now: number, options: JudgeOptions): Verdict {
   const { process } = signals;
   const heldMs = now - (signals.processSince ?? now);
   if (process.type === "dead") return judgeDead(process, heldMs);
@@ -109,7 +109,7 @@ function judgeDead(process: ProcessSign & { readonly type: "dead" }, ageMs: numb
 /**
  * A person is needed. Any source may report it: a false alarm costs a wait, a missed one an answer that no person gave.
  */
-function judgeWaiting({ screen, file, hook }: Signals, now: number): Verdict | undefined {
+function judgeWaiting({ screen, file, hook }: JudgeSignals, now: number): Verdict | undefined {
   if (screen?.view.dialog !== undefined) {
     return verdict("dialog", "screen", `${screen.view.dialog.kind} dialog`, "strong", now - screen.since);
   }
@@ -124,7 +124,7 @@ function judgeWaiting({ screen, file, hook }: Signals, now: number): Verdict | u
   return undefined;
 }
 
-function judgeStarting(signals: Signals, now: number): Verdict | undefined {
+function judgeStarting(signals: JudgeSignals, now: number): Verdict | undefined {
   const { everReady, hook, file } = signals;
   const begunAt = hook?.event.type === "session-start" ? hook.at : undefined;
   if (everReady || (hook !== undefined && begunAt === undefined)) return undefined;
@@ -147,7 +147,7 @@ function judgeStarting(signals: Signals, now: number): Verdict | undefined {
   return now < until ? { ...starting, reconsiderAt: until } : undefined;
 }
 
-function judgeBusy(signals: Signals, now: number, options: JudgeOptions): Verdict | undefined {
+function judgeBusy(signals: JudgeSignals, now: number, options: JudgeOptions): Verdict | undefined {
   const evidence = busyEvidence(signals, now);
   if (evidence === undefined) return undefined;
   const quietSince = Math.max(
@@ -169,7 +169,7 @@ function judgeBusy(signals: Signals, now: number, options: JudgeOptions): Verdic
   };
 }
 
-function busyEvidence(signals: Signals, now: number): Evidence | undefined {
+function busyEvidence(signals: JudgeSignals, now: number): Evidence | undefined {
   const { screen, file, hook, submittedAt } = signals;
   if (file?.state.type === "busy" && !worksBehind(signals))
     return sign("agent-file", "it says busy", "strong", now - file.at);
@@ -191,7 +191,7 @@ function busyEvidence(signals: Signals, now: number): Evidence | undefined {
  * True if the turn has ended and the file's "busy" is about background work: the end of the turn reported it, or the
  * screen shows, in the place of the work's mark, that the agent waits for it.
  */
-function worksBehind({ screen, hook, submittedAt = Number.NEGATIVE_INFINITY }: Signals): boolean {
+function worksBehind({ screen, hook, submittedAt = Number.NEGATIVE_INFINITY }: JudgeSignals): boolean {
   if (screen?.view.composer === undefined || screen.view.busy !== undefined) return false;
   const { background = [] } = screen.view;
   if (background.some(({ kind, count }) => kind === "subagent" && count > 0)) return true;
@@ -203,13 +203,17 @@ function hookSaysBusy(event: HookEvent): boolean {
   return event.type === "prompt-submitted" || event.type === "activity";
 }
 
-function turnEndedSince(since: number, hook: Signals["hook"], file: Signals["file"]): boolean {
+function turnEndedSince(since: number, hook: JudgeSignals["hook"], file: JudgeSignals["file"]): boolean {
   if (hook?.event.type === "turn-ended" && hook.at >= since) return true;
   return file?.state.type === "idle" && file.at >= since;
 }
 
 /** A typed text has not been drawn: an earlier sign of idle proves nothing about now. */
-function judgeUndrawn({ typedAt, lastOutputAt }: Signals, now: number, options: JudgeOptions): Verdict | undefined {
+function judgeUndrawn(
+  { typedAt, lastOutputAt }: JudgeSignals,
+  now: number,
+  options: JudgeOptions,
+): Verdict | undefined {
   if (typedAt === undefined || (lastOutputAt ?? Number.NEGATIVE_INFINITY) > typedAt) return undefined;
   if (now < typedAt + UNDRAWN_MS) return undefined;
   const stallsAt = typedAt + options.stallAfterMs;
@@ -219,12 +223,12 @@ function judgeUndrawn({ typedAt, lastOutputAt }: Signals, now: number, options: 
 }
 
 /** An echo takes some milliseconds: only then is its lack worth a word. */
-function untilUndrawn({ typedAt }: Signals, now: number, other: Verdict): Verdict {
+function untilUndrawn({ typedAt }: JudgeSignals, now: number, other: Verdict): Verdict {
   const from = (typedAt ?? Number.NEGATIVE_INFINITY) + UNDRAWN_MS;
   return now < from ? { ...other, reconsiderAt: Math.min(from, other.reconsiderAt ?? from) } : other;
 }
 
-function judgeIdle(signals: Signals, now: number): Verdict | undefined {
+function judgeIdle(signals: JudgeSignals, now: number): Verdict | undefined {
   const { screen, hook, file, submittedAt = Number.NEGATIVE_INFINITY } = signals;
   // Idle means that a message can be typed: without a composer on the screen nothing proves it.
   if (screen?.idleProof === "screen" && screen.view.composer === undefined) return undefined;
@@ -238,7 +242,7 @@ function judgeIdle(signals: Signals, now: number): Verdict | undefined {
 }
 
 /** Idle by the screen alone. A busy word of a hook must be old, and nothing may have moved for longer. */
-function judgeStill(screen: ScreenSign, { hook, submittedAt = 0 }: Signals, now: number): Verdict {
+function judgeStill(screen: ScreenSign, { hook, submittedAt = 0 }: JudgeSignals, now: number): Verdict {
   // A screen that shows a wait for sub-agents counts their time: that movement is understood.
   const agents = screen.view.background?.some(({ kind }) => kind === "subagent");
   const since = agents ? screen.since : Math.max(screen.since, screen.stillSince);
@@ -252,7 +256,7 @@ function judgeStill(screen: ScreenSign, { hook, submittedAt = 0 }: Signals, now:
   return { ...verdict("uncertain", "screen", value, "weak", now - since), reconsiderAt: idleAt };
 }
 
-function uncertain(signals: Signals, now: number): Verdict {
+function uncertain(signals: JudgeSignals, now: number): Verdict {
   const since = Math.max(signals.lastOutputAt ?? signals.startedAt, signals.startedAt);
   return verdict("uncertain", "output", "no source distinguishes busy from idle", "weak", now - since);
 }

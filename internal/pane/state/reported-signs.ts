@@ -2,7 +2,7 @@ import type { FileState, HookEvent } from "../../agents/profile.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { AgentSigns } from "./agent-signs.ts";
 import { HookedTasks } from "./hooked-tasks.ts";
-import { FILE_LAG_MS, type ProcessSign, type Signals } from "./judge.ts";
+import { FILE_LAG_MS, type JudgeSignals, type ProcessSign } from "./judge.ts";
 
 /**
  * One life of the agent, from its start, or from the start of observation, to its end. Times: monotonic ms.
@@ -33,7 +33,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
   #process: ProcessSign = { type: "expected" };
   #processSince: number;
   #life: Life;
-  #hook: Signals["hook"];
+  #hook: JudgeSignals["hook"];
   #prompt: { readonly prompt?: string; readonly at: number } | undefined;
   #hooksLive = false;
   #file: FileSign = { type: "unknown" };
@@ -64,7 +64,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
     return this.#process;
   }
 
-  get file(): Signals["file"] {
+  get file(): JudgeSignals["file"] {
     return this.#file.type === "read" ? { state: this.#file.state, at: this.#file.at } : undefined;
   }
 
@@ -171,7 +171,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
   }
 
   /** All signs, to be judged together with the screen. */
-  signals(): Omit<Signals, "screen" | "everReady"> {
+  signals(): Omit<JudgeSignals, "screen" | "everReady"> {
     const { file } = this;
     const { startedAt, submittedAt, typedAt } = this.#life;
     return {

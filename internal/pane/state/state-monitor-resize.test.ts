@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import {
   clock,
-  composer,
-  DIALOG,
   forgetChanges,
+  idleComposer,
   monitor,
   pane,
+  SHOWN_DIALOG,
   signal,
   state,
   useStateMonitor,
@@ -16,7 +16,7 @@ useStateMonitor();
 
 describe("a monitor during a resize", () => {
   const atWidth = (cols: number) => screenOf(["─".repeat(cols), "> "]);
-  const withComposer = { composer: { ...composer, top: 1, bottom: 1 } };
+  const withComposer = { composer: { ...idleComposer, top: 1, bottom: 1 } };
   const repaint = (cols: number) => pane.show(withComposer, atWidth(cols));
   const becomeIdle = async () => {
     monitor.signs.started();
@@ -93,7 +93,7 @@ describe("a monitor during a resize", () => {
   it("believes a dialog or a mark of work on the new screen at once, and nothing from before after that", async () => {
     await becomeIdle();
     monitor.resized();
-    pane.show({ dialog: DIALOG });
+    pane.show({ dialog: SHOWN_DIALOG });
     expect(await state()).toBe("dialog");
     pane.show({ ...withComposer, busy: "working" });
     expect(await state()).toBe("busy");
@@ -103,7 +103,7 @@ describe("a monitor during a resize", () => {
 
   it("keeps an open dialog with its text and id", async () => {
     monitor.signs.started();
-    pane.show({ dialog: DIALOG });
+    pane.show({ dialog: SHOWN_DIALOG });
     const { dialog } = await monitor.look(signal);
     monitor.resized();
     pane.show({}, screenOf(["half a dialog"]));

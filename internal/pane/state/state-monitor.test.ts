@@ -3,12 +3,12 @@ import { fakeProfile } from "../../../test/fakes/fake-pane.ts";
 import {
   changes,
   clock,
-  composer,
-  DIALOG,
-  follow,
   forgetChanges,
+  idleComposer,
   monitor,
+  monitorProfile,
   pane,
+  SHOWN_DIALOG,
   signal,
   state,
   useStateMonitor,
@@ -26,7 +26,7 @@ describe("a monitor", () => {
     pane.show({});
     monitor.signs.started();
     expect(await state()).toBe("starting");
-    pane.show({ composer });
+    pane.show({ composer: idleComposer });
     expect(await state()).toBe("uncertain");
     await clock.advance(1500);
     expect(await state()).toBe("idle");
@@ -56,7 +56,7 @@ describe("a monitor", () => {
     monitor.signs.started();
     monitor.signs.printed();
     await clock.advance(60_000);
-    pane.show({ composer });
+    pane.show({ composer: idleComposer });
     monitor.signs.started();
     monitor.signs.printed();
     await monitor.look(signal);
@@ -66,7 +66,7 @@ describe("a monitor", () => {
   });
 
   it("learns nothing about a restarted agent from the screen that the ended one left", async () => {
-    pane.show({ composer });
+    pane.show({ composer: idleComposer });
     monitor.signs.started();
     await clock.advance(60_000);
     expect(await state()).toBe("idle");
@@ -81,7 +81,7 @@ describe("a monitor", () => {
   });
 
   it("takes an unknown program for starting until it shows something, again in each life", async () => {
-    follow(fakeProfile(pane, "generic"));
+    monitorProfile(fakeProfile(pane, "generic"));
     for (let life = 0; life < 2; life++) {
       pane.show({}, screenOf([""]));
       monitor.signs.started();
@@ -117,7 +117,7 @@ describe("a monitor", () => {
   it("is not idle by the screen while something moves around the composer, and is in spite of what a person types", async () => {
     monitor.signs.started();
     const rows = (spinner: string) => screenOf([`${spinner} Frobnicating`, "> ", "status"]);
-    const view = { composer: { ...composer, top: 1, bottom: 1 } };
+    const view = { composer: { ...idleComposer, top: 1, bottom: 1 } };
     for (const frame of ["✶", "✻", "✽", "✻", "✶"]) {
       pane.show(view, rows(frame));
       expect(await state()).toBe("uncertain");
@@ -131,9 +131,9 @@ describe("a monitor", () => {
 
   it("counts movement below the composer for an agent that shows its work there", async () => {
     const profile = { ...fakeProfile(pane), movesBelow: true as const };
-    follow(profile);
+    monitorProfile(profile);
     monitor.signs.started();
-    const view = { composer: { ...composer, top: 0, bottom: 0 } };
+    const view = { composer: { ...idleComposer, top: 0, bottom: 0 } };
     for (const frame of ["■⬝⬝", "⬝■⬝", "⬝⬝■"]) {
       pane.show(view, screenOf(["> ", frame]));
       expect(await state()).toBe("uncertain");
@@ -143,7 +143,7 @@ describe("a monitor", () => {
 
   it("calls an agent busy that works in silence, and stalled once it does not", async () => {
     monitor.signs.started();
-    pane.show({ composer, busy: "working" });
+    pane.show({ composer: idleComposer, busy: "working" });
     monitor.signs.printed();
     await clock.advance(59_000);
     expect(await state()).toBe("busy");
@@ -187,7 +187,7 @@ describe("a monitor", () => {
   it("counts from when the screen changed, not from when it looked", async () => {
     monitor.signs.started();
     await state();
-    pane.show({ composer, busy: "working" });
+    pane.show({ composer: idleComposer, busy: "working" });
     await clock.advance(40);
     expect((await monitor.look(signal)).evidence[0]?.ageMs).toBe(40);
   });
@@ -202,23 +202,23 @@ describe("a monitor", () => {
 
   it("keeps since when a state holds", async () => {
     monitor.signs.started();
-    pane.show({ composer, busy: "working" });
+    pane.show({ composer: idleComposer, busy: "working" });
     const { since } = await monitor.look(signal);
     await clock.advance(3000);
     expect((await monitor.look(signal)).since).toBe(since);
-    pane.show({ composer });
+    pane.show({ composer: idleComposer });
     expect((await monitor.look(signal)).since).toBe(since + 3000);
   });
 
   it("keeps a dialog's beginning while it stays the same, and tells when it becomes another", async () => {
     monitor.signs.started();
-    pane.show({ dialog: DIALOG });
+    pane.show({ dialog: SHOWN_DIALOG });
     const first = (await monitor.look(signal)).dialog;
     await clock.advance(500);
-    pane.show({ dialog: { ...DIALOG } });
+    pane.show({ dialog: { ...SHOWN_DIALOG } });
     expect((await monitor.look(signal)).dialog).toEqual(first);
     forgetChanges();
-    pane.show({ dialog: { ...DIALOG, title: "Run that?" } });
+    pane.show({ dialog: { ...SHOWN_DIALOG, title: "Run that?" } });
     const second = (await monitor.look(signal)).dialog;
     expect(second?.id).not.toBe(first?.id);
     expect(changes).toBe(1);
@@ -280,7 +280,7 @@ describe("a monitor", () => {
     forgetChanges();
     await monitor.look(signal);
     expect(changes).toBe(0);
-    pane.show({ composer, busy: "working" });
+    pane.show({ composer: idleComposer, busy: "working" });
     await monitor.look(signal);
     await monitor.look(signal);
     expect(changes).toBe(1);
@@ -293,10 +293,10 @@ describe("a monitor that runs", () => {
     const running = monitor.run(stop.signal);
     monitor.signs.started();
     await clock.advance(20);
-    pane.show({ composer, busy: "working" });
+    pane.show({ composer: idleComposer, busy: "working" });
     await clock.advance(60);
     expect(monitor.report.state).toBe("busy");
-    pane.show({ composer });
+    pane.show({ composer: idleComposer });
     await clock.advance(60);
     expect(monitor.report.state).toBe("uncertain");
     await clock.advance(1450);
@@ -313,14 +313,14 @@ describe("a monitor that runs", () => {
     const stop = new AbortController();
     const seen = new Set<string>();
     monitor.signs.started();
-    pane.show({ composer, busy: "working" });
+    pane.show({ composer: idleComposer, busy: "working" });
     const running = monitor.run(stop.signal);
     await clock.advance(100);
     monitor.changes.listen(() => seen.add(monitor.report.state));
     for (let step = 0; step < 20; step++) {
-      pane.show({ composer });
+      pane.show({ composer: idleComposer });
       await clock.advance(ms);
-      pane.show({ composer, busy: "working" });
+      pane.show({ composer: idleComposer, busy: "working" });
       await clock.advance(100);
     }
     stop.abort(new Error("stopping"));
@@ -333,7 +333,7 @@ describe("a monitor that runs", () => {
     monitor.signs.started();
     const running = monitor.run(stop.signal);
     for (let i = 0; i < 30; i++) {
-      pane.show({ composer, busy: `working ${i}` });
+      pane.show({ composer: idleComposer, busy: `working ${i}` });
       await clock.advance(10);
     }
     expect(monitor.report.state).toBe("busy");

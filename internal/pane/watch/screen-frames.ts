@@ -1,7 +1,7 @@
 import type { WatchRequest, WatchUpdate } from "../../session/types.ts";
 import { intervalOf } from "../../session/watch-interval.ts";
 import { type Picture, type ScreenCursor, screenUpdate, takePicture } from "./screen-cursor.ts";
-import { pause, WATCH_LOOK_MS, type WatchDeps } from "./watch-facts.ts";
+import { WATCH_LOOK_MS, type WatchDeps, waitOrEnd } from "./watch-facts.ts";
 import type { Made } from "./watch-sink.ts";
 
 /** SCREEN updates for all watchers of the same lines: one capture for all, each update encoded once. */
@@ -25,7 +25,7 @@ export class ScreenFrames<F> {
    */
   async untilNext(signal: AbortSignal): Promise<void> {
     const { output } = this.#deps;
-    await pause(this.#deps, intervalOf(this.#request), signal);
+    await waitOrEnd(this.#deps, intervalOf(this.#request), signal);
     // An end during the pause wakes no one a second time: its watchers have heard of it.
     const isOver = this.#deps.ended() !== undefined && this.#picture?.endReason === undefined;
     if (!isOver && output.emulator.version === this.#version) await output.changed(WATCH_LOOK_MS, signal);

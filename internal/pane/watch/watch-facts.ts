@@ -34,7 +34,7 @@ export function updateFacts(deps: WatchDeps): Omit<WatchUpdate, "kind" | "output
 }
 
 /** Waits for `ms`; returns early once nothing more will come, because then the end must be sent. */
-export async function pause({ clock, output, ended }: WatchDeps, ms: number, signal: AbortSignal): Promise<void> {
+export async function waitOrEnd({ clock, output, ended }: WatchDeps, ms: number, signal: AbortSignal): Promise<void> {
   const until = clock.monotonicMs() + ms;
   for (let left = ms; left > 0 && ended() === undefined; left = until - clock.monotonicMs()) {
     await output.screens.nextOrAfter(left, clock, signal);

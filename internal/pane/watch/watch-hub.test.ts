@@ -5,13 +5,13 @@ import {
   encoded,
   end,
   output,
-  print,
+  printOutput,
   rawRequest,
   screenRequest,
   useWatchBed,
   watcher,
 } from "../../../test/support/pane/watch-bed.ts";
-import { BACKLOG_BYTES } from "./watch-sink.ts";
+import { WATCH_BACKLOG_BYTES } from "./watch-sink.ts";
 
 useWatchBed();
 
@@ -19,7 +19,7 @@ describe("many raw watchers", () => {
   it("get the same bytes, made once", async () => {
     const watchers = await Promise.all(Array.from({ length: 50 }, () => watcher(rawRequest)));
     for (const text of ["one", "two", "three"]) {
-      await print(text);
+      await printOutput(text);
       await clock.advance(200);
     }
     for (const { all } of watchers) expect(assembled(all()).text).toBe("onetwothree");
@@ -29,10 +29,10 @@ describe("many raw watchers", () => {
 
   it("are served together although they came at different times and places", async () => {
     const early = await watcher(rawRequest);
-    await print("abc");
+    await printOutput("abc");
     await clock.advance(200);
     const late = await watcher({ ...rawRequest, epoch: "e1", afterOffset: 2n });
-    await print("def");
+    await printOutput("def");
     await clock.advance(200);
     expect(assembled(early.all()).text).toBe("abcdef");
     expect(late.all().map((update) => Buffer.from(update.data).toString())).toEqual(["bc", "def"]);
@@ -46,11 +46,11 @@ describe("many raw watchers", () => {
     for (let i = 0; i < 40; i++) {
       const piece = `${i},`.repeat(20_000);
       printed += piece;
-      await print(piece);
+      await printOutput(piece);
       await clock.advance(100);
     }
     expect(assembled(quick.all())).toEqual({ text: printed, gaps: [] });
-    expect(slow.sink.backlog).toBeLessThan(BACKLOG_BYTES + 2 * 65_536);
+    expect(slow.sink.backlog).toBeLessThan(WATCH_BACKLOG_BYTES + 2 * 65_536);
     slow.sink.drain();
     await clock.advance(100);
     const { gaps } = assembled(slow.all());
@@ -64,7 +64,7 @@ describe("many raw watchers", () => {
     for (let i = 0; i < 9; i++) {
       const piece = `${i},`.repeat(50_000);
       printed += piece;
-      await print(piece);
+      await printOutput(piece);
       await clock.advance(100);
     }
     expect(assembled(slow.all()).text.length).toBeLessThan(printed.length);
@@ -74,9 +74,9 @@ describe("many raw watchers", () => {
 
   it("are shown the screen again when the agent begins another life", async () => {
     const one = await watcher(rawRequest);
-    await print("last words\x1b[?2004h");
+    await printOutput("last words\x1b[?2004h");
     await output.renew();
-    await print("first words");
+    await printOutput("first words");
     await clock.advance(200);
     const reported = one.sink.sent.filter((update) => update.kind !== "heartbeat");
     const kinds = reported.map((update) => [update.kind, Buffer.from(update.data).toString()]);
@@ -91,7 +91,7 @@ describe("many raw watchers", () => {
   it("all hear the end, after the last bytes", async () => {
     const [one, stalled] = [await watcher(rawRequest), await watcher(rawRequest)];
     stalled.sink.isStalled = true;
-    await print("x".repeat(300_000));
+    await printOutput("x".repeat(300_000));
     await clock.advance(100);
     end("the agent has ended");
     await clock.until(one.done);
@@ -107,7 +107,7 @@ describe("many raw watchers", () => {
     const other = await watcher(rawRequest);
     own.abort(new Error("gone"));
     await expect(one.done).rejects.toThrow("gone");
-    await print("later");
+    await printOutput("later");
     await clock.advance(200);
     expect(one.sink.sent).toEqual([]);
     expect(assembled(other.all()).text).toBe("later");
@@ -124,7 +124,7 @@ describe("many screen watchers", () => {
   it("share each look at the screen; those who want other lines get theirs", async () => {
     const watchers = await Promise.all(Array.from({ length: 20 }, () => watcher(screenRequest)));
     const other = await watcher({ ...screenRequest, lines: 1 });
-    await print("one\r\ntwo");
+    await printOutput("one\r\ntwo");
     await clock.advance(300);
     for (const { sink } of watchers) expect(sink.sent).toMatchObject([{ kind: "change", output: "one\ntwo" }]);
     expect(other.sink.sent).toMatchObject([{ kind: "change", output: "two" }]);
@@ -133,9 +133,9 @@ describe("many screen watchers", () => {
 
   it("who do not read are sent the newest picture once they do", async () => {
     const slow = await watcher(screenRequest);
-    slow.sink.backlog = BACKLOG_BYTES;
+    slow.sink.backlog = WATCH_BACKLOG_BYTES;
     for (const text of ["a", "b", "c"]) {
-      await print(text);
+      await printOutput(text);
       await clock.advance(200);
     }
     expect(slow.sink.sent).toEqual([]);
@@ -145,7 +145,7 @@ describe("many screen watchers", () => {
 
   it("see the last picture and hear the end", async () => {
     const one = await watcher(screenRequest);
-    await print("last words");
+    await printOutput("last words");
     end("the agent has ended");
     await clock.until(one.done);
     expect(one.sink.sent).toMatchObject([

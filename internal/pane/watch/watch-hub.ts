@@ -5,7 +5,7 @@ import { RawCursor } from "./raw-cursor.ts";
 import { RawFrames } from "./raw-frames.ts";
 import { ScreenCursor, screenUpdate, takePicture } from "./screen-cursor.ts";
 import { ScreenFrames } from "./screen-frames.ts";
-import { pause, WATCH_LOOK_MS, type WatchDeps } from "./watch-facts.ts";
+import { WATCH_LOOK_MS, type WatchDeps, waitOrEnd } from "./watch-facts.ts";
 import { WatchGroup } from "./watch-group.ts";
 import { SinkMember, type WatchSink } from "./watch-sink.ts";
 
@@ -79,7 +79,7 @@ export class WatchHub<F> {
     let seen = output.ring.end;
     let end: string | undefined;
     const untilNext = async (signal: AbortSignal) => {
-      await pause(this.#deps, interval, signal);
+      await waitOrEnd(this.#deps, interval, signal);
       // An end during the pause wakes no one a second time: its watchers have heard of it.
       const isOver = ended() !== end;
       if (!isOver && output.ring.end === seen) await output.bytes.nextOrAfter(WATCH_LOOK_MS, clock, signal);

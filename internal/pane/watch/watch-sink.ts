@@ -18,7 +18,7 @@ export interface Made<F> {
 /**
  * A watcher with a larger backlog is sent nothing until that is gone: this bounds the cost of a stalled one. @internal
  */
-export const BACKLOG_BYTES = 256 * 1024;
+export const WATCH_BACKLOG_BYTES = 256 * 1024;
 
 /** Sends the results of `next` to one watcher, as far as its connection takes them. */
 export class SinkMember<F> implements Member {
@@ -37,7 +37,7 @@ export class SinkMember<F> implements Member {
 
   pump(): void {
     while (!this.#isShut) {
-      if (this.#sink.backlog >= BACKLOG_BYTES) {
+      if (this.#sink.backlog >= WATCH_BACKLOG_BYTES) {
         this.#wait();
         return;
       }

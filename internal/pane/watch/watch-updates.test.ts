@@ -4,7 +4,7 @@ import type { WatchRequest, WatchUpdate } from "../../session/types.ts";
 import { OutputStream } from "../screen/output.ts";
 import { Peeker } from "../screen/peek.ts";
 import { WatchHub } from "./watch-hub.ts";
-import { BACKLOG_BYTES, type WatchSink } from "./watch-sink.ts";
+import { WATCH_BACKLOG_BYTES, type WatchSink } from "./watch-sink.ts";
 
 const screenRequest: WatchRequest = { mode: "screen", lines: 0, intervalMs: 0, ansi: false, epoch: "" };
 const rawRequest: WatchRequest = { ...screenRequest, mode: "raw" };
@@ -50,7 +50,7 @@ class Inbox implements WatchSink<WatchUpdate> {
   #taker: ((update: WatchUpdate) => void) | undefined;
 
   get backlog(): number {
-    return this.#waiting === undefined ? 0 : BACKLOG_BYTES;
+    return this.#waiting === undefined ? 0 : WATCH_BACKLOG_BYTES;
   }
 
   send(update: WatchUpdate): void {

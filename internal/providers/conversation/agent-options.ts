@@ -11,7 +11,7 @@ function word(value: string): string | undefined {
 }
 
 /** Accepts these words only. */
-export function oneOf(...words: readonly string[]): (value: string) => string | undefined {
+export function acceptOnly(...words: readonly string[]): (value: string) => string | undefined {
   return (value) => (words.includes(value) ? undefined : `must be one of ${words.join(", ")}`);
 }
 
@@ -26,8 +26,8 @@ function prompt(value: string): string | undefined {
  * services, and never reach a program.
  */
 export const COMMON_OPTIONS = {
-  mode: oneOf("stdio"),
-  raw: oneOf("true", "false"),
+  mode: acceptOnly("stdio"),
+  raw: acceptOnly("true", "false"),
   agent: word,
   role: word,
 } satisfies OptionRules;

@@ -45,7 +45,7 @@ export interface Conversation {
 export type OptionRules = Readonly<Record<string, (value: string) => string | undefined>>;
 
 /** The protocol and settings of one agent program. */
-export interface Dialect {
+export interface ProgramDialect {
   readonly id: string;
   readonly options: OptionRules;
   readonly canResume: boolean;

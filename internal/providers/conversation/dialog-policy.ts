@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 import type { DialogKind } from "../../agents/profile.ts";
 import { plainText } from "../../base/sanitise.ts";
 import type { Dialog } from "../../session/types.ts";
-import { oneOf } from "./agent-options.ts";
+import { acceptOnly } from "./agent-options.ts";
 import type { AgentLink, OptionRules } from "./conversation.ts";
 
 export type DialogAnswer = "allow" | "deny";
 
 /** The answer to an agent's requests: in a session without a terminal no person can answer. */
-export const PERMISSION_MODE = { permission_mode: oneOf("deny", "allow") } satisfies OptionRules;
+export const PERMISSION_MODE = { permission_mode: acceptOnly("deny", "allow") } satisfies OptionRules;
 
 /** Sent to the agent with a denial, so that it can continue. */
 export const DENIED =

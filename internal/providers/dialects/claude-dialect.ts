@@ -5,8 +5,8 @@ import { claudeArgs } from "../../agents/thread-tools.ts";
 import { DomainError } from "../../base/errors.ts";
 import { plainText } from "../../base/sanitise.ts";
 import type { AgentInput, SessionConfig } from "../../bridge/provider.ts";
-import { COMMON_OPTIONS, MODEL, oneOf, RESUME, SYSTEM_PROMPT } from "../conversation/agent-options.ts";
-import type { AgentLink, Conversation, Dialect } from "../conversation/conversation.ts";
+import { acceptOnly, COMMON_OPTIONS, MODEL, RESUME, SYSTEM_PROMPT } from "../conversation/agent-options.ts";
+import type { AgentLink, Conversation, ProgramDialect } from "../conversation/conversation.ts";
 import { conversationText } from "../conversation/conversation-text.ts";
 import { answerDialog, DENIED, type DialogAnswer } from "../conversation/dialog-policy.ts";
 import { SLASH_COMMAND } from "../conversation/harmless-text.ts";
@@ -21,14 +21,14 @@ const OWN_MODES = ["acceptEdits", "plan", "dontAsk", "bypassPermissions"];
  * Claude Code in print mode with JSON lines both ways (2.1.197, 2.1.330): one process for many turns. Messages are
  * acknowledged by their UUID, and requests for permission come over the same pipes.
  */
-export const claudeDialect: Dialect = {
+export const claudeDialect: ProgramDialect = {
   id: "claude",
   options: {
     ...COMMON_OPTIONS,
     ...MODEL,
     ...RESUME,
     ...SYSTEM_PROMPT,
-    permission_mode: oneOf("deny", "allow", ...OWN_MODES),
+    permission_mode: acceptOnly("deny", "allow", ...OWN_MODES),
   },
   canResume: true,
   command: SLASH_COMMAND,

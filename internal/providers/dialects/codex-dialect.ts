@@ -1,8 +1,8 @@
 import { codexServer } from "../../agents/thread-tools.ts";
 import { asText, type Json, objectAt } from "../../base/json-fields.ts";
 import type { AgentInput, SessionConfig } from "../../bridge/provider.ts";
-import { COMMON_OPTIONS, MODEL, oneOf, RESUME, SYSTEM_PROMPT } from "../conversation/agent-options.ts";
-import type { AgentLink, Conversation, Dialect } from "../conversation/conversation.ts";
+import { acceptOnly, COMMON_OPTIONS, MODEL, RESUME, SYSTEM_PROMPT } from "../conversation/agent-options.ts";
+import type { AgentLink, Conversation, ProgramDialect } from "../conversation/conversation.ts";
 import { conversationText } from "../conversation/conversation-text.ts";
 import { answerDialog, PERMISSION_MODE } from "../conversation/dialog-policy.ts";
 import { JsonRpcPeer } from "../conversation/json-rpc-peer.ts";
@@ -14,7 +14,7 @@ import { readCodexRequest } from "./codex-requests.ts";
  * Codex's app-server (0.169.0): JSON-RPC over lines, one thread for many turns. A message sent while Codex is working
  * would steer the current turn, so it waits here for the turn's end.
  */
-export const codexDialect: Dialect = {
+export const codexDialect: ProgramDialect = {
   id: "codex",
   options: {
     ...COMMON_OPTIONS,
@@ -22,7 +22,7 @@ export const codexDialect: Dialect = {
     ...RESUME,
     ...SYSTEM_PROMPT,
     ...PERMISSION_MODE,
-    sandbox: oneOf("read-only", "workspace-write", "danger-full-access"),
+    sandbox: acceptOnly("read-only", "workspace-write", "danger-full-access"),
   },
   canResume: true,
   environment: { prefixes: ["OPENAI_", "CODEX_", "AZURE_OPENAI_", "RUST_LOG"] },

@@ -1,12 +1,12 @@
 import type { AgentInput, SessionConfig } from "../../bridge/provider.ts";
 import { COMMON_OPTIONS, RESUME } from "../conversation/agent-options.ts";
-import type { AgentLink, Conversation, Dialect } from "../conversation/conversation.ts";
+import type { AgentLink, Conversation, ProgramDialect } from "../conversation/conversation.ts";
 import { answerDialog, type DialogAnswer, PERMISSION_MODE } from "../conversation/dialog-policy.ts";
 import { Waiters } from "../conversation/waiters.ts";
 import { type DemoLine, readDemoLine } from "./demo-stream.ts";
 
 /** The demo agent, which needs no account: `demo-agent --stdio`. */
-export const demoDialect: Dialect = {
+export const demoDialect: ProgramDialect = {
   id: "demo",
   options: { ...COMMON_OPTIONS, ...RESUME, ...PERMISSION_MODE },
   canResume: true,

@@ -3,7 +3,7 @@ import { DomainError, errorText } from "../../base/errors.ts";
 import { asObjects, asText, type Json, objectAt } from "../../base/json-fields.ts";
 import type { AgentInput, SessionConfig } from "../../bridge/provider.ts";
 import { COMMON_OPTIONS, MODEL, RESUME } from "../conversation/agent-options.ts";
-import type { AgentLink, Conversation, Dialect } from "../conversation/conversation.ts";
+import type { AgentLink, Conversation, ProgramDialect } from "../conversation/conversation.ts";
 import { conversationText } from "../conversation/conversation-text.ts";
 import { answerDialog, PERMISSION_MODE } from "../conversation/dialog-policy.ts";
 import { SLASH_COMMAND } from "../conversation/harmless-text.ts";
@@ -23,7 +23,7 @@ const BEFORE_ALL = "0";
  * answers a prompt only at the end of its turn; the answer to a later request proves that the prompt was taken. A
  * second prompt would be mixed into the current turn, so it waits here.
  */
-export const opencodeDialect: Dialect = {
+export const opencodeDialect: ProgramDialect = {
   id: "opencode",
   options: { ...COMMON_OPTIONS, ...MODEL, ...RESUME, ...PERMISSION_MODE },
   canResume: true,

@@ -4,7 +4,7 @@ import type { Provider } from "../../bridge/provider.ts";
 import { MarkedProcesses } from "../../process/children/marked-processes.ts";
 import { OrphanGuard } from "../../process/children/orphan-guard.ts";
 import type { UnixUser } from "../../process/users/unix-user.ts";
-import type { Dialect } from "../conversation/conversation.ts";
+import type { ProgramDialect } from "../conversation/conversation.ts";
 import { claudeDialect } from "../dialects/claude-dialect.ts";
 import { codexDialect } from "../dialects/codex-dialect.ts";
 import { demoDialect } from "../dialects/demo-dialect.ts";
@@ -12,7 +12,7 @@ import { opencodeDialect } from "../dialects/opencode-dialect.ts";
 import { agentEnvironment } from "./agent-environment.ts";
 import { type ProgramConfig, type StdioDeps, StdioProvider } from "./stdio-provider.ts";
 
-const DIALECTS: Readonly<Record<string, Dialect>> = {
+const DIALECTS: Readonly<Record<string, ProgramDialect>> = {
   claude: claudeDialect,
   codex: codexDialect,
   opencode: opencodeDialect,
@@ -49,7 +49,7 @@ function createOne(deps: StdioDeps, name: string, config: ProgramConfig): Provid
   return new StdioProvider(deps, dialectNamed(name), config);
 }
 
-function dialectNamed(name: string): Dialect {
+function dialectNamed(name: string): ProgramDialect {
   const dialect = Object.hasOwn(DIALECTS, name) ? DIALECTS[name] : undefined;
   if (dialect !== undefined) return dialect;
   throw new DomainError(

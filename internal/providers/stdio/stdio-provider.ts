@@ -20,10 +20,10 @@ import { checkMayWorkIn } from "../../process/users/may-work-in.ts";
 import type { UnixUser } from "../../process/users/unix-user.ts";
 import type { UserOf } from "../../process/users/users-of-projects.ts";
 import { checkAllowed, checkOptions } from "../conversation/agent-options.ts";
-import type { Dialect } from "../conversation/conversation.ts";
+import type { ProgramDialect } from "../conversation/conversation.ts";
 import { agentEnvironment } from "./agent-environment.ts";
 import { ProgramHealth } from "./program-health.ts";
-import { StdioSession } from "./stdio-session.ts";
+import { StdioHandle } from "./stdio-handle.ts";
 
 /** A provider's program, as configured. */
 export interface ProgramConfig {
@@ -70,11 +70,11 @@ export class StdioProvider implements Provider {
   readonly binary: string;
   readonly capabilities: readonly Capability[];
   readonly #deps: StdioDeps;
-  readonly #dialect: Dialect;
+  readonly #dialect: ProgramDialect;
   readonly #config: ProgramConfig;
   readonly #health: ProgramHealth;
 
-  constructor(deps: StdioDeps, dialect: Dialect, config: ProgramConfig) {
+  constructor(deps: StdioDeps, dialect: ProgramDialect, config: ProgramConfig) {
     this.id = dialect.id;
     this.binary = config.binary;
     this.capabilities = [
@@ -122,7 +122,7 @@ export class StdioProvider implements Provider {
       ...(user && { user }),
     };
     const deps = { ...this.#deps, dialect: this.#dialect, startupTimeoutMs };
-    return StdioSession.start(deps, command, config, signal);
+    return StdioHandle.start(deps, command, config, signal);
   }
 
   send(handle: SessionHandle, input: AgentInput, signal: AbortSignal): Promise<InputOutcome> {
@@ -142,7 +142,7 @@ export class StdioProvider implements Provider {
   }
 }
 
-function own(handle: SessionHandle): StdioSession {
-  if (handle instanceof StdioSession) return handle;
+function own(handle: SessionHandle): StdioHandle {
+  if (handle instanceof StdioHandle) return handle;
   throw new DomainError("invalid", "this session was not started by this provider");
 }

@@ -3,7 +3,7 @@ import { within } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { errorText } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import type { Caller, SessionTerminal } from "../../bridge/session-backend.ts";
+import type { Actor, SessionTerminal } from "../../bridge/session-backend.ts";
 import type { LaunchedTerminal, TerminalEnd } from "../../bridge/terminal-launcher.ts";
 import { SidecarService, SidecarStopAgentRequestSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { killMarked } from "../../process/marked-processes.ts";
@@ -24,7 +24,7 @@ export interface LaunchedSidecarDeps {
   readonly onEnded: () => void;
 }
 
-const BRIDGE: Caller = { identity: "bridge", role: "operate" };
+const BRIDGE: Actor = { identity: "bridge", role: "operate" };
 /** The time beyond the grace period for KILL of the agent and the sidecar's own end. */
 const END_MS = 5000;
 /** StopAgent answers at most this long after the grace period. */

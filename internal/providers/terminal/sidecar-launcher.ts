@@ -7,7 +7,7 @@ import { DomainError, errorText } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Redactor } from "../../base/redact.ts";
 import { agentAddressOf } from "../../bridge/session-agent.ts";
-import type { Caller, SessionTerminal } from "../../bridge/session-backend.ts";
+import type { Actor, SessionTerminal } from "../../bridge/session-backend.ts";
 import { SidecarLink } from "../../bridge/sidecar-link.ts";
 import type {
   LaunchedTerminal,
@@ -67,7 +67,7 @@ export interface SidecarLauncherOptions {
 
 /** How long a sidecar lingers for a final snapshot: longer than the bridge needs for it. */
 const LINGER = "10s";
-const BRIDGE: Caller = { identity: "bridge", role: "read" };
+const BRIDGE: Actor = { identity: "bridge", role: "read" };
 const ASK_EVERY_MS = 50;
 /** The number of last lines shown of an agent that ended as it started. */
 const LAST_LINES = 3;

@@ -1,4 +1,4 @@
-import { isList, isObject, type Json, type JsonObject, member, writeJson } from "./json-text.ts";
+import { type ExactJson, isList, isObject, type JsonObject, member, writeJson } from "./json-text.ts";
 import { cancellation, failure, type ResultPart } from "./result-parts.ts";
 import { taskText } from "./user-message.ts";
 import type { WorkMessage } from "./work-message.ts";
@@ -11,7 +11,7 @@ export const INITIALIZE = {
 };
 
 /** The content blocks of an ACP prompt. */
-export function promptBlocks({ type, payload }: WorkMessage): readonly Json[] {
+export function promptBlocks({ type, payload }: WorkMessage): readonly ExactJson[] {
   const prompt = member(payload, "prompt");
   if (isList(prompt)) return prompt;
   if (type === "tool_result") return [textBlock(textOf(member(payload, "content") ?? ""))];
@@ -29,7 +29,7 @@ export function chunkText(update: JsonObject): string | undefined {
 }
 
 /** Translates the response to `session/prompt`. `text`: the agent's text in this turn. */
-export function answerOfPrompt(response: Json, text: string): readonly ResultPart[] {
+export function answerOfPrompt(response: ExactJson, text: string): readonly ResultPart[] {
   const stop = isObject(response) ? member(response, "stopReason") : undefined;
   if (!isObject(response) || typeof stop !== "string") {
     return [failure("agent_protocol", "the agent ended its turn without a stop reason")];
@@ -42,10 +42,10 @@ export function answerOfPrompt(response: Json, text: string): readonly ResultPar
   return [...partial, { type: "result.failure", payload: { error: `the agent stopped: ${stop}`, reason: stop } }];
 }
 
-function textBlock(text: string): Json {
+function textBlock(text: string): ExactJson {
   return { type: "text", text };
 }
 
-function textOf(content: Json): string {
+function textOf(content: ExactJson): string {
   return typeof content === "string" ? content : writeJson(content);
 }

@@ -1,5 +1,5 @@
 import { answerOfPrompt } from "./acp-turn.ts";
-import { isList, isObject, type Json, type JsonObject, member } from "./json-text.ts";
+import { type ExactJson, isList, isObject, type JsonObject, member } from "./json-text.ts";
 import { failure, type ResultPart } from "./result-parts.ts";
 import { answerOfError } from "./sampling-answer.ts";
 
@@ -74,7 +74,7 @@ export function answerOfAcp2({ end, messages, bytes, maxBytes }: Acp2Turn): read
 }
 
 /** The tool call of a permission request, in the form of version 1: its title is the request's. */
-export function toolCallIn(request: JsonObject): Json {
+export function toolCallIn(request: JsonObject): ExactJson {
   const [subject, title] = [member(request, "subject"), member(request, "title") ?? null];
   const call = isObject(subject) ? member(subject, "toolCall") : undefined;
   const description = member(request, "description");
@@ -87,7 +87,7 @@ export function toolCallIn(request: JsonObject): Json {
 }
 
 /** True if the agent speaks version 2 and has sessions. */
-export function speaksVersion2(initialized: Json): boolean {
+export function speaksVersion2(initialized: ExactJson): boolean {
   const capabilities = isObject(initialized) ? member(initialized, "capabilities") : undefined;
   const isTwo = isObject(initialized) && member(initialized, "protocolVersion") === 2;
   return isTwo && isObject(capabilities) && isObject(member(capabilities, "session"));
@@ -115,11 +115,11 @@ function withText(turn: Acp2Turn, kind: string, update: JsonObject): Acp2Turn {
   return { ...turn, bytes, messages: new Map(turn.messages).set(id, after) };
 }
 
-function textsOf(content: Json): string {
+function textsOf(content: ExactJson): string {
   return isList(content) ? content.map(textOf).join("") : "";
 }
 
-function textOf(block: Json): string {
+function textOf(block: ExactJson): string {
   const text = isObject(block) && member(block, "type") === "text" ? member(block, "text") : undefined;
   return typeof text === "string" ? text : "";
 }

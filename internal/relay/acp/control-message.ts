@@ -1,9 +1,9 @@
-import { isList, isObject, type Json, member, readJson, writeJson } from "./json-text.ts";
+import { type ExactJson, isList, isObject, member, readJson, writeJson } from "./json-text.ts";
 
 /** A request to a lane on `sessions.{sid}.control.{role}`. `id` names the work. */
-export type ControlMessage =
+export type ControlRequest =
   | { readonly type: "cancel"; readonly id: string; readonly by: string }
-  | { readonly type: "steer"; readonly id: string | undefined; readonly prompt: readonly Json[] }
+  | { readonly type: "steer"; readonly id: string | undefined; readonly prompt: readonly ExactJson[] }
   | { readonly type: "status"; readonly id: string | undefined };
 
 export interface ControlRefusal {
@@ -14,7 +14,7 @@ export interface ControlRefusal {
 const MAX_ID = 256;
 
 /** Reads `{id, session_id?, type, payload?}` from the control subject of a lane of `sessionId`. */
-export function readControl(text: string, sessionId: string): ControlMessage | ControlRefusal {
+export function readControl(text: string, sessionId: string): ControlRequest | ControlRefusal {
   const value = readJson(text);
   if (!isObject(value)) return invalid("the body is no JSON object");
   const [session, type, id] = [member(value, "session_id"), member(value, "type"), member(value, "id")];
@@ -41,13 +41,13 @@ export function readControl(text: string, sessionId: string): ControlMessage | C
   }
 }
 
-export function isControlRefusal(message: ControlMessage | ControlRefusal): message is ControlRefusal {
+export function isControlRefusal(message: ControlRequest | ControlRefusal): message is ControlRefusal {
   return "reason" in message;
 }
 
 /** The body of the reply to `message`. */
 export function controlReply(
-  { type, id }: ControlMessage,
+  { type, id }: ControlRequest,
   lane: { readonly sessionId: string; readonly role: string },
   payload: Readonly<Record<string, unknown>>,
 ): string {
@@ -62,12 +62,12 @@ export function controlError(
   return writeJson({ session_id: lane.sessionId, role: lane.role, type: "control.error", payload });
 }
 
-function promptOf(prompt: Json | undefined, text: Json | undefined): readonly Json[] | undefined {
+function promptOf(prompt: ExactJson | undefined, text: ExactJson | undefined): readonly ExactJson[] | undefined {
   if (isList(prompt)) return prompt.length > 0 && prompt.every(isObject) ? prompt : undefined;
   return typeof text === "string" && text !== "" ? [{ type: "text", text }] : undefined;
 }
 
-function isText(value: Json): value is string {
+function isText(value: ExactJson): value is string {
   return typeof value === "string" && value !== "" && value.length <= MAX_ID;
 }
 

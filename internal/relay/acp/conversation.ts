@@ -1,11 +1,11 @@
-import { isList, isObject, type Json, member, writeJson } from "./json-text.ts";
+import { type ExactJson, isList, isObject, member, writeJson } from "./json-text.ts";
 import type { ChatMessage } from "./user-message.ts";
 
 /** The user's messages of one turn, and the assistant's content that answered them. */
 export interface Exchange {
   readonly user: readonly ChatMessage[];
   /** Undefined: the agent failed. The conversation goes on without an answer here. */
-  readonly assistant: Json | undefined;
+  readonly assistant: ExactJson | undefined;
 }
 
 /** The longest conversation that a lane's log keeps, in bytes of JSON. */

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject, member, readJson, writeJson } from "./json-text.ts";
+import { type ExactJson, isObject, type JsonObject, member, readJson, writeJson } from "./json-text.ts";
 
 type RpcId = string | number | null;
 
@@ -8,11 +8,11 @@ export type RpcFrame =
       readonly type: "request";
       readonly id: string | number;
       readonly method: string;
-      readonly params: Json | undefined;
+      readonly params: ExactJson | undefined;
     }
-  | { readonly type: "notification"; readonly method: string; readonly params: Json | undefined }
-  | { readonly type: "result"; readonly id: RpcId; readonly result: Json }
-  | { readonly type: "error"; readonly id: RpcId; readonly error: Json }
+  | { readonly type: "notification"; readonly method: string; readonly params: ExactJson | undefined }
+  | { readonly type: "result"; readonly id: RpcId; readonly result: ExactJson }
+  | { readonly type: "error"; readonly id: RpcId; readonly error: ExactJson }
   /** The response is an error with `code`. */
   | { readonly type: "invalid"; readonly id: RpcId; readonly code: -32700 | -32600; readonly message: string };
 
@@ -37,7 +37,7 @@ export function errorFrame(id: RpcId, code: number, message: string): string {
   return writeJson({ jsonrpc: "2.0", id, error: { code, message } });
 }
 
-function callOf(value: JsonObject, method: Json, id: RpcId | undefined): RpcFrame {
+function callOf(value: JsonObject, method: ExactJson, id: RpcId | undefined): RpcFrame {
   if (typeof method !== "string") return invalid(id ?? null, "a method is a string");
   if (member(value, "result") !== undefined || member(value, "error") !== undefined) {
     return invalid(id ?? null, "a request has no result and no error");
@@ -59,6 +59,6 @@ function invalid(id: RpcId, message: string): RpcFrame {
   return { type: "invalid", id, code: -32600, message };
 }
 
-function isId(id: Json | undefined): id is RpcId {
+function isId(id: ExactJson | undefined): id is RpcId {
   return id === null || typeof id === "string" || typeof id === "number";
 }

@@ -1,7 +1,7 @@
 /** A JSON value as `readJson` returns it: numbers that JavaScript would change are kept as their source text. */
-export type Json = null | boolean | number | string | readonly Json[] | JsonObject | RawNumber;
+export type ExactJson = null | boolean | number | string | readonly ExactJson[] | JsonObject | RawNumber;
 export interface JsonObject {
-  readonly [key: string]: Json | undefined;
+  readonly [key: string]: ExactJson | undefined;
 }
 
 /** A number as its source text; `writeJson` writes the same digits. */
@@ -28,7 +28,7 @@ export const RECORD_DEPTH = 200;
  * Reads a JSON text. Integers above 2^53, and other numbers that JavaScript writes differently, keep their digits.
  * Undefined: the text is not JSON, is nested deeper than `maxDepth`, or has a string that is not well-formed Unicode.
  */
-export function readJson(text: string, maxDepth = MAX_DEPTH): Json | undefined {
+export function readJson(text: string, maxDepth = MAX_DEPTH): ExactJson | undefined {
   if (isTooDeep(text, maxDepth)) return undefined;
   try {
     return json.parse(text, (key, value, { source }) => {
@@ -36,7 +36,7 @@ export function readJson(text: string, maxDepth = MAX_DEPTH): Json | undefined {
       if (typeof value === "string" && !value.isWellFormed()) throw new SyntaxError("lone surrogate");
       if (typeof value === "number" && source !== undefined && String(value) !== source) return json.rawJSON(source);
       return value;
-    }) as Json;
+    }) as ExactJson;
   } catch {
     return undefined;
   }
@@ -48,8 +48,8 @@ export function writeJson(value: unknown): string {
 }
 
 /** Writes equal values as the same text, whatever the order of their keys. */
-export function canonicalJson(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map((item: Json) => canonicalJson(item)).join()}]`;
+export function canonicalJson(value: ExactJson): string {
+  if (Array.isArray(value)) return `[${value.map((item: ExactJson) => canonicalJson(item)).join()}]`;
   if (!isObject(value)) return writeJson(value);
   const members = Object.keys(value)
     .sort()
@@ -61,12 +61,12 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !json.isRawJSON(value);
 }
 
-export function isList(value: Json | undefined): value is readonly Json[] {
+export function isList(value: ExactJson | undefined): value is readonly ExactJson[] {
   return Array.isArray(value);
 }
 
 /** The object's own member: `__proto__` and the like are ordinary names in JSON. */
-export function member(object: JsonObject, key: string): Json | undefined {
+export function member(object: JsonObject, key: string): ExactJson | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 

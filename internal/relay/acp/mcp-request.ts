@@ -1,4 +1,4 @@
-import { isList, isObject, type Json, type JsonObject, member, writeJson } from "./json-text.ts";
+import { type ExactJson, isList, isObject, type JsonObject, member, writeJson } from "./json-text.ts";
 import type { SamplingSettings } from "./sampling-request.ts";
 import type { ChatMessage } from "./user-message.ts";
 
@@ -15,12 +15,12 @@ export function mcpRequest(id: string, messages: readonly ChatMessage[], setting
   return writeJson({ jsonrpc: "2.0", id, method: "sampling/createMessage", params });
 }
 
-function contentOf(content: Json): Json {
+function contentOf(content: ExactJson): ExactJson {
   if (typeof content === "string") return { type: "text", text: content };
   return isList(content) ? content.map((block) => (isObject(block) ? blockOf(block) : block)) : content;
 }
 
-function blockOf(block: JsonObject): Json {
+function blockOf(block: JsonObject): ExactJson {
   if (member(block, "type") !== "tool_result" || member(block, "toolUseId") !== undefined) return block;
   const { tool_use_id, is_error, content, ...rest } = block;
   const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
@@ -32,7 +32,7 @@ function blockOf(block: JsonObject): Json {
   };
 }
 
-function toolOf(tool: Json): Json {
+function toolOf(tool: ExactJson): ExactJson {
   if (!isObject(tool) || member(tool, "inputSchema") !== undefined) return tool;
   const { input_schema, ...rest } = tool;
   return input_schema === undefined ? tool : { ...rest, inputSchema: input_schema };

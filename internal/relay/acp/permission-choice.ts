@@ -1,4 +1,4 @@
-import { isList, isObject, type Json, member } from "./json-text.ts";
+import { type ExactJson, isList, isObject, member } from "./json-text.ts";
 
 /** The outcome in the response to `session/request_permission`. */
 export type PermissionOutcome =
@@ -6,7 +6,7 @@ export type PermissionOutcome =
   | { readonly outcome: "selected"; readonly optionId: string };
 
 /** The decision of a person or a policy. */
-export type Decision =
+export type PermissionDecision =
   | { readonly type: "granted"; readonly optionId: string | undefined }
   | { readonly type: "denied" };
 
@@ -15,7 +15,7 @@ export type Decision =
  * Denied, or granted with an option that was not offered: `reject_once`, or cancelled if the agent offers no such
  * option.
  */
-export function outcomeOf(options: Json | undefined, decision: Decision): PermissionOutcome {
+export function outcomeOf(options: ExactJson | undefined, decision: PermissionDecision): PermissionOutcome {
   const offered = isList(options) ? options.filter(isObject) : [];
   const kindOf = (kind: string) => offered.find((option) => member(option, "kind") === kind);
   const named =

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "./json-text.ts";
+import type { ExactJson, JsonObject } from "./json-text.ts";
 import { writeJson } from "./json-text.ts";
 
 /** One message of an answer, without its envelope. */
@@ -42,6 +42,6 @@ export interface ResultPlace {
 
 /** The body to publish for a part. It has `part` and `parts` if the answer has several parts. */
 export function resultBody({ type, payload }: ResultPart, { id, sessionId, part, parts }: ResultPlace): string {
-  const body: Record<string, Json> = { id, session_id: sessionId, type, payload };
+  const body: Record<string, ExactJson> = { id, session_id: sessionId, type, payload };
   return writeJson(parts === 1 ? body : { ...body, part, parts });
 }

@@ -1,16 +1,16 @@
 import { raceSignal } from "../../base/abort.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { RpcFrame } from "./json-rpc.ts";
-import { isObject, type Json, member, writeJson } from "./json-text.ts";
+import { type ExactJson, isObject, member, writeJson } from "./json-text.ts";
 
 type Response = RpcFrame & { readonly type: "result" | "error" };
 
 /** The peer answered a call with an error. */
 export class RpcFailure extends DomainError {
   /** The `error` member of the response, unchanged. */
-  readonly error: Json;
+  readonly error: ExactJson;
 
-  constructor(method: string, error: Json) {
+  constructor(method: string, error: ExactJson) {
     const message = isObject(error) ? member(error, "message") : undefined;
     super("unavailable", `${method}: ${typeof message === "string" ? message : "the agent answered with an error"}`);
     this.error = error;
@@ -31,7 +31,7 @@ export class RpcCalls {
    * Sends a request and returns its result. A response that comes after the signal is dropped.
    * @throws RpcFailure if the response is an error; the signal's reason
    */
-  async call(method: string, params: object, signal?: AbortSignal): Promise<Json> {
+  async call(method: string, params: object, signal?: AbortSignal): Promise<ExactJson> {
     const id = this.#next++;
     const { promise, resolve } = Promise.withResolvers<Response>();
     this.#open.set(id, resolve);

@@ -1,4 +1,4 @@
-import { isList, isObject, type Json, type JsonObject, member } from "./json-text.ts";
+import { type ExactJson, isList, isObject, type JsonObject, member } from "./json-text.ts";
 import { failure, type ResultPart } from "./result-parts.ts";
 
 /** An agent's answer to a sampling request: the parts to publish, and the content for the conversation. */
@@ -6,11 +6,11 @@ export interface SamplingAnswer {
   /** At least one. */
   readonly parts: readonly ResultPart[];
   /** The assistant's content, unchanged; undefined: the agent failed. */
-  readonly assistant: Json | undefined;
+  readonly assistant: ExactJson | undefined;
 }
 
 /** Reads the `result` of a response in the seed's dialect or MCP's. */
-export function answerOfResult(result: Json | undefined): SamplingAnswer {
+export function answerOfResult(result: ExactJson | undefined): SamplingAnswer {
   const content = isObject(result) ? member(result, "content") : undefined;
   const blocks = content === undefined ? undefined : blocksOf(content);
   if (!isObject(result) || blocks === undefined) {
@@ -21,7 +21,7 @@ export function answerOfResult(result: Json | undefined): SamplingAnswer {
 }
 
 /** Reads the `error` of a response. */
-export function answerOfError(error: Json): SamplingAnswer {
+export function answerOfError(error: ExactJson): SamplingAnswer {
   if (!isObject(error)) {
     return { parts: [failure("agent_protocol", "the agent's error is no object")], assistant: undefined };
   }
@@ -34,7 +34,7 @@ export function answerOfError(error: Json): SamplingAnswer {
   return { parts: [{ type: "result.failure", payload }], assistant: undefined };
 }
 
-function blocksOf(content: Json): readonly JsonObject[] | undefined {
+function blocksOf(content: ExactJson): readonly JsonObject[] | undefined {
   if (typeof content === "string") return [{ type: "text", text: content }];
   if (isObject(content)) return [content];
   return isList(content) && content.every(isObject) ? content : undefined;

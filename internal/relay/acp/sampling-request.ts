@@ -1,4 +1,4 @@
-import { type Json, writeJson } from "./json-text.ts";
+import { type ExactJson, writeJson } from "./json-text.ts";
 import type { ChatMessage } from "./user-message.ts";
 
 /** The parameters of a role's sampling requests. */
@@ -6,7 +6,7 @@ export interface SamplingSettings {
   readonly model: string;
   readonly maxTokens: number;
   readonly system: string;
-  readonly tools: readonly Json[] | undefined;
+  readonly tools: readonly ExactJson[] | undefined;
 }
 
 /** The settings of a role that the configuration does not name. */

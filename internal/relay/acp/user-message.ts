@@ -1,4 +1,4 @@
-import { isList, type Json, type JsonObject, member, writeJson } from "./json-text.ts";
+import { type ExactJson, isList, type JsonObject, member, writeJson } from "./json-text.ts";
 import type { WorkMessage } from "./work-message.ts";
 
 /** One message of a conversation with a sampling agent. */
@@ -35,7 +35,7 @@ export function taskText(payload: JsonObject): string {
   return `${task}${stop} Requirements: ${listed.join("; ")}`;
 }
 
-function toolResult(payload: JsonObject): Json {
+function toolResult(payload: JsonObject): ExactJson {
   const isError = member(payload, "is_error");
   return {
     type: "tool_result",

@@ -1,4 +1,4 @@
-import { isObject, type Json, member } from "./json-text.ts";
+import { type ExactJson, isObject, member } from "./json-text.ts";
 
 /** A method that opens a session of an earlier connection again. */
 export type WayBack = "session/resume" | "session/load";
@@ -7,7 +7,7 @@ export type WayBack = "session/resume" | "session/load";
  * The methods that an agent supports, by its response to `initialize`: first the one that does not replay the session.
  * Empty: the agent's sessions end with its process.
  */
-export function waysBack(initialized: Json): readonly WayBack[] {
+export function waysBack(initialized: ExactJson): readonly WayBack[] {
   const capabilities = isObject(initialized) ? member(initialized, "agentCapabilities") : undefined;
   if (!isObject(capabilities)) return [];
   const session = member(capabilities, "sessionCapabilities");
@@ -21,7 +21,7 @@ export function waysBack(initialized: Json): readonly WayBack[] {
 const MAX_ID = 1024;
 
 /** The id in a response to `session/new`. Undefined: none, or one that is too long to be kept. */
-export function sessionIdIn(made: Json): string | undefined {
+export function sessionIdIn(made: ExactJson): string | undefined {
   const id = isObject(made) ? member(made, "sessionId") : undefined;
   return typeof id === "string" && id !== "" && id.length <= MAX_ID ? id : undefined;
 }

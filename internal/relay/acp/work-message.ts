@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { canonicalJson, isList, isObject, type Json, type JsonObject, member, readJson } from "./json-text.ts";
+import { canonicalJson, type ExactJson, isList, isObject, type JsonObject, member, readJson } from "./json-text.ts";
 
 /** Work as a coordinator publishes it on `sessions.{sid}.work.{role}`. */
 export interface WorkMessage {
@@ -57,7 +57,7 @@ function textOf(body: Uint8Array): string {
   }
 }
 
-function idOf(id: Json | undefined): string | undefined {
+function idOf(id: ExactJson | undefined): string | undefined {
   return typeof id === "string" && id !== "" && id.length <= MAX_ID ? id : undefined;
 }
 

@@ -6,11 +6,11 @@ import { leaseName } from "../../auth/token-leases.ts";
 import type { VerifiedToken } from "../../auth/token-verifier.ts";
 import { DomainError } from "../../base/errors.ts";
 import { isName, type LaneName } from "../nats/subjects.ts";
-import type { AgentPlace } from "./upgrade-place.ts";
+import type { LaneAgent } from "./upgrade-place.ts";
 
 /** The claims of a token with which an agent dials in. */
 export interface AgentClaims extends TokenClaims {
-  readonly place: AgentPlace;
+  readonly place: LaneAgent;
 }
 
 /** An issuer of agents' tokens, and the sessions that it may sign for. */
@@ -34,7 +34,7 @@ export function readAgentClaims(claims: Readonly<Record<string, unknown>>): Agen
 }
 
 /** The reason why a token does not admit its bearer as the agent of `place`; undefined: the token admits it. */
-export function claimsRefusal(token: VerifiedToken, { lane, agentId }: AgentPlace): DomainError | undefined {
+export function claimsRefusal(token: VerifiedToken, { lane, agentId }: LaneAgent): DomainError | undefined {
   const refusal = laneRefusal(token, lane);
   if (refusal !== undefined) return refusal;
   const { claims } = token;

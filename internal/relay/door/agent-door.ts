@@ -18,7 +18,7 @@ import type { ChannelEnd } from "../links/channel-end.ts";
 import type { FrameChannel } from "../links/frame-channel.ts";
 import { holdWhileFull } from "../links/hold-while-full.ts";
 import { laneKey } from "../nats/subjects.ts";
-import { AGENTS_SERVICE, countRefusal, placeOf } from "./agent-gate.ts";
+import { AGENTS_SERVICE, countRefusal, upgradePlaceOf } from "./agent-gate.ts";
 import { EventStreamChannel } from "./event-stream-channel.ts";
 import { farewell } from "./farewell.ts";
 import { FrameRates } from "./frame-rates.ts";
@@ -100,7 +100,7 @@ export class AgentDoor {
 
   /** Serves an agent without WebSocket: a stream of events to the agent, and a POST for each of its frames. */
   async #plain(request: Request, call: CallContext): Promise<Response> {
-    const place = placeOf(call.values);
+    const place = upgradePlaceOf(call.values);
     const isStream = request.method === "GET" && request.headers.get("accept")?.includes(EVENTS) === true;
     const id = request.headers.get(CONNECTION_ID);
     if (isRefused(place) || (!isStream && id === null)) {
@@ -137,7 +137,7 @@ export class AgentDoor {
 
   async #answer({ req, take }: Upgrade, call: CallContext): Promise<Response | undefined> {
     const { metrics } = this.#deps;
-    const place = placeOf(call.values);
+    const place = upgradePlaceOf(call.values);
     if (isRefused(place)) {
       countRefusal(this.#deps, place.status, place.reason);
       return needsUpgrade(call.values);
@@ -277,7 +277,7 @@ function subjectOf({ lane, agentId }: UpgradePlace) {
 
 /** The response to a request that is not an upgrade, or that asks for an unknown dialect. */
 function needsUpgrade(values: CallContext["values"]): Response {
-  const place = placeOf(values);
+  const place = upgradePlaceOf(values);
   const reason = isRefused(place) ? place.reason : "connect with WebSocket, or with GET and Accept: text/event-stream";
   const headers = { "content-type": "text/plain; charset=utf-8", upgrade: "websocket" };
   return new Response(`${reason}\n`, { status: 426, headers });

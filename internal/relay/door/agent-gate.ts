@@ -6,7 +6,7 @@ import type { CallContext } from "../../rpc/server/call-facts.ts";
 import type { DialectOptions } from "../acp/dialect.ts";
 import type { RelayMetrics } from "../lanes/relay-metrics.ts";
 import { claimsRefusal } from "./agent-claims.ts";
-import { isRefused, type Refusal, readPlace, tokensOffered, type UpgradePlace } from "./upgrade-place.ts";
+import { isRefused, readUpgradePlace, tokensOffered, type UpgradePlace, type UpgradeRefusal } from "./upgrade-place.ts";
 
 /** The service name of the agents' path, for gates and the audit log. */
 export const AGENTS_SERVICE = "relay.agents";
@@ -16,10 +16,9 @@ export interface AgentGateDeps {
   readonly metrics: Pick<RelayMetrics, "connectionsTotal">;
 }
 
-const placeKey: ContextKey<UpgradePlace | Refusal | undefined> = createContextKey<UpgradePlace | Refusal | undefined>(
-  undefined,
-  { description: "where an agent wants to be" },
-);
+const placeKey: ContextKey<UpgradePlace | UpgradeRefusal | undefined> = createContextKey<
+  UpgradePlace | UpgradeRefusal | undefined
+>(undefined, { description: "where an agent wants to be" });
 
 /**
  * Admits an agent if its path, query, headers and token agree. Must run after the gate that verifies tokens. Leaves
@@ -29,7 +28,7 @@ export function agentGate(deps: AgentGateDeps, dialects: DialectOptions) {
   return (context: CallContext): void => {
     if (context.service.typeName !== AGENTS_SERVICE) return;
     const head = { url: targetOf(context.url), headers: Object.fromEntries(context.requestHeader) };
-    const place = readPlace(head, dialects);
+    const place = readUpgradePlace(head, dialects);
     const refusal = refusalOf(place, context);
     context.values.set(placeKey, place);
     if (refusal === undefined) return;
@@ -45,7 +44,7 @@ export function countRefusal({ logger, metrics }: AgentGateDeps, status: number,
 }
 
 /** The place that a call asks for. @throws DomainError `not-found` for a call that did not pass the gate */
-export function placeOf(values: ContextValues): UpgradePlace | Refusal {
+export function upgradePlaceOf(values: ContextValues): UpgradePlace | UpgradeRefusal {
   const place = values.get(placeKey);
   if (place === undefined) throw new DomainError("not-found", "there is nothing here");
   return place;
@@ -57,7 +56,7 @@ export function alsoShown({ service, requestHeader }: CallContext): readonly str
   return tokensOffered({ "sec-websocket-protocol": requestHeader.get("sec-websocket-protocol") ?? undefined });
 }
 
-function refusalOf(place: UpgradePlace | Refusal, { values }: CallContext): DomainError | undefined {
+function refusalOf(place: UpgradePlace | UpgradeRefusal, { values }: CallContext): DomainError | undefined {
   if (isRefused(place)) {
     if (place.status === 426) return undefined;
     return new DomainError(place.status === 404 ? "not-found" : "invalid", place.reason);

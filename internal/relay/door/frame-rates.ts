@@ -1,7 +1,7 @@
 import { BoundedMap } from "../../auth/bounded-map.ts";
 import type { Clock } from "../../base/clock.ts";
 import { TokenBucket } from "../../base/token-bucket.ts";
-import type { AgentPlace } from "./upgrade-place.ts";
+import type { LaneAgent } from "./upgrade-place.ts";
 
 const BURST = 10_000;
 const EVERY_MS = 1;
@@ -22,7 +22,7 @@ export class FrameRates {
     this.#clock = clock;
   }
 
-  of({ lane, agentId }: AgentPlace): FrameRate {
+  of({ lane, agentId }: LaneAgent): FrameRate {
     const name = JSON.stringify([lane.sessionId, lane.role, agentId]);
     const rate = this.#rates.get(name) ?? new FrameRate(this.#clock);
     this.#rates.set(name, rate);

@@ -3,7 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import { defaultSampling, type SamplingSettings } from "../acp/sampling-request.ts";
 import type { LaneDeps } from "../lanes/lane-deps.ts";
-import type { Link } from "../lanes/link.ts";
+import type { LaneLink } from "../lanes/link.ts";
 import type { PermissionRequest, Permissions } from "../lanes/permissions.ts";
 import { Progress } from "../lanes/progress.ts";
 import type { RelayMetrics } from "../lanes/relay-metrics.ts";
@@ -40,7 +40,7 @@ export function makeLink(
   { lane, agentId, dialect }: UpgradePlace,
   connectionId: string,
   channel: FrameChannel,
-): Link {
+): LaneLink {
   const names = { sessionId: lane.sessionId, role: lane.role, agentId, connectionId };
   if (dialect === "acp" || dialect === "acp2") {
     const { permissions } = deps;

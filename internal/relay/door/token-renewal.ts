@@ -2,11 +2,11 @@ import type { VerifiedToken } from "../../auth/token-verifier.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Peer } from "../../rpc/port/peer.ts";
 import { type AgentClaims, claimsRefusal, renewalRefusal } from "./agent-claims.ts";
-import type { AgentPlace } from "./upgrade-place.ts";
+import type { LaneAgent } from "./upgrade-place.ts";
 
 /** An open connection of an agent. */
 export interface OpenCall {
-  readonly place: AgentPlace;
+  readonly place: LaneAgent;
   readonly connection: Peer;
   /** The token that admitted the agent; undefined: none was required. */
   readonly token: VerifiedToken | undefined;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readPlace, tokensOffered } from "./upgrade-place.ts";
+import { readUpgradePlace, tokensOffered } from "./upgrade-place.ts";
 
 const V1 = { acp2: false };
 const GOOD = "/acp/sess_123/coding?agent_id=agent_abc";
@@ -8,7 +8,7 @@ it("reads path, query and the four headers", () => {
   const headers = {
     ...{ "x-agent-id": "agent_abc", "x-session-id": "sess_123", "x-agent-role": "coding", "x-acp-version": "1.0" },
   };
-  expect(readPlace({ url: GOOD, headers }, V1)).toEqual({
+  expect(readUpgradePlace({ url: GOOD, headers }, V1)).toEqual({
     lane: { sessionId: "sess_123", role: "coding" },
     ...{ agentId: "agent_abc", dialect: "seed", subprotocol: undefined },
   });
@@ -35,7 +35,7 @@ it.each<[string, Readonly<Record<string, string>>, number]>([
   [GOOD, { "x-acp-version": "0.9" }, 426],
   [GOOD, { "sec-websocket-protocol": "graphql-ws" }, 426],
 ])("refuses %s with %j: %i", (url, headers, status) => {
-  expect(readPlace({ url, headers }, V1)).toMatchObject({ status });
+  expect(readUpgradePlace({ url, headers }, V1)).toMatchObject({ status });
 });
 
 it("finds the tokens among the subprotocols", () => {

@@ -3,15 +3,15 @@ import { chooseDialect, type DialectChoice, type DialectOptions, knownSubprotoco
 import { isName, type LaneName } from "../nats/subjects.ts";
 
 /** An agent of a session. */
-export interface AgentPlace {
+export interface LaneAgent {
   readonly lane: LaneName;
   readonly agentId: string;
 }
 
 /** The place and dialect that an upgrade asks for, after path, query and headers were found to agree. */
-export interface UpgradePlace extends DialectChoice, AgentPlace {}
+export interface UpgradePlace extends DialectChoice, LaneAgent {}
 
-export interface Refusal {
+export interface UpgradeRefusal {
   readonly status: 400 | 404 | 426;
   readonly reason: string;
 }
@@ -27,7 +27,10 @@ const BEARER = "bearer.";
 const TOKEN_KEYS = ["token", "access_token", "authorization"];
 
 /** Reads `/acp/{session_id}/{role}?agent_id=…` and the headers of an upgrade. Pure. */
-export function readPlace({ url, headers }: UpgradeHead, dialects: DialectOptions): UpgradePlace | Refusal {
+export function readUpgradePlace(
+  { url, headers }: UpgradeHead,
+  dialects: DialectOptions,
+): UpgradePlace | UpgradeRefusal {
   const [path = "", query = ""] = splitOnce(url, "?");
   if (!path.startsWith(ROOT)) return { status: 404, reason: `agents connect at ${ROOT}{session_id}/{role}` };
   const [sessionId = "", role = "", ...rest] = path.slice(ROOT.length).split("/");
@@ -56,11 +59,11 @@ export function tokensOffered(headers: IncomingHttpHeaders): readonly string[] {
   return offeredBy(headers).flatMap((name) => (name.startsWith(BEARER) ? [name.slice(BEARER.length)] : []));
 }
 
-export function isRefused(place: UpgradePlace | Refusal): place is Refusal {
+export function isRefused(place: UpgradePlace | UpgradeRefusal): place is UpgradeRefusal {
   return "status" in place;
 }
 
-function bad(reason: string): Refusal {
+function bad(reason: string): UpgradeRefusal {
   return { status: 400, reason };
 }
 

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { JetStreamApiError, type PubAck } from "@nats-io/jetstream";
 import { DomainError, errorText } from "../../base/errors.ts";
-import { isList, isObject, type Json, type JsonObject, member, readJson, writeJson } from "../acp/json-text.ts";
+import { type ExactJson, isList, isObject, type JsonObject, member, readJson, writeJson } from "../acp/json-text.ts";
 import { isRefusal, readWork } from "../acp/work-message.ts";
 import { readLane } from "../lanes/lane-claim.ts";
 import type { LaneDeps } from "../lanes/lane-deps.ts";
 import { LaneLog } from "../nats/lane-log.ts";
-import { headersOf, publishOnce, publishStored, type StoredMessage } from "../nats/publish.ts";
+import { natsHeaders, publishOnce, publishStored, type StoredMessage } from "../nats/publish.ts";
 import type { ReadMessage } from "../nats/stream-reader.ts";
 import { type LaneName, messageId, subjects } from "../nats/subjects.ts";
 import { tailStream } from "../nats/tail-stream.ts";
@@ -16,9 +16,9 @@ export type AskedWorkDeps = Pick<LaneDeps, "bus" | "clock" | "logger">;
 /** A permission that the agent requests for the work. */
 export interface AskedPermission {
   readonly approvalId: string;
-  readonly expiresAt: Json;
-  readonly toolCall: Json;
-  readonly options: Json;
+  readonly expiresAt: ExactJson;
+  readonly toolCall: ExactJson;
+  readonly options: ExactJson;
 }
 
 /** The caller that the work is done for. */
@@ -31,13 +31,13 @@ export interface WorkCaller {
    * Chooses an option of a permission. An id that was not offered refuses; undefined: others decide.
    * @param signal aborted when the permission is decided, or the work is over
    */
-  permit(permission: AskedPermission, signal: AbortSignal): Promise<Json | undefined>;
+  permit(permission: AskedPermission, signal: AbortSignal): Promise<ExactJson | undefined>;
 }
 
 export interface AskedPrompt {
   readonly id: string;
   readonly payload: JsonObject;
-  readonly traceparent: Json | undefined;
+  readonly traceparent: ExactJson | undefined;
   /** The longest work message, in bytes. */
   readonly maxBytes: number;
   /** True: the caller chose the id, so the work may have its result already. */
@@ -208,7 +208,7 @@ export class AskedWork {
     }
   }
 
-  async #decide(approvalId: string, chosen: Json, options: Json, signal: AbortSignal): Promise<void> {
+  async #decide(approvalId: string, chosen: ExactJson, options: ExactJson, signal: AbortSignal): Promise<void> {
     const option = isList(options) ? options.find((each) => isObject(each) && each["optionId"] === chosen) : undefined;
     const kind = isObject(option) ? option["kind"] : undefined;
     const isGranted = option !== undefined && !String(kind).startsWith("reject");
@@ -227,7 +227,7 @@ export class AskedWork {
     await this.#stored.promise;
     const subject = subjects.control(this.#lane);
     const body = writeJson({ id: this.#prompt.id, type: "cancel", payload: { by: this.#caller.name } });
-    const headers = headersOf(bus.signer?.headersFor({ subject, body }));
+    const headers = natsHeaders(bus.signer?.headersFor({ subject, body }));
     while (!this.#over.signal.aborted) {
       const answer = await bus.nc
         .request(subject, body, { timeout: CONTROL_MS, headers })

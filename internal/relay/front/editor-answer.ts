@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, member } from "../acp/json-text.ts";
+import { type ExactJson, type JsonObject, member } from "../acp/json-text.ts";
 import { partsOf, textIn, type WorkPart } from "./work-parts.ts";
 
 /** The answer to an editor's prompt. */
@@ -9,7 +9,7 @@ export interface EditorAnswer {
 }
 
 /** The reasons of failures that are stop reasons in ACP. */
-const STOPS: ReadonlySet<Json | undefined> = new Set(["refusal", "max_tokens", "max_turn_requests"]);
+const STOPS: ReadonlySet<ExactJson | undefined> = new Set(["refusal", "max_tokens", "max_turn_requests"]);
 /** JSON-RPC code of a failure that has no code of its own. */
 export const FAILED = -32000;
 

@@ -1,6 +1,6 @@
 import { DomainError } from "../../base/errors.ts";
 import { errorFrame, METHOD_NOT_FOUND } from "../acp/json-rpc.ts";
-import { isObject, type Json, type JsonObject, member, RECORD_DEPTH, readJson } from "../acp/json-text.ts";
+import { type ExactJson, isObject, type JsonObject, member, RECORD_DEPTH, readJson } from "../acp/json-text.ts";
 import { RpcCalls } from "../acp/rpc-calls.ts";
 import { askReplay } from "../lanes/instance-calls.ts";
 import { readLane } from "../lanes/lane-claim.ts";
@@ -91,7 +91,7 @@ export class EditorConnection {
       .finally(() => this.#open--);
   }
 
-  #settle(message: JsonObject, id: Json | undefined): void {
+  #settle(message: JsonObject, id: ExactJson | undefined): void {
     if (typeof id !== "number") return;
     const [result, error] = [member(message, "result"), member(message, "error")];
     if (error !== undefined) this.#calls.settle({ type: "error", id, error });
@@ -108,7 +108,10 @@ export class EditorConnection {
     this.#output.send(readJson(text) as JsonObject);
   }
 
-  async #answer(method: string, params: JsonObject): Promise<{ readonly result: Json } | { readonly error: Json }> {
+  async #answer(
+    method: string,
+    params: JsonObject,
+  ): Promise<{ readonly result: ExactJson } | { readonly error: ExactJson }> {
     if (method === "initialize") {
       this.#isReady = true;
       return { result: this.#capabilities() };
@@ -156,7 +159,7 @@ export class EditorConnection {
     if (session.isBusy) throw new DomainError("precondition", "a prompt of this session is open");
     session.hold();
     const kept = generation === 0 ? undefined : await askReplay(bus, holder?.instance, lane, placeIn(params));
-    const bodies = (kept?.["bodies"] ?? []) as readonly Json[];
+    const bodies = (kept?.["bodies"] ?? []) as readonly ExactJson[];
     const gap = (kept?.["gap"] ?? undefined) as ReplayGap | undefined;
     const prompts = Number(kept?.["prompts"] ?? 0);
     if (gap !== undefined) session.missing(gap);

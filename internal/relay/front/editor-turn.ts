@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { METHOD_NOT_FOUND } from "../acp/json-rpc.ts";
-import { isObject, type Json, member } from "../acp/json-text.ts";
+import { type ExactJson, isObject, member } from "../acp/json-text.ts";
 import { type RpcCalls, RpcFailure } from "../acp/rpc-calls.ts";
 import { type AskedPermission, AskedWork, type AskedWorkDeps } from "./asked-work.ts";
 import { answerOfResults, type EditorAnswer } from "./editor-answer.ts";
@@ -23,8 +23,8 @@ export class EditorTurn {
   constructor(
     { calls, ...deps }: EditorTurnDeps,
     lane: FollowedLane,
-    prompt: Json | undefined,
-    traceparent: Json | undefined,
+    prompt: ExactJson | undefined,
+    traceparent: ExactJson | undefined,
     maxBytes: number,
   ) {
     this.#calls = calls;
@@ -55,7 +55,7 @@ export class EditorTurn {
   }
 
   /** The option that the editor chooses. Undefined: the editor cannot answer. */
-  async #ask(permission: AskedPermission, signal: AbortSignal): Promise<Json | undefined> {
+  async #ask(permission: AskedPermission, signal: AbortSignal): Promise<ExactJson | undefined> {
     const { approvalId, expiresAt, toolCall, options } = permission;
     const relay = { approval_id: approvalId, expires_at: expiresAt };
     const params = { sessionId: sessionOfLane(this.#lane.lane), toolCall, options, _meta: { relay } };

@@ -1,6 +1,6 @@
 import type { Msg } from "@nats-io/transport-node";
 import { chunkText } from "../acp/acp-turn.ts";
-import { isObject, type Json, type JsonObject, member, RECORD_DEPTH, readJson } from "../acp/json-text.ts";
+import { type ExactJson, isObject, type JsonObject, member, RECORD_DEPTH, readJson } from "../acp/json-text.ts";
 import { progressPlaceIn } from "../lanes/progress.ts";
 import type { Bus } from "../nats/bus.ts";
 import type { ProgressPlace, ReplayGap } from "../nats/progress-rings.ts";
@@ -65,7 +65,7 @@ export class FollowedLane {
   }
 
   /** Shows the updates that a relay has kept, then those held since `hold`. */
-  show(bodies: readonly Json[]): void {
+  show(bodies: readonly ExactJson[]): void {
     for (const body of bodies) if (isObject(body)) this.#again(body);
     const held = this.#held ?? [];
     this.#held = undefined;
@@ -144,7 +144,7 @@ export class FollowedLane {
     }
     const payload = member(body, "payload");
     const prompt = isObject(payload) ? member(payload, "prompt") : undefined;
-    for (const content of Array.isArray(prompt) ? (prompt as readonly Json[]) : []) {
+    for (const content of Array.isArray(prompt) ? (prompt as readonly ExactJson[]) : []) {
       this.update({ sessionUpdate: "user_message_chunk", content });
     }
   }

@@ -9,7 +9,7 @@ import { answersPing } from "../door/answers-ping.ts";
 import { farewell } from "../door/farewell.ts";
 import type { RelayMetrics } from "../lanes/relay-metrics.ts";
 import { EditorConnection, type EditorDeps, type EditorOptions } from "./editor-connection.ts";
-import { EDITORS_SERVICE, placeOf } from "./front-gate.ts";
+import { EDITORS_SERVICE, frontPlaceOf } from "./front-gate.ts";
 import type { FrontPlace } from "./front-place.ts";
 import { HttpConnections } from "./http-connections.ts";
 
@@ -89,7 +89,7 @@ export class FrontDoor {
     const id = request.headers.get(ID);
     if (id !== null) return await this.#http.answer(request, id, owner);
     if (request.method === "POST") this.#admit();
-    const agent = this.#agent(placeOf(call.values));
+    const agent = this.#agent(frontPlaceOf(call.values));
     const response = await this.#server.handleRequest(request, { agent });
     const opened = response.headers.get(ID);
     if (opened !== null) this.#http.opened(opened, owner);
@@ -98,7 +98,7 @@ export class FrontDoor {
 
   async #upgrade({ req, take }: Upgrade, { signal, values }: CallContext): Promise<undefined> {
     this.#admit();
-    const upgrade = this.#server.prepareWebSocketUpgrade({ agent: this.#agent(placeOf(values)) });
+    const upgrade = this.#server.prepareWebSocketUpgrade({ agent: this.#agent(frontPlaceOf(values)) });
     this.#ids.set(req, upgrade.connectionId);
     const { socket, head } = take();
     const gone = () => upgrade.reject();

@@ -31,7 +31,7 @@ export function frontGate(context: CallContext): void {
 }
 
 /** The lanes of a call. @throws DomainError `not-found` for a call that did not pass the gate */
-export function placeOf(values: ContextValues): FrontPlace {
+export function frontPlaceOf(values: ContextValues): FrontPlace {
   const place = values.get(placeKey);
   if (place === undefined) throw new DomainError("not-found", "there is nothing here");
   return place;

@@ -1,8 +1,8 @@
-import { isObject, type Json, type JsonObject, member } from "../acp/json-text.ts";
+import { type ExactJson, isObject, type JsonObject, member } from "../acp/json-text.ts";
 
 /** One message of a work's result. */
 export interface WorkPart {
-  readonly type: Json | undefined;
+  readonly type: ExactJson | undefined;
   readonly payload: JsonObject;
 }
 

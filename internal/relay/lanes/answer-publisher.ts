@@ -1,6 +1,6 @@
 import { resultBody } from "../acp/result-parts.ts";
 import { publishStored } from "../nats/publish.ts";
-import { readAll } from "../nats/stream-reader.ts";
+import { readStream } from "../nats/stream-reader.ts";
 import { type LaneName, messageId, subjects } from "../nats/subjects.ts";
 import type { LaneDeps } from "./lane-deps.ts";
 import type { Answered } from "./lane-records.ts";
@@ -66,7 +66,7 @@ export class AnswerPublisher {
     for (;;) {
       await bus.connected(signal);
       try {
-        const messages = await readAll(bus, options);
+        const messages = await readStream(bus, options);
         return new Set(messages.map(({ headers }) => headers?.get("Nats-Msg-Id") ?? ""));
       } catch (err) {
         if (signal.aborted) throw err;

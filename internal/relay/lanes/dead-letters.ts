@@ -1,5 +1,5 @@
 import { readWork, type WorkMessage, type WorkPlace, type WorkRefusal } from "../acp/work-message.ts";
-import { headersOf, publishStored } from "../nats/publish.ts";
+import { natsHeaders, publishStored } from "../nats/publish.ts";
 import { type LaneName, messageId, subjects } from "../nats/subjects.ts";
 import type { WorkItem } from "../nats/work-item.ts";
 import type { LaneDeps } from "./lane-deps.ts";
@@ -86,7 +86,7 @@ function letterOf(
   { reason, msgId }: { readonly reason: string; readonly msgId: string },
 ) {
   const place = { subject: subjects.dead(lane), msgId };
-  const headers = headersOf({ "Relay-Reason": reason });
+  const headers = natsHeaders({ "Relay-Reason": reason });
   const room = bus.maxPayload - HEADER_BYTES - data.length;
   const kept = [...(own ?? [])].filter(([name]) => !name.startsWith("Nats-") && !OURS.has(name));
   const bytes = kept.flatMap(([name, values]) => values.map((value) => name.length + Buffer.byteLength(value) + 4));

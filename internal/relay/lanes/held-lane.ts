@@ -13,7 +13,7 @@ import type { LaneDeps, LaneOptions } from "./lane-deps.ts";
 import { LaneJournal } from "./lane-journal.ts";
 import type { Prompted } from "./lane-records.ts";
 import type { LaneState } from "./lane-state.ts";
-import type { Link, LinkAnswer, Prompt } from "./link.ts";
+import type { LaneLink, LinkAnswer, Prompt } from "./link.ts";
 import { OpenTurn } from "./open-turn.ts";
 import { askInTime } from "./timed-turn.ts";
 import { type Ask, decideTurn, nextAttempt, type TurnDecision } from "./turn-policy.ts";
@@ -21,7 +21,7 @@ import { overdue } from "./turn-time.ts";
 
 /** Does the work of a lane, one piece at a time, for as long as the lane is held. */
 export class HeldLane {
-  readonly link: Link;
+  readonly link: LaneLink;
   readonly #deps: LaneDeps;
   readonly #options: LaneOptions;
   readonly #claim: Claim;
@@ -29,7 +29,7 @@ export class HeldLane {
   readonly #source: LaneWork;
   #turn: OpenTurn | undefined;
 
-  constructor(deps: LaneDeps, options: LaneOptions, claim: Claim, link: Link) {
+  constructor(deps: LaneDeps, options: LaneOptions, claim: Claim, link: LaneLink) {
     this.#deps = deps;
     this.#options = options;
     this.#claim = claim;
@@ -325,7 +325,7 @@ function traceparentOf({ headers }: WorkItem): string | undefined {
 }
 
 /** The dialect, session and place that the log records for a prompt. */
-function placeOf({ dialect, agentSession, agentPlace }: Link): Pick<Prompted, "dialect"> & Partial<Prompted> {
+function placeOf({ dialect, agentSession, agentPlace }: LaneLink): Pick<Prompted, "dialect"> & Partial<Prompted> {
   return {
     dialect,
     ...(agentSession !== undefined && { agent_session: agentSession }),

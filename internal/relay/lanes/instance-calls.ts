@@ -1,6 +1,14 @@
 import { type Msg, NoRespondersError, RequestError } from "@nats-io/transport-node";
 import { runTasks } from "../../base/task-group.ts";
-import { isList, isObject, type Json, type JsonObject, RECORD_DEPTH, readJson, writeJson } from "../acp/json-text.ts";
+import {
+  type ExactJson,
+  isList,
+  isObject,
+  type JsonObject,
+  RECORD_DEPTH,
+  readJson,
+  writeJson,
+} from "../acp/json-text.ts";
 import type { Bus } from "../nats/bus.ts";
 import { type KeepSubscribedDeps, keepSubscribed } from "../nats/keep-subscribed.ts";
 import type { ProgressPlace, ProgressRings } from "../nats/progress-rings.ts";
@@ -110,7 +118,7 @@ async function answerTo({ registry, control, rings }: InstanceCallsDeps, text: s
   return writeJson({ error: "unknown op" });
 }
 
-async function releaseFor(registry: Registry, lane: LaneName, agentId: Json | undefined): Promise<object> {
+async function releaseFor(registry: Registry, lane: LaneName, agentId: ExactJson | undefined): Promise<object> {
   const entry = registry.byLane(lane);
   if (entry === undefined) return { answer: "not-held" };
   if (entry.agentId !== agentId) return { answer: "held", agent_id: entry.agentId };

@@ -5,7 +5,7 @@ import { Fenced, LaneLog } from "../nats/lane-log.ts";
 import type { LaneName } from "../nats/subjects.ts";
 import { askHolder } from "./instance-calls.ts";
 import type { LaneDeps, LaneOptions } from "./lane-deps.ts";
-import { type LaneRecord, parseRecord } from "./lane-records.ts";
+import { type LaneRecord, parseLaneRecord } from "./lane-records.ts";
 import { afterRecord, foldLane, type LaneState } from "./lane-state.ts";
 import { LaneHeld } from "./registry.ts";
 
@@ -53,7 +53,7 @@ export async function claimLane(deps: LaneDeps, who: Claimant, times: ClaimTimes
 /** Reads the state that the log describes now. The next append follows the log's last record. */
 export async function readLane(log: LaneLog): Promise<LaneState> {
   const entries = await log.read();
-  return foldLane(entries.map(({ text }) => parseRecord(text)).filter((record) => record !== undefined));
+  return foldLane(entries.map(({ text }) => parseLaneRecord(text)).filter((record) => record !== undefined));
 }
 
 async function tryClaim(

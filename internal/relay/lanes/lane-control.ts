@@ -2,8 +2,8 @@ import type { Msg } from "@nats-io/transport-node";
 import { errorText } from "../../base/errors.ts";
 import type { Slots } from "../../base/slots.ts";
 import {
-  type ControlMessage,
   type ControlRefusal,
+  type ControlRequest,
   controlError,
   controlReply,
   isControlRefusal,
@@ -11,7 +11,7 @@ import {
 } from "../acp/control-message.ts";
 import { keepSubscribed } from "../nats/keep-subscribed.ts";
 import { Fenced, LaneLog } from "../nats/lane-log.ts";
-import { respond } from "../nats/publish.ts";
+import { replyTo } from "../nats/publish.ts";
 import { countQueued } from "../nats/queued-work.ts";
 import { type LaneName, laneOfSubject, subjects } from "../nats/subjects.ts";
 import type { HeldLane } from "./held-lane.ts";
@@ -54,7 +54,7 @@ export class LaneControl {
       slots
         .hold(() => this.#answer(message, signal), signal)
         .then(
-          (reply) => respond(bus, message, reply),
+          (reply) => replyTo(bus, message, reply),
           () => {}, // the relay is shutting down
         );
     };
@@ -93,7 +93,7 @@ export class LaneControl {
     }
   }
 
-  async #elsewhere(lane: LaneName, message: ControlMessage, text: string, signal: AbortSignal): Promise<string> {
+  async #elsewhere(lane: LaneName, message: ControlRequest, text: string, signal: AbortSignal): Promise<string> {
     const { bus, clock, instance } = this.#deps;
     const { holder } = await readLane(new LaneLog(bus, clock, lane));
     if (holder !== undefined && holder.instance !== instance) {
@@ -104,7 +104,7 @@ export class LaneControl {
     return this.#reply(lane, message, () => this.#ofUnserved(lane, message, signal));
   }
 
-  async #reply(lane: LaneName, message: ControlMessage, act: () => Promise<Payload>): Promise<string> {
+  async #reply(lane: LaneName, message: ControlRequest, act: () => Promise<Payload>): Promise<string> {
     const { logger } = this.#deps;
     const { sessionId: session_id, role } = lane;
     const fields = { session_id, role, control: message.type, id: message.id };
@@ -119,7 +119,7 @@ export class LaneControl {
     }
   }
 
-  async #ofHeld(held: HeldLane, lane: LaneName, message: ControlMessage, signal: AbortSignal): Promise<Payload> {
+  async #ofHeld(held: HeldLane, lane: LaneName, message: ControlRequest, signal: AbortSignal): Promise<Payload> {
     const { turn, link } = held;
     const { id } = message;
     switch (message.type) {
@@ -150,7 +150,7 @@ export class LaneControl {
     return isOpen ? "cancelling" : "cancelled";
   }
 
-  async #ofUnserved(lane: LaneName, message: ControlMessage, signal: AbortSignal): Promise<Payload> {
+  async #ofUnserved(lane: LaneName, message: ControlRequest, signal: AbortSignal): Promise<Payload> {
     const { unserved, bus, clock } = this.#deps;
     const { id } = message;
     switch (message.type) {

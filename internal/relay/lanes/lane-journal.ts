@@ -12,7 +12,7 @@ import type { Claim } from "./lane-claim.ts";
 import type { LaneDeps } from "./lane-deps.ts";
 import type { Answered, LaneRecord } from "./lane-records.ts";
 import { afterRecord, type LaneState, snapshotOf } from "./lane-state.ts";
-import type { Link, LinkAnswer } from "./link.ts";
+import type { LaneLink, LinkAnswer } from "./link.ts";
 
 /** The number of records between two snapshots. */
 const SNAPSHOT_EVERY = 128;
@@ -25,7 +25,7 @@ export interface Answerer {
   readonly agentId: string;
   readonly dialect: Dialect;
   /** Absent: the relay itself answers. */
-  readonly kind?: Link["kind"];
+  readonly kind?: LaneLink["kind"];
 }
 
 /** The answer to a piece of work, and facts for its records and results. */

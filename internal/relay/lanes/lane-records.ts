@@ -72,7 +72,7 @@ const TYPES: ReadonlySet<unknown> = new Set([
 ]);
 
 /** Reads a record. Undefined: a record of a later version, to be skipped. */
-export function parseRecord(text: string): LaneRecord | undefined {
+export function parseLaneRecord(text: string): LaneRecord | undefined {
   const value = readJson(text, RECORD_DEPTH);
   return isObject(value) && TYPES.has(value["t"]) ? (value as unknown as LaneRecord) : undefined;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Answered, LaneRecord } from "./lane-records.ts";
-import { parseRecord } from "./lane-records.ts";
+import { parseLaneRecord } from "./lane-records.ts";
 import { emptyLane, foldLane, MAX_DONE, snapshotOf } from "./lane-state.ts";
 
 /** Larger than any snapshot here, in bytes. */
@@ -72,7 +72,7 @@ describe("a lane", () => {
   it("is the same after a snapshot, which stands for all before it", () => {
     const turn = [claimed(3), prompted("1"), answered("1", true), done("1")];
     const before = foldLane(turn);
-    const read = parseRecord(JSON.stringify(snapshotOf(before, ROOM)));
+    const read = parseLaneRecord(JSON.stringify(snapshotOf(before, ROOM)));
     expect(read).toBeDefined();
     expect(foldLane([...turn, read as LaneRecord])).toEqual({ ...before, records: 0 });
   });
@@ -89,6 +89,6 @@ it("a snapshot that would be too long leaves the older ids out, and at last the 
 });
 
 it("passes over records of a later version", () => {
-  expect(parseRecord('{"t":"something new"}')).toBeUndefined();
-  expect(parseRecord("{")).toBeUndefined();
+  expect(parseLaneRecord('{"t":"something new"}')).toBeUndefined();
+  expect(parseLaneRecord("{")).toBeUndefined();
 });

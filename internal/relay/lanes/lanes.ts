@@ -7,7 +7,7 @@ import { AgentLost } from "./agent-lost.ts";
 import { HeldLane } from "./held-lane.ts";
 import { type Claim, type Claimant, claimLane, readLane } from "./lane-claim.ts";
 import type { LaneDeps, LaneOptions } from "./lane-deps.ts";
-import type { Link } from "./link.ts";
+import type { LaneLink } from "./link.ts";
 import { type Entry, LaneHeld, type Registry } from "./registry.ts";
 
 /** Close codes that agents receive. */
@@ -18,7 +18,7 @@ const AGAIN_MS = 250;
 /** A lane that was claimed for a connection which is about to open. */
 export interface Admitted {
   /** Serves the agent until its connection ends, the lane is lost, or the relay drains. */
-  serve(link: Link): Promise<void>;
+  serve(link: LaneLink): Promise<void>;
   /** Gives the lane back if the connection never opened. */
   abandon(): Promise<void>;
 }
@@ -130,7 +130,7 @@ export class Lanes {
     };
   }
 
-  async #serve(who: Claimant, place: Place, first: Claim, link: Link): Promise<void> {
+  async #serve(who: Claimant, place: Place, first: Claim, link: LaneLink): Promise<void> {
     for (let claim: Claim | undefined = first; claim !== undefined; ) {
       const held: Claim = claim;
       const lane = new HeldLane(this.#deps, this.#options, held, link);
@@ -151,7 +151,13 @@ export class Lanes {
   }
 
   /** A new claim to continue with; undefined: the lane or the agent is lost. */
-  async #afterFailure(err: unknown, who: Claimant, place: Place, claim: Claim, link: Link): Promise<Claim | undefined> {
+  async #afterFailure(
+    err: unknown,
+    who: Claimant,
+    place: Place,
+    claim: Claim,
+    link: LaneLink,
+  ): Promise<Claim | undefined> {
     const { logger, metrics } = this.#deps;
     const fields = { session_id: who.lane.sessionId, role: who.lane.role, agent_id: who.agentId };
     if (err instanceof AgentLost || link.gone.aborted) return undefined;
@@ -168,7 +174,7 @@ export class Lanes {
   }
 
   /** Claims the lane again after its consumer was deleted, by the next holder or with the server's store. */
-  async #again(who: Claimant, place: Place, { log, generation }: Claim, link: Link): Promise<Claim | undefined> {
+  async #again(who: Claimant, place: Place, { log, generation }: Claim, link: LaneLink): Promise<Claim | undefined> {
     const { bus, clock, metrics } = this.#deps;
     const stop = AbortSignal.any([this.#ended, this.#draining, place.superseded, link.gone]);
     while (!stop.aborted) {
@@ -198,7 +204,7 @@ class Place implements Entry {
   readonly lane;
   readonly agentId: string;
   readonly connectionId: string;
-  link: Link | undefined;
+  link: LaneLink | undefined;
   readonly #deps: LaneDeps;
   readonly #dialect;
   readonly #connectedAt: string;

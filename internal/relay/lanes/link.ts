@@ -1,6 +1,6 @@
 import type { Exchange } from "../acp/conversation.ts";
 import type { Dialect } from "../acp/dialect.ts";
-import type { Json } from "../acp/json-text.ts";
+import type { ExactJson } from "../acp/json-text.ts";
 import type { ResultPart } from "../acp/result-parts.ts";
 import type { WorkMessage } from "../acp/work-message.ts";
 import type { Prompted } from "./lane-records.ts";
@@ -32,7 +32,7 @@ export interface LinkAnswer {
 export type SteerOutcome = "steered" | "idle" | "unsupported" | "failed";
 
 /** A connection to one agent. Silent between turns. */
-export interface Link {
+export interface LaneLink {
   readonly agentId: string;
   readonly connectionId: string;
   readonly dialect: Dialect;
@@ -58,7 +58,7 @@ export interface Link {
   /** Asks the agent to end the open turn; `ask` then returns its answer. */
   cancel(): void;
   /** Adds to the open turn, if the agent supports it. @throws AgentLost, or the signal's reason */
-  steer?(prompt: readonly Json[], signal: AbortSignal): Promise<SteerOutcome>;
+  steer?(prompt: readonly ExactJson[], signal: AbortSignal): Promise<SteerOutcome>;
   /** Monotonic ms of the last received frame. */
   readonly lastFrameMs: number;
   /** Aborted once the agent is gone; the reason is an AgentLost. */

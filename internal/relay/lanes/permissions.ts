@@ -1,6 +1,6 @@
 import { withTimeout } from "../../base/abort.ts";
-import { isObject, type Json, member, readJson, writeJson } from "../acp/json-text.ts";
-import { type Decision, outcomeOf, type PermissionOutcome } from "../acp/permission-choice.ts";
+import { type ExactJson, isObject, member, readJson, writeJson } from "../acp/json-text.ts";
+import { outcomeOf, type PermissionDecision, type PermissionOutcome } from "../acp/permission-choice.ts";
 import { followStream } from "../nats/follow-stream.ts";
 import { publishStored } from "../nats/publish.ts";
 import { type LaneName, subjects } from "../nats/subjects.ts";
@@ -11,8 +11,8 @@ import { LateAnswers } from "./late-answers.ts";
 /** An agent's request for permission. */
 export interface PermissionRequest {
   readonly workId: string;
-  readonly toolCall: Json | undefined;
-  readonly options: Json | undefined;
+  readonly toolCall: ExactJson | undefined;
+  readonly options: ExactJson | undefined;
 }
 
 interface PermissionPolicy {
@@ -51,14 +51,14 @@ export class Permissions {
     return outcome;
   }
 
-  #byPolicy({ toolCall }: PermissionRequest): Decision | undefined {
+  #byPolicy({ toolCall }: PermissionRequest): PermissionDecision | undefined {
     if (this.#policy.mode === "deny") return { type: "denied" };
     const kind = isObject(toolCall) ? member(toolCall, "kind") : undefined;
     const isRead = kind === "read" || kind === "search";
     return this.#policy.mode === "allow_reads" && isRead ? { type: "granted", optionId: undefined } : undefined;
   }
 
-  async #fromPeople(lane: LaneName, request: PermissionRequest, signal: AbortSignal): Promise<Decision> {
+  async #fromPeople(lane: LaneName, request: PermissionRequest, signal: AbortSignal): Promise<PermissionDecision> {
     const { clock, events } = this.#deps;
     const { timeoutMs } = this.#policy;
     const approvalId = this.#newId();
@@ -86,7 +86,7 @@ export class Permissions {
     request: PermissionRequest,
     approvalId: string,
     signal: AbortSignal,
-  ): Promise<{ readonly decision: Decision; readonly text: string }> {
+  ): Promise<{ readonly decision: PermissionDecision; readonly text: string }> {
     const { bus, clock, signers } = this.#deps;
     const subject = subjects.approvals(lane.sessionId);
     const payload = {
@@ -108,7 +108,7 @@ export class Permissions {
   }
 }
 
-function decisionIn(message: Json | undefined, approvalId: string): Decision | undefined {
+function decisionIn(message: ExactJson | undefined, approvalId: string): PermissionDecision | undefined {
   const payload = isObject(message) ? member(message, "payload") : undefined;
   if (!isObject(message) || !isObject(payload) || member(payload, "approval_id") !== approvalId) return undefined;
   const optionId = member(payload, "option_id");

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject, member, writeJson } from "../acp/json-text.ts";
+import { type ExactJson, isObject, type JsonObject, member, writeJson } from "../acp/json-text.ts";
 import type { LossyPublisher } from "../nats/lossy-publisher.ts";
 import type { ProgressPlace, ProgressRings } from "../nats/progress-rings.ts";
 import { type LaneName, subjects } from "../nats/subjects.ts";
@@ -46,7 +46,7 @@ export class Progress {
 }
 
 /** The position in `epoch` and `seq` of an object; undefined: there is none. */
-export function progressPlaceIn(value: Json | undefined): ProgressPlace | undefined {
+export function progressPlaceIn(value: ExactJson | undefined): ProgressPlace | undefined {
   const [epoch, seq] = isObject(value) ? [member(value, "epoch"), member(value, "seq")] : [];
   return typeof epoch === "string" && typeof seq === "number" ? { epoch, seq } : undefined;
 }

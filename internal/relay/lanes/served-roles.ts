@@ -7,11 +7,11 @@ import { keepSubscribed } from "../nats/keep-subscribed.ts";
 import { type LaneName, laneKey, laneOfSubject, subjects } from "../nats/subjects.ts";
 import type { LaneDeps } from "./lane-deps.ts";
 import type { Lanes } from "./lanes.ts";
-import type { Link } from "./link.ts";
+import type { LaneLink } from "./link.ts";
 import { LaneHeld } from "./registry.ts";
 
 /** A link that the relay itself has opened. */
-export interface OwnLink extends Link {
+export interface OwnLink extends LaneLink {
   /** Monotonic ms when its last work ended; undefined: it has work. */
   readonly restingSinceMs: number | undefined;
   /** Resolves when no process of its agent is running. */

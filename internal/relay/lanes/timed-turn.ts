@@ -3,11 +3,11 @@ import type { Clock } from "../../base/clock.ts";
 import { failure } from "../acp/result-parts.ts";
 import type { WorkItem } from "../nats/work-item.ts";
 import type { LaneOptions } from "./lane-deps.ts";
-import type { Link, LinkAnswer, Prompt } from "./link.ts";
+import type { LaneLink, LinkAnswer, Prompt } from "./link.ts";
 import { overdue } from "./turn-time.ts";
 
 export interface TimedTurn {
-  readonly link: Link;
+  readonly link: LaneLink;
   readonly item: WorkItem;
   readonly prompt: Prompt;
   readonly cancelled: AbortSignal;

@@ -4,7 +4,7 @@ import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { promptBlocks } from "../acp/acp-turn.ts";
 import { errorFrame, METHOD_NOT_FOUND, type RpcFrame, readFrame } from "../acp/json-rpc.ts";
-import { isObject, type Json, type JsonObject, member, writeJson } from "../acp/json-text.ts";
+import { type ExactJson, isObject, type JsonObject, member, writeJson } from "../acp/json-text.ts";
 import type { PermissionOutcome } from "../acp/permission-choice.ts";
 import { failure } from "../acp/result-parts.ts";
 import { RpcCalls, RpcFailure } from "../acp/rpc-calls.ts";
@@ -67,7 +67,7 @@ export class AcpConnection {
   /** Open requests for permission. */
   readonly #asking = new Map<Id, AbortController>();
   #lastFrameMs: number;
-  #initialized: Promise<Json> | undefined;
+  #initialized: Promise<ExactJson> | undefined;
   /** Aborted when the turn is to end. */
   #asksNoMore = new AbortController();
   /** Permissions are requested until it is aborted. */
@@ -99,7 +99,7 @@ export class AcpConnection {
   }
 
   /** The response to `initialize`, which is called once. */
-  initialize(): Promise<Json> {
+  initialize(): Promise<ExactJson> {
     this.#initialized ??= this.calls.call("initialize", this.#version.client);
     this.#initialized.catch(() => {});
     return this.#initialized;
@@ -133,7 +133,7 @@ export class AcpConnection {
     this.#asks = AbortSignal.any([signal, this.#asksNoMore.signal, this.#gone.signal]);
   }
 
-  async prompt(sessionId: string | undefined, { work, traceparent }: Prompt, signal: AbortSignal): Promise<Json> {
+  async prompt(sessionId: string | undefined, { work, traceparent }: Prompt, signal: AbortSignal): Promise<ExactJson> {
     const _meta = { "relay.msg_id": work.id, ...(traceparent !== undefined && { traceparent }) };
     return await this.calls.call("session/prompt", { sessionId, prompt: promptBlocks(work), _meta }, signal);
   }

@@ -1,11 +1,11 @@
 import { answerOfPrompt, chunkText, INITIALIZE } from "../acp/acp-turn.ts";
-import { isObject, type Json, type JsonObject, member } from "../acp/json-text.ts";
+import { type ExactJson, isObject, type JsonObject, member } from "../acp/json-text.ts";
 import { ANSWER_TOO_LARGE } from "../acp/result-parts.ts";
 import { RpcFailure } from "../acp/rpc-calls.ts";
 import { canBeSteered, steering, steerOutcome } from "../acp/steering.ts";
 import { continuesConversation } from "../acp/user-message.ts";
 import { sessionIdIn, type WayBack, waysBack } from "../acp/way-back.ts";
-import type { Link, LinkAnswer, Prompt, SteerOutcome } from "../lanes/link.ts";
+import type { LaneLink, LinkAnswer, Prompt, SteerOutcome } from "../lanes/link.ts";
 import type { PermissionRequest } from "../lanes/permissions.ts";
 import { AcpConnection, type AcpDeps, type AcpOptions, answerOfFailure } from "./acp-connection.ts";
 import type { FrameChannel } from "./frame-channel.ts";
@@ -19,7 +19,7 @@ interface Turn {
 /**
  * An ACP agent. The relay is its client, answers permission requests and no other calls, and passes updates on unread.
  */
-export class AcpLink implements Link {
+export class AcpLink implements LaneLink {
   readonly dialect = "acp";
   readonly kind = "accept";
   readonly #deps: AcpDeps;
@@ -98,7 +98,7 @@ export class AcpLink implements Link {
     if (this.#turn !== undefined) this.#connection.cancel(this.#session);
   }
 
-  async steer(prompt: readonly Json[], signal: AbortSignal): Promise<SteerOutcome> {
+  async steer(prompt: readonly ExactJson[], signal: AbortSignal): Promise<SteerOutcome> {
     if (this.#turn === undefined || this.#session === undefined) return "idle";
     if (!canBeSteered(await this.#connection.initialize())) return "unsupported";
     try {

@@ -15,7 +15,7 @@ import { failure } from "../acp/result-parts.ts";
 import { RpcFailure } from "../acp/rpc-calls.ts";
 import { continuesConversation } from "../acp/user-message.ts";
 import { sessionIdIn } from "../acp/way-back.ts";
-import type { Link, LinkAnswer, Prompt } from "../lanes/link.ts";
+import type { LaneLink, LinkAnswer, Prompt } from "../lanes/link.ts";
 import type { PermissionRequest } from "../lanes/permissions.ts";
 import { AcpConnection, type AcpDeps, type AcpOptions, answerOfFailure } from "./acp-connection.ts";
 import type { FrameChannel } from "./frame-channel.ts";
@@ -27,7 +27,7 @@ interface Turn {
 }
 
 /** An ACP agent of version 2, a draft. Its turn ends when it reports that it is idle. */
-export class Acp2Link implements Link {
+export class Acp2Link implements LaneLink {
   readonly dialect = "acp2";
   readonly kind = "accept";
   readonly #deps: AcpDeps;

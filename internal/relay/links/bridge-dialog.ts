@@ -1,4 +1,4 @@
-import type { Json } from "../acp/json-text.ts";
+import type { ExactJson } from "../acp/json-text.ts";
 import type { PermissionRequest } from "../lanes/permissions.ts";
 import type { BridgeDialog } from "./bridge-sessions.ts";
 
@@ -11,7 +11,7 @@ const MAX_TEXT = 16 * 1024;
 /** Translates a dialog on an agent's screen into an ACP permission request. */
 export function requestOfDialog(workId: string, { id, kind, title, text, choices }: BridgeDialog): PermissionRequest {
   const shown = text.slice(0, MAX_TEXT);
-  const content: Json = shown === "" ? [] : [{ type: "content", content: { type: "text", text: shown } }];
+  const content: ExactJson = shown === "" ? [] : [{ type: "content", content: { type: "text", text: shown } }];
   return {
     workId,
     toolCall: {

@@ -3,7 +3,7 @@ import { errorText } from "../../base/errors.ts";
 import { AgentLost } from "../lanes/agent-lost.ts";
 import type { LinkAnswer, Prompt } from "../lanes/link.ts";
 import type { OwnLink } from "../lanes/served-roles.ts";
-import { inputKeyOf, readPlace, readSession, writePlace, writeSession } from "./bridge-names.ts";
+import { inputKeyOf, readEventPlace, readSession, writePlace, writeSession } from "./bridge-names.ts";
 import { BridgePrompt, type BridgePromptDeps } from "./bridge-prompt.ts";
 import { BridgeSession, type BridgeSessionOptions, type OpenSession } from "./bridge-session.ts";
 import { inputText } from "./bridge-text.ts";
@@ -153,7 +153,7 @@ export class BridgeLink implements OwnLink {
   async #ready({ agentSession, attempt, interrupted }: Prompt, signal: AbortSignal) {
     if (interrupted !== undefined) {
       const session = readSession(interrupted.agent_session);
-      const place = readPlace(interrupted.agent_place);
+      const place = readEventPlace(interrupted.agent_place);
       if (session !== undefined && place !== undefined) this.#session.goOn({ session, place });
     } else {
       const stop = AbortSignal.any([signal, this.#gone.signal]);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { inputKeyOf, readPlace, readSession, sessionIdOf, writePlace, writeSession } from "./bridge-names.ts";
+import { inputKeyOf, readEventPlace, readSession, sessionIdOf, writePlace, writeSession } from "./bridge-names.ts";
 
 const lane = { sessionId: "s1", role: "coding" };
 
@@ -25,8 +25,8 @@ it("reads from the log what it has written there, and nothing else", () => {
   const session = { count: 12, id: sessionIdOf(lane, 12) };
   expect(readSession(writeSession(session))).toEqual(session);
   const place = { epoch: "e/1", seq: 40, phase: "crash-loop" } as const;
-  expect(readPlace(writePlace(place))).toEqual(place);
+  expect(readEventPlace(writePlace(place))).toEqual(place);
   for (const text of [undefined, "", "s-1", "0/abc", "1/", "x/y/z"]) {
-    expect([readSession(text), readPlace(text)]).toEqual([undefined, undefined]);
+    expect([readSession(text), readEventPlace(text)]).toEqual([undefined, undefined]);
   }
 });

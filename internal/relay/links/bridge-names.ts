@@ -48,7 +48,7 @@ export function writePlace({ epoch, seq, phase }: EventPlace): string {
   return `${seq}/${phase}/${epoch}`;
 }
 
-export function readPlace(text: string | undefined): EventPlace | undefined {
+export function readEventPlace(text: string | undefined): EventPlace | undefined {
   const [, seq = "", phase = "", epoch = ""] = /^(\d{1,16})\/([a-z-]+)\/(.+)$/s.exec(text ?? "") ?? [];
   return epoch === "" ? undefined : { epoch, seq: Number(seq), phase: phase as AgentPhase };
 }

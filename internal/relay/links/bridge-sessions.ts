@@ -1,5 +1,5 @@
 /** The outcome of an input, by the bridge's names in lower case. */
-export type InputOutcome =
+export type BridgeInputOutcome =
   | "submitted"
   | "queued"
   | "stranded"
@@ -46,7 +46,7 @@ export interface EventGap {
 /** An event of a session, reduced to the facts that turns depend on. */
 export type BridgeEvent = { readonly seq: number; readonly epoch: string } & (
   | { readonly type: "input"; readonly key: string }
-  | { readonly type: "receipt"; readonly key: string; readonly outcome: InputOutcome; readonly error: string }
+  | { readonly type: "receipt"; readonly key: string; readonly outcome: BridgeInputOutcome; readonly error: string }
   | { readonly type: "phase"; readonly phase: AgentPhase }
   | { readonly type: "output"; readonly text: string }
   | { readonly type: "gap"; readonly gap: EventGap }
@@ -74,7 +74,7 @@ export interface SessionFacts {
 export type SessionParameters = Pick<SessionFacts, "provider" | "repoPath" | "agentOpts">;
 
 export interface InputAnswer {
-  readonly outcome: InputOutcome;
+  readonly outcome: BridgeInputOutcome;
   readonly error: string;
 }
 

@@ -1,5 +1,5 @@
 import { promptBlocks } from "../acp/acp-turn.ts";
-import { isObject, type Json, member } from "../acp/json-text.ts";
+import { type ExactJson, isObject, member } from "../acp/json-text.ts";
 import { failure, type ResultPart } from "../acp/result-parts.ts";
 import type { WorkMessage } from "../acp/work-message.ts";
 
@@ -16,7 +16,7 @@ export function inputText(work: WorkMessage): string | ResultPart {
   return text;
 }
 
-function textOfBlock(block: Json): string | undefined {
+function textOfBlock(block: ExactJson): string | undefined {
   if (!isObject(block)) return undefined;
   const resource = member(block, "resource");
   const said = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AgentPhase, BridgeEvent, InputOutcome } from "./bridge-sessions.ts";
+import type { AgentPhase, BridgeEvent, BridgeInputOutcome } from "./bridge-sessions.ts";
 import { afterAnswer, afterEvent, type BridgeTurn, beginTurn } from "./bridge-turn.ts";
 
 /** The steps of a session's log, by their letters in the tables below. */
@@ -104,7 +104,7 @@ describe("a turn goes on", () => {
 });
 
 describe("a turn ends otherwise", () => {
-  const receipt = (outcome: InputOutcome) =>
+  const receipt = (outcome: BridgeInputOutcome) =>
     afterEvent(play("idle", "I"), { seq: 50, epoch: "e1", type: "receipt", key: "ours", outcome, error: "why" }).end;
 
   it.each(["blocked-by-dialog", "composer-busy", "agent-dead", "expired"] as const)("%s: not taken", (outcome) => {

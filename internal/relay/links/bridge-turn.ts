@@ -1,4 +1,11 @@
-import type { AgentPhase, BridgeDialog, BridgeEvent, EventGap, InputAnswer, InputOutcome } from "./bridge-sessions.ts";
+import type {
+  AgentPhase,
+  BridgeDialog,
+  BridgeEvent,
+  BridgeInputOutcome,
+  EventGap,
+  InputAnswer,
+} from "./bridge-sessions.ts";
 
 /** The turn in which the agent has been busy since the input was received. */
 type Busy = "no" | "earlier" | "ours";
@@ -7,7 +14,7 @@ type Busy = "no" | "earlier" | "ours";
 export type TurnEnd =
   | { readonly type: "over" }
   /** Nothing was typed, and nothing will be typed under this key. */
-  | { readonly type: "not-taken"; readonly outcome: InputOutcome | "ended"; readonly error: string }
+  | { readonly type: "not-taken"; readonly outcome: BridgeInputOutcome | "ended"; readonly error: string }
   | { readonly type: "unsafe"; readonly error: string }
   /** The input was withdrawn before it was typed. */
   | { readonly type: "withdrawn" }

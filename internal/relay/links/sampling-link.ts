@@ -4,7 +4,7 @@ import type { Logger } from "../../base/logger.ts";
 import { messagesOf } from "../acp/conversation.ts";
 import type { Dialect } from "../acp/dialect.ts";
 import { errorFrame, METHOD_NOT_FOUND, type RpcFrame, readFrame } from "../acp/json-rpc.ts";
-import { type Json, writeJson } from "../acp/json-text.ts";
+import { type ExactJson, writeJson } from "../acp/json-text.ts";
 import { mcpRequest } from "../acp/mcp-request.ts";
 import { mcpResponse } from "../acp/mcp-session.ts";
 import { ANSWER_TOO_LARGE } from "../acp/result-parts.ts";
@@ -12,7 +12,7 @@ import { answerOfError, answerOfResult } from "../acp/sampling-answer.ts";
 import { type SamplingSettings, seedRequest } from "../acp/sampling-request.ts";
 import { userMessages } from "../acp/user-message.ts";
 import { AgentLost } from "../lanes/agent-lost.ts";
-import type { Link, LinkAnswer, Prompt } from "../lanes/link.ts";
+import type { LaneLink, LinkAnswer, Prompt } from "../lanes/link.ts";
 import type { RelayMetrics } from "../lanes/relay-metrics.ts";
 import type { ChannelEnd } from "./channel-end.ts";
 import type { FrameChannel } from "./frame-channel.ts";
@@ -44,7 +44,7 @@ const TOO_LARGE = 1009;
 const TOO_MANY_INVALID = 4400;
 
 /** An agent that dialled in and is prompted by `sampling/createMessage`, in the seed's dialect or MCP's. */
-export class SamplingLink implements Link {
+export class SamplingLink implements LaneLink {
   readonly kind = "accept";
   readonly #deps: SamplingDeps;
   readonly #options: SamplingOptions;
@@ -173,7 +173,7 @@ export class SamplingLink implements Link {
     open.settle(frame);
   }
 
-  #refuse(id: Json, code: number, message: string): void {
+  #refuse(id: ExactJson, code: number, message: string): void {
     const { clock, logger, metrics } = this.#deps;
     const { dialect } = this.#options;
     metrics.translationErrors.inc({ dialect, reason: String(code) });

@@ -1,10 +1,10 @@
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { decideRestart } from "../../process/restart-policy.ts";
-import type { Json } from "../acp/json-text.ts";
+import type { ExactJson } from "../acp/json-text.ts";
 import { failure } from "../acp/result-parts.ts";
 import { AgentLost } from "../lanes/agent-lost.ts";
-import type { Link, LinkAnswer, Prompt, SteerOutcome } from "../lanes/link.ts";
+import type { LaneLink, LinkAnswer, Prompt, SteerOutcome } from "../lanes/link.ts";
 import type { AcpLink } from "./acp-link.ts";
 import type { ChannelEnd } from "./channel-end.ts";
 import type { FrameChannel } from "./frame-channel.ts";
@@ -45,7 +45,7 @@ interface Child {
  * An ACP agent as a child of the relay: started for the first work, and restarted with back-off for work that comes
  * after its end. If the agent cannot be started, the work fails with `agent_lost`.
  */
-export class StdioLink implements Link {
+export class StdioLink implements LaneLink {
   readonly dialect = "acp";
   readonly kind = "stdio";
   readonly #deps: StdioLinkDeps;
@@ -130,7 +130,7 @@ export class StdioLink implements Link {
     this.#child?.link.cancel();
   }
 
-  async steer(prompt: readonly Json[], signal: AbortSignal): Promise<SteerOutcome> {
+  async steer(prompt: readonly ExactJson[], signal: AbortSignal): Promise<SteerOutcome> {
     return (await this.#child?.link.steer(prompt, signal)) ?? "idle";
   }
 

@@ -1,5 +1,5 @@
 import type { Bus } from "./bus.ts";
-import { type ReadMessage, type ReadOptions, readAll } from "./stream-reader.ts";
+import { type ReadMessage, type ReadOptions, readStream } from "./stream-reader.ts";
 
 const EVERY_MS = 200;
 
@@ -11,7 +11,7 @@ export async function* followStream(
 ): AsyncGenerator<ReadMessage> {
   let { from } = options;
   while (!signal.aborted) {
-    for (const message of await readAll(bus, { ...options, from })) {
+    for (const message of await readStream(bus, { ...options, from })) {
       yield message;
       from = message.seq + 1;
     }

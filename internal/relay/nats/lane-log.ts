@@ -5,7 +5,7 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Bus } from "./bus.ts";
 import { notPermitted } from "./not-permitted.ts";
-import { readAll } from "./stream-reader.ts";
+import { readStream } from "./stream-reader.ts";
 import { type LaneName, subjects } from "./subjects.ts";
 
 /** Another relay has written to the lane's log: this holder has lost the lane and must not touch it again. */
@@ -79,7 +79,7 @@ export class LaneLog {
   /** Reads all messages of the log's subject: records, and replies that the server has sent there. */
   async #readAll(): Promise<readonly LogEntry[]> {
     const stream = this.#bus.streams.lanes;
-    const messages = await readAll(this.#bus, { stream, subject: subjects.lane(this.#lane) });
+    const messages = await readStream(this.#bus, { stream, subject: subjects.lane(this.#lane) });
     this.#last = messages.at(-1)?.seq ?? 0;
     return messages.map(({ seq, data }) => ({ seq, text: decoder.decode(data) }));
   }

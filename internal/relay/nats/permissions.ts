@@ -2,7 +2,7 @@ import type { StreamNames } from "./stream-specs.ts";
 import { subjects } from "./subjects.ts";
 
 /** The permissions of a user of NATS, as subjects with wildcards. */
-export interface Permissions {
+export interface NatsPermissions {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
   /** How often, and for how long, the user may publish to the reply subject of each request that it receives. */
@@ -32,7 +32,7 @@ const MANY = { max: -1, expires: "1h" };
  * The permissions that a relay and its operator's commands need.
  * @param agentsProtocol true: the relay offers agents as services
  */
-export function relayPermissions(streams: StreamNames, agentsProtocol = false): Permissions {
+export function relayPermissions(streams: StreamNames, agentsProtocol = false): NatsPermissions {
   const inboxPrefix = "_INBOX_relay";
   const all = Object.values(streams);
   const ofStream = (name: string) => [
@@ -67,7 +67,7 @@ export function relayPermissions(streams: StreamNames, agentsProtocol = false): 
  * `approvals-S`: with a wildcard it could replace consumers of other users, and without the filter in the subject it
  * could read all sessions.
  */
-export function sessionPermissions(streams: StreamNames, sessionId: string, can: readonly Right[]): Permissions {
+export function sessionPermissions(streams: StreamNames, sessionId: string, can: readonly Right[]): NatsPermissions {
   const inboxPrefix = `_INBOX_${sessionId}`;
   const of = (what: string) => `sessions.${sessionId}.${what}`;
   const reading = (stream: string, name: string, filter: string) => {

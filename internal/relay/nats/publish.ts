@@ -21,7 +21,7 @@ const BACKOFF = { firstMs: 100, maxMs: 5000, factor: 2 };
 const NO_RESPONDERS_RETRIES = 1;
 
 /** A header block with these values. */
-export function headersOf(values: Readonly<Record<string, string>> = {}): MsgHdrs {
+export function natsHeaders(values: Readonly<Record<string, string>> = {}): MsgHdrs {
   const block = headers();
   for (const [name, value] of Object.entries(values)) block.set(name, value);
   return block;
@@ -64,7 +64,7 @@ function isOfMessage(err: unknown): boolean {
 /** Publishes a message once. @throws Error if there is no acknowledgement */
 export function publishOnce(bus: Bus, message: StoredMessage): Promise<PubAck> {
   const { subject, body, msgId, headers: extra } = message;
-  const block = extra === undefined ? undefined : isBlock(extra) ? extra : headersOf(extra);
+  const block = extra === undefined ? undefined : isBlock(extra) ? extra : natsHeaders(extra);
   const signed = block?.has(SIGNATURE) ? block : signedBy(bus, message, block);
   return bus.js.publish(subject, body, {
     retries: NO_RESPONDERS_RETRIES,
@@ -80,7 +80,7 @@ export function publishPlain(bus: Bus, message: Signable, extra?: MsgHdrs): void
 }
 
 /** Replies to a request with `publishPlain`. */
-export function respond(bus: Bus, message: Msg, body: string): void {
+export function replyTo(bus: Bus, message: Msg, body: string): void {
   const { reply } = message;
   if (reply) publishPlain(bus, { subject: reply, body });
 }

@@ -1,6 +1,6 @@
 import { createUser, fromPublic } from "@nats-io/nkeys";
 import { expect, it } from "vitest";
-import { headersOf } from "./publish.ts";
+import { natsHeaders } from "./publish.ts";
 import { MessageSigner, Signers } from "./signing.ts";
 
 const user = createUser();
@@ -14,7 +14,7 @@ const bytes = (text: string) => new TextEncoder().encode(text);
 function came(more: Partial<typeof MESSAGE> = {}, headers: Record<string, string> = {}) {
   const { subject, msgId, body } = { ...MESSAGE, ...more };
   const signed = new MessageSigner("boss", `${seed}\n`).headersFor(MESSAGE);
-  return { subject, data: bytes(body), headers: headersOf({ ...signed, "Nats-Msg-Id": msgId, ...headers }) };
+  return { subject, data: bytes(body), headers: natsHeaders({ ...signed, "Nats-Msg-Id": msgId, ...headers }) };
 }
 
 it("signs subject, message id and the body's SHA-256 as nkeys do", () => {

@@ -31,7 +31,7 @@ const INACTIVE_NS = 30_000 * NS_PER_MS;
  * Reads the messages of a subject that a stream holds now, in order.
  * @throws Error if the server does not answer in time
  */
-export async function readAll(bus: Bus, { stream, subject, from }: ReadOptions): Promise<readonly ReadMessage[]> {
+export async function readStream(bus: Bus, { stream, subject, from }: ReadOptions): Promise<readonly ReadMessage[]> {
   const info = await bus.jsm.consumers.add(stream, {
     filter_subject: subject,
     ack_policy: AckPolicy.None,

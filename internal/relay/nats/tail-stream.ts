@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
 import type { Bus } from "./bus.ts";
-import { type ReadMessage, type ReadOptions, readAll } from "./stream-reader.ts";
+import { type ReadMessage, type ReadOptions, readStream } from "./stream-reader.ts";
 
 const FIRST_WAIT_MS = 20;
 const MOST_WAIT_MS = 2000;
@@ -27,7 +27,7 @@ export async function* tailStream(
   try {
     while (!signal.aborted) {
       // If the server is away, a later read finds the same messages.
-      const found = await readAll(bus, { ...options, from }).catch((): readonly ReadMessage[] => []);
+      const found = await readStream(bus, { ...options, from }).catch((): readonly ReadMessage[] => []);
       for (const message of found) {
         yield message;
         from = message.seq + 1;

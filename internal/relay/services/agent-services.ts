@@ -5,7 +5,7 @@ import { runTasks, type Task } from "../../base/task-group.ts";
 import { type JsonObject, writeJson } from "../acp/json-text.ts";
 import type { AskedWorkDeps } from "../front/asked-work.ts";
 import { type KeepSubscribedDeps, keepSubscribed } from "../nats/keep-subscribed.ts";
-import { publishPlain, respond } from "../nats/publish.ts";
+import { publishPlain, replyTo } from "../nats/publish.ts";
 import type { Signers } from "../nats/signing.ts";
 import { laneKey } from "../nats/subjects.ts";
 import { HEARTBEAT_S, LaneService, type ServiceVerb } from "./lane-service.ts";
@@ -165,6 +165,6 @@ export class AgentServices implements Task {
   }
 
   #reply(message: Msg, body: JsonObject): void {
-    if (message.reply && !isOfServices(message.reply)) respond(this.#deps.bus, message, writeJson(body));
+    if (message.reply && !isOfServices(message.reply)) replyTo(this.#deps.bus, message, writeJson(body));
   }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Json, JsonObject } from "../acp/json-text.ts";
+import type { ExactJson, JsonObject } from "../acp/json-text.ts";
 import { SERVICE, type ServedAgent, type ServiceSubjects, subjectsOf } from "./service-names.ts";
 
 /** The version of the agent protocol. */
@@ -62,7 +62,7 @@ export class LaneService {
     return { ...this.#names(), protocol_version: PROTOCOL };
   }
 
-  #endpoints(): readonly Json[] {
+  #endpoints(): readonly ExactJson[] {
     const metadata = { max_payload: `${Math.floor(this.#maxPayload / KIB)}KB`, attachments_ok: "true" };
     return [
       { name: "prompt", subject: this.subjects.prompt, queue_group: SERVICE, metadata },
@@ -70,7 +70,7 @@ export class LaneService {
     ];
   }
 
-  #stats(): readonly Json[] {
+  #stats(): readonly ExactJson[] {
     return (["prompt", "status"] as const).map((name) => {
       const { requests, errors } = this.counted[name];
       const times = { processing_time: 0, average_processing_time: 0 };

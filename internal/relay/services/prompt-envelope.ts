@@ -1,5 +1,5 @@
 import { DomainError } from "../../base/errors.ts";
-import { isList, isObject, type Json, type JsonObject, member, readJson } from "../acp/json-text.ts";
+import { type ExactJson, isList, isObject, type JsonObject, member, readJson } from "../acp/json-text.ts";
 
 /** A file that comes with a prompt. */
 interface Attachment {
@@ -43,13 +43,13 @@ export function workOf({ text, attachments }: Envelope): JsonObject {
   return { prompt: [{ type: "text", text }, ...attachments.map(blockOf)], continue: true };
 }
 
-function envelopeOf(prompt: Json | undefined, attachments: Json | undefined): Envelope {
+function envelopeOf(prompt: ExactJson | undefined, attachments: ExactJson | undefined): Envelope {
   if (typeof prompt !== "string" || prompt === "") throw invalid("the prompt has no text");
   if (attachments !== undefined && !isList(attachments)) throw invalid("attachments is no list");
   return { text: prompt, attachments: (attachments ?? []).map(attachmentOf) };
 }
 
-function attachmentOf(value: Json): Attachment {
+function attachmentOf(value: ExactJson): Attachment {
   const [filename, content] = isObject(value) ? [member(value, "filename"), member(value, "content")] : [];
   const isNamed = typeof filename === "string" && filename !== "" && filename.length <= MAX_FILENAME;
   if (!isNamed) throw invalid(`an attachment has a filename of up to ${MAX_FILENAME} characters`);
@@ -60,7 +60,7 @@ function attachmentOf(value: Json): Attachment {
 }
 
 /** The content block of an attachment: an image, or a resource with text or bytes. */
-function blockOf({ filename, content }: Attachment): Json {
+function blockOf({ filename, content }: Attachment): ExactJson {
   const image = IMAGES.get(filename.split(".").at(-1)?.toLowerCase() ?? "");
   if (image !== undefined) return { type: "image", mimeType: image, data: content };
   const uri = `attachment:///${encodeURIComponent(filename)}`;

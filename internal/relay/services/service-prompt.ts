@@ -2,7 +2,7 @@ import type { Msg } from "@nats-io/transport-node";
 import { raceSignal, withTimeout } from "../../base/abort.ts";
 import { DomainError } from "../../base/errors.ts";
 import { chunkText } from "../acp/acp-turn.ts";
-import { isObject, type Json, member, RECORD_DEPTH, readJson } from "../acp/json-text.ts";
+import { type ExactJson, isObject, member, RECORD_DEPTH, readJson } from "../acp/json-text.ts";
 import { type AskedPermission, AskedWork, type AskedWorkDeps } from "../front/asked-work.ts";
 import type { Bus } from "../nats/bus.ts";
 import { type LaneName, subjects } from "../nats/subjects.ts";
@@ -109,11 +109,11 @@ export class ServicePrompt {
   }
 
   /** Asks the caller for a permission. Undefined: others decide. */
-  async #ask(permission: AskedPermission, signal: AbortSignal): Promise<Json | undefined> {
+  async #ask(permission: AskedPermission, signal: AbortSignal): Promise<ExactJson | undefined> {
     if (!this.#options.asks) return undefined;
     const { bus } = this.#deps;
     const subject = answerSubject(this.#given.lane);
-    const answered = Promise.withResolvers<Json>();
+    const answered = Promise.withResolvers<ExactJson>();
     const over = new AbortController();
     const callback = (err: Error | null, { data }: Msg) => {
       if (err === null) answered.resolve(answerIn(data, permission.options));
@@ -129,7 +129,7 @@ export class ServicePrompt {
   }
 }
 
-function answerIn(data: Uint8Array, options: Json): Json {
+function answerIn(data: Uint8Array, options: ExactJson): ExactJson {
   try {
     return optionOf(readEnvelope(data).text, options);
   } catch {

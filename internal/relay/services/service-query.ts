@@ -1,4 +1,4 @@
-import { isList, isObject, type Json, member } from "../acp/json-text.ts";
+import { type ExactJson, isList, isObject, member } from "../acp/json-text.ts";
 import type { AskedPermission } from "../front/asked-work.ts";
 
 /** The text of the question whether an agent may do something. */
@@ -10,20 +10,20 @@ export function questionOf({ toolCall, options }: AskedPermission): string {
 }
 
 /** The option that an answer names by its id or, in any case, by its name. Null: none, which is a refusal. */
-export function optionOf(answer: string, options: Json): string | null {
+export function optionOf(answer: string, options: ExactJson): string | null {
   const word = answer.trim();
   const offered = optionsIn(options);
   const named = offered.find(({ id }) => id === word);
   return (named ?? offered.find(({ name }) => name.toLowerCase() === word.toLowerCase()))?.id ?? null;
 }
 
-function optionsIn(options: Json): readonly { readonly id: string; readonly name: string }[] {
+function optionsIn(options: ExactJson): readonly { readonly id: string; readonly name: string }[] {
   return (isList(options) ? options : []).flatMap((option) => {
     const [id, name] = isObject(option) ? [member(option, "optionId"), member(option, "name")] : [];
     return isText(id) ? [{ id, name: isText(name) ? name : id }] : [];
   });
 }
 
-function isText(value: Json | undefined): value is string {
+function isText(value: ExactJson | undefined): value is string {
   return typeof value === "string" && value !== "";
 }

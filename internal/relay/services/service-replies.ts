@@ -1,7 +1,7 @@
 import type { MsgHdrs } from "@nats-io/transport-node";
 import { type JsonObject, writeJson } from "../acp/json-text.ts";
 import type { Bus } from "../nats/bus.ts";
-import { headersOf, publishPlain } from "../nats/publish.ts";
+import { natsHeaders, publishPlain } from "../nats/publish.ts";
 
 /** The longest text of one message, in UTF-16 units: as JSON it fits into a message of NATS. */
 const PIECE = 64 * 1024;
@@ -36,7 +36,7 @@ export class ServiceReplies {
       "Nats-Service-Error-Code": String(code),
       "Nats-Service-Error": message.replace(/[^\x20-\x7e]+/g, " ").slice(0, MAX_ERROR),
     };
-    this.#send({ error: message, ...details }, headersOf(headers));
+    this.#send({ error: message, ...details }, natsHeaders(headers));
   }
 
   /** Ends the answer with an empty message. It has no headers, so it is not signed. */

@@ -10,7 +10,7 @@ import type { Journal } from "../../eventlog/journal.ts";
 import type { NudgeReceipt } from "../../session/types.ts";
 import { CommandClient } from "../../tmux/control/command-client.ts";
 import type { HalvesLinkClient } from "../halves/halves-link-client.ts";
-import { agentCommand, launchContext, SESSION, type SidecarOptions } from "../halves/options.ts";
+import { launchContext, paneCommand, SESSION, type SidecarOptions } from "../halves/options.ts";
 import type { StateFolder } from "../halves/state-folder.ts";
 import { AgentFileReader } from "./agent-file.ts";
 import { AgentLife } from "./agent-life.ts";
@@ -156,7 +156,7 @@ export class AgentRun {
       {
         session: SESSION,
         captures: { dir: state.captures.path, take: takeCapture(state.captures, boundary) },
-        agent: agentCommand(sidecar, this.profile.launch(launchContext(sidecar))),
+        agent: paneCommand(sidecar, this.profile.launch(launchContext(sidecar))),
         restart: sidecar.restart,
         stopAsked: this.agent.stopper.asked,
       },

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ofAgent, openJournal, parseRecord, type SidecarRecord } from "./journal-records.ts";
+import { ofAgent, openJournal, parseJournalRecord, type SidecarRecord } from "./journal-records.ts";
 
 const nudge = {
   requestId: "r",
@@ -39,7 +39,7 @@ const RECORDS: readonly SidecarRecord[] = [
 ];
 
 it.each(RECORDS)("takes a record of the type $type as it is", (record) => {
-  expect(parseRecord(JSON.parse(JSON.stringify(record)))).toEqual(record);
+  expect(parseJournalRecord(JSON.parse(JSON.stringify(record)))).toEqual(record);
 });
 
 describe("a record that we would not write is not taken", () => {
@@ -74,7 +74,7 @@ describe("a record that we would not write is not taken", () => {
     ["more lines than a screen has", { type: "standing", lines: Array(301).fill(1) }],
     ["an agent without a pid", { type: "agent", startedAt: 1, restarts: 1 }],
   ])("%s", (_, value) => {
-    expect(parseRecord(value)).toBeUndefined();
+    expect(parseJournalRecord(value)).toBeUndefined();
   });
 });
 

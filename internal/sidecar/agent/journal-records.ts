@@ -54,7 +54,7 @@ export function openJournal(path: string | JournalFile) {
     else nudges.take(record);
   };
   const damagedRecord = () => nudges.damaged();
-  const opened = Journal.open<SidecarRecord>(path, { parse: parseRecord, take, damaged: damagedRecord });
+  const opened = Journal.open<SidecarRecord>(path, { parse: parseJournalRecord, take, damaged: damagedRecord });
   const restored: Restored = {
     nudges: nudges.records(),
     ...(stream === undefined ? {} : { stream }),
@@ -69,7 +69,7 @@ export function openJournal(path: string | JournalFile) {
  * The folder is shared with the agent, so a record is taken only if it has the shape that we write.
  * @internal
  */
-export function parseRecord(value: unknown): SidecarRecord | undefined {
+export function parseJournalRecord(value: unknown): SidecarRecord | undefined {
   if (typeof value !== "object" || value === null || !("type" in value)) return undefined;
   const record = value as Readonly<Record<string, unknown>>;
   const type = String(record["type"]);

@@ -37,7 +37,7 @@ export interface SidecarOptions {
 export const SESSION = "claude";
 
 /** The command that tmux starts. */
-export function agentCommand(options: SidecarOptions, plan: LaunchPlan) {
+export function paneCommand(options: SidecarOptions, plan: LaunchPlan) {
   return { argv: plan.argv, env: plan.env, unsetEnv: plan.unsetEnv, cwd: options.workdir };
 }
 

@@ -1,6 +1,7 @@
 import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync, type Stats, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DomainError, errorText } from "../../base/errors.ts";
+import { type FileKind, IS_OF_KIND } from "../../files/open-below.ts";
 
 /** The paths in the state folder, the only place where the two halves meet. */
 export interface StatePaths {
@@ -20,11 +21,9 @@ export interface StatePaths {
   readonly captures: string;
 }
 
-export type Kind = "folder" | "file" | "FIFO" | "socket";
-
 /** The entries of the folder while a sidecar runs; the journal and the lock come and stay by themselves. */
-export function partsOf(paths: StatePaths): ReadonlyMap<string, Kind> {
-  return new Map<string, Kind>([
+export function stateEntriesOf(paths: StatePaths): ReadonlyMap<string, FileKind> {
+  return new Map<string, FileKind>([
     [paths.hookDir, "folder"],
     [paths.captures, "folder"],
     [paths.tmuxConfig, "file"],
@@ -35,17 +34,10 @@ export function partsOf(paths: StatePaths): ReadonlyMap<string, Kind> {
   ]);
 }
 
-const IS_OF: Readonly<Record<Kind, (found: Stats) => boolean>> = {
-  folder: (found) => found.isDirectory(),
-  file: (found) => found.isFile(),
-  FIFO: (found) => found.isFIFO(),
-  socket: (found) => found.isSocket(),
-};
-
 /** True if the entry has that kind; false for links and for entries that cannot be examined. */
-export function isOfKind(path: string, kind: Kind): boolean {
+export function isOfKind(path: string, kind: FileKind): boolean {
   try {
-    return IS_OF[kind](lstatSync(path));
+    return IS_OF_KIND[kind](lstatSync(path));
   } catch {
     return false;
   }
@@ -55,9 +47,9 @@ export function isOfKind(path: string, kind: Kind): boolean {
  * The agent runs as this user and may replace a file. Removes an entry of the wrong kind; a link's target is kept. A
  * missing entry is left alone, for it may be created this very moment.
  */
-export function removeStrange(path: string, kind: Kind): void {
+export function removeStrange(path: string, kind: FileKind): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found !== undefined && !IS_OF[kind](found)) rmSync(path, { recursive: true, force: true });
+  if (found !== undefined && !IS_OF_KIND[kind](found)) rmSync(path, { recursive: true, force: true });
 }
 
 /** Unix socket paths end after 107 bytes; `control.sock` is the longest name here. */
@@ -86,7 +78,7 @@ export function statePaths(dir: string): StatePaths {
  */
 export function refuseForeignFiles(paths: StatePaths): void {
   if (isOfKind(paths.lock, "file")) return;
-  for (const path of [paths.lock, ...partsOf(paths).keys()]) {
+  for (const path of [paths.lock, ...stateEntriesOf(paths).keys()]) {
     if (!holdsData(path)) continue;
     throw new DomainError("denied", `cannot use the state folder ${paths.dir}: ${path} is not of a sidecar`, {
       fields: { hint: "give a --state-dir of its own: a sidecar replaces what has the names of its files" },
@@ -117,7 +109,7 @@ export function makeStateDir(paths: StatePaths, uid: number): void {
   }
   chmodSync(paths.dir, 0o700);
   for (const path of [paths.lock, paths.journal]) removeStrange(path, "file");
-  for (const [path, kind] of partsOf(paths)) removeStrange(path, kind);
+  for (const [path, kind] of stateEntriesOf(paths)) removeStrange(path, kind);
 }
 
 /** Looks first: where a file or a broken link is, making the folder would fail with the system's message. */

@@ -15,7 +15,7 @@ export const FREE_SERVICES: ReadonlySet<string> = new Set(
 );
 
 /** Health and reflection: a caller without a role may call them. */
-export function isOpenToAll(service: string): boolean {
+export function needsNoRole(service: string): boolean {
   return FREE_SERVICES.has(service);
 }
 
@@ -52,7 +52,7 @@ export function projectGate(project: string): (context: CallContext) => void {
 export function roleGate(rules: readonly RoleRule[], needed: NeededRoles): (context: CallContext) => void {
   return (context) => {
     const { service, method } = context;
-    if (isOpenToAll(service.typeName)) return;
+    if (needsNoRole(service.typeName)) return;
     const role = needed[service.typeName]?.[method.localName];
     if (role === undefined)
       throw new DomainError("denied", `no caller may call ${method.name}: no role is assigned to it`);

@@ -27,7 +27,7 @@ import { callerRole } from "./access.ts";
 import { attachCall } from "./attach.ts";
 import { eventMethods } from "./event-service.ts";
 
-export interface ServiceDeps {
+export interface SidecarServiceDeps {
   readonly clock: Clock;
   readonly agent: LiveAgent;
   readonly operator: Operator;
@@ -65,7 +65,7 @@ export const NEEDED_ROLES = {
 } as const;
 
 /** SidecarService and TerminalService over one agent. RPCs that are not there yet answer `unimplemented`. */
-export function sidecarRoutes(deps: ServiceDeps): (router: ConnectRouter) => void {
+export function sidecarRoutes(deps: SidecarServiceDeps): (router: ConnectRouter) => void {
   return (router) => {
     const sidecar = sidecarService(deps);
     const terminal = terminalService(deps);
@@ -80,7 +80,7 @@ export function sidecarRoutes(deps: ServiceDeps): (router: ConnectRouter) => voi
   };
 }
 
-function sidecarService(deps: ServiceDeps) {
+function sidecarService(deps: SidecarServiceDeps) {
   const { clock, agent, operator, identity, provider, roleRules, tlsInUse, decided } = deps;
   const alive = () => agent.isAlive;
   const askerOf = (context: HandlerContext): Asker => ({
@@ -140,7 +140,7 @@ function sidecarService(deps: ServiceDeps) {
   };
 }
 
-function terminalService({ agent, typeText, roleRules, decided }: ServiceDeps) {
+function terminalService({ agent, typeText, roleRules, decided }: SidecarServiceDeps) {
   return {
     async sendInput(request: { session: string; input: string; nudge: boolean }, context: HandlerContext) {
       if (request.session !== "" && request.session !== SESSION) {

@@ -27,7 +27,7 @@ import { HalvesLinkClient } from "../halves/halves-link-client.ts";
 import type { SidecarOptions } from "../halves/options.ts";
 import { openStateFolder, type StateFolder } from "../halves/state-folder.ts";
 import { localUsersGate } from "./local-users.ts";
-import { type ServiceDeps, sidecarRoutes } from "./server.ts";
+import { type SidecarServiceDeps, sidecarRoutes } from "./server.ts";
 import { plainRules, tlsPlace, tlsRules, tokenOptions } from "./serving-rules.ts";
 import { SidecarMetrics } from "./sidecar-metrics.ts";
 import { StartupGate } from "./startup-gate.ts";
@@ -203,7 +203,7 @@ export class ServingHalf implements Task {
     return [localUsersGate({ owners: new SocketOwners(clock), logger, uid: process.getuid?.() ?? 0, allowed })];
   }
 
-  #service({ agent, profile }: AgentRun, trust: Pick<ServiceDeps, "roleRules" | "tlsInUse">): Routes {
+  #service({ agent, profile }: AgentRun, trust: Pick<SidecarServiceDeps, "roleRules" | "tlsInUse">): Routes {
     const { clock } = this.#deps;
     const { sidecar } = this.#options;
     const { mailbox, output: source } = agent;

@@ -4,7 +4,7 @@ import { checkSession, identitiesOf } from "../../auth/tls/identities.ts";
 import type { CheckedTls } from "../../pki/tls-files.ts";
 import type { ListenAddress } from "../../rpc/port/listen.ts";
 import type { Peer } from "../../rpc/port/peer.ts";
-import { FREE_SERVICES, isOpenToAll, projectGate, roleGate } from "./access.ts";
+import { FREE_SERVICES, needsNoRole, projectGate, roleGate } from "./access.ts";
 import { NEEDED_ROLES } from "./server.ts";
 
 type Rules = Omit<CallRules, "routes">;
@@ -34,7 +34,7 @@ export function tlsRules({ leaf }: CheckedTls, rules: readonly RoleRule[], proje
     gates: [projectGate(project), roleGate(rules, NEEDED_ROLES)],
     hasRole: (peer) => hasRole(peer, rules),
     believes: (peer) => hasRole(peer, controllers),
-    isOpenToAll,
+    isOpenToAll: needsNoRole,
   };
 }
 

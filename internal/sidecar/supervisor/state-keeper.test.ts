@@ -16,7 +16,7 @@ import { FakeClock } from "../../../test/support/fake-clock.ts";
 import { inTime } from "../../../test/support/in-time.ts";
 import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { aborted } from "../../base/abort.ts";
-import { isOfKind, partsOf, type StatePaths, statePaths } from "../halves/state-dir.ts";
+import { isOfKind, type StatePaths, stateEntriesOf, statePaths } from "../halves/state-dir.ts";
 import { StateKeeper } from "./state-keeper.ts";
 
 let root: string;
@@ -82,7 +82,7 @@ async function running(): Promise<{ readonly ended: Promise<void> }> {
 }
 
 function isWhole(): void {
-  for (const [path, kind] of partsOf(paths)) expect(isOfKind(path, kind), path).toBe(true);
+  for (const [path, kind] of stateEntriesOf(paths)) expect(isOfKind(path, kind), path).toBe(true);
   expect(clock.sleeping).toBe(1);
 }
 

@@ -4,10 +4,10 @@ import { runTasks, type Task } from "../../base/task-group.ts";
 import { FifoHolder, makeFifo } from "../../files/fifo.ts";
 import {
   isOfKind,
-  partsOf,
   prepareStateDir,
   removeStrange,
   type StatePaths,
+  stateEntriesOf,
   writeStateFiles,
 } from "../halves/state-dir.ts";
 
@@ -46,7 +46,7 @@ export class StateKeeper implements Task {
     this.#deps = deps;
     this.#options = options;
     const written = Object.keys(options.files).map((path) => [path, "file"] as const);
-    this.#parts = [...new Map([[options.paths.dir, "folder"] as const, ...partsOf(options.paths), ...written])];
+    this.#parts = [...new Map([[options.paths.dir, "folder"] as const, ...stateEntriesOf(options.paths), ...written])];
   }
 
   /** Makes the folder with everything in it. @throws DomainError as `prepareStateDir` and `makeFifo` */

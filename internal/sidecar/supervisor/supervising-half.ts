@@ -13,7 +13,7 @@ import { probeVersion } from "../../tmux/client/version.ts";
 import { serverConfig } from "../../tmux/pane/server-config.ts";
 import { Greeting } from "../halves/greeting.ts";
 import { HalvesLinkListener, type HalvesLinkListenerDeps } from "../halves/halves-link-listener.ts";
-import { agentCommand, launchContext, SESSION, type SidecarOptions } from "../halves/options.ts";
+import { launchContext, paneCommand, SESSION, type SidecarOptions } from "../halves/options.ts";
 import { makeStateDir, refuseForeignFiles, statePaths } from "../halves/state-dir.ts";
 import { lockState } from "../halves/state-lock.ts";
 import { AgentEnding } from "./agent-ending.ts";
@@ -235,7 +235,7 @@ export class SupervisingHalf implements Task {
 function filesOf(sidecar: SidecarOptions, agentId: string): Readonly<Record<string, string>> {
   const plan = profileNamed(sidecar.agent).launch(launchContext(sidecar));
   const { cols, rows, historyLimit, stateDir } = sidecar;
-  const config = serverConfig({ session: SESSION, cols, rows, historyLimit, agent: agentCommand(sidecar, plan) });
+  const config = serverConfig({ session: SESSION, cols, rows, historyLimit, agent: paneCommand(sidecar, plan) });
   return { ...plan.files, [statePaths(stateDir).tmuxConfig]: `${AGENT_ID_MARK}${agentId}\n${config}` };
 }
 

@@ -1,5 +1,5 @@
 import { DomainError } from "../../base/errors.ts";
-import { isHostName } from "../../base/text/host-name.ts";
+import { isHost } from "../../base/text/host-name.ts";
 import { present } from "../../cli/command/arguments.ts";
 import type { CommandFlag } from "../../cli/command/command.ts";
 import type { FlagValues } from "../../cli/flags.ts";
@@ -183,7 +183,7 @@ function refuseUnused(flags: PlaceValues, env: Env): void {
 function checkHost(host: string, source: string): string {
   if (/^unix:\//.test(host)) return host;
   const bare = /^\[(.*)\]$/.exec(host)?.[1] ?? host;
-  if (isHostName(bare)) return bare;
+  if (isHost(bare)) return bare;
   const hint = /^[a-z][a-z0-9+.-]*:\/\//i.test(host)
     ? "omit the scheme"
     : /:\d+$/.test(host)

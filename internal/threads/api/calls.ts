@@ -1,12 +1,12 @@
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { codeOf, isRetryable, type ThreadsCode, threadsError } from "../domain/faults.ts";
-import type { Caller } from "../domain/types.ts";
+import { isRetryable, type ThreadsCode, threadsCodeOf, threadsError } from "../domain/faults.ts";
+import type { Principal } from "../domain/types.ts";
 import type { ServiceDeps } from "../service/access.ts";
 import { watchThreads } from "../service/watch.ts";
-import type { WatchInput, WatchUpdate } from "../service/wire.ts";
+import type { ThreadsUpdate, WatchInput } from "../service/wire.ts";
 import type { Proof } from "./claims.ts";
-import { checkFields, objectOf } from "./fields.ts";
+import { checkFields, requireObject } from "./fields.ts";
 import type { TokenHolds } from "./holds.ts";
 import type { ThreadsMetrics } from "./threads-metrics.ts";
 import type { Tool } from "./tools.ts";
@@ -22,7 +22,7 @@ export interface CallDeps {
 }
 
 /** Names of claims, and the caller's value of each. A payload may repeat a claim, but not contradict it. */
-const IDENTITY: Readonly<Record<string, (caller: Caller) => string>> = {
+const IDENTITY: Readonly<Record<string, (caller: Principal) => string>> = {
   agent_id: (caller) => caller.agent,
   sender: (caller) => caller.agent,
   from: (caller) => caller.agent,
@@ -39,7 +39,7 @@ const AUDIT_EVERY_MS = 1000;
 const MAX_REMEMBERED = 10_000;
 
 /** Runs operations for callers whose tokens have been verified: checks the input, and audits refusals. */
-export class Calls {
+export class OperationCalls {
   readonly #deps: CallDeps;
   readonly #audited = new Map<string, number>();
 
@@ -51,12 +51,12 @@ export class Calls {
    * Runs one operation.
    * @throws DomainError with an error code in the field `code`; UNAUTHORIZED also if the token ends during the call
    */
-  async run(tool: Tool, proof: Proof, correlationId: string, input: unknown, signal: AbortSignal): Promise<object> {
-    const caller: Caller = { ...proof, correlationId };
+  async call(tool: Tool, proof: Proof, correlationId: string, input: unknown, signal: AbortSignal): Promise<object> {
+    const caller: Principal = { ...proof, correlationId };
     const ended = this.#deps.metrics?.began(tool.name, input);
     try {
       this.#deps.holds.check(proof);
-      const given = withoutIdentity(objectOf(input, ""), tool, caller);
+      const given = withoutIdentity(requireObject(input, ""), tool, caller);
       checkFields(given, tool.fields, tool.required, "");
       const over = new AbortController();
       using _held = this.#deps.holds.hold(proof, (why) => over.abort(why));
@@ -66,36 +66,36 @@ export class Calls {
       ended?.(answer);
       return answer;
     } catch (err) {
-      ended?.(err instanceof DomainError ? codeOf(err) : "internal");
+      ended?.(err instanceof DomainError ? threadsCodeOf(err) : "internal");
       await this.#keep(err, tool, caller);
       throw err;
     }
   }
 
-  /** Yields the state that the caller may see, then each change of it, until the signal is aborted. @throws as `run` */
+  /** Yields the state that the caller may see, then each change of it, until the signal aborts. @throws as `call` */
   async *watch(
     proof: Proof,
     correlationId: string,
     input: WatchInput,
     signal: AbortSignal,
-  ): AsyncGenerator<WatchUpdate, void, undefined> {
+  ): AsyncGenerator<ThreadsUpdate, void, undefined> {
     const { holds, service, metrics } = this.#deps;
-    const caller: Caller = { ...proof, correlationId };
+    const caller: Principal = { ...proof, correlationId };
     try {
       holds.check(proof);
       await service.store.seen(caller);
       yield* watchThreads(service, caller, input, signal);
       if (signal.reason instanceof DomainError) throw signal.reason;
     } catch (err) {
-      if (err instanceof DomainError && codeOf(err) === "UNAUTHORIZED") metrics?.refused("UNAUTHORIZED");
+      if (err instanceof DomainError && threadsCodeOf(err) === "UNAUTHORIZED") metrics?.refused("UNAUTHORIZED");
       throw err;
     }
   }
 
   /** Audits a refusal, at most once a second for each caller and code. */
-  async #keep(err: unknown, tool: Tool, caller: Caller): Promise<void> {
+  async #keep(err: unknown, tool: Tool, caller: Principal): Promise<void> {
     if (!(err instanceof DomainError)) return;
-    const code = codeOf(err);
+    const code = threadsCodeOf(err);
     if (code === "UNAUTHORIZED" || AUDITED.has(code)) this.#deps.metrics?.refused(code);
     if (!AUDITED.has(code)) return;
     const key = JSON.stringify([caller.workspace, caller.agent, code]);
@@ -122,7 +122,7 @@ export class Calls {
 function withoutIdentity(
   input: Readonly<Record<string, unknown>>,
   tool: Tool,
-  caller: Caller,
+  caller: Principal,
 ): Readonly<Record<string, unknown>> {
   const rest: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(input)) {
@@ -146,7 +146,7 @@ function mismatch(name: string): DomainError {
 /** The body of an error for callers. An error that is no DomainError becomes `internal error`, without its text. */
 export function errorBody(err: unknown) {
   const known = err instanceof DomainError ? err : threadsError("UNAVAILABLE", "internal error");
-  const code = codeOf(known);
+  const code = threadsCodeOf(known);
   const { code: _code, ...details } = known.fields;
   return { error: { code, message: known.message, retryable: isRetryable(code), details } };
 }

@@ -18,7 +18,7 @@ interface TextRules {
 }
 
 /** A string of valid Unicode without NUL. */
-export function text({ min = 0, max, maxBytes, pattern }: TextRules, description?: string): Field {
+export function stringField({ min = 0, max, maxBytes, pattern }: TextRules, description?: string): Field {
   return {
     schema: {
       type: "string",
@@ -40,7 +40,7 @@ export function text({ min = 0, max, maxBytes, pattern }: TextRules, description
   };
 }
 
-export function oneOf(values: readonly string[]): Field {
+export function enumField(values: readonly string[]): Field {
   return {
     schema: { type: "string", enum: values },
     check: (value, path) => {
@@ -49,7 +49,7 @@ export function oneOf(values: readonly string[]): Field {
   };
 }
 
-export function whole(minimum: number, maximum: number, description?: string): Field {
+export function integerField(minimum: number, maximum: number, description?: string): Field {
   return {
     schema: { type: "integer", minimum, maximum, ...(description !== undefined && { description }) },
     check: (value, path) => {
@@ -59,14 +59,14 @@ export function whole(minimum: number, maximum: number, description?: string): F
   };
 }
 
-export const yesNo: Field = {
+export const booleanField: Field = {
   schema: { type: "boolean" },
   check: (value, path) => {
     if (typeof value !== "boolean") throw invalid(`${path} is neither true nor false`);
   },
 };
 
-export function list(item: Field, max: number): Field {
+export function arrayField(item: Field, max: number): Field {
   return {
     schema: { type: "array", items: item.schema, maxItems: max },
     check: (value, path) => {
@@ -77,19 +77,19 @@ export function list(item: Field, max: number): Field {
   };
 }
 
-export function record(fields: Fields, required: readonly string[]): Field {
+export function objectField(fields: Fields, required: readonly string[]): Field {
   return {
     schema: objectSchema(fields, required),
-    check: (value, path) => checkFields(objectOf(value, path), fields, required, path),
+    check: (value, path) => checkFields(requireObject(value, path), fields, required, path),
   };
 }
 
 /** An object of any shape, bounded in bytes and depth. */
-export function anything(maxBytes: number, maxDepth: number): Field {
+export function anyObjectField(maxBytes: number, maxDepth: number): Field {
   return {
     schema: { type: "object" },
     check: (value, path) => {
-      checkTree(objectOf(value, path), path, maxDepth);
+      checkTree(requireObject(value, path), path, maxDepth);
       if (Buffer.byteLength(JSON.stringify(value)) > maxBytes)
         throw invalid(`${path} is larger than ${maxBytes} bytes`);
     },
@@ -120,7 +120,7 @@ export function checkFields(
   }
 }
 
-export function objectOf(value: unknown, path: string): Readonly<Record<string, unknown>> {
+export function requireObject(value: unknown, path: string): Readonly<Record<string, unknown>> {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   throw invalid(`${path === "" ? "the arguments are" : `${path} is`} not an object`);
 }

@@ -8,7 +8,7 @@ import { parseStrictJson } from "../../base/strict-json.ts";
 import type { Route, RouteAddress } from "../../rpc/routes/route.ts";
 import { authorizationKey, type CallContext } from "../../rpc/server/call-facts.ts";
 import type { Audience } from "../service/audience.ts";
-import { type Calls, errorBody } from "./calls.ts";
+import { errorBody, type OperationCalls } from "./calls.ts";
 import type { Proof } from "./claims.ts";
 import { correlationIdOf } from "./correlation.ts";
 import type { TokenHolds } from "./holds.ts";
@@ -16,7 +16,7 @@ import { mcpServer, THREAD_URI } from "./mcp-server.ts";
 import { MCP_SERVICE, OAUTH_SERVICE, provenOf } from "./threads-gate.ts";
 
 export interface McpDeps {
-  readonly calls: Calls;
+  readonly calls: OperationCalls;
   readonly holds: TokenHolds;
   /** Reports the changes that a caller may see. */
   readonly audience: Audience;

@@ -1,12 +1,12 @@
 import { ProtocolError, Server } from "@modelcontextprotocol/server";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { type Calls, errorBody } from "./calls.ts";
+import { errorBody, type OperationCalls } from "./calls.ts";
 import type { Proof } from "./claims.ts";
 import { LISTED_TOOLS, toolNamed } from "./tools.ts";
 
 export interface McpServerDeps {
-  readonly calls: Calls;
+  readonly calls: OperationCalls;
   readonly logger: Logger;
   readonly version: string;
   readonly proof: Proof;
@@ -37,7 +37,7 @@ export function mcpServer(deps: McpServerDeps): Server {
     if (tool === undefined) throw new ProtocolError(INVALID_PARAMS, `unknown tool ${JSON.stringify(params.name)}`);
     const id = deps.correlationId(mcpReq._meta?.["traceparent"]);
     try {
-      const result = await deps.calls.run(tool, deps.proof, id, params.arguments ?? {}, mcpReq.signal);
+      const result = await deps.calls.call(tool, deps.proof, id, params.arguments ?? {}, mcpReq.signal);
       return { content: [{ type: "text" as const, text: JSON.stringify(result) }], structuredContent: { ...result } };
     } catch (err) {
       if (mcpReq.signal.aborted) throw err;
@@ -72,7 +72,7 @@ async function resource(deps: McpServerDeps, uri: string, signal: AbortSignal): 
   const run = (name: string, input: object) => {
     const tool = toolNamed(name);
     if (tool === undefined) throw new Error(`no tool ${name}`);
-    return deps.calls.run(tool, deps.proof, id, input, signal) as Promise<Record<string, unknown>>;
+    return deps.calls.call(tool, deps.proof, id, input, signal) as Promise<Record<string, unknown>>;
   };
   const threadId = THREAD_URI.exec(uri)?.[1];
   try {

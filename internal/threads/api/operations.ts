@@ -1,12 +1,12 @@
 import * as admin from "../service/administer.ts";
-import { anything, type Fields, oneOf, text, whole } from "./fields.ts";
+import { anyObjectField, enumField, type Fields, integerField, stringField } from "./fields.ts";
 import { TOOLS, type Tool } from "./tools.ts";
 
-const id = text({ min: 1, max: 64, pattern: /^[A-Za-z0-9_-]{1,64}$/ });
-const agent = text({ min: 1, max: 256, pattern: /^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$/ });
-const name = text({ min: 1, max: 128 });
-const limit = whole(1, 500);
-const state = oneOf(["open", "acknowledged", "resolved"]);
+const id = stringField({ min: 1, max: 64, pattern: /^[A-Za-z0-9_-]{1,64}$/ });
+const agent = stringField({ min: 1, max: 256, pattern: /^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$/ });
+const name = stringField({ min: 1, max: 128 });
+const limit = integerField(1, 500);
+const state = enumField(["open", "acknowledged", "resolved"]);
 const YEAR_MS = 366 * 86_400_000;
 
 /** Creates an operation for people and programs: an RPC that is not a tool of agents. */
@@ -20,19 +20,19 @@ export const OPERATIONS: readonly Tool[] = [
   operation("list_sessions", {}, [], admin.listSessions),
   operation("list_wakes", { agent_id: agent, thread_id: id, limit }, [], admin.listWakes),
   operation("cancel_wake", { wake_id: id }, ["wake_id"], admin.cancelWake),
-  operation("pause", { agent_id: agent, thread_id: id, for_ms: whole(1, YEAR_MS) }, [], admin.pause),
+  operation("pause", { agent_id: agent, thread_id: id, for_ms: integerField(1, YEAR_MS) }, [], admin.pause),
   operation("resume", { agent_id: agent, thread_id: id }, [], admin.resume),
   operation("list_escalations", { state, limit }, [], admin.listEscalations),
   operation("acknowledge_escalation", { escalation_id: id }, ["escalation_id"], admin.acknowledgeEscalation),
   operation(
     "resolve_escalation",
-    { escalation_id: id, reason: text({ max: 1000 }) },
+    { escalation_id: id, reason: stringField({ max: 1000 }) },
     ["escalation_id"],
     admin.resolveEscalation,
   ),
-  operation("list_audit", { after_seq: whole(0, Number.MAX_SAFE_INTEGER), limit }, [], admin.listAudit),
+  operation("list_audit", { after_seq: integerField(0, Number.MAX_SAFE_INTEGER), limit }, [], admin.listAudit),
   operation("verify_audit", {}, [], admin.verifyAudit),
   operation("revoke_token", { jti: name, session_id: name }, [], admin.revokeToken),
   operation("get_policy", {}, [], admin.getPolicy),
-  operation("set_policy", { policy: anything(16_384, 8) }, ["policy"], admin.setPolicy),
+  operation("set_policy", { policy: anyObjectField(16_384, 8) }, ["policy"], admin.setPolicy),
 ];

@@ -7,7 +7,7 @@ import {
 } from "../../gen/threads/v1/threads_pb.ts";
 import { plainJson } from "../../rpc/common/plain-json.ts";
 import type { Routes } from "../../rpc/server/adapter.ts";
-import type { Calls } from "./calls.ts";
+import type { OperationCalls } from "./calls.ts";
 import { correlationIdOf } from "./correlation.ts";
 import { OPERATIONS } from "./operations.ts";
 import { provenOf } from "./threads-gate.ts";
@@ -16,7 +16,7 @@ import type { Tool } from "./tools.ts";
 type Handler = (request: Message, context: HandlerContext) => Promise<Message> | AsyncIterable<Message>;
 
 /** ThreadsService: each RPC is the operation of the same name. */
-export function threadsRoutes(calls: Calls): Routes {
+export function threadsRoutes(calls: OperationCalls): Routes {
   const byMethod = new Map(OPERATIONS.map((tool) => [camelCase(tool.name), tool]));
   const methods: Record<string, Handler> = {};
   for (const method of ThreadsService.methods) {
@@ -30,7 +30,7 @@ export function threadsRoutes(calls: Calls): Routes {
 }
 
 async function answer(
-  calls: Calls,
+  calls: OperationCalls,
   method: DescMethod,
   tool: Tool,
   request: Message,
@@ -38,12 +38,12 @@ async function answer(
 ): Promise<Message> {
   const input = plainJson(method.input, request);
   const id = correlationIdOf(context.requestHeader.get("traceparent"));
-  const output = await calls.run(tool, provenOf(context.values), id, input, context.signal);
+  const output = await calls.call(tool, provenOf(context.values), id, input, context.signal);
   return messageOf(method.output, output);
 }
 
 async function* watch(
-  calls: Calls,
+  calls: OperationCalls,
   { after }: WatchThreadsRequest,
   context: HandlerContext,
 ): AsyncGenerator<Message, void, undefined> {

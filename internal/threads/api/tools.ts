@@ -1,4 +1,4 @@
-import type { Caller } from "../domain/types.ts";
+import type { Principal } from "../domain/types.ts";
 import type { ServiceDeps } from "../service/access.ts";
 import { escalateThread } from "../service/escalate.ts";
 import { postMessage } from "../service/post.ts";
@@ -8,7 +8,17 @@ import { heartbeatSession, whoami } from "../service/sessions.ts";
 import { updateThreadStatus } from "../service/status.ts";
 import { createThread, getThread, listThreads, manageParticipants } from "../service/threads.ts";
 import { triggerParticipant } from "../service/trigger.ts";
-import { anything, type Fields, list, objectSchema, oneOf, record, text, whole, yesNo } from "./fields.ts";
+import {
+  anyObjectField,
+  arrayField,
+  booleanField,
+  enumField,
+  type Fields,
+  integerField,
+  objectField,
+  objectSchema,
+  stringField,
+} from "./fields.ts";
 
 /** An operation: its input, its output and its implementation. */
 export interface Tool {
@@ -20,25 +30,25 @@ export interface Tool {
   readonly readOnly: boolean;
   readonly idempotent: boolean;
   /** `input` has been checked against `fields`. */
-  readonly run: (deps: ServiceDeps, caller: Caller, input: never, signal: AbortSignal) => Promise<object>;
+  readonly run: (deps: ServiceDeps, caller: Principal, input: never, signal: AbortSignal) => Promise<object>;
 }
 
 const SEQ = Number.MAX_SAFE_INTEGER;
 const THREAD_STATUSES = ["active", "blocked", "resolved", "closed"];
 
-const id = text({ min: 1, max: 64, pattern: /^[A-Za-z0-9_-]{1,64}$/ });
-const agent = text({ min: 1, max: 256, pattern: /^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$/ });
-const role = text({ min: 1, max: 64, pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/ });
+const id = stringField({ min: 1, max: 64, pattern: /^[A-Za-z0-9_-]{1,64}$/ });
+const agent = stringField({ min: 1, max: 256, pattern: /^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$/ });
+const role = stringField({ min: 1, max: 64, pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/ });
 /** Empty: the thread has no owner. */
-const owner = text({ max: 256, pattern: /^([A-Za-z0-9][A-Za-z0-9._/-]{0,255})?$/ });
-const type = text({ min: 1, max: 64, pattern: /^[a-z][a-z0-9_.]{0,63}$/ });
-const key = text({ min: 1, max: 128 });
-const cursor = text({ min: 1, max: 512 });
-const time = text({ min: 1, max: 64 });
-const status = oneOf(THREAD_STATUSES);
-const metadata = anything(16_384, 8);
-const member = record({ agent_id: agent, role }, ["agent_id"]);
-const seq = whole(0, SEQ);
+const owner = stringField({ max: 256, pattern: /^([A-Za-z0-9][A-Za-z0-9._/-]{0,255})?$/ });
+const type = stringField({ min: 1, max: 64, pattern: /^[a-z][a-z0-9_.]{0,63}$/ });
+const key = stringField({ min: 1, max: 128 });
+const cursor = stringField({ min: 1, max: 512 });
+const time = stringField({ min: 1, max: 64 });
+const status = enumField(THREAD_STATUSES);
+const metadata = anyObjectField(16_384, 8);
+const member = objectField({ agent_id: agent, role }, ["agent_id"]);
+const seq = integerField(0, SEQ);
 
 const thing = { type: "object" };
 const things = { type: "array", items: thing };
@@ -58,8 +68,8 @@ export const TOOLS: readonly Tool[] = [
     name: "create_thread",
     description: "Start a conversation. You are its first participant; others are woken by messages, not by this.",
     fields: {
-      title: text({ min: 1, max: 200 }),
-      participants: list(member, 64),
+      title: stringField({ min: 1, max: 200 }),
+      participants: arrayField(member, 64),
       owner,
       metadata,
       idempotency_key: key,
@@ -79,7 +89,7 @@ export const TOOLS: readonly Tool[] = [
   {
     name: "list_threads",
     description: "Your threads, the last changed first.",
-    fields: { status: list(status, 4), unread_only: yesNo, owner, limit: whole(1, 100), cursor },
+    fields: { status: arrayField(status, 4), unread_only: booleanField, owner, limit: integerField(1, 100), cursor },
     required: [],
     output: answer({ threads: things, next_cursor: string, unread_total: number }, ["next_cursor"]),
     ...{ readOnly: true, idempotent: true, run: listThreads },
@@ -92,15 +102,20 @@ export const TOOLS: readonly Tool[] = [
       "Give ack_seq for what you have dealt with.",
     fields: {
       thread_id: id,
-      text: text({ min: 1, max: 65_536, maxBytes: 65_536 }),
+      text: stringField({ min: 1, max: 65_536, maxBytes: 65_536 }),
       ...{
-        to: list(agent, 64),
-        to_role: list(role, 16),
+        to: arrayField(agent, 64),
+        to_role: arrayField(role, 16),
         in_reply_to: id,
         event_type: type,
-        event_version: whole(1, 1000),
+        event_version: integerField(1, 1000),
       },
-      ...{ metadata, urgency: oneOf(["quiet", "normal", "urgent", "interrupt"]), idempotency_key: key, ack_seq: seq },
+      ...{
+        metadata,
+        urgency: enumField(["quiet", "normal", "urgent", "interrupt"]),
+        idempotency_key: key,
+        ack_seq: seq,
+      },
     },
     required: ["thread_id", "text"],
     output: answer({ message_id: string, seq: number, duplicate: flag, recipients: strings, thread_status: string }),
@@ -112,7 +127,7 @@ export const TOOLS: readonly Tool[] = [
       "New messages of a thread, or of all your threads. wait_ms waits for one. Reading does not acknowledge: " +
       "when you have dealt with them use ack_read, or ack_seq.",
     fields: {
-      ...{ thread_id: id, after_seq: seq, limit: whole(1, 200), wait_ms: whole(0, 25_000) },
+      ...{ thread_id: id, after_seq: seq, limit: integerField(1, 200), wait_ms: integerField(0, 25_000) },
       ...{ sender: agent, event_type: type, ack_seq: seq },
     },
     required: [],
@@ -138,8 +153,13 @@ export const TOOLS: readonly Tool[] = [
     description:
       "Change a thread's status, dispute, need for a human decision, or owner. expected_version is the thread's.",
     fields: {
-      ...{ thread_id: id, expected_version: whole(1, 2_147_483_647), status, reason: text({ max: 1000 }) },
-      ...{ disputed: yesNo, needs_human_decision: yesNo, owner },
+      ...{
+        thread_id: id,
+        expected_version: integerField(1, 2_147_483_647),
+        status,
+        reason: stringField({ max: 1000 }),
+      },
+      ...{ disputed: booleanField, needs_human_decision: booleanField, owner },
     },
     required: ["thread_id", "expected_version"],
     output: answer({ thread: thing }),
@@ -149,7 +169,11 @@ export const TOOLS: readonly Tool[] = [
     name: "summarize_thread",
     description: "A digest of a thread; with text, store your own summary of it.",
     fields: {
-      ...{ thread_id: id, max_bytes: whole(256, 16_384), text: text({ min: 1, max: 16_384, maxBytes: 16_384 }) },
+      ...{
+        thread_id: id,
+        max_bytes: integerField(256, 16_384),
+        text: stringField({ min: 1, max: 16_384, maxBytes: 16_384 }),
+      },
       covers_seq: seq,
     },
     required: ["thread_id"],
@@ -160,8 +184,8 @@ export const TOOLS: readonly Tool[] = [
     name: "search_messages",
     description: "Find messages by words, thread, sender, event type, thread status and time (RFC 3339).",
     fields: {
-      ...{ query: text({ max: 500 }), thread_id: id, sender: agent, event_type: type, status },
-      ...{ since: time, until: time, limit: whole(1, 100), cursor },
+      ...{ query: stringField({ max: 500 }), thread_id: id, sender: agent, event_type: type, status },
+      ...{ since: time, until: time, limit: integerField(1, 100), cursor },
     },
     required: [],
     output: answer({ hits: things, next_cursor: string }, ["next_cursor"]),
@@ -172,8 +196,8 @@ export const TOOLS: readonly Tool[] = [
     description: "Ask the owner, the orchestrator or people for a decision; the thread's digest goes along.",
     fields: {
       thread_id: id,
-      reason: text({ min: 1, max: 1000 }),
-      severity: oneOf(["low", "medium", "high"]),
+      reason: stringField({ min: 1, max: 1000 }),
+      severity: enumField(["low", "medium", "high"]),
       owner: agent,
     },
     required: ["thread_id", "reason", "severity"],
@@ -184,8 +208,8 @@ export const TOOLS: readonly Tool[] = [
     name: "manage_participants",
     description: "Add or remove participants; wake says which messages wake you.",
     fields: {
-      ...{ thread_id: id, add: list(member, 64), remove: list(agent, 64) },
-      wake: oneOf(["all", "directed", "never"]),
+      ...{ thread_id: id, add: arrayField(member, 64), remove: arrayField(agent, 64) },
+      wake: enumField(["all", "directed", "never"]),
     },
     required: ["thread_id"],
     output: answer({ participants: things }),
@@ -194,7 +218,7 @@ export const TOOLS: readonly Tool[] = [
   {
     name: "heartbeat_session",
     description: "Say that your session lives.",
-    fields: { agent_session_id: text({ min: 1, max: 128, pattern: /^[A-Za-z0-9._-]{1,128}$/ }) },
+    fields: { agent_session_id: stringField({ min: 1, max: 128, pattern: /^[A-Za-z0-9._-]{1,128}$/ }) },
     required: [],
     output: answer({ session_id: string, managed: flag, state: string, unread_total: number, server_time: string }),
     ...{ readOnly: false, idempotent: true, run: heartbeatSession },
@@ -202,7 +226,7 @@ export const TOOLS: readonly Tool[] = [
   {
     name: "trigger_participant",
     description: "Wake a participant now, for a reason.",
-    fields: { thread_id: id, agent_id: agent, reason: text({ min: 1, max: 1000 }), force: yesNo },
+    fields: { thread_id: id, agent_id: agent, reason: stringField({ min: 1, max: 1000 }), force: booleanField },
     required: ["thread_id", "agent_id", "reason"],
     output: answer({ wake_id: string, state: string, outcome: string, blocked_by: string }, ["outcome", "blocked_by"]),
     ...{ readOnly: false, idempotent: false, run: triggerParticipant },

@@ -11,7 +11,7 @@ export interface AuthorityFacts {
   readonly ownBlock: boolean;
 }
 
-export type Verdict = "allowed" | "authority" | "invalid";
+export type AuthorityVerdict = "allowed" | "authority" | "invalid";
 
 /**
  * The class of a token's role. If the workspace names its `orchestrator`, any other agent with that role is a worker.
@@ -23,7 +23,7 @@ export function classOf(role: string, agent: string, orchestrator: string | unde
 }
 
 /** Whether the caller may move a thread from one status to another. */
-export function judgeTransition(from: ThreadStatus, to: ThreadStatus, facts: AuthorityFacts): Verdict {
+export function judgeTransition(from: ThreadStatus, to: ThreadStatus, facts: AuthorityFacts): AuthorityVerdict {
   const rule = RULES[`${from} ${to}`];
   if (rule === undefined) return "invalid";
   if (facts.role === "auditor") return "authority";
@@ -31,7 +31,7 @@ export function judgeTransition(from: ThreadStatus, to: ThreadStatus, facts: Aut
 }
 
 /** Whether the caller may set or clear `disputed`; the same rule holds for `needs_human_decision`. */
-export function judgeMark(set: boolean, { role }: Pick<AuthorityFacts, "role">): Verdict {
+export function judgeMark(set: boolean, { role }: Pick<AuthorityFacts, "role">): AuthorityVerdict {
   if (role === "operator") return "allowed";
   if (role === "auditor") return "authority";
   return set ? "allowed" : "authority";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { cut, digestOf, openFindings } from "./digest.ts";
+import { digestOf, openFindings, truncateText } from "./digest.ts";
 import { FRESH_GUARD } from "./loop-guard.ts";
 import type { Message, Thread } from "./types.ts";
 
@@ -51,6 +51,6 @@ it("FR-7: says state, findings, decisions and the last messages, in no more byte
 });
 
 it("cuts between characters", () => {
-  expect(cut("日本語", 9)).toBe("日本語");
-  expect(cut("日本語x", 9)).toBe("日本…");
+  expect(truncateText("日本語", 9)).toBe("日本語");
+  expect(truncateText("日本語x", 9)).toBe("日本…");
 });

@@ -48,7 +48,8 @@ export function digestOf(
   ];
   const summary = messages.findLast((one) => one.eventType === "summary");
   const rest = messages.filter((one) => one.kind !== "system" && one.seq > (summary?.seq ?? 0));
-  if (summary !== undefined) head.push(`Summary by ${summary.sender}:`, `- ${cut(summary.text, 4 * LINE_BYTES)}`);
+  if (summary !== undefined)
+    head.push(`Summary by ${summary.sender}:`, `- ${truncateText(summary.text, 4 * LINE_BYTES)}`);
   const kept: string[] = [];
   let room = maxBytes - bytes(head.join("\n")) - bytes("\nLast messages:");
   for (const one of rest.toReversed()) {
@@ -58,11 +59,16 @@ export function digestOf(
     kept.unshift(line);
   }
   const lines = kept.length === 0 ? head : [...head, "Last messages:", ...kept];
-  return { text: cut(lines.join("\n"), maxBytes), coversSeq: thread.lastSeq, openFindings: findings, decisions };
+  return {
+    text: truncateText(lines.join("\n"), maxBytes),
+    coversSeq: thread.lastSeq,
+    openFindings: findings,
+    decisions,
+  };
 }
 
 /** Cuts a text to at most `max` bytes of UTF-8 between two characters; a text that is cut ends in `…`. */
-export function cut(text: string, max: number): string {
+export function truncateText(text: string, max: number): string {
   if (bytes(text) <= max) return text;
   let kept = "";
   let room = max - bytes("…");
@@ -91,7 +97,7 @@ function lineOf({ seq, sender, eventType, text, metadata }: Message): string {
     (one) => typeof one === "string" || typeof one === "number",
   );
   const what = [eventType, place.join(":")].filter((one) => one !== undefined && one !== "").join(" ");
-  return `- #${seq} ${sender}${what === "" ? "" : ` ${what}`}: ${cut(text.replace(/\s+/gu, " "), LINE_BYTES)}`;
+  return `- #${seq} ${sender}${what === "" ? "" : ` ${what}`}: ${truncateText(text.replace(/\s+/gu, " "), LINE_BYTES)}`;
 }
 
 function fixesOf({ metadata }: Message): readonly string[] {

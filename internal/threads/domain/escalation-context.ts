@@ -1,4 +1,4 @@
-import { cut, openFindings } from "./digest.ts";
+import { openFindings, truncateText } from "./digest.ts";
 import type { Message, Metadata, Participant, Thread } from "./types.ts";
 
 /** The most bytes of a context as JSON. */
@@ -27,7 +27,7 @@ export function escalationContext(
   const context = () => ({
     title: thread.title,
     status: thread.status,
-    status_reason: cut(thread.statusReason, 400),
+    status_reason: truncateText(thread.statusReason, 400),
     disputed: thread.disputed,
     participants: members,
     open_findings: findings,
@@ -50,12 +50,12 @@ function memberOf({ agentId, role }: Participant) {
 }
 
 function findingOf({ messageId, seq, sender, text }: Message) {
-  return { message_id: messageId, seq, sender, text: cut(text, 200) };
+  return { message_id: messageId, seq, sender, text: truncateText(text, 200) };
 }
 
 function messageOf({ seq, sender, eventType, text, createdAt }: Message) {
   return {
-    ...{ seq, sender, text: cut(text, 400), created_at: new Date(createdAt).toISOString() },
+    ...{ seq, sender, text: truncateText(text, 400), created_at: new Date(createdAt).toISOString() },
     ...(eventType !== undefined && { event_type: eventType }),
   };
 }

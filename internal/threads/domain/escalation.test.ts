@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isOverdue, ownerOf, ownerWake } from "./escalation.ts";
+import { escalationOwner, isOverdue, ownerWake } from "./escalation.ts";
 
 const member = (agentId: string, role = "worker", kind: "agent" | "person" = "agent") => ({ agentId, role, kind });
 const WORKERS = [member("a"), member("b")];
@@ -16,7 +16,7 @@ describe("FR-09: whose an escalation is", () => {
       "boss",
     ],
     ["else the operators'", { named: undefined, threadOwner: "", orchestrator: "", members: WORKERS }, "operators"],
-  ])("%s", (_, facts, owner) => expect(ownerOf(facts)).toBe(owner));
+  ])("%s", (_, facts, owner) => expect(escalationOwner(facts)).toBe(owner));
 });
 
 describe("FR-09: whom an escalation wakes", () => {

@@ -15,7 +15,7 @@ interface Member {
  * The owner of an escalation: the named one, else the thread's owner, else the workspace's orchestrator, else a
  * participant with that role, else `OPERATORS`.
  */
-export function ownerOf(facts: {
+export function escalationOwner(facts: {
   readonly named: string | undefined;
   readonly threadOwner: string;
   /** The agent that the policy names; empty: none. */

@@ -32,7 +32,7 @@ export function threadsError(code: ThreadsCode, message: string, details: Detail
 }
 
 /** The error code of a DomainError: its field `code`, else the default of its kind. */
-export function codeOf(err: DomainError): ThreadsCode {
+export function threadsCodeOf(err: DomainError): ThreadsCode {
   const code = err.fields["code"];
   if (typeof code === "string" && Object.hasOwn(KINDS, code)) return code as ThreadsCode;
   return BY_KIND[err.kind];

@@ -5,7 +5,7 @@ import type { AuditEntry, Message, Metadata } from "./types.ts";
  * JSON with sorted keys, so that equal values have equal texts.
  * @internal
  */
-export function canonicalJson(value: unknown): string {
+export function sortedJson(value: unknown): string {
   return JSON.stringify(value, (_key, one: unknown) => {
     if (typeof one !== "object" || one === null || Array.isArray(one)) return one;
     return Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
@@ -14,12 +14,12 @@ export function canonicalJson(value: unknown): string {
 
 /** Hex SHA-256 of a message's text and metadata, the part that retention may erase. */
 export function bodyHash(text: string, metadata: Metadata | undefined): string {
-  return sha256(canonicalJson([text, metadata ?? null]));
+  return sha256(sortedJson([text, metadata ?? null]));
 }
 
 /** Hex SHA-256 of a request, to compare two requests with the same idempotency key. */
 export function payloadHash(payload: unknown): string {
-  return sha256(canonicalJson(payload));
+  return sha256(sortedJson(payload));
 }
 
 type HashedMessage = Omit<Message, "text" | "metadata" | "erased">;
@@ -42,7 +42,7 @@ export function messageHash(prevHash: string, message: HashedMessage, body: stri
 export function auditHash(prevHash: string, entry: AuditEntry): string {
   const { seq, at, actor, actorSession, action, threadId, correlationId, detail } = entry;
   const fields = [seq, at, actor, actorSession, action, threadId ?? null, correlationId];
-  return sha256(`${prevHash}\n${JSON.stringify(fields)}\n${canonicalJson(detail)}`);
+  return sha256(`${prevHash}\n${JSON.stringify(fields)}\n${sortedJson(detail)}`);
 }
 
 function sha256(text: string): string {

@@ -1,7 +1,7 @@
 import { namesOf, threadsError } from "./faults.ts";
 import type { Participant } from "./types.ts";
 
-export interface Address {
+export interface Recipients {
   readonly to?: readonly string[];
   readonly toRole?: readonly string[];
 }
@@ -14,7 +14,7 @@ type Member = Pick<Participant, "agentId" | "role">;
  * @throws DomainError `invalid`, code UNKNOWN_RECIPIENT, for an agent that is no participant or a role that no
  * participant has
  */
-export function recipientsOf({ to, toRole }: Address, members: readonly Member[]): readonly string[] | undefined {
+export function recipientsOf({ to, toRole }: Recipients, members: readonly Member[]): readonly string[] | undefined {
   if ((to ?? []).length === 0 && (toRole ?? []).length === 0) return undefined;
   for (const agent of to ?? []) {
     if (members.some((one) => one.agentId === agent)) continue;

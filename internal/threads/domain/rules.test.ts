@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { checkEvent } from "./events.ts";
-import { codeOf, threadsError } from "./faults.ts";
-import { canonicalJson, payloadHash } from "./hashes.ts";
+import { threadsCodeOf, threadsError } from "./faults.ts";
+import { payloadHash, sortedJson } from "./hashes.ts";
 import { cursorOf, positionOf, requestIdOf } from "./ids.ts";
 import { eraseBefore } from "./retention.ts";
 import { afterOutcome } from "./wake-outcomes.ts";
@@ -55,7 +55,7 @@ it.each([
 });
 
 it("hashes what means the same to the same", () => {
-  expect(canonicalJson({ b: 1, a: { d: 1, c: [2, 1] } })).toBe('{"a":{"c":[2,1],"d":1},"b":1}');
+  expect(sortedJson({ b: 1, a: { d: 1, c: [2, 1] } })).toBe('{"a":{"c":[2,1],"d":1},"b":1}');
   expect(payloadHash({ a: 1, b: undefined })).toBe(payloadHash({ a: 1 }));
   expect(payloadHash({ a: 1 })).not.toBe(payloadHash({ a: 2 }));
 });
@@ -70,5 +70,5 @@ it("names an attempt the same each time", () => {
 });
 
 it("has a code for every kind of failure", () => {
-  expect(codeOf(threadsError("THREAD_CLOSED", "x"))).toBe("THREAD_CLOSED");
+  expect(threadsCodeOf(threadsError("THREAD_CLOSED", "x"))).toBe("THREAD_CLOSED");
 });

@@ -54,7 +54,7 @@ export interface Runtime extends AsyncDisposable {
 }
 
 /** Starts sessions in place of those that ended. */
-export interface SessionStarter {
+export interface SessionSpawner {
   /** Whether the provider's program can continue a conversation. */
   canResume(workspace: string, provider: string, signal: AbortSignal): Promise<boolean>;
   /** Repeated calls with the same session id start one session. @throws DomainError */
@@ -70,7 +70,7 @@ export interface SessionStarter {
 
 export interface Runtimes {
   /** Absent: an agent that ended is started again by others. */
-  readonly starter?: SessionStarter;
+  readonly starter?: SessionSpawner;
   /**
    * Finds the live runtime that reports to be this agent's in this workspace; undefined: there is none, and with a
    * `starter` that is the runtime's own word. The caller disposes of it.

@@ -88,8 +88,8 @@ export interface Reads {
   shareThread(agent: string, other: string): Promise<boolean>;
   /** Whether the agent has a wake that a read or post of it acknowledges: one that was typed or is in work. */
   isAwaited(agent: string): Promise<boolean>;
-  session(sessionId: string): Promise<t.Session | undefined>;
-  sessions(): Promise<readonly t.Session[]>;
+  session(sessionId: string): Promise<t.RuntimeSession | undefined>;
+  sessions(): Promise<readonly t.RuntimeSession[]>;
   wakes(query: {
     readonly agent?: string;
     readonly threadId?: string;
@@ -209,7 +209,7 @@ export interface Store {
    */
   write<T>(workspace: string, work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Records that the caller is known and its session is alive. Writes at most once a minute for each caller. */
-  seen(caller: t.Caller): Promise<void>;
+  seen(caller: t.Principal): Promise<void>;
   /** Open escalations of all workspaces that were not acknowledged in time. */
   overdueEscalations(limit: number): Promise<readonly (WorkspaceThread & { readonly escalationId: string })[]>;
   /** Wakes of all workspaces with events that people have not been informed of yet. */

@@ -6,7 +6,7 @@ export type Severity = "low" | "medium" | "high";
 export type Metadata = Readonly<Record<string, unknown>>;
 
 /** The caller's identity, as its token proves it. */
-export interface Caller {
+export interface Principal {
   readonly workspace: string;
   readonly agent: string;
   readonly role: string;
@@ -190,7 +190,7 @@ export interface Escalation {
   readonly dueAt: number;
 }
 
-export interface Session {
+export interface RuntimeSession {
   readonly sessionId: string;
   readonly agentId: string;
   readonly runtime: "sidecar" | "bridge" | "none";

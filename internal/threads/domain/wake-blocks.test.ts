@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { blockedBy, causeOf, isAtTheKeys, mustDefer } from "./wake-blocks.ts";
+import { blockedBy, causeOf, isPersonPresent, mustDefer } from "./wake-blocks.ts";
 
 const status = { alive: true, state: "idle", stateSince: 0, epoch: "e", draft: false };
 
@@ -32,7 +32,7 @@ describe("a person at the keys", () => {
     ["typed less than 20 s ago", { personInputAt: 80_001 }, true],
     ["has left a draft", { personInputAt: 1, draft: true }, true],
   ])("%s", (_, part, present) => {
-    expect(isAtTheKeys({ ...status, ...part }, 20_000, 100_000)).toBe(present);
+    expect(isPersonPresent({ ...status, ...part }, 20_000, 100_000)).toBe(present);
   });
 
   it("has the wake taken back after the longest deferral, not before, and a busy agent never", () => {

@@ -31,7 +31,7 @@ export function causeOf(by: string): string {
  * Whether a person counts as present: for `quietMs` after the last key, and while the composer holds a draft. `now`:
  * wall clock, ms.
  */
-export function isAtTheKeys(
+export function isPersonPresent(
   { draft, personInputAt }: Pick<RuntimeStatus, "draft" | "personInputAt">,
   quietMs: number,
   now: number,

@@ -4,7 +4,7 @@ import type { Changes } from "../domain/changes.ts";
 import { threadsError } from "../domain/faults.ts";
 import type { Policy } from "../domain/policy.ts";
 import type { Reads, Store } from "../domain/store.ts";
-import type { Caller, Participant, Thread } from "../domain/types.ts";
+import type { Participant, Principal, Thread } from "../domain/types.ts";
 import type { PostLimiter } from "./post-limiter.ts";
 
 interface ServiceCounts {
@@ -39,7 +39,7 @@ export interface Opened {
  */
 export async function openThread(
   reads: Reads,
-  caller: Caller,
+  caller: Principal,
   found: Thread | undefined,
   threadId: string,
   need: "read" | "write",
@@ -48,7 +48,7 @@ export async function openThread(
   const policy = await reads.policy();
   const participants = await reads.participants(threadId);
   const me = participants.find((one) => one.agentId === caller.agent);
-  const role = roleOf(caller, policy);
+  const role = roleClassOf(caller, policy);
   if (need === "write" && role === "auditor") {
     throw threadsError("INSUFFICIENT_AUTHORITY", "an auditor reads and changes nothing");
   }
@@ -60,7 +60,7 @@ export async function openThread(
   return { thread: found, participants, me, role, policy };
 }
 
-export function roleOf(caller: Pick<Caller, "agent" | "role">, policy: Policy): RoleClass {
+export function roleClassOf(caller: Pick<Principal, "agent" | "role">, policy: Policy): RoleClass {
   return classOf(caller.role, caller.agent, policy.orchestrator);
 }
 

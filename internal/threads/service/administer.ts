@@ -3,8 +3,8 @@ import { threadsError } from "../domain/faults.ts";
 import { DEFAULT_POLICY } from "../domain/policy.ts";
 import { areTemplates } from "../domain/recovery.ts";
 import type { Reads } from "../domain/store.ts";
-import type { Caller, Escalation, EscalationState, Metadata } from "../domain/types.ts";
-import { openThread, roleOf, type ServiceDeps, seesAll } from "./access.ts";
+import type { Escalation, EscalationState, Metadata, Principal } from "../domain/types.ts";
+import { openThread, roleClassOf, type ServiceDeps, seesAll } from "./access.ts";
 import { note } from "./note.ts";
 import { attemptView, auditView, escalationView, sessionView, wakeView } from "./views.ts";
 
@@ -16,8 +16,8 @@ const FOREVER_MS = 100 * 365 * 86_400_000;
 type Need = "commands" | "operator" | "audits";
 
 /** @throws DomainError `denied`, code INSUFFICIENT_AUTHORITY */
-async function need(reads: Reads, caller: Caller, what: Need): Promise<void> {
-  const role = roleOf(caller, await reads.policy());
+async function need(reads: Reads, caller: Principal, what: Need): Promise<void> {
+  const role = roleClassOf(caller, await reads.policy());
   const allowed = { commands: ["operator", "orchestrator"], operator: ["operator"], audits: ["operator", "auditor"] }[
     what
   ];
@@ -25,7 +25,7 @@ async function need(reads: Reads, caller: Caller, what: Need): Promise<void> {
   throw threadsError("INSUFFICIENT_AUTHORITY", `this is for the roles ${allowed.join(" and ")}`, { role: caller.role });
 }
 
-export async function listSessions(deps: ServiceDeps, caller: Caller) {
+export async function listSessions(deps: ServiceDeps, caller: Principal) {
   return { sessions: (await deps.store.reads(caller.workspace).sessions()).map(sessionView) };
 }
 
@@ -35,13 +35,13 @@ export async function listSessions(deps: ServiceDeps, caller: Caller) {
  */
 export async function listWakes(
   deps: ServiceDeps,
-  caller: Caller,
+  caller: Principal,
   input: { readonly agent_id?: string; readonly thread_id?: string; readonly limit?: number },
 ) {
   const reads = deps.store.reads(caller.workspace);
   const { agent_id: given, thread_id: threadId, limit = LIMIT } = input;
   if (threadId !== undefined) await openThread(reads, caller, await reads.thread(threadId), threadId, "read");
-  const all = seesAll(roleOf(caller, await reads.policy()));
+  const all = seesAll(roleClassOf(caller, await reads.policy()));
   const agent = given ?? (all || threadId !== undefined ? undefined : caller.agent);
   const isStrange = !all && threadId === undefined && agent !== undefined && agent !== caller.agent;
   if (isStrange && !(await reads.shareThread(caller.agent, agent))) return { wakes: [] };
@@ -64,7 +64,11 @@ export async function listWakes(
  * Cancels a wake that no worker has claimed.
  * @throws DomainError `precondition`, code INVALID_TRANSITION, unless the wake is PENDING or DEFERRED
  */
-export async function cancelWake(deps: ServiceDeps, caller: Caller, { wake_id: wakeId }: { readonly wake_id: string }) {
+export async function cancelWake(
+  deps: ServiceDeps,
+  caller: Principal,
+  { wake_id: wakeId }: { readonly wake_id: string },
+) {
   const wake = await deps.store.write(caller.workspace, async (tx) => {
     await need(tx, caller, "commands");
     const found = await tx.wake(wakeId);
@@ -86,17 +90,17 @@ interface PauseInput {
   readonly for_ms?: number;
 }
 
-export async function pause(deps: ServiceDeps, caller: Caller, input: PauseInput) {
+export async function pause(deps: ServiceDeps, caller: Principal, input: PauseInput) {
   const until = await setPause(deps, caller, input, input.for_ms ?? FOREVER_MS);
   return { paused_until: isoTime(until ?? 0) };
 }
 
-export async function resume(deps: ServiceDeps, caller: Caller, input: PauseInput) {
+export async function resume(deps: ServiceDeps, caller: Principal, input: PauseInput) {
   await setPause(deps, caller, input, undefined);
   return {};
 }
 
-async function setPause(deps: ServiceDeps, caller: Caller, input: PauseInput, forMs: number | undefined) {
+async function setPause(deps: ServiceDeps, caller: Principal, input: PauseInput, forMs: number | undefined) {
   const { agent_id: agent, thread_id: threadId } = input;
   if (agent !== undefined && threadId !== undefined) {
     throw threadsError("VALIDATION_ERROR", "give agent_id or thread_id, or neither for the whole workspace");
@@ -118,24 +122,24 @@ async function setPause(deps: ServiceDeps, caller: Caller, input: PauseInput, fo
 
 export async function listEscalations(
   deps: ServiceDeps,
-  caller: Caller,
+  caller: Principal,
   { state, limit = LIMIT }: { readonly state?: EscalationState; readonly limit?: number },
 ) {
   const reads = deps.store.reads(caller.workspace);
-  const all = seesAll(roleOf(caller, await reads.policy()));
+  const all = seesAll(roleClassOf(caller, await reads.policy()));
   const found = await reads.escalations({ limit, ...(state !== undefined && { state }) });
   return { escalations: found.filter((one) => all || one.owner === caller.agent).map(escalationView) };
 }
 
-export function acknowledgeEscalation(deps: ServiceDeps, caller: Caller, input: { readonly escalation_id: string }) {
+export function acknowledgeEscalation(deps: ServiceDeps, caller: Principal, input: { readonly escalation_id: string }) {
   return moveEscalation(deps, caller, input.escalation_id, "acknowledged");
 }
 
-export function resolveEscalation(deps: ServiceDeps, caller: Caller, input: { readonly escalation_id: string }) {
+export function resolveEscalation(deps: ServiceDeps, caller: Principal, input: { readonly escalation_id: string }) {
   return moveEscalation(deps, caller, input.escalation_id, "resolved");
 }
 
-async function moveEscalation(deps: ServiceDeps, caller: Caller, id: string, to: "acknowledged" | "resolved") {
+async function moveEscalation(deps: ServiceDeps, caller: Principal, id: string, to: "acknowledged" | "resolved") {
   const escalation = await deps.store.write(caller.workspace, async (tx): Promise<Escalation> => {
     const found = await tx.escalation(id);
     if (found === undefined) throw threadsError("NOT_FOUND", `there is no escalation ${id}`);
@@ -154,7 +158,7 @@ async function moveEscalation(deps: ServiceDeps, caller: Caller, id: string, to:
 
 export async function listAudit(
   deps: ServiceDeps,
-  caller: Caller,
+  caller: Principal,
   { after_seq: afterSeq = 0, limit = LIMIT }: { readonly after_seq?: number; readonly limit?: number },
 ) {
   const reads = deps.store.reads(caller.workspace);
@@ -163,7 +167,7 @@ export async function listAudit(
 }
 
 /** Verifies the hash chains of the audit trail and of all threads. */
-export async function verifyAudit(deps: ServiceDeps, caller: Caller) {
+export async function verifyAudit(deps: ServiceDeps, caller: Principal) {
   const reads = deps.store.reads(caller.workspace);
   await need(reads, caller, "audits");
   const { checked, broken } = await reads.verifyChains();
@@ -176,7 +180,7 @@ export async function verifyAudit(deps: ServiceDeps, caller: Caller) {
 
 export async function revokeToken(
   deps: ServiceDeps,
-  caller: Caller,
+  caller: Principal,
   { jti, session_id: session }: { readonly jti?: string; readonly session_id?: string },
 ) {
   if ((jti === undefined) === (session === undefined)) throw threadsError("VALIDATION_ERROR", "give jti or session_id");
@@ -191,11 +195,11 @@ export async function revokeToken(
   return {};
 }
 
-export async function getPolicy(deps: ServiceDeps, caller: Caller) {
+export async function getPolicy(deps: ServiceDeps, caller: Principal) {
   return { policy: await deps.store.reads(caller.workspace).policy() };
 }
 
-export async function setPolicy(deps: ServiceDeps, caller: Caller, { policy }: { readonly policy: Metadata }) {
+export async function setPolicy(deps: ServiceDeps, caller: Principal, { policy }: { readonly policy: Metadata }) {
   for (const [name, value] of Object.entries(policy)) checkPolicy(name, value);
   const now = await deps.store.write(caller.workspace, async (tx) => {
     await need(tx, caller, "operator");

@@ -4,8 +4,8 @@ import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
 import type { Change, Changes } from "../domain/changes.ts";
 import type { Store } from "../domain/store.ts";
-import type { Caller } from "../domain/types.ts";
-import { roleOf, seesAll } from "./access.ts";
+import type { Principal } from "../domain/types.ts";
+import { roleClassOf, seesAll } from "./access.ts";
 
 /** A change that the listener's caller may read. */
 interface OwnNews {
@@ -15,7 +15,7 @@ interface OwnNews {
 }
 
 interface Listener {
-  readonly caller: Pick<Caller, "workspace" | "agent" | "role">;
+  readonly caller: Pick<Principal, "workspace" | "agent" | "role">;
   /** The ids of threads to report when changes may have been missed. */
   readonly watched: () => Iterable<string>;
   readonly heard: (news: OwnNews) => void;
@@ -114,7 +114,7 @@ export class Audience implements Task {
       const members = new Set((await reads.participants(threadId)).map(({ agentId }) => agentId));
       for (const { caller, heard } of [...(this.#listeners.get(workspace) ?? [])]) {
         const isIn = members.has(caller.agent);
-        if (!isIn && !seesAll(roleOf(caller, policy))) continue;
+        if (!isIn && !seesAll(roleClassOf(caller, policy))) continue;
         heard({ threadId, inbox: isIn && (agents === undefined || agents.has(caller.agent)) });
       }
     } catch (err) {

@@ -1,11 +1,11 @@
-import { ownerOf, ownerWake } from "../domain/escalation.ts";
+import { escalationOwner, ownerWake } from "../domain/escalation.ts";
 import { escalationContext } from "../domain/escalation-context.ts";
 import { newId } from "../domain/ids.ts";
 import type { Tx } from "../domain/store.ts";
-import type { Caller, Metadata, Participant, Severity, Thread } from "../domain/types.ts";
+import type { Metadata, Participant, Principal, Severity, Thread } from "../domain/types.ts";
 import { openThread, type ServiceDeps } from "./access.ts";
 import { note } from "./note.ts";
-import { say } from "./system-messages.ts";
+import { appendSystemMessage } from "./system-messages.ts";
 import type { EscalateInput } from "./wire.ts";
 
 interface Request {
@@ -16,12 +16,12 @@ interface Request {
 }
 
 /** A thread that the transaction has locked, with its participants. */
-export interface Place {
+export interface LockedThread {
   readonly thread: Thread;
   readonly participants: readonly Participant[];
 }
 
-export async function escalateThread(deps: ServiceDeps, caller: Caller, input: EscalateInput) {
+export async function escalateThread(deps: ServiceDeps, caller: Principal, input: EscalateInput) {
   const { thread_id: threadId, reason, severity, owner } = input;
   const escalation = await deps.store.write(caller.workspace, async (tx) => {
     const locked = await tx.lockThread(threadId);
@@ -42,12 +42,12 @@ export async function escalateThread(deps: ServiceDeps, caller: Caller, input: E
  */
 export async function escalateIn(
   tx: Tx,
-  caller: Caller,
-  { thread, participants }: Place,
+  caller: Principal,
+  { thread, participants }: LockedThread,
   { severity, cause, reason, owner }: Request,
 ) {
   const { orchestrator, escalation_sla: dueInMs } = await tx.policy();
-  const whose = ownerOf({ named: owner, threadOwner: thread.owner, orchestrator, members: participants });
+  const whose = escalationOwner({ named: owner, threadOwner: thread.owner, orchestrator, members: participants });
   const messages = await tx.lastMessages(thread.threadId, 200);
   const { escalation, isNew } = await tx.escalate({
     escalationId: newId("e"),
@@ -80,8 +80,8 @@ interface OwnersNews {
  */
 export async function sayToOwners(
   tx: Tx,
-  caller: Caller,
-  { thread, participants }: Place,
+  caller: Principal,
+  { thread, participants }: LockedThread,
   owners: readonly string[],
   { eventType, text, facts, orchestrator, wakeReason }: OwnersNews,
 ): Promise<void> {
@@ -89,6 +89,6 @@ export async function sayToOwners(
   const wakes = owners.flatMap((owner) => ownerWake(owner, about));
   const whom = wakes.map((one) => one.agentId);
   for (const agent of whom) if (agent === orchestrator) await tx.join(thread.threadId, agent, "orchestrator");
-  await say(tx, thread.threadId, eventType, text, facts, whom);
+  await appendSystemMessage(tx, thread.threadId, eventType, text, facts, whom);
   await tx.wantWakes(wakes, wakeReason);
 }

@@ -5,19 +5,19 @@ import { newId } from "../domain/ids.ts";
 import { type GuardRule, guard } from "../domain/loop-guard.ts";
 import { recipientsOf } from "../domain/route.ts";
 import type { StoredPost, Tx } from "../domain/store.ts";
-import type { Caller, Message, ThreadStatus } from "../domain/types.ts";
+import type { Message, Principal, ThreadStatus } from "../domain/types.ts";
 import { type PlannedWake, planWakes } from "../domain/wake-plan.ts";
 import { type Opened, openThread, type ServiceDeps } from "./access.ts";
 import { escalateIn } from "./escalate.ts";
 import { note } from "./note.ts";
-import { say } from "./system-messages.ts";
+import { appendSystemMessage } from "./system-messages.ts";
 import type { PostInput, PostOutput } from "./wire.ts";
 
 /**
  * Stores a message, plans its wakes and applies the loop guard, in one transaction.
  * @throws DomainError with the codes of `docs/protocols/threads.md`; nothing is stored then
  */
-export async function postMessage(deps: ServiceDeps, caller: Caller, input: PostInput): Promise<PostOutput> {
+export async function postMessage(deps: ServiceDeps, caller: Principal, input: PostInput): Promise<PostOutput> {
   const eventVersion =
     input.event_type === undefined ? undefined : checkEvent(input.event_type, input.event_version, input.metadata);
   const { output, agents, rule } = await deps.store.write(caller.workspace, async (tx) => {
@@ -59,7 +59,7 @@ export async function postMessage(deps: ServiceDeps, caller: Caller, input: Post
   return output;
 }
 
-async function earlier(tx: Tx, caller: Caller, input: PostInput, hash: string): Promise<StoredPost | undefined> {
+async function earlier(tx: Tx, caller: Principal, input: PostInput, hash: string): Promise<StoredPost | undefined> {
   const key = input.idempotency_key;
   if (key === undefined) return undefined;
   const found = await tx.postByKey(input.thread_id, caller.agent, key);
@@ -69,7 +69,7 @@ async function earlier(tx: Tx, caller: Caller, input: PostInput, hash: string): 
   });
 }
 
-function checkMayPost({ thread, role }: Opened, caller: Caller, input: PostInput): void {
+function checkMayPost({ thread, role }: Opened, caller: Principal, input: PostInput): void {
   if (thread.status === "closed") {
     throw threadsError("THREAD_CLOSED", `thread ${thread.threadId} is closed`, {
       hint: "an operator can reopen it",
@@ -92,7 +92,7 @@ function checkMayPost({ thread, role }: Opened, caller: Caller, input: PostInput
 
 async function store(
   tx: Tx,
-  caller: Caller,
+  caller: Principal,
   input: PostInput,
   { thread, participants, me }: Opened,
   eventVersion: number | undefined,
@@ -143,7 +143,7 @@ async function hopOf(tx: Tx, agent: string, last: number): Promise<number> {
 
 async function guarded(
   tx: Tx,
-  caller: Caller,
+  caller: Principal,
   { thread, policy }: Opened,
   message: Message,
   at: number,
@@ -165,10 +165,10 @@ function blocker(blockedBy: string | undefined) {
   return blockedBy === undefined ? {} : { blockedBy };
 }
 
-async function blockLoop(tx: Tx, caller: Caller, { thread, participants }: Opened, rule: GuardRule): Promise<void> {
+async function blockLoop(tx: Tx, caller: Principal, { thread, participants }: Opened, rule: GuardRule): Promise<void> {
   const { threadId } = thread;
   await tx.patchThread(threadId, { status: "blocked", statusReason: rule });
-  await say(tx, threadId, "loop_blocked", `the loop guard has blocked this thread: ${rule}`, { rule });
+  await appendSystemMessage(tx, threadId, "loop_blocked", `the loop guard has blocked this thread: ${rule}`, { rule });
   const blocked = (await tx.thread(threadId)) ?? thread;
   const request = {
     severity: "high",

@@ -1,7 +1,7 @@
 import { DomainError } from "../../base/errors.ts";
 import type { Change } from "../domain/changes.ts";
-import { codeOf, threadsError } from "../domain/faults.ts";
-import type { Caller, Message } from "../domain/types.ts";
+import { threadsCodeOf, threadsError } from "../domain/faults.ts";
+import type { Message, Principal } from "../domain/types.ts";
 import { type Opened, openThread, type ServiceDeps } from "./access.ts";
 import { messageView } from "./views.ts";
 import type { ReadInput, ReadOutput } from "./wire.ts";
@@ -16,7 +16,7 @@ const LOOK_AWAY_MS = 500;
  */
 export async function readMessages(
   deps: ServiceDeps,
-  caller: Caller,
+  caller: Principal,
   input: ReadInput,
   signal: AbortSignal,
 ): Promise<ReadOutput> {
@@ -44,7 +44,7 @@ interface Found {
   readonly answer: Omit<ReadOutput, "messages" | "timed_out">;
 }
 
-async function readThread(deps: ServiceDeps, caller: Caller, threadId: string, input: ReadInput): Promise<Found> {
+async function readThread(deps: ServiceDeps, caller: Principal, threadId: string, input: ReadInput): Promise<Found> {
   const reads = deps.store.reads(caller.workspace);
   const opened = await openThread(reads, caller, await reads.thread(threadId), threadId, "read");
   const { thread, me } = opened;
@@ -65,7 +65,7 @@ async function readThread(deps: ServiceDeps, caller: Caller, threadId: string, i
   return { messages, opened, answer };
 }
 
-async function readInbox(deps: ServiceDeps, caller: Caller, input: ReadInput): Promise<Found> {
+async function readInbox(deps: ServiceDeps, caller: Principal, input: ReadInput): Promise<Found> {
   if (input.after_seq !== undefined) throw threadsError("VALIDATION_ERROR", "after_seq needs thread_id");
   const reads = deps.store.reads(caller.workspace);
   const all = await reads.inbox(caller.agent, input.limit ?? LIMIT);
@@ -119,12 +119,12 @@ async function unlessAway(look: () => Promise<Found>): Promise<Found | undefined
   try {
     return await look();
   } catch (err) {
-    if (err instanceof DomainError && codeOf(err) === "UNAVAILABLE") return undefined;
+    if (err instanceof DomainError && threadsCodeOf(err) === "UNAVAILABLE") return undefined;
     throw err;
   }
 }
 
-function concerns(change: Change | undefined, caller: Caller, threadId: string | undefined): boolean {
+function concerns(change: Change | undefined, caller: Principal, threadId: string | undefined): boolean {
   if (change === undefined) return true;
   if (change.workspace !== caller.workspace) return false;
   if (change.kind !== "message" && change.kind !== "thread" && change.kind !== "escalation") return false;
@@ -138,7 +138,7 @@ function concerns(change: Change | undefined, caller: Caller, threadId: string |
  */
 async function markReturned(
   deps: ServiceDeps,
-  caller: Caller,
+  caller: Principal,
   found: Found,
   input: ReadInput,
 ): Promise<number | undefined> {
@@ -178,7 +178,7 @@ function returned({ messages, opened }: Found, input: ReadInput): ReadonlyMap<st
  */
 export async function acknowledge(
   deps: ServiceDeps,
-  caller: Caller,
+  caller: Principal,
   { thread_id: threadId, seq }: { readonly thread_id: string; readonly seq: number },
 ): Promise<{ readonly last_seen_seq: number; readonly unread_count: number }> {
   const answer = await deps.store.write(caller.workspace, async (tx) => {

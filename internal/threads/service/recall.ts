@@ -1,8 +1,8 @@
 import { digestOf, openFindings } from "../domain/digest.ts";
 import { threadsError } from "../domain/faults.ts";
 import { cursorOf, positionOf } from "../domain/ids.ts";
-import type { Caller, Message } from "../domain/types.ts";
-import { openThread, roleOf, type ServiceDeps, seesAll } from "./access.ts";
+import type { Message, Principal } from "../domain/types.ts";
+import { openThread, roleClassOf, type ServiceDeps, seesAll } from "./access.ts";
 import { postMessage } from "./post.ts";
 import { messageView } from "./views.ts";
 import type { SearchInput, SummarizeInput } from "./wire.ts";
@@ -16,7 +16,7 @@ const DIGEST_MESSAGES = 1000;
  * Returns a digest of the thread. With `text`, stores that as the caller's own summary, an event that wakes no one, and
  * returns it.
  */
-export async function summarizeThread(deps: ServiceDeps, caller: Caller, input: SummarizeInput) {
+export async function summarizeThread(deps: ServiceDeps, caller: Principal, input: SummarizeInput) {
   const { thread_id: threadId, max_bytes: maxBytes = SUMMARY_BYTES, text, covers_seq: covers } = input;
   const reads = deps.store.reads(caller.workspace);
   const { thread, participants } = await openThread(reads, caller, await reads.thread(threadId), threadId, "read");
@@ -46,10 +46,10 @@ function summaryOf(text: string, coversSeq: number, findings: readonly Message[]
 }
 
 /** Searches the threads that the caller may read; newest messages first. */
-export async function searchMessages(deps: ServiceDeps, caller: Caller, input: SearchInput) {
+export async function searchMessages(deps: ServiceDeps, caller: Principal, input: SearchInput) {
   const { query, thread_id: threadId, sender, event_type: eventType, status, limit = LIMIT, cursor } = input;
   const reads = deps.store.reads(caller.workspace);
-  const all = seesAll(roleOf(caller, await reads.policy()));
+  const all = seesAll(roleClassOf(caller, await reads.policy()));
   if (threadId !== undefined) await openThread(reads, caller, await reads.thread(threadId), threadId, "read");
   const since = input.since === undefined ? undefined : timeOf("since", input.since);
   const until = input.until === undefined ? undefined : timeOf("until", input.until);

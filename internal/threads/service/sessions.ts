@@ -1,9 +1,9 @@
 import { isoTime } from "../../base/text/iso-time.ts";
-import type { Caller } from "../domain/types.ts";
+import type { Principal } from "../domain/types.ts";
 import type { ServiceDeps } from "./access.ts";
 
 /** The identity that the caller's token proves, and the limits of the server. */
-export async function whoami(deps: ServiceDeps, caller: Caller) {
+export async function whoami(deps: ServiceDeps, caller: Principal) {
   const reads = deps.store.reads(caller.workspace);
   const session = await reads.session(caller.session);
   const { posts_per_minute, turns, hops } = await reads.policy();
@@ -24,7 +24,7 @@ export async function whoami(deps: ServiceDeps, caller: Caller) {
 }
 
 /** Records that the caller's session is alive. `managed`: a runtime has confirmed the session. */
-export async function heartbeatSession(deps: ServiceDeps, caller: Caller) {
+export async function heartbeatSession(deps: ServiceDeps, caller: Principal) {
   await deps.store.seen(caller);
   const reads = deps.store.reads(caller.workspace);
   const session = await reads.session(caller.session);

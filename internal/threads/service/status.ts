@@ -1,18 +1,18 @@
-import { judgeMark, judgeTransition, type Verdict } from "../domain/authority.ts";
+import { type AuthorityVerdict, judgeMark, judgeTransition } from "../domain/authority.ts";
 import { threadsError } from "../domain/faults.ts";
 import { resetGuard } from "../domain/loop-guard.ts";
 import type { ThreadPatch } from "../domain/store.ts";
-import type { Caller, Metadata, Participant, Thread } from "../domain/types.ts";
+import type { Metadata, Participant, Principal, Thread } from "../domain/types.ts";
 import { type Opened, openThread, type ServiceDeps } from "./access.ts";
 import { note } from "./note.ts";
-import { say } from "./system-messages.ts";
+import { appendSystemMessage } from "./system-messages.ts";
 import { threadView } from "./views.ts";
 import type { StatusInput, WireThread } from "./wire.ts";
 
 /** Changes a thread's state, if the caller's role may. Adds a system message and an audit entry for the change. */
 export async function updateThreadStatus(
   deps: ServiceDeps,
-  caller: Caller,
+  caller: Principal,
   input: StatusInput,
 ): Promise<{ readonly thread: WireThread }> {
   const { thread_id: threadId } = input;
@@ -22,13 +22,26 @@ export async function updateThreadStatus(
     const patch = patchOf(opened, caller, input);
     const changed = await tx.patchThread(threadId, patch);
     const facts = factsOf(opened.thread, changed, input.reason);
-    await say(tx, threadId, "status_changed", sentence(caller, opened.thread, changed, input.reason), facts);
+    await appendSystemMessage(
+      tx,
+      threadId,
+      "status_changed",
+      sentence(caller, opened.thread, changed, input.reason),
+      facts,
+    );
     const overrides = isOverride(opened, caller, patch);
     if (overrides) {
       const wakes = orchestratorWakes(opened.policy.orchestrator, opened.participants, caller);
       const whom = wakes.map((one) => one.agentId);
       for (const agent of whom) await tx.join(threadId, agent, "");
-      await say(tx, threadId, "override", `${caller.agent} has decided over a dispute or a block`, facts, whom);
+      await appendSystemMessage(
+        tx,
+        threadId,
+        "override",
+        `${caller.agent} has decided over a dispute or a block`,
+        facts,
+        whom,
+      );
       await tx.wantWakes(wakes, "override");
     }
     await note(tx, caller, actionOf(patch, overrides), facts, threadId);
@@ -38,7 +51,7 @@ export async function updateThreadStatus(
   return { thread: threadView(thread) };
 }
 
-function patchOf({ thread, role }: Opened, caller: Caller, input: StatusInput): ThreadPatch {
+function patchOf({ thread, role }: Opened, caller: Principal, input: StatusInput): ThreadPatch {
   const { status, reason, disputed, needs_human_decision: needsHuman, owner } = input;
   if ([status, disputed, needsHuman, owner].every((one) => one === undefined)) {
     throw threadsError("VALIDATION_ERROR", "nothing to change: status, disputed, needs_human_decision or owner");
@@ -71,14 +84,14 @@ function patchOf({ thread, role }: Opened, caller: Caller, input: StatusInput): 
  * Records the caller that blocks a thread. Resets the loop guard when a thread leaves `blocked`, and when a person or
  * an orchestrator sets another status.
  */
-function guardPatch(thread: Thread, caller: Caller, status: StatusInput["status"]): ThreadPatch {
+function guardPatch(thread: Thread, caller: Principal, status: StatusInput["status"]): ThreadPatch {
   if (status === "blocked") return { guard: { ...thread.guard, blockedBy: caller.agent } };
   const decides = caller.kind === "person" || caller.role === "orchestrator";
   if (status !== undefined && (thread.status === "blocked" || decides)) return { guard: resetGuard(thread.guard) };
   return {};
 }
 
-function check(verdict: Verdict, what: string, role: string, thread: Thread): void {
+function check(verdict: AuthorityVerdict, what: string, role: string, thread: Thread): void {
   if (verdict === "allowed") return;
   if (verdict === "invalid") {
     throw threadsError("INVALID_TRANSITION", `a thread does not go from ${what}`, { status: thread.status });
@@ -91,14 +104,14 @@ function check(verdict: Verdict, what: string, role: string, thread: Thread): vo
   });
 }
 
-function isOverride({ thread }: Opened, caller: Caller, { status, disputed }: ThreadPatch): boolean {
+function isOverride({ thread }: Opened, caller: Principal, { status, disputed }: ThreadPatch): boolean {
   if (caller.role !== "operator") return false;
   const decidesDispute = thread.disputed && (disputed === false || status === "resolved" || status === "closed");
   const liftsBlock = thread.status === "blocked" && status === "active" && thread.guard.blockedBy === "guard";
   return decidesDispute || liftsBlock || (thread.status === "closed" && status === "active");
 }
 
-function orchestratorWakes(named: string, participants: readonly Participant[], caller: Caller) {
+function orchestratorWakes(named: string, participants: readonly Participant[], caller: Principal) {
   const whom =
     named !== "" ? [named] : participants.filter((one) => one.role === "orchestrator").map((one) => one.agentId);
   const others = whom.filter((agentId) => agentId !== caller.agent);
@@ -123,7 +136,7 @@ function factsOf(before: Thread, after: Thread, reason: string | undefined): Met
   };
 }
 
-function sentence(caller: Caller, before: Thread, after: Thread, reason: string | undefined): string {
+function sentence(caller: Principal, before: Thread, after: Thread, reason: string | undefined): string {
   const parts = [
     before.status !== after.status ? `status ${before.status} → ${after.status}` : "",
     before.disputed !== after.disputed ? (after.disputed ? "disputed" : "no longer disputed") : "",

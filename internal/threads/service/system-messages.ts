@@ -6,7 +6,7 @@ import type { Message, Metadata } from "../domain/types.ts";
  * Appends a system message. It is read with the others but never counts as unread, and only the agents in `wakes` are
  * woken for it.
  */
-export function say(
+export function appendSystemMessage(
   tx: Tx,
   threadId: string,
   eventType: string,

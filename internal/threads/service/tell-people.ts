@@ -1,10 +1,10 @@
 import type { Changes } from "../domain/changes.ts";
 import { OPERATORS } from "../domain/escalation.ts";
 import type { Store, Tx } from "../domain/store.ts";
-import type { Caller, Wake, WakeNews } from "../domain/types.ts";
-import { escalateIn, type Place, sayToOwners } from "./escalate.ts";
+import type { Principal, Wake, WakeNews } from "../domain/types.ts";
+import { escalateIn, type LockedThread, sayToOwners } from "./escalate.ts";
 import { note } from "./note.ts";
-import { say } from "./system-messages.ts";
+import { appendSystemMessage } from "./system-messages.ts";
 
 interface Deps {
   readonly store: Store;
@@ -34,7 +34,7 @@ async function tellOfWake(tx: Tx, workspace: string, wakeId: string): Promise<re
   const agent = (await tx.wake(wakeId))?.agentId;
   if (agent === undefined) return [];
   const waiting = (await tx.waiting(agent)).map((one) => one.threadId).slice(0, MAX_THREADS);
-  const places: Place[] = [];
+  const places: LockedThread[] = [];
   for (const threadId of waiting.sort()) {
     const locked = await tx.lockThread(threadId);
     if (locked) places.push({ thread: locked.thread, participants: await tx.participants(threadId) });
@@ -48,24 +48,24 @@ async function tellOfWake(tx: Tx, workspace: string, wakeId: string): Promise<re
   return places.map(({ thread }) => thread.threadId);
 }
 
-const TELL: Readonly<Record<WakeNews, (tx: Tx, place: Place, wake: Wake, by: Caller) => Promise<void>>> = {
+const TELL: Readonly<Record<WakeNews, (tx: Tx, place: LockedThread, wake: Wake, by: Principal) => Promise<void>>> = {
   failed: tellFailed,
   deferred: tellDeferred,
   dialog: tellDialog,
   fallback: tellFallback,
 };
 
-async function tellFailed(tx: Tx, place: Place, wake: Wake, by: Caller): Promise<void> {
+async function tellFailed(tx: Tx, place: LockedThread, wake: Wake, by: Principal): Promise<void> {
   const { threadId } = place.thread;
   const { agentId, wakeId, lastOutcome } = wake;
   const reason = `${agentId} could not be woken: ${lastOutcome}`;
-  await say(tx, threadId, "wake_failed", reason, factsOf(wake));
+  await appendSystemMessage(tx, threadId, "wake_failed", reason, factsOf(wake));
   await escalateIn(tx, by, place, { severity: "high", cause: "wake_failed", reason });
   await note(tx, by, "wake_failed", { wake_id: wakeId, agent_id: agentId, outcome: lastOutcome }, threadId);
 }
 
 /** Informs the thread's owner and the orchestrator. */
-async function tellDeferred(tx: Tx, place: Place, wake: Wake, by: Caller): Promise<void> {
+async function tellDeferred(tx: Tx, place: LockedThread, wake: Wake, by: Principal): Promise<void> {
   const { orchestrator } = await tx.policy();
   const { thread, participants } = place;
   const others = participants.filter((one) => one.role === "orchestrator").map((one) => one.agentId);
@@ -77,7 +77,7 @@ async function tellDeferred(tx: Tx, place: Place, wake: Wake, by: Caller): Promi
 }
 
 /** Sets the thread's `needs_human_decision`, and escalates to its owner. */
-async function tellDialog(tx: Tx, place: Place, wake: Wake, by: Caller): Promise<void> {
+async function tellDialog(tx: Tx, place: LockedThread, wake: Wake, by: Principal): Promise<void> {
   const { threadId } = place.thread;
   const { agentId, wakeId, blockedTitle } = wake;
   const reason = `${agentId} stands before a dialog that a person has to answer: "${blockedTitle}"`;
@@ -85,18 +85,18 @@ async function tellDialog(tx: Tx, place: Place, wake: Wake, by: Caller): Promise
   if (!thread.needsHumanDecision) {
     thread = await tx.patchThread(threadId, { needsHumanDecision: true });
     const facts = { needs_human_decision: true, reason, version: thread.version };
-    await say(tx, threadId, "status_changed", `needs a human decision: ${reason}`, facts);
+    await appendSystemMessage(tx, threadId, "status_changed", `needs a human decision: ${reason}`, facts);
   }
   await escalateIn(tx, by, { ...place, thread }, { severity: "high", cause: "needs_human", reason });
   await note(tx, by, "needs_human", { wake_id: wakeId, agent_id: agentId, title: blockedTitle }, threadId);
 }
 
 /** No session of the agent could be started in place of the one that ended. */
-async function tellFallback(tx: Tx, place: Place, wake: Wake, by: Caller): Promise<void> {
+async function tellFallback(tx: Tx, place: LockedThread, wake: Wake, by: Principal): Promise<void> {
   const { threadId } = place.thread;
   const { agentId, wakeId } = wake;
   const reason = `${agentId} has ended and is not started again: it is woken when it is back`;
-  await say(tx, threadId, "wake_failed", reason, factsOf(wake));
+  await appendSystemMessage(tx, threadId, "wake_failed", reason, factsOf(wake));
   await escalateIn(tx, by, place, { severity: "high", cause: "fallback_required", reason });
   await note(tx, by, "fallback_required", { wake_id: wakeId, agent_id: agentId }, threadId);
 }
@@ -115,7 +115,7 @@ function factsOf({ wakeId, agentId, blockedBy, lastOutcome }: Wake) {
   return { wake_id: wakeId, agent_id: agentId, blocked_by: blockedBy, outcome: lastOutcome };
 }
 
-function system(workspace: string, wakeId: string): Caller {
+function system(workspace: string, wakeId: string): Principal {
   const correlationId = wakeId === "" ? "" : `w-${wakeId}`;
   return { workspace, agent: "system", role: "system", kind: "agent", session: "", expiresAt: 0, correlationId };
 }

@@ -1,10 +1,10 @@
 import { threadsError } from "../domain/faults.ts";
 import { payloadHash } from "../domain/hashes.ts";
 import { cursorOf, newId, positionOf } from "../domain/ids.ts";
-import type { Caller } from "../domain/types.ts";
-import { openThread, roleOf, type ServiceDeps, seesAll } from "./access.ts";
+import type { Principal } from "../domain/types.ts";
+import { openThread, roleClassOf, type ServiceDeps, seesAll } from "./access.ts";
 import { note } from "./note.ts";
-import { say } from "./system-messages.ts";
+import { appendSystemMessage } from "./system-messages.ts";
 import { participantView, threadView } from "./views.ts";
 import type { CreateThreadInput, ListThreadsInput, ManageInput, WireParticipant, WireThread } from "./wire.ts";
 
@@ -13,7 +13,7 @@ const LIMIT = 50;
 /** Creates a thread. The caller is its first participant. */
 export async function createThread(
   deps: ServiceDeps,
-  caller: Caller,
+  caller: Principal,
   input: CreateThreadInput,
 ): Promise<{ readonly thread: WireThread }> {
   const { title, participants = [], owner = "", metadata = {}, idempotency_key: idemKey } = input;
@@ -42,7 +42,7 @@ export async function createThread(
   return { thread: threadView(thread) };
 }
 
-export async function getThread(deps: ServiceDeps, caller: Caller, input: { readonly thread_id: string }) {
+export async function getThread(deps: ServiceDeps, caller: Principal, input: { readonly thread_id: string }) {
   const reads = deps.store.reads(caller.workspace);
   const threadId = input.thread_id;
   const { thread, participants, me } = await openThread(reads, caller, await reads.thread(threadId), threadId, "read");
@@ -55,9 +55,9 @@ export async function getThread(deps: ServiceDeps, caller: Caller, input: { read
 }
 
 /** Lists the caller's threads, last changed first; for a role that reads every thread, all of the workspace. */
-export async function listThreads(deps: ServiceDeps, caller: Caller, input: ListThreadsInput) {
+export async function listThreads(deps: ServiceDeps, caller: Principal, input: ListThreadsInput) {
   const reads = deps.store.reads(caller.workspace);
-  const all = seesAll(roleOf(caller, await reads.policy()));
+  const all = seesAll(roleClassOf(caller, await reads.policy()));
   const { status, unread_only: unreadOnly, owner, limit = LIMIT, cursor } = input;
   const [updatedAt, threadId] = cursor === undefined ? [] : positionOf(cursor);
   const found = await reads.threads({
@@ -80,7 +80,7 @@ export async function listThreads(deps: ServiceDeps, caller: Caller, input: List
 /** Adds and removes participants; `wake` is the caller's own setting. */
 export async function manageParticipants(
   deps: ServiceDeps,
-  caller: Caller,
+  caller: Principal,
   input: ManageInput,
 ): Promise<{ readonly participants: readonly WireParticipant[] }> {
   const { thread_id: threadId, add = [], remove = [], wake } = input;
@@ -107,14 +107,17 @@ export async function manageParticipants(
       await tx.setWake(threadId, caller.agent, wake);
     }
     for (const { agent_id: agent, role: given = "" } of fresh) {
-      await say(tx, threadId, "participant_joined", `${agent} joined`, {
+      await appendSystemMessage(tx, threadId, "participant_joined", `${agent} joined`, {
         agent_id: agent,
         role: given,
         by: caller.agent,
       });
     }
     for (const agent of remove) {
-      await say(tx, threadId, "participant_left", `${agent} left`, { agent_id: agent, by: caller.agent });
+      await appendSystemMessage(tx, threadId, "participant_left", `${agent} left`, {
+        agent_id: agent,
+        by: caller.agent,
+      });
     }
     const detail = { added: add.map((one) => one.agent_id), removed: remove };
     if (add.length + remove.length > 0) await note(tx, caller, "participants", detail, threadId);

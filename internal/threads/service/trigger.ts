@@ -1,5 +1,5 @@
 import { threadsError } from "../domain/faults.ts";
-import type { Caller } from "../domain/types.ts";
+import type { Principal } from "../domain/types.ts";
 import { openThread, type ServiceDeps } from "./access.ts";
 import { note } from "./note.ts";
 import type { TriggerInput } from "./wire.ts";
@@ -9,7 +9,7 @@ import type { TriggerInput } from "./wire.ts";
  * @throws DomainError `invalid`, code UNKNOWN_RECIPIENT, for an agent that does not take part; `precondition`, code
  * UNMANAGED_RUNTIME, for a person; `denied` if `force` is set and the caller is no operator
  */
-export async function triggerParticipant(deps: ServiceDeps, caller: Caller, input: TriggerInput) {
+export async function triggerParticipant(deps: ServiceDeps, caller: Principal, input: TriggerInput) {
   const { thread_id: threadId, agent_id: agent, reason, force = false } = input;
   const wake = await deps.store.write(caller.workspace, async (tx) => {
     const locked = await tx.lockThread(threadId);

@@ -5,7 +5,7 @@ import type { Changes } from "../domain/changes.ts";
 import { isOverdue, OPERATORS } from "../domain/escalation.ts";
 import { eraseBefore } from "../domain/retention.ts";
 import type { Store, WorkspaceThread } from "../domain/store.ts";
-import { say } from "./system-messages.ts";
+import { appendSystemMessage } from "./system-messages.ts";
 import { tellPeople } from "./tell-people.ts";
 
 export interface UpkeepDeps {
@@ -57,7 +57,7 @@ export class Upkeep implements Task {
         await tx.raiseEscalation(escalationId, OPERATORS);
         const facts = { escalation_id: escalationId, from: found.owner, owner: OPERATORS };
         const text = `not acknowledged by ${found.owner}: escalated to ${OPERATORS}`;
-        await say(tx, threadId, "escalated", text, facts);
+        await appendSystemMessage(tx, threadId, "escalated", text, facts);
         await tx.audit({ ...SYSTEM, action: "escalation_overdue", threadId, detail: facts });
         return true;
       });

@@ -4,7 +4,7 @@ import type {
   Escalation,
   Message,
   Participant,
-  Session,
+  RuntimeSession,
   Thread,
   Waiting,
   Wake,
@@ -111,7 +111,7 @@ export function escalationView(one: Escalation) {
   };
 }
 
-export function sessionView(one: Session) {
+export function sessionView(one: RuntimeSession) {
   return {
     ...{
       session_id: one.sessionId,

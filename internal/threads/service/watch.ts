@@ -2,14 +2,14 @@ import { within } from "../../base/abort.ts";
 import { DomainError } from "../../base/errors.ts";
 import { isoTime } from "../../base/text/iso-time.ts";
 import type { Change } from "../domain/changes.ts";
-import { codeOf, threadsError } from "../domain/faults.ts";
+import { threadsCodeOf, threadsError } from "../domain/faults.ts";
 import { cursorOf } from "../domain/ids.ts";
 import type { Reads } from "../domain/store.ts";
-import { type Caller, type Escalation, isOpenWake, type Thread, type Waiting, type Wake } from "../domain/types.ts";
-import { roleOf, type ServiceDeps, seesAll } from "./access.ts";
+import { type Escalation, isOpenWake, type Principal, type Thread, type Waiting, type Wake } from "../domain/types.ts";
+import { roleClassOf, type ServiceDeps, seesAll } from "./access.ts";
 import { Told } from "./told.ts";
 import { escalationView, messageView, threadView, waitingView, wakeView } from "./views.ts";
-import type { WatchInput, WatchUpdate, WireThread } from "./wire.ts";
+import type { ThreadsUpdate, WatchInput, WireThread } from "./wire.ts";
 
 const PAGE = 100;
 const MESSAGES = 200;
@@ -29,10 +29,10 @@ const RECENT = 50;
  */
 export async function* watchThreads(
   deps: ServiceDeps,
-  caller: Caller,
+  caller: Principal,
   input: WatchInput,
   signal: AbortSignal,
-): AsyncGenerator<WatchUpdate, void, undefined> {
+): AsyncGenerator<ThreadsUpdate, void, undefined> {
   yield* new ThreadsWatch(deps, caller, afterOf(input)).updates(signal);
 }
 
@@ -59,7 +59,7 @@ interface Whose {
 
 class ThreadsWatch {
   readonly #deps: ServiceDeps;
-  readonly #caller: Caller;
+  readonly #caller: Principal;
   readonly #after: ReadonlyMap<string, number>;
   /** By thread, the last seq that was sent. */
   readonly #seqs = new Map<string, number>();
@@ -71,13 +71,13 @@ class ThreadsWatch {
   #hasMissed = false;
   #news = Promise.withResolvers<void>();
 
-  constructor(deps: ServiceDeps, caller: Caller, after: ReadonlyMap<string, number>) {
+  constructor(deps: ServiceDeps, caller: Principal, after: ReadonlyMap<string, number>) {
     this.#deps = deps;
     this.#caller = caller;
     this.#after = after;
   }
 
-  async *updates(signal: AbortSignal): AsyncGenerator<WatchUpdate, void, undefined> {
+  async *updates(signal: AbortSignal): AsyncGenerator<ThreadsUpdate, void, undefined> {
     const { changes, clock, store } = this.#deps;
     using _heard = changes.subscribe((change) => this.#heard(change));
     const reads = store.reads(this.#caller.workspace);
@@ -111,7 +111,7 @@ class ThreadsWatch {
    * Yields all threads, in pages. Marks a thread as dirty if it has messages after the seq that the request names for
    * it.
    */
-  async *#snapshot(reads: Reads): AsyncGenerator<WatchUpdate, void, undefined> {
+  async *#snapshot(reads: Reads): AsyncGenerator<ThreadsUpdate, void, undefined> {
     const unread_total = await reads.unreadTotal(this.#caller.agent);
     for await (const { threads, next } of this.#pages(reads)) {
       for (const { thread_id: threadId, last_seq: lastSeq } of threads) {
@@ -126,7 +126,7 @@ class ThreadsWatch {
 
   async *#pages(reads: Reads): AsyncGenerator<Page, void, undefined> {
     const { agent } = this.#caller;
-    const all = seesAll(roleOf(this.#caller, await reads.policy()));
+    const all = seesAll(roleClassOf(this.#caller, await reads.policy()));
     let before: { readonly updatedAt: number; readonly threadId: string } | undefined;
     do {
       const page = await reads.threads({ limit: PAGE + 1, agent, all, ...(before && { before }) });
@@ -143,7 +143,7 @@ class ThreadsWatch {
    * Yields the changes since the last look. Returns whether the database is unavailable; the next look then reads
    * everything again.
    */
-  async *#look(reads: Reads): AsyncGenerator<WatchUpdate, boolean, undefined> {
+  async *#look(reads: Reads): AsyncGenerator<ThreadsUpdate, boolean, undefined> {
     this.#news = Promise.withResolvers<void>();
     const [dirty, agents, hasMissed] = [this.#dirty, this.#agents, this.#hasMissed];
     this.#dirty = new Set();
@@ -159,7 +159,7 @@ class ThreadsWatch {
       yield* this.#work(reads, whose, [...newest.flat(), ...recent]);
       return false;
     } catch (err) {
-      if (!(err instanceof DomainError) || codeOf(err) !== "UNAVAILABLE") throw err;
+      if (!(err instanceof DomainError) || threadsCodeOf(err) !== "UNAVAILABLE") throw err;
       for (const one of dirty) this.#dirty.add(one);
       for (const one of agents) this.#agents.add(one);
       this.#hasMissed = true;
@@ -176,13 +176,13 @@ class ThreadsWatch {
     return changed;
   }
 
-  async *#thread(reads: Reads, threadId: string): AsyncGenerator<WatchUpdate, void, undefined> {
+  async *#thread(reads: Reads, threadId: string): AsyncGenerator<ThreadsUpdate, void, undefined> {
     const { agent } = this.#caller;
     const found = await reads.thread(threadId);
     if (found === undefined) return;
     const members = await reads.participants(threadId);
     const isIn = members.some((one) => one.agentId === agent);
-    if (!isIn && !seesAll(roleOf(this.#caller, await reads.policy()))) return;
+    if (!isIn && !seesAll(roleClassOf(this.#caller, await reads.policy()))) return;
     if (!this.#seqs.has(threadId)) {
       // The thread is new to the caller, which gets it before its first message.
       this.#seqs.set(threadId, Math.min(this.#after.get(threadId) ?? 0, found.lastSeq));
@@ -200,7 +200,7 @@ class ThreadsWatch {
     yield* this.#threadIfNews(reads, (await reads.thread(threadId)) ?? found, isIn);
   }
 
-  async *#threadIfNews(reads: Reads, thread: Thread, isIn: boolean): AsyncGenerator<WatchUpdate, void, undefined> {
+  async *#threadIfNews(reads: Reads, thread: Thread, isIn: boolean): AsyncGenerator<ThreadsUpdate, void, undefined> {
     const { threadId } = thread;
     const unread = isIn ? await reads.unread(threadId, this.#caller.agent) : 0;
     const view = viewOf(thread, unread, await reads.waitingIn([threadId]));
@@ -208,7 +208,7 @@ class ThreadsWatch {
   }
 
   /** Yields the wakes and escalations whose state differs from the one that was sent. */
-  async *#work(reads: Reads, whose: Whose, also: readonly Wake[]): AsyncGenerator<WatchUpdate, void, undefined> {
+  async *#work(reads: Reads, whose: Whose, also: readonly Wake[]): AsyncGenerator<ThreadsUpdate, void, undefined> {
     const open = await reads.wakesInWork(this.#wakes.open, whose.agent);
     const wakes = new Map([...also, ...open].map((wake) => [wake.wakeId, wake]));
     for (const wake of [...wakes.values()].sort((a, b) => a.createdAt - b.createdAt)) {
@@ -223,7 +223,7 @@ class ThreadsWatch {
   }
 
   async #whose(reads: Reads): Promise<Whose> {
-    return seesAll(roleOf(this.#caller, await reads.policy())) ? {} : { agent: this.#caller.agent };
+    return seesAll(roleClassOf(this.#caller, await reads.policy())) ? {} : { agent: this.#caller.agent };
   }
 }
 

@@ -201,7 +201,7 @@ export interface WatchInput {
 }
 
 /** One update for a watcher; `next_cursor`: more of the snapshot follows. */
-export type WatchUpdate =
+export type ThreadsUpdate =
   | {
       readonly snapshot: {
         readonly threads: readonly WireThread[];

@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 import type { Policy } from "../domain/policy.ts";
 import type { Reads, Store, Tx } from "../domain/store.ts";
-import type { Caller } from "../domain/types.ts";
+import type { Principal } from "../domain/types.ts";
 import { statements, transaction } from "./database.ts";
 import { PgReads } from "./reads.ts";
 import { PgTx } from "./tx.ts";
@@ -34,7 +34,7 @@ export class PgStore implements Store {
     });
   }
 
-  async seen({ workspace, agent, kind, role, session }: Caller): Promise<void> {
+  async seen({ workspace, agent, kind, role, session }: Principal): Promise<void> {
     const key = JSON.stringify([workspace, agent, kind, role, session]);
     const now = this.#monotonicMs();
     if ((this.#seen.get(key) ?? Number.NEGATIVE_INFINITY) > now - SEEN_AGAIN_MS) return;

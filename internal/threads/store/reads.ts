@@ -248,19 +248,19 @@ export class PgReads implements Reads {
     return row !== undefined;
   }
 
-  async session(sessionId: string): Promise<t.Session | undefined> {
+  async session(sessionId: string): Promise<t.RuntimeSession | undefined> {
     const row = await this.one("select * from threads.session where workspace_id = $1 and session_id = $2", sessionId);
     return row && (await this.#judged([row]))[0];
   }
 
-  async sessions(): Promise<readonly t.Session[]> {
+  async sessions(): Promise<readonly t.RuntimeSession[]> {
     return await this.#judged(
       await this.all("select * from threads.session where workspace_id = $1 order by agent_id, session_id limit 1000"),
     );
   }
 
   /** Returns a live session as `stale` if its last heartbeat is too old. */
-  async #judged(found: readonly Row[]): Promise<readonly t.Session[]> {
+  async #judged(found: readonly Row[]): Promise<readonly t.RuntimeSession[]> {
     const { stale_after: staleAfter = DAY_MS } = await this.policy();
     const now = await this.now();
     return found.map(rows.sessionOf).map((one) => {

@@ -145,13 +145,13 @@ export function escalationOf(row: Row): t.Escalation {
   };
 }
 
-export function sessionOf(row: Row): t.Session {
+export function sessionOf(row: Row): t.RuntimeSession {
   return {
     sessionId: text(row, "session_id"),
     agentId: text(row, "agent_id"),
-    runtime: text(row, "runtime") as t.Session["runtime"],
+    runtime: text(row, "runtime") as t.RuntimeSession["runtime"],
     managed: bool(row, "managed"),
-    state: text(row, "state") as t.Session["state"],
+    state: text(row, "state") as t.RuntimeSession["state"],
     provider: text(row, "provider"),
     agentSessionId: text(row, "agent_session_id"),
     lastHeartbeatAt: time(row, "last_heartbeat_at"),

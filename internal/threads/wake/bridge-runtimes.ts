@@ -3,7 +3,7 @@ import { DomainError } from "../../base/errors.ts";
 import { type GetSessionResponse, type ListProvidersResponse, SessionStatus } from "../../gen/bridge/v1/bridge_pb.ts";
 import { type OpenBridge, openBridge } from "../../terminal/places/open-bridge.ts";
 import type { SessionStart } from "../domain/recovery.ts";
-import type { Runtime, Runtimes, SessionStarter, WakeReceipt } from "../domain/runtimes.ts";
+import type { Runtime, Runtimes, SessionSpawner, WakeReceipt } from "../domain/runtimes.ts";
 import { BackendRuntime, known } from "./backend-runtime.ts";
 
 /** A bridge, or a controller, and the credentials for it. */
@@ -24,7 +24,7 @@ const SUBJECT = "threads";
 const LIST_MS = 1000;
 
 /** Finds agents by the sessions of a bridge. An agent's id is its session's address, its workspace the project. */
-export class BridgeRuntimes implements Runtimes, SessionStarter, Disposable {
+export class BridgeRuntimes implements Runtimes, SessionSpawner, Disposable {
   readonly #clock: Clock;
   readonly #place: BridgePlace;
   /** By workspace. */
@@ -37,7 +37,7 @@ export class BridgeRuntimes implements Runtimes, SessionStarter, Disposable {
     this.#place = place;
   }
 
-  get starter(): SessionStarter {
+  get starter(): SessionSpawner {
     return this;
   }
 

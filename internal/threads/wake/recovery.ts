@@ -3,7 +3,7 @@ import { digestOf } from "../domain/digest.ts";
 import { requestIdOf } from "../domain/ids.ts";
 import type { Policy } from "../domain/policy.ts";
 import { optionsFor, planRecovery, type SessionStart, templateFor } from "../domain/recovery.ts";
-import type { SessionStarter } from "../domain/runtimes.ts";
+import type { SessionSpawner } from "../domain/runtimes.ts";
 import type { WakeAttempt, WakeNews } from "../domain/types.ts";
 import type { AttemptIntent, ClaimedWake, RecentLife } from "../domain/wake-store.ts";
 import { summaryText, type WaitingThread } from "../domain/wake-text.ts";
@@ -33,9 +33,9 @@ const SUMMARY_THREADS = 4;
 export class Recovery {
   readonly #deps: Deps;
   readonly #claimed: ClaimedWake;
-  readonly #starter: SessionStarter;
+  readonly #starter: SessionSpawner;
 
-  constructor(deps: Deps, claimed: ClaimedWake, starter: SessionStarter) {
+  constructor(deps: Deps, claimed: ClaimedWake, starter: SessionSpawner) {
     this.#deps = deps;
     this.#claimed = claimed;
     this.#starter = starter;

@@ -3,9 +3,9 @@ import { backoffMs } from "../../base/backoff.ts";
 import { DomainError } from "../../base/errors.ts";
 import { requestIdOf } from "../domain/ids.ts";
 import type { Policy } from "../domain/policy.ts";
-import type { Runtime, RuntimeStatus, SessionStarter, WakeReceipt } from "../domain/runtimes.ts";
+import type { Runtime, RuntimeStatus, SessionSpawner, WakeReceipt } from "../domain/runtimes.ts";
 import type { Wake, WakeAttempt } from "../domain/types.ts";
-import { blockedBy, causeOf, DIALOG_MS, isAtTheKeys, mustDefer } from "../domain/wake-blocks.ts";
+import { blockedBy, causeOf, DIALOG_MS, isPersonPresent, mustDefer } from "../domain/wake-blocks.ts";
 import { afterOutcome, type NudgeOutcomeWord } from "../domain/wake-outcomes.ts";
 import type { AttemptIntent, ClaimedWake, WakeResult } from "../domain/wake-store.ts";
 import { pointerText } from "../domain/wake-text.ts";
@@ -92,7 +92,7 @@ export class WakeRun {
     const session = { sessionId, agent: wake.agentId, runtime: kind, provider, ...started, agentSessionId };
     await wakes.confirm(workspace, session);
     if (open !== undefined) return this.#recover(runtime, status, open, policy, signal);
-    if (wasTakenBack(wake) && isAtTheKeys(status, policy.quiet, this.#deps.clock.now())) {
+    if (wasTakenBack(wake) && isPersonPresent(status, policy.quiet, this.#deps.clock.now())) {
       return this.#defer(status.draft ? "draft" : "person", policy.recheck, "cancelled");
     }
     const attempt = wake.attempts + 1;
@@ -143,7 +143,7 @@ export class WakeRun {
   }
 
   /** Ends an attempt whose session has ended, by its last receipt. */
-  async #settleLast(open: WakeAttempt, starter: SessionStarter, signal: AbortSignal): Promise<void> {
+  async #settleLast(open: WakeAttempt, starter: SessionSpawner, signal: AbortSignal): Promise<void> {
     const { workspace } = this.#claimed;
     const { requestId, sessionId } = open;
     const last = await starter.lastReceipt(workspace, sessionId, requestId, signal);

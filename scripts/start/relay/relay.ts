@@ -8,9 +8,9 @@ import type { MainContext } from "../../../internal/cli/run-main.ts";
 import { makeTemporaryFolder } from "../../../internal/files/temporary-folder.ts";
 import { ensureNatsServer } from "../../programs/ensure-nats-server.ts";
 import { nodeCommand } from "../agent-command.ts";
+import { runChild } from "../child-program.ts";
 import { shellPath } from "../gt-commands.ts";
-import { runChild } from "./child-program.ts";
-import { freePort } from "./free-port.ts";
+import { preferredPort } from "../preferred-port.ts";
 import { privateNats } from "./private-nats.ts";
 import { relayTour, TOUR_LANE_ROLE, TOUR_LANE_SESSION } from "./tour.ts";
 
@@ -38,7 +38,7 @@ export async function startRelay(context: MainContext, { root, env, once }: Rela
   const folder = await makeTemporaryFolder("gt-relay-");
   try {
     const ports = { nats: 0, relay: 0, health: 0 };
-    for (const name of ["nats", "relay", "health"] as const) ports[name] = await freePort(FAVOURITES[name]);
+    for (const name of ["nats", "relay", "health"] as const) ports[name] = await preferredPort(FAVOURITES[name]);
     sayTaken(out, ports);
     const natsUrl = `nats://127.0.0.1:${ports.nats}`;
     const agentUrl = `ws://127.0.0.1:${ports.relay}/acp/${TOUR_LANE_SESSION}/${TOUR_LANE_ROLE}?agent_id=agent_abc`;

@@ -10,10 +10,10 @@ import { localServer } from "../../../internal/threads/client/local-server.ts";
 import { printMessage, printWake } from "../../../internal/threads/client/show.ts";
 import { findThreads, ThreadsClient } from "../../../internal/threads/client/threads-client.ts";
 import { nodeCommand } from "../agent-command.ts";
-import { withAgent } from "../agent-session.ts";
+import { withStartedAgent } from "../agent-session.ts";
+import { runChild } from "../child-program.ts";
 import { freeAddress } from "../free-address.ts";
 import { shellPath } from "../gt-commands.ts";
-import { runChild } from "./child.ts";
 
 export interface ThreadsTourOptions {
   /** The folder of the clone. */
@@ -56,8 +56,8 @@ export async function startThreads(context: MainContext, options: ThreadsTourOpt
   const serving: Task = {
     run: (stop) => {
       const ports = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--log-level", "warn"];
-      const command = [...nodeCommand(options.root, "cmd/threads/main.ts"), "serve", ...ports];
-      return runChild(context.clock, { command, env, what: "threads" }, stop);
+      const command = [...nodeCommand(options.root, "cmd/threads/main.ts"), "serve", ...ports] as const;
+      return runChild(context.clock, { command, env, name: "threads" }, stop);
     },
   };
   const showing: Task = {
@@ -113,20 +113,12 @@ async function withDemoAgent(
     env: { ...env, GT_THREADS: url, GT_THREADS_TOKEN_FILE: file },
   };
   const nothing = () => {};
-  return await withAgent(context.clock, options, nothing, signal, async (_agent, all) => {
+  return await withStartedAgent(context.clock, options, nothing, signal, async (_agent, all) => {
     let code = 1;
-    const minting = [
-      ...nodeCommand(root, "cmd/threads/main.ts"),
-      "token",
-      "--agent",
-      address,
-      "--role",
-      role,
-      "--file",
-      file,
-    ];
+    const flags = ["--agent", address, "--role", role, "--file", file] as const;
+    const minting = [...nodeCommand(root, "cmd/threads/main.ts"), "token", ...flags] as const;
     await runTasks(all, [
-      { run: (stop) => runChild(context.clock, { command: minting, env, what: "threads token" }, stop) },
+      { run: (stop) => runChild(context.clock, { command: minting, env, name: "threads token" }, stop) },
       {
         run: async (stop) => {
           code = await use(address, stop);

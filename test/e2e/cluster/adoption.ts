@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, it, type TestContext } from "vitest";
-import type { Transcript } from "../../support/bridge/gt-transcript.ts";
 import type { TestCluster } from "../../support/cluster/cluster.ts";
+import type { Ran } from "../../support/run-to-end.ts";
 import { until } from "../../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 240_000;
@@ -17,7 +17,7 @@ export const REPLICA_SETS = "system:serviceaccount:kube-system:replicaset-contro
 interface Installed {
   here(context: TestContext): Promise<TestCluster>;
   /** Runs `gt` with the settings for the controllers. */
-  run(...args: readonly string[]): Promise<Transcript>;
+  run(...args: readonly string[]): Promise<Ran>;
   readonly namespace: string;
   /** The image of a sidecar with the demo agent, in the node. */
   image(): string;

@@ -6,8 +6,8 @@ import { NudgeOutcome } from "../../../internal/gen/gastown/v1/common_pb.ts";
 import { gt } from "../../support/bridge/gt-transcript.ts";
 import { CallLoad, DirectCaller } from "../../support/bridge/rotation-scene.ts";
 import type { RunningReplica } from "../../support/cluster/controller-cluster.ts";
-import { EventReader } from "../../support/cluster/event-reader.ts";
-import { reaches, start, useTwoReplicas } from "../../support/cluster/two-replicas.ts";
+import { ClusterEventReader } from "../../support/cluster/event-reader.ts";
+import { reaches, startDemoSession, useTwoReplicas } from "../../support/cluster/two-replicas.ts";
 import { until } from "../../support/sidecar/sidecar.ts";
 import { disruptions } from "./disruptions.ts";
 import { overviews } from "./overviews.ts";
@@ -25,7 +25,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
     async (context) => {
       const { cluster, agents } = await pair.here(context);
       const before = performance.now();
-      expect((await start(pair.first, "one")).status).toBe(SessionStatus.STARTING);
+      expect((await startDemoSession(pair.first, "one")).status).toBe(SessionStatus.STARTING);
       const startMs = performance.now() - before;
       await reaches(pair.second, "one", SessionStatus.RUNNING);
       if (isFull)
@@ -79,7 +79,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
     "gives an agent a token of its own beside it, renews it, and takes it away at the end",
     async (context) => {
       const { cluster, agents } = await pair.here(context);
-      await start(pair.first, "token");
+      await startDemoSession(pair.first, "token");
       await reaches(pair.first, "token", SessionStatus.RUNNING);
       const [pod = ""] = (
         await cluster.kubectl(["-n", agents, "get", "pods", "-l", "gastown.io/session=token", "-o", "name"])
@@ -107,7 +107,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
     "is one session for the same call at both replicas, and says what it cannot do",
     async (context) => {
       await pair.here(context);
-      const both = await Promise.all([start(pair.first, "two"), start(pair.second, "two")]);
+      const both = await Promise.all([startDemoSession(pair.first, "two"), startDemoSession(pair.second, "two")]);
       expect(both.map(({ sessionId }) => sessionId)).toEqual(["two", "two"]);
       const wrong = pair.first.client.startSession({
         projectId: "shop",
@@ -220,7 +220,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
           () => true,
         ),
       );
-      await expect(start(pair.first, "late")).rejects.toThrow("quota");
+      await expect(startDemoSession(pair.first, "late")).rejects.toThrow("quota");
       expect(await demo()).toMatchObject({ available: false, error: expect.stringContaining("QuotaExceeded: ") });
       await cluster.kubectl(["-n", agents, "delete", "quota", "none"]);
       await until("the provider", 20_000, async () => (await demo())?.available || undefined);
@@ -254,7 +254,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
     async (context) => {
       const made = await pair.here(context);
       const before = new X509Certificate((await made.caSecret())["ca.crt"] ?? "").fingerprint256;
-      await start(pair.first, "four");
+      await startDemoSession(pair.first, "four");
       await reaches(pair.first, "four", SessionStatus.RUNNING);
       const isPhase = async (...phases: string[]) => {
         const { type } = JSON.parse((await made.caSecret())["rotation.json"] ?? "{}");
@@ -300,7 +300,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
       await reaches(pair.second, "two", SessionStatus.RUNNING);
       const leads = (replica: RunningReplica) => replica.log().includes('"this replica leads"');
       const [leader, other] = leads(pair.first) ? [pair.first, pair.second] : [pair.second, pair.first];
-      const log = new EventReader(leader.client);
+      const log = new ClusterEventReader(leader.client);
       const kill =
         'for p in /proc/[0-9]*; do tr "\\0" " " <$p/cmdline | grep -q "gt-sideca[r].* serve" && echo $p && kill -9 $(basename $p); done; true';
       const own = ["-n", agents, "get", "pods", "-l", "gastown.io/session=two", "-o", "name"];

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { SessionStatus, type SessionUpdate } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
 import { AgentState } from "../../../internal/gen/gastown/v1/common_pb.ts";
-import { reaches, start, type useTwoReplicas } from "../../support/cluster/two-replicas.ts";
+import { reaches, startDemoSession, type useTwoReplicas } from "../../support/cluster/two-replicas.ts";
 import { until } from "../../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 600_000;
@@ -15,7 +15,7 @@ export function overviews(pair: ReturnType<typeof useTwoReplicas>): void {
     await pair.here(context);
     const { first, second } = pair;
     const sessionId = "leaves";
-    await start(first, sessionId);
+    await startDemoSession(first, sessionId);
     await reaches(second, sessionId, SessionStatus.RUNNING);
     const told: SessionUpdate[] = [];
     const stop = new AbortController();

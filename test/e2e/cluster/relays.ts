@@ -11,7 +11,7 @@ import { splitImage } from "../../support/cluster/helm.ts";
 import { TAKEN_LOG, takenIn } from "../../support/cluster/live-pod.ts";
 import { Coordinator } from "../../support/relay/relay-bed.ts";
 import { SeedAgent, textResult } from "../../support/relay/seed-agent.ts";
-import { claimsOf } from "../../support/relay/trusted-relay.ts";
+import { townClaims } from "../../support/relay/trusted-relay.ts";
 import { until } from "../../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 600_000;
@@ -82,7 +82,7 @@ export function relays({ here, clientDir, bridge, namespaces, upgrade, image }: 
     );
     const [first = "", second = ""] = await pods(cluster);
     await using forward = await cluster.forward(first.replace("pod/", ""), 8080, "-n", system);
-    const claims = claimsOf({ iss: "admin", project_id: "default", session_id: "sess_dialled", role: "review" });
+    const claims = townClaims({ iss: "admin", project_id: "default", session_id: "sess_dialled", role: "review" });
     const headers = { authorization: `Bearer ${signClaims(createPrivateKey(jwtKey ?? ""), claims)}` };
     const tls = { cert: cert ?? "", key: key ?? "", ca: ca ?? "" };
     const lane = { session: "sess_dialled", role: "review" };

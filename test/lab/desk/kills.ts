@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "../../fuzz/random.ts";
-import { DESK, type DeskBed, deskBed, jsonLines, PLAIN_ENVIRONMENT } from "../../support/desk/desk-bed.ts";
+import { DESK, type DeskBed, deskBed, PLAIN_ENVIRONMENT, parseJsonLines } from "../../support/desk/desk-bed.ts";
 
 /** The results of a run of kills. */
 export interface KillFigures {
@@ -52,7 +52,7 @@ interface Told {
 
 async function transcriptOf(bed: DeskBed): Promise<readonly Told[]> {
   const { out } = await bed.run(["transcript", "--json"]);
-  return jsonLines(out) as unknown as readonly Told[];
+  return parseJsonLines(out) as unknown as readonly Told[];
 }
 
 function arrivedIn(bed: DeskBed): ReadonlyMap<string, number> {

@@ -1,7 +1,7 @@
 import { AgentState } from "../../../internal/gen/gastown/v1/common_pb.ts";
 import type { AgentProgram } from "../../support/agents/agents-install.ts";
 import { type RealAgent, startRealAgent } from "../../support/agents/real-agent.ts";
-import { eventually } from "../../support/screens/tmux-sandbox.ts";
+import { eventually } from "../../support/eventually.ts";
 import { KillOnce } from "../../support/threads/kill-once.ts";
 import type { ThreadsServer } from "../../support/threads/threads-server.ts";
 

@@ -1,10 +1,10 @@
 import { AgentState, NudgeOutcome } from "../../../internal/gen/gastown/v1/common_pb.ts";
 import type { Random } from "../../fuzz/random.ts";
 import type { AgentProgram } from "../../support/agents/agents-install.ts";
-import { eventually } from "../../support/screens/tmux-sandbox.ts";
+import { eventually } from "../../support/eventually.ts";
 import { KillOnce } from "../../support/threads/kill-once.ts";
 import { ThreadAgent } from "../../support/threads/thread-agent.ts";
-import type { Part } from "../../support/threads/thread-model.ts";
+import type { ModelReply } from "../../support/threads/thread-model.ts";
 import type { ThreadsServer } from "../../support/threads/threads-server.ts";
 import { REAL_PROGRAMS, textsOf } from "./real-target.ts";
 import { FIXES, REVIEWS, reviewModel, SAYS } from "./review-model.ts";
@@ -22,7 +22,12 @@ class ReviewAgent implements AsyncDisposable {
     this.thread = thread;
   }
 
-  static async start(server: ThreadsServer, program: AgentProgram, role: string, part: Part): Promise<ReviewAgent> {
+  static async start(
+    server: ThreadsServer,
+    program: AgentProgram,
+    role: string,
+    part: ModelReply,
+  ): Promise<ReviewAgent> {
     return new ReviewAgent(await ThreadAgent.start(server, { program, role, model: reviewModel(part) }));
   }
 
@@ -93,7 +98,7 @@ export class ReviewAgents implements AsyncDisposable {
   /** `fixers`: their programs, by the names of `REAL_PROGRAMS`. */
   static async start(servers: readonly ThreadsServer[], fixers: readonly string[]): Promise<ReviewAgents> {
     await using stack = new AsyncDisposableStack();
-    const start = async (at: number, name: string, role: string, part: Part) => {
+    const start = async (at: number, name: string, role: string, part: ModelReply) => {
       const [server, program] = [servers[at % servers.length], REAL_PROGRAMS[name]];
       if (server === undefined || program === undefined) throw new Error(`no server or no program ${name}`);
       return stack.use(await ReviewAgent.start(server, program, role, part));

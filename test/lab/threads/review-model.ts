@@ -1,6 +1,6 @@
 import type { ModelAct } from "../../fakes/model-script.ts";
 import type { ModelRequest } from "../../fakes/model-wire.ts";
-import { type Part, threadModel } from "../../support/threads/thread-model.ts";
+import { type ModelReply, threadModel } from "../../support/threads/thread-model.ts";
 
 type Model = (request: ModelRequest) => ModelAct;
 
@@ -12,21 +12,21 @@ const BY_HAND = /^(review|fix|look again at) change (\d+)\b/;
 /** The words by which a person who carries the texts finds an agent's answer. */
 export const SAYS = { review: "found", fix: "fixed", "look again at": "resolved" } as const;
 
-export const REVIEWS: Part = ({ kind, event_type: event, text, message_id }) => {
+export const REVIEWS: ModelReply = ({ kind, event_type: event, text, message_id }) => {
   const finding = { event_type: "finding_reported", metadata: { path: "src/cart.ts", line: 42 }, to_role: ["fixer"] };
   if (kind === "chat") return { ...finding, text: `total() is NaN: ${text}`, idempotency_key: message_id };
   if (event !== "fix_pushed") return undefined;
   return { event_type: "resolved", to: ["lead"], text: `looked again: ${text}`, idempotency_key: message_id };
 };
 
-export const FIXES: Part = ({ event_type: event, text, message_id }) => {
+export const FIXES: ModelReply = ({ event_type: event, text, message_id }) => {
   if (event !== "finding_reported") return undefined;
   const fix = { event_type: "fix_pushed", metadata: { commit: message_id, fixes: [message_id] } };
   return { ...fix, to_role: ["reviewer"], text: `fixed: ${text}`, idempotency_key: message_id };
 };
 
 /** An agent's model: takes part in threads, calls a tool again while the server is away, and answers a person. */
-export function reviewModel(part: Part): Model {
+export function reviewModel(part: ModelReply): Model {
   const threads = threadModel(part);
   let last: ModelAct | undefined;
   let again = 0;

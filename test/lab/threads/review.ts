@@ -3,7 +3,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { anonymousMiB } from "../../../bench/proc.ts";
 import type { Random } from "../../fuzz/random.ts";
 import { freePort } from "../../support/bridge/free-port.ts";
-import { eventually } from "../../support/screens/tmux-sandbox.ts";
+import { eventually } from "../../support/eventually.ts";
 import { descriptors } from "../held.ts";
 import { type Attempt, judgeTexts } from "./judge-texts.ts";
 import { ReviewAgents } from "./review-agents.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "../../fuzz/random.ts";
 import type { AgentProgram } from "../../support/agents/agents-install.ts";
-import { eventually } from "../../support/screens/tmux-sandbox.ts";
+import { eventually } from "../../support/eventually.ts";
 import { DemoSidecar } from "../../support/threads/demo-sidecar.ts";
 import { type Attempt, isDoubt, judgeTexts, timesTaken } from "./judge-texts.ts";
 import { RealTarget, type WakeTarget } from "./real-target.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "../../fuzz/random.ts";
-import { eventually } from "../../support/screens/tmux-sandbox.ts";
+import { eventually } from "../../support/eventually.ts";
 import { TwoServers, together } from "./two-servers.ts";
 
 const WRITERS = 32;

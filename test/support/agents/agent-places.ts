@@ -11,8 +11,8 @@ import { agentsHere } from "../../../internal/terminal/places/agents-here.ts";
 import { type PlaceConfig, readPlace } from "../../../internal/terminal/places/place-config.ts";
 import { PLACE_FLAGS } from "../../../internal/terminal/places/place-flags.ts";
 import { resolveBackend } from "../../../internal/terminal/resolve.ts";
-import { ownProgram } from "../programs.ts";
-import { eventually } from "../screens/tmux-sandbox.ts";
+import { eventually } from "../eventually.ts";
+import { programFile } from "../programs.ts";
 
 export interface PlaceOptions {
   /** The agent's program, given the test's private folder. */
@@ -40,7 +40,7 @@ const run = promisify(execFile);
 /** The demo agent; it writes each message that it has taken into `taken.jsonl` in the test's folder. */
 export function demoAgent(dir: string, ...flags: string[]): [string, ...string[]] {
   const log = join(dir, "taken.jsonl");
-  return [process.execPath, ownProgram("demo-agent"), "--turn-ms", "300", "--steps", "1", "--log", log, ...flags];
+  return [process.execPath, programFile("demo-agent"), "--turn-ms", "300", "--steps", "1", "--log", log, ...flags];
 }
 
 /** A program that prints a text and stays. */
@@ -121,7 +121,7 @@ export async function inSidecar(options: PlaceOptions): Promise<AgentPlace> {
     "warn",
   ];
   const size = ["--cols", String(cols), "--rows", String(rows)];
-  const args = [ownProgram("gt-sidecar"), ...listen, ...agent, ...size, "--", ...options.argv(dir)];
+  const args = [programFile("gt-sidecar"), ...listen, ...agent, ...size, "--", ...options.argv(dir)];
   const child = spawn(process.execPath, args, { cwd: dir, env, stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   child.stderr.on("data", (chunk: Buffer) => {

@@ -1,15 +1,15 @@
 import type { DialogKind } from "../../../internal/agents/profile.ts";
 import type { Truth } from "../screens/screen-corpus.ts";
-import type { AgentSession } from "./agent-session.ts";
+import type { TmuxAgent } from "./tmux-agent.ts";
 
 /** One screen to record: how to reach it from the previous scene in the same session. */
 export interface Scene {
   readonly name: string;
   readonly truth: Truth;
   /** Reaches the screen to record; throws if that fails. */
-  readonly reach: (session: AgentSession) => Promise<void>;
+  readonly reach: (session: TmuxAgent) => Promise<void>;
   /** Returns to an idle composer. */
-  readonly leave?: (session: AgentSession) => Promise<void>;
+  readonly leave?: (session: TmuxAgent) => Promise<void>;
 }
 
 export const IDLE: Truth = { state: "idle" };
@@ -28,14 +28,14 @@ export const TALL = Array.from({ length: 60 }, (_, i) => `row ${i}`).join("\n");
 export const settled = (ms = 400) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Submits text through the composer; resolves when the agent has taken it. */
-export async function say(session: AgentSession, text: string): Promise<void> {
+export async function say(session: TmuxAgent, text: string): Promise<void> {
   await session.paste(text);
   await session.until("the text in the composer", (view) => (view.composer?.text ?? "") !== "");
   await settled(150);
   await session.key("Enter");
 }
 
-const clear = async (session: AgentSession): Promise<void> => {
+const clear = async (session: TmuxAgent): Promise<void> => {
   // Ctrl-C empties a draft in all of them; twice on an empty one would end the program.
   await session.key("C-c");
   await settled(2500);
@@ -43,13 +43,13 @@ const clear = async (session: AgentSession): Promise<void> => {
 };
 
 /** A lone `!` or `@` changes the composer's mode; only erasing it changes the mode back. */
-const erase = async (session: AgentSession): Promise<void> => {
+const erase = async (session: TmuxAgent): Promise<void> => {
   await session.key("BSpace");
   await settled();
   await session.idle();
 };
 
-export const dismiss = async (session: AgentSession): Promise<void> => {
+export const dismiss = async (session: TmuxAgent): Promise<void> => {
   await session.key("Escape");
   await settled();
   await session.idle();

@@ -1,6 +1,5 @@
 import type { ScreenView } from "../../../internal/agents/profile.ts";
 import type { Screen } from "../../../internal/agents/screen.ts";
-import type { AgentSessionOptions } from "./agent-session.ts";
 import type { AgentKind } from "./agents-home.ts";
 import {
   asked,
@@ -21,9 +20,10 @@ import {
   TALL,
   typed,
 } from "./agents-scene-acts.ts";
+import type { TmuxAgentOptions } from "./tmux-agent.ts";
 
 export interface SceneRun {
-  readonly options: Omit<AgentSessionOptions, "program">;
+  readonly options: Omit<TmuxAgentOptions, "program">;
   readonly scenes: readonly Scene[];
   /** Only for programs whose name begins with this. */
   readonly only?: string;

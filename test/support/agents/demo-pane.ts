@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { systemClock } from "../../../internal/base/clock.ts";
-import { ownProgram } from "../programs.ts";
+import { programFile } from "../programs.ts";
 
 const run = promisify(execFile);
-const program = ownProgram("demo-agent");
+const program = programFile("demo-agent");
 const CONFIG = `set -g default-terminal tmux-256color
 set -g history-limit 50000
 set -g remain-on-exit on

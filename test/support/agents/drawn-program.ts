@@ -5,7 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { makeFifo, readFifo } from "../../../internal/files/fifo.ts";
 import { Emulator } from "../../../internal/pane/screen/emulator.ts";
 import type { PaneCut, TmuxPane } from "../../../internal/tmux/pane/pane.ts";
-import { eventually, tmuxSandbox } from "../screens/tmux-sandbox.ts";
+import { eventually } from "../eventually.ts";
+import { tmuxSandbox } from "../screens/tmux-sandbox.ts";
 
 export const COLS = 100;
 export const ROWS = 30;

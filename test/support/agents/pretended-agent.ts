@@ -1,6 +1,6 @@
 import type { Json } from "../../../internal/base/json-fields.ts";
 import type { AgentEvent } from "../../../internal/bridge/provider.ts";
-import type { Conversation, Dialect } from "../../../internal/providers/conversation/conversation.ts";
+import type { Conversation, ProgramDialect } from "../../../internal/providers/conversation/conversation.ts";
 import { FakeClock } from "../fake-clock.ts";
 
 /** A conversation whose agent is the test: the messages written to it, and its events. */
@@ -15,7 +15,7 @@ export interface PretendedAgent {
   text(): string;
 }
 
-export function pretendAgent(dialect: Dialect, options: Readonly<Record<string, string>> = {}): PretendedAgent {
+export function pretendAgent(dialect: ProgramDialect, options: Readonly<Record<string, string>> = {}): PretendedAgent {
   const written: Json[] = [];
   const events: AgentEvent[] = [];
   const link = {

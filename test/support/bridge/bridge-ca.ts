@@ -1,18 +1,12 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ownProgram } from "../programs.ts";
-import { runToEnd } from "../run-to-end.ts";
+import { programFile } from "../programs.ts";
+import { type Ran, runToEnd } from "../run-to-end.ts";
 
 const LIMIT_MS = 180_000;
 
 export const PASSPHRASE = "correct horse battery staple";
-
-export interface Ran {
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly code: number | null;
-}
 
 /** A folder in which `bridge-ca` and other programs run; the passphrase comes from the environment. */
 export class CaSandbox implements AsyncDisposable {
@@ -33,10 +27,10 @@ export class CaSandbox implements AsyncDisposable {
   }
 
   /** Puts programs of ours into the sandbox's PATH. */
-  async install(...names: readonly Parameters<typeof ownProgram>[0][]): Promise<void> {
+  async install(...names: readonly Parameters<typeof programFile>[0][]): Promise<void> {
     for (const name of names) {
       const program = this.path("bin", name);
-      await writeFile(program, `#!/bin/sh\nexec "${process.execPath}" "${ownProgram(name)}" "$@"\n`);
+      await writeFile(program, `#!/bin/sh\nexec "${process.execPath}" "${programFile(name)}" "$@"\n`);
       await chmod(program, 0o755);
     }
   }

@@ -8,7 +8,7 @@ import { mintToken, type TokenRequest } from "../../../internal/auth/mint-token.
 import { BridgeService } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
 import { type SidecarConnection, sidecarTransport } from "../../../internal/rpc/client/transport.ts";
 import type { ClientTls, TlsMaterial } from "../../../internal/rpc/common/tls.ts";
-import { ownProgram } from "../programs.ts";
+import { programFile } from "../programs.ts";
 import { until } from "../sidecar/sidecar.ts";
 import { TestCa } from "./certificates.ts";
 import { writeTls } from "./secret.ts";
@@ -140,7 +140,7 @@ export class BridgeFolder implements AsyncDisposable {
     more: Readonly<Record<string, string>> = {},
   ): Omit<RunningBridge, "port" | "url" | "healthUrl"> {
     const env = { PATH: process.env["PATH"], HOME: this.dir, LANG: "C.UTF-8", ...more };
-    const child = spawn(process.execPath, [ownProgram("bridge"), ...args], {
+    const child = spawn(process.execPath, [programFile("bridge"), ...args], {
       stdio: ["ignore", "pipe", "pipe"],
       env,
       cwd: "/",

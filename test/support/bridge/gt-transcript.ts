@@ -1,15 +1,9 @@
 import { spawn as spawnPty } from "@lydell/node-pty";
-import { ownProgram } from "../programs.ts";
-import { runToEnd } from "../run-to-end.ts";
+import { programFile } from "../programs.ts";
+import { type Ran, runToEnd } from "../run-to-end.ts";
 
-const MAIN = ownProgram("gt");
+const MAIN = programFile("gt");
 const LIMIT_MS = 60_000;
-
-export interface Transcript {
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly code: number | null;
-}
 
 type Env = Readonly<Record<string, string>>;
 
@@ -18,7 +12,7 @@ export async function gt(
   args: readonly string[],
   env: Env,
   options: { readonly stdin?: string; readonly cwd?: string } = {},
-): Promise<Transcript> {
+): Promise<Ran> {
   const { stdin: input, cwd = env["HOME"] } = options;
   return await runToEnd(process.execPath, [MAIN, ...args], {
     ...{ env, timeoutMs: LIMIT_MS },

@@ -54,7 +54,8 @@ const request = (id = "s1", more: Partial<StartRequest> = {}): StartRequest => (
   ...{ project: "p1", id, provider: "scripted", repoPath: dir, agentOpts: {} },
   ...more,
 });
-export const start = (id?: string, more?: Partial<StartRequest>) => sessions.start(request(id, more), alice, never);
+export const startLocal = (id?: string, more?: Partial<StartRequest>) =>
+  sessions.start(request(id, more), alice, never);
 export const key = (id = "s1", project = "p1") => ({ project, id });
 export const kindOf = (promise: Promise<unknown>) =>
   promise.then(

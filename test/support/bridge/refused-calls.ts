@@ -7,8 +7,8 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { mintToken, type TokenRequest } from "../../../internal/auth/mint-token.ts";
 import type { TlsMaterial } from "../../../internal/rpc/common/tls.ts";
 import { startTwoLayerServer, type TwoLayerServer } from "../../fakes/two-layer-server.ts";
+import { eventually } from "../eventually.ts";
 import { noUrisOn, TestCa } from "./certificates.ts";
-import { eventually } from "./rpc-server.ts";
 import { writeTls } from "./secret.ts";
 
 export const bridge = new TestCa("bridge-ca");
@@ -20,7 +20,7 @@ export const stranger = new TestCa("stranger");
 export const below = new TestCa("below", prd);
 export const revokedBetween = new TestCa("between", bridge);
 
-export const keys = {
+export const issuerKeys = {
   prd: generateKeyPairSync("ed25519"),
   ndara: generateKeyPairSync("ed25519"),
   other: generateKeyPairSync("ed25519"),
@@ -40,8 +40,8 @@ export let server: TwoLayerServer;
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), "gt-two-layers-"));
   const pem = ({ publicKey }: { readonly publicKey: KeyObject }) => publicKey.export({ type: "spki", format: "pem" });
-  await writeFile(join(dir, "prd.pub"), pem(keys.prd));
-  await writeFile(join(dir, "ndara.pub"), pem(keys.ndara));
+  await writeFile(join(dir, "prd.pub"), pem(issuerKeys.prd));
+  await writeFile(join(dir, "ndara.pub"), pem(issuerKeys.ndara));
   const revokedCross = bridge.crossSign(revokedConsumer);
   const cas = [
     ...[
@@ -80,7 +80,7 @@ const GOOD = {
   audience: "bridge",
   ttlMs: 120_000,
 } as const;
-export const token = (request: Partial<TokenRequest> = {}, key = keys.prd.privateKey) =>
+export const bridgeToken = (request: Partial<TokenRequest> = {}, key = issuerKeys.prd.privateKey) =>
   mintToken(key, { ...GOOD, ...request }, Date.now());
 
 export const claims = () => ({
@@ -92,26 +92,26 @@ export const claims = () => ({
   exp: now() + 120,
 });
 /** A token with exactly this header and these claims, signed with the right key. */
-export function signed(
+export function customToken(
   payload: unknown,
   header: unknown = { alg: "EdDSA", typ: "JWT" },
-  key = keys.prd.privateKey,
+  key = issuerKeys.prd.privateKey,
 ): string {
   const text = `${encoded(header)}.${encoded(payload)}`;
   return `${text}.${sign(null, Buffer.from(text), key).toString("base64url")}`;
 }
-export const withHeader = (more: object) => signed(claims(), { alg: "EdDSA", typ: "JWT", ...more });
-export const withClaims = (more: object) => signed({ ...claims(), ...more });
+export const withHeader = (more: object) => customToken(claims(), { alg: "EdDSA", typ: "JWT", ...more });
+export const withClaims = (more: object) => customToken({ ...claims(), ...more });
 export const without = (...names: string[]) =>
-  signed(Object.fromEntries(Object.entries(claims()).filter(([name]) => !names.includes(name))));
+  customToken(Object.fromEntries(Object.entries(claims()).filter(([name]) => !names.includes(name))));
 
-export interface Answer {
+export interface CallResponse {
   readonly status: number;
   readonly code: string;
   readonly text: string;
 }
 
-export interface Ask {
+export interface CallAttempt {
   readonly tls?: Omit<TlsMaterial, "ca">;
   /** The values of the `authorization` headers, in order. */
   readonly authorization?: readonly string[];
@@ -128,7 +128,7 @@ export function call({
   method = "SidecarService/Peek",
   body = {},
   ciphers,
-}: Ask): Promise<Answer> {
+}: CallAttempt): Promise<CallResponse> {
   return new Promise((resolve) => {
     const headers = ["host", `127.0.0.1:${server.port}`, "content-type", "application/json"];
     for (const value of authorization) headers.push("authorization", value);
@@ -147,14 +147,14 @@ export function call({
   });
 }
 
-export const bearer = (text: string): Ask => ({ authorization: [`Bearer ${text}`] });
+export const bearer = (text: string): CallAttempt => ({ authorization: [`Bearer ${text}`] });
 export const ndaraToken = (request: Partial<TokenRequest> = {}) =>
-  token({ issuer: "ndara", project: "n1", ...request }, keys.ndara.privateKey);
+  bridgeToken({ issuer: "ndara", project: "n1", ...request }, issuerKeys.ndara.privateKey);
 
 /** Internals of the server, or parts of a token, a key or a list. */
 export const LEAKS = /\/(tmp|work|home|root)\/|node_modules|[.]ts\b|-----BEGIN|at \w+ \(|eyJ|spki|1b:|[0-9a-f]{40}/i;
 
-export async function refused(ask: Ask, code: string, words: string): Promise<void> {
+export async function expectRefused(ask: CallAttempt, code: string, words: string): Promise<void> {
   const before = { handled: server.handled(), audited: server.audited.length };
   const answer = await call(ask);
   expect(answer).toMatchObject({ code, text: expect.stringContaining(words) });
@@ -164,7 +164,7 @@ export async function refused(ask: Ask, code: string, words: string): Promise<vo
   await expectAudited(before.audited, ask);
 }
 
-export async function expectAudited(before: number, { authorization = [] }: Ask): Promise<void> {
+export async function expectAudited(before: number, { authorization = [] }: CallAttempt): Promise<void> {
   const lines = () => server.audited.slice(before);
   await eventually("the refusal is audited", () => lines().some((line) => line.includes('"outcome":"refused"')));
   for (const line of lines()) {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { TrustedServer } from "../../../internal/auth/serving/trusted-server.ts";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
@@ -167,12 +166,4 @@ function untilAborted(signal: AbortSignal): Promise<never> {
     if (signal.aborted) reject(signal.reason);
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
-}
-
-/** Waits until `condition` holds; fails with `what` after `ms`. */
-export async function eventually(what: string, condition: () => boolean, ms = 30_000): Promise<void> {
-  for (const end = performance.now() + ms; !condition(); ) {
-    if (performance.now() > end) throw new Error(`not within ${ms} ms: ${what}`);
-    await sleep(5);
-  }
 }

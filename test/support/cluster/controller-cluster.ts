@@ -17,7 +17,7 @@ import { newKeyPair, privateKeyPem } from "../../../internal/pki/key-pair.ts";
 import { newLeaf } from "../../../internal/pki/leaf.ts";
 import { type SidecarConnection, sidecarTransport } from "../../../internal/rpc/client/transport.ts";
 import type { TlsMaterial } from "../../../internal/rpc/common/tls.ts";
-import { ownProgram } from "../programs.ts";
+import { programFile } from "../programs.ts";
 import { until } from "../sidecar/sidecar.ts";
 import type { TestCluster } from "./cluster.ts";
 
@@ -174,7 +174,7 @@ export class ControllerCluster implements AsyncDisposable {
   async command(name: string, account?: string, args: readonly string[] = []): Promise<string> {
     const config = ["--config", join(this.#dir, "controller.yaml"), "--namespace", SYSTEM];
     const kubeconfig = await this.#kubeconfig(account);
-    const all = [ownProgram("gt-controller"), name, ...args, ...config, "--kubeconfig", kubeconfig];
+    const all = [programFile("gt-controller"), name, ...args, ...config, "--kubeconfig", kubeconfig];
     return (await promisify(execFile)(process.execPath, all, { timeout: 120_000 })).stdout;
   }
 
@@ -214,7 +214,7 @@ export class ControllerCluster implements AsyncDisposable {
 
   async #spawn(account: string | undefined, aheadMs: number) {
     const config = ["--config", join(this.#dir, "controller.yaml"), "--namespace", SYSTEM];
-    const command = [...AS_IN_THE_IMAGE, ownProgram("gt-controller"), ...config];
+    const command = [...AS_IN_THE_IMAGE, programFile("gt-controller"), ...config];
     const stdio: ["ignore", "ignore", "pipe"] = ["ignore", "ignore", "pipe"];
     // A killed replica leaves the folder of its certificate there.
     const env = { ...process.env, TMPDIR: this.#dir };

@@ -6,7 +6,7 @@ const WAIT_MS = 60_000;
 import type { RunningReplica } from "./controller-cluster.ts";
 
 /** Reads a session's events as a consumer does, and records each number. */
-export class EventReader {
+export class ClusterEventReader {
   readonly #receipts = new Set<string>();
   #position: { readonly afterSeq?: bigint; readonly epoch: string } = { epoch: "" };
   #next: bigint | undefined;

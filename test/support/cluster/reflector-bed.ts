@@ -6,7 +6,7 @@ import { FakeKube } from "../../fakes/fake-kube.ts";
 import { FakeClock, settle } from "../fake-clock.ts";
 import { silentLogger } from "../silent-logger.ts";
 
-export const PODS = "/api/v1/namespaces/a/pods";
+export const PODS_PATH = "/api/v1/namespaces/a/pods";
 export const isWatch = (request: KubeRequest) => request.query?.["watch"] === true;
 
 export let clock: FakeClock;
@@ -30,7 +30,7 @@ export function useReflectorBed(): void {
   });
 }
 
-export async function start(collection: Partial<Collection<string>> = {}): Promise<void> {
+export async function startReflector(collection: Partial<Collection<string>> = {}): Promise<void> {
   const project = (object: unknown) => (object as { readonly status?: string }).status ?? "none";
   reflector = new Reflector(
     {
@@ -40,17 +40,17 @@ export async function start(collection: Partial<Collection<string>> = {}): Promi
       random: () => 0.5,
       onDelta: ({ type, object }) => deltas.push(`${type} ${object.key} ${object.uid} ${object.value}`),
     },
-    { path: PODS, project, ...collection },
+    { path: PODS_PATH, project, ...collection },
   );
   running = reflector.run(stop.signal);
-  await settled();
+  await reflectorSettled();
 }
-export const settled = async () => {
+export const reflectorSettled = async () => {
   for (let i = 0; i < 5; i++) await settle();
 };
 export const pod = (name: string, status: string, uid?: string) =>
-  kube.set(PODS, { metadata: { name, ...(uid === undefined ? {} : { uid }) }, status });
-export const keys = () => [...reflector.store.values()].map(({ key, value }) => `${key} ${value}`);
+  kube.set(PODS_PATH, { metadata: { name, ...(uid === undefined ? {} : { uid }) }, status });
+export const storedKeys = () => [...reflector.store.values()].map(({ key, value }) => `${key} ${value}`);
 export const lists = () => kube.requests.filter((request) => !isWatch(request));
 export const watches = () => kube.requests.filter(isWatch);
-export const cluster = () => kube.list(PODS).map((each) => `a/${each.metadata.name} ${each["status"]}`);
+export const cluster = () => kube.list(PODS_PATH).map((each) => `a/${each.metadata.name} ${each["status"]}`);

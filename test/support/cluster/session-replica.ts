@@ -3,7 +3,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../../../internal/base/clock.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
 import { runTasks } from "../../../internal/base/task-group.ts";
-import type { Caller, StartRequest } from "../../../internal/bridge/session-backend.ts";
+import type { Actor, StartRequest } from "../../../internal/bridge/session-backend.ts";
 import { CertificateReconciler } from "../../../internal/controller/certificates/certificate-reconciler.ts";
 import { PodNotesClient } from "../../../internal/controller/certificates/pod-notes-client.ts";
 import { SecretClient } from "../../../internal/controller/certificates/secret-client.ts";
@@ -38,7 +38,7 @@ import type { FakeClock } from "../fake-clock.ts";
 import { silentLogger } from "../silent-logger.ts";
 
 export const RETENTION_MS = 600_000;
-export const caller: Caller = { identity: "shop/ann", role: "operate" };
+export const caller: Actor = { identity: "shop/ann", role: "operate" };
 const TOWN = { trustDomain: "town.example" };
 
 const TEMPLATE: AgentTemplate = {

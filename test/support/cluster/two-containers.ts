@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { get } from "node:http";
 import { dirname, join } from "node:path";
 import type { TestContext } from "vitest";
-import { ownProgram } from "../programs.ts";
+import { programFile } from "../programs.ts";
 import { firstProcessOf } from "../sidecar/pid-namespace.ts";
 import { until } from "../sidecar/sidecar.ts";
 
@@ -126,7 +126,7 @@ async function makePod(uid: number): Promise<Pod> {
   const [shared, keyDir, bin] = ["shared", "key", "bin"].map((name) => join(root, name)) as [string, string, string];
   for (const dir of [shared, keyDir, bin]) mkdirSync(dir);
   chmodSync(root, 0o755);
-  chmodSync(dirname(ownProgram("gt-sidecar")), 0o755); // made for this run, and for its user alone
+  chmodSync(dirname(programFile("gt-sidecar")), 0o755); // made for this run, and for its user alone
   chownSync(shared, uid, uid);
   cpSync("/usr/bin/mkfifo", join(bin, "mkfifo"));
   const asUser = uid === 0 ? "" : `setpriv --reuid=${uid} --regid=${uid} --clear-groups --no-new-privs `;
@@ -138,7 +138,7 @@ function startHalves(
   key: string,
   onLog: (text: string) => void,
 ): readonly [supervising: Half, serving: Half] {
-  const main = `'${process.execPath}' '${ownProgram("gt-sidecar")}'`;
+  const main = `'${process.execPath}' '${programFile("gt-sidecar")}'`;
   const common = `--agent generic --state-dir '${stateDir}' --workdir '${shared}'`;
   const agent = `-- sh -c 'echo ready; while :; do read -r line && echo "$line"; done'`;
   const supervising = startHalf(

@@ -45,7 +45,7 @@ export function useTwoReplicas() {
 }
 
 /** Starts a session of the demo agent. */
-export const start = ({ client }: RunningReplica, sessionId: string) =>
+export const startDemoSession = ({ client }: RunningReplica, sessionId: string) =>
   client.startSession({ projectId: "shop", sessionId, provider: "demo", repoPath: "/workspace" });
 
 const status = async ({ client }: RunningReplica, sessionId: string) => (await client.getSession({ sessionId })).status;

@@ -61,7 +61,7 @@ export function deskBed(
       const input = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
       const { code, out, err } = await bed.run(["--mode", mode, "--jsonl"], input);
       if (code !== 0) throw new Error(`desk ended with ${code}: ${err}`);
-      return jsonLines(out) as readonly DeskEvent[];
+      return parseJsonLines(out) as readonly DeskEvent[];
     },
     records: (half) => journalRecords(path(`.desk/${half}/journal.jsonl`)),
     fronts: () => frontsOf(folder),
@@ -91,7 +91,7 @@ async function callDesk(
 }
 
 /** Each line of a text as JSON. */
-export function jsonLines(lines: string): readonly Record<string, unknown>[] {
+export function parseJsonLines(lines: string): readonly Record<string, unknown>[] {
   return lines
     .split("\n")
     .filter((line) => line !== "")

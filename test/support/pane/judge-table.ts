@@ -1,19 +1,19 @@
 import { describe, expect, it } from "vitest";
 import type { DialogView, FileState, HookEvent, ScreenView } from "../../../internal/agents/profile.ts";
-import { judge, type ProcessSign, type Signals } from "../../../internal/pane/state/judge.ts";
+import { type JudgeSignals, judge, type ProcessSign } from "../../../internal/pane/state/judge.ts";
 
 export const NOW = 1_000_000;
 export const STALL_AFTER_MS = 600_000;
 
 export const composer = { top: 1, bottom: 1, text: "", pasteMarkers: 0 };
 const dialogView: DialogView = { kind: "permission", title: "Run it?", text: "", choices: [] };
-export const IDLE: ScreenView = { composer };
-export const BUSY: ScreenView = { composer, busy: "esc to interrupt" };
-export const DIALOG: ScreenView = { dialog: dialogView };
-export const PARKED: ScreenView = { composer, parked: "limit" };
-export const UNKNOWN: ScreenView = {};
+export const IDLE_SCREEN: ScreenView = { composer };
+export const BUSY_SCREEN: ScreenView = { composer, busy: "esc to interrupt" };
+export const DIALOG_SCREEN: ScreenView = { dialog: dialogView };
+export const PARKED_SCREEN: ScreenView = { composer, parked: "limit" };
+export const UNKNOWN_SCREEN: ScreenView = {};
 
-export interface Seen {
+export interface JudgeInput {
   readonly process?: ProcessSign;
   /** Default: it has taken messages before. */
   readonly everReady?: boolean;
@@ -25,11 +25,11 @@ export interface Seen {
   readonly outputAge?: number;
   readonly startedAge?: number;
   readonly submittedAge?: number;
-  /** The age of the last typed text; see `Signals.typedAt`. */
+  /** The age of the last typed text; see `JudgeSignals.typedAt`. */
   readonly typedAge?: number;
 }
 
-function signalsOf(seen: Seen): Signals {
+function signalsOf(seen: JudgeInput): JudgeSignals {
   const { hook, file, screen } = seen;
   return {
     process: seen.process ?? { type: "alive" },
@@ -60,9 +60,9 @@ function fileOf(type: FileState["type"]): FileState {
   return type === "waiting" ? { type, reason: "permission prompt" } : { type };
 }
 
-export const verdictOf = (seen: Seen) => judge(signalsOf(seen), NOW, { stallAfterMs: STALL_AFTER_MS });
+export const verdictOf = (seen: JudgeInput) => judge(signalsOf(seen), NOW, { stallAfterMs: STALL_AFTER_MS });
 
-export type Row = readonly [what: string, seen: Seen, verdict: string];
+export type Row = readonly [what: string, seen: JudgeInput, verdict: string];
 
 export function table(name: string, rows: readonly Row[]): void {
   describe(name, () => {
@@ -74,4 +74,8 @@ export function table(name: string, rows: readonly Row[]): void {
   });
 }
 
-export const dead = (restartDue: boolean, crashLoop = false): ProcessSign => ({ type: "dead", restartDue, crashLoop });
+export const deadProcess = (restartDue: boolean, crashLoop = false): ProcessSign => ({
+  type: "dead",
+  restartDue,
+  crashLoop,
+});

@@ -5,7 +5,7 @@ import { composerOf, FakePane, fakeProfile } from "../../fakes/fake-pane.ts";
 import { FakeClock } from "../fake-clock.ts";
 
 export const { signal } = new AbortController();
-export const DIALOG: DialogView = { kind: "permission", title: "Run it?", text: "rm x", choices: [] };
+export const SHOWN_DIALOG: DialogView = { kind: "permission", title: "Run it?", text: "rm x", choices: [] };
 
 /** Each test that imports this has a monitor of its own. */
 export let clock: FakeClock;
@@ -17,7 +17,7 @@ export function useStateMonitor(): void {
   beforeEach(() => {
     clock = new FakeClock();
     pane = new FakePane(clock);
-    follow(fakeProfile(pane));
+    monitorProfile(fakeProfile(pane));
     changes = 0;
     monitor.changes.listen(() => {
       changes++;
@@ -26,7 +26,7 @@ export function useStateMonitor(): void {
 }
 
 /** Makes another monitor, of an agent with this profile. */
-export function follow(profile: AgentProfile): void {
+export function monitorProfile(profile: AgentProfile): void {
   monitor = new StateMonitor({ clock, profile, source: pane }, { stallAfterMs: 60_000 });
 }
 
@@ -35,4 +35,4 @@ export function forgetChanges(): void {
 }
 
 export const state = async () => (await monitor.look(signal)).state;
-export const composer = composerOf("");
+export const idleComposer = composerOf("");

@@ -79,7 +79,7 @@ export async function watcher(request: WatchRequest, signal: AbortSignal = stop.
   return { sink, first, done, all: () => [first, ...sink.sent] };
 }
 
-export async function print(text: string): Promise<void> {
+export async function printOutput(text: string): Promise<void> {
   output.take(Buffer.from(text));
   const drawn = output.drawn();
   await (text.length > 200_000 ? clock.until(drawn) : drawn); // a flood is drawn with pauses

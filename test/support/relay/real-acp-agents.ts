@@ -6,7 +6,7 @@ import { agentProgram } from "../agents/agents-install.ts";
 
 export type AcpAgent = "codex-acp" | "claude-agent-acp";
 
-export interface RealAgent {
+export interface RealAcpAgent {
   readonly command: readonly [string, ...string[]];
   readonly workdir: string;
   /** Its whole environment. */
@@ -19,7 +19,7 @@ const ENTRIES: Readonly<Record<AcpAgent, string>> = {
 };
 
 /** A common agent that speaks ACP over stdio, and talks only to the model server. `dir`: an empty folder. */
-export async function realAgent(name: AcpAgent, dir: string, modelUrl: string): Promise<RealAgent> {
+export async function realAgent(name: AcpAgent, dir: string, modelUrl: string): Promise<RealAcpAgent> {
   const isClaude = name === "claude-agent-acp";
   const program = await agentProgram(isClaude ? "claude-2.1.330" : "codex-0.169.0");
   const { env, workdir } = await makeAgentHome({ agent: isClaude ? "claude" : "codex", dir, modelUrl });

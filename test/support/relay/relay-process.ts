@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { ownProgram } from "../programs.ts";
+import { programFile } from "../programs.ts";
 import { type Ran, runToEnd } from "../run-to-end.ts";
 import { until } from "../sidecar/sidecar.ts";
 
@@ -32,7 +32,7 @@ export class RelayProcess implements AsyncDisposable {
 
   static spawn(natsUrl: string, { args = [], env = {} }: RelayOptions = {}): RelayProcess {
     const flags = ["--nats-url", natsUrl, "--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", ...args];
-    const child = spawn(process.execPath, [ownProgram("relay"), "serve", ...flags], {
+    const child = spawn(process.execPath, [programFile("relay"), "serve", ...flags], {
       stdio: ["ignore", "ignore", "pipe"],
       env: { ...process.env, ...env },
     });
@@ -98,5 +98,5 @@ export function wholeLines(log: string): readonly string[] {
 
 /** Runs a command of the relay to its end. */
 export async function runRelay(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
-  return await runToEnd(process.execPath, [ownProgram("relay"), ...args], { env: { ...process.env, ...env } });
+  return await runToEnd(process.execPath, [programFile("relay"), ...args], { env: { ...process.env, ...env } });
 }

@@ -13,7 +13,7 @@ export interface SeedAgentOptions {
 }
 
 /** A frame as received, and parsed. */
-export interface Frame {
+export interface ReceivedFrame {
   readonly text: string;
   readonly value: Readonly<Record<string, unknown>>;
 }
@@ -21,12 +21,12 @@ export interface Frame {
 /** An agent that dials in and acts as the test says. */
 export class SeedAgent implements Disposable {
   readonly socket: WebSocket;
-  readonly frames: Frame[] = [];
+  readonly frames: ReceivedFrame[] = [];
   /** The answer that opened the connection. */
   opened: IncomingMessage | undefined;
   closed: { readonly code: number; readonly reason: string } | undefined;
   /** Answers each request at once; undefined: the test answers. */
-  answer: ((request: Frame["value"]) => object | undefined) | undefined;
+  answer: ((request: ReceivedFrame["value"]) => object | undefined) | undefined;
 
   private constructor(socket: WebSocket) {
     this.socket = socket;
@@ -58,11 +58,11 @@ export class SeedAgent implements Disposable {
   }
 
   /** The received requests, in order. */
-  get requests(): readonly Frame[] {
+  get requests(): readonly ReceivedFrame[] {
     return this.frames.filter(({ value }) => value["method"] !== undefined);
   }
 
-  request(number: number): Promise<Frame> {
+  request(number: number): Promise<ReceivedFrame> {
     return until(`request ${number}`, 60_000, () => this.requests[number - 1]);
   }
 
@@ -79,7 +79,7 @@ export class SeedAgent implements Disposable {
   }
 
   #came(text: string): void {
-    const value = JSON.parse(text) as Frame["value"];
+    const value = JSON.parse(text) as ReceivedFrame["value"];
     this.frames.push({ text, value });
     const result = value["method"] === undefined ? undefined : this.answer?.(value);
     if (result !== undefined) this.reply(value["id"], result);
@@ -96,7 +96,7 @@ export function textResult(text: string): object {
 }
 
 /** The status with which an upgrade is refused. @throws if it is accepted */
-export function refused(
+export function refusalStatus(
   url: string,
   { headers = {}, protocols = [] }: { headers?: Record<string, string>; protocols?: string[] } = {},
 ): Promise<number> {

@@ -4,17 +4,17 @@ import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { signClaims } from "../../../internal/auth/mint-token.ts";
+import type { Json } from "../../../internal/base/json-fields.ts";
 import type { TlsMaterial } from "../../../internal/rpc/common/tls.ts";
 import { TestCa } from "../bridge/certificates.ts";
 import { MountedSecret } from "../bridge/secret.ts";
 import { NatsServer, oldestNats } from "./nats-server.ts";
 import { RelayProcess, wholeLines } from "./relay-process.ts";
 
-export type Claims = Readonly<Record<string, unknown>>;
 type Client = Pick<TlsMaterial, "cert" | "key">;
 
 /** A request to the relay. */
-export interface Asked {
+export interface RelayRequest {
   /** Default: the path of the tokens' agent. */
   readonly path?: string;
   /** Default: an upgrade. */
@@ -32,7 +32,7 @@ interface Answered {
   readonly headers: Readonly<Record<string, unknown>>;
   readonly text: string;
   /** The lines of the audit log about this request. */
-  readonly audited: readonly Claims[];
+  readonly audited: readonly Json[];
 }
 
 export interface TrustedRelay extends AsyncDisposable {
@@ -49,9 +49,9 @@ export interface TrustedRelay extends AsyncDisposable {
   readonly keys: { readonly town: KeyPair; readonly village: KeyPair };
   newClient(): TlsMaterial;
   /** A token that `town` signs for its agent. */
-  token(more?: Claims, key?: KeyObject): string;
-  ask(asked?: Asked): Promise<Answered>;
-  audited(): Promise<readonly Claims[]>;
+  token(more?: Json, key?: KeyObject): string;
+  ask(asked?: RelayRequest): Promise<Answered>;
+  audited(): Promise<readonly Json[]>;
   revoke(client: Client): Promise<void>;
   /** Makes this `town`'s public key. */
   putKey(key: KeyObject): Promise<void>;
@@ -65,7 +65,7 @@ const pem = (key: KeyObject) => key.export({ type: "spki", format: "pem" });
 const seconds = () => Math.floor(Date.now() / 1000);
 
 /** The claims of a token of `town`. */
-export const claimsOf = (more: Claims = {}): Claims => ({
+export const townClaims = (more: Json = {}): Json => ({
   ...{ iss: "town", sub: "agent_abc", aud: "relay", project_id: "p", iat: seconds(), exp: seconds() + 120 },
   ...{ session_id: "sess_123", role: "coding", agent_id: "agent_abc", ...more },
 });
@@ -94,10 +94,10 @@ export async function openTrustedRelay(): Promise<TrustedRelay> {
   const relay = await RelayProcess.start(nats.url, { args: ["--config", config] });
   const port = Number(new URL(await relay.url()).port);
   const client = ca.issue(NAMES);
-  const token = (more: Claims = {}, key = keys.town.privateKey) => signClaims(key, claimsOf(more));
+  const token = (more: Json = {}, key = keys.town.privateKey) => signClaims(key, townClaims(more));
   const audited = async () => {
     const lines = wholeLines(await readFile(join(folder, "audit.log"), "utf8"));
-    return lines.map((line) => JSON.parse(line) as Claims);
+    return lines.map((line) => JSON.parse(line) as Json);
   };
   const revoked: Client[] = [];
   return {
@@ -133,7 +133,7 @@ function send(
   port: number,
   ca: string,
   id: string,
-  { path = PATH, method, authorization, headers: more, client }: Asked,
+  { path = PATH, method, authorization, headers: more, client }: RelayRequest,
 ): Promise<Omit<Answered, "audited">> {
   const named = { host: `127.0.0.1:${port}`, "x-request-id": id, ...(method === undefined && UPGRADE), ...more };
   const tokens = (authorization ?? []).flatMap((each) => ["authorization", each]);

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { eventually, type SandboxOptions, tmuxSandbox } from "./tmux-sandbox.ts";
+import { eventually } from "../eventually.ts";
+import { type SandboxOptions, tmuxSandbox } from "./tmux-sandbox.ts";
 
 export const SCREEN = { escapes: false, join: false };
 export const ALL = { ...SCREEN, start: "-" } as const;

@@ -1,8 +1,9 @@
 import { constants, openSync } from "node:fs";
 import { ReadStream, WriteStream } from "node:tty";
 import type { PaneCut } from "../../../internal/tmux/pane/pane.ts";
+import { eventually } from "../eventually.ts";
 import { capturedCells } from "./captured-cells.ts";
-import { eventually, type TmuxSandbox, tmuxSandbox } from "./tmux-sandbox.ts";
+import { type TmuxSandbox, tmuxSandbox } from "./tmux-sandbox.ts";
 
 /** Ends any open sequence, in any terminal. */
 const CLOSE = "\x18\x1b\\";

@@ -35,7 +35,7 @@ export interface AttachCallOptions {
   readonly first?: Input | "nothing";
 }
 
-export function attachCall(client: Client<typeof SidecarService>, options: AttachCallOptions = {}): AttachCall {
+export function openAttach(client: Client<typeof SidecarService>, options: AttachCallOptions = {}): AttachCall {
   const { cols = 100, rows = 30, readOnly = false, name = "ann" } = options;
   const hello: Input = { case: "hello", value: { cols, rows, readOnly, name } };
   const stop = new AbortController();

@@ -8,7 +8,7 @@ import { until } from "./sidecar.ts";
  * A reader of a sidecar's events that resumes after the last event when its stream breaks, and records faults: a number
  * that comes twice, is missing without a gap, or comes after the last event.
  */
-export class EventReader implements AsyncDisposable {
+export class SidecarEventReader implements AsyncDisposable {
   readonly events: SidecarEvent[] = [];
   readonly faults: string[] = [];
   /** The named gaps, in order. */

@@ -3,7 +3,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EventType } from "../../../internal/gen/gastown/v1/common_pb.ts";
-import { EventReader } from "./event-reader.ts";
+import { SidecarEventReader } from "./event-reader.ts";
 import { type RunningSidecar, startSidecar, until } from "./sidecar.ts";
 import { inItsTmux } from "./sidecar-hands.ts";
 
@@ -54,7 +54,7 @@ export async function printNumberedLines(options: NumberedLinesOptions): Promise
       flags: ["--restart", "always"],
     };
   });
-  await using reader = new EventReader(sidecar.client);
+  await using reader = new SidecarEventReader(sidecar.client);
   await using fifo = await until("the program", 30_000, () =>
     open(join(sidecar.dir, "print.fifo"), constants.O_RDWR).catch(() => undefined),
   );
@@ -63,14 +63,14 @@ export async function printNumberedLines(options: NumberedLinesOptions): Promise
 
 class Printing {
   readonly #sidecar: RunningSidecar;
-  readonly #reader: EventReader;
+  readonly #reader: SidecarEventReader;
   readonly #fifo: FileHandle;
   readonly #options: NumberedLinesOptions;
   readonly #random: () => number;
   readonly #expected: string[] = [];
   readonly #counts: Record<string, number> = {};
 
-  constructor(sidecar: RunningSidecar, reader: EventReader, fifo: FileHandle, options: NumberedLinesOptions) {
+  constructor(sidecar: RunningSidecar, reader: SidecarEventReader, fifo: FileHandle, options: NumberedLinesOptions) {
     this.#sidecar = sidecar;
     this.#reader = reader;
     this.#fifo = fifo;

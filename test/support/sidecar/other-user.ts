@@ -2,7 +2,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process"
 import { chmod, chown, copyFile, cp, mkdtemp, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { TestContext } from "vitest";
-import { ownProgram } from "../programs.ts";
+import { programFile } from "../programs.ts";
 
 /** Far from the uids that a system assigns. */
 export const ANN = 200_001;
@@ -20,7 +20,7 @@ export interface OtherUser extends AsyncDisposable {
   /** Runs a program to its end. */
   run(argv: readonly string[], more?: Readonly<Record<string, string>>): Promise<Ended>;
   /** The words that run one of our programs as this user. */
-  program(name: Parameters<typeof ownProgram>[0], ...args: string[]): readonly string[];
+  program(name: Parameters<typeof programFile>[0], ...args: string[]): readonly string[];
 }
 
 interface Ended {
@@ -63,12 +63,12 @@ type Start = (argv: readonly string[], options?: SpawnOptions) => ChildProcess;
 /** A checkout in a closed folder is copied for the user. */
 async function readableTo(start: Start, home: string) {
   const node = process.execPath;
-  const asked = await ended(start([node, ownProgram("gt"), "--version"], { stdio: ["ignore", "pipe", "pipe"] })).catch(
+  const asked = await ended(start([node, programFile("gt"), "--version"], { stdio: ["ignore", "pipe", "pipe"] })).catch(
     () => undefined,
   );
-  if (asked?.code === 0) return { node, of: ownProgram };
+  if (asked?.code === 0) return { node, of: programFile };
   const folder = join(home, "programs");
-  await cp(dirname(ownProgram("gt")), folder, { recursive: true });
+  await cp(dirname(programFile("gt")), folder, { recursive: true });
   await chmod(folder, 0o755);
   await copyFile(node, join(folder, "node"));
   return { node: join(folder, "node"), of: (name: string) => join(folder, `${name}.mjs`) };

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { spawn } from "@lydell/node-pty";
 import xterm from "@xterm/headless";
-import { ownProgram } from "../programs.ts";
+import { programFile } from "../programs.ts";
 import { until } from "./sidecar.ts";
 
-const MAIN = ownProgram("gt");
+const MAIN = programFile("gt");
 
 export interface PersonSetup {
   /** Typed at a shell; default: nothing. `gt` is the program of these sources. */

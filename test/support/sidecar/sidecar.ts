@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type Client, createClient } from "@connectrpc/connect";
 import { SidecarService } from "../../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarTransport } from "../../../internal/rpc/client/transport.ts";
-import { ownProgram } from "../programs.ts";
+import { programFile } from "../programs.ts";
 import { firstProcessOf, PID_NAMESPACE } from "./pid-namespace.ts";
 
 /** A serving half that answers slowly is restarted, so a busy machine takes a minute and more. */
@@ -59,7 +59,7 @@ export interface RunningSidecar extends AsyncDisposable {
 /** The demo agent's command line with a short turn and its logs in `dir`. */
 export function demoCommand(dir: string, ...flags: string[]): readonly string[] {
   const log = ["--log", join(dir, "taken.jsonl"), "--tool-log", join(dir, "tools.log")];
-  return [process.execPath, ownProgram("demo-agent"), "--turn-ms", "300", "--steps", "1", ...log, ...flags];
+  return [process.execPath, programFile("demo-agent"), "--turn-ms", "300", "--steps", "1", ...log, ...flags];
 }
 
 /** A sidecar's process, and its log. */
@@ -114,7 +114,7 @@ export async function startSidecar(
 
 function spawnSidecar(setup: SidecarSetup, dir: string): Spawned {
   const { agent = "demo", address = "test/polecats/demo", command = demoCommand(dir) } = setup;
-  const { flags = [], env = {}, program = ownProgram("gt-sidecar"), isFirst = false } = setup;
+  const { flags = [], env = {}, program = programFile("gt-sidecar"), isFirst = false } = setup;
   const args = ["--agent", agent, "--state-dir", join(dir, "state"), "--workdir", dir, "--address", address];
   const listen = ["--listen", setup.listen ?? "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--grace", "5s"];
   const argv = [process.execPath, program, ...args, ...listen, ...flags, "--", ...command];

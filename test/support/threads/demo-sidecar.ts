@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gt } from "../bridge/gt-transcript.ts";
-import { ownProgram } from "../programs.ts";
-import { eventually } from "../screens/tmux-sandbox.ts";
+import { eventually } from "../eventually.ts";
+import { programFile } from "../programs.ts";
 import { KillOnce } from "./kill-once.ts";
 
 const THERE_MS = 90_000;
@@ -33,10 +33,10 @@ export class DemoSidecar implements AsyncDisposable {
     this.#log = join(dir, `${name}.jsonl`);
     const agent = ["--turn-ms", String(turnMs), "--steps", "1", "--log", this.#log, ...flags];
     this.#command = [
-      ownProgram("gt-sidecar"),
+      programFile("gt-sidecar"),
       ...["--agent", "demo", "--address", address, "--project", "default", "--session-id", `s-${name}`],
       ...["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--grace", "1s"],
-      ...["--state-dir", join(dir, `sidecar-${name}`), "--", process.execPath, ownProgram("demo-agent"), ...agent],
+      ...["--state-dir", join(dir, `sidecar-${name}`), "--", process.execPath, programFile("demo-agent"), ...agent],
     ];
   }
 

@@ -6,7 +6,7 @@ import { StreamableHTTPClientTransport as HttpOf1 } from "@modelcontextprotocol/
 import type { Transport as TransportOf1 } from "@modelcontextprotocol/sdk/shared/transport.js";
 
 /** How a client reaches the tools: with a token at a URL, or by a program's standard streams. */
-export type Way =
+export type McpTransport =
   | { readonly url: string; readonly token: string }
   | { readonly command: string; readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> };
 
@@ -42,7 +42,7 @@ export interface EraClient extends AsyncDisposable {
 export type Era = "2.4 auto" | "2.4 legacy" | "1.x";
 
 /** Resolves once the client has connected. */
-export async function eraClient(era: Era, way: Way): Promise<EraClient> {
+export async function eraClient(era: Era, way: McpTransport): Promise<EraClient> {
   return era === "1.x" ? await clientOf1(way) : await clientOf2(way, era === "2.4 auto" ? "auto" : "legacy");
 }
 
@@ -53,14 +53,14 @@ function httpOf(token: string) {
   return { requestInit: { headers: { authorization: `Bearer ${token}`, connection: "close" } } };
 }
 
-function programOf(way: Extract<Way, { command: string }>) {
+function programOf(way: Extract<McpTransport, { command: string }>) {
   return { command: way.command, args: [...way.args], env: { ...way.env }, stderr: "inherit" as const };
 }
 
-async function clientOf2(way: Way, mode: "auto" | "legacy"): Promise<EraClient> {
+async function clientOf2(way: McpTransport, mode: "auto" | "legacy"): Promise<EraClient> {
   const client = new ClientOf2(INFO, { versionNegotiation: { mode } });
   const transport = "url" in way ? new HttpOf2(new URL(`${way.url}/v1/mcp`), httpOf(way.token)) : undefined;
-  await client.connect(transport ?? new StdioOf2(programOf(way as Extract<Way, { command: string }>)));
+  await client.connect(transport ?? new StdioOf2(programOf(way as Extract<McpTransport, { command: string }>)));
   return {
     ...sharedBy(client as never),
     revision: client.getNegotiatedProtocolVersion(),
@@ -72,7 +72,7 @@ async function clientOf2(way: Way, mode: "auto" | "legacy"): Promise<EraClient> 
   };
 }
 
-async function clientOf1(way: Way): Promise<EraClient> {
+async function clientOf1(way: McpTransport): Promise<EraClient> {
   const client = new ClientOf1(INFO);
   const transport =
     "url" in way ? new HttpOf1(new URL(`${way.url}/v1/mcp`), httpOf(way.token)) : new StdioOf1(programOf(way));

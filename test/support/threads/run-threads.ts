@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { ownProgram } from "../programs.ts";
+import { programFile } from "../programs.ts";
 
 /** Runs one of our programs to its end, at most a minute. */
 export async function runProgramOf(
@@ -7,7 +7,7 @@ export async function runProgramOf(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> {
-  const child = spawn(process.execPath, [ownProgram(name), ...args], {
+  const child = spawn(process.execPath, [programFile(name), ...args], {
     env: { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent", LANG: "C.UTF-8", NO_COLOR: "1", ...env },
     stdio: ["ignore", "pipe", "pipe"],
     timeout: 60_000,

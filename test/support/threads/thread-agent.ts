@@ -6,9 +6,9 @@ import type { ModelAct } from "../../fakes/model-script.ts";
 import type { ModelRequest } from "../../fakes/model-wire.ts";
 import type { AgentProgram } from "../agents/agents-install.ts";
 import { type RealAgent, startRealAgent } from "../agents/real-agent.ts";
-import { ownProgram } from "../programs.ts";
-import { eventually } from "../screens/tmux-sandbox.ts";
-import { EventReader } from "../sidecar/event-reader.ts";
+import { eventually } from "../eventually.ts";
+import { programFile } from "../programs.ts";
+import { SidecarEventReader } from "../sidecar/event-reader.ts";
 import { hasThreadTools, ModelLog } from "./thread-model.ts";
 import type { ThreadsServer } from "./threads-server.ts";
 
@@ -30,7 +30,7 @@ export class ThreadAgent implements AsyncDisposable {
   readonly address: string;
   readonly role: string;
   readonly agent: RealAgent;
-  readonly events: EventReader;
+  readonly events: SidecarEventReader;
   readonly #minting: ChildProcess;
   readonly #log: ModelLog;
 
@@ -38,7 +38,7 @@ export class ThreadAgent implements AsyncDisposable {
     this.address = addressOf(role);
     this.role = role;
     this.agent = agent;
-    this.events = new EventReader(agent.sidecar.client);
+    this.events = new SidecarEventReader(agent.sidecar.client);
     this.#minting = minting;
     this.#log = log;
   }
@@ -54,7 +54,7 @@ export class ThreadAgent implements AsyncDisposable {
       flags: ["--threads", server.url, "--threads-token", file],
     });
     const flags = ["--agent", address, "--role", role, "--file", file];
-    const minting = spawn(process.execPath, [ownProgram("threads"), "token", ...flags], {
+    const minting = spawn(process.execPath, [programFile("threads"), "token", ...flags], {
       env: { ...server.env },
       stdio: ["ignore", "ignore", "inherit"],
     });

@@ -13,7 +13,7 @@ interface ReadByModel {
 }
 
 /** The post for a message that it has read; undefined: it only acknowledges. */
-export type Part = (message: ReadByModel) => Readonly<Record<string, unknown>> | undefined;
+export type ModelReply = (message: ReadByModel) => Readonly<Record<string, unknown>> | undefined;
 
 const MAX_LINE = 600;
 const WAKE = /^\[threads w-\S+\] .*\((t-[a-z0-9]+)\)/;
@@ -22,7 +22,7 @@ const WAKE = /^\[threads w-\S+\] .*\((t-[a-z0-9]+)\)/;
  * A model that only knows its tools' results: when it is woken, it reads the thread that the line names, answers the
  * newest message of others by its part, and acknowledges.
  */
-export function threadModel(part: Part): (request: ModelRequest) => ModelAct {
+export function threadModel(part: ModelReply): (request: ModelRequest) => ModelAct {
   return (request) => {
     if (request.afterTool) return afterTool(request, part);
     const thread_id = WAKE.exec(request.lastUserText)?.[1];
@@ -64,7 +64,7 @@ export function hasThreadTools(tools: readonly string[]): boolean {
   return tools.some((name) => name === "mcp__threads" || /^(?:mcp__)?threads_{1,2}read_messages$/.test(name));
 }
 
-function afterTool({ toolResult, tools }: ModelRequest, part: Part): ModelAct {
+function afterTool({ toolResult, tools }: ModelRequest, part: ModelReply): ModelAct {
   const { messages } = objectIn(toolResult) as { readonly messages?: readonly ReadByModel[] };
   const heard = messages?.findLast((one) => one.kind !== "system");
   if (heard === undefined) return { type: "say", text: `Done: ${toolResult.slice(0, 200)}` };

@@ -2,7 +2,7 @@ import type { Pool } from "pg";
 import { systemClock } from "../../../internal/base/clock.ts";
 import type { Changes } from "../../../internal/threads/domain/changes.ts";
 import { DEFAULT_POLICY } from "../../../internal/threads/domain/policy.ts";
-import type { Caller } from "../../../internal/threads/domain/types.ts";
+import type { Principal } from "../../../internal/threads/domain/types.ts";
 import type { ServiceDeps } from "../../../internal/threads/service/access.ts";
 import { postMessage } from "../../../internal/threads/service/post.ts";
 import { PostLimiter } from "../../../internal/threads/service/post-limiter.ts";
@@ -40,7 +40,7 @@ export class ThreadsGround implements AsyncDisposable {
     return new ThreadsGround(database, pool);
   }
 
-  caller(agent: string, role = "worker"): Caller {
+  caller(agent: string, role = "worker"): Principal {
     const session = `s-${agent}`;
     return { workspace: WORKSPACE, agent, role, kind: "agent", session, expiresAt: 0, correlationId: "test" };
   }

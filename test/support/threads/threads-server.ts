@@ -6,14 +6,14 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { mintLocal } from "../../../internal/threads/client/local-issuer.ts";
 import { ThreadsClient } from "../../../internal/threads/client/threads-client.ts";
-import { ownProgram } from "../programs.ts";
-import { eventually } from "../screens/tmux-sandbox.ts";
+import { eventually } from "../eventually.ts";
+import { programFile } from "../programs.ts";
 
 /** The disk may be slow to create a new database. */
 const START_MS = 420_000;
 
 /** Creates a thread with these agents; returns its id. */
-export async function createThread(
+export async function startThread(
   client: ThreadsClient,
   title: string,
   agents: readonly string[],
@@ -103,7 +103,7 @@ export class ThreadsServer implements AsyncDisposable {
   async begin(): Promise<void> {
     this.#said = "";
     const ports = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
-    const child = spawn(process.execPath, [ownProgram("threads"), "serve", ...ports, ...this.#flags], {
+    const child = spawn(process.execPath, [programFile("threads"), "serve", ...ports, ...this.#flags], {
       env: { ...this.env },
       cwd: this.dir,
       stdio: ["ignore", "ignore", "pipe"],

@@ -2,7 +2,7 @@ import { createClient, type Transport } from "@connectrpc/connect";
 import { ThreadsService, type WatchThreadsResponse } from "../../../internal/gen/threads/v1/threads_pb.ts";
 import { abortOnExit } from "../../../internal/rpc/client/transport.ts";
 import { domainErrorOf } from "../../../internal/rpc/common/errors.ts";
-import { eventually } from "../screens/tmux-sandbox.ts";
+import { eventually } from "../eventually.ts";
 
 type Update = WatchThreadsResponse["update"];
 type Case = NonNullable<Update["case"]>;

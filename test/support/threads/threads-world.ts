@@ -1,4 +1,5 @@
-import { gt, type Transcript } from "../bridge/gt-transcript.ts";
+import { gt } from "../bridge/gt-transcript.ts";
+import type { Ran } from "../run-to-end.ts";
 import { McpCaller } from "./mcp-caller.ts";
 import { runProgramOf } from "./run-threads.ts";
 import { TestDatabase } from "./test-database.ts";
@@ -56,7 +57,7 @@ export class ThreadsWorld implements AsyncDisposable {
   }
 
   /** `gt threads …` as the person of this machine, an operator. */
-  gt(...args: string[]): Promise<Transcript> {
+  gt(...args: string[]): Promise<Ran> {
     return gt(["threads", ...args], this.server.env);
   }
 

@@ -4,10 +4,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Interceptor } from "@connectrpc/connect";
 import { signClaims } from "../../../internal/auth/mint-token.ts";
+import type { MemberKind } from "../../../internal/threads/domain/types.ts";
 import { ThreadsServer } from "./threads-server.ts";
 
 export type Claims = Readonly<Record<string, unknown>>;
-export type Kind = "person" | "agent";
 
 interface Audited {
   readonly event: string;
@@ -22,7 +22,7 @@ interface Audited {
 export class TokenRoom implements AsyncDisposable {
   readonly server: ThreadsServer;
   readonly dir: string;
-  readonly keys: Readonly<Record<Kind, KeyObject>>;
+  readonly keys: Readonly<Record<MemberKind, KeyObject>>;
 
   private constructor(server: ThreadsServer, dir: string, keys: TokenRoom["keys"]) {
     this.server = server;
@@ -46,7 +46,7 @@ audit: { path: audit.log }
   }
 
   /** The claims of a valid token of an agent or a person. */
-  claims(kind: Kind = "agent"): Claims {
+  claims(kind: MemberKind = "agent"): Claims {
     const now = Math.floor(Date.now() / 1000);
     const isAgent = kind === "agent";
     const [agent, role] = isAgent ? ["town/fixer", "worker"] : ["alice", "operator"];
@@ -57,12 +57,12 @@ audit: { path: audit.log }
   }
 
   /** A token that is valid except for the claims in `more`. */
-  token(more: Claims = {}, kind: Kind = "agent"): string {
+  token(more: Claims = {}, kind: MemberKind = "agent"): string {
     return signClaims(this.keys[kind], { ...this.claims(kind), ...more });
   }
 
   /** The options of a transport with such a token, made for each call. */
-  transportOptions(more: Claims = {}, kind: Kind = "agent") {
+  transportOptions(more: Claims = {}, kind: MemberKind = "agent") {
     const authorize: Interceptor = (next) => (req) => {
       req.header.set("authorization", `Bearer ${this.token(more, kind)}`);
       return next(req);

@@ -1,6 +1,6 @@
 import { asText } from "../../../internal/base/json-fields.ts";
 import type { ThreadsClient } from "../../../internal/threads/client/threads-client.ts";
-import { createThread } from "./threads-server.ts";
+import { startThread } from "./threads-server.ts";
 
 /** A call of a tool; `code`: the code of its error, which is an answer without it. */
 export interface ToolCall {
@@ -32,7 +32,7 @@ interface Ground extends Pick<Others, "personId" | "mateId"> {
 /** Has the others prepare the agent's threads. */
 export async function toolGround(agent: string, others: Others, signal: AbortSignal): Promise<Ground> {
   const { personId, mateId, person, mate } = others;
-  const create = async (title: string, ...agents: string[]) => await createThread(person, title, agents, signal);
+  const create = async (title: string, ...agents: string[]) => await startThread(person, title, agents, signal);
   const post = async (by: ThreadsClient, thread_id: string, text: string, more: object = {}) =>
     asText((await by.call("post_message", { thread_id, text, ...more }, signal))["message_id"]);
   const [own, closed, blocked] = [

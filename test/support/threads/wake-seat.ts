@@ -4,7 +4,7 @@ import { createLogger } from "../../../internal/base/logger.ts";
 import type {
   Runtime,
   RuntimeStatus,
-  SessionStarter,
+  SessionSpawner,
   WakeReceipt,
   WakeRequest,
 } from "../../../internal/threads/domain/runtimes.ts";
@@ -32,7 +32,7 @@ export class WakeSeat {
   failure: DomainError | undefined;
   sessionId: string;
   /** Absent: sessions are not started in place of one that ended. */
-  starter: SessionStarter | undefined;
+  starter: SessionSpawner | undefined;
   readonly #ground: ThreadsGround;
 
   constructor(ground: ThreadsGround, agent: string) {

@@ -4,9 +4,9 @@ import { WebSocket } from "ws";
 
 /** The four kinds of calls of a `TrustedRoom`. */
 export const KINDS = ["unary", "stream", "route", "socket"] as const;
-export type Kind = (typeof KINDS)[number];
+export type CallKind = (typeof KINDS)[number];
 
-export interface Asked {
+export interface CallTarget {
   /** Default: a unix socket, or plaintext. */
   readonly port?: number;
   readonly socketPath?: string;
@@ -18,7 +18,7 @@ export interface Asked {
 }
 
 /** The first result of a call. */
-export interface Seen {
+export interface FirstResult {
   /** `open`, the code of a refusal, or `no answer`. */
   readonly code: string;
   /** The last result, after the call has ended. */
@@ -26,7 +26,7 @@ export interface Seen {
   close(): void;
 }
 
-export const CALLS: Readonly<Record<Kind, string>> = {
+export const CALLS: Readonly<Record<CallKind, string>> = {
   unary: "gastown.v1.SidecarService/Peek",
   stream: "gastown.v1.SidecarService/WatchOutput",
   route: "http/GET /answer",
@@ -34,7 +34,7 @@ export const CALLS: Readonly<Record<Kind, string>> = {
 };
 
 /** Makes one call of this kind over its own connection, HTTP/1.1. */
-export function ask(kind: Kind | "deaf", asked: Asked): Promise<Seen> {
+export function ask(kind: CallKind | "deaf", asked: CallTarget): Promise<FirstResult> {
   return kind === "socket" ? askSocket(asked) : askHttp(kind, asked);
 }
 
@@ -48,11 +48,11 @@ export const REQUESTS = {
   deaf: { method: "GET", path: "/deaf", type: "", body: undefined },
 } as const;
 
-function headersOf({ token, host }: Asked): Record<string, string> {
+function headersOf({ token, host }: CallTarget): Record<string, string> {
   return { ...(token && { authorization: `Bearer ${token}` }), ...(host && { host }) };
 }
 
-function askHttp(kind: Exclude<Kind, "socket"> | "deaf", asked: Asked): Promise<Seen> {
+function askHttp(kind: Exclude<CallKind, "socket"> | "deaf", asked: CallTarget): Promise<FirstResult> {
   const { method, path, type, body } = REQUESTS[kind];
   const { port, socketPath, ca, client } = asked;
   const headers = { ...headersOf(asked), ...(type && { "content-type": type, "connect-protocol-version": "1" }) };
@@ -89,7 +89,7 @@ function codeOf(text: string): string {
   return /"code":"([a-z_]+)"/.exec(text)?.[1] ?? "open";
 }
 
-function askSocket(asked: Asked): Promise<Seen> {
+function askSocket(asked: CallTarget): Promise<FirstResult> {
   const { port, socketPath, ca, client } = asked;
   const url =
     socketPath === undefined ? `${ca ? "wss" : "ws"}://127.0.0.1:${port}/socket` : `ws+unix://${socketPath}:/socket`;

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, type TLSSocket } from "node:tls";
-import { type Asked, type Kind, REQUESTS } from "./four-calls.ts";
+import { type CallKind, type CallTarget, REQUESTS } from "./four-calls.ts";
 
 /** A request with incomplete headers: it arrives after the server has begun something else. */
 export class HalfSent {
@@ -17,7 +17,7 @@ export class HalfSent {
     socket.on("error", () => {});
   }
 
-  static async begin(kind: Kind, { port, ca, client, token }: Asked): Promise<HalfSent> {
+  static async begin(kind: CallKind, { port, ca, client, token }: CallTarget): Promise<HalfSent> {
     const { method, path, type, body } = REQUESTS[kind];
     const socket = connect({ host: "127.0.0.1", ...(port && { port }), ...(ca && { ca }), ...client });
     await once(socket, "secureConnect");

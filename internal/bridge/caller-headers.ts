@@ -1,13 +1,13 @@
 import type { TraceSpan } from "../base/tracing.ts";
 import { SENDER_HEADER, SENDER_ROLE_HEADER } from "../rpc/port/caller.ts";
-import type { Caller } from "./session-backend.ts";
+import type { Actor } from "./session-backend.ts";
 
 /**
  * Headers by which a sidecar that trusts us knows the caller of a forwarded call, the role that limits the call, and
  * the trace. `span`: that of the call to the sidecar; default: the caller's.
  */
-export function senderHeaders(
-  { identity, role, trace }: Pick<Caller, "identity"> & Partial<Caller>,
+export function callerHeaders(
+  { identity, role, trace }: Pick<Actor, "identity"> & Partial<Actor>,
   span: TraceSpan | undefined = trace,
 ): Record<string, string> {
   return {

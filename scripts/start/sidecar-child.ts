@@ -16,7 +16,7 @@ export interface SidecarProcessOptions {
 const STOP_MS = 8000;
 
 /** A gt-sidecar as our child. */
-export class SidecarProcess {
+export class SidecarChild {
   readonly #clock: Clock;
   readonly #options: SidecarProcessOptions;
   readonly #onNews: (news: SidecarNews) => void;

@@ -28,7 +28,7 @@ export interface UnaryRules {
 }
 
 /** Calls on any open connection, with deadlines and retries. Failures are BridgeErrors. */
-export class Calls {
+export class RetryingCalls {
   readonly #deps: CallsDeps;
   readonly #retry: RetryRules;
 

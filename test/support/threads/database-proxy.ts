@@ -3,7 +3,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 
 /** A socket in front of PostgreSQL's that can lose an answer, or ignore LISTEN as a transaction pooler does. */
-export class CuttingProxy implements AsyncDisposable {
+export class DatabaseProxy implements AsyncDisposable {
   /** The folder of its socket, for `TestDatabase.url`. */
   readonly folder: string;
   /** Cuts the next connection that commits, after the database's answer and before it is passed on. */
@@ -19,9 +19,9 @@ export class CuttingProxy implements AsyncDisposable {
   }
 
   /** `target`: the folder of the database's socket; `folder` is made. */
-  static async open(folder: string, target: string): Promise<CuttingProxy> {
+  static async open(folder: string, target: string): Promise<DatabaseProxy> {
     mkdirSync(folder, { recursive: true });
-    const proxy = new CuttingProxy(folder, target);
+    const proxy = new DatabaseProxy(folder, target);
     await new Promise<void>((resolve) => proxy.#server.listen(join(folder, ".s.PGSQL.5432"), resolve));
     return proxy;
   }

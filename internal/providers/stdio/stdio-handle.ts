@@ -8,7 +8,7 @@ import { type AgentCommand, AgentProcess, type ProcessEnd } from "../../process/
 import { MARK_VARIABLE, type MarkedProcesses } from "../../process/children/marked-processes.ts";
 import type { OrphanGuard } from "../../process/children/orphan-guard.ts";
 import { lastWords } from "../../process/last-words.ts";
-import type { AgentLink, Conversation, Dialect } from "../conversation/conversation.ts";
+import type { AgentLink, Conversation, ProgramDialect } from "../conversation/conversation.ts";
 import { harmlessText } from "../conversation/harmless-text.ts";
 import { AgentOutput } from "./agent-output.ts";
 import { EventQueue } from "./event-queue.ts";
@@ -32,7 +32,7 @@ const LOST: InputOutcome = { outcome: "unknown", error: "the agent ended with th
 const DEAD: InputOutcome = { outcome: "agent-dead", error: "the agent has ended" };
 
 /** One agent over its standard streams, from its start to its last event. */
-export class StdioSession implements SessionHandle {
+export class StdioHandle implements SessionHandle {
   readonly id: string;
   readonly events: EventQueue;
   readonly #clock: Clock;
@@ -52,7 +52,11 @@ export class StdioSession implements SessionHandle {
   #isGiving = false;
 
   private constructor(
-    { clock, dialect, redactor }: { readonly clock: Clock; readonly dialect: Dialect; readonly redactor: Redactor },
+    {
+      clock,
+      dialect,
+      redactor,
+    }: { readonly clock: Clock; readonly dialect: ProgramDialect; readonly redactor: Redactor },
     config: SessionConfig,
   ) {
     this.#clock = clock;
@@ -86,7 +90,7 @@ export class StdioSession implements SessionHandle {
   static async start(
     deps: {
       readonly clock: Clock;
-      readonly dialect: Dialect;
+      readonly dialect: ProgramDialect;
       readonly guard: OrphanGuard;
       readonly marked: MarkedProcesses;
       readonly redactor: Redactor;
@@ -95,9 +99,9 @@ export class StdioSession implements SessionHandle {
     command: AgentCommand,
     config: SessionConfig,
     signal: AbortSignal,
-  ): Promise<StdioSession> {
+  ): Promise<StdioHandle> {
     signal.throwIfAborted();
-    const session = new StdioSession(deps, config);
+    const session = new StdioHandle(deps, config);
     const mark = randomUUID();
     const marked = { ...command, env: { ...command.env, [MARK_VARIABLE]: mark } };
     const process = await AgentProcess.start(deps.clock, marked, {

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import type { Clock } from "../../../internal/base/clock.ts";
-import { DomainError } from "../../../internal/base/errors.ts";
+import type { Clock } from "../../internal/base/clock.ts";
+import { DomainError } from "../../internal/base/errors.ts";
 
 export interface ChildProgram {
   /** The name in the message when it ends by itself. */
@@ -12,8 +12,8 @@ export interface ChildProgram {
   readonly onLine?: (line: string) => void;
 }
 
-/** The time from SIGTERM to SIGKILL. */
-const STOP_MS = 15_000;
+/** The time from SIGTERM to SIGKILL: a database is stopped first. */
+const STOP_MS = 20_000;
 
 /**
  * Runs a program until the signal, then ends it in order. @throws DomainError `unavailable` when it ends by itself

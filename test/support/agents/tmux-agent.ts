@@ -15,7 +15,7 @@ import { type AgentProgram, agentProgram } from "./agents-install.ts";
 
 const run = promisify(execFile);
 
-export interface AgentSessionOptions {
+export interface TmuxAgentOptions {
   readonly program: AgentProgram;
   /** The file of another version to run instead. */
   readonly path?: string;
@@ -41,7 +41,7 @@ set -g prefix None
 `;
 
 /** A real agent program in a private tmux server, talking to a fake model; disposing removes everything. */
-export class AgentSession {
+export class TmuxAgent {
   readonly profile: AgentProfile;
   readonly model: ModelServer;
   readonly home: AgentHome;
@@ -65,7 +65,7 @@ export class AgentSession {
     this.#hooks = parts.hooks;
   }
 
-  static async start(options: AgentSessionOptions): Promise<AgentSession> {
+  static async start(options: TmuxAgentOptions): Promise<TmuxAgent> {
     const kind = options.program.split("-", 1)[0] as AgentKind;
     const profile = profileNamed(kind);
     const dir = await mkdtemp(join(tmpdir(), "gt-agent-"));
@@ -96,12 +96,12 @@ export class AgentSession {
       home: home.home,
     });
     for (const [path, text] of Object.entries(plan.files)) await writeFile(path, text, { mode: 0o600 });
-    const session = new AgentSession({ profile, model, home, plan, dir, hooks });
+    const session = new TmuxAgent({ profile, model, home, plan, dir, hooks });
     await session.#startTmux(options);
     return session;
   }
 
-  async #startTmux(options: AgentSessionOptions): Promise<void> {
+  async #startTmux(options: TmuxAgentOptions): Promise<void> {
     await writeFile(join(this.dir, "tmux.conf"), CONFIG);
     const env = { ...this.home.env, ...options.env, ...this.plan.env, TERM: "tmux-256color" };
     const size = ["-x", String(options.cols ?? 160), "-y", String(options.rows ?? 50)];

@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 
 /** The preferred port if it is free, else any free port. */
-export async function freePort(favourite: number): Promise<number> {
+export async function preferredPort(favourite: number): Promise<number> {
   return (await tried(favourite)) ?? (await tried(0)) ?? 0;
 }
 
