@@ -73,7 +73,9 @@ class ReviewAgent implements AsyncDisposable {
   async byHand(message: string, says: string): Promise<void> {
     const { client } = this.thread.agent.sidecar;
     const { outcome } = await client.nudge({ message, timeoutMs: NUDGE_MS });
-    if (outcome !== NudgeOutcome.SUBMITTED) throw new Error(`${this.address}: the nudge ended with ${outcome}`);
+    const { SUBMITTED, UNKNOWN } = NudgeOutcome; // UNKNOWN: on a busy machine; the person looks
+    if (outcome !== SUBMITTED && outcome !== UNKNOWN)
+      throw new Error(`${this.address}: the nudge ended with ${outcome}`);
     await eventually(says, async () => (await client.peek({ lines: 100 })).output.includes(says), ANSWER_MS);
     await this.idle();
   }
