@@ -120,7 +120,7 @@ async function drawCost(output: Buffer, withLines: boolean): Promise<number> {
   const cpu = process.cpuUsage();
   for (let at = 0; at < output.length; at += 16_384) await emulator.write(output.subarray(at, at + 16_384));
   const ms = cpuMicrosSince(cpu) / 1000;
-  if (withLines && chars < output.length / 2) throw new Error("the lines were not told");
+  if (withLines && chars < output.length / 2) throw new Error("the lines are missing");
   return ms / (output.length / MEGABYTE);
 }
 

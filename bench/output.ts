@@ -42,7 +42,7 @@ export async function measureOutput(context: BenchContext): Promise<readonly Mea
     measured("output: CPU of the serving half (baseline: bare reader)", a.cpuMsPerMb, "ms/MB", {
       baseline: b.cpuMsPerMb,
     }),
-    measured("output: gaps the watcher was told of", ours.gaps(), "gaps"),
+    measured("output: gaps that the watcher was notified of", ours.gaps(), "gaps"),
   ];
 }
 
@@ -64,7 +64,7 @@ function mediansOf(floods: readonly Flood[]): Flood {
   return { mbPerSecond: of("mbPerSecond"), writerMs: of("writerMs"), cpuMsPerMb: of("cpuMsPerMb") };
 }
 
-/** Measures the delay of occasional lines until the watcher has them. */
+/** Measures how long an occasional line takes to reach the watcher. */
 export async function measureLatency(context: BenchContext): Promise<readonly Measured[]> {
   const { quick, signal, say } = context;
   await using stack = new AsyncDisposableStack();

@@ -83,7 +83,7 @@ async function measureFloods(context: BenchContext): Promise<readonly Measured[]
       },
     ),
     measured(name("more memory of tmux at its peak"), more("tmuxMiB"), "MiB", { atMost: 30 }),
-    measured(name("bytes that the stalled reader neither got nor was told of"), unnamed, "bytes", { atMost: 0 }),
+    measured(name("bytes that the stalled reader neither got nor was notified of"), unnamed, "bytes", { atMost: 0 }),
   ];
 }
 

@@ -35,7 +35,7 @@ export const GROUPS: readonly Group[] = [
     ],
   },
   {
-    title: "State, told and true",
+    title: "Reported and true state",
     files: ["phases", "screens"],
     about:
       "An hour of real agents: `Status` asked again and again beside the model's log. Recorded screens: each judged alone, as if it had stood like that for long; these versions were recorded after the rules stood. `npm run soak -- --only phases`, `npm run screens`.",

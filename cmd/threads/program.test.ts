@@ -21,7 +21,7 @@ async function read(argv: readonly string[], env: Readonly<Record<string, string
 }
 
 describe("the command line of threads", () => {
-  it("serves without a command, on loopback and with an own PostgreSQL", async () => {
+  it("serves without a command, on loopback and with its own PostgreSQL", async () => {
     const served = {
       listen: { host: "127.0.0.1", port: 9448 },
       healthListen: { host: "127.0.0.1", port: 9449 },
@@ -57,7 +57,7 @@ describe("the command line of threads", () => {
     expect(await read(["token", "--agent", "me", "--role", "operator"])).toMatchObject({ ttlMs: 300_000 });
   });
 
-  it("knows help and version wherever they stand", async () => {
+  it("accepts help and version anywhere on the line", async () => {
     expect(await read(["token", "--help"])).toEqual({ type: "help" });
     expect(await read(["serve", "--version"])).toEqual({ type: "version" });
   });
@@ -78,7 +78,7 @@ describe("the command line of threads", () => {
     );
   });
 
-  it("takes a word that is near no command for a command too", async () => {
+  it("takes a word that resembles no command for a command, too", async () => {
     const call = await findCall(threads, ["something-else"], ENV);
     if (call.type !== "run") throw new Error("it is a call of threads itself");
     const context = { env: ENV } as Partial<CommandContext> as CommandContext;

@@ -67,7 +67,7 @@ it("shows a bug with its stack and exits with 1", async () => {
   expect(stderr).toMatch(/^prog: bug: .*\nTypeError: boom\n +at /);
 });
 
-it("says that the current folder has been removed, and that is no bug", async () => {
+it("says that the current folder has been removed, and does not call that a bug", async () => {
   const { codes, stderr } = await run(() => {
     throw Object.assign(new Error("ENOENT: process.cwd failed"), { code: "ENOENT", syscall: "uv_cwd" });
   });
@@ -105,7 +105,7 @@ it("ends quietly when the reader of stdout goes away", async () => {
   expect(host.errors()).toBe("");
 });
 
-it("says with 1 that its output cannot be written, and that is no bug", async () => {
+it("exits with 1 when its output cannot be written, and does not call that a bug", async () => {
   const { host, done } = start(({ signal }) => aborted(signal).then(() => 0));
   host.stdout.emit("error", Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" }));
   host.stdout.emit("error", Object.assign(new Error("ENOSPC: again"), { code: "ENOSPC" }));
@@ -115,7 +115,7 @@ it("says with 1 that its output cannot be written, and that is no bug", async ()
   expect(host.errors()).toBe("prog: error: cannot write to stdout: ENOSPC: no space left on device, write\n");
 });
 
-it("ends what it has started, in order, when its output fails", async () => {
+it("ends everything that it has started, in order, when its output fails", async () => {
   let isEnded = false;
   const { host, done } = start(async ({ signal }) => {
     await aborted(signal);

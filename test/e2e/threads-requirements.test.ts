@@ -275,7 +275,7 @@ describe.each([["npm"], ["system"]])("the requirement, on the PostgreSQL of %s",
     }
   });
 
-  it("FR-13: a dispute is ended by an operator alone, whose word is audited", async () => {
+  it("FR-13: only an operator ends a dispute, and the decision is audited", async () => {
     const boss = await world.as("town/boss", "orchestrator");
     const thread_id = await pair();
     expect(await setStatus(fixer, thread_id, { status: "resolved" })).toBe("none");

@@ -124,7 +124,7 @@ describe.each([["npm"], ["system"]])("the rules of threads, on the PostgreSQL of
     await operate("set_policy", { policy: { retention_days: 0 } });
   });
 
-  it("FR-12: the orchestrator that is named reads and posts everywhere, hears of escalations, and no one else does", async () => {
+  it("FR-12: only the named orchestrator reads and posts everywhere and is informed of escalations", async () => {
     const named = await world.as("town/mayor", "orchestrator");
     const other = await world.as("town/pretender", "orchestrator");
     const thread_id = await world.thread(worker, ["town/peer:peer"]);

@@ -46,7 +46,7 @@ describe.each([["npm"], ["system"]])("threads and runtimes, on the PostgreSQL of
     );
   const taken = (count: number) => eventually(`${count} texts`, () => fixer.taken.length === count, WAIT_MS);
 
-  it("FR-17: an agent with a runtime of ours is typed to; another one gets its messages when it asks", async () => {
+  it("FR-17: a wake is typed to an agent with a runtime of ours; another agent gets its messages when it asks", async () => {
     const thread = await startThread(person, "two kinds", [fixer.address, "town/loner"], LONG);
     await post(thread, "for both of you");
     await taken(1);

@@ -168,7 +168,7 @@ describe.each([
     }
   });
 
-  it("FR-14: another workspace's thread is as if there were none", async () => {
+  it("FR-14: another workspace's thread does not exist for a caller", async () => {
     expect(await fixer.code("get_thread", { thread_id: "t-abcdefghijkmnpqr" })).toBe("NOT_FOUND");
   });
 

@@ -80,7 +80,7 @@ it("attaches a person's terminal over one call", async () => {
   expect(outputs).toEqual(["data", "end"]);
 });
 
-it("tells another project's session as one that does not exist, with code, reason and fields", async () => {
+it("reports another project's session as one that does not exist, with code, reason and fields", async () => {
   scene.bridge.add("theirs", "p2");
   const error = await failure(newClient().getSession({ sessionId: "theirs" }));
   expect(error).toMatchObject({
@@ -97,7 +97,7 @@ it("says how long to wait where the bridge says so", async () => {
   expect(error.fields).toEqual({ retry_after_ms: "1500" });
 });
 
-it("makes a call again that is safe to repeat, and one that is not never", async () => {
+it("repeats a call only if that is safe", async () => {
   const { bridge } = scene;
   bridge.add("s1", "p1");
   const gone = () => new DomainError("unavailable", "the bridge is going away");
@@ -154,8 +154,7 @@ it("is refused with a certificate of a CA that the bridge does not know", async 
   const stranger = new TestCa("stranger").issue({ uris: ["spiffe://stranger/client/app"] });
   await writeTls(join(scene.dir, "client"), { ...stranger, ca: scene.bridgeCa.pem });
   const error = await failure(newClient().health());
-  // The bridge closes the connection after the handshake; if the close arrives as a reset, it cannot be told from any
-  // other.
+  // The bridge closes the connection after the handshake; a close that arrives as a reset looks like any other.
   expect(["unauthenticated", "unavailable"]).toContain(error.code);
   expect(error.fromServer).toBe(false);
 });
@@ -201,7 +200,7 @@ it("follows files through a link to a folder that is swapped", async () => {
   });
 });
 
-it("keeps the files before while certificate and key do not match", async () => {
+it("keeps the previous files while certificate and key do not match", async () => {
   const client = newClient({ retry: { maxAttempts: 1 } });
   await client.health();
   const { cert, key } = scene.consumerCa.issue({ uris: ["spiffe://prd-manager/client/app"] });
@@ -218,7 +217,7 @@ it("keeps the files before while certificate and key do not match", async () => 
   expect(failed).toEqual([]);
 });
 
-it("shows a new token before the old one ends, so that streams live on", async () => {
+it("presents a new token before the old one expires, so that streams continue", async () => {
   scene.bridge.add("s1", "p1");
   const { jwt } = scene.options();
   const client = newClient({ jwt: { ...jwt, ttlMs: 4000 } });
@@ -269,7 +268,7 @@ it.each<[string, (options: ClientOptions) => ClientOptions, string]>([
   expect(() => createClient(change(scene.options()))).toThrow(message);
 });
 
-it("ends what is under way when it is closed", async () => {
+it("ends calls in progress when it is closed", async () => {
   scene.bridge.add("s1", "p1");
   const client = newClient();
   const events = client.session("s1").events({ subscriberId: "r" });

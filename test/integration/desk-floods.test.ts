@@ -71,7 +71,7 @@ async function crosses(bed: DeskBed, text: string): Promise<void> {
 }
 
 describe.concurrent("a crossing passes", () => {
-  it("while thousands of users ask at once, of whom each gets an answer or is told to wait", {
+  it("while thousands of users ask at once, each of whom gets an answer or a request to wait", {
     timeout: BUSY_MS,
   }, async ({ expect }) => {
     await using desk = await openDesk();

@@ -23,6 +23,10 @@ it("a reader of the log that stops reading stalls no call, and learns later how 
   const told = () => lines().filter((line) => line.includes('"nudge ended"')).length;
   const missed = () =>
     lines().reduce((sum, line) => sum + Number(/"lines":(\d+),"msg":"log lines were dropped/.exec(line)?.[1] ?? 0), 0);
-  await until("all lines, told or counted", 30_000, () => (missed() > 0 && told() + missed() >= MESSAGES) || undefined);
+  await until(
+    "all lines, reported or counted",
+    30_000,
+    () => (missed() > 0 && told() + missed() >= MESSAGES) || undefined,
+  );
   for (const line of lines()) expect(() => JSON.parse(line), line).not.toThrow();
 });

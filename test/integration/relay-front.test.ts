@@ -105,7 +105,7 @@ describe.concurrent("an editor at the front door", () => {
     expect(await second.stop()).toBe(0);
   });
 
-  it("is told when its relay goes, which does not wait for it", TIMES, async () => {
+  it("is notified when its relay stops, which does not wait for it", TIMES, async () => {
     await using leaving = await start("leaving", {});
     using editor = await RawEditor.open(`${await leaving.url()}/acp?role=none`);
     await editor.begin();

@@ -69,7 +69,7 @@ it("gives its lane up with its stream: the same work goes to the next", TIMES, a
   expect(await coordinator.results("gone", 1)).toHaveLength(1);
 });
 
-it("is told when it is superseded, and when the relay goes, after its turn", TIMES, async () => {
+it("is notified when it is superseded, and when the relay stops, after its turn", TIMES, async () => {
   await using leaving = await RelayProcess.start(nats.url);
   const at = await leaving.url();
   const first = await EventAgent.dial(at.replace("ws", "http"), "told");

@@ -58,7 +58,7 @@ describe("a journal that is not as we wrote it never ends the agent", () => {
   const journal = () => join(dir, "state", "journal.jsonl");
   beforeEach(() => mkdir(join(dir, "state"), { mode: 0o700 }));
 
-  it("an id that no request may have is left out, named and set aside; what is beside it is delivered", async () => {
+  it("a record with an id that no request may have is skipped, named and set aside; the others are delivered", async () => {
     const odd = { ...accepted("x", "odd"), nudge: { ...accepted("x", "odd").nudge, requestId: "a b;kill-server" } };
     await writeFile(journal(), [odd, accepted("good", "delivered")].map((one) => `${JSON.stringify(one)}\n`).join(""));
     await using sidecar = await startSidecar({ flags: ["--restart", "never"] }, dir);
@@ -69,7 +69,7 @@ describe("a journal that is not as we wrote it never ends the agent", () => {
     expect((await sidecar.client.status({})).restarts).toBe(0);
   });
 
-  it("120 MiB of valid records are read within bounded memory, and every receipt of the last ones is there", async () => {
+  it("120 MiB of valid records are read within bounded memory, and the receipts of the last ones are all there", async () => {
     const file = openSync(journal(), "a", 0o600);
     const filling = "x".repeat(60_000);
     for (let i = 0, bytes = 0; bytes < 120 * 1024 * 1024; i++) {

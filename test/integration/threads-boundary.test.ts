@@ -89,7 +89,7 @@ const TOOLS_OF_AGENTS = 14;
 /** A worker gets these for operations of operators, before any id is looked up. */
 const NOT_FOR_WORKERS = new Set(["INSUFFICIENT_AUTHORITY"]);
 
-describe.each(Object.entries(STRANGERS))("F14, FR-14: nothing is read by %s, and nothing told", (_, stranger) => {
+describe.each(Object.entries(STRANGERS))("F14, FR-14: %s reads nothing and learns nothing", (_, stranger) => {
   it("by any RPC", async () => {
     using client = clientOf(stranger);
     const table = foreign(stranger.agent_id);

@@ -140,7 +140,7 @@ describe.each(CLIENTS)("NFR-06: the client $era by $way", ({ way, era }) => {
     expect(await refused("file:///x")).toMatchObject({ code: -32_602, data: { uri: "file:///x" } });
   });
 
-  it("FR-06: hears of what is new, by a subscription where it has one, else by a poll", async () => {
+  it("FR-06: learns of new messages by a subscription if it has one, else by polling", async () => {
     const agent = nameOf(way, era, "-hears");
     const { own, foreign } = await groundOf(agent);
     await using client = await connected(way, era, agent);
@@ -164,7 +164,7 @@ describe.each(CLIENTS)("NFR-06: the client $era by $way", ({ way, era }) => {
   });
 });
 
-it("each client is told by a code that the database is away, and goes on when it is back", async () => {
+it("each client gets a code for a database that is away, and continues when it is back", async () => {
   const clients = await Promise.all(CLIENTS.map(({ way, era }) => connected(way, era, nameOf(way, era, "-away"))));
   await using stack = new AsyncDisposableStack();
   for (const client of clients) stack.use(client);

@@ -31,7 +31,7 @@ it("NFR-05: says what a waiter saw, what is unread, which loop was blocked, who 
   let turn = 0;
   const post = () => one.call("post_message", { thread_id, text: `turn ${++turn} of many` });
   // The post may arrive before the wait has begun: then there was no wait, and it is tried again.
-  await eventually("a waiter has been told", async () => {
+  await eventually("a waiter has been notified", async () => {
     const waiting = two.call("read_messages", { thread_id, after_seq: turn, wait_ms: 25_000 });
     await becomes("longpolls", 1);
     await post();

@@ -128,7 +128,7 @@ describe("what an agent was given and does not acknowledge", () => {
 });
 
 describe("a person at the keys", () => {
-  it("has the wake taken back after a minute, is told of once, and the text comes when the keys are quiet", async () => {
+  it("has the wake withdrawn after a minute, is reported once, and the text comes when the keys are quiet", async () => {
     const { seat, thread } = await wanted("typing");
     const idle = seat.status;
     seat.status = { ...idle, personInputAt: Date.now() + 3_600_000 };
@@ -201,7 +201,7 @@ describe("a dialog", () => {
     const running = seat.work();
     await eventually("the wake is queued", async () => (await wakeOf("asked"))?.blockedBy === "dialog");
     await ground.wait("61 seconds");
-    await eventually("it is to be told", async () => (await wakeOf("asked"))?.news.includes("dialog") ?? false);
+    await eventually("it is to be reported", async () => (await wakeOf("asked"))?.news.includes("dialog") ?? false);
     await Promise.all([tellPeople(ground.service), tellPeople(ground.service)]);
     await tellPeople(ground.service);
     expect(await said(thread)).toEqual(["status_changed", "escalated"]);

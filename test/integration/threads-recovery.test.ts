@@ -124,7 +124,7 @@ it("F8: a stale one is spawned, not resumed", async () => {
   await policy({ spawn: {} });
 });
 
-it("F8: without a way to start it, people are told once, and it is woken when it is back", async () => {
+it("F8: without a way to start it, people are informed once, and it is woken when it is back", async () => {
   const { seat, bridge, thread } = await ended("lost");
   bridge.resumes = false;
   for (const _ of [1, 2]) {

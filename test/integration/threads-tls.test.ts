@@ -109,7 +109,7 @@ describe("threads over TLS", () => {
     expect(await ask(room.token())).toBe(200);
   });
 
-  it("is called by gt, which knows the CA of the server of this machine, or is told it", async () => {
+  it("is called by gt, which knows the CA of this machine's server or gets it by a flag", async () => {
     const file = join(room.dir, "fixer.token");
     const caFile = join(room.dir, "town.crt");
     await writeFile(file, room.token(), { mode: 0o600 });

@@ -144,7 +144,7 @@ describe("keys and text", () => {
     expect(await box.received()).toBe("\r");
   });
 
-  it("tell how much of what was typed the program has not read, and type a text only where the cursor was seen", async () => {
+  it("report how much typed text the program has not read, and type a text only where the cursor was seen", async () => {
     const script = "stty raw -echo; printf ready; until [ -e go ]; do sleep 0.1; done; head -c 7 > got; sleep 60";
     await using box = await tmuxSandbox({ argv: ["sh", "-c", script] });
     await eventually("the program", async () => (await box.pane.capture(SCREEN)).includes("ready"));
@@ -164,7 +164,7 @@ describe("keys and text", () => {
 });
 
 describe("facts", () => {
-  it("tell an exit code and a signal", async () => {
+  it("contain an exit code and a signal", async () => {
     await using exited = await deadPane();
     expect(await exited.pane.recoverDeadStatus()).toMatchObject({ dead: true, deadStatus: 7 });
     await using killed = await deadPane("x", "kill -9 $$");
@@ -206,7 +206,7 @@ describe("facts", () => {
     await expect(gone.sendText("x")).rejects.toMatchObject({ kind: "precondition" });
   });
 
-  it("B7: say so when there is no status to be had: the command closed its terminal and runs on", async () => {
+  it("B7: say that there is no status if the command closed its terminal and continues", async () => {
     await using box = await tmuxSandbox({
       argv: ["sh", "-c", "trap '' HUP; exec sleep 1000 < /dev/null > /dev/null 2>&1"],
     });
@@ -218,7 +218,7 @@ describe("facts", () => {
     await eventually("its end", async () => (await box.pane.recoverDeadStatus()).deadSignal === 9);
   });
 
-  it("B7: 40 deaths in a row all have their status when asked for it", async () => {
+  it("B7: 40 deaths in a row each have their status", async () => {
     await using box = await tmuxSandbox({ argv: ["sh", "-c", "exit 3"] });
     for (let i = 0; i < 40; i++) {
       await eventually("death", async () => (await box.pane.facts()).dead);
@@ -229,7 +229,7 @@ describe("facts", () => {
 });
 
 describe("find", () => {
-  it("takes the session's first pane, and no session whose name only begins the same", async () => {
+  it("takes the session's first pane, and no session whose name only has the same beginning", async () => {
     await using box = await tmuxSandbox();
     await box.client.command("split-window -d -b -t =claude:");
     expect((await TmuxPane.find(box.client, "claude", captureFolder(box.dir))).id).toBe(box.pane.id);

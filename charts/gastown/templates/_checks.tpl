@@ -1,4 +1,4 @@
-{{/* What no single value shows and the controller would refuse when it starts: told here, before anything is installed. */}}
+{{/* Combinations of values that the controller would refuse when it starts: refused here, before anything is installed. */}}
 {{- define "gastown.checks" -}}
 {{- if eq .Values.ca.namespace .Release.Namespace }}{{ fail (printf "ca.namespace: %s is the release's namespace, and the CA's key needs its own" .Values.ca.namespace) }}{{ end }}
 {{- $names := dict }}

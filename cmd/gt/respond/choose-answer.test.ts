@@ -30,7 +30,7 @@ describe("the choice that a person meant", () => {
     ["a beginning of several", "y", '"y" may be 1 (Yes), 2 (Yes, and do not ask again)'],
     ["no beginning", "o", 'no choice "o" in this dialog'],
     ["nothing", "  ", 'no choice "  " in this dialog'],
-  ])("is not told by %s", (_, said, message) => {
+  ])("is not chosen by %s", (_, said, message) => {
     expect(() => chosenKey(dialog, said)).toThrow(expect.objectContaining({ kind: "invalid", message }));
   });
 });

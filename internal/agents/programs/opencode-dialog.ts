@@ -113,7 +113,7 @@ function buttonsIn(screen: Screen, { keys }: Box): ChoiceReading {
   const words = runs.slice(0, Math.max(0, hints));
   const muted = runs.slice(hints).find((run) => /^(?:sel|con|full)/.test(visible(run)))?.fg;
   if (words.some((run) => / {2,}/.test(visible(run)))) {
-    return { type: "unclear", why: "its buttons cannot be told apart", top: keys, bottom: keys };
+    return { type: "unclear", why: "its buttons cannot be distinguished", top: keys, bottom: keys };
   }
   const choices = words.map((run, i) => ({ key: String(i + 1), label: visible(run), selected: run.fg !== muted }));
   if (choices.length < 2 || choices.filter((one) => one.selected).length !== 1) {

@@ -3,7 +3,7 @@ import { SharedCall } from "./shared-call.ts";
 
 const never = new AbortController().signal;
 
-it("asks once for all who ask at the same moment, and again for who asks while it is answered", async () => {
+it("makes one call for all who ask at the same moment, and another for those who ask while it is being answered", async () => {
   const answers: PromiseWithResolvers<number>[] = [];
   const shared = new SharedCall<number>(() => {
     const answer = Promise.withResolvers<number>();

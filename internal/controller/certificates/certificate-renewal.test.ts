@@ -80,7 +80,7 @@ it("follows another CA at once, and its revocation lists", async () => {
   expect(secrets.secrets.get("relay")?.data).not.toHaveProperty("crl.pem");
 });
 
-it("goes on with the others while one cannot be written, and tries that one again", async () => {
+it("continues with the others while one cannot be written, and tries that one again", async () => {
   const patch = secrets.patch.bind(secrets);
   let isRefused = true;
   secrets.patch = async (...args) => {
@@ -98,7 +98,7 @@ it("goes on with the others while one cannot be written, and tries that one agai
   expect(issuer("relay").subjectAltName).toBe("DNS:town-relay");
 });
 
-it("makes no Secret that is gone: the set-up does", async () => {
+it("does not recreate a Secret that is gone: the set-up does", async () => {
   await secrets.delete("system", "relay", secrets.secrets.get("relay") as never);
   const before = writes().length;
   await clock.advance(DAY_MS);

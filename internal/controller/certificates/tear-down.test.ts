@@ -5,13 +5,13 @@ import { isHelmRelease } from "./tear-down.ts";
 const WHERE = { namespace: "system", deployment: "town" };
 const never = new AbortController().signal;
 
-describe("what Helm runs before it uninstalls a release", () => {
+describe("the hook that Helm runs before it uninstalls a release", () => {
   it.for([
     ["was installed by Helm", { annotations: { "meta.helm.sh/release-name": "town" } }, true],
     ["was applied as rendered text, its hooks with it", { annotations: { note: "x" } }, false],
-    ["was applied so, without any annotation", {}, false],
+    ["was applied as rendered text, without any annotation", {}, false],
     ["has lost its Deployment", undefined, true],
-  ] as const)("knows of a release that %s whether it is Helm's", async ([, metadata, isHelms]) => {
+  ] as const)("knows whether a release that %s is Helm's", async ([, metadata, isHelms]) => {
     const kube = new FakeKube();
     const deployments = "/apis/apps/v1/namespaces/system/deployments";
     if (metadata !== undefined) kube.set(deployments, { metadata: { name: "town", ...metadata } });

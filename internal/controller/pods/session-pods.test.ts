@@ -37,7 +37,7 @@ describe("pods of others with one session's label", () => {
     await settle();
   }
 
-  it("are each told of when they are gone, and then the one that is the session now", async () => {
+  it("are each reported when they are gone, and then the one that is the session now", async () => {
     await add("old");
     await add("new");
     told = [];

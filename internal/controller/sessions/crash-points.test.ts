@@ -165,24 +165,27 @@ describe("a crash between any two calls", { timeout: 180_000 }, () => {
     expect(crashes).toBeGreaterThanOrEqual(3);
   });
 
-  it.for(["a pod that never ran", "a sidecar that cannot be told"])("of a stop of %s leaves nothing", async (what) => {
-    const crashes = await eachCrash(async (calls) => {
-      const first = what === "a pod that never ran" ? await replica() : await running();
-      if (pods().length === 0) await settled(first.sessions.start(startOf("one"), caller, never));
-      town.sidecar.fails = new DomainError("unavailable", "no route");
-      first.callsLeft = calls;
-      await settled(first.sessions.stop(startOf("one"), { force: false }, caller, never));
-      await town.holds(() => isGone() || first.callsLeft < 0);
-      const outcome = first.callsLeft < 0 ? "crashed" : "through";
-      await first.end();
-      const second = await replica({ leads: true });
-      const left = pods()[0];
-      if (left !== undefined && !has(ANNOTATIONS.stopRequested)) {
-        await settled(second.sessions.stop(startOf("one"), { force: false }, caller, never));
-      }
-      await town.holds(isGone);
-      return outcome;
-    });
-    expect(crashes).toBeGreaterThanOrEqual(2);
-  });
+  it.for(["a pod that never ran", "a sidecar that cannot be reached"])(
+    "of a stop of %s leaves nothing",
+    async (what) => {
+      const crashes = await eachCrash(async (calls) => {
+        const first = what === "a pod that never ran" ? await replica() : await running();
+        if (pods().length === 0) await settled(first.sessions.start(startOf("one"), caller, never));
+        town.sidecar.fails = new DomainError("unavailable", "no route");
+        first.callsLeft = calls;
+        await settled(first.sessions.stop(startOf("one"), { force: false }, caller, never));
+        await town.holds(() => isGone() || first.callsLeft < 0);
+        const outcome = first.callsLeft < 0 ? "crashed" : "through";
+        await first.end();
+        const second = await replica({ leads: true });
+        const left = pods()[0];
+        if (left !== undefined && !has(ANNOTATIONS.stopRequested)) {
+          await settled(second.sessions.stop(startOf("one"), { force: false }, caller, never));
+        }
+        await town.holds(isGone);
+        return outcome;
+      });
+      expect(crashes).toBeGreaterThanOrEqual(2);
+    },
+  );
 });

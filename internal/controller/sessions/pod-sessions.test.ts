@@ -232,7 +232,7 @@ describe("sessions that are pods", () => {
     });
   });
 
-  it("are described with the most restarts that can be told when a hostile sidecar reports as many", async () => {
+  it("are described with the most restarts that the field holds when a hostile sidecar reports as many", async () => {
     const { sessions } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     const state = { running: {} };
@@ -243,7 +243,7 @@ describe("sessions that are pods", () => {
     expect(described?.restarts).toBe(2 ** 31 - 1);
   });
 
-  it("are listed with the most restarts that can be told when their pod has more", async () => {
+  it("are listed with the most restarts that the field holds when their pod has more", async () => {
     const { sessions } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     const container = { name: "agent", ready: true, started: true, restartCount: 2 ** 31 - 1, state: { running: {} } };

@@ -14,7 +14,7 @@ describe("sessions whose pods run", () => {
 
   const thePod = () => town.kube.list(PODS)[0] ?? { metadata: { name: "none" } };
 
-  it("are told of as they are when their sidecar answers, not as they were when it was asked", async () => {
+  it("are reported as they are when their sidecar answers, not as they were when it was asked", async () => {
     const { sessions } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     const answer = Promise.withResolvers<void>();

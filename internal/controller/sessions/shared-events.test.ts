@@ -209,7 +209,7 @@ describe("the events of a session's sidecar", () => {
     expect([live.got, late.got]).toEqual([numbers(1, 2), numbers(1, 2)]);
   });
 
-  it("are told as they come, over the stream that readers share, until the last one", async () => {
+  it("are delivered as they come, over the stream that readers share, until the last one", async () => {
     sidecar.print(1, 3);
     await read();
     const told: string[] = [];

@@ -23,10 +23,10 @@ export const originKey: ContextKey<Origin | undefined> = createContextKey<Origin
   description: "verified origin of a crossing",
 });
 
-/** How often the end of a repeated crossing's turn is looked for. */
+/** The interval of checks for the end of a repeated crossing's turn. */
 const LOOK_EVERY_MS = 50;
 
-/** The two calls. Their errors say one of a few words and repeat nothing. */
+/** The two calls. Their errors are one of a few words and quote nothing of the request. */
 export function frontService(
   turns: FrontTurns,
   journal: FrontJournal,
@@ -54,7 +54,7 @@ export function frontService(
 
     async *deliver({ adminInput }, context) {
       const begun = stated(() => turns.deliver(originIn(context), adminInput));
-      // The text has crossed: its turn goes on if the caller leaves.
+      // The text has crossed: its turn continues even if the caller leaves.
       const ended = begun && runToEnd(begun);
       yield create(DeliverUpdateSchema, { outcome: NudgeOutcome.SUBMITTED });
       if (ended === undefined) {
@@ -84,7 +84,7 @@ function originIn({ values }: HandlerContext): Origin {
   return origin;
 }
 
-/** Whatever the error says, the caller gets its word alone. */
+/** The caller gets only the word for an error, never its text. */
 function stated<T>(call: () => T): T {
   try {
     return call();

@@ -1,13 +1,13 @@
 import { DomainError } from "../../base/errors.ts";
 
-/** Users' calls that are open at a time. The server takes three times as many: the bridge always has a place. */
+/** The most open calls of users. The server accepts three times as many, so that the bridge's calls always fit. */
 const MAX_OPEN = 1024;
-/** Bytes that may wait in answers that their callers do not take: in memory each takes four times as much. */
+/** The most bytes in all answers whose callers do not read; each byte takes four in memory. */
 const MAX_WAITING_BYTES = 24 * 1024 * 1024;
-/** How long an answer may wait after its turn's end. */
+/** How long an unread answer is kept after its turn's end. */
 export const STALL_LIMIT_MS = 60_000;
 
-/** Bounds what users' open calls take from the front together. */
+/** Limits the number and the memory of all open calls of users. */
 export class SayBounds {
   #open = 0;
   #waiting = 0;

@@ -1,4 +1,4 @@
-/** Values of one turn from where they arise to the one reader who waits for them. */
+/** Passes the values of one turn to its one reader, in order. */
 export class TurnStream<T> {
   readonly #values: T[] = [];
   #isEnded = false;

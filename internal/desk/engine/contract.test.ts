@@ -19,7 +19,7 @@ const plain = fc.oneof(fc.string({ unit: "binary" }), fc.integer(), fc.constant(
 const entry = fc.dictionary(fc.constantFrom("name", "secret"), plain, { maxKeys: 2 });
 const value = fc.oneof(plain, entry, fc.array(entry, { maxLength: 2 }));
 
-/** Results of a node that does not keep to its contract: keys of any kind, in any place. */
+/** Results of a node that breaks its contract: any keys, as any kind of property. */
 const anyResult = fc
   .array(fc.tuple(keys, value, fc.constantFrom("data", "hidden", "getter", "symbol", "inherited")), { maxLength: 4 })
   .map((parts) => {
@@ -33,7 +33,7 @@ const anyResult = fc
     return result;
   });
 
-it("writes channels of writes with values of their types, or nothing", () => {
+it("writes only the channels of `writes`, with values of their types, or nothing", () => {
   let taken = 0;
   fc.assert(
     fc.property(anyResult, (result) => {

@@ -4,8 +4,8 @@ const F_SETFD = 2;
 const FD_CLOEXEC = 1;
 
 /**
- * No program that is started from now on inherits a descriptor above 2 that is open now, not even one that this process
- * itself was given. Linux; the native part is loaded only here.
+ * Marks every open descriptor above 2 close-on-exec, inherited ones too, so that no program started from now on gets
+ * them. Linux; the native part is loaded only here.
  */
 export async function closeAllOnExec(): Promise<void> {
   const { default: koffi } = await import("koffi");

@@ -20,15 +20,15 @@ export const ANOTHER_RUNS = 75;
 
 export interface FrontStart {
   readonly place: FrontPaths;
-  /** An argument is added to it: a name for this start. */
+  /** The launcher appends one argument: a name for this start. */
   readonly command: InnerCommand;
-  /** A file that no front can write: what the one that runs was started with. */
+  /** A file that no front can write; it contains the record of the running front. */
   readonly recordPath: string;
   /** Describes the start of a front, e.g. its isolation; a running front with another record is not used. */
   readonly record: string;
 }
 
-/** Finds the front of a state folder, or begins it; it outlives this process. */
+/** Finds the running front of a state folder, or starts one, which outlives this process. */
 export class FrontLauncher implements Disposable {
   readonly #clock: Clock;
   readonly #start: FrontStart;
@@ -40,9 +40,9 @@ export class FrontLauncher implements Disposable {
   }
 
   /**
-   * Resolves once the front can be called; it stays for as long as this is not disposed of.
-   * @returns true if it was begun now
-   * @throws DomainError `unavailable` when it does not start, or one runs that was started otherwise
+   * Resolves once the front can be called. The front stays until this launcher is disposed of.
+   * @returns true if this call started it
+   * @throws DomainError `unavailable` when it does not start, or a front with another record is running
    */
   async ensure(signal: AbortSignal): Promise<boolean> {
     if (this.#attended?.isGone === false) return false;
@@ -86,7 +86,7 @@ export class FrontLauncher implements Disposable {
     return true;
   }
 
-  /** A front that is held otherwise than this start asks for is not used: that could be a silent step down. */
+  /** A front with another record is not used: its isolation could be weaker than this start requests. */
   async #checkRecord(signal: AbortSignal): Promise<void> {
     const { record, recordPath } = this.#start;
     const until = this.#clock.monotonicMs() + RECORD_LIMIT_MS;

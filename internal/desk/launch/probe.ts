@@ -9,10 +9,10 @@ import type { InnerCommand } from "./front-command.ts";
 const LIMIT_MS = 180_000;
 
 /**
- * Starts a probe exactly as the front is started and lets it try to cross. What it is to try comes to it on stdin, so
- * that the front never learns the paths.
+ * Starts a probe exactly as the front is started and lets it try to cross. The probe reads its plan from stdin, so that
+ * the front never learns the paths.
  * @returns each way that it tried
- * @throws DomainError `unavailable` when the probe does not run, or says nothing
+ * @throws DomainError `unavailable` when the probe does not run, or reports nothing
  */
 export async function probe(command: InnerCommand, plan: ProbePlan, signal: AbortSignal): Promise<readonly Way[]> {
   const { program, args, env, cwd } = command;
@@ -48,7 +48,7 @@ export function assertClosed(ways: readonly Way[]): void {
   });
 }
 
-/** Where this process has no descriptor left, a child has no streams. */
+/** If this process has no descriptor left, a child has no streams. */
 async function textOf(stream: Readable | null | undefined): Promise<string> {
   return stream ? await text(stream) : "";
 }

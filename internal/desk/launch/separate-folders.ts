@@ -3,14 +3,14 @@ import { DomainError } from "../../base/errors.ts";
 import { foldersOverlap } from "../../files/folder-overlap.ts";
 import { systemReason } from "../../files/system-reason.ts";
 
-/** A folder and what it is to the desk. */
+/** A folder and its purpose. */
 export interface NamedFolder {
   readonly name: string;
   readonly path: string;
 }
 
 /**
- * Refuses a start at which a root is, contains or lies in one of the other folders, whatever their names.
+ * Refuses a start if a root is, contains or lies in one of the other folders, under any name.
  * @throws DomainError `unavailable` naming the two
  */
 export function assertSeparate(roots: readonly NamedFolder[], others: readonly NamedFolder[]): void {

@@ -4,7 +4,7 @@ import type { FileTool } from "../tools/file-tool.ts";
 import type { HalfAgent } from "../tools/half-agent.ts";
 import type { GlobalState } from "./global-state.ts";
 
-/** One turn's way to the administrator's files. `onText` hears of each text that was read. */
+/** Gives one turn access to the administrator's files. `onText` gets each text that is read. */
 export type OpenFiles = (onText: (path: string, text: string) => void) => FileTool;
 
 /** The node that answers the administrator, with `read_file` on `/admin/**`. It has no way to the bridge. */

@@ -12,7 +12,7 @@ export interface BridgeCheckInput {
   readonly maxBytes: number;
 }
 
-/** The bridge does not let a text pass. Nothing has left. */
+/** The bridge refuses a text. Nothing has left this half. */
 export class BridgeRefusal extends DomainError {
   constructor(check: string, cause?: unknown) {
     super("denied", `the bridge refuses: ${check}`, { fields: { reason: "refused", check }, cause });
@@ -37,7 +37,7 @@ function isWithinBounds({ admin_input, maxBytes }: BridgeCheckInput): boolean {
   }
 }
 
-/** In this order; the first failure ends. */
+/** Applied in this order; the first failure decides. */
 const CHECKS: readonly (readonly [name: string, holds: (call: BridgeCheckInput) => boolean])[] = [
   ["origin", comesFromSupervisor],
   ["route", isRoutedToCustomer],

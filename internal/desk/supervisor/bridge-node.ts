@@ -5,7 +5,7 @@ import { checkCrossing } from "./bridge-checks.ts";
 import type { Crossing, CrossingOutcome, GlobalState } from "./global-state.ts";
 import { type OriginClaims, originToken } from "./origin-token.ts";
 
-/** The whole of what a crossing's message has. */
+/** The only field of a crossing's message. */
 interface AdminInput {
   readonly admin_input: string;
 }
@@ -23,18 +23,18 @@ export interface BridgeDeps {
   readonly clock: Clock;
   readonly key: KeyObject;
   readonly maxBytes: number;
-  /** Resolves once the front can be called; throws when it cannot be. Nothing is on record then. */
+  /** Resolves once the front can be called; throws when it cannot, before anything is recorded. */
   readonly ready: (signal: AbortSignal) => Promise<void>;
-  /** Puts "intended" on record; throws when it cannot. Nothing leaves before it returns. */
+  /** Records "intended"; throws when it cannot. Nothing leaves before it returns. */
   readonly onIntended: (envelope: OriginClaims) => void;
-  /** Called once what became of the text is known, before the customer's answer is. */
+  /** Called once the text's outcome is known, before the customer's answer. */
   readonly onOutcome: (envelope: OriginClaims, outcome: CrossingOutcome, reason: string | undefined) => void;
-  /** The text has crossed, and there is no reply: one of the front's reasons, or `not waited for`. */
+  /** Called when the text has crossed without a reply: one of the front's reasons, or `not waited for`. */
   readonly onReplyFailed: (reason: string) => void;
   readonly deliver: Deliver;
 }
 
-/** Sends one message; `onOutcome` is called as soon as the front has it, or has not. */
+/** Sends one message; calls `onOutcome` as soon as it is known whether the front has it. */
 export type Deliver = (
   message: AdminInput,
   token: string,
@@ -43,8 +43,8 @@ export type Deliver = (
 ) => Promise<Delivery>;
 
 /**
- * The node between the halves. It takes calls of the supervisor's edge only and passes one field on, as typed. The
- * message is built here from nothing else; there is no state that fields would be removed from.
+ * The node between the halves. It accepts only turns over the supervisor's edge and passes one field on, as typed. The
+ * message is built from that field alone, not by removing fields from the state.
  */
 export function bridgeNode(deps: BridgeDeps, to: string) {
   return nodeOf<GlobalState>()({
@@ -65,7 +65,7 @@ export function bridgeNode(deps: BridgeDeps, to: string) {
         signal: step.signal,
         onOutcome: (outcome, reason) => deps.onOutcome(envelope, outcome, reason),
       });
-      // The customer's turn goes on when this one is cut.
+      // The customer's turn continues even if this one is cut.
       const isCut = step.signal.aborted && answer === undefined;
       if (outcome === "SUBMITTED" && reason !== undefined) deps.onReplyFailed(isCut ? "not waited for" : reason);
       const crossing: Crossing = { ...envelope, outcome };

@@ -4,7 +4,7 @@ import type { Channels } from "../engine/contract.ts";
 /** Where a text goes, and why. */
 export interface Intent {
   readonly route: "answer" | "customer";
-  /** The number of the rule that matched, from 1; or what else decided. */
+  /** The number of the rule that matched, from 1, or another source of the decision. */
   readonly rule: number | "default" | "agent";
   readonly reason: string;
 }
@@ -18,10 +18,10 @@ export interface Crossing {
   readonly outcome: CrossingOutcome;
 }
 
-/** `SUBMITTED`: in the front's journal. `REFUSED`: the front did not take it. `UNKNOWN`: one of the two. */
+/** `SUBMITTED`: in the front's journal. `REFUSED`: the front did not accept it. `UNKNOWN`: one of the two. */
 export type CrossingOutcome = "SUBMITTED" | "REFUSED" | "UNKNOWN";
 
-/** The back's state in one turn. Nothing of it leaves this half but what the bridge builds from `admin_input`. */
+/** The back's state in one turn. Only the message that the bridge builds from `admin_input` leaves this half. */
 export interface GlobalState {
   /** The text as the administrator typed it. */
   readonly admin_input: string;

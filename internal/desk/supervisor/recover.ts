@@ -3,13 +3,13 @@ import type { BackJournal } from "./back-journal.ts";
 /** A turn that was cut by the end of its process. */
 export interface RecoveredTurn {
   readonly turn: string;
-  /** The outcome of its crossing; undefined: it intended none. */
+  /** The outcome of its crossing; undefined: there was no crossing. */
   readonly outcome?: "SUBMITTED" | "UNKNOWN";
 }
 
 /**
- * Ends the turns that a killed process left open. A crossing that was intended and is in the front's journal has its
- * receipt there; of another one nothing is known. Nothing is sent.
+ * Ends the turns that a killed process left open. An intended crossing counts as submitted if it is in the front's
+ * journal, otherwise as unknown. Sends nothing.
  */
 export function recover(
   journal: BackJournal,

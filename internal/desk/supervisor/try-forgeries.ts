@@ -10,14 +10,14 @@ import { type ForgeryMaterial, forgedTokens } from "./forged-tokens.ts";
 /** A forged crossing and how it was answered. */
 export interface TriedForgery {
   readonly name: string;
-  /** The kind of the refusal; undefined: it was taken. */
+  /** The kind of the refusal; undefined: the front accepted it. */
   readonly refusal?: string;
 }
 
 const TEXT = "a forged text";
 const LIMIT_MS = 30_000;
 
-/** Sends the front one crossing of each forged kind. @throws what is no refusal */
+/** Sends the front one crossing of each forged kind. @throws any error that is not a refusal */
 export async function tryForgeries(
   transport: Transport,
   own: Pick<ForgeryMaterial, "key" | "publicPem">,

@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => stack.dispose());
 
-/** Sessions of scripted agents. What each token of the door is given resolves when `list` is called for it. */
+/** Sessions of scripted agents. A token's `listed` resolves when `list` is called for it. */
 function makeSessions(limit = 8) {
   const provider = new ScriptedProvider();
   const admissions: PromiseWithResolvers<void>[] = [];
@@ -53,7 +53,7 @@ function answer(agent: ScriptedAgent, words: string): void {
   agent.say({ type: "phase", state: "idle" });
 }
 
-it("gives an agent no message before it has been given its list of tools", async () => {
+it("sends an agent no message before it has its list of tools", async () => {
   const { ask, agent, inputs, list } = makeSessions();
   const asked = ask("main", "first");
   const first = await agent(0);
@@ -85,7 +85,7 @@ it("starts another agent for a thread whose agent has died between two turns", a
   await vi.waitFor(() => expect(inputs(0)).toHaveLength(1));
   answer(first, "one");
   expect(await asked).toBe("one");
-  // Its end is known only when it is given a message.
+  // Its end becomes known only with the next message.
   first.outcome = { outcome: "agent-dead", error: "the agent has ended" };
   const again = ask("main", "second");
   const second = await agent(1);
@@ -128,7 +128,7 @@ it("ends the turn of an agent that dies while it takes the message", async () =>
   await expect(asked).rejects.toMatchObject({ message: "agent unavailable" });
 });
 
-it("runs no more agents than its limit: the one idle longest goes, and while all work a turn waits", async () => {
+it("runs no more agents than its limit: the longest idle one is stopped, and a turn waits while all are busy", async () => {
   const { ask, agent, inputs, list, provider } = makeSessions(2);
   const asked = [ask("a", "a1"), ask("b", "b1")];
   await agent(1);
@@ -159,7 +159,7 @@ it("ends the turn of an agent that prints without an end", async () => {
   expect(first.stops).toEqual([0]);
 });
 
-it("gives a thread's next turn an agent of its own while the one of a turn that was cut is being ended", async () => {
+it("starts another agent for a thread's next turn while the agent of a cut turn is being stopped", async () => {
   const { ask, agent, inputs, list, provider } = makeSessions();
   const limit = new AbortController();
   const cut = ask("main", "first", limit.signal);
@@ -181,7 +181,7 @@ it("gives a thread's next turn an agent of its own while the one of a turn that 
 it.each([
   ["whose model has refused", "The model is overloaded.", true as const],
   ["without a word", "", undefined],
-])("ends a turn %s, and gives its agent the next one", async (_turn, words, hasFailed) => {
+])("ends a turn %s, and keeps its agent for the next one", async (_turn, words, hasFailed) => {
   const { ask, agent, inputs, list } = makeSessions();
   const asked = ask("main", "first");
   const first = await agent(0);
@@ -199,7 +199,7 @@ it.each([
   expect(await again).toBe("two");
 });
 
-it("waits for the end of a turn whose agent has not said in time that it took the message", async () => {
+it("waits for the end of a turn whose agent has not confirmed the message in time", async () => {
   const { ask, agent, inputs, list } = makeSessions();
   const asked = ask("main", "first");
   const first = await agent(0);

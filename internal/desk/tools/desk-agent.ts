@@ -12,19 +12,19 @@ export interface AgentLaunch {
 
 /** The settings that all sessions of a half's agent share. */
 export interface AgentSetting {
-  /** A provider whose agent is offered the door's tool alone. */
+  /** A provider whose agent has no tool but the door's. */
   readonly providerOf: (launch: AgentLaunch) => Provider;
-  /** Removes what was written for a launch, by its id. */
+  /** Removes the files of the launch with this id. */
   readonly release: (id: string) => void;
   readonly options: Readonly<Record<string, string>>;
   /** An empty folder. */
   readonly cwd: string;
 }
 
-/** An answer beyond this ends its turn, characters; what is printed of tools counts too. */
+/** The most characters that an agent prints in a turn, its tools' output included; more end the turn. */
 const MAX_ANSWER = 262_144;
 
-/** A turn that came to no answer; its agent takes the next message. */
+/** The turn ended without an answer; the agent accepts the next message. */
 export class FailedTurn extends Error {}
 
 /** One running agent. */
@@ -42,7 +42,7 @@ export class DeskAgent implements AsyncDisposable {
     void this.#follow();
   }
 
-  /** Starts an agent that may use a door, or has no tool. @throws DomainError `unavailable` */
+  /** Starts an agent; without `door` it has no tool. @throws DomainError `unavailable` */
   static async start(setting: AgentSetting, door: AgentLaunch["door"], signal: AbortSignal): Promise<DeskAgent> {
     const { cwd, options } = setting;
     const id = randomUUID();
@@ -58,10 +58,10 @@ export class DeskAgent implements AsyncDisposable {
   }
 
   /**
-   * Gives it a message and waits for the turn's end; the model's words, or undefined if it had ended before. A message
-   * begins with a line of ours: programs take what begins with `/` for a command.
+   * Sends a message and waits for the turn's end. Returns the model's words; undefined if the agent had ended before.
+   * The message must begin with a line of ours, because programs take a message that begins with `/` for a command.
    * @throws FailedTurn when the model refused or said nothing
-   * @throws Error when the agent died or printed without an end
+   * @throws Error when the agent died or printed more than `MAX_ANSWER`
    */
   async say(text: string, signal: AbortSignal): Promise<string | undefined> {
     const ended = Promise.withResolvers<void>();
@@ -88,7 +88,7 @@ export class DeskAgent implements AsyncDisposable {
         return undefined;
       }
       if (outcome === "unsafe") throw new Error(error);
-      // One that is not known to have taken it may be slow: the turn's end tells, or its limit.
+      // An agent that has not confirmed the message may be slow, so only the turn's end or its limit decides.
       await raceSignal(ended.promise, signal);
       const answer = words.trim();
       if (answer === "") throw new FailedTurn("the turn has ended without a word");
@@ -114,7 +114,7 @@ export class DeskAgent implements AsyncDisposable {
 }
 
 /**
- * Asks an agent one thing, in a session of its own without tools or history; the model's words.
+ * Asks an agent one question, in a session of its own without tools or history. Returns the model's words.
  * @throws DomainError `unavailable`, with `reason` = `agent unavailable`
  */
 export async function askOnce(setting: AgentSetting, text: string, signal: AbortSignal): Promise<string> {
@@ -128,7 +128,7 @@ export async function askOnce(setting: AgentSetting, text: string, signal: Abort
   }
 }
 
-/** Whatever is wrong with an agent. */
+/** The error for any fault of an agent. */
 export function agentUnavailable(cause: unknown): DomainError {
   return new DomainError("unavailable", "agent unavailable", { fields: { reason: "agent unavailable" }, cause });
 }

@@ -20,7 +20,7 @@ export interface DoorFiles {
 
 /** A token that opens the door, until it is disposed of. */
 export interface DoorPass extends Disposable {
-  /** Resolves once its holder has been given the list of tools. It never does for one that does not ask. */
+  /** Resolves once its holder has requested and got the list of tools. */
   readonly listed: Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export interface DoorOptions {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
-  /** As tools are described to a model, e.g. `/docs`. */
+  /** The prefix of readable paths in the tool's description, e.g. `/docs`. */
   readonly prefix: string;
 }
 
@@ -72,7 +72,7 @@ export class Door implements Task {
     });
   }
 
-  /** Where it listens; rejects when it never will. */
+  /** The address that it listens on; rejects when it cannot listen. */
   get listening(): Promise<ListenAddress> {
     return this.#server.listening;
   }
@@ -89,7 +89,7 @@ export class Door implements Task {
     return this.#server.run(signal);
   }
 
-  /** Lets a request in whose token is known, before its body is read. */
+  /** Admits a request with a known token, before its body is read. */
   #gate({ requestHeader, values }: CallContext): void {
     const caller = this.#callerOf(requestHeader.get("authorization"));
     if (caller === undefined) throw new DomainError("unauthenticated", "the request has no token that is known here");
@@ -108,7 +108,7 @@ export class Door implements Task {
       const value = request.headers.get(name);
       if (value !== null) headers.set(name, value);
     }
-    // Nothing here ever changes: who wants to hear of changes is refused at once, and no answer stays open.
+    // Nothing here ever changes, so a subscription to changes is refused at once and no response stays open.
     const handler = createMcpHandler(() => this.#mcpServer(caller.files), { keepAliveMs: 0, maxSubscriptions: 0 });
     try {
       const answer = await handler.fetch(new Request(`http://localhost${PATH}`, { method: "POST", headers, body }));

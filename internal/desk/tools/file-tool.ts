@@ -1,16 +1,16 @@
 import type { AllowedFiles, AllowList, ReadResult } from "../../files/allowed-files.ts";
 import { cutText } from "./text-bounds.ts";
 
-/** One call of `read_file`, as it goes on record. */
+/** The record of one call of `read_file`. */
 export interface FileRead {
-  /** As it was asked for, its first 4,096 bytes. */
+  /** The requested path, its first 4,096 bytes. */
   readonly path: string;
   readonly result: ReadResult;
 }
 
-/** Longer paths are refused, and only so much of them goes on record. */
+/** Longer paths are refused, and recorded up to this length. */
 const MAX_PATH_BYTES = 4096;
-/** More names are not given to an agent. */
+/** The most names that an agent gets. */
 const MAX_NAMES = 200;
 
 /** The tool `read_file` of one half, for one turn: reads within the half's allow-list, each on record. */

@@ -20,7 +20,7 @@ const WAITS: ScreenView = { composer, background: [{ kind: "subagent", count: 1 
 
 table("what goes on behind a turn that has ended does not make it busy", [
   [
-    "the file says busy for a sub-agent that the end of the turn told",
+    "the file says busy for a sub-agent that the end of the turn named",
     { file: ["busy", 9000], hook: [endedWith(helper), 8000], screen: [IDLE_SCREEN, 8000] },
     "idle by hook (strong)",
   ],

@@ -43,7 +43,7 @@ describe("a monitor", () => {
     expect(await state()).toBe("uncertain");
   });
 
-  it("tells for how long the agent has ended, however often it looks", async () => {
+  it("reports how long ago the agent ended, however often it looks", async () => {
     monitor.signs.started();
     monitor.signs.processIs({ type: "dead", restartDue: true, crashLoop: false });
     await clock.advance(700);
@@ -94,7 +94,7 @@ describe("a monitor", () => {
     }
   });
 
-  it("calls an agent new from its start to the first message that it took, and none of which it did not see the start", () => {
+  it("calls an agent new from its start to the first message that it took, and never one whose start it did not see", () => {
     monitor.signs.resumed();
     expect(monitor.isNew()).toBe(false);
     monitor.signs.started();
@@ -192,7 +192,7 @@ describe("a monitor", () => {
     expect((await monitor.look(signal)).evidence[0]?.ageMs).toBe(40);
   });
 
-  it("tells the evidence's age as of now, not as of its last look", async () => {
+  it("reports the evidence's age as of now, not as of its last look", async () => {
     monitor.signs.started();
     monitor.signs.heard({ type: "activity" });
     await monitor.look(signal);
@@ -210,7 +210,7 @@ describe("a monitor", () => {
     expect((await monitor.look(signal)).since).toBe(since + 3000);
   });
 
-  it("keeps a dialog's beginning while it stays the same, and tells when it becomes another", async () => {
+  it("keeps a dialog's beginning while it stays the same, and reports when another one replaces it", async () => {
     monitor.signs.started();
     pane.show({ dialog: SHOWN_DIALOG });
     const first = (await monitor.look(signal)).dialog;
@@ -225,7 +225,7 @@ describe("a monitor", () => {
     expect(monitor.waitsForPerson()).toBe(true);
   });
 
-  it("tells a person's draft, and does not take our own text for one", async () => {
+  it("reports a person's draft, and does not take our own text for one", async () => {
     monitor.signs.started();
     pane.compose("half a thou");
     expect((await monitor.look(signal)).draft).toBe(true);
@@ -264,7 +264,7 @@ describe("a monitor", () => {
     expect(await state()).toBe("idle");
   });
 
-  it("remembers what the agent took, and since when", async () => {
+  it("remembers which message the agent took, and since when", async () => {
     expect(monitor.reportsPrompts()).toBe(false);
     await clock.advance(100);
     monitor.signs.heard({ type: "prompt-submitted", prompt: "hello" });
@@ -274,7 +274,7 @@ describe("a monitor", () => {
     expect(monitor.promptTakenSince(101)).toBeUndefined();
   });
 
-  it("tells each change once", async () => {
+  it("reports each change once", async () => {
     monitor.signs.started();
     await monitor.look(signal);
     forgetChanges();

@@ -95,7 +95,7 @@ function end(reason: string): void {
 }
 
 const both = Object.entries({ SCREEN: screenRequest, RAW: rawRequest });
-it.each(both)("%s: an end between two looks is told at once", async (_, request) => {
+it.each(both)("%s: an end between two looks is reported at once", async (_, request) => {
   const updates = watched(request);
   await nextOf(updates);
   const changed = updates.next();

@@ -4,7 +4,7 @@ import { streamNames } from "./stream-specs.ts";
 
 const streams = streamNames("RELAY");
 
-it("gives the relay no subject of others: no wildcard stands for all", () => {
+it("gives the relay only its own subjects: no wildcard matches every subject", () => {
   const { publish, subscribe } = relayPermissions(streams);
   for (const subject of [...publish, ...subscribe]) expect(subject).toMatch(/^(sessions|relay|\$JS|_INBOX_relay)\./);
   expect(publish.filter((subject) => subject.startsWith("$JS.API.") && !subject.includes("RELAY_"))).toEqual([]);
@@ -13,14 +13,14 @@ it("gives the relay no subject of others: no wildcard stands for all", () => {
 describe("the user of a session", () => {
   const all = sessionPermissions(streams, "s1", RIGHTS);
 
-  it("has its session in each subject, and a wildcard only behind it", () => {
+  it("has its session's name in each subject, and wildcards only after it", () => {
     for (const subject of [...all.publish, ...all.subscribe]) {
       const [before = "", ...rest] = subject.split(/(?<=[._-])s1(?=\.|$)/);
       expect([before.includes("*"), rest.length > 0], subject).toEqual([false, true]);
     }
   });
 
-  it("may do what its rights say, and with none has its inbox only", () => {
+  it("may do what its rights allow; without rights it has only its inbox", () => {
     const none = sessionPermissions(streams, "s1", []);
     expect(none).toMatchObject({ publish: [], subscribe: ["_INBOX_s1.>"], answers: undefined });
     const [submit, read, approve] = RIGHTS.map((right) => sessionPermissions(streams, "s1", [right]));

@@ -56,7 +56,7 @@ describe("files", () => {
     expect(await filesFor(asked)).toEqual([sidecar]);
   });
 
-  it("tell what the details of errors hold", async () => {
+  it("describe the details of errors", async () => {
     const asked: Ask = { case: "fileContainingSymbol", value: "google.rpc.ErrorInfo" };
     expect(await filesFor(asked)).toEqual([["google/rpc/error_details.proto", "google/protobuf/duration.proto"]]);
   });

@@ -12,7 +12,7 @@ export interface SessionStart {
 /** An agent's last session that a runtime confirmed. */
 export interface LastSession extends SessionStart {
   readonly agentSessionId: string;
-  /** Nothing was heard of it for `stale_after`. */
+  /** It has sent no sign of life for `stale_after`. */
   readonly isStale: boolean;
 }
 
@@ -51,8 +51,8 @@ const CRASH_LOOP = 3;
 const SPAWNS_AN_HOUR = 5;
 
 /**
- * The next step for an agent whose runtime has said that it ended: its conversation is resumed, at most `resume_max`
- * times for a wake, then a session is spawned by the template of its role, once for a wake. A stale session, and one
+ * The next step for an agent whose runtime has reported its end. Its conversation is resumed, at most `resume_max`
+ * times for a wake; then a session is spawned from the template of its role, once for a wake. A stale session, and one
  * that began three times within 15 minutes, is not resumed.
  */
 export function planRecovery(

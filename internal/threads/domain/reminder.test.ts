@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { hasForgotten } from "./reminder.ts";
 
-it("an agent has forgotten once it has been idle for two minutes", () => {
+it("an agent counts as having forgotten its thread once it has been idle for two minutes", () => {
   const status = { alive: true, state: "idle", stateSince: 1000 };
   expect(hasForgotten(status, 120_999)).toBe(false);
   expect(hasForgotten(status, 121_000)).toBe(true);

@@ -3,8 +3,8 @@ import type { ThreadStatus } from "./types.ts";
 const DAY_MS = 86_400_000;
 
 /**
- * The time before which messages were created that are to be erased, wall clock, ms. Undefined: retention is off, the
- * thread is not closed, or it has changed within `retentionDays`.
+ * Messages that were created before this time are to be erased; wall clock, ms. Undefined: retention is off, the thread
+ * is not closed, or it has changed within `retentionDays`.
  */
 export function eraseBefore(
   thread: { readonly status: ThreadStatus; readonly updatedAt: number },

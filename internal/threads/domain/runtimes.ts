@@ -69,11 +69,11 @@ export interface SessionSpawner {
 }
 
 export interface Runtimes {
-  /** Absent: an agent that ended is started again by others. */
+  /** Absent: this server does not restart agents that ended. */
   readonly starter?: SessionSpawner;
   /**
-   * Finds the live runtime that reports to be this agent's in this workspace; undefined: there is none, and with a
-   * `starter` that is the runtime's own word. The caller disposes of it.
+   * Finds the live runtime that identifies itself as this agent's in this workspace; undefined: there is none, and if
+   * there is a `starter`, a bridge has confirmed that. The caller disposes of the runtime.
    * @throws DomainError `unavailable` if a runtime that may be the agent's cannot be asked
    */
   find(workspace: string, agent: string, signal: AbortSignal): Promise<Runtime | undefined>;

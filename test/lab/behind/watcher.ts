@@ -44,7 +44,7 @@ export class BackgroundWatcher {
     try {
       told = await this.#sidecar.client.status({}, { timeoutMs: 5000 });
     } catch {
-      return; // not answered in time: nothing was told
+      return; // not answered in time: nothing was reported
     }
     const { state, background } = told;
     this.looks.push({

@@ -133,7 +133,7 @@ export class SoakSession {
     const untold = () => [...this.#answered].filter((id) => !this.#receipts.has(id));
     const end = performance.now() + CALL_MS / 2;
     while (!this.#hasGap && untold().length > 0 && performance.now() < end) await sleep(AGAIN_MS);
-    if (!this.#hasGap && untold().length > 0) this.#fault(`no event told the receipts of ${untold()}`);
+    if (!this.#hasGap && untold().length > 0) this.#fault(`no event reported the receipts of ${untold()}`);
   }
 
   async #reaches(wanted: SessionStatus): Promise<void> {

@@ -45,7 +45,7 @@ describe("new lines of a screen", () => {
     expect(stream.settled(1100)).toEqual(["", "x"]);
   });
 
-  it("know a line again whose styling changed", () => {
+  it("recognise a line whose styling has changed", () => {
     const stream = started(["\x1b[31ma\x1b[0m"]);
     stream.push(["\x1b[32ma\x1b[0m"], 8, 100);
     expect(stream.settled(900)).toEqual([]);
