@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import type { Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NatsServer, oldestNats } from "../support/relay/nats-server.ts";
 import { Coordinator } from "../support/relay/relay-bed.ts";
@@ -135,4 +138,28 @@ it("ids of work that would be headers, paths or subjects are ids, and nothing el
   expect((await coordinator.event("ids", "work.rejected")).body["payload"]).toMatchObject({
     reason: "invalid_message",
   });
+});
+
+/** A text frame of a client, masked with zeros; at most 125 bytes. */
+function frameOf(text: string): Buffer {
+  return Buffer.concat([Buffer.of(0x81, 0x80 | text.length, 0, 0, 0, 0), Buffer.from(text)]);
+}
+
+it("an editor that sends no frame at all while its connection is being closed ends no relay", async () => {
+  const headers = { "sec-websocket-version": "13", "sec-websocket-key": Buffer.alloc(16).toString("base64") };
+  const asked = request(`${url.replace("ws:", "http:")}/acp?session=rude&role=coding`, {
+    headers: { ...headers, connection: "upgrade", upgrade: "websocket" },
+  });
+  asked.end();
+  const [, socket] = (await once(asked, "upgrade")) as [IncomingMessage, Socket];
+  socket.on("error", () => {});
+  let seen = Buffer.alloc(0);
+  socket.on("data", (chunk: Buffer) => {
+    seen = Buffer.concat([seen, chunk]);
+  });
+  socket.write(frameOf('{"jsonrpc":"2.0","id":1,"method":"session/new"}')); // before `initialize`: it is closed
+  await until("the close", 60_000, () => seen[0] === 0x88 || undefined);
+  socket.write(Buffer.of(0x8f, 0x80, 0, 0, 0, 0)); // an opcode that does not exist
+  await until("the end", 60_000, () => socket.destroyed || undefined);
+  await goesOn("after-a-rude-editor", 1);
 });

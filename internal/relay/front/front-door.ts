@@ -109,6 +109,8 @@ export class FrontDoor {
     socket.once("close", gone);
     this.#sockets.handleUpgrade(req, socket, head, (webSocket) => {
       socket.off("close", gone);
+      // The library stops listening when it closes the socket; the editor may still send what is no frame.
+      webSocket.on("error", () => {});
       upgrade.accept(webSocket);
       this.#keepAlive(webSocket, signal);
     });
