@@ -46,6 +46,17 @@ it("gives the window its own size back when the person was cut off together with
   await until("its own size", 30_000, own);
 });
 
+it("leaves when its terminal vanishes, although no signal says so and nothing is to be drawn", async () => {
+  await using sidecar = await startSidecar();
+  await sidecar.untilState(AgentState.IDLE);
+  await using person = await attached(sidecar, { by: "setsid -w" }); // in a session of its own it gets no signal
+  const people = async () => (await sidecar.client.status({})).attached;
+  expect(await people()).toBe(1);
+  await person.sees(() => !person.text().includes("detaches")); // the notice is gone: nothing is drawn from here on
+  person.vanish();
+  await until("gt to leave", 60_000, async () => (await people()) === 0 || undefined);
+});
+
 it.each(["SIGTERM", "SIGHUP"] as const)("leaves the terminal as it was when %s ends gt", async (signal) => {
   await using sidecar = await wildSidecar();
   await using person = await attached(sidecar);

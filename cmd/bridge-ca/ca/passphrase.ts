@@ -37,7 +37,7 @@ export async function readPassphrase(
 
 async function askFor(context: CaContext, name: string, twice: boolean): Promise<string> {
   if (!context.stdin.isTTY) {
-    throw new DomainError("unauthenticated", `no passphrase for ${name}, and no terminal to readHidden for it`, {
+    throw new DomainError("unauthenticated", `no passphrase for ${name}, and no terminal to ask for it`, {
       fields: { hint: "give it with --passphrase-file FILE, --passphrase-fd N or BRIDGE_CA_PASSPHRASE" },
     });
   }

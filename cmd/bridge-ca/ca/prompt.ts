@@ -29,6 +29,8 @@ export async function readHidden({ stdin, stderr, signal }: CaContext, question:
   };
   const onAbort = () => reject(signal.reason);
   const onEnd = () => reject(new DomainError("unauthenticated", "the terminal was closed"));
+  // This listener stays: a terminal that is gone may say so twice.
+  stdin.on("error", onEnd);
   stdin.setRawMode(true).setEncoding("utf8").on("data", onData).on("end", onEnd).resume();
   stderr.write(question);
   signal.addEventListener("abort", onAbort, { once: true });
@@ -36,7 +38,16 @@ export async function readHidden({ stdin, stderr, signal }: CaContext, question:
     return await promise;
   } finally {
     signal.removeEventListener("abort", onAbort);
-    stdin.off("data", onData).off("end", onEnd).pause().setRawMode(false);
+    stdin.off("data", onData).off("end", onEnd).pause();
+    showInput(stdin);
     stderr.write("\n");
+  }
+}
+
+function showInput(stdin: NodeJS.ReadStream): void {
+  try {
+    stdin.setRawMode(false);
+  } catch {
+    // The terminal is gone.
   }
 }

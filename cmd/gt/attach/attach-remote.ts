@@ -31,7 +31,7 @@ export class AttachRemote {
   readonly #command: AttachOptions;
   readonly #context: CommandContext;
   readonly #keys: PersonKeys;
-  /** Aborted when the person has pressed the detach keys. */
+  /** Aborted when the person has pressed the detach keys, or their terminal is gone. */
   readonly #left = new AbortController();
   /** Aborted when all parts of the attachment must end. */
   readonly #over = new AbortController();
@@ -53,15 +53,17 @@ export class AttachRemote {
   async run(): Promise<number> {
     const { stdin, stdout, note } = this.#context;
     const onData = (data: Buffer) => this.#typed(data);
+    const onGone = () => this.#left.abort();
     const onResize = () => this.#terminal !== undefined && this.#resized();
-    stdin.on("data", onData).pause();
+    stdin.on("data", onData).on("end", onGone).pause();
+    stdin.on("error", onGone); // stays: an error that nobody owns would end the process as a bug
     stdout.on("resize", onResize);
     let ending: Ending;
     try {
       ending = await this.#keepAttached();
     } finally {
       this.#over.abort(new DomainError("cancelled", "the attachment has ended"));
-      stdin.off("data", onData);
+      stdin.off("data", onData).off("end", onGone);
       stdout.off("resize", onResize);
       this.#terminal?.[Symbol.dispose]();
     }

@@ -34,6 +34,8 @@ export const OWN_TERMINAL = {
 
 export interface AttachedSetup {
   readonly flags?: string;
+  /** Put before `gt`, as a program that runs another; default: none. */
+  readonly by?: string;
   readonly cols?: number;
   readonly rows?: number;
   /** Default: the first text of gt. */
@@ -42,9 +44,10 @@ export interface AttachedSetup {
 
 /** A person who runs `gt attach` from a shell, with text before and after it. */
 export async function attached(sidecar: RunningSidecar, setup: AttachedSetup = {}): Promise<PersonTerminal> {
-  const { flags = "", cols = 100, rows = 30, sees = "detaches" } = setup;
+  const { flags = "", by, cols = 100, rows = 30, sees = "detaches" } = setup;
   const { host, port, dir, runtimeDir } = sidecar;
-  const attach = `gt attach test/polecats/demo --host ${host} --port ${port} ${flags}`;
+  const program = by === undefined ? "gt" : `${by} "$GT_NODE" "$GT_MAIN"`;
+  const attach = `${program} attach test/polecats/demo --host ${host} --port ${port} ${flags}`;
   const person = personTerminal({
     command: `stty -g > stty-before; clear; echo what stood here; ${attach}; code=$?; stty -g > stty-after; echo "code $code"`,
     env: { PATH: process.env["PATH"] ?? "", HOME: dir, LANG: "C.UTF-8", XDG_RUNTIME_DIR: runtimeDir, USER: "ann" },

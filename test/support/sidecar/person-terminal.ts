@@ -29,6 +29,8 @@ export interface PersonTerminal extends AsyncDisposable {
   sees(what: string | RegExp | (() => boolean), ms?: number): Promise<void>;
   /** The pid of the only program that the shell is running. */
   childPid(): Promise<number>;
+  /** Takes the terminal away, as a crash of its emulator does: only a program of the shell's session gets a signal. */
+  vanish(): void;
 }
 
 /** A shell whose prompt is `$ `; `gt` runs these sources. */
@@ -85,6 +87,8 @@ export function personTerminal({ command, env, cols = 100, rows = 30 }: PersonSe
       );
     },
     childPid: () => until("a program in the shell", 30_000, () => childOf(pty.pid)),
+    // node-pty has this method, but not its types: it closes the terminal itself; `kill` only sends a signal.
+    vanish: () => (pty as typeof pty & { destroy(): void }).destroy(),
     [Symbol.asyncDispose]: async () => {
       if (!over) pty.kill("SIGHUP");
       const kill = setTimeout(() => !over && pty.kill("SIGKILL"), 2000);

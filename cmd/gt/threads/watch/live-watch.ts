@@ -79,8 +79,10 @@ export class LiveWatch {
     const onInput = (data: Buffer) => this.#typed(data.toString("utf8"));
     const onResize = () => this.#draw(screen);
     const isTerminal = stdin.isTTY === true;
+    const onGone = () => this.#left.abort();
+    stdin.on("error", isTerminal ? onGone : () => {}); // stays: an error that nobody owns would end the process
     if (isTerminal) {
-      stdin.setRawMode(true);
+      stdin.setRawMode(true).on("end", onGone);
       stdout.write(PASTES.say);
     }
     stdin.on("data", onInput);
@@ -92,10 +94,10 @@ export class LiveWatch {
       if (!this.#left.signal.aborted) throw err;
     } finally {
       stdout.off("resize", onResize);
-      stdin.off("data", onInput).pause();
+      stdin.off("data", onInput).off("end", onGone).pause();
       if (isTerminal) {
         stdout.write(PASTES.silent);
-        stdin.setRawMode(false);
+        leaveRawMode(stdin);
       }
       await Promise.all([this.#work, this.#loading]);
     }
@@ -256,5 +258,13 @@ export class LiveWatch {
       }
     };
     this.#loading = this.#loading.then(work).catch((err: unknown) => this.#fail(err));
+  }
+}
+
+function leaveRawMode(stdin: NodeJS.ReadStream): void {
+  try {
+    stdin.setRawMode(false);
+  } catch {
+    // The terminal is gone.
   }
 }
