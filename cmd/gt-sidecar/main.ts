@@ -10,6 +10,7 @@ import { gtSidecar } from "./program.ts";
 import { signalsFor } from "./signals.ts";
 import { endsWith, STANDBY, waitForGo } from "./standby.ts";
 import { tellTermination } from "./termination-message.ts";
+import { missingForTools } from "./threads-flags.ts";
 
 const isFirst = process.pid === 1;
 const isStandby = process.argv[2] === STANDBY;
@@ -44,6 +45,8 @@ async function run(config: SidecarConfig, { stdin, signal, clock }: Context): Pr
     const { serve } = await import("./serve.ts");
     return serve(config, { logger, clock, signal: isStandby ? endsWith(stdin, signal) : signal, isApart: !isStandby });
   }
+  const missing = sidecar.threads && missingForTools(sidecar.threads);
+  if (missing !== undefined) logger.warn(missing, "the agent has no tools of threads until their files are there");
   const program = {
     program: process.execPath,
     args: [...process.execArgv, ...HEAP_FLAGS, process.argv[1] ?? "", STANDBY, ...(await serveArgs(config))],

@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readThreadsFlags } from "./threads-flags.ts";
+import { missingForTools, readThreadsFlags } from "./threads-flags.ts";
 
 const TOKEN = { "threads-token": "/keys/a.token" };
 const read = (threads: string, more: object = TOKEN) => readThreadsFlags({ threads, ...more }, ["--threads", threads]);
@@ -38,5 +41,23 @@ describe("the tools of threads", () => {
   it("are none where the environment names only one of the two", () => {
     expect(readThreadsFlags({ threads: "http://127.0.0.1:9448" }, [])).toBeUndefined();
     expect(readThreadsFlags(TOKEN, [])).toBeUndefined();
+  });
+
+  it("lack a file that is named and not there, or empty, and nothing once both are there", () => {
+    const dir = mkdtempSync(join(tmpdir(), "gt-threads-"));
+    try {
+      const files = { "threads-token": join(dir, "a.token"), "threads-ca": join(dir, "ca.crt") };
+      const tools = read("https://threads.example:9448", files);
+      const missing = () => tools && missingForTools(tools);
+      expect(missing()).toEqual({ file: files["threads-token"], reason: "there is no such file" });
+      writeFileSync(files["threads-token"], "");
+      expect(missing()).toEqual({ file: files["threads-token"], reason: "it is empty" });
+      writeFileSync(files["threads-token"], "e30.e30.e30\n");
+      expect(missing()).toEqual({ file: files["threads-ca"], reason: "there is no such file" });
+      writeFileSync(files["threads-ca"], "a certificate");
+      expect(missing()).toBeUndefined();
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
   });
 });

@@ -3,6 +3,8 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ThreadTools } from "../../internal/agents/thread-tools.ts";
 import { DomainError } from "../../internal/base/errors.ts";
+import { readRegularFileSync } from "../../internal/files/regular-file.ts";
+import { systemReason } from "../../internal/files/system-reason.ts";
 import { checkServerUrl } from "../../internal/threads/client/server-url.ts";
 
 interface Values {
@@ -35,6 +37,23 @@ export function readThreadsFlags(values: Values, ownFlags: readonly string[]): T
     ...(ca && { GT_THREADS_CA: resolve(ca) }),
   };
   return { command: [...gtCommand(), "threads", "mcp"], env };
+}
+
+/**
+ * The file that keeps the agent from its tools: it cannot be read, or is empty. Undefined: none. The files may come
+ * later than the agent.
+ */
+export function missingForTools({ env }: ThreadTools): { readonly file: string; readonly reason: string } | undefined {
+  const { GT_THREADS_TOKEN_FILE: token, GT_THREADS_CA: ca } = env;
+  for (const file of [token, ca]) {
+    if (file === undefined) continue;
+    try {
+      if (readRegularFileSync(file).trim() === "") return { file, reason: "it is empty" };
+    } catch (err) {
+      return { file, reason: systemReason(err) };
+    }
+  }
+  return undefined;
 }
 
 /** `gt` of this version; by its name if it is not shipped with this program. */

@@ -44,6 +44,19 @@ describe("a first start that cannot succeed ends with one line and its exit code
   });
 });
 
+it("a token of threads that is not there yet is named in the log, and the agent starts", async () => {
+  const token = join(dir, "none.token");
+  await using sidecar = await startSidecar({ flags: ["--threads", "http://127.0.0.1:1", "--threads-token", token] });
+  const lines = sidecar
+    .log()
+    .split("\n")
+    .filter((line) => line.includes("no tools of threads"));
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({ file: token, reason: "there is no such file" }),
+  ]);
+  expect((await sidecar.client.status({})).sessionAlive).toBe(true);
+});
+
 function accepted(requestId: string, text: string) {
   const how = { mode: "queue", priority: "normal", sender: "s", acceptedAt: 1, expiresAt: 8e15 } as const;
   return { type: "accepted", nudge: { requestId, messageHash: hashOf(text), message: text, text, ...how } };
