@@ -81,3 +81,14 @@ it("keeps a link, and writes the file that it leads to", () => {
   rmSync(kept);
   expect(() => writeProfiles(env, profiles)).toThrow(`cannot write ${path}, a link to ${kept}: there is no such file`);
 });
+
+it("leaves a file as it is that its owner has made read-only, also where it is a link's target", () => {
+  const path = put("{}", 0o444);
+  expect(() => writeProfiles(env, { current: "a", profiles: {} })).toThrow(`cannot write ${path}: it is read-only`);
+  const kept = join(dir, "kept.json");
+  renameSync(path, kept);
+  symlinkSync(kept, path);
+  expect(() => writeProfiles(env, { current: "a", profiles: {} })).toThrow(`cannot write ${kept}: it is read-only`);
+  expect(readFileSync(kept, "utf8")).toBe("{}");
+  expect(statSync(kept).mode & 0o777).toBe(0o444);
+});

@@ -1,10 +1,11 @@
-import { lstatSync, readlinkSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { lstatSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DomainError, errorText } from "../../base/errors.ts";
 import { parseStrictJson } from "../../base/strict-json.ts";
 import { makeFolders } from "../../files/make-folders.ts";
 import { unreadableText } from "../../files/named-file.ts";
 import { readRegularFileSync } from "../../files/regular-file.ts";
+import { replaceSecret } from "../../files/replace-secret.ts";
 import { systemReason } from "../../files/system-reason.ts";
 import { isProfileKey, type Profile, profileKeys } from "./profile-keys.ts";
 
@@ -48,7 +49,10 @@ export function readProfiles(env: Env): Profiles {
   return parseProfiles(text, path);
 }
 
-/** Replaces the file atomically; only its owner may read it. If it is a link, its target is replaced. */
+/**
+ * Replaces the file atomically; only its owner may read it. If it is a link, its target is replaced.
+ * @throws DomainError `invalid` where it cannot be written, or its owner has made it read-only
+ */
 export function writeProfiles(env: Env, profiles: Profiles): void {
   const named = profilePath(env);
   if (named === undefined) throw new DomainError("invalid", "no location for the file: HOME is not set");
@@ -56,15 +60,22 @@ export function writeProfiles(env: Env, profiles: Profiles): void {
   try {
     makeFolders(dirname(named));
     if (targetOf(named) !== undefined) path = realpathSync(named);
-    const fresh = `${path}.${process.pid}`;
-    rmSync(fresh, { force: true });
-    writeFileSync(fresh, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600, flag: "wx" });
-    renameSync(fresh, path);
+    refuseReadOnly(path);
+    replaceSecret(path, `${JSON.stringify(profiles, null, 2)}\n`);
   } catch (err) {
+    if (err instanceof DomainError) throw err;
     const target = targetOf(named);
     const where = target !== undefined && path === named ? `${path}, a link to ${target}` : path;
     throw new DomainError("invalid", `cannot write ${where}: ${systemReason(err)}`, { cause: err });
   }
+}
+
+/** A rename would replace the file whatever its mode. */
+function refuseReadOnly(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined || (found.mode & 0o200) !== 0) return;
+  const fields = { hint: `chmod u+w ${path} if gt may change it` };
+  throw new DomainError("invalid", `cannot write ${path}: it is read-only`, { fields });
 }
 
 /** Where a link leads, as it says; undefined for anything else. */
