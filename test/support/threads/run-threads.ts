@@ -1,7 +1,9 @@
 import { spawn } from "node:child_process";
 import { programFile } from "../programs.ts";
 
-/** Runs one of our programs to its end, at most a minute. */
+const LIMIT_MS = 300_000;
+
+/** Runs one of our programs to its end. One that takes five minutes is ended, and `stderr` says so. */
 export async function runProgramOf(
   name: "threads",
   args: readonly string[],
@@ -10,7 +12,7 @@ export async function runProgramOf(
   const child = spawn(process.execPath, [programFile(name), ...args], {
     env: { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent", LANG: "C.UTF-8", NO_COLOR: "1", ...env },
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: 60_000,
+    timeout: LIMIT_MS,
   });
   const said = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
@@ -20,7 +22,11 @@ export async function runProgramOf(
   }
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once("error", reject);
-    child.once("close", resolve);
+    child.once("close", (ended, signal) => {
+      if (signal !== null)
+        said.stderr += `${name} ${args[0]} was ended by ${signal}, after ${LIMIT_MS / 1000} s at most`;
+      resolve(ended);
+    });
   });
   return { code, ...said };
 }
