@@ -1,10 +1,12 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { CaSandbox } from "../support/bridge/bridge-ca.ts";
 import { freePort } from "../support/bridge/free-port.ts";
+import { until } from "../support/sidecar/sidecar.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -56,4 +58,27 @@ it("shows a bridge without account or certificates: npm start -- --bridge --once
   expect(stdout).toContain("NUDGE_RECEIPT    SUBMITTED");
   expect(stdout).toContain("all as expected");
   expect(await sandbox.ok("ls -d gt-bridge-* 2>/dev/null || true")).toBe("");
+});
+
+it("npm start -- --bridge prints gt commands that work as they are, in any folder", { timeout: 300_000 }, async () => {
+  await using sandbox = await CaSandbox.create();
+  const launch = [join(root, "scripts/launch.mjs"), "scripts/start/main.ts", "--bridge"];
+  const env = { ...sandbox.env, TMPDIR: sandbox.dir };
+  const tour = spawn(process.execPath, launch, { cwd: root, env, stdio: ["ignore", "pipe", "inherit"] });
+  const gone = once(tour, "close");
+  try {
+    let printed = "";
+    tour.stdout.setEncoding("utf8").on("data", (text: string) => {
+      printed += text;
+    });
+    const commands = await until("the commands", 240_000, () => {
+      const found = [...printed.matchAll(/^ {2}(XDG_CONFIG_HOME=\S+ \S*gt (?:agents|nudge|peek).*)\n/gm)];
+      return found.length === 3 ? found.map(([, command]) => command) : undefined;
+    });
+    const said = await promisify(execFile)("/bin/sh", ["-ec", commands.join("\n")], { cwd: "/", env });
+    expect(said.stdout).toMatch(/^SESSION .*?\nhello-1 .*submitted to tour\/hello-1.*hello from gt/s);
+  } finally {
+    tour.kill("SIGTERM");
+    await gone;
+  }
 });

@@ -10,9 +10,11 @@ export interface TourPlace {
 }
 
 /** The commands that a person can paste into another terminal while the bridge runs. */
-export function nextSteps({ root, home, port }: TourPlace, { ca, cert, key, tokenKey }: TourFiles): readonly string[] {
+export function nextSteps({ root, home, port }: TourPlace, files: TourFiles): readonly string[] {
+  const { ca, cert, key, tokenKey, profiles } = files;
   const quoted = (path: string) => shellPath(path, home);
   const gt = quoted(`${root}/cmd/gt/gt`);
+  const withProfile = `XDG_CONFIG_HOME=${quoted(profiles)} ${gt}`;
   const call = (method: string, body: string) =>
     [
       `curl -sS --cacert ${quoted(ca)} --cert ${quoted(cert)} --key ${quoted(key)}`,
@@ -21,6 +23,11 @@ export function nextSteps({ root, home, port }: TourPlace, { ca, cert, key, toke
     ].join(" \\\n    ");
   const grpcurl = `grpcurl -cacert ${quoted(ca)} -cert ${quoted(cert)} -key ${quoted(key)}`;
   return [
+    [
+      `${withProfile} agents`,
+      `${withProfile} nudge ${TOUR_SESSION} "hello from gt"`,
+      `${withProfile} peek ${TOUR_SESSION}`,
+    ].join("\n"),
     `TOKEN=$(${gt} token --jwt-key ${quoted(tokenKey)} --jwt-issuer ${CALLER} --project ${CALLER})`,
     call("ListSessions", "{}"),
     call("SendInput", JSON.stringify({ session_id: TOUR_SESSION, text: "hello again" })),

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { newAuthority } from "../../../internal/pki/authority.ts";
 import { newKeyPair, newTokenKeyPair, privateKeyPem, publicKeyPem } from "../../../internal/pki/key-pair.ts";
 import { type LeafOptions, newLeaf } from "../../../internal/pki/leaf.ts";
+import { writeProfiles } from "../../../internal/terminal/places/profile-file.ts";
 
 /** The only caller's name: in its certificate, as its token issuer, and as its project. */
 export const CALLER = "tour";
@@ -17,6 +18,8 @@ export interface TourFiles {
   readonly cert: string;
   readonly key: string;
   readonly tokenKey: string;
+  /** The folder that is `XDG_CONFIG_HOME` for `gt`: its profile leads to this bridge. */
+  readonly profiles: string;
   /** A folder in which agents may work. */
   readonly repo: string;
 }
@@ -45,10 +48,16 @@ export async function throwawayTrust(folder: string, port: number, now: number):
   await writeFile(at("token.pub"), publicKeyPem(token.publicKey));
   await mkdir(at("repo"));
   await writeFile(at("bridge.yaml"), configText(folder, port));
-  return {
-    ...{ config: at("bridge.yaml"), ca: at("ca.crt"), cert: at(`${CALLER}.crt`), key: at(`${CALLER}.key`) },
-    ...{ tokenKey: at("token.key"), repo: at("repo") },
-  };
+  const files = { ca: at("ca.crt"), cert: at(`${CALLER}.crt`), key: at(`${CALLER}.key`), tokenKey: at("token.key") };
+  writeProfile(at("config"), port, files);
+  return { ...files, config: at("bridge.yaml"), profiles: at("config"), repo: at("repo") };
+}
+
+function writeProfile(folder: string, port: number, files: Pick<TourFiles, "ca" | "cert" | "key" | "tokenKey">): void {
+  const { tokenKey, ...tls } = files;
+  const token = { "jwt-key": tokenKey, "jwt-issuer": CALLER, project: CALLER };
+  const profile = { server: `127.0.0.1:${port}`, ...tls, ...token };
+  writeProfiles({ XDG_CONFIG_HOME: folder }, { current: CALLER, profiles: { [CALLER]: profile } });
 }
 
 function configText(folder: string, port: number): string {
