@@ -4,6 +4,9 @@ import { join } from "node:path";
 import { type Authenticator, credsAuthenticator, nkeyAuthenticator } from "@nats-io/transport-node";
 import { DomainError } from "../../internal/base/errors.ts";
 import { readNamedFileSync } from "../../internal/files/named-file.ts";
+import { readPem } from "../../internal/pki/explain-pem.ts";
+import { certificatesOf } from "../../internal/pki/pem.ts";
+import { checkOwnTls } from "../../internal/pki/tls-files.ts";
 import type { BusOptions } from "../../internal/relay/nats/bus.ts";
 
 /** Credentials of the relay for NATS, as paths, and the prefix of its inboxes. */
@@ -55,12 +58,20 @@ function nkeyOf(read: () => Uint8Array): Authenticator {
   return nkeyAuthenticator(() => new TextEncoder().encode(new TextDecoder().decode(read()).trim()));
 }
 
+/** Checks the files first: the library would report them as a failure of the server. */
 function tlsOf(url: string, dir: string) {
-  const own = { certFile: join(dir, "tls.crt"), keyFile: join(dir, "tls.key") };
   const caFile = join(dir, "ca.crt");
-  const hasOwn = existsSync(own.certFile) || existsSync(own.keyFile);
-  for (const file of [caFile, ...(hasOwn ? Object.values(own) : [])]) readNamedFileSync(file);
+  const certFile = join(dir, "tls.crt");
+  const keyFile = join(dir, "tls.key");
+  const hasOwn = existsSync(certFile) || existsSync(keyFile);
+  const ca = readNamedFileSync(caFile);
+  readPem(ca, "certificate", caFile, certificatesOf);
+  if (hasOwn) {
+    const names = { cert: certFile, key: keyFile, ca: caFile, crl: join(dir, "crl.pem") };
+    checkOwnTls({ cert: readNamedFileSync(certFile), key: readNamedFileSync(keyFile), ca, names });
+  }
   const host = URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, "") : "";
   // Without `host` the library verifies an IP address against a certificate of "localhost".
+  const own = { certFile, keyFile };
   return { caFile, ...(hasOwn && own), minVersion: "TLSv1.3", ...(isIP(host) > 0 && { host }) };
 }

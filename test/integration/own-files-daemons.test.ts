@@ -1,5 +1,5 @@
 // Files that a person made with openssl in another form than required, named to the daemons and to the SDK.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
-async function outcomeOf(program: "bridge" | "gt-controller", args: readonly string[]) {
+async function outcomeOf(program: "bridge" | "gt-controller" | "relay", args: readonly string[]) {
   const env = { PATH: process.env["PATH"], HOME: dir };
   const { code, stdout, stderr } = await runToEnd(process.execPath, [programFile(program), ...args], { cwd: dir, env });
   return { code, stdout, stderr: stderr.replaceAll(`${dir}/`, "") };
@@ -123,6 +123,23 @@ allowed_paths: [/srv]
   expect(shown.stderr).toContain("encrypted.key is encrypted with a passphrase");
   expect(shown.stderr).toContain("(umask 077; openssl pkey -in encrypted.key -out NEW.key)");
   expect(shown.stderr).toContain("der.pub is in a binary form (DER), not in PEM; convert it: openssl pkey -pubin");
+});
+
+it.each([
+  ["ca.crt", "empty", "ca.crt is empty"],
+  ["ca.crt", "der.crt", "ca.crt is in a binary form (DER), not in PEM"],
+  ["tls.crt", "good.key", "tls.crt holds a private key, not a certificate"],
+  ["tls.key", "encrypted.key", "tls.key is encrypted with a passphrase"],
+  ["tls.key", "other.key", "tls.key is not the key of"],
+])("relay names the %s for NATS that is %s, before it calls the server", async (name, file, why) => {
+  const folder = `nats-${name}-${file}`;
+  await mkdir(at(folder));
+  const files = { "tls.crt": "good.crt", "tls.key": "good.key", "ca.crt": "good.crt", [name]: file };
+  for (const [to, from] of Object.entries(files)) await copyFile(at(from), at(`${folder}/${to}`));
+  const args = ["status", "--nats-url", "tls://127.0.0.1:1", "--nats-tls-dir", folder];
+  const { code, stderr } = await outcomeOf("relay", args);
+  expect(stderr).toContain(`relay: error: ${folder}/${why}`);
+  expect(code).toBe(2);
 });
 
 describe("the SDK", () => {
