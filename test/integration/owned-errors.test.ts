@@ -1,16 +1,26 @@
 import { ChildProcess, execFile } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { Server } from "node:net";
+import type { IncomingMessage } from "node:http";
+import { type AddressInfo, createServer, Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { WebSocketServer } from "ws";
 import { CrlServer } from "../../internal/auth/tls/crl-server.ts";
 import { systemClock } from "../../internal/base/clock.ts";
 import { CallerPresence } from "../../internal/desk/launch/presence.ts";
+import { MarkedProcesses } from "../../internal/process/children/marked-processes.ts";
+import { OrphanGuard } from "../../internal/process/children/orphan-guard.ts";
 import { startSidecarProcess } from "../../internal/providers/terminal/sidecar-process.ts";
+import { DialledAgent } from "../../internal/relay/door/dialled-agent.ts";
+import { carryEditor } from "../../internal/relay/front/carried-editor.ts";
+import { listen } from "../../internal/rpc/port/listen.ts";
 import { eventually } from "../support/eventually.ts";
+import { silentLogger } from "../support/silent-logger.ts";
 
 let dir: string;
 beforeAll(async () => {
@@ -71,4 +81,58 @@ it("a process without a descriptor left fails to start programs, and goes on", a
   const line = 'ulimit -n 128; exec "$0" "$@"';
   const { stdout } = await promisify(execFile)("/bin/sh", ["-c", line, process.execPath, main], { timeout: 60_000 });
   expect(stdout).toBe("full: EMFILE\nguard: goes on\ntmux: TmuxUnavailableError\n");
+});
+
+it("a server on a unix socket goes on after a connection that it could not accept as it began to listen", async () => {
+  const server = createServer();
+  const listening = listen(server, { host: "", port: 0, path: join(dir, "early") });
+  await once(server, "listening");
+  server.emit("error", new Error("accept EMFILE"));
+  await listening;
+  server.emit("error", new Error("accept EMFILE"));
+  server.close();
+});
+
+/** A WebSocket server in the place of a relay. */
+async function relayStandIn(onConnection: (request: IncomingMessage) => void) {
+  const server = new WebSocketServer({ port: 0, host: "127.0.0.1", handleProtocols: ([first]) => first ?? false });
+  server.on("connection", (socket, request) => {
+    socket.on("error", () => {});
+    onConnection(request);
+  });
+  await once(server, "listening");
+  return {
+    url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.dispose]: () => {
+      for (const client of server.clients) client.terminate();
+      server.close();
+    },
+  };
+}
+
+it("an agent's dialler dials again when what the relay sends is no frame", async () => {
+  let connections = 0;
+  using relay = await relayStandIn(({ socket }) => {
+    connections++;
+    socket.write(Buffer.of(0x8f, 0)); // an opcode that does not exist
+  });
+  const channels = { clock: systemClock, guard: new OrphanGuard(), marked: new MarkedProcesses(systemClock) };
+  const deps = { ...channels, logger: silentLogger, onStderr: () => {} };
+  const agent = new DialledAgent(deps, { url: relay.url, argv: ["/bin/cat"], cwd: dir, env: {} });
+  const stop = new AbortController();
+  let failed = false;
+  const running = agent.run(stop.signal);
+  running.catch(() => {
+    failed = true;
+  });
+  await eventually("it has dialled twice", () => connections > 1 || failed, 60_000);
+  stop.abort();
+  await running;
+});
+
+it("an editor whose input breaks has left", async () => {
+  using relay = await relayStandIn(() => input.destroy(new Error("read ECONNRESET")));
+  const input = new PassThrough();
+  const editor = { url: relay.url, headers: {}, tls: undefined };
+  await carryEditor(editor, { input, output: new PassThrough() }, new AbortController().signal);
 });

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import { backoffMs } from "../../base/backoff.ts";
@@ -121,7 +120,8 @@ export class DialledAgent implements Task {
     if (token !== undefined && credentials !== undefined) {
       void keepToken({ ...this.#deps, credentials }, { url, connectionId, token }, over.signal);
     }
-    const closed = once(socket, "close").then(([code]) => Number(code));
+    // `once` of node:events would reject for an error before the close.
+    const closed = new Promise<number>((resolve) => socket.once("close", resolve));
     const agent = await this.#start(socket);
     if (agent === undefined) return closed;
     agent.onFrame = (frame) => socket.send(frame);

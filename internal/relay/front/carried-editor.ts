@@ -40,7 +40,18 @@ export async function carryEditor(
   const closed = new Promise<readonly [number, Buffer]>((resolve) => {
     socket.once("close", (code, reason) => resolve([code, reason]));
   });
-  await opened(socket);
+  let hasLeft = false;
+  const leave = () => {
+    hasLeft = true;
+    stop();
+  };
+  for (const stream of [input, output]) stream.on("error", leave);
+  try {
+    await opened(socket);
+  } catch (err) {
+    if (hasLeft) return;
+    throw err;
+  }
   socket.on("message", (data) => {
     if (output.write(`${data.toString()}\n`)) return;
     socket.pause();
@@ -49,13 +60,8 @@ export async function carryEditor(
   socket.resume();
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
-  let hasLeft = false;
-  const leave = () => {
-    hasLeft = true;
-    stop();
-  };
-  output.once("error", leave);
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+  lines.on("error", leave); // readline passes on those of its input
   lines.on("line", (line) => {
     if (line.trim() === "") return;
     socket.send(line);

@@ -41,10 +41,7 @@ function listening(server: Server, name: string, where: object): Promise<void> {
       const fields = { reason: "listen" };
       reject(new DomainError("unavailable", `cannot listen on ${name}: ${errorText(cause)}`, { cause, fields }));
     };
-    server.once("error", fail);
-    server.listen({ ...where, backlog: BACKLOG }, () => {
-      server.off("error", fail);
-      resolve();
-    });
+    server.on("error", fail); // stays: a connection that cannot be accepted is reported here too, at any time
+    server.listen({ ...where, backlog: BACKLOG }, resolve);
   });
 }
