@@ -8,7 +8,7 @@ import { type FrontRecord, parseFrontRecord } from "./front-records.ts";
 /** Turns of a thread that are remembered, and the characters of their texts. */
 const MAX_HISTORY = 50;
 const MAX_HISTORY_CHARS = 256 * 1024;
-/** A token is good for a minute; more crossings than this are not made in it. */
+/** The most crossings in a minute, for which a token is valid. */
 const MAX_CROSSINGS = 10_000;
 
 /** The turn of a crossing, and the SHA-256 of its text, in hex. */
@@ -17,7 +17,7 @@ export interface KnownCrossing {
   readonly sha256: string;
 }
 
-/** The front's journal, and what was learned from it at the start. One writer: the front's lock is held. */
+/** The front's journal and the state read from it at the start. It has one writer, which holds the front's lock. */
 export class FrontJournal {
   readonly #journal: Journal<FrontRecord>;
   readonly #turns = new KeptTurns<FrontRecord>(({ type }) => type === "say");
@@ -26,7 +26,7 @@ export class FrontJournal {
   /** Lines that were damaged or torn. */
   readonly damaged: number;
 
-  /** @throws DomainError `unavailable`: nothing may be done without a record */
+  /** @throws DomainError `unavailable` if the journal cannot be opened: no turn may run without a record */
   constructor(path: string) {
     try {
       const take = (record: FrontRecord) => this.#take(record);
@@ -38,7 +38,7 @@ export class FrontJournal {
     }
   }
 
-  /** @throws DomainError `unavailable` (`reason` is `internal error`): it must not happen then */
+  /** @throws DomainError `unavailable` (`reason` is `internal error`); the recorded step must not happen then */
   append(record: FrontRecord): void {
     try {
       const before = this.#journal.bytes;
@@ -106,7 +106,7 @@ export class FrontJournal {
     const answer = found?.type === "answer" ? found.text : "";
     const input = first.type === "crossing" ? first.admin_input : first.user_input;
     const history = this.#histories.get(first.thread) ?? { turns: [], chars: 0 };
-    // A briefing counts even if its turn failed; what a user asked in vain does not.
+    // A briefing counts even if its turn failed; a user's question without an answer does not.
     if (isBriefing || answer !== "") remember(history, { input, isBriefing, answer });
     this.#histories.delete(first.thread);
     this.#histories.set(first.thread, history);
@@ -120,7 +120,7 @@ interface History {
 
 const charsOf = ({ input, answer }: PastTurn) => input.length + answer.length;
 
-/** Users' turns make room first: however much they ask, no briefing is forgotten for it. */
+/** Users' turns are forgotten before briefings, so that no number of questions displaces a briefing. */
 function remember(history: History, turn: PastTurn): void {
   const { turns } = history;
   turns.push(turn);

@@ -18,13 +18,13 @@ const frontRecord = z.discriminatedUnion("type", [
     ...{ type: z.literal("end"), turn, outcome: z.enum(["done", "failed", "interrupted"]) },
     reason: z.string().optional(),
   }),
-  /** A thread's earlier turns do not count any more: there were too many threads. */
+  /** The thread's earlier turns are forgotten, because there were too many threads. */
   z.object({ type: z.literal("forgotten"), turn, at: z.string(), thread: z.string() }),
 ]);
 
 export type FrontRecord = z.infer<typeof frontRecord>;
 
-/** Undefined for what is no record. */
+/** Undefined for a value that is not a record. */
 export function parseFrontRecord(value: unknown): FrontRecord | undefined {
   const parsed = frontRecord.safeParse(value);
   return parsed.success ? parsed.data : undefined;

@@ -27,15 +27,15 @@ export interface FrontServerOptions {
   readonly path: string;
   /** Public keys that the bridge may sign with (PEM); read at each call. */
   readonly keyPath: string;
-  /** Refused calls go on record here. */
+  /** Records refused calls. */
   readonly auditPath: string;
 }
 
 const MAX_KEY_BYTES = 16 * 1024;
 const DELIVER = `/${FrontService.typeName}/${FrontService.method.deliver.name}`;
-/** The most for users' calls together, and for the bridge's. All calls have more, so neither locks out the other. */
+/** The limit of all users' calls, and of the bridge's. The total limit is higher, so neither locks out the other. */
 const MAX_REQUEST_BYTES_OF_ONE = 24 * 1024 * 1024;
-/** Hundreds of users may come at the same moment to a front that is busy. */
+/** Hundreds of users may connect to a busy front at the same moment. */
 const MAX_HALF_OPEN = 2048;
 
 /** FrontService on a unix socket of this user. */
@@ -55,7 +55,7 @@ export function frontServer(deps: FrontServerDeps, options: FrontServerOptions):
   );
 }
 
-/** Runs before a request's body is read. The caller learns that it is refused, the audit log why. */
+/** Runs before a request's body is read. The caller learns only that it is refused; the reason is in the audit log. */
 function checkOrigin({ method, values }: Pick<CallContext, "method" | "values">, keyPath: string, now: number): void {
   if (method.name !== FrontService.method.deliver.name) return;
   try {

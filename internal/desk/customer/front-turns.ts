@@ -35,21 +35,21 @@ export type FrontEvent =
 
 type Emit = (event: FrontEvent) => void;
 
-/** A turn that is on record and not yet run. */
+/** A turn that is recorded and has not run yet. */
 export interface BegunTurn extends Disposable {
   readonly turn: string;
-  /** Runs it when its time has come; never rejects. */
+  /** Runs the turn once those before it have ended; never rejects. */
   run(emit: Emit, signal: AbortSignal | undefined): Promise<void>;
 }
 
-/** Crossings have places of their own in each queue: no number of users keeps one out. */
+/** Crossings have places of their own in each queue, so that no number of users keeps one out. */
 const FOR_CROSSINGS = 2;
-/** The most bytes on record of users' turns that wait or run; then users get `busy`, and crossings are still taken. */
+/** The most recorded bytes of users' turns that wait or run; beyond it users get `busy`, crossings do not. */
 const MAX_OPEN_BYTES = 32 * 1024 * 1024;
-/** An agent that reads in a loop. */
+/** Limits an agent that reads in a loop. */
 const MAX_READS = 256;
 
-/** The turns of the customer's half, each on record before it runs. */
+/** The turns of the customer's half, each recorded before it runs. */
 export class FrontTurns {
   readonly #deps: FrontDeps;
   readonly #threads: ThreadTurns;
@@ -64,7 +64,7 @@ export class FrontTurns {
     for (const [thread, isBriefed] of deps.journal.threads) this.#threads.know(thread, isBriefed);
   }
 
-  /** A user's turn. @throws DomainError `invalid`, `exhausted`, `unavailable`; nothing is on record then */
+  /** A user's turn. @throws DomainError `invalid`, `exhausted`, `unavailable`; nothing is recorded then */
   say(thread: string, text: string): BegunTurn {
     const settings = this.#deps.settings();
     checkDeskText(text, settings.limits.inputBytes);
@@ -78,7 +78,7 @@ export class FrontTurns {
   }
 
   /**
-   * A turn of the bridge; undefined if this crossing is on record already, with this text.
+   * A turn of the bridge; undefined if this crossing has already been recorded with this text.
    * @throws DomainError `denied` for a text that is not the origin's, `already-exists`, `exhausted`, `unavailable`
    */
   deliver({ id, thread, bytes, sha256 }: Origin, text: string): BegunTurn | undefined {
@@ -90,7 +90,7 @@ export class FrontTurns {
     if (known?.sha256 === sha256) return undefined;
     if (known !== undefined) throw refused("already-exists", "the id has had another text");
     const { threads, queue } = settings.limits;
-    // Users who begin ever more threads displace none that was briefed.
+    // Users who begin more and more threads displace no briefed thread.
     const place = this.#threads.enter(thread, { threads, queue: queue * FOR_CROSSINGS }, true);
     return this.#begin(place, settings, thread, { admin_input: text, user_input: null }, (turn, at) =>
       this.#deps.journal.append({ type: "crossing", turn, at, thread, id, admin_input: text }),

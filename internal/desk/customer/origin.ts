@@ -4,7 +4,7 @@ import { bearerOf } from "../../auth/bearer.ts";
 import { decodeToken } from "../../auth/token-format.ts";
 import { DomainError } from "../../base/errors.ts";
 
-/** The claims of a verified token about the text that must come with it. */
+/** The claims of a verified token about the text that it accompanies. */
 export interface Origin {
   readonly id: string;
   readonly thread: string;
@@ -12,7 +12,7 @@ export interface Origin {
   readonly sha256: string;
 }
 
-/** Clocks may differ this much; only for the time of issue, an expired token is expired. */
+/** The most that clocks may differ. Applies to the time of issue only, not to expiry. */
 const SKEW_S = 30;
 const MAX_LIFE_S = 60;
 

@@ -1,6 +1,6 @@
 import { DomainError } from "../../base/errors.ts";
 
-/** All that this side says of a failure. */
+/** Every word that this side says about a failure. */
 const PUBLIC_REASONS = [
   "not allowed",
   "not found",
@@ -15,7 +15,7 @@ const PUBLIC_REASONS = [
 
 export type PublicReason = (typeof PUBLIC_REASONS)[number];
 
-/** The word for a failure; one that is not of the set is `internal error`. */
+/** The word for a failure; `internal error` for one outside the set. */
 export function publicReason(err: unknown): PublicReason {
   const reason = err instanceof DomainError ? err.fields["reason"] : undefined;
   return PUBLIC_REASONS.find((known) => known === reason) ?? "internal error";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Channels } from "../engine/contract.ts";
 
-/** The front's state in one turn. It has no channel of the administrator's side but the text that crossed. */
+/** The front's state in one turn. Its only channel from the administrator's side is the text that crossed. */
 export interface UnsafeState {
   /** The text that crossed; null in a user's turn. */
   readonly admin_input: string | null;

@@ -12,7 +12,7 @@ export type Frozen<T> = T extends readonly (infer U)[]
     ? { readonly [K in keyof T]: Frozen<T[K]> }
     : T;
 
-/** A node has broken its contract: nothing of its result is written. The message has no value and no foreign key. */
+/** A node broke its contract; nothing of its result is written. The message quotes no value and no unknown key. */
 class ContractViolation extends DomainError {
   constructor(node: string, channel: string, fault: string) {
     super("precondition", `contract_violation: node ${node}, ${channel}: ${fault}`, {
@@ -74,7 +74,7 @@ function dataOf(object: object, key: PropertyKey): { readonly value: unknown } |
   return found !== undefined && "value" in found && found.enumerable ? { value: found.value } : undefined;
 }
 
-/** Undefined for what is more than data: accessors, symbols, classes, proxies, ill-formed strings, great depth. */
+/** Undefined for anything but plain data: accessors, symbols, classes, proxies, ill-formed strings, great depth. */
 function plainCopy(value: unknown, depth: number): { readonly value: unknown } | undefined {
   if (typeof value === "string") return value.isWellFormed() ? { value } : undefined;
   if (value === null || typeof value === "boolean" || typeof value === "number") return { value };

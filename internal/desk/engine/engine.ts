@@ -25,7 +25,7 @@ export function nodeOf<S extends object>() {
   return <const R extends keyof S, const W extends keyof S>(node: Node<S, R, W>): Node<S, R, W> => node;
 }
 
-/** The one edge that depends on the state: from the first node to one of several. */
+/** The only edge that depends on the state: from the first node to one of several. */
 interface Edge<S extends object, R extends keyof S> {
   readonly reads: readonly R[];
   readonly to: Readonly<Record<string, Node<S>>>;
@@ -60,14 +60,14 @@ class EdgePass {
   }
 }
 
-/** True once, for the pass that the engine made for this node in this turn; a copy or a look-alike is no pass. */
+/** True once, for the pass that the engine made for this node in this turn; false for a copy or an imitation. */
 export function spendPass(pass: unknown, turn: string, node: string): boolean {
   return EdgePass.spend(pass, turn, node);
 }
 
 /**
- * Runs a turn: the first node, then the one that the edge chooses. `input` are the channels that the turn begins with;
- * each result is checked before any of it is written. Nothing else changes or reads the state.
+ * Runs a turn: the first node, then the one that the edge chooses. `input` has the channels that the turn begins with.
+ * Each result is checked before any of it is written. Nothing else reads or changes the state.
  * @returns the state at the turn's end
  * @throws ContractViolation; whatever a node throws
  */

@@ -1,49 +1,49 @@
 import { DomainError } from "../../base/errors.ts";
 import { Serial } from "../../base/serial.ts";
 
-/** How many turns there may be at a time. */
+/** The limits of threads and turns. */
 export interface TurnCapacity {
-  /** Threads that are remembered, and as many lasting ones. */
+  /** The most remembered threads, and the most lasting ones beside them. */
   readonly threads: number;
-  /** Turns of one thread that may wait behind the one that runs. */
+  /** The most turns of one thread that wait behind the running one. */
   readonly queue: number;
 }
 
 /** A place in a thread's queue, until it is disposed of. */
 export interface QueuedTurns extends Disposable {
-  /** Runs a turn when its time has come. */
+  /** Runs a turn once those before it have ended. */
   inTurn<T>(turn: () => Promise<T>): Promise<T>;
 }
 
 interface Thread {
   readonly serial: Serial;
   places: number;
-  /** Turns that wait or run: one may outlast its place. */
+  /** Turns that wait or run; a turn may outlast its place. */
   turns: number;
   isLasting: boolean;
 }
 
 /**
- * Turns of threads: one at a time in each, in the order in which they came, side by side in different ones. Beyond the
- * limit the thread idle longest is forgotten; lasting threads are counted apart, so that others never displace one.
+ * Runs the turns of each thread one at a time, in order of arrival, and those of different threads side by side. Beyond
+ * the limit the longest idle thread is forgotten. Lasting threads are counted apart, so that others never displace one.
  */
 export class ThreadTurns {
   /** The one entered last is the last. */
   readonly #threads = new Map<string, Thread>();
   readonly #onForget: (name: string) => void;
 
-  /** `onForget` is called before a thread is forgotten; what it throws keeps the thread. */
+  /** Calls `onForget` before a thread is forgotten; if it throws, the thread is kept. */
   constructor(onForget: (name: string) => void) {
     this.#onForget = onForget;
   }
 
-  /** Counts a thread that is known from before, the one used last at the end. */
+  /** Adds a thread of an earlier run. Call it in order of last use. */
   know(name: string, isLasting: boolean): void {
     this.#threads.set(name, { serial: new Serial(), places: 0, turns: 0, isLasting });
   }
 
   /**
-   * Takes a place in the thread's queue; `isLasting` makes it a lasting one.
+   * Takes a place in the thread's queue; `isLasting` makes the thread a lasting one.
    * @throws DomainError `exhausted` (`reason` is `busy`) when its queue is full, or all other threads are in a turn
    */
   enter(name: string, limits: TurnCapacity, isLasting = false): QueuedTurns {

@@ -1,17 +1,17 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from "node:fs";
 
-/** A place of the other half that must not be had. */
+/** A path of the other half that must be out of reach. */
 export interface Target {
-  /** As a report names it, e.g. `the administrator's files`. */
+  /** The name in reports, e.g. `the administrator's files`. */
   readonly name: string;
   /** Absolute. */
   readonly path: string;
 }
 
-/** A process outside. In a sandbox another one may have its number. */
+/** A process outside. In a sandbox its pid may belong to another process. */
 interface OutsideProcess {
   readonly pid: number;
-  /** As the system counts it. */
+  /** The start time in the system's ticks. */
   readonly startedAt: string;
 }
 
@@ -20,7 +20,7 @@ export interface ProbePlan {
   readonly targets: readonly Target[];
   /** Processes outside, whose /proc folders may lead out. */
   readonly processes: readonly OutsideProcess[];
-  /** Names of variables that the front is to have. */
+  /** The names of the front's environment variables. */
   readonly environment: readonly string[];
 }
 
@@ -96,7 +96,7 @@ function canList(path: string): boolean {
   }
 }
 
-/** Files and folders that are open: this process has opened none, and Node keeps none open. */
+/** Open files and folders; each was inherited, because neither this process nor Node keeps one open. */
 function inheritedFiles(): readonly number[] {
   const found: number[] = [];
   for (let fd = 3; fd < MAX_FD; fd++) {

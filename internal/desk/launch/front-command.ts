@@ -47,7 +47,7 @@ export function programFiles({ main }: DeskProgram): readonly string[] {
   return ["cmd", "internal", "node_modules", "package.json"].map((name) => join(clone, name)).filter(existsSync);
 }
 
-/** The command line of `words` in the front's bounds. No text and no secret is in it. */
+/** The command line that runs `words` within the front's bounds. It contains no text and no secret. */
 export function frontCommand(program: DeskProgram, bounds: FrontBounds, words: readonly string[]): InnerCommand {
   const { place, isolation } = bounds;
   const args = [
@@ -66,7 +66,7 @@ function sandboxOf(program: DeskProgram, { place, root, agentFiles, credentials 
   return sandboxArgs({ place, readable, files });
 }
 
-/** Variables by allow-list. */
+/** The environment, by an allow-list. */
 export function frontEnvironment({ place, inherited }: FrontBounds): Readonly<Record<string, string>> {
   const passed = PASSED_ON.flatMap((name) => {
     const value = inherited[name];

@@ -9,13 +9,13 @@ import type { InnerCommand } from "./front-command.ts";
 import type { FrontPaths } from "./front-paths.ts";
 import { attend } from "./presence.ts";
 
-/** It takes half a second of an idle machine, and minutes of one that is overloaded. */
+/** A start takes half a second on an idle machine, and minutes on an overloaded one. */
 const START_LIMIT_MS = 180_000;
 const LOOK_EVERY_MS = 20;
-/** How long another launcher may take from its front's start to its record. */
+/** The most time between another launcher's start of a front and its record. */
 const RECORD_LIMIT_MS = 60_000;
 const MAX_LOG_BYTES = 1024 * 1024;
-/** The exit code of a front that found another one running. */
+/** The exit code of a front that finds another one running. */
 export const ANOTHER_RUNS = 75;
 
 export interface FrontStart {
@@ -103,7 +103,7 @@ export class FrontLauncher implements Disposable {
   }
 }
 
-/** Writes a file whole or not at all, for its owner alone. Two modes that start at once may write the same one. */
+/** Writes a file atomically, readable for its owner only. Two processes that start at once may write the same file. */
 export function replaceFile(path: string, text: string): void {
   if (readPlainFileSync(path, MAX_LOG_BYTES) === text) return;
   replaceSecret(path, text);

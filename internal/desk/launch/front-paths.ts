@@ -4,7 +4,7 @@ import { join } from "node:path";
 /** A socket's path ends at 107 bytes. */
 const MAX_SOCKET_PATH = 100;
 
-/** Where the parts of the front's folder are. */
+/** The paths in the front's folder. */
 export interface FrontPaths {
   readonly folder: string;
   readonly home: string;
@@ -16,9 +16,9 @@ export interface FrontPaths {
   readonly audit: string;
   readonly log: string;
   readonly publicKey: string;
-  /** Where the credentials of the customer's agent are in a sandbox. */
+  /** The path of the credentials of the customer's agent in a sandbox. */
   readonly credentials: string;
-  /** The name of the start that this front comes from. */
+  /** The name of the start that launched this front. */
   readonly started: string;
   /** Names the folder that this front has opened as `/docs`, as `folderId`. */
   readonly root: string;
@@ -27,7 +27,7 @@ export interface FrontPaths {
   /** Private folder of the two sockets. */
   readonly sockets: string;
   readonly socket: string;
-  /** Callers are connected here for as long as they need the front. */
+  /** The socket on which callers stay connected while they need the front. */
   readonly presence: string;
 }
 

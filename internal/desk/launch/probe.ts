@@ -5,7 +5,7 @@ import { DomainError } from "../../base/errors.ts";
 import type { ProbePlan, Way } from "./crossing-ways.ts";
 import type { InnerCommand } from "./front-command.ts";
 
-/** It takes half a second of an idle machine. */
+/** A probe takes half a second on an idle machine. */
 const LIMIT_MS = 180_000;
 
 /**

@@ -13,14 +13,14 @@ interface Past {
   readonly answer: string;
 }
 
-/** A crossing that was intended and has no receipt: its writer was killed. */
+/** An intended crossing without a receipt, because its writer was killed. */
 export interface OpenCrossing {
   readonly turn: string;
   readonly id: string;
   readonly sha256: string;
 }
 
-/** The back's journal, and what was learned from it at the start. One writer: the back's lock is held. */
+/** The back's journal and the state read from it at the start. It has one writer, which holds the back's lock. */
 export class BackJournal {
   readonly #journal: Journal<BackRecord>;
   readonly #histories = new Map<string, Past[]>();
@@ -29,7 +29,7 @@ export class BackJournal {
   /** Lines that were damaged or torn. */
   readonly damaged: number;
 
-  /** @throws DomainError `unavailable`: nothing may be done without a record */
+  /** @throws DomainError `unavailable` if the journal cannot be opened: no turn may run without a record */
   constructor(path: string) {
     try {
       const opened = Journal.open<BackRecord>(path, { parse: parseBackRecord, take: (record) => this.#take(record) });
@@ -40,7 +40,7 @@ export class BackJournal {
     }
   }
 
-  /** @throws DomainError `unavailable`: it is not on record, so it must not happen */
+  /** @throws DomainError `unavailable`; the recorded step must not happen then */
   append(record: BackRecord): void {
     try {
       const before = this.#journal.bytes;
@@ -65,7 +65,7 @@ export class BackJournal {
     return [...this.#open.values()];
   }
 
-  /** Turns without an end: their writer was killed. */
+  /** Turns without an end, because their writer was killed. */
   get openTurns(): readonly string[] {
     return this.#turns.open;
   }

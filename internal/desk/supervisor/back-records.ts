@@ -14,7 +14,7 @@ const backRecord = z.discriminatedUnion("type", [
     ...{ type: z.literal("read"), turn, path, ok: z.boolean() },
     ...{ reason: z.string().optional(), bytes: z.int().optional() },
   }),
-  /** Written before a text leaves: what follows may or may not have reached the front. */
+  /** Written before a text leaves. Without a later record the text may or may not have reached the front. */
   z.object({
     ...{ type: z.literal("intended"), turn, crossing: z.string(), thread: z.string() },
     ...{ bytes: z.int(), sha256: z.string() },
@@ -30,13 +30,13 @@ const backRecord = z.discriminatedUnion("type", [
     ...{ type: z.literal("end"), turn, outcome: z.enum(["done", "refused", "failed", "unknown", "interrupted"]) },
     ...{ withheld: z.array(z.object({ channel: z.string(), bytes: z.int() })) },
   }),
-  /** A thread's earlier turns do not count any more: there were too many threads. */
+  /** The thread's earlier turns are forgotten, because there were too many threads. */
   z.object({ type: z.literal("forgotten"), turn, at: z.string(), thread: z.string() }),
 ]);
 
 export type BackRecord = z.infer<typeof backRecord>;
 
-/** Undefined for what is no record. */
+/** Undefined for a value that is not a record. */
 export function parseBackRecord(value: unknown): BackRecord | undefined {
   const parsed = backRecord.safeParse(value);
   return parsed.success ? parsed.data : undefined;

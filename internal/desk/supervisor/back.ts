@@ -44,7 +44,7 @@ export interface BackInput {
 
 type Emit = (event: BackEvent) => void;
 
-/** The administrator's half: classifies, answers, or lets the bridge deliver. Each turn is on record. */
+/** The administrator's half: classifies a text, then answers it or lets the bridge deliver it. Records each turn. */
 export class Back {
   readonly #deps: BackDeps;
   readonly #threads: ThreadTurns;
@@ -61,7 +61,7 @@ export class Back {
 
   /**
    * Runs one turn. Its events end with `turn_end`, whose outcome is returned.
-   * @throws DomainError `unavailable` when the journal cannot be written: the turn is not to be believed then
+   * @throws DomainError `unavailable` when the journal cannot be written; the turn's events are then not reliable
    */
   async turn(input: BackInput, emit: Emit, signal: AbortSignal): Promise<TurnOutcome> {
     const turn = randomUUID();
@@ -134,7 +134,7 @@ class BackTurn {
     return ended(this.#emit, this.#turn, outcome);
   }
 
-  /** A turn that is cut ends at once, unless its text is crossing: the bridge then still says what became of it. */
+  /** A cut turn ends at once, unless its text is crossing: then the bridge first reports the outcome. */
   async #ended(running: Promise<GlobalState>, signal: AbortSignal): Promise<GlobalState> {
     try {
       return await raceSignal(running, signal);
@@ -230,7 +230,7 @@ class BackTurn {
   }
 }
 
-/** A text's size, else that of its JSON; what is not there has none. */
+/** The size of a text, or of a value's JSON; 0 for an absent one. */
 function bytesOf(value: unknown): number {
   if (value === null) return 0;
   return Buffer.byteLength(typeof value === "string" ? value : JSON.stringify(value));

@@ -8,7 +8,7 @@ import { newTokenKeyPair, privateKeyPem, publicKeyPem } from "../../pki/key-pair
 
 const MAX_BYTES = 16 * 1024;
 
-/** The bridge's key pair in a file of the back, made at the first start; a full volume may have left the file empty. */
+/** The bridge's key pair, in a file of the back that the first start creates. A full volume may leave it empty. */
 export async function bridgeKey(path: string): Promise<{ readonly key: KeyObject; readonly publicPem: string }> {
   const found = readPlainFileSync(path, MAX_BYTES);
   const pem = found || (await newKey(path));

@@ -43,7 +43,7 @@ export function classifyByAgent(ask: (text: string, signal: AbortSignal) => Prom
   };
 }
 
-/** The node: it sees what the administrator typed, and runs before any file is read. */
+/** The node that classifies: it reads what the administrator typed, before any file is read. */
 export function classifyNode(classify: Classifier, onDecided: (intent: Intent) => void) {
   return nodeOf<GlobalState>()({
     name: "classify",

@@ -9,8 +9,8 @@ import type { Deliver, Delivery } from "./bridge-node.ts";
 import type { CrossingOutcome } from "./global-state.ts";
 
 /**
- * Delivers over the front's socket. A refusal that the front itself states means that it did not take the text; when a
- * call is cut before its outcome, `isTaken` looks for the text in the front's journal.
+ * Delivers over the front's socket. A refusal by the front itself means that it did not accept the text. If a call is
+ * cut before its outcome, `isTaken` looks for the text in the front's journal.
  */
 export function deliverToFront(
   transport: Transport,
@@ -43,7 +43,7 @@ export function deliverToFront(
   };
 }
 
-/** The reason that the front gives with each of its own refusals, all of which come before it takes a text. */
+/** The reason of each refusal by the front itself; the front refuses only before it accepts a text. */
 function statedReason(err: unknown): string | undefined {
   const known = domainErrorOf(err);
   const reason = known instanceof DomainError ? known.fields["reason"] : undefined;

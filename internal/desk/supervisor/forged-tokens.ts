@@ -2,7 +2,7 @@ import { createHmac, type KeyObject, randomUUID } from "node:crypto";
 import { signClaims } from "../../auth/mint-token.ts";
 import { type OriginClaims, originToken } from "./origin-token.ts";
 
-/** Headers and a text that no bridge has sent. */
+/** An `authorization` header that no bridge has sent. */
 export interface Forgery {
   readonly name: string;
   /** The `authorization` header; undefined: none. */
@@ -11,7 +11,7 @@ export interface Forgery {
 
 /** The ingredients of forged tokens. */
 export interface ForgeryMaterial {
-  /** The bridge's own key, for tokens that are signed well and wrong otherwise. */
+  /** The bridge's own key, for tokens with a valid signature and another fault. */
   readonly key: KeyObject;
   readonly publicPem: string;
   /** A key that is not the bridge's. */
@@ -25,7 +25,7 @@ export interface ForgeryMaterial {
 const bearer = (token: string) => `Bearer ${token}`;
 const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** Every way of being no crossing that a caller's header can have; the front refuses each. */
+/** Every kind of header that does not prove a crossing; the front refuses each. */
 export function forgedTokens(material: ForgeryMaterial): readonly Forgery[] {
   const { key, foreignKey, envelope, now } = material;
   const good = originToken(key, envelope, now);

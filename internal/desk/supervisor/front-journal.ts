@@ -4,8 +4,8 @@ import { readJournalLines } from "../../eventlog/journal-lines.ts";
 import { openPlainFile } from "../../files/plain-file.ts";
 
 /**
- * Whether the front's journal holds a crossing with this id and text: evidence of what became of a call whose answer
- * was lost. The journal belongs to the other half, so it is read as hostile input.
+ * Whether the front's journal has a crossing with this id and text: the outcome of a call whose response was lost. The
+ * journal belongs to the other half, so it is read as hostile input.
  */
 export function isInFrontJournal(path: string, crossing: { readonly id: string; readonly sha256: string }): boolean {
   let fd: number;
@@ -16,7 +16,7 @@ export function isInFrontJournal(path: string, crossing: { readonly id: string; 
   }
   try {
     for (const line of readJournalLines(fd)) {
-      // Most lines are others: they are not parsed.
+      // Most lines are other records, which need no parsing.
       if (line.type === "record" && line.json.includes(crossing.id) && isCrossing(line.json, crossing)) return true;
     }
     return false;

@@ -12,7 +12,7 @@ export interface OriginClaims {
 
 const LIFE_S = 60;
 
-/** The proof of origin of one text, good for a minute. @param now wall clock, ms */
+/** The proof of origin of one text, valid for a minute. @param now wall clock, ms */
 export function originToken(key: KeyObject, envelope: OriginClaims, now: number): string {
   const { id, thread, bytes, sha256 } = envelope;
   const iat = Math.floor(now / 1000);

@@ -4,7 +4,7 @@ import { isMissing } from "../../files/named-file.ts";
 import { openPlainFile } from "../../files/plain-file.ts";
 import { type BackRecord, parseBackRecord } from "./back-records.ts";
 
-/** One turn as it is on record. */
+/** One recorded turn. */
 export interface TurnRecord {
   readonly turn: string;
   readonly at: string;
@@ -30,7 +30,7 @@ export interface TurnRecord {
   outcome: string;
 }
 
-/** The turns in the back's journal, oldest first; read beside its writer. No journal: no turns. */
+/** The turns in the back's journal, oldest first; none if there is no journal. Its writer may be running. */
 export function readTranscript(path: string): readonly TurnRecord[] {
   let fd: number;
   try {

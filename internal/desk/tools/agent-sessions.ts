@@ -8,23 +8,23 @@ import type { AgentTurn, HalfAgent, PastTurn } from "./half-agent.ts";
 
 export interface AgentSessionsDeps extends AgentSetting {
   readonly door: Pick<Door, "listening" | "admit">;
-  /** Tells the agent its role. */
+  /** The text that gives the agent its role. */
   readonly instructions: string;
 }
 
-/** Turns of a thread that a new session is reminded of. */
+/** The number of a thread's turns that a new session gets as its history. */
 const MAX_REMINDED = 20;
 
-/** A real agent: a session for each thread, the one idle longest stopped beyond a limit. */
+/** A real agent with a session for each thread; beyond a limit the longest idle session is stopped. */
 export class AgentSessions implements HalfAgent, AsyncDisposable {
   readonly #deps: AgentSessionsDeps;
   readonly #limit: () => number;
   /** The one used last is the last. */
   readonly #sessions = new Map<string, Session>();
-  /** The end of the turn of each thread that has one: one that was cut may still be ending its agent. */
+  /** The end of each thread's current turn; a cut turn may still be stopping its agent. */
   readonly #turns = new Map<string, Promise<unknown>>();
   #starting = 0;
-  /** Resolves when a turn is over: a session may be idle then. */
+  /** Resolves when a turn has ended, so that a session may be idle. */
   #onChange = Promise.withResolvers<void>();
 
   constructor(deps: AgentSessionsDeps, limit: () => number) {
@@ -84,7 +84,7 @@ export class AgentSessions implements HalfAgent, AsyncDisposable {
     }
   }
 
-  /** Waits until one more may run. */
+  /** Waits until another session may run. */
   async #room(signal: AbortSignal): Promise<void> {
     while (this.#sessions.size + this.#starting >= this.#limit()) {
       const [idle] = [...this.#sessions].find(([, { isBusy }]) => !isBusy) ?? [];
@@ -109,7 +109,7 @@ class Session implements AsyncDisposable {
   readonly #agent: DeskAgent;
   readonly #admitted: DoorPass;
   readonly #files: { current: FileTool | undefined };
-  /** Stands before briefings, and no user can type it. */
+  /** The mark before briefings, which no user can type. */
   readonly #marker = randomBytes(8).toString("hex");
   #isNew = true;
   isBusy = true;
@@ -134,18 +134,18 @@ class Session implements AsyncDisposable {
     const admitted = starting.use(deps.door.admit(token, { read }));
     const door = { url: `http://127.0.0.1:${port}/mcp`, token };
     const agent = starting.use(await DeskAgent.start(deps, door, signal));
-    // Programs answer before they have connected to the door, and their model would be asked without its tool.
+    // Programs accept a message before they have connected to the door; their model would then lack its tool.
     await raceSignal(admitted.listed, signal);
     starting.move();
     return new Session(deps.instructions, { agent, admitted }, files);
   }
 
-  /** Its agent has died between two turns. */
+  /** The agent died between two turns. */
   get hasEnded(): boolean {
     return this.#agent.hasEnded;
   }
 
-  /** The answer; undefined if its agent had ended before it got the message. */
+  /** The answer; undefined if the agent had ended before it got the message. */
   async turn(turn: AgentTurn): Promise<string | undefined> {
     this.#files.current = turn.files;
     try {

@@ -6,7 +6,7 @@ import type { AgentEvent, Provider, SessionHandle } from "../../bridge/provider.
 /** How a session's agent is launched. */
 export interface AgentLaunch {
   readonly id: string;
-  /** The door that it may use, and its token for it; without one it has no tool. */
+  /** The door that the agent may use, with its token; absent: the agent has no tool. */
   readonly door?: { readonly url: string; readonly token: string };
 }
 

@@ -13,7 +13,7 @@ const MAX_PATH_BYTES = 4096;
 /** The most names that an agent gets. */
 const MAX_NAMES = 200;
 
-/** The tool `read_file` of one half, for one turn: reads within the half's allow-list, each on record. */
+/** The tool `read_file` of one half, for one turn: reads within the half's allow-list and records each read. */
 export class FileTool {
   readonly #files: AllowedFiles;
   readonly #allowed: AllowList;

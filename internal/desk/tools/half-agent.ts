@@ -1,6 +1,6 @@
 import type { FileTool } from "./file-tool.ts";
 
-/** One earlier turn of a conversation, as its agent may know it. */
+/** An earlier turn of a conversation, with the fields that its agent may know. */
 export interface PastTurn {
   readonly input: string;
   /** The input came from the administrator, over the bridge. */
@@ -23,6 +23,6 @@ export interface AgentTurn {
 export interface HalfAgent {
   /** @throws DomainError `unavailable`, with `reason` = `agent unavailable` */
   answer(turn: AgentTurn): Promise<string>;
-  /** Drops what it remembers of a thread that has no turn. */
+  /** Forgets a thread, which must have no running turn. */
   forget(thread: string): void;
 }

@@ -3,7 +3,7 @@ interface TurnRecord {
   readonly turn: string;
 }
 
-/** A file of records that can begin again. */
+/** A file of records that can be replaced by a shorter one. */
 interface KeptJournal<R> {
   readonly bytes: number;
   rewrite(records: readonly R[]): void;
@@ -22,16 +22,16 @@ interface EndedTurns<R> {
   bytes: number;
 }
 
-/** Turns that have ended and are kept, of each kind. */
+/** The most ended turns that are kept, of each kind. */
 const MAX_TURNS = 500;
-/** And their records as lines, bytes. */
+/** The most bytes of their records, as lines. */
 const MAX_BYTES = 24 * 1024 * 1024;
-/** Beyond this a journal begins again with the records that are kept. */
+/** A larger journal is replaced by one with the kept records. */
 const REWRITE_BYTES = 64 * 1024 * 1024;
 
 /**
- * The records of a journal's latest turns: it begins again with them. A turn without an end is kept. Turns of two kinds
- * have limits of their own, so none of one kind is displaced by turns of the other.
+ * The records of a journal's latest turns, which replace a journal that is too long. Open turns are kept. Each of the
+ * two kinds of turns has its own limits, so that neither displaces the other.
  */
 export class KeptTurns<R extends TurnRecord> {
   readonly #isFirstKind: (first: R) => boolean;
@@ -50,7 +50,7 @@ export class KeptTurns<R extends TurnRecord> {
     this.#isFirstKind = isFirstKind;
   }
 
-  /** Takes a record in that has so many bytes as a line. @returns those of its turn so far, in order */
+  /** Adds a record of this many bytes as a line. @returns the records of its turn so far, in order */
   take(record: R, bytes = Buffer.byteLength(JSON.stringify(record))): readonly R[] {
     const { turn } = record;
     const kept = this.#open.get(turn) ?? { records: [], bytes: 0, order: 0 };
@@ -79,8 +79,8 @@ export class KeptTurns<R extends TurnRecord> {
   }
 
   /**
-   * Lets a journal that is long begin again with what is kept. Where that does not make it short, or cannot be written,
-   * it goes on and grows by half first: what was appended to it is on record all the same.
+   * Replaces a journal that is too long by one with the kept records. If that is still too long, or cannot be written,
+   * the journal stays as it is and is tried again after it has grown by half; nothing recorded is lost.
    */
   shorten(journal: KeptJournal<R>): void {
     if (journal.bytes <= Math.max(REWRITE_BYTES, this.#shortenedBytes * 1.5)) return;
@@ -88,7 +88,7 @@ export class KeptTurns<R extends TurnRecord> {
       const ended = this.#kinds.flatMap(({ turns }) => [...turns.values()]).sort((a, b) => a.order - b.order);
       journal.rewrite([...ended, ...this.#open.values()].flatMap(({ records }) => records));
     } catch {
-      // The volume is full, and the next append may say so.
+      // The volume is full; the next append reports it.
     }
     this.#shortenedBytes = journal.bytes;
   }

@@ -1,16 +1,16 @@
 import type { FileTool } from "./file-tool.ts";
 import type { AgentTurn, HalfAgent } from "./half-agent.ts";
 
-/** Paths in one input that are read; further ones are left alone. */
+/** The most paths in one input that are read. */
 const MAX_PATHS = 8;
-/** How much text is compared with a question, characters. */
+/** The most characters of a file that are compared with a question. */
 const MAX_COMPARED = 4_000_000;
-/** Shorter words say little. */
+/** Shorter words are ignored. */
 const MIN_WORD = 3;
 
 /**
- * The built-in agent: no model, no account, the same answer to the same question. Each path in the input is read and
- * quoted; without one, the briefing or the readable file with the most words in common is.
+ * The built-in agent: no model, no account, the same answer to the same question. It reads and quotes each path in the
+ * input; without a path, the briefing or readable file that has the most words in common with it.
  */
 export const reader: HalfAgent = {
   async answer(turn) {

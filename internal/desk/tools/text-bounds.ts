@@ -1,6 +1,6 @@
 import { DomainError } from "../../base/errors.ts";
 
-/** The largest answer that is recorded, or goes back over the bridge, bytes. */
+/** The largest answer that is recorded or sent back over the bridge, bytes. */
 export const ANSWER_BYTES = 65_536;
 
 /** @throws DomainError `invalid` (`reason` is `refused`) unless a text has 1 to `maxBytes` bytes and is well formed */
@@ -13,7 +13,7 @@ export function checkDeskText(text: string, maxBytes: number): void {
 /** A thread's name. */
 export const THREAD_NAME = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** The beginning of a text, at most `maxBytes` in UTF-8, of whole characters. */
+/** The longest beginning of a text of whole characters and at most `maxBytes` in UTF-8. */
 export function cutText(text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) <= maxBytes) return text;
   const bytes = Buffer.from(text.slice(0, maxBytes));
