@@ -11,8 +11,8 @@ describe("an exported name", () => {
     ["export function Place() {}", "export async function Place() {}"],
     ["export const Place = 1;", "export function* Place() {}"],
   ])("has one declaration: %s", (one, other) => {
-    expect(repeated({ "internal/b/b.ts": one, "scripts/a.mjs": other })).toEqual([
-      "Place is exported by internal/b/b.ts, scripts/a.mjs: give each its own name",
+    expect(repeated({ "internal/b/b.ts": one, "test/support/a.mjs": other })).toEqual([
+      "Place is exported by internal/b/b.ts, test/support/a.mjs: give each its own name",
     ]);
   });
 

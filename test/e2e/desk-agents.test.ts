@@ -142,7 +142,7 @@ describe.runIf(isUsable).concurrent.each(["claude", "codex", "opencode"] as cons
     expect([answerOf(admin[1]), answerOf(user[2])]).toEqual([WORDS, WORDS]);
   });
 
-  it("refuses whatever else a hostile model calls, and the turn goes on", () => {
+  it("refuses any other call of a hostile model, and the turn continues", () => {
     const count = hostileCalls(desk.back.requests[0]?.api ?? "chat", "").length;
     for (const [turn, { results }] of [[admin[2], models.back] as const, [user[3], models.front] as const]) {
       expect(answerOf(turn)).toBe(`${count} calls were refused`);

@@ -73,7 +73,7 @@ it("looks first at the server, the wakes and the escalations", async () => {
   expect(doctor).not.toContain("FAIL");
 });
 
-it("lets a thread go on that the loop guard has blocked", async () => {
+it("lets a thread continue that the loop guard has blocked", async () => {
   using worker = server.client("shop/reviewer");
   for (let i = 0; i < 3; i++) await worker.call("post_message", { thread_id: thread, text: "same again" }, NEVER);
   const [shown] = await run("Agents go round in circles");

@@ -185,7 +185,7 @@ describe.each([
     expect(await reviewer.call("post_message", again)).toMatchObject({ duplicate: true, seq: 1 });
   });
 
-  it("exits with 5 where another one uses the folder", async () => {
+  it("exits with 5 if another one uses the folder", async () => {
     const ports = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
     const args = [programFile("threads"), ...ports, "--postgres", postgres];
     const { code, stderr } = await runToEnd(process.execPath, args, { env: server.env });

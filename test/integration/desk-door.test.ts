@@ -76,7 +76,7 @@ describe("the door", () => {
     }
   });
 
-  it("leaves no client waiting that wants to hear of changes", async () => {
+  it("keeps no client waiting that subscribes to changes", async () => {
     const meta = {
       "io.modelcontextprotocol/protocolVersion": "2026-07-28",
       "io.modelcontextprotocol/clientCapabilities": {},

@@ -89,7 +89,7 @@ describe.concurrent("a front that is frozen while a text crosses", () => {
   });
 });
 
-describe.concurrent("what a kill or an operator leaves", () => {
+describe.concurrent("traces of a kill or an operator", () => {
   it("a torn last line is cut off and counted", { timeout: BUSY_MS }, async ({ expect }) => {
     await using bed = deskBed();
     await bed.run(["--mode", "admin", "--once"], "tell customers we close at five");
@@ -135,7 +135,9 @@ describe.concurrent("what a kill or an operator leaves", () => {
     expect(await startIn("docs/hours.md/state")).toMatchObject({ code: 4, err: hint });
   });
 
-  it("a configuration that has become faulty keeps what it said before", { timeout: BUSY_MS }, async ({ expect }) => {
+  it("a configuration that has become faulty leaves the previous one in force", { timeout: BUSY_MS }, async ({
+    expect,
+  }) => {
     await using bed = deskBed({
       "desk.yaml": "version: 1\ncustomer: { root: ./docs }\nsupervisor: { root: ./admin }\n",
     });

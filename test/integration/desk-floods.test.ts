@@ -102,7 +102,7 @@ describe.concurrent("a crossing passes", () => {
     expect(peakOf(bed) - before).toBeLessThan(ROOM_KIB);
   });
 
-  it("while users ask for much and read nothing of it", { timeout: BUSY_MS }, async ({ expect }) => {
+  it("while users request much and read nothing", { timeout: BUSY_MS }, async ({ expect }) => {
     await using desk = await openDesk({ "docs/long.md": "x".repeat(256 * 1024) });
     const { bed } = desk;
     const before = peakOf(bed);
@@ -123,7 +123,7 @@ describe.concurrent("a crossing passes", () => {
     stop.abort();
   });
 
-  it("while thousands of users send half of what they ask, and no more", { timeout: BUSY_MS }, async ({ expect }) => {
+  it("while thousands of users send only half of their requests", { timeout: BUSY_MS }, async ({ expect }) => {
     await using desk = await openDesk();
     const { bed } = desk;
     const sessions = Array.from({ length: 8 }, () => {

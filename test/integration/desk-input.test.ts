@@ -7,7 +7,7 @@ const BUSY_MS = 300_000;
 const MAX_BYTES = 65_536;
 const routed = (bytes: number) => "tell customers ".padEnd(bytes, "x");
 
-describe.concurrent("an input that is no good", () => {
+describe.concurrent("an unusable input", () => {
   /** A line of `--jsonl`, and the event that answers it. */
   const lines: readonly (readonly [
     line: string | Buffer,
@@ -29,7 +29,7 @@ describe.concurrent("an input that is no good", () => {
     ['{"text": "read /admin/prices.md"}', { type: "answer" }],
   ];
 
-  it("is one event, nothing of it is on record, and the next line counts", { timeout: BUSY_MS }, async ({ expect }) => {
+  it("is one event, is not recorded, and the next line counts", { timeout: BUSY_MS }, async ({ expect }) => {
     await using bed = deskBed();
     const input = Buffer.concat(lines.flatMap(([line]) => [Buffer.from(line), Buffer.from("\n")]));
     const { code, out, err } = await bed.run(["--mode", "admin", "--jsonl"], input);
@@ -45,7 +45,7 @@ describe.concurrent("an input that is no good", () => {
     expect(crossed).toMatchObject([{ admin_input: routed(MAX_BYTES), thread: "x".repeat(64) }]);
   });
 
-  it("on a user's side is refused in words that repeat nothing", { timeout: BUSY_MS }, async ({ expect }) => {
+  it("on a user's side is refused in words that quote nothing", { timeout: BUSY_MS }, async ({ expect }) => {
     await using bed = deskBed();
     const own = lines.filter(([line]) => !line.includes('"to"') && !line.includes("/admin"));
     const input = Buffer.concat(own.flatMap(([line]) => [Buffer.from(line), Buffer.from("\n")]));
@@ -77,8 +77,8 @@ describe.concurrent("an input that becomes no turn", () => {
   });
 });
 
-describe.concurrent("a path that is no good", () => {
-  it("is not allowed, and the turn goes on", { timeout: BUSY_MS }, async ({ expect }) => {
+describe.concurrent("an unusable path", () => {
+  it("is not allowed, and the turn continues", { timeout: BUSY_MS }, async ({ expect }) => {
     await using bed = deskBed({ "docs/deep/in/file.md": "deep\n", "docs-private/plan.md": "secret\n" });
     symlinkSync("../admin/prices.md", bed.path("docs/link.md"));
     symlinkSync("../../admin", bed.path("docs/deep/admin"));
@@ -111,7 +111,7 @@ describe.concurrent("a path that is no good", () => {
 /** For a missing file the reason is "not found"; the existence of any other file is not revealed. */
 const refusalOf = (path: string) => (path.includes("\u2025") ? /not found$/ : /: not allowed$/);
 
-describe.concurrent("a command line that is no good", () => {
+describe.concurrent("an unusable command line", () => {
   it.for([
     { args: [], err: /--mode/ },
     { args: ["--mode", "boss"], err: /admin.*user/ },

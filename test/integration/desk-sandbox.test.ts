@@ -24,7 +24,7 @@ it.runIf(isUsable)(
   300_000,
 );
 
-it("does not start without the isolation that is asked for", async () => {
+it("does not start without the requested isolation", async () => {
   await using bed = deskBed();
   mkdirSync(bed.path("bin"));
   for (const name of ["uname", "dirname", "readlink"]) symlinkSync(`/usr/bin/${name}`, bed.path(`bin/${name}`));

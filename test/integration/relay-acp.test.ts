@@ -76,7 +76,7 @@ describe("an ACP agent that relay dial connects", () => {
     subscription.unsubscribe();
   });
 
-  it("has its permissions asked on the session's approvals, and gets what was said", async () => {
+  it("has its permissions requested on the session's approvals, and gets the decision", async () => {
     await dial("permit");
     await coordinator.work("permit", task("p1", "ask"));
     const asked = await until("the request", 60_000, async () => {
@@ -93,7 +93,7 @@ describe("an ACP agent that relay dial connects", () => {
     expect(result?.body["payload"]).toMatchObject({ text: "decided yes" });
   });
 
-  it("has a permission refused that no one answers, and late answers are named", async () => {
+  it("has a permission refused that no one answers, and late answers are reported", async () => {
     const file = join(folder, "hasty.yaml");
     await writeFile(file, "turns: { permission_timeout: 1s, create_timeout: 10m }\n");
     await using hasty = await RelayProcess.start(nats.url, { args: ["--config", file] });

@@ -69,7 +69,7 @@ describe.concurrent("an ACP agent of version 2", () => {
     ]);
   });
 
-  it("fails work as it says, and goes on", TIMES, async () => {
+  it("fails work as it reports, and continues", TIMES, async () => {
     using _peer = await Acp2Agent.dial(url, { session: "fails" });
     for (const [index, text] of ["error", "refuse", "fail", "hello"].entries()) {
       await coordinator.work("fails", task(`w${index}`, text));
@@ -86,7 +86,7 @@ describe.concurrent("an ACP agent of version 2", () => {
   it.each([
     ["approval.granted", "yes"],
     ["approval.rejected", "no"],
-  ])("asks for leave on the session's approvals: %s", TIMES, async (type, option) => {
+  ])("requests permission on the session's approvals: %s", TIMES, async (type, option) => {
     const session = `ask-${option}`;
     using _peer = await Acp2Agent.dial(url, { session });
     await coordinator.work(session, task("w1", "ask"));
@@ -113,7 +113,7 @@ describe.concurrent("an ACP agent of version 2", () => {
     expect(peer.closed).toBeUndefined();
   });
 
-  it("is not asked again when it goes in mid-turn; its session is opened again by the next one", TIMES, async () => {
+  it("is not asked again when it disconnects in mid-turn; the next one opens its session again", TIMES, async () => {
     {
       using _peer = await Acp2Agent.dial(url, { session: "gone" });
       await coordinator.work("gone", task("w1", "hello"));
@@ -143,7 +143,7 @@ describe.concurrent("an ACP agent of version 2", () => {
   });
 });
 
-it("acp.v2 is known only where it is enabled", TIMES, async () => {
+it("acp.v2 is known only if it is enabled", TIMES, async () => {
   await using plain = await RelayProcess.start(nats.url);
   const place = "/acp/flag/coding?agent_id=agent_2";
   expect(await refusalStatus(`${await plain.url()}${place}`, { protocols: ["acp.v2"] })).toBe(426);

@@ -125,7 +125,7 @@ describe.concurrent.each([
     expect([one.closed, two.closed, unread.closed]).toEqual([undefined, undefined, undefined]);
   });
 
-  it("a lane that is full tells its publisher, and takes work again", { timeout: PATIENCE_MS }, async (context) => {
+  it("a full lane refuses its publisher, and accepts work later", { timeout: PATIENCE_MS }, async (context) => {
     await using server = await NatsServer.start(await program(context));
     await using its = await start(server, `full-${_name}.yaml`, {});
     await using people = await Coordinator.connect(server);
@@ -148,7 +148,7 @@ describe.concurrent.each([
 });
 
 describe.concurrent("what is too much", () => {
-  it("of updates, more than NATS takes, is dropped, its place shows, and the turn goes on", {
+  it("of updates, more than NATS accepts, is dropped and leaves a gap, and the turn continues", {
     timeout: PATIENCE_MS,
   }, async () => {
     await using server = await NatsServer.start(await oldestNats());
@@ -196,7 +196,9 @@ describe.concurrent("what is too much", () => {
     expect((await coordinator.results("talks", 2))[1]?.body["payload"]).toMatchObject({ text: "short" });
   });
 
-  it("of an update leaves a gap in the progress; the relay and the turn go on", { timeout: PATIENCE_MS }, async () => {
+  it("of an update leaves a gap in the progress; the relay and the turn continue", {
+    timeout: PATIENCE_MS,
+  }, async () => {
     await coordinator.work("large", task("w1", "large", "child"), { role: "child" });
     const [result] = await coordinator.results("large", 1, "child");
     expect(result?.body["payload"]).toMatchObject({ text: "prompt 1: large" });
@@ -220,7 +222,7 @@ describe.concurrent("what is too much", () => {
     await coordinator.results("begs", 1);
   });
 
-  it("of work, as much as NATS takes, is a dead letter; what has no room in it is named", {
+  it("of work, as much as NATS accepts, is a dead letter; parts that do not fit are named", {
     timeout: PATIENCE_MS,
   }, async () => {
     using agent = await SeedAgent.dial(url, { session: "whole" });

@@ -46,19 +46,23 @@ describe("a terminal behind a bridge gets each prompt exactly once", () => {
     expect(await survivor.stop()).toBe(0);
   });
 
-  it("when its relay is killed while it waits for leave, and the next asks for it again", TIMES, async () => {
-    await using doomed = await bed.relay("leave-1", { leave: bed.role() });
-    await bed.coordinator.work("leave", task("w1", "run: make", "leave"), { role: "leave" });
-    await bed.isTaken("run: make");
-    await bed.approval("leave", 1);
-    doomed.child.kill("SIGKILL");
-    await doomed.exited();
-    await using survivor = await bed.relay("leave-2", { leave: bed.role() });
-    await grant("leave", 2);
-    expect(await bed.answers("leave", 1, "leave")).toEqual([success("w1")]);
-    expect(count(await bed.taken(), "run: make")).toBe(1);
-    expect(await survivor.stop()).toBe(0);
-  });
+  it(
+    "when its relay is killed while it waits for a permission, and the next one requests it again",
+    TIMES,
+    async () => {
+      await using doomed = await bed.relay("leave-1", { leave: bed.role() });
+      await bed.coordinator.work("leave", task("w1", "run: make", "leave"), { role: "leave" });
+      await bed.isTaken("run: make");
+      await bed.approval("leave", 1);
+      doomed.child.kill("SIGKILL");
+      await doomed.exited();
+      await using survivor = await bed.relay("leave-2", { leave: bed.role() });
+      await grant("leave", 2);
+      expect(await bed.answers("leave", 1, "leave")).toEqual([success("w1")]);
+      expect(count(await bed.taken(), "run: make")).toBe(1);
+      expect(await survivor.stop()).toBe(0);
+    },
+  );
 
   it("when its relay is asked to end in the middle of the turn", TIMES, async () => {
     await using first = await bed.relay("drain-1", { drain: bed.role() }, { drain_timeout: "0s" });

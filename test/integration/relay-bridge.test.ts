@@ -87,7 +87,7 @@ describe.concurrent("an agent in a terminal of a bridge", () => {
     expect(await sessionsOf("ends")).toHaveLength(2);
   });
 
-  it("is another one for each work where its role says so, and the one before is stopped", TIMES, async () => {
+  it("is another one for each work if its role says so, and the previous one is stopped", TIMES, async () => {
     await bed.coordinator.work("new", task("f1", "one two", "fresh"), { role: "fresh" });
     await bed.coordinator.work("new", task("f2", "three four", "fresh"), { role: "fresh" });
     await bed.answers("new", 2, "fresh");
@@ -97,7 +97,7 @@ describe.concurrent("an agent in a terminal of a bridge", () => {
     expect(sessions.filter((id) => running.includes(id))).toEqual(sessions.slice(1));
   });
 
-  it("is interrupted where the work is cancelled, and does the next in the same session", TIMES, async () => {
+  it("is interrupted when the work is cancelled, and does the next in the same session", TIMES, async () => {
     await bed.coordinator.work("stops", task("s1", "run: sleep"));
     await bed.approval("stops", 1);
     const { payload } = await bed.coordinator.control("stops", { id: "s1", type: "cancel", payload: { by: "ann" } });
@@ -108,7 +108,7 @@ describe.concurrent("an agent in a terminal of a bridge", () => {
     expect(await sessionsOf("stops")).toHaveLength(1);
   });
 
-  it("gets nothing that it cannot be given", TIMES, async () => {
+  it("gets only work that it can receive", TIMES, async () => {
     const image = { prompt: [{ type: "image", data: "", mimeType: "image/png" }] };
     await bed.coordinator.work("large", task("l1", "x".repeat(65_537)));
     await bed.coordinator.work("large", { id: "l2", type: "work.coding", payload: image });

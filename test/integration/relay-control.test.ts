@@ -90,7 +90,7 @@ describe.concurrent("cancel", () => {
     expect(agent.closed).toBeUndefined();
   });
 
-  it("of an ACP agent's turn is session/cancel; an open permission is cancelled, and the session goes on", async () => {
+  it("of an ACP agent's turn is session/cancel; an open permission is cancelled, and the session continues", async () => {
     const session = "acp-cancel";
     const { agent, promptId } = await prompted(session, other);
     using _ = agent;
@@ -128,7 +128,7 @@ describe.concurrent("cancel", () => {
     agent[Symbol.dispose]();
   });
 
-  it("is refused where it cannot be read, and work that is not there is unknown", async () => {
+  it("is refused if it cannot be read, and unknown for work that is not there", async () => {
     const session = "unread";
     const errors: readonly (readonly [object | string, string])[] = [
       ["{", "invalid_message"],
@@ -219,7 +219,7 @@ describe.concurrent.each([
     expect(agent.requests.map(({ value }) => value["id"])).toEqual(["w1", "w4"]);
   });
 
-  it("work that no agent was there for in time is a dead letter", async (context) => {
+  it("work without an agent in time is a dead letter", async (context) => {
     await writeFile(join(folder, `brief-${name}.yaml`), "turns: { work_ttl: 8s }\n");
     await using server = await NatsServer.start(await program(context));
     await using there = await relay(server, `brief-${name}`);

@@ -38,7 +38,7 @@ async function oneResultEach(coordinator: Coordinator, sessions: readonly string
   expect(said.sort()).toEqual(right.sort());
 }
 
-it("SIGTERM with 100 open turns: all are given back and go on at the other relay, each with one result", {
+it("SIGTERM with 100 open turns: all are given back and continue at the other relay, each with one result", {
   timeout: PATIENCE_MS,
 }, async (context) => {
   await using nats = await NatsServer.start(await newestNats(context));

@@ -86,7 +86,7 @@ describe.concurrent("relay token", () => {
 });
 
 describe.concurrent("relay dial", () => {
-  it("shows its certificate and the token of a file, and renews it before it ends", TIMES, async () => {
+  it("presents its certificate and the token of a file, and renews the token before it expires", TIMES, async () => {
     const file = join(room.folder, "kept");
     start(["token", ...place("kept"), ...signer(), "--ttl", "30s", "--file", file]);
     const first = await until("the token", 60_000, () => readFile(file, "utf8").catch(() => undefined));
@@ -106,7 +106,7 @@ describe.concurrent("relay dial", () => {
     await works("signed");
   });
 
-  it("ends with 2 where the relay refuses it for what it is, and says why", async () => {
+  it("ends with 2 if the relay refuses it permanently, and says why", async () => {
     const file = join(room.folder, "other");
     await writeFile(file, room.token());
     const { code, stderr } = await runRelay([

@@ -28,7 +28,7 @@ it("a relay that is stopped lets no one in, and its open turn ends over the conn
   expect(await ended).toBe(0);
 });
 
-it("what is no upgrade, and another host's page, are refused by the server's gates", async () => {
+it("requests other than upgrades, and pages of other hosts, are refused by the server's gates", async () => {
   await using nats = await NatsServer.start(await oldestNats());
   await using relay = await RelayProcess.start(nats.url);
   const base = (await relay.url()).replace("ws:", "http:");

@@ -113,7 +113,7 @@ describe.concurrent.each(["WebSocket", "HTTP"] as const)("an editor by %s", (way
     expect(first?._meta).toMatchObject({ relay: { epoch: expect.any(String), seq: 2, id: results[0]?.body["id"] } });
   });
 
-  it("is asked for leave, and its answer is the agent's", TIMES, async () => {
+  it("is asked for permission, and its answer reaches the agent", TIMES, async () => {
     using editor = await Editor.open(way);
     const session = await editor.start();
     await editor.prompt(session, "ask");
@@ -155,7 +155,7 @@ describe.concurrent.each(["WebSocket", "HTTP"] as const)("an editor by %s", (way
     expect(editor.said.at(-1)).toMatch(/^prompt 2: after it$/);
   });
 
-  it("opens a session again and sees what was said, and hears what is not kept", TIMES, async () => {
+  it("opens a session again, sees the kept updates and learns which are missing", TIMES, async () => {
     const query = `session=again-${way}&role=coding`;
     let session: string;
     let place: object | undefined;

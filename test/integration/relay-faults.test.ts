@@ -48,7 +48,7 @@ describe("the requirement's error tables", () => {
     expect(holder.closed).toBeUndefined();
   });
 
-  it("nothing that work, agents or people say stands in the log", async () => {
+  it("no text of work, agents or people is in the log", async () => {
     const session = "secretive";
     const canary = "canary-4711";
     using agent = await SeedAgent.dial(url, { session });
@@ -80,7 +80,7 @@ describe("the requirement's error tables", () => {
     ).not.toContain(canary);
   });
 
-  it("invalid message: an error response, and the connection goes on", async () => {
+  it("invalid message: an error response, and the connection continues", async () => {
     using agent = await SeedAgent.dial(url, { session: "invalid" });
     const answers = [
       ["{", { id: null, error: { code: -32700 } }],
@@ -211,7 +211,7 @@ describe("work that cannot be done", () => {
     expect(agent.requests).toHaveLength(1);
   });
 
-  it("relay dead lists it, shows it, gives it back and drops it", async () => {
+  it("relay dead lists, shows, requeues and deletes it", async () => {
     await SeedAgent.dial(url, { session: "letters" }).then(async (agent) => {
       await coordinator.work("letters", "{broken");
       await coordinator.event("letters", "work.rejected");

@@ -66,7 +66,7 @@ describe.concurrent("an editor at the front door", () => {
     expect(await worker.stop()).toBe(0);
   });
 
-  it("sees what an agent says that does not stream, and the tools that it wants to be run", TIMES, async () => {
+  it("sees the text of an agent that does not stream, and its requests for tools", TIMES, async () => {
     using agent = await SeedAgent.dial(url, { session: "sampled", role: "tools" });
     const tool = { type: "tool_use", id: "t1", name: "bash", input: { command: "ls" } };
     agent.answer = () => ({ role: "assistant", content: [{ type: "text", text: "I look" }, tool] });
@@ -81,29 +81,33 @@ describe.concurrent("an editor at the front door", () => {
     ]);
   });
 
-  it("hears what is not known of a prompt whose relay was killed, and what is not kept", TIMES, async () => {
-    const log = join(folder, "killed.log");
-    const killed = child({ env: { ACP_AGENT_LOG: log } });
-    await using first = await start("first", { killed });
-    using editor = await RawEditor.open(`${url}/acp?session=killed&role=killed`);
-    const sessionId = await editor.begin();
-    await editor.call(1, "session/prompt", { sessionId, prompt: text("before") });
-    editor.send({ id: 2, method: "session/prompt", params: { sessionId, prompt: text("ask") } });
-    const isAsked = () => editor.values.find(({ method }) => method === "session/request_permission");
-    await until("the request for leave", 120_000, isAsked);
-    await first[Symbol.asyncDispose]();
-    await using second = await start("second", { killed });
-    expect((await editor.response(2))["error"]).toMatchObject({ code: -32001, data: { reason: "uncertain" } });
-    await editor.call(3, "session/prompt", { sessionId, prompt: text("after") });
-    using later = await RawEditor.open(`${url}/acp?session=killed&role=killed`);
-    await later.call(1, "initialize", { protocolVersion: 1 });
-    const { result } = await later.call(2, "session/load", { sessionId, cwd: "/", mcpServers: [] });
-    expect(result).toMatchObject({ _meta: { relay: { missing_works: 2, ignored: ["cwd"] } } });
-    expect(later.frames.join("\n")).toContain("[relay: 2 earlier turns are not kept]");
-    expect(later.frames.join("\n")).toContain("prompt 1: after");
-    expect((await readFile(log, "utf8")).trim().split("\n")).toEqual(["before", "ask", "after"]);
-    expect(await second.stop()).toBe(0);
-  });
+  it(
+    "learns that the outcome of a prompt is unknown when its relay was killed, and which updates are missing",
+    TIMES,
+    async () => {
+      const log = join(folder, "killed.log");
+      const killed = child({ env: { ACP_AGENT_LOG: log } });
+      await using first = await start("first", { killed });
+      using editor = await RawEditor.open(`${url}/acp?session=killed&role=killed`);
+      const sessionId = await editor.begin();
+      await editor.call(1, "session/prompt", { sessionId, prompt: text("before") });
+      editor.send({ id: 2, method: "session/prompt", params: { sessionId, prompt: text("ask") } });
+      const isAsked = () => editor.values.find(({ method }) => method === "session/request_permission");
+      await until("the request for leave", 120_000, isAsked);
+      await first[Symbol.asyncDispose]();
+      await using second = await start("second", { killed });
+      expect((await editor.response(2))["error"]).toMatchObject({ code: -32001, data: { reason: "uncertain" } });
+      await editor.call(3, "session/prompt", { sessionId, prompt: text("after") });
+      using later = await RawEditor.open(`${url}/acp?session=killed&role=killed`);
+      await later.call(1, "initialize", { protocolVersion: 1 });
+      const { result } = await later.call(2, "session/load", { sessionId, cwd: "/", mcpServers: [] });
+      expect(result).toMatchObject({ _meta: { relay: { missing_works: 2, ignored: ["cwd"] } } });
+      expect(later.frames.join("\n")).toContain("[relay: 2 earlier turns are not kept]");
+      expect(later.frames.join("\n")).toContain("prompt 1: after");
+      expect((await readFile(log, "utf8")).trim().split("\n")).toEqual(["before", "ask", "after"]);
+      expect(await second.stop()).toBe(0);
+    },
+  );
 
   it("is notified when its relay stops, which does not wait for it", TIMES, async () => {
     await using leaving = await start("leaving", {});
@@ -113,7 +117,7 @@ describe.concurrent("an editor at the front door", () => {
     expect(await until("the end", 60_000, () => editor.closed)).toBe(1001);
   });
 
-  it("is refused what it may not do, and the connection goes on", TIMES, async () => {
+  it("is refused what it may not do, and the connection continues", TIMES, async () => {
     using editor = await RawEditor.open(`${url}/acp?session=hostile&role=none`);
     editor.send("no JSON");
     editor.send("[]");

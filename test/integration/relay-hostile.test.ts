@@ -110,7 +110,7 @@ describe("an agent", () => {
   });
 });
 
-it("fields that are not known and large integers reach the other side as they were", async () => {
+it("unknown fields and large integers reach the other side unchanged", async () => {
   using agent = await SeedAgent.dial(url, { session: "exact" });
   const messages = '[{"role":"user","content":"x","new_field":{"big":9007199254740993,"exact":1.10}}]';
   await coordinator.work("exact", `{"id":"e1","type":"work.coding","payload":{"messages":${messages}}}`);
@@ -121,7 +121,7 @@ it("fields that are not known and large integers reach the other side as they we
   expect((await coordinator.results("exact", 1))[0]?.text).toContain(`"input":${input}`);
 });
 
-it("ids of work that would be headers, paths or subjects are ids, and nothing else", async () => {
+it("ids of work that look like headers, paths or subjects are only ids", async () => {
   using agent = await SeedAgent.dial(url, { session: "ids" });
   agent.answer = ({ id }) => textResult(String(id));
   const ids = [

@@ -16,7 +16,7 @@ describe.concurrent.each([
   ["oldest", () => oldestNats()],
   ["newest", newestNats],
 ] as const)("a lane's log, on the %s server", (_name, program) => {
-  it("takes nothing from a writer whose acknowledgement came too late, behind another's record", async (context) => {
+  it("accepts nothing of a writer whose acknowledgement came too late, after another's record", async (context) => {
     await using server = await NatsServer.start(await program(context));
     const options = { url: server.url, name: "test", streamPrefix: "RELAY", firstMs: 60_000 };
     const [one, other] = await Promise.all([1, 2].map(() => Bus.open(systemClock, options, NEVER)));

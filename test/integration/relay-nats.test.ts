@@ -70,7 +70,7 @@ describe.concurrent.each([
     expect([agent.closed, idle.closed]).toEqual([undefined, undefined]);
   });
 
-  it("hung for a while during a turn: the turn ends once it goes on", async (context) => {
+  it("hung for a while during a turn: the turn ends once it continues", async (context) => {
     await using it = await bed(await program(context));
     const { nats, coordinator, url } = it;
     using agent = await SeedAgent.dial(url, { session: "s" });
@@ -88,7 +88,7 @@ describe.concurrent.each([
     await coordinator.allSettled();
   });
 
-  it("back with an empty store: it is said, open turns are uncertain, and every lane goes on", async (context) => {
+  it("back with an empty store: that is reported, open turns are uncertain, and every lane continues", async (context) => {
     await using it = await bed(await program(context));
     const { nats, relay, coordinator, url } = it;
     using busy = await SeedAgent.dial(url, { session: "busy" });

@@ -68,7 +68,7 @@ async function readiness(relay: RelayProcess, status: number): Promise<void> {
   );
 }
 
-describe.concurrent("subscribe failed: a relay that NATS does not permit what it needs", () => {
+describe.concurrent("subscribe failed: a relay without the permissions in NATS that it needs", () => {
   it.each<[string, Denied]>([
     ["relay.ctl", { subscribe: "relay.ctl" }],
     ["sessions.*.control.*", { subscribe: "sessions.*.control.>" }],
@@ -107,7 +107,7 @@ describe.concurrent("subscribe failed: a relay that NATS does not permit what it
     },
   );
 
-  it("with another's nkey, or without one where it must have one, ends with 4", TIMES, async () => {
+  it("with another's nkey, or without a required one, ends with 4", TIMES, async () => {
     const { key } = await nkeyUser("known");
     const { flags } = await nkeyUser("unknown");
     const config = `authorization { users: [{ nkey: ${key} }] }\n`;
@@ -172,7 +172,7 @@ resolver_preload: { ${account.getPublicKey()}: ${ofAccount}, ${system.getPublicK
     expect([sent.code, sent.stdout]).toEqual([0, expect.stringContaining('"text":"ok"')]);
   });
 
-  it("by a certificate reaches it over TLS 1.3, and not without", TIMES, async (context) => {
+  it("by a certificate reaches it over TLS 1.3; without one it does not", TIMES, async (context) => {
     const ca = new TestCa(`nats-${name}`);
     const server = ca.issue({ ips: ["127.0.0.1"] });
     const client = ca.issue({ uris: ["spiffe://test/relay"] });

@@ -129,7 +129,7 @@ describe.concurrent("a prompt by the agent protocol", () => {
     await expect(coordinator.nc.request("$SRV.PING.agents", "", { timeout: 60_000 })).rejects.toThrow(/no responders/i);
   });
 
-  it("needs a signature where work does", TIMES, async () => {
+  it("needs a signature if work does", TIMES, async () => {
     await using nats = await NatsServer.start(await oldestNats());
     await using coordinator = await Coordinator.connect(nats);
     const key = createUser().getPublicKey();

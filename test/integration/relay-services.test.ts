@@ -63,7 +63,7 @@ describe.concurrent.each([
     return { stack, nats, vendor, coordinator, relay };
   }
 
-  it("find each lane that has an agent, and none that has not", TIMES, async (context) => {
+  it("find exactly the lanes that have an agent", TIMES, async (context) => {
     const { stack, vendor, relay } = await bed(context);
     await using _stack = stack;
     using coding = await acpAgent(relay, "Sess_1", () => undefined);
@@ -173,7 +173,7 @@ describe.concurrent.each([
     expect(await run.ended()).toEqual(told("decided yes"));
   });
 
-  it("have a prompt done once whose relay is killed in mid-turn", TIMES, async (context) => {
+  it("have a prompt done once although its relay is killed in mid-turn", TIMES, async (context) => {
     const { stack, nats, vendor, coordinator, relay } = await bed(context);
     await using _stack = stack;
     const asked: string[] = [];

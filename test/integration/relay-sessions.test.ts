@@ -60,11 +60,11 @@ function said({ body }: Stored): string {
 const goesOn = { continue: true };
 const asked = async (role: string) => (await readFile(join(folder, `${role}.log`), "utf8")).trim().split("\n");
 
-describe.concurrent("work that goes on with the session of an agent that is gone", () => {
+describe.concurrent("work that continues the session of an agent that is gone", () => {
   it.each([
     ["loads", "load"],
     ["resumes", "resume"],
-  ])("finds it open again, where the agent %s", async (role, line) => {
+  ])("opens it again if the agent %s", async (role, line) => {
     await using relay = await start(role);
     await work(role, "w1", "one");
     await work(role, "w2", "two", goesOn);
@@ -81,7 +81,7 @@ describe.concurrent("work that goes on with the session of an agent that is gone
     expect(await second.stop()).toBe(0);
   });
 
-  it("begins a new one, and says so, where the agent cannot open it", async () => {
+  it("begins a new one, and says so, if the agent cannot open it", async () => {
     await using relay = await start("forgets");
     await work("forgets", "w1", "one");
     await work("forgets", "w2", "exit", goesOn);
@@ -94,7 +94,7 @@ describe.concurrent("work that goes on with the session of an agent that is gone
 });
 
 describe("a prompt whose outcome is not known", () => {
-  it("is sent again where the role says so, by the next relay after a kill", async () => {
+  it("is sent again if the role says so, by the next relay after a kill", async () => {
     await using doomed = await start("again");
     await work("again", "w1", "wait");
     await until(
@@ -113,7 +113,7 @@ describe("a prompt whose outcome is not known", () => {
     expect(await relay.stop()).toBe(0);
   });
 
-  it("is sent again where the work itself says so", async () => {
+  it("is sent again if the work itself says so", async () => {
     await using relay = await start("loads");
     await work("loads", "i1", "exit", { idempotent: true });
     await until("five prompts", 120_000, async () => {

@@ -72,7 +72,7 @@ async function bySigner(stream: string, subject: string): Promise<readonly boole
   });
 }
 
-it("work without a signature that counts is a dead letter, no result of its id; the lane goes on", async () => {
+it("work without a valid signature is a dead letter, not a result of its id; the lane continues", async () => {
   using agent = await SeedAgent.dial(await relay.url(), { session: "work" });
   agent.answer = () => textResult("ok");
   const subject = subjectOf("work");
@@ -146,7 +146,7 @@ it("a decision without one is a dead letter, and the next one counts", async () 
   expect((await bySigner("RELAY_EVENTS", subject))[0]).toBe(true);
 });
 
-it("keys that cannot be used are faults, and show no seed", async () => {
+it("unusable keys are faults, and no seed is shown", async () => {
   for (const [signing, message] of [
     [{ seed_file: "none.nk" }, "none.nk"],
     [{ seed_file: "relay.yaml" }, "relay.yaml: it holds no seed of an nkey"],

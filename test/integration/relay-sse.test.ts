@@ -56,7 +56,7 @@ it("is refused frames of others, and of connections that are not open", TIMES, a
   await coordinator.results("posts", 1);
 });
 
-it("gives its lane up with its stream: the same work goes to the next", TIMES, async () => {
+it("gives up its lane when its stream ends: the next agent gets the same work", TIMES, async () => {
   const first = await EventAgent.dial(url, "gone");
   await coordinator.work("gone", task("g1", "one"));
   await first.request(1);

@@ -102,7 +102,7 @@ describe("check", () => {
 });
 
 describe("a NATS that does not fit", () => {
-  it("ends with 6 where a stream has other settings, and names both", async () => {
+  it("ends with 6 if a stream has other settings, and names both", async () => {
     await using first = await RelayProcess.start(nats.url);
     expect(await first.stop()).toBe(0);
     const path = await file("three.yaml", "nats: { replicas: 3 }\n");
@@ -111,7 +111,7 @@ describe("a NATS that does not fit", () => {
     expect(second.log).toContain("the stream RELAY_WORK has other settings: num_replicas: 1, not 3");
   });
 
-  it("ends commands with 4 where no relay has made its streams, or NATS is not there", async () => {
+  it("ends commands with 4 if no relay has made its streams, or NATS is not there", async () => {
     const place = ["--session", "s", "--role", "r"];
     const none = await runRelay(["send", ...place, "--nats-url", nats.url, "--stream-prefix", "OTHER", "x"]);
     expect(none.stderr).toContain("NATS has no stream OTHER_WORK");

@@ -83,7 +83,7 @@ describe.concurrent("an ACP agent as a child of the relay", () => {
     await coordinator.event("keep", "agent.connected");
   });
 
-  it("gets of the relay's environment what every program needs, and what its role names", async () => {
+  it("gets only the variables that every program needs and those that its role names", async () => {
     for (const [index, name] of ["SAID", "GIVEN_KEY", "GT_SECRET", "OUROCODUS_NATS_URL", "HOME"].entries()) {
       await coordinator.work("env", task(`e${index}`, `env ${name}`));
     }
@@ -123,7 +123,7 @@ describe.concurrent("an ACP agent as a child of the relay", () => {
     });
   });
 
-  it("gives way to another session's where a role may have no more", async () => {
+  it("is stopped for another session's if the role may have no more", async () => {
     for (const session of ["one", "two", "three"]) {
       await coordinator.work(session, task("s1", "hello", "single"), { role: "single" });
     }
@@ -133,8 +133,8 @@ describe.concurrent("an ACP agent as a child of the relay", () => {
   });
 });
 
-describe("what a relay leaves of its children", () => {
-  it("is nothing when it is killed; the work is uncertain at the next relay, and no agent is asked again", async () => {
+describe("a relay's children after its end", () => {
+  it("are gone when it is killed; the work is uncertain at the next relay, and no agent is asked again", async () => {
     const role = agent({ env: { ACP_AGENT_LOG: log("killed") } });
     await using doomed = await start("killed.yaml", { killed: role });
     await coordinator.work("left", task("w1", "pid", "killed"), { role: "killed" });
@@ -151,7 +151,7 @@ describe("what a relay leaves of its children", () => {
     expect(await survivor.stop()).toBe(0);
   });
 
-  it("is nothing when it is asked to end", async () => {
+  it("are gone when it is asked to end", async () => {
     await using asked = await start("asked.yaml", { asked: agent({}) });
     await coordinator.work("asked", task("a1", "pid", "asked"), { role: "asked" });
     await coordinator.work("asked", task("a2", "leave", "asked"), { role: "asked" });

@@ -93,7 +93,7 @@ it.each([
   expect(failure).not.toMatch(/secret|told|\bx\b/);
 });
 
-it("goes over the edge that the state chooses, with a pass for a guarded node alone", async () => {
+it("follows the edge that the state chooses, with a pass only for a guarded node", async () => {
   const passes: unknown[] = [];
   const target = (name: string) =>
     node({

@@ -14,7 +14,7 @@ function openThreads() {
   };
 }
 
-it("goes on taking new threads: the one idle longest is forgotten", () => {
+it("always accepts new threads: the longest idle one is forgotten", () => {
   const { use, forgotten } = openThreads();
   for (const name of ["a", "b", "a", "c", "a", "d"]) use(name);
   expect(forgotten).toEqual(["b", "c"]);
@@ -45,7 +45,7 @@ it("displaces a lasting thread for another lasting one only", () => {
   expect(forgotten).toEqual(["a", "briefed"]);
 });
 
-it("keeps a thread when it is not on record that it is forgotten", () => {
+it("keeps a thread if its end could not be recorded", () => {
   const threads = new ThreadTurns(() => {
     throw new Error("the volume is full");
   });
@@ -55,7 +55,7 @@ it("keeps a thread when it is not on record that it is forgotten", () => {
   expect(first).toBeDefined();
 });
 
-it("lets one turn run in a thread and as many wait as the queue has room for", () => {
+it("runs one turn of a thread at a time and lets as many wait as its queue holds", () => {
   const { enter } = openThreads();
   using _first = enter("a");
   using second = enter("a");

@@ -26,7 +26,7 @@ const call = (own: Step, changed: Partial<BridgeCheckInput> = {}): BridgeCheckIn
   ...changed,
 });
 
-it("takes a call that came over the supervisor's edge, once", () =>
+it("accepts a call over the supervisor's edge, once", () =>
   behindEdge((own) => {
     expect(() => checkCrossing(call(own))).not.toThrow();
     expect(() => checkCrossing(call(own))).toThrow("the bridge refuses: origin");

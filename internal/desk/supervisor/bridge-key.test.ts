@@ -19,13 +19,13 @@ it("is made once, for its owner alone", async () => {
   expect(readdirSync(folder)).toEqual(["bridge.key"]);
 });
 
-it("is made again where a full volume has left an empty file", async () => {
+it("is made again if a full volume has left an empty file", async () => {
   writeFileSync(path, "");
   const { publicPem } = await bridgeKey(path);
   expect(await bridgeKey(path)).toMatchObject({ publicPem });
 });
 
-it("is not made in place of one that cannot be read", async () => {
+it("does not replace one that cannot be read", async () => {
   writeFileSync(path, "no key");
   await expect(bridgeKey(path)).rejects.toThrow(path);
 });

@@ -47,7 +47,7 @@ async function crossingOf(state: GlobalState) {
   return { decoded: fromBinary(DeliverRequestSchema, sent.bytes), sent };
 }
 
-it("sends one field, equal to what was typed byte for byte, whatever stands in the state", () =>
+it("sends one field, the typed text byte for byte, whatever the state contains", () =>
   fc.assert(
     fc.asyncProperty(anyState, async (state) => {
       const { decoded, sent } = await crossingOf(state);

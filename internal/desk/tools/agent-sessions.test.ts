@@ -96,7 +96,7 @@ it("starts another agent for a thread whose agent has died between two turns", a
   expect(released).toEqual([first.config.sessionId]);
 });
 
-it("stops the agent of a thread that is forgotten, and starts another one if it goes on", async () => {
+it("stops the agent of a forgotten thread, and starts another one if the thread continues", async () => {
   const { ask, forget, agent, inputs, list, released } = makeSessions();
   const asked = ask("main", "first");
   const first = await agent(0);

@@ -56,7 +56,7 @@ it("keeps a turn that has not ended, however many others do", () => {
   expect(kept.openBytes).toBe(0);
 });
 
-it("keeps the latest 500 turns that have ended, and of long ones fewer", () => {
+it("keeps the latest 500 ended turns, fewer if they are long", () => {
   const kept = new KeptTurns<Line>();
   endTurns(kept, 600);
   expect(shortened(kept).turns.size).toBe(500);
@@ -66,7 +66,7 @@ it("keeps the latest 500 turns that have ended, and of long ones fewer", () => {
   expect(turns).toContain("599");
 });
 
-it("leaves a journal that does not become short, or cannot be written, until it has grown", () => {
+it("leaves a journal that stays long, or cannot be written, until it has grown", () => {
   const kept = new KeptTurns<Line>();
   for (let i = 0; i < 300; i++) kept.take({ type: "say", turn: `${i}`, text: LONG });
   expect(shortened(kept).turns.size).toBe(300);
@@ -81,7 +81,7 @@ it("leaves a journal that does not become short, or cannot be written, until it 
   expect(grown.map(({ lines }) => lines?.length)).toEqual([undefined, 0]);
 });
 
-it("keeps turns of one kind however many of the other come after them, in the order of their ends", () => {
+it("keeps turns of one kind, in the order of their ends, however many of the other come after them", () => {
   const kept = new KeptTurns<Line>(({ type }) => type === "say");
   kept.take({ type: "say", turn: "first" });
   kept.take({ type: "end", turn: "first" });

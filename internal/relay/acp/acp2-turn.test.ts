@@ -58,7 +58,7 @@ describe("a turn", () => {
     expect(fold(events).end).toBeUndefined();
   });
 
-  it("of an agent that was at work is not ended by that work's end, and has none of its text", () => {
+  it("of an agent that was working before is not ended by the end of that work, and has none of its text", () => {
     const before = [chunk("old"), idle("end_turn")];
     const events: Events = [...before, OK, echo, running, chunk("new"), idle("end_turn")];
     expect(fold([...before, OK], { wasBusy: true }).end).toBeUndefined();
@@ -118,7 +118,7 @@ it("a permission is asked with the request's title, and the tool call or other s
   expect(toolCallIn({ title: "Go", subject: null })).toEqual({ title: "Go" });
 });
 
-it("an agent of version 2 with sessions is one", () => {
+it("recognises an agent of version 2 with sessions", () => {
   const capabilities = { session: {} };
   expect(speaksVersion2({ protocolVersion: 2, capabilities })).toBe(true);
   const others = [{ protocolVersion: 1, agentCapabilities: {} }, { protocolVersion: 2, capabilities: {} }, null, "2"];

@@ -8,7 +8,7 @@ const toolAnswered = {
 };
 
 describe("a conversation", () => {
-  it("is what user and assistant said, in turn; a failed answer is left out", () => {
+  it("has what user and assistant said, in turn, without failed answers", () => {
     expect(messagesOf([said("a"), { user: said("b").user, assistant: undefined }])).toEqual([
       { role: "user", content: "a" },
       { role: "assistant", content: "re a" },

@@ -17,7 +17,7 @@ it.each<[readonly string[], string | undefined, ReturnType<typeof chooseDialect>
   expect(chooseDialect(offered, version, { acp2: true })).toEqual(choice);
 });
 
-it("knows the draft of version 2 where it is enabled only", () => {
+it("knows the draft of version 2 only if it is enabled", () => {
   const choose = (acp2: boolean, ...offered: string[]) => chooseDialect(offered, undefined, { acp2 });
   expect(choose(false, "acp.v2")).toBeUndefined();
   expect(choose(false, "acp.v2", "acp.v1")).toEqual({ dialect: "acp", subprotocol: "acp.v1" });

@@ -15,11 +15,11 @@ function token(more: object = {}, rule: Partial<AgentIssuer> = {}): VerifiedToke
 }
 
 describe("readAgentClaims", () => {
-  it("reads who the agent is beside what every token says", () => {
+  it("reads the agent's claims beside those of every token", () => {
     expect(readAgentClaims({ ...CLAIMS, scope: "read" })).toMatchObject({ subject: "app", role: "read", place: PLACE });
   });
 
-  it.each(["session_id", "role", "agent_id"])("refuses a %s that is no name", (claim) => {
+  it.each(["session_id", "role", "agent_id"])("refuses a %s that is not a name", (claim) => {
     for (const value of [undefined, null, 7, "", "a.b", "*", ["a"], "x".repeat(65)]) {
       expect(() => readAgentClaims({ ...CLAIMS, [claim]: value })).toThrow(`the token's ${claim}`);
     }
@@ -41,7 +41,7 @@ it.each<[object, Partial<AgentIssuer>, string | undefined]>([
   expect(claimsRefusal(token(more, rule), PLACE)?.message).toBe(message);
 });
 
-it("lets a token go on for one of the same issuer, subject and project", () => {
+it("lets a token be succeeded by one of the same issuer, subject and project", () => {
   expect(renewalRefusal(token(), token({ exp: 3 }))).toBeUndefined();
   for (const other of [{ iss: "x" }, { sub: "x" }, { project_id: "x" }]) {
     expect(renewalRefusal(token(), token(other))?.kind).toBe("denied");

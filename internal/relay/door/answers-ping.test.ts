@@ -11,7 +11,7 @@ function pinged() {
   return { clock, socket, answer };
 }
 
-it("counts a pong that is read just after its time, as by a process that was held up", async () => {
+it("counts a pong that a delayed process reads a moment too late", async () => {
   const { clock, socket, answer } = pinged();
   await clock.advance(1000);
   await settle();
@@ -19,7 +19,7 @@ it("counts a pong that is read just after its time, as by a process that was hel
   expect(await answer).toBe(true);
 });
 
-it("is false where no pong comes", async () => {
+it("is false if no pong comes", async () => {
   const { clock, answer } = pinged();
   await clock.advance(2000);
   expect(await answer).toBe(false);

@@ -22,7 +22,7 @@ async function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
   return text;
 }
 
-it("takes a frame that comes faster than its rate when that is made up for; none is lost", async () => {
+it("delays a frame that exceeds the rate, and loses none", async () => {
   const { clock, channel } = opened();
   let frames = 0;
   channel.onFrame = () => frames++;
@@ -53,7 +53,7 @@ it("closes with 4429 when frames come faster than its rate for a minute", async 
   expect(clock.sleeping).toBe(0);
 });
 
-it("reads no frame of an agent that does not read 4 MiB, and ends with 1013 after 20 seconds of that", async () => {
+it("stops reading an agent that leaves 4 MiB unread, and ends with 1013 after 20 seconds of that", async () => {
   const { clock, channel, end, slowReaders } = opened();
   let frames = 0;
   channel.onFrame = () => frames++;
@@ -68,7 +68,7 @@ it("reads no frame of an agent that does not read 4 MiB, and ends with 1013 afte
   expect(clock.sleeping).toBe(0);
 });
 
-it("goes on with an agent that reads again in time", async () => {
+it("continues with an agent that reads again in time", async () => {
   const { clock, channel, end } = opened();
   let frames = 0;
   channel.onFrame = () => frames++;

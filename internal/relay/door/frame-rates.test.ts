@@ -4,7 +4,7 @@ import { FrameRates } from "./frame-rates.ts";
 
 const place = (agentId: string) => ({ lane: { sessionId: "s", role: "r" }, agentId });
 
-it("lets 10,000 frames come at once and then 1,000 a second, of each agent over all its connections", async () => {
+it("permits each agent 10,000 frames at once and then 1,000 a second, over all its connections", async () => {
   const clock = new FakeClock();
   const rates = new FrameRates({ clock });
   const first = rates.of(place("a"));
@@ -20,7 +20,7 @@ it("lets 10,000 frames come at once and then 1,000 a second, of each agent over 
   expect(second.restMs).toBe(0);
 });
 
-it("calls an agent too fast that goes on for a minute without a second's pause", async () => {
+it("calls an agent too fast if it exceeds the rate for a minute without a second's pause", async () => {
   const clock = new FakeClock();
   const rate = new FrameRates({ clock }).of(place("a"));
   const flood = async (ms: number) => {

@@ -35,7 +35,7 @@ function opened() {
   return { clock, socket, channel };
 }
 
-it("reads no more of a peer that sends faster than its rate, until that is made up for; no frame is lost", async () => {
+it("stops reading a peer that exceeds its rate until it is within the rate again; no frame is lost", async () => {
   const { clock, socket, channel } = opened();
   let frames = 0;
   channel.onFrame = () => frames++;

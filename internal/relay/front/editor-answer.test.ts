@@ -27,7 +27,7 @@ it("shows tools that a coordinator is to run, and the text beside them", () => {
   expect(answer.response).toEqual(ended("end_turn"));
 });
 
-it("says what is missing of an answer", () => {
+it("names the missing parts of an answer", () => {
   const gaps = [{ first: 1, to: 4, reason: "evicted" }];
   const { response } = answerOfResults([result("result.success", { text: "", gaps })], "");
   expect(response).toEqual({ result: { stopReason: "end_turn", _meta: { relay: { gaps } } } });

@@ -31,7 +31,7 @@ describe("a new session", () => {
     expect(new Set(made).size).toBe(2);
   });
 
-  it("is refused without a role, with no name, and where the connection is for another", () => {
+  it("is refused without a role, without a name, and if the connection is for another one", () => {
     for (const [place, params] of [
       [open, {}],
       [open, said({ role: "a b" })],

@@ -30,7 +30,7 @@ describe("a lane", () => {
     });
   });
 
-  it("remembers what was cancelled until it is done, and an open turn across a snapshot", () => {
+  it("remembers cancelled work until it is done, and an open turn across a snapshot", () => {
     const open = foldLane([claimed(1), prompted("1"), { t: "cancelled", id: "2", by: "ann" }]);
     expect([...open.cancelled]).toEqual([["2", "ann"]]);
     const after = foldLane([snapshotOf(open, ROOM)]);
@@ -38,7 +38,7 @@ describe("a lane", () => {
     expect(foldLane([snapshotOf(open, ROOM), done("2")]).cancelled.size).toBe(0);
   });
 
-  it("keeps what an interrupted turn had come to", () => {
+  it("keeps the state of an interrupted turn", () => {
     expect(foldLane([prompted("1")])).toMatchObject({ prompted: { id: "1" }, answered: undefined });
     expect(foldLane([prompted("1"), answered("1", true)])).toMatchObject({
       prompted: undefined,
@@ -49,7 +49,7 @@ describe("a lane", () => {
     expect([...ended.done]).toEqual([["1", "h-1"]]);
   });
 
-  it("goes on with a conversation, or begins a new one", () => {
+  it("continues a conversation, or begins a new one", () => {
     const turn = (id: string, fresh: boolean) => [prompted(id), answered(id, fresh), done(id)];
     expect(foldLane([...turn("1", true), ...turn("2", false)]).exchanges).toHaveLength(2);
     expect(foldLane([...turn("1", true), ...turn("2", true)]).exchanges).toHaveLength(1);
@@ -69,7 +69,7 @@ describe("a lane", () => {
     expect(state.done.has("2")).toBe(true);
   });
 
-  it("is the same after a snapshot, which stands for all before it", () => {
+  it("is the same after a snapshot, which replaces all records before it", () => {
     const turn = [claimed(3), prompted("1"), answered("1", true), done("1")];
     const before = foldLane(turn);
     const read = parseLaneRecord(JSON.stringify(snapshotOf(before, ROOM)));
@@ -88,7 +88,7 @@ it("a snapshot that would be too long leaves the older ids out, and at last the 
   expect([kept.has("63"), kept.has("0")]).toEqual([true, false]);
 });
 
-it("passes over records of a later version", () => {
+it("skips records of a later version", () => {
   expect(parseLaneRecord('{"t":"something new"}')).toBeUndefined();
   expect(parseLaneRecord("{")).toBeUndefined();
 });

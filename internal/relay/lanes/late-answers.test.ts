@@ -12,7 +12,7 @@ function watch() {
   return { answers, stale };
 }
 
-it("takes the answer that decided for no late one, whether it is seen before or after", () => {
+it("does not take the deciding answer for a late one, whether it is seen before or after the decision", () => {
   const { answers, stale } = watch();
   answers.came("s1", answer("first"));
   answers.came("s1", answer("second"));
@@ -27,14 +27,14 @@ it("takes the answer that decided for no late one, whether it is seen before or 
   expect(stale).toEqual(["second", "third"]);
 });
 
-it("finds every answer late where time decided", () => {
+it("finds every answer late if the timeout decided", () => {
   const { answers, stale } = watch();
   answers.decided("a1", undefined);
   answers.came("s1", answer("late"));
   expect(stale).toEqual(["late"]);
 });
 
-it("passes over what answers no approval of this relay and this session", () => {
+it("skips answers to approvals of other relays and sessions", () => {
   const { answers, stale } = watch();
   answers.decided("a1", undefined);
   answers.came("s2", answer("of another session"));

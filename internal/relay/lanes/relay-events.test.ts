@@ -42,7 +42,7 @@ it("events that found no room are counted in outbox.overflow, in their place, as
   ]);
 });
 
-it("an event names first what was lost before it; where only that has room, it is lost itself and counted", () => {
+it("an event is preceded by the report of lost ones; if only that fits, the event is lost and counted as well", () => {
   const { box, bodies } = room(0);
   const events = new RelayEvents(box, () => "id");
   events.publish("a", "work.duplicate", { id: "1" });

@@ -50,7 +50,7 @@ it("lets work expire that no agent was asked for in time, and no other", () => {
   expect(decideTurn({ ...emptyLane, ...prompted(1) }, WORK, LIMITS, 60_001)).toMatchObject({ type: "ask", attempt: 2 });
 });
 
-it("asks an ACP agent again where the work says that it is idempotent", () => {
+it("asks an ACP agent again if the work says that it is idempotent", () => {
   const work = { ...WORK, payload: { ...WORK.payload, idempotent: true } };
   expect(decideTurn({ ...emptyLane, ...prompted(1, "acp") }, work, LIMITS, 0)).toMatchObject({
     type: "ask",

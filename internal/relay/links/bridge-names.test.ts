@@ -21,7 +21,7 @@ it("names each attempt at each work by a key that bridges take", () => {
   for (const key of keys) expect(key).toMatch(/^[A-Za-z0-9._-]{1,128}$/);
 });
 
-it("reads from the log what it has written there, and nothing else", () => {
+it("reads only its own entries from the log", () => {
   const session = { count: 12, id: sessionIdOf(lane, 12) };
   expect(readSession(writeSession(session))).toEqual(session);
   const place = { epoch: "e/1", seq: 40, phase: "crash-loop" } as const;

@@ -101,7 +101,7 @@ const phase = (name: string) => ({ type: "phase", phase: name });
 const output = (text: string) => ({ type: "output", text });
 const whole = [input, receipt("submitted"), phase("busy"), output("done\n"), phase("idle")];
 
-it("answers with what the agent printed, and sends it as progress meanwhile", async () => {
+it("answers with the agent's output, and sends it as progress meanwhile", async () => {
   const scene = new Scene();
   await scene.happens(output("before\n"), ...whole);
   expect(await scene.result).toEqual([{ type: "result.success", payload: { text: "done", stop_reason: "end_turn" } }]);
@@ -117,13 +117,13 @@ it("says which events of the turn are missing", async () => {
   expect(await scene.result).toMatchObject([{ type: "result.success", payload: { text: "x", gaps: [gap] } }]);
 });
 
-it("refuses an answer that is too large, and goes on meanwhile", async () => {
+it("refuses an answer that is too large, and continues meanwhile", async () => {
   const scene = new Scene({ maxBytes: 3 });
   await scene.happens(...whole);
   expect(await scene.result).toMatchObject([{ type: "result.failure", payload: { reason: "too_large" } }]);
 });
 
-it("sends the same key again while the bridge is away or full, as late as it says", async () => {
+it("sends the same key again while the bridge is away or full, after the time that the bridge names", async () => {
   const full = new DomainError("exhausted", "full", { fields: { retry_after_ms: 7000 } });
   const scene = new Scene({}, [full, new DomainError("unavailable", "away"), SUBMITTED]);
   await settle();
@@ -173,7 +173,7 @@ it("may be tried again when a draft is in the way, or a dead agent in a terminal
   ]);
 });
 
-it("has a dialog that was open before decided, before it may be tried again", async () => {
+it("decides a dialog that was already open before it may be tried again", async () => {
   const scene = new Scene();
   scene.shown = DIALOG;
   await scene.happens(input, receipt("blocked-by-dialog"));
@@ -187,7 +187,7 @@ it("has a dialog that was open before decided, before it may be tried again", as
   expect(await scene.result).toMatch(/^NotTaken: .*blocked-by-dialog/);
 });
 
-it("asks for leave for a dialog of its turn that stays, and presses Escape where nothing else refuses", async () => {
+it("requests permission for a lasting dialog of its turn, and presses Escape if no choice refuses", async () => {
   const scene = new Scene();
   await scene.happens(input, receipt("submitted"), phase("busy"), {
     type: "dialog-opened",
@@ -204,7 +204,7 @@ it("asks for leave for a dialog of its turn that stays, and presses Escape where
   expect(await scene.result).toMatchObject([{ type: "result.success" }]);
 });
 
-it("is taken back where it is cancelled before it is typed, else interrupted", async () => {
+it("is withdrawn if it is cancelled before it is typed, else interrupted", async () => {
   const early = new Scene();
   await early.happens(input);
   early.prompt.cancel();
@@ -222,7 +222,7 @@ it("is taken back where it is cancelled before it is typed, else interrupted", a
   expect(late.clock.sleeping).toBe(0);
 });
 
-it.each(["unavailable", "precondition"] as const)("is interrupted again where a press is %s", async (kind) => {
+it.each(["unavailable", "precondition"] as const)("is interrupted again if a press is %s", async (kind) => {
   const scene = new Scene();
   scene.refusals.push(new DomainError(kind, "not now"));
   await scene.happens(input, receipt("submitted"), phase("busy"));

@@ -78,7 +78,7 @@ describe("a turn is over", () => {
   });
 });
 
-describe("a turn goes on", () => {
+describe("a turn continues", () => {
   it.each([
     ["idle", ""],
     ["idle", "B D"],
@@ -130,7 +130,7 @@ describe("a turn ends otherwise", () => {
     expect(play("idle", "B D X").end).toEqual({ type: "not-taken", outcome: "ended", error: "" });
   });
 
-  it("uncertain when the log begins again, whatever it says", () => {
+  it("uncertain when the log begins again, whatever its events", () => {
     const again = { seq: 1, epoch: "e2", type: "phase", phase: "idle" } as const;
     const end = { type: "uncertain", why: "the session's log has begun again" };
     for (const steps of ["", "I", "I R B"]) expect(afterEvent(play("idle", steps), again).end).toEqual(end);

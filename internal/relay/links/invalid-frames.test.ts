@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { InvalidFrames } from "./invalid-frames.ts";
 
-it("says at the twentieth within a minute that it is enough", () => {
+it("reports the twentieth within a minute as too many", () => {
   const frames = new InvalidFrames();
   for (let i = 0; i < 19; i++) expect(frames.add(i * 1000)).toBe(false);
   expect(frames.add(59_000)).toBe(true);

@@ -74,7 +74,7 @@ it("what may be lost is dropped while the outbox is full, NATS is away, or does 
   expect(sent).toEqual(["12345678", "12", "4"]);
 });
 
-it("of what finds no room the newest of each subject is sent later, within the bound", async () => {
+it("the newest message of each subject that found no room is sent later, within the bound", async () => {
   const { lossy, sent, confirm } = lossyPublisher(10);
   lossy.publish("s", "12345678");
   expect(["s2a", "s2b", "s3"].map((body) => lossy.publish("s", body))).toEqual([false, false, false]);

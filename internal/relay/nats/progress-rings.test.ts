@@ -4,7 +4,7 @@ import { ProgressRings } from "./progress-rings.ts";
 const lane = { sessionId: "s", role: "r" };
 const entry = (seq: number, epoch = "a", body = `"${epoch}${seq}"`) => ({ epoch, seq, body });
 
-it("gives what is behind an update, with prompts in their place", () => {
+it("returns everything after an update, prompts included", () => {
   const rings = new ProgressRings();
   expect(rings.read(lane, undefined)).toBeUndefined();
   rings.prompted(lane, "w1", '"p1"');
@@ -29,7 +29,7 @@ it("keeps half a MiB of a lane, and names what it has dropped", () => {
   expect(rings.read(lane, { epoch: "a", seq: 15 })).toMatchObject({ bodies: { length: 5 }, gap: undefined });
 });
 
-it("is bounded for all lanes together: the one that was quiet for longest goes", () => {
+it("is bounded for all lanes together: the longest quiet one is dropped", () => {
   const rings = new ProgressRings(30);
   for (const sessionId of ["one", "two", "three"]) rings.add({ ...lane, sessionId }, entry(1, "a", "x".repeat(12)));
   const kept = ["one", "two", "three"].map((sessionId) => rings.read({ ...lane, sessionId }, undefined) !== undefined);

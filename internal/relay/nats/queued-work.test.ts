@@ -27,7 +27,7 @@ it("finds by its sequence what the server counts and does not find by its subjec
   expect(await oldestWork(bus, LANE)).toMatchObject({ lane: LANE, seq: 17 });
 });
 
-it("looks no further where nothing is counted, or nothing is there", async () => {
+it("stops looking if nothing is counted, or nothing is there", async () => {
   expect(await oldestWork(damaged({ 17: OWN }, 0), LANE)).toBeUndefined();
   expect(await oldestWork(damaged({ 14: "sessions.other.work.r" }, 1), LANE)).toBeUndefined();
 });

@@ -25,7 +25,7 @@ it("signs subject, message id and the body's SHA-256 as nkeys do", () => {
   expect(verified).toBe(true);
 });
 
-it("counts a signature for what it was made for, and by whom", () => {
+it("accepts a signature only for its own message and by its own signer", () => {
   expect(signers.hasSigned(came())).toBe(true);
   expect(new Signers({ boss: createUser().getPublicKey() }).hasSigned(came())).toBe(false);
   for (const other of [

@@ -48,7 +48,7 @@ describe("a prompt", () => {
     expect(() => read(text)).toThrow(expect.objectContaining({ kind: "invalid" }));
   });
 
-  it("is invalid in another encoding than UTF-8", () => {
+  it("is invalid in an encoding other than UTF-8", () => {
     expect(() => readEnvelope(Buffer.from([0xff, 0xfe, 0x41]))).toThrow("UTF-8");
   });
 });

@@ -32,14 +32,14 @@ describe("an agent whose runtime has ended", () => {
     expect(planRecovery({ ...FACTS, ...facts }, DEFAULT_POLICY)).toEqual({ type });
   });
 
-  it("is spawned without a runtime before, if the policy says so, and never resumed", () => {
+  it("is spawned if it never had a runtime and the policy says so, and never resumed", () => {
     const facts = { ...FACTS, last: undefined };
     expect(planRecovery(facts, { ...DEFAULT_POLICY, unmanaged: "resume" })).toEqual({ type: "unmanaged" });
     expect(planRecovery(facts, { ...DEFAULT_POLICY, unmanaged: "spawn" })).toEqual({ type: "spawn" });
   });
 });
 
-it("a template is that of the role, or of every role, and nothing else", () => {
+it("a template is the role's or the one of every role", () => {
   const spawn = { worker: template, "*": { ...template, provider: "demo" }, broken: { provider: 1 } };
   expect(templateFor(spawn, "worker")?.provider).toBe("claude");
   expect(templateFor(spawn, "reviewer")?.provider).toBe("demo");
@@ -52,7 +52,7 @@ it("a template is that of the role, or of every role, and nothing else", () => {
   }
 });
 
-it("a session of the agent keeps its name, and no conversation but the one to resume", () => {
+it("a session of the agent keeps its name, and only the conversation to resume", () => {
   const options = { mode: "terminal", resume: "old", agent: "someone" };
   expect(optionsFor("shop", "shop/fix/er", options)).toEqual({ mode: "terminal", agent: "fix/er" });
   expect(optionsFor("shop", "fixer", {})).toEqual({ agent: "fixer" });

@@ -54,13 +54,13 @@ it.each([
   expect(afterOutcome(outcome, waits)).toMatchObject({ state, offered });
 });
 
-it("hashes what means the same to the same", () => {
+it("gives equal values the same hash", () => {
   expect(sortedJson({ b: 1, a: { d: 1, c: [2, 1] } })).toBe('{"a":{"c":[2,1],"d":1},"b":1}');
   expect(payloadHash({ a: 1, b: undefined })).toBe(payloadHash({ a: 1 }));
   expect(payloadHash({ a: 1 })).not.toBe(payloadHash({ a: 2 }));
 });
 
-it("gives positions back as they were, and refuses others", () => {
+it("decodes positions to what was encoded, and refuses others", () => {
   expect(positionOf(cursorOf([12, "t-1"]))).toEqual([12, "t-1"]);
   expect(() => positionOf("abc")).toThrow("cursor");
 });

@@ -35,7 +35,7 @@ describe("a person at the keys", () => {
     expect(isPersonPresent({ ...status, ...part }, 20_000, 100_000)).toBe(present);
   });
 
-  it("has the wake taken back after the longest deferral, not before, and a busy agent never", () => {
+  it("has the wake withdrawn after the longest deferral, not before; a busy agent never", () => {
     expect(mustDefer("person", 59_999, 60_000)).toBe(false);
     expect(mustDefer("person", 60_000, 60_000)).toBe(true);
     expect(mustDefer("draft", 60_000, 60_000)).toBe(true);
