@@ -158,6 +158,29 @@ it("F8: unreachable is not dead, and a start whose answer is lost is the same st
   expect(bridge.started).toHaveLength(1);
 });
 
+it.each(["starts", "resumes"] as const)(
+  "F8: a bridge that does not answer is asked less and less often what it %s",
+  async (what) => {
+    const { seat, bridge } = await ended(`silent-${what}`);
+    const away = new DomainError("unavailable", "the bridge does not answer");
+    if (what === "starts") bridge.failure = away;
+    else bridge.canResume = async () => Promise.reject(away);
+    const waits: number[] = [];
+    for (let attempt = 0; attempt < 12; attempt++) {
+      await seat.work();
+      const wake = await newest(seat.agent);
+      expect(wake).toMatchObject({ state: "DEFERRED", blockedBy: "unreachable", attempts: what === "starts" ? 1 : 0 });
+      const waitMs = (wake?.dueAt ?? 0) - (await ground.service.store.reads("default").now());
+      waits.push(waitMs);
+      await ground.wait(`${Math.ceil(waitMs / 1000) + 1} seconds`);
+    }
+    expect(waits[0]).toBeLessThan(2000);
+    // With 20 % of jitter, and at most 30 s.
+    expect(Math.min(...waits.slice(-3))).toBeGreaterThan(20_000);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(30_000);
+  },
+);
+
 it("F8: a start that is refused counts, and the next step follows", async () => {
   await policy({ spawn: { worker: template } });
   const { seat, bridge } = await ended("refused");

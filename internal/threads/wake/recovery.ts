@@ -13,7 +13,8 @@ type Deps = Pick<WakeWorkerDeps, "store" | "wakes" | "logger"> & { readonly by: 
 
 /** How a step ended; the wake is deferred by it. */
 export interface Recovered {
-  readonly againMs: number;
+  /** Absent: after a back-off, because the bridge did not answer. */
+  readonly againMs?: number;
   readonly blockedBy: "starting" | "unreachable" | "rate";
   readonly news?: WakeNews;
   /** The attempt that ended with this step, and its outcome. */
@@ -47,7 +48,14 @@ export class Recovery {
     const { workspace, wake } = this.#claimed;
     const life = await wakes.recentLife(this.#claimed, policy.stale_after);
     const { last, role } = life;
-    const canResume = last !== undefined && (await this.#starter.canResume(workspace, last.provider, signal));
+    let canResume: boolean;
+    try {
+      canResume = last !== undefined && (await this.#starter.canResume(workspace, last.provider, signal));
+    } catch (err) {
+      if (!(err instanceof DomainError) || signal.aborted) throw err;
+      this.#deps.logger.debug({ err, agent: wake.agentId }, "a bridge does not say what it can resume");
+      return { blockedBy: "unreachable" };
+    }
     const begun = (kind: WakeAttempt["kind"]) => attempts.filter((one) => one.kind === kind).length;
     const template = templateFor(policy.spawn, role);
     const counts = { resumes: begun("resume"), spawns: begun("spawn") };
@@ -83,7 +91,7 @@ export class Recovery {
       if (err.kind === "already-exists")
         return { againMs: SOON_MS, blockedBy: "starting", ended: { attempt, outcome: "started" } };
       this.#deps.logger.warn({ ...about, err }, "an agent's session could not be started");
-      if (!FINAL.has(err.kind)) return { againMs: SOON_MS, blockedBy: "unreachable" };
+      if (!FINAL.has(err.kind)) return { blockedBy: "unreachable" };
       return { againMs: 0, blockedBy: "unreachable", ended: { attempt, outcome: "refused" } };
     }
     this.#deps.logger.info(about, "an agent has another session");

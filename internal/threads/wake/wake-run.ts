@@ -10,11 +10,11 @@ import { afterOutcome, type NudgeOutcomeWord } from "../domain/wake-outcomes.ts"
 import type { AttemptIntent, ClaimedWake, WakeResult } from "../domain/wake-store.ts";
 import { pointerText } from "../domain/wake-text.ts";
 import { firstText, isFresh, type Recovered, Recovery } from "./recovery.ts";
+import { unreachableMs } from "./unreachable.ts";
 import type { WakeWorkerDeps } from "./wake-worker-deps.ts";
 
 const RENEW_MS = 10_000;
 const FOLLOW = { firstMs: 250, maxMs: 5000, factor: 1.6 };
-const UNREACHABLE = { firstMs: 1000, maxMs: 30_000, factor: 2 };
 const DEFER_MS = 5000;
 const TTL_MS = 30 * 60_000;
 const URGENT_TTL_MS = 2 * 3_600_000;
@@ -76,7 +76,7 @@ export class WakeRun {
     const { starter } = this.#deps.runtimes;
     if (starter !== undefined && open !== undefined && open.kind !== "live") {
       const recovery = new Recovery(this.#deps, this.#claimed, starter);
-      return this.#recovered(await recovery.start(open, policy, signal));
+      return this.#recovered(await recovery.start(open, policy, signal), open);
     }
     const found = await this.#find(signal);
     if (found === "none" && starter !== undefined) {
@@ -84,7 +84,7 @@ export class WakeRun {
       const step = await new Recovery(this.#deps, this.#claimed, starter).next(attempts, policy, signal);
       if (step !== undefined) return this.#recovered(step);
     }
-    if (typeof found === "string") return this.#defer("unreachable", this.#unreachableMs(open, await reads.now()));
+    if (typeof found === "string") return this.#defer("unreachable", await this.#unreachableMs(open));
     await using runtime = found;
     const status = await runtime.status(signal);
     const { sessionId, provider, kind, started } = runtime;
@@ -146,13 +146,20 @@ export class WakeRun {
   async #settleLast(open: WakeAttempt, starter: SessionSpawner, signal: AbortSignal): Promise<void> {
     const { workspace } = this.#claimed;
     const { requestId, sessionId } = open;
-    const last = await starter.lastReceipt(workspace, sessionId, requestId, signal);
+    let last: WakeReceipt | undefined;
+    try {
+      last = await starter.lastReceipt(workspace, sessionId, requestId, signal);
+    } catch (err) {
+      if (!(err instanceof DomainError) || signal.aborted) throw err;
+      return this.#defer("unreachable", await this.#unreachableMs(open));
+    }
     const receipt = last === undefined || last.outcome === "queued" ? receiptOf("unknown", "its session ended") : last;
     await this.#settle(open, receipt);
   }
 
-  #recovered({ againMs, blockedBy, news, ended }: Recovered): Promise<void> {
-    return this.#end({
+  async #recovered({ againMs: known, blockedBy, news, ended }: Recovered, open?: WakeAttempt): Promise<void> {
+    const againMs = known ?? (await this.#unreachableMs(open));
+    await this.#end({
       ...{ state: "DEFERRED", outcome: ended?.outcome ?? "", blockedBy, againMs, ...(news && { news }) },
       ...(ended && { attempt: { attempt: ended.attempt, receipt: { outcome: ended.outcome, evidence: [] } } }),
     });
@@ -253,14 +260,11 @@ export class WakeRun {
     changes.publish({ workspace, kind: "wake", agents: [wake.agentId] });
   }
 
-  /**
-   * The delay until an unreachable agent is looked up again, ms: half the time that it has been away, so that one that
-   * has just been started is found soon.
-   */
-  #unreachableMs(open: WakeAttempt | undefined, now: number): number {
+  async #unreachableMs(open: WakeAttempt | undefined): Promise<number> {
+    const { store } = this.#deps;
     const since = this.#claimed.wake.deferredSince ?? open?.begunAt;
-    const awayMs = since === undefined ? 0 : Math.max(0, now - since);
-    return Math.min(UNREACHABLE.maxMs, Math.max(UNREACHABLE.firstMs, awayMs / 2));
+    const awayMs = since === undefined ? 0 : (await store.reads(this.#claimed.workspace).now()) - since;
+    return unreachableMs(awayMs, Math.random);
   }
 }
 
