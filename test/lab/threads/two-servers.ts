@@ -33,13 +33,15 @@ export class TwoServers implements AsyncDisposable {
     postgres = "system",
     ports: readonly [number, number] = [0, 0],
   ): Promise<TwoServers> {
-    const database = await TestDatabase.start(postgres);
+    await using started = new AsyncDisposableStack();
+    const database = started.use(await TestDatabase.start(postgres));
     const migrated = await runProgramOf("threads", ["migrate", "--database-url", database.url()]);
     if (migrated.code !== 0) throw new Error(`threads migrate: ${migrated.stderr}`);
     const flags = (port: number) => ["--database-url", database.url(), "--runtime", runtime, ...listenAt(port)];
-    const one = await ThreadsServer.start(...flags(ports[0]));
-    const bed = new TwoServers(database, [one, await one.beside({}, flags(ports[1]))]);
+    const one = started.use(await ThreadsServer.start(...flags(ports[0])));
+    const bed = new TwoServers(database, [one, started.use(await one.beside({}, flags(ports[1])))]);
     await bed.call(0, "person", "set_policy", { policy: FREE }, "operator");
+    started.move();
     return bed;
   }
 
