@@ -82,7 +82,11 @@ describe.each([["npm"], ["system"]])("threads and runtimes, on the PostgreSQL of
     await post(thread, "nor this");
     await becomes(fixer.address, ["QUEUED", "DEFERRED"], ["person", "draft"]);
     const force = ["threads", "wake", thread, fixer.address, "--reason", "I must", "--force"];
-    expect((await gt(force, server.env)).stderr).toBe("");
+    const refused = await gt(force, server.env);
+    expect([refused.code, refused.stderr]).toEqual([
+      6,
+      expect.stringContaining("nothing was typed, and the wake waits"),
+    ]);
     await becomes(fixer.address, ["QUEUED", "DEFERRED"], ["draft"]);
     expect(await screen()).not.toContain("nor this");
     expect(fixer.taken).toHaveLength(before + 1);

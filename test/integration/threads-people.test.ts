@@ -176,21 +176,70 @@ describe("a wake that interrupts", () => {
     await seat.work();
     expect(seat.asked.map((one) => one.immediate)).toEqual([true, false]);
   });
+});
 
-  it("does so also where a person has had it taken back", async () => {
-    const { seat, thread } = await wanted("forced");
+describe("a wake that an operator forces", () => {
+  const force = (thread: string, agent: string) => {
+    const operator = { ...ground.caller("someone", "operator"), kind: "person" as const };
+    const wanted = { thread_id: thread, agent_id: agent, reason: "the build is red", force: true };
+    return triggerParticipant(ground.service, operator, wanted, LONG);
+  };
+  /** A wake that someone at the keys blocks; `held`: the sidecar has it, else it was taken back after a minute. */
+  async function blocked(agent: string, held: boolean) {
+    const { seat, thread } = await wanted(agent);
     seat.status = { ...seat.status, personInputAt: Date.now() + 3_600_000 };
     const running = seat.work();
-    await eventually("the wake is queued", async () => (await wakeOf("forced"))?.blockedBy === "person");
-    await ground.wait("61 seconds");
-    await running;
-    const operator = { ...ground.caller("someone", "operator"), kind: "person" as const };
-    const forced = { thread_id: thread, agent_id: "forced", reason: "the build is red", force: true };
-    await triggerParticipant(ground.service, operator, forced);
+    await eventually("the wake is queued", async () => (await wakeOf(agent))?.blockedBy === "person");
+    if (!held) {
+      await ground.wait("61 seconds");
+      await running;
+    }
+    return { seat, thread, running };
+  }
+
+  it.each([true, false])(
+    "is typed at once although someone was just at the keys; the sidecar holds it: %s",
+    async (held) => {
+      const agent = `forced-${held}`;
+      const { seat, thread, running } = await blocked(agent, held);
+      const forcing = force(thread, agent);
+      await eventually("it is forced", async () => (await wakeOf(agent))?.force === true);
+      await running;
+      seat.outcome = "submitted";
+      await seat.work();
+      expect(await forcing).toMatchObject({ state: "SUBMITTED", outcome: "submitted" });
+      expect(seat.takenBack).toHaveLength(1);
+      expect(seat.asked.map(({ immediate, quietMs }) => [immediate, quietMs])).toEqual([
+        [false, 20_000],
+        [true, 0],
+      ]);
+    },
+  );
+
+  it.each([
+    ["composer-busy", "draft"],
+    ["blocked-by-dialog", "dialog"],
+  ] as const)("is refused by %s, and goes on without force", async (outcome, by) => {
+    const agent = `collides-${by}`;
+    const { seat, thread } = await wanted(agent);
+    seat.outcome = outcome;
+    const forcing = force(thread, agent).catch((err: unknown) => err);
+    await eventually("it is forced", async () => (await wakeOf(agent))?.force === true);
+    await seat.work();
+    const details = { code: "HUMAN_INPUT_COLLISION", state: "DEFERRED", blocked_by: by };
+    expect(await forcing).toMatchObject({ fields: details });
+    expect(await wakeOf(agent)).toMatchObject({ state: "DEFERRED", blockedBy: by, force: false });
     seat.outcome = "submitted";
     await ground.wait("6 seconds");
     await seat.work();
-    expect(seat.asked.map((one) => one.immediate)).toEqual([false, true]);
+    expect(seat.asked.map(({ immediate, quietMs }) => [immediate, quietMs])).toEqual([
+      [true, 0],
+      [false, 20_000],
+    ]);
+    const audited = "select actor, detail from threads.audit where action = 'forced_wake' and thread_id = $1";
+    expect(await ground.database.query(audited, [thread])).toEqual([
+      { actor: "someone", detail: { agent_id: agent, reason: "the build is red" } },
+    ]);
   });
 });
 

@@ -130,6 +130,8 @@ export interface Wake {
   readonly state: WakeState;
   readonly reason: string;
   readonly urgency: Urgency;
+  /** Forced by an operator, and not tried since. */
+  readonly force: boolean;
   readonly dueAt: number;
   readonly attempts: number;
   readonly lastOutcome: string;

@@ -17,18 +17,22 @@ interface AfterOutcome {
   readonly escalate: boolean;
 }
 
+/** Why a worker takes a queued text back. */
+export type TakenBack = "read" | "person" | "force";
+
 const RECHECK_MS = 5000;
 /** A wake without proof is checked again after this time. */
 const DOUBT_MS = 60_000;
 
 /**
  * Derives a wake's next state from its attempt's outcome. `waits`: messages still wait for the agent. `ours`: why the
- * worker itself cancelled the nudge: the agent had read everything, or a person blocked it for too long.
+ * worker itself cancelled the nudge: the agent had read everything, a person blocked it for too long, or an operator
+ * has forced the wake.
  */
 export function afterOutcome(
   outcome: Exclude<NudgeOutcomeWord, "queued">,
   waits: boolean,
-  ours?: "read" | "person",
+  ours?: TakenBack,
 ): AfterOutcome {
   switch (outcome) {
     case "submitted":
@@ -48,9 +52,19 @@ export function afterOutcome(
     case "cancelled":
       return waits
         ? {
-            ...{ state: "DEFERRED", againMs: ours === "read" ? 0 : RECHECK_MS, offered: false, escalate: false },
+            ...{
+              state: "DEFERRED",
+              againMs: ours === "read" || ours === "force" ? 0 : RECHECK_MS,
+              offered: false,
+              escalate: false,
+            },
             ...(ours === "person" && { blockedBy: "person" }),
           }
         : { state: "CANCELLED", offered: false, escalate: false };
   }
+}
+
+/** Whether a draft or a dialog was in the way, over which nothing is ever typed. */
+export function isCollision(outcome: string): boolean {
+  return outcome === "composer-busy" || outcome === "blocked-by-dialog";
 }

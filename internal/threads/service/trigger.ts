@@ -1,15 +1,27 @@
+import { within } from "../../base/abort.ts";
 import { threadsError } from "../domain/faults.ts";
-import type { Principal } from "../domain/types.ts";
+import { isOpenWake, type Principal, type Wake } from "../domain/types.ts";
+import { isCollision } from "../domain/wake-outcomes.ts";
 import { openThread, type ServiceDeps } from "./access.ts";
 import { note } from "./note.ts";
 import type { TriggerInput } from "./wire.ts";
 
+const FORCED_MS = 5000;
+const LOOK_MS = 250;
+
 /**
- * Wakes a participant now.
+ * Wakes a participant now. With `force` waits for the attempt, at most 5 s.
  * @throws DomainError `invalid`, code UNKNOWN_RECIPIENT, for an agent that does not take part; `precondition`, code
- * UNMANAGED_RUNTIME, for a person; `denied` if `force` is set and the caller is no operator
+ * UNMANAGED_RUNTIME, for a person, and for an agent that no runtime knows, once that was found; `denied` if `force` is
+ * set and the caller is no operator; `precondition`, code HUMAN_INPUT_COLLISION, if a draft or a dialog is in the way of
+ * a forced wake, which then waits for its end
  */
-export async function triggerParticipant(deps: ServiceDeps, caller: Principal, input: TriggerInput) {
+export async function triggerParticipant(
+  deps: ServiceDeps,
+  caller: Principal,
+  input: TriggerInput,
+  signal: AbortSignal,
+): Promise<object> {
   const { thread_id: threadId, agent_id: agent, reason, force = false } = input;
   const wake = await deps.store.write(caller.workspace, async (tx) => {
     const locked = await tx.lockThread(threadId);
@@ -22,16 +34,46 @@ export async function triggerParticipant(deps: ServiceDeps, caller: Principal, i
     if (force && role !== "operator") {
       throw threadsError("INSUFFICIENT_AUTHORITY", "force is for operators");
     }
-    await tx.wantWakes([{ agentId: agent, urgency: force ? "interrupt" : "urgent", delayMs: 0 }], reason);
+    await tx.wantWakes([{ agentId: agent, urgency: force ? "interrupt" : "urgent", force, delayMs: 0 }], reason);
     await note(tx, caller, force ? "forced_wake" : "trigger", { agent_id: agent, reason }, threadId);
     return (await tx.wakes({ agent, limit: 1 }))[0];
   });
   if (wake === undefined) throw new Error("a wake is not there after it was stored");
   deps.changes.publish({ workspace: caller.workspace, kind: "wake", threadId, agents: [agent] });
+  const now = force ? await attempted(deps, caller.workspace, wake, signal) : wake;
+  if (force && !now.force && isCollision(now.lastOutcome)) {
+    const what = now.lastOutcome === "composer-busy" ? "someone uses the prompt of" : "a dialog is open at";
+    throw threadsError("HUMAN_INPUT_COLLISION", `${what} ${agent}: nothing was typed, and the wake waits`, {
+      ...{ wake_id: now.wakeId, state: now.state, blocked_by: now.blockedBy },
+    });
+  }
+  if (now.state === "DEFERRED" && now.blockedBy === "unreachable") {
+    const sessions = await deps.store.reads(caller.workspace).sessions();
+    if (!sessions.some((one) => one.agentId === agent && one.managed)) {
+      const hint = "it gets its messages when it asks";
+      throw threadsError("UNMANAGED_RUNTIME", `no runtime has confirmed a session of ${agent}`, { hint });
+    }
+  }
   return {
-    wake_id: wake.wakeId,
-    state: wake.state,
-    ...(wake.lastOutcome !== "" && { outcome: wake.lastOutcome }),
-    ...(wake.blockedBy !== "" && { blocked_by: wake.blockedBy }),
+    wake_id: now.wakeId,
+    state: now.state,
+    ...(now.lastOutcome !== "" && { outcome: now.lastOutcome }),
+    ...(now.blockedBy !== "" && { blocked_by: now.blockedBy }),
   };
+}
+
+/** The wake after its forced attempt, or as it is when that takes too long. */
+async function attempted(deps: ServiceDeps, workspace: string, wake: Wake, signal: AbortSignal): Promise<Wake> {
+  const { store, changes, clock } = deps;
+  const end = clock.monotonicMs() + FORCED_MS;
+  let news = Promise.withResolvers<void>();
+  using _heard = changes.subscribe((change) => {
+    if (change === undefined || change.agents?.includes(wake.agentId)) news.resolve();
+  });
+  for (let now: Wake = wake; ; now = (await store.reads(workspace).wake(wake.wakeId)) ?? wake) {
+    if (!now.force || !isOpenWake(now.state) || clock.monotonicMs() >= end) return now;
+    await within(clock, LOOK_MS, news.promise, signal);
+    signal.throwIfAborted();
+    news = Promise.withResolvers<void>();
+  }
 }

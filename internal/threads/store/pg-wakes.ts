@@ -196,7 +196,8 @@ export class PgWakes implements WakeStore {
         `update threads.wake set state = case when $4 in ('SUBMITTED', 'UNKNOWN') and (${READ_ALREADY} or ${HAS_ACTED}) then 'ACKED'
              else $4 end,
            last_outcome = $5, blocked_by = $6, lease_by = null, lease_until = null,
-           due_at = clock_timestamp() + $7 * interval '1 millisecond',
+           due_at = clock_timestamp() + case when force and not $12::boolean then 0 else $7 end * interval '1 millisecond',
+           force = force and not $13::boolean,
            blocked_title = case when $6 = blocked_by then blocked_title else '' end,
            deferred_since = case when $4 = 'DEFERRED' then ${blockedSince("$6")} end, news = ${withNews("$9")}
          where workspace_id = $1 and wake_id = $2 and lease_by = $3
@@ -213,6 +214,8 @@ export class PgWakes implements WakeStore {
           result.news ?? "",
           result.attempt?.attempt ?? 0,
           result.attempt?.receipt.typedMs ?? null,
+          wake.force,
+          result.collided ?? false,
         ],
       );
       const [end] = ended;

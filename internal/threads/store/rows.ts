@@ -93,6 +93,7 @@ export function wakeOf(row: Row): t.Wake {
     state: text(row, "state") as t.WakeState,
     reason: text(row, "reason"),
     urgency: text(row, "urgency") as t.Urgency,
+    force: row["force"] === true,
     dueAt: time(row, "due_at"),
     attempts: int(row, "attempts"),
     lastOutcome: text(row, "last_outcome"),

@@ -175,11 +175,13 @@ export class PgTx extends PgReads implements Tx {
     const sorted = [...wakes].sort((a, b) => (a.agentId < b.agentId ? -1 : 1));
     if (sorted.length === 0) return;
     await this.all(
-      `insert into threads.wake (workspace_id, wake_id, agent_id, state, reason, urgency, due_at)
-       select $1, w.id, w.agent, 'PENDING', $6, w.urgency, clock_timestamp() + w.delay * interval '1 millisecond'
-       from unnest($2::text[], $3::text[], $4::text[], $5::int[]) as w (id, agent, urgency, delay)
+      `insert into threads.wake (workspace_id, wake_id, agent_id, state, reason, urgency, due_at, force)
+       select $1, w.id, w.agent, 'PENDING', $6, w.urgency, clock_timestamp() + w.delay * interval '1 millisecond', w.force
+       from unnest($2::text[], $3::text[], $4::text[], $5::int[], $7::boolean[]) as w (id, agent, urgency, delay, force)
        on conflict (workspace_id, agent_id) where state in ${OPEN}
-       do update set due_at = case when wake.state = 'PENDING' then least(wake.due_at, excluded.due_at) else wake.due_at end,
+       do update set force = wake.force or excluded.force,
+         due_at = case when wake.state = 'PENDING' or excluded.force then least(wake.due_at, excluded.due_at)
+           else wake.due_at end,
          urgency = case when excluded.urgency = 'interrupt' or wake.urgency = 'interrupt' then 'interrupt'
            when excluded.urgency = 'urgent' or wake.urgency = 'urgent' then 'urgent' else wake.urgency end`,
       sorted.map(() => newWakeId()),
@@ -187,6 +189,7 @@ export class PgTx extends PgReads implements Tx {
       sorted.map((one) => one.urgency),
       sorted.map((one) => one.delayMs),
       reason,
+      sorted.map((one) => one.force ?? false),
     );
   }
 

@@ -6,7 +6,7 @@ import type { Policy } from "../domain/policy.ts";
 import type { Runtime, RuntimeStatus, SessionSpawner, WakeReceipt } from "../domain/runtimes.ts";
 import type { Wake, WakeAttempt } from "../domain/types.ts";
 import { blockedBy, causeOf, DIALOG_MS, isPersonPresent, mustDefer } from "../domain/wake-blocks.ts";
-import { afterOutcome, type NudgeOutcomeWord } from "../domain/wake-outcomes.ts";
+import { afterOutcome, isCollision, type NudgeOutcomeWord, type TakenBack } from "../domain/wake-outcomes.ts";
 import type { AttemptIntent, ClaimedWake, WakeResult } from "../domain/wake-store.ts";
 import { pointerText } from "../domain/wake-text.ts";
 import { firstText, isFresh, type Recovered, Recovery } from "./recovery.ts";
@@ -166,12 +166,12 @@ export class WakeRun {
   }
 
   async #nudge(runtime: Runtime, intent: AttemptIntent, policy: Policy, signal: AbortSignal): Promise<WakeReceipt> {
-    const { urgency, lastOutcome } = this.#claimed.wake;
-    // Once a draft or a dialog has blocked a forced wake, it waits in the queue.
-    const isImmediate =
-      urgency === "interrupt" && lastOutcome !== "composer-busy" && lastOutcome !== "blocked-by-dialog";
+    const { urgency, lastOutcome, force } = this.#claimed.wake;
+    // Once a draft or a dialog has blocked a wake that interrupts, it waits in the queue.
+    const isImmediate = force || (urgency === "interrupt" && !isCollision(lastOutcome));
     const urgent = urgency !== "normal";
-    const { quiet: quietMs } = policy;
+    // Without a time the sidecar leaves only someone alone who is writing.
+    const quietMs = force ? 0 : policy.quiet;
     const request = {
       ...{ requestId: intent.requestId, text: intent.text, sender: SENDER, urgent, quietMs },
       ...{ immediate: isImmediate, ttlMs: urgent ? URGENT_TTL_MS : TTL_MS },
@@ -186,8 +186,8 @@ export class WakeRun {
   }
 
   /**
-   * Waits for the outcome. Cancels the nudge if the agent has read everything meanwhile, or a person has blocked it for
-   * too long.
+   * Waits for the outcome. Cancels the nudge if the agent has read everything meanwhile, a person has blocked it for
+   * too long, or an operator has forced the wake.
    */
   async #follow(
     runtime: Runtime,
@@ -204,7 +204,7 @@ export class WakeRun {
       if (change === undefined || (change !== own && change.agents?.includes(wake.agentId))) news.resolve();
     });
     let receipt: WakeReceipt = first;
-    let ours: "read" | "person" | undefined;
+    let ours: TakenBack | undefined;
     let shown: string | undefined;
     let isAnnounced = false;
     for (let turn = 0; receipt.outcome === "queued"; turn++) {
@@ -219,8 +219,11 @@ export class WakeRun {
       await within(clock, backoffMs(FOLLOW, turn, Math.random), news.promise, signal);
       signal.throwIfAborted();
       news = Promise.withResolvers<void>();
-      const isRead = (await store.reads(workspace).waiting(wake.agentId)).length === 0;
-      ours = isRead ? "read" : mustDefer(blocked.by, forMs, policy.max_defer) ? "person" : undefined;
+      const reads = store.reads(workspace);
+      const isRead = (await reads.waiting(wake.agentId)).length === 0;
+      const isForced = !wake.force && (await reads.wake(wake.wakeId))?.force === true;
+      const isPerson = mustDefer(blocked.by, forMs, policy.max_defer);
+      ours = isRead ? "read" : isForced ? "force" : isPerson ? "person" : undefined;
       const { requestId } = intent;
       const now = ours ? await runtime.cancel(requestId, signal) : await runtime.receipt(requestId, signal);
       receipt = now ?? receiptOf("unknown", "the sidecar does not know it any more");
@@ -228,7 +231,7 @@ export class WakeRun {
     await this.#settle(intent, receipt, ours);
   }
 
-  async #settle(intent: AttemptIntent, receipt: WakeReceipt, ours?: "read" | "person"): Promise<void> {
+  async #settle(intent: AttemptIntent, receipt: WakeReceipt, ours?: TakenBack): Promise<void> {
     if (receipt.outcome === "queued") throw new Error("a queued nudge has no outcome yet");
     const { store, logger } = this.#deps;
     const { workspace, wake } = this.#claimed;
@@ -242,6 +245,7 @@ export class WakeRun {
       ...(againMs !== undefined && { againMs }),
       ...(blockedBy !== undefined && { blockedBy }),
       ...(offered && { offered: intent.upto }),
+      ...(wake.force && isCollision(receipt.outcome) && { collided: true }),
       ...(news && { news }),
     });
   }
@@ -276,8 +280,8 @@ function receiptOf(outcome: NudgeOutcomeWord, error: string): WakeReceipt {
  * Whether the wake was taken back because a person blocked it for too long. Unless it is forced, it is typed only when
  * the keys are quiet.
  */
-function wasTakenBack({ lastOutcome, blockedBy: by, urgency }: Wake): boolean {
-  return lastOutcome === "cancelled" && causeOf(by) === "person" && urgency !== "interrupt";
+function wasTakenBack({ lastOutcome, blockedBy: by, force }: Wake): boolean {
+  return lastOutcome === "cancelled" && causeOf(by) === "person" && !force;
 }
 
 /** Undefined: the runtime does not answer. */
