@@ -2,7 +2,9 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { SessionStart } from "../../internal/threads/domain/recovery.ts";
 import type { SessionSpawner } from "../../internal/threads/domain/runtimes.ts";
+import { heartbeatSession } from "../../internal/threads/service/sessions.ts";
 import { tellPeople } from "../../internal/threads/service/tell-people.ts";
+import { triggerParticipant } from "../../internal/threads/service/trigger.ts";
 import { ThreadsGround } from "../support/threads/threads-ground.ts";
 import { WakeSeat } from "../support/threads/wake-seat.ts";
 
@@ -193,6 +195,41 @@ it("F8: a start that is refused counts, and the next step follows", async () => 
   await seat.work();
   expect(await steps("refused")).toEqual(["resume refused", "resume refused", "spawn started"]);
   await policy({ spawn: {} });
+});
+
+it("F8: an unmanaged agent goes on with the conversation that it has named, once its program is silent", async () => {
+  const seat = new WakeSeat(ground, "wanderer");
+  const bridge = new Bridge(seat);
+  seat.isLive = false;
+  bridge.lives = false;
+  const itself = ground.caller("wanderer");
+  await heartbeatSession(ground.service, itself, { agent_session_id: "conversation-7" });
+  const thread = await ground.message("wanderer");
+  await policy({ spawn: { worker: template }, unmanaged: "refuse" });
+  await ground.wait("3 minutes");
+  await seat.work();
+  expect([bridge.started, await newest("wanderer")]).toMatchObject([[], { blockedBy: "unreachable", attempts: 0 }]);
+  const operator = { ...ground.caller("someone", "operator"), kind: "person" as const };
+  const trigger = { thread_id: thread, agent_id: "wanderer", reason: "now" };
+  const refused = triggerParticipant(ground.service, operator, trigger, AbortSignal.timeout(60_000));
+  await expect(refused).rejects.toMatchObject({ fields: { code: "UNMANAGED_RUNTIME" } });
+  await policy({ unmanaged: "resume" });
+  await heartbeatSession(ground.service, { ...itself, session: "s-again" }, {});
+  await soon();
+  await seat.work();
+  expect([bridge.started, await newest("wanderer")]).toMatchObject([[], { blockedBy: "unreachable", attempts: 0 }]);
+  await ground.wait("3 minutes");
+  for (const _ of [1, 2, 3]) {
+    await seat.work();
+    await soon();
+  }
+  expect(await steps("wanderer")).toEqual(["resume started", "resume started"]);
+  expect(bridge.started[0]).toMatchObject({
+    ...{ provider: "demo", repoPath: "/other" },
+    agentOpts: { mode: "stdio", agent: "wanderer", resume: "conversation-7" },
+  });
+  expect(await newest("wanderer")).toMatchObject({ blockedBy: "unreachable", news: ["fallback"] });
+  await policy({ spawn: {}, unmanaged: "refuse" });
 });
 
 it("F8: an agent that no runtime has confirmed is left alone, unless the policy spawns such agents", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { DEFAULT_POLICY } from "./policy.ts";
-import { areTemplates, optionsFor, planRecovery, type RecoveryFacts, templateFor } from "./recovery.ts";
+import { adoptedSession, areTemplates, optionsFor, planRecovery, type RecoveryFacts, templateFor } from "./recovery.ts";
 
 const last = {
   sessionId: "s",
@@ -12,7 +12,17 @@ const last = {
 };
 const template = { provider: "claude", repo_path: "/r" };
 const FACTS: RecoveryFacts = {
-  ...{ last, canResume: true, resumes: 0, spawns: 0, recentStarts: 0, hourlySpawns: 0, template },
+  ...{
+    last,
+    isManaged: true,
+    isRecent: false,
+    canResume: true,
+    resumes: 0,
+    spawns: 0,
+    recentStarts: 0,
+    hourlySpawns: 0,
+    template,
+  },
 };
 
 describe("an agent whose runtime has ended", () => {
@@ -27,15 +37,28 @@ describe("an agent whose runtime has ended", () => {
     ["waits when five were spawned within the hour", { canResume: false, hourlySpawns: 5 }, "wait"],
     ["is for people without a template", { canResume: false, template: undefined }, "escalate"],
     ["is for people when the spawned one has ended as well", { spawns: 1, recentStarts: 1 }, "escalate"],
-    ["is left alone if no runtime has ever confirmed it", { last: undefined, canResume: false }, "unmanaged"],
+    [
+      "is left alone if no runtime has ever confirmed it",
+      { last: undefined, isManaged: false, canResume: false },
+      "unmanaged",
+    ],
   ])("%s", (_, facts, type) => {
     expect(planRecovery({ ...FACTS, ...facts }, DEFAULT_POLICY)).toEqual({ type });
   });
 
-  it("is spawned if it never had a runtime and the policy says so, and never resumed", () => {
-    const facts = { ...FACTS, last: undefined };
-    expect(planRecovery(facts, { ...DEFAULT_POLICY, unmanaged: "resume" })).toEqual({ type: "unmanaged" });
-    expect(planRecovery(facts, { ...DEFAULT_POLICY, unmanaged: "spawn" })).toEqual({ type: "spawn" });
+  it.each<[string, Partial<RecoveryFacts>, string, string, string]>([
+    ["whose conversation is known", {}, "unmanaged", "resume", "resume"],
+    ["that has called lately", { isRecent: true }, "unmanaged", "unmanaged", "unmanaged"],
+    ["that is not known", { last: undefined }, "unmanaged", "unmanaged", "spawn"],
+    ["of a stale session", { last: { ...last, isStale: true } }, "unmanaged", "unmanaged", "spawn"],
+    ["whose two resumes have ended", { resumes: 2 }, "unmanaged", "escalate", "spawn"],
+    ["without a template", { last: undefined, template: undefined }, "unmanaged", "unmanaged", "escalate"],
+  ])("is, if no runtime has confirmed it, brought back as far as the policy says: one %s", (_, facts, ...steps) => {
+    const known = { ...FACTS, isManaged: false, ...facts };
+    const planned = (["refuse", "resume", "spawn"] as const).map((unmanaged) =>
+      planRecovery(known, { ...DEFAULT_POLICY, unmanaged }),
+    );
+    expect(planned.map(({ type }) => type)).toEqual(steps);
   });
 });
 
@@ -50,6 +73,16 @@ it("a template is the role's or the one of every role", () => {
   for (const wrong of [spawn, [], { a: { ...template, shell: "x" } }, { a: { ...template, agent_opts: { m: 1 } } }]) {
     expect(areTemplates(wrong)).toBe(false);
   }
+});
+
+it("the conversation of an unmanaged agent goes on as the template of its role says", () => {
+  const unmanaged = { agentSessionId: "c-2", isStale: false, isRecent: false };
+  expect(adoptedSession(unmanaged, template)).toEqual({
+    ...{ sessionId: "", provider: "claude", repoPath: "/r", agentOpts: {}, agentSessionId: "c-2", isStale: false },
+  });
+  expect(adoptedSession(unmanaged, undefined)).toBeUndefined();
+  expect(adoptedSession({ ...unmanaged, agentSessionId: "" }, template)).toBeUndefined();
+  expect(adoptedSession(undefined, template)).toBeUndefined();
 });
 
 it("a session of the agent keeps its name, and only the conversation to resume", () => {

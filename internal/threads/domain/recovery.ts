@@ -10,15 +10,28 @@ export interface SessionStart {
 }
 
 /** An agent's last session that a runtime confirmed. */
-export interface LastSession extends SessionStart {
+export interface LastSession extends SessionStart, AgentConversation {}
+
+/** An agent's conversation by its program's own id, which may be empty. */
+interface AgentConversation {
   readonly agentSessionId: string;
   /** It has sent no sign of life for `stale_after`. */
   readonly isStale: boolean;
 }
 
+/** Facts about an agent that no runtime has confirmed, by its own calls. */
+export interface UnmanagedLife extends AgentConversation {
+  /** It has called within two minutes, so its program may run. */
+  readonly isRecent: boolean;
+}
+
 /** The facts by which an agent without a live runtime is recovered; see `planRecovery`. */
 export interface RecoveryFacts {
+  /** For an unmanaged agent, the session that would go on with its conversation. */
   readonly last: LastSession | undefined;
+  /** A runtime has confirmed a session of the agent. */
+  readonly isManaged: boolean;
+  readonly isRecent: boolean;
   /** The last session's provider can continue a conversation. */
   readonly canResume: boolean;
   /** Sessions begun for this wake. */
@@ -36,7 +49,7 @@ export type RecoveryStep =
   | { readonly type: "spawn" }
   /** The limit of spawned sessions is reached. */
   | { readonly type: "wait" }
-  /** No runtime has ever confirmed a session of the agent, and the policy starts none for such agents. */
+  /** No runtime has ever confirmed a session of the agent, and none is started for it. */
   | { readonly type: "unmanaged" }
   /** Only people can help. */
   | { readonly type: "escalate" };
@@ -53,19 +66,35 @@ const SPAWNS_AN_HOUR = 5;
 /**
  * The next step for an agent whose runtime has reported its end. Its conversation is resumed, at most `resume_max`
  * times for a wake; then a session is spawned from the template of its role, once for a wake. A stale session, and one
- * that began three times within 15 minutes, is not resumed.
+ * that began three times within 15 minutes, is not resumed. An unmanaged agent is brought back as far as the policy
+ * `unmanaged` says: `resume` goes on with its conversation only, `spawn` also spawns.
  */
 export function planRecovery(
   facts: RecoveryFacts,
   { resume_max: resumeMax, unmanaged }: Pick<Policy, "resume_max" | "unmanaged">,
 ): RecoveryStep {
-  const { last, canResume, resumes, spawns, recentStarts, hourlySpawns, template } = facts;
-  if (last === undefined && unmanaged !== "spawn") return { type: "unmanaged" };
+  const { last, isManaged, isRecent, canResume, resumes, spawns, recentStarts, hourlySpawns, template } = facts;
+  if (!isManaged && (unmanaged === "refuse" || isRecent)) return { type: "unmanaged" };
   const isKnown = last !== undefined && last.agentSessionId !== "" && canResume;
   const isDue = isKnown && !last.isStale && recentStarts < CRASH_LOOP && resumes < resumeMax && spawns === 0;
   if (isDue) return { type: "resume" };
+  if (!isManaged && unmanaged === "resume") return { type: resumes === 0 ? "unmanaged" : "escalate" };
   if (template === undefined || spawns > 0) return { type: "escalate" };
   return hourlySpawns < SPAWNS_AN_HOUR ? { type: "spawn" } : { type: "wait" };
+}
+
+/**
+ * The session that goes on with the conversation of an unmanaged agent, as the template of its role says. Undefined:
+ * there is no template, or the agent has not said what its conversation is.
+ */
+export function adoptedSession(
+  unmanaged: UnmanagedLife | undefined,
+  template: SpawnTemplate | undefined,
+): LastSession | undefined {
+  if (unmanaged === undefined || unmanaged.agentSessionId === "" || template === undefined) return undefined;
+  const { agentSessionId, isStale } = unmanaged;
+  const { provider, repo_path: repoPath, agent_opts: agentOpts = {} } = template;
+  return { sessionId: "", provider, repoPath, agentOpts, agentSessionId, isStale };
 }
 
 /** The workspace's template for a role, or for every role (`*`); undefined: there is none that can be used. */

@@ -210,6 +210,8 @@ export interface Store {
   write<T>(workspace: string, work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Records that the caller is known and its session is alive. Writes at most once a minute for each caller. */
   seen(caller: t.Principal): Promise<void>;
+  /** Records the id of the caller's conversation. The id of a managed session is its runtime's word. */
+  conversation(caller: t.Principal, agentSessionId: string): Promise<void>;
   /** Open escalations of all workspaces that were not acknowledged in time. */
   overdueEscalations(limit: number): Promise<readonly (WorkspaceThread & { readonly escalationId: string })[]>;
   /** Wakes of all workspaces with events that people have not been informed of yet. */

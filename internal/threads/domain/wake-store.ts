@@ -1,4 +1,4 @@
-import type { LastSession, RecoveryFacts } from "./recovery.ts";
+import type { LastSession, RecoveryFacts, UnmanagedLife } from "./recovery.ts";
 import type { ForgottenMessages } from "./reminder.ts";
 import type { WakeReceipt } from "./runtimes.ts";
 import type { DoubtfulWake } from "./second-look.ts";
@@ -46,6 +46,8 @@ type AttemptEnd = Pick<WakeReceipt, "typedMs" | "evidence"> & {
 
 /** The last session of an agent that a bridge confirmed, and what was done lately to bring agents back. */
 export interface RecentLife extends Pick<RecoveryFacts, "last" | "recentStarts" | "hourlySpawns"> {
+  /** Undefined: the agent has never called without a runtime of ours. */
+  readonly unmanaged: UnmanagedLife | undefined;
   /** The agent's role; empty: unknown. */
   readonly role: string;
 }

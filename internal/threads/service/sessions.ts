@@ -1,6 +1,7 @@
 import { isoTime } from "../../base/text/iso-time.ts";
 import type { Principal } from "../domain/types.ts";
 import type { ServiceDeps } from "./access.ts";
+import type { HeartbeatInput } from "./wire.ts";
 
 /** The identity that the caller's token proves, and the limits of the server. */
 export async function whoami(deps: ServiceDeps, caller: Principal) {
@@ -23,9 +24,13 @@ export async function whoami(deps: ServiceDeps, caller: Principal) {
   };
 }
 
-/** Records that the caller's session is alive. `managed`: a runtime has confirmed the session. */
-export async function heartbeatSession(deps: ServiceDeps, caller: Principal) {
+/**
+ * Records that the caller's session is alive, and which conversation it has. `managed`: a runtime has confirmed the
+ * session.
+ */
+export async function heartbeatSession(deps: ServiceDeps, caller: Principal, input: HeartbeatInput) {
   await deps.store.seen(caller);
+  if (input.agent_session_id !== undefined) await deps.store.conversation(caller, input.agent_session_id);
   const reads = deps.store.reads(caller.workspace);
   const session = await reads.session(caller.session);
   return {

@@ -174,6 +174,10 @@ export interface ManageInput {
   readonly wake?: WakeSetting;
 }
 
+export interface HeartbeatInput {
+  readonly agent_session_id?: string;
+}
+
 export interface TriggerInput {
   readonly thread_id: string;
   readonly agent_id: string;

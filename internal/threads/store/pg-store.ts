@@ -45,7 +45,7 @@ export class PgStore implements Store {
       [workspace, agent, kind, role],
     );
     await db.query(
-      `insert into threads.session (workspace_id, session_id, agent_id) values ($1, $2, $3)
+      `insert into threads.session (workspace_id, session_id, agent_id, last_heartbeat_at) values ($1, $2, $3, clock_timestamp())
        on conflict (workspace_id, session_id) do update set last_heartbeat_at = clock_timestamp()`,
       [workspace, session, agent],
     );
@@ -55,6 +55,14 @@ export class PgStore implements Store {
       if (this.#seen.size <= MAX_SEEN) break;
       this.#seen.delete(oldest);
     }
+  }
+
+  async conversation({ workspace, agent, session }: Principal, agentSessionId: string): Promise<void> {
+    await statements(this.#pool).query(
+      `update threads.session set agent_session_id = $4
+       where workspace_id = $1 and session_id = $2 and agent_id = $3 and not managed and agent_session_id <> $4`,
+      [workspace, session, agent, agentSessionId],
+    );
   }
 
   async overdueEscalations(limit: number) {

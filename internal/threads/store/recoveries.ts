@@ -14,6 +14,13 @@ export async function recentLife(
      order by last_heartbeat_at desc limit 1`,
     [workspace, wake.agentId, staleAfterMs],
   );
+  const { rows: calls } = await db.query<{ conversation: string | null; stale: boolean; recent: boolean }>(
+    `select (array_agg(agent_session_id order by last_heartbeat_at desc) filter (where agent_session_id <> ''))[1] as conversation,
+       max(last_heartbeat_at) < clock_timestamp() - $3::float8 * interval '1 millisecond' as stale,
+       max(last_heartbeat_at) > clock_timestamp() - interval '2 minutes' as recent
+     from threads.session where workspace_id = $1 and agent_id = $2 and not managed having count(*) > 0`,
+    [workspace, wake.agentId, staleAfterMs],
+  );
   const { rows: counts } = await db.query<{ role: string | null; starts: number; spawns: number }>(
     `select coalesce(
          (select nullif(role, '') from threads.agent where workspace_id = $1 and agent_id = $2),
@@ -25,9 +32,12 @@ export async function recentLife(
          and begun_at > clock_timestamp() - interval '1 hour') as spawns`,
     [workspace, wake.agentId],
   );
-  const [last] = sessions;
+  const [[last], [called]] = [sessions, calls];
   const { role, starts = 0, spawns = 0 } = counts[0] ?? {};
-  return { last: last && sessionOf(last), role: role ?? "", recentStarts: starts, hourlySpawns: spawns };
+  const unmanaged = called && {
+    ...{ agentSessionId: called.conversation ?? "", isStale: called.stale, isRecent: called.recent },
+  };
+  return { last: last && sessionOf(last), unmanaged, role: role ?? "", recentStarts: starts, hourlySpawns: spawns };
 }
 
 function sessionOf(row: Record<string, unknown>): LastSession {

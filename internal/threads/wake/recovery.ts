@@ -2,7 +2,14 @@ import { DomainError } from "../../base/errors.ts";
 import { digestOf } from "../domain/digest.ts";
 import { requestIdOf } from "../domain/ids.ts";
 import type { Policy } from "../domain/policy.ts";
-import { optionsFor, planRecovery, type SessionStart, templateFor } from "../domain/recovery.ts";
+import {
+  adoptedSession,
+  type LastSession,
+  optionsFor,
+  planRecovery,
+  type SessionStart,
+  templateFor,
+} from "../domain/recovery.ts";
 import type { SessionSpawner } from "../domain/runtimes.ts";
 import type { WakeAttempt, WakeNews } from "../domain/types.ts";
 import type { AttemptIntent, ClaimedWake, RecentLife } from "../domain/wake-store.ts";
@@ -47,7 +54,7 @@ export class Recovery {
     const { wakes, by } = this.#deps;
     const { workspace, wake } = this.#claimed;
     const life = await wakes.recentLife(this.#claimed, policy.stale_after);
-    const { last, role } = life;
+    const last = lastOf(life, policy);
     let canResume: boolean;
     try {
       canResume = last !== undefined && (await this.#starter.canResume(workspace, last.provider, signal));
@@ -57,9 +64,11 @@ export class Recovery {
       return { blockedBy: "unreachable" };
     }
     const begun = (kind: WakeAttempt["kind"]) => attempts.filter((one) => one.kind === kind).length;
-    const template = templateFor(policy.spawn, role);
+    const template = templateFor(policy.spawn, life.role);
     const counts = { resumes: begun("resume"), spawns: begun("spawn") };
-    const step = planRecovery({ ...life, ...counts, canResume, template }, policy);
+    const { last: managed, unmanaged, recentStarts, hourlySpawns } = life;
+    const known = { last, isManaged: managed !== undefined, isRecent: unmanaged?.isRecent ?? false };
+    const step = planRecovery({ ...known, ...counts, recentStarts, hourlySpawns, canResume, template }, policy);
     if (step.type === "unmanaged") return undefined;
     if (step.type === "wait") return { againMs: PEOPLE_MS, blockedBy: "rate" };
     if (step.type === "escalate") return { againMs: PEOPLE_MS, blockedBy: "unreachable", news: "fallback" };
@@ -98,19 +107,24 @@ export class Recovery {
     return { againMs: SOON_MS, blockedBy: "starting", ended: { attempt, outcome: "started" } };
   }
 
-  #requestOf({ sessionId, kind }: AttemptIntent, { last, role }: RecentLife, policy: Policy): SessionStart | undefined {
+  #requestOf({ sessionId, kind }: AttemptIntent, life: RecentLife, policy: Policy): SessionStart | undefined {
     const { workspace, wake } = this.#claimed;
     const own = (options: SessionStart["agentOpts"]) => optionsFor(workspace, wake.agentId, options);
     if (kind === "resume") {
+      const last = lastOf(life, policy);
       if (last === undefined || last.agentSessionId === "") return undefined;
       const { provider, repoPath, agentOpts, agentSessionId } = last;
       return { sessionId, provider, repoPath, agentOpts: { ...own(agentOpts), resume: agentSessionId } };
     }
-    const template = templateFor(policy.spawn, role);
+    const template = templateFor(policy.spawn, life.role);
     if (template === undefined) return undefined;
     const { provider, repo_path: repoPath, agent_opts: agentOpts = {} } = template;
     return { sessionId, provider, repoPath, agentOpts: own(agentOpts) };
   }
+}
+
+function lastOf({ last, unmanaged, role }: RecentLife, { spawn }: Policy): LastSession | undefined {
+  return last ?? adoptedSession(unmanaged, templateFor(spawn, role));
 }
 
 /** Whether this session was spawned for the wake and has not been given a text. */

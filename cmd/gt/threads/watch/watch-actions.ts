@@ -61,7 +61,7 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
             const wake = await call("trigger_participant", { thread_id: id, agent_id: agent, reason });
             return `${agent} ${asText(wake["state"])}`;
           } catch (err) {
-            if (err instanceof DomainError && err.fields["code"] === "UNMANAGED_RUNTIME") return `${agent} is a person`;
+            if (err instanceof DomainError && err.fields["code"] === "UNMANAGED_RUNTIME") return err.message;
             throw err;
           }
         }),
