@@ -58,12 +58,10 @@ export function configOf(file: ControllerValues): ControllerConfig {
         maxInputBytes: input.max_size_bytes,
       },
       directRead: clients.direct_read,
-      ...(session_tokens !== undefined && { sessionTokens: agentTokenRules(session_tokens) }),
-      ...(session_tokens?.url !== undefined && { threads: threadsOf(session_tokens.url, session_tokens.ca_path) }),
+      sessionTokens: session_tokens && agentTokenRules(session_tokens),
+      threads: threadsOf(session_tokens),
       secrets: secrets.map(secretOf),
-      ...(bd !== undefined && {
-        bd: { command: bd.command, ...(bd.workdir !== undefined && { workdir: bd.workdir }) },
-      }),
+      bd,
     },
     server: file.server,
     auth: file.auth,
@@ -73,8 +71,8 @@ export function configOf(file: ControllerValues): ControllerConfig {
   };
 }
 
-function threadsOf(url: string, caPath: string | undefined): ThreadsSettings {
-  return { url, ...(caPath !== undefined && { caPath }) };
+function threadsOf(tokens: ControllerValues["session_tokens"]): ThreadsSettings | undefined {
+  return tokens?.url === undefined ? undefined : { url: tokens.url, caPath: tokens.ca_path };
 }
 
 function secretOf({ name, owner, client, server: hosts }: ControllerValues["secrets"][number]): SetUpSecret {
@@ -82,7 +80,7 @@ function secretOf({ name, owner, client, server: hosts }: ControllerValues["secr
     if (client !== undefined) return { type: "client", client };
     return hosts === undefined ? { type: "token-key" } : { type: "server", hosts };
   };
-  return { name, ...(owner !== undefined && { owner }), content: content() };
+  return { name, owner, content: content() };
 }
 
 function bindingOf(
@@ -95,7 +93,7 @@ function bindingOf(
     project,
     templates: new Map(offered),
     credentials: plaintext ? "plaintext" : "secret",
-    ...(adopt !== undefined && { adoption: adopt }),
+    adoption: adopt,
   };
 }
 
@@ -104,9 +102,9 @@ function templateOf(id: string, block: ProviderBlock): AgentTemplate {
   const agent = block.agent ?? programNames.find((name) => name === id);
   return {
     image: block.image,
-    ...(block.image_pull_policy !== undefined && { imagePullPolicy: block.image_pull_policy }),
+    imagePullPolicy: block.image_pull_policy,
     imagePullSecrets: block.image_pull_secrets,
-    ...(agent !== undefined && { agent }),
+    agent,
     command: block.command,
     env: block.env,
     envFrom: block.env_from.map(envSourceOf),
@@ -138,8 +136,8 @@ function workspaceOf({ size, claim, git }: ProviderBlock["workspace"]): Workspac
     url,
     depth,
     path,
-    ...(ref !== undefined && { ref }),
-    ...(credentials_secret !== undefined && { credentialsSecret: credentials_secret }),
+    ref,
+    credentialsSecret: credentials_secret,
   };
 }
 

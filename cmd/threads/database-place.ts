@@ -22,7 +22,7 @@ export function databasePlace(
   deps: { readonly clock: Clock; readonly logger: Logger },
 ): DatabasePlace {
   if (databaseUrl !== undefined) return { task: undefined, address: Promise.resolve({ url: databaseUrl }) };
-  const server = new PostgresServer(deps, { stateDir, env, ...(postgres !== undefined && { from: postgres }) });
+  const server = new PostgresServer(deps, { stateDir, env, from: postgres });
   const address = server.ready.then(({ host, port, user, database }) => ({ host, port, user, database }));
   address.catch(() => {}); // `task` throws the same
   return { task: server, address };

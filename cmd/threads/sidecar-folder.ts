@@ -4,5 +4,5 @@ import type { CommonSettings } from "./config.ts";
 /** The folder in which sidecars of this user, and `threads`, are found. */
 export function sidecarFolder({ runtimeDir }: Pick<CommonSettings, "runtimeDir">): string {
   const uid = process.getuid?.() ?? 0;
-  return runtimeFolder({ uid, ...(runtimeDir !== undefined && { xdgRuntimeDir: runtimeDir }) });
+  return runtimeFolder({ uid, xdgRuntimeDir: runtimeDir });
 }

@@ -31,7 +31,7 @@ export interface AgentIdentity {
   readonly agent: string;
   readonly session: string;
   /** Absent: the usual one. */
-  readonly role?: string;
+  readonly role?: string | undefined;
 }
 
 /**

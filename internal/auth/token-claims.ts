@@ -9,13 +9,13 @@ export interface TokenClaims {
   readonly audiences: readonly string[];
   readonly issuedAt: number;
   readonly expiresAt: number;
-  readonly notBefore?: number;
+  readonly notBefore?: number | undefined;
   /** Permissions of the bearer. Default: `operate`. */
   readonly role: Role;
   /** The certificate to which the token is bound (RFC 8705): base64url of its SHA-256. */
-  readonly boundTo?: string;
+  readonly boundTo?: string | undefined;
   /** Fields that name the bearer in the audit log, in place of `role`. */
-  readonly names?: Readonly<Record<string, string>>;
+  readonly names?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface TokenTimes {
@@ -43,8 +43,7 @@ export function readClaims(claims: Readonly<Record<string, unknown>>): TokenClai
     issuedAt: timeOf(claims, "iat"),
     expiresAt: timeOf(claims, "exp"),
     role: roleOf(claims["scope"]),
-    ...(notBefore !== undefined && { notBefore }),
-    ...(boundTo !== undefined && { boundTo }),
+    ...{ notBefore, boundTo },
   };
 }
 

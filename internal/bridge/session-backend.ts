@@ -77,7 +77,7 @@ export interface InputResult {
 }
 
 export interface SessionEventsRequest {
-  readonly after?: bigint;
+  readonly after?: bigint | undefined;
   /** Empty: the reader has no name, so no position is stored. */
   readonly subscriber: string;
   /** Empty: not checked. */

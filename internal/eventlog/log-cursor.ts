@@ -18,7 +18,7 @@ export interface EventSource<T> {
   /** True once nothing more will come. */
   readonly closed: boolean;
   /** The first event held after a number; `hole`: the reason why the numbers right before it were never held. */
-  after(seq: bigint): (Held<T> & { readonly hole?: Missing["reason"] }) | undefined;
+  after(seq: bigint): (Held<T> & { readonly hole?: Missing["reason"] | undefined }) | undefined;
   /** Resolves when something was appended, the epoch changed or the log was closed after this call. */
   grown(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export interface EventSource<T> {
 /** The position at which a reader begins. */
 export interface FollowRequest {
   /** Events after this one; absent: from the oldest that is held. */
-  readonly after?: bigint;
+  readonly after?: bigint | undefined;
   /** The epoch that `after` belongs to; empty: not checked. */
   readonly epoch: string;
 }

@@ -7,7 +7,7 @@ import { makeFolders } from "./make-folders.ts";
 import { isMissing } from "./named-file.ts";
 
 export interface RuntimeWhere {
-  readonly xdgRuntimeDir?: string;
+  readonly xdgRuntimeDir?: string | undefined;
   readonly uid: number;
   /** Default: the user's home as the system knows it, whatever HOME says; none for a user without an entry. */
   readonly home?: string;

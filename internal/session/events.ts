@@ -34,7 +34,7 @@ export interface SessionEventsOptions {
 
 /** A StreamEvents request in domain types. */
 export interface EventsRequest {
-  readonly after?: bigint;
+  readonly after?: bigint | undefined;
   /** Empty: none. */
   readonly subscriber: string;
   /** The subscriber's owner; empty: callers cannot be distinguished. */
@@ -133,7 +133,7 @@ export class SessionEvents implements Task {
   }
 
   /** Adds the agent's end. `error`: it failed. With `done` the log is closed and accepts no more events. */
-  stopped({ done, error }: { readonly done: boolean; readonly error?: string }): void {
+  stopped({ done, error }: { readonly done: boolean; readonly error?: string | undefined }): void {
     if (error === undefined) this.#add({ ...this.#now, type: "session-stopped", done });
     else this.#add({ ...this.#now, type: "session-failed", done, error: this.#clean(error) });
     if (done) this.#log.close();
@@ -223,8 +223,7 @@ export class SessionEvents implements Task {
   }
 
   #from(request: EventsRequest): FollowRequest {
-    const after = request.after ?? this.#positionOf(request);
-    return { epoch: request.epoch, ...(after !== undefined && { after }) };
+    return { epoch: request.epoch, after: request.after ?? this.#positionOf(request) };
   }
 
   #positionOf({ owner, subscriber }: Subscriber): bigint | undefined {

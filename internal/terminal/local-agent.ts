@@ -15,12 +15,12 @@ export interface LocalProgram {
   readonly provider: string;
   readonly profile: StateMonitorDeps["profile"];
   /** The reason why there is no agent in the pane, though something runs; undefined when there is one. */
-  readonly absent?: string;
+  readonly absent?: string | undefined;
   readonly pid: number;
   /** Makes a message safe for this agent. */
   readonly clean: Cleaner;
   /** Its start, wall clock, ms, if the system reports it. */
-  readonly startedAt?: number;
+  readonly startedAt?: number | undefined;
   /** The content of the agent's own state file; undefined if it keeps none. */
   readState(): Promise<Parameters<ReportedSigns["read"]>[0]>;
 }

@@ -20,7 +20,7 @@ it.each([
 });
 
 it("has no message when stdin is to be read", () => {
-  expect(read(["toast", "--stdin"])).not.toHaveProperty("message");
+  expect(read(["toast", "--stdin"]).message).toBeUndefined();
 });
 
 it("takes from stdin what is text, without the line feeds at its end", () => {

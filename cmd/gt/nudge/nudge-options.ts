@@ -19,7 +19,7 @@ export interface NudgeOptions {
   readonly place: PlaceConfig;
   readonly agent: string;
   /** Absent: read stdin. */
-  readonly message?: string;
+  readonly message?: string | undefined;
   readonly force: boolean;
   readonly ifFresh: boolean;
   readonly mode: NudgeMode;
@@ -52,7 +52,7 @@ export function readNudge(
   return {
     place,
     agent,
-    ...(message !== undefined && { message }),
+    message,
     force: values.force ?? false,
     ifFresh: values["if-fresh"] ?? false,
     mode: knownWord("--mode", values.mode, ["wait-idle", "immediate", "queue"] as const),

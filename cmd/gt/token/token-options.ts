@@ -9,7 +9,7 @@ import type { TokenFlags } from "./token-flags.ts";
 
 export interface TokenOptions {
   readonly keyPath: string;
-  readonly certificatePath?: string;
+  readonly certificatePath?: string | undefined;
   readonly request: Omit<TokenRequest, "certificate">;
 }
 
@@ -30,7 +30,7 @@ export function readToken(
   if (ttl < 1000 || ttl > MAX_TOKEN_TTL_MS) throw gtUsageError("token", "--ttl is between 1s and 5m");
   return {
     keyPath: must(values["jwt-key"] ?? profile["jwt-key"], "--jwt-key"),
-    ...(cert !== undefined && { certificatePath: cert }),
+    certificatePath: cert,
     request: {
       issuer: must(values["jwt-issuer"] ?? profile["jwt-issuer"], "--jwt-issuer"),
       project: must(values.project ?? profile.project, "--project"),

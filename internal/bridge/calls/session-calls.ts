@@ -88,7 +88,7 @@ export function sessionCalls(deps: SessionCallsDeps) {
     async *streamEvents(request: StreamEventsRequest, context: HandlerContext) {
       const { sessionId, afterSeq: after, subscriberId: subscriber, epoch } = request;
       const key = await access.session(context, sessionId);
-      const from = { subscriber, epoch, ...(after !== undefined && { after }) };
+      const from = { subscriber, epoch, after };
       const feed = await backend.events(key, from, access.caller(context), context.signal);
       yield* unreadStream(context, (target, signal) => feed.pipe(target, signal));
     },

@@ -2,7 +2,7 @@ import { type EventSource, type Held, LogCursor, type Missing } from "../../even
 
 interface Entry<T> extends Held<T> {
   readonly bytes: number;
-  readonly hole?: Missing["reason"];
+  readonly hole?: Missing["reason"] | undefined;
 }
 
 export interface MirrorLogOptions {
@@ -72,7 +72,7 @@ export class MirrorLog<T> implements EventSource<T> {
    */
   append(seq: bigint, event: T, bytes: number, hole?: Missing["reason"]): void {
     if (this.#closed || seq <= this.#head) return;
-    this.#entries.push({ seq, event, bytes, ...(hole !== undefined && { hole }) });
+    this.#entries.push({ seq, event, bytes, hole });
     this.#head = seq;
     this.#bytes += bytes;
     const { eventBuffer, eventBytes } = this.#options;

@@ -87,7 +87,7 @@ export class MirroredEvents implements SessionLog {
     const known =
       subscriber === "" ? undefined : this.#cursors.position({ owner, subscriber }, this.#deps.clock.monotonicMs());
     const after = request.after ?? known;
-    const cursor = LogCursor.open(this.#log, { epoch, ...(after !== undefined && { after }) });
+    const cursor = LogCursor.open(this.#log, { epoch, after });
     const next = () => {
       const followed = cursor.next();
       return followed?.type === "missing" ? this.#gapFrame(followed) : followed?.event;

@@ -100,9 +100,8 @@ export class SessionTokens {
 
   #write(session: TokenSession, path: string): void {
     const { project, id, agentOpts } = session;
-    const role = agentOpts["role"];
-    const identity = { workspace: project, agent: agentAddressOf(session), session: id };
-    const token = this.#deps.tokens.mint({ ...identity, ...(role !== undefined && { role }) });
+    const agent = agentAddressOf(session);
+    const token = this.#deps.tokens.mint({ workspace: project, agent, session: id, role: agentOpts["role"] });
     const next = `${path}.new`;
     rmSync(next, { force: true });
     writeFileSync(next, token, { mode: 0o600, flag: "wx" });

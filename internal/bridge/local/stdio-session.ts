@@ -109,7 +109,7 @@ export class StdioSession implements AgentSession {
   async finish({ error }: AgentEnd): Promise<void> {
     for (const entry of [...this.#ledger.open()])
       this.#settle(entry, { outcome: "agent-dead", error: "the agent ended before it accepted the input" });
-    this.#events.stopped({ done: true, ...(error !== undefined && { error }) });
+    this.#events.stopped({ done: true, error });
     this.#life.abort();
     await this.#writing;
   }

@@ -63,7 +63,7 @@ async function read(after?: bigint, epoch = "", name = ""): Promise<readonly Ses
   const send: FrameTarget["send"] = (frame) => {
     events.push(fromBinary(SessionEventSchema, frame.bytes(false).subarray(5)));
   };
-  const from = { subscriber: name, epoch, ...(after !== undefined && { after }) };
+  const from = { subscriber: name, epoch, after };
   const feed = await sessions.events(key, from, alice, never);
   const piped = feed.pipe({ backlog: 0, send, onDrain: () => {} }, leave.signal).catch(() => {});
   await clock.advance(300);
@@ -297,7 +297,7 @@ describe("a session in a terminal", () => {
     const starting = start();
     await settle();
     const open = (after: bigint | undefined, epoch: string) =>
-      sessions.events(key, { subscriber: "ui", epoch, ...(after !== undefined && { after }) }, alice, never).then(
+      sessions.events(key, { subscriber: "ui", epoch, after }, alice, never).then(
         () => "ok",
         (err: unknown) => (err instanceof DomainError ? err.kind : err),
       );

@@ -28,8 +28,7 @@ export function completionContextOf(
   const own = Object.entries(isCommand(node) ? node.flags : {}).map(([name, { type, short, complete }]) => ({
     name,
     takesValue: type !== "boolean",
-    ...(short !== undefined && { short }),
-    ...(complete !== undefined && { complete }),
+    ...{ short, complete },
   }));
   const version = path === "" ? [{ name: "version", takesValue: false }] : [];
   const given = isCommand(node) ? node.completion : [];

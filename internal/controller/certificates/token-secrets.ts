@@ -127,7 +127,7 @@ function hasPlace({ isOwn, pod }: SessionRecord): boolean {
 function identityOf({ key, pod }: SessionRecord): AgentIdentity {
   const { role } = optionsOf(pod);
   const agent = pod.annotations[ANNOTATIONS.address] ?? key.id;
-  return { workspace: key.project, agent, session: key.id, ...(role !== undefined && { role }) };
+  return { workspace: key.project, agent, session: key.id, role };
 }
 
 interface TokenContent extends SecretContent {

@@ -2,10 +2,10 @@
 export interface AgentTemplate {
   readonly image: string;
   /** Default: the cluster's. */
-  readonly imagePullPolicy?: "Always" | "IfNotPresent" | "Never";
+  readonly imagePullPolicy?: "Always" | "IfNotPresent" | "Never" | undefined;
   readonly imagePullSecrets: readonly string[];
   /** Profile of `gt-sidecar --agent`; undefined: the image's default. */
-  readonly agent?: string;
+  readonly agent?: string | undefined;
   /** The agent's program and its arguments; empty: those of the profile. */
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -57,13 +57,13 @@ export type Workspace =
       readonly sizeLimit: string;
       readonly url: string;
       /** Branch or tag; undefined: the repository's default. */
-      readonly ref?: string;
+      readonly ref?: string | undefined;
       /** Depth of the clone in commits; 0: complete. */
       readonly depth: number;
       /** Folder of the clone, below `/workspace`. */
       readonly path: string;
       /** A Secret with the key `credentials`, a file of git's credential store. */
-      readonly credentialsSecret?: string;
+      readonly credentialsSecret?: string | undefined;
     };
 
 /** The nodes on which pods run, and their service account. */

@@ -14,14 +14,14 @@ export interface ObservedPod {
   /** Wall clock, ms. */
   readonly createdAt: number;
   /** When its deletion was requested, wall clock, ms. */
-  readonly deletedAt?: number;
+  readonly deletedAt?: number | undefined;
   readonly nodeName: string;
   /** Scheduling gates, 16 at most. */
   readonly gates: readonly string[];
   /** Name of the Secret in the volume `tls`. */
-  readonly tlsSecret?: string;
+  readonly tlsSecret?: string | undefined;
   /** Name of the Secret in the volume `session`. */
-  readonly tokenSecret?: string;
+  readonly tokenSecret?: string | undefined;
   /** Secrets that the containers need to start, 16 at most; absent: none. */
   readonly mountedSecrets?: readonly string[];
   readonly status: PodFacts;
@@ -58,7 +58,7 @@ export interface ContainerFacts {
   readonly restarts: number;
   readonly state: ContainerState;
   /** Its last end; undefined: it has not ended yet. */
-  readonly lastEnd?: ContainerEnd;
+  readonly lastEnd?: ContainerEnd | undefined;
 }
 
 type ContainerState =
@@ -105,13 +105,12 @@ export function observePod(pod: unknown): ObservedPod {
     labels: Object.fromEntries(labels.slice(0, MAX_LABELS)),
     annotations: Object.fromEntries(annotations),
     createdAt: time(meta["creationTimestamp"]) ?? 0,
-    ...(deletedAt !== undefined && { deletedAt }),
+    deletedAt,
     nodeName: asText(objectOf(spec)["nodeName"]),
     gates: list(objectOf(spec)["schedulingGates"])
       .slice(0, MAX_GATES)
       .map((gate) => asText(objectOf(gate)["name"])),
-    ...(tlsSecret !== undefined && { tlsSecret }),
-    ...(tokenSecret !== undefined && { tokenSecret }),
+    ...{ tlsSecret, tokenSecret },
     ...(mountedSecrets.length > 0 && { mountedSecrets }),
     status: factsOf(status, spec),
   };
@@ -157,7 +156,7 @@ function containerOf(value: unknown, early: ReadonlySet<string>): ContainerFacts
     early: early.has(asText(container["name"])),
     restarts: count(container["restartCount"]),
     state: stateOf(objectOf(container["state"])),
-    ...(lastEnd !== undefined && { lastEnd }),
+    lastEnd,
   };
 }
 

@@ -12,26 +12,26 @@ export interface ControllerSettings {
   /** Callers may read directly from the sidecars of their projects, without a controller. */
   readonly directRead: boolean;
   /** Undefined: agents get no tokens. */
-  readonly sessionTokens?: AgentTokenRules;
+  readonly sessionTokens?: AgentTokenRules | undefined;
   /** The server whose tools agents get, beside a token; undefined: none. */
-  readonly threads?: ThreadsSettings;
+  readonly threads?: ThreadsSettings | undefined;
   /** The Secrets of the set-up beside the first client's. */
   readonly secrets: readonly SetUpSecret[];
   /** The program that writes beads' metadata; undefined: beads are not written. */
-  readonly bd?: { readonly command: readonly string[]; readonly workdir?: string };
+  readonly bd?: { readonly command: readonly string[]; readonly workdir?: string | undefined } | undefined;
 }
 
 export interface ThreadsSettings {
   readonly url: string;
   /** A file with the CAs of the server's certificate; undefined: those of the sessions. */
-  readonly caPath?: string;
+  readonly caPath?: string | undefined;
 }
 
 /** A Secret in the controllers' namespace that the set-up makes; the leading replica renews the certificate in it. */
 export interface SetUpSecret {
   readonly name: string;
   /** The ConfigMap with which the cluster deletes it; undefined: none. */
-  readonly owner?: string;
+  readonly owner?: string | undefined;
   readonly content: /** Credentials of a caller of the controllers, and the key of its tokens. */
     | { readonly type: "client"; readonly client: string }
     /** The certificate of a port; at least one name or address. */
@@ -58,7 +58,7 @@ export interface NamespaceBinding {
   /** Protection of the sidecars here; `plaintext` relies on the network policy alone. */
   readonly credentials: "secret" | "plaintext";
   /** Turns foreign pods into sessions; undefined: they are ignored. */
-  readonly adoption?: Adoption;
+  readonly adoption?: Adoption | undefined;
 }
 
 interface Adoption {

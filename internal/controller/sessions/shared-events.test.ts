@@ -66,7 +66,7 @@ class Sidecar {
     this.#cuts.add(cut);
     this.readers.push(who);
     try {
-      const from = { subscriber: subscriberId, owner: who, epoch, ...(afterSeq !== undefined && { after: afterSeq }) };
+      const from = { subscriber: subscriberId, owner: who, epoch, after: afterSeq };
       for await (const each of this.events.follow(from, AbortSignal.any([signal, cut.signal])))
         yield toBinary(SidecarEventSchema, create(SidecarEventSchema, eventMessage(each, this.session, 0)));
     } finally {

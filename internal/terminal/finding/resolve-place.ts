@@ -13,8 +13,8 @@ export interface AgentQuery {
   /** An address; empty is allowed only with `host` or `port`. */
   readonly agent: string;
   /** A host, or `unix:PATH`. */
-  readonly host?: string;
-  readonly port?: number;
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
   /** A local tmux server was requested by flag: nothing else is searched. */
   readonly localOnly: boolean;
 }

@@ -5,14 +5,14 @@ import { DomainError } from "../../base/errors.ts";
 /** The settings that select the local tmux server. */
 export interface SocketQuery {
   /** `--socket` or GT_TMUX_SOCKET: a name as for `tmux -L`, or a path (it has a slash). */
-  readonly socket?: string;
-  readonly townRoot?: string;
+  readonly socket?: string | undefined;
+  readonly townRoot?: string | undefined;
   /** GT_TOWN_SOCKET, a name or a path. */
-  readonly townSocket?: string;
+  readonly townSocket?: string | undefined;
   /** TMUX, as tmux sets it for programs inside: `path,pid,session`. */
-  readonly tmux?: string;
+  readonly tmux?: string | undefined;
   /** TMUX_TMPDIR; tmux's own default is /tmp. */
-  readonly tmuxTmpdir?: string;
+  readonly tmuxTmpdir?: string | undefined;
   readonly uid: number;
 }
 

@@ -24,7 +24,10 @@ const MAX_RIGS_BYTES = 4 * 1024 * 1024;
  * `root` when that is given. Undefined outside a town.
  * @throws DomainError `invalid` when `root` is no town, or when `mayor/rigs.json` cannot be understood.
  */
-export async function findTown(where: { readonly cwd: string; readonly root?: string }): Promise<Town | undefined> {
+export async function findTown(where: {
+  readonly cwd: string;
+  readonly root: string | undefined;
+}): Promise<Town | undefined> {
   const root = where.root ?? (await searchUp(where.cwd));
   if (root === undefined) return undefined;
   if (!(await isTown(root)))

@@ -26,7 +26,7 @@ export function beadsHere(config: PlaceConfig, town: Town | undefined): BeadDeps
 }
 
 export function townOf({ cwd, townRoot }: PlaceConfig): Promise<Town | undefined> {
-  return findTown({ cwd, ...(townRoot !== undefined && { root: townRoot }) });
+  return findTown({ cwd, root: townRoot });
 }
 
 /**
@@ -56,14 +56,7 @@ export async function agentsHere(
   };
   return {
     town,
-    socketPaths: socketPaths({
-      uid,
-      ...(socket !== undefined && { socket }),
-      ...(town !== undefined && { townRoot: town.root }),
-      ...(townSocket !== undefined && { townSocket }),
-      ...(tmux !== undefined && { tmux }),
-      ...(tmuxTmpdir !== undefined && { tmuxTmpdir }),
-    }),
+    socketPaths: socketPaths({ uid, socket, townRoot: town?.root, townSocket, tmux, tmuxTmpdir }),
     lookUpBead: async (ids, signal) => (await import("../../beads/bead.ts")).lookUpBead(ids, bead, signal),
     listSessions: (path, signal) => listSessions(path, signal).catch(leaveOut),
     ...(config.cluster !== undefined && { pods: lazyPods(config.cluster, config.env, clock) }),

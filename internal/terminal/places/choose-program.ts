@@ -4,9 +4,9 @@ import { isShell } from "../shells.ts";
 /** Signs of the program in a pane. */
 export interface ProgramSigns {
   /** `--agent-profile`: overrides the detection. */
-  readonly asked?: string;
+  readonly asked?: string | undefined;
   /** GT_AGENT of the session. */
-  readonly named?: string;
+  readonly named?: string | undefined;
   /** The pane's foreground program as tmux reports it. */
   readonly currentCommand: string;
   /** The pane's processes, parents first: first words of their command lines. */
@@ -17,9 +17,9 @@ export interface ProgramChoice {
   /** Name of a profile, or the requested one. */
   readonly profile: string;
   /** The agent's own process, where it is known. */
-  readonly pid?: number;
+  readonly pid?: number | undefined;
   /** The reason why there is no agent in the pane. */
-  readonly absent?: string;
+  readonly absent?: string | undefined;
 }
 
 /** Claude Code calls its process by its version. */

@@ -28,8 +28,7 @@ export function localProgram(facts: PaneFacts, named: string | undefined, option
     provider: choice.profile,
     profile,
     pid,
-    ...(choice.absent !== undefined && { absent: choice.absent }),
-    ...(startedAt !== undefined && { startedAt }),
+    ...{ absent: choice.absent, startedAt },
     clean: (message) => {
       const normal = normalise(message);
       return normal.type === "safe" ? profile.defuse(normal.text) : normal;

@@ -8,8 +8,7 @@ import { chooseProgram, type ProgramChoice } from "./choose-program.ts";
  */
 export function programIn(facts: PaneFacts, named: string | undefined, asked: string | undefined): ProgramChoice {
   return chooseProgram({
-    ...(asked !== undefined && { asked }),
-    ...(named !== undefined && { named }),
+    ...{ asked, named },
     currentCommand: facts.currentCommand,
     processes: facts.dead ? [] : processTree(facts.pid),
   });

@@ -150,10 +150,5 @@ async function besideIdentity<T>(
 
 function agentQuery(config: PlaceConfig, agent: string): AgentQuery {
   const { host, port, localOnly } = config;
-  return {
-    agent,
-    localOnly,
-    ...(host !== undefined && { host }),
-    ...(port !== undefined && { port }),
-  };
+  return { agent, localOnly, host, port };
 }

@@ -142,7 +142,7 @@ export class ThreadsClient implements Disposable {
   }
 
   /**
-   * Calls a unary operation.
+   * Calls a unary operation. Fields of `input` that are undefined are not sent.
    * @throws DomainError with the server's code in the field `code`; `unavailable` if it does not answer
    */
   async call(name: string, input: object, signal: AbortSignal): Promise<JsonObject> {
@@ -150,7 +150,8 @@ export class ThreadsClient implements Disposable {
     if (found === undefined || found.methodKind !== "unary") throw new Error(`no operation ${name}`);
     const method = found as DescMethodUnary;
     try {
-      const request = fromJson(method.input, input as JsonValue);
+      const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
+      const request = fromJson(method.input, given as JsonValue);
       const { message } = await this.#connection.transport.unary(method, signal, CALL_MS, undefined, request);
       return plainJson(method.output, message, { defaults: true }) as JsonObject;
     } catch (err) {

@@ -2,9 +2,9 @@
 export interface Change {
   readonly workspace: string;
   readonly kind: "message" | "thread" | "wake" | "escalation" | "session" | "revoked" | "policy";
-  readonly threadId?: string;
+  readonly threadId?: string | undefined;
   /** The agents that it concerns; absent: all participants of the thread. */
-  readonly agents?: readonly string[];
+  readonly agents?: readonly string[] | undefined;
 }
 
 /**

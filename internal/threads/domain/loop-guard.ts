@@ -8,9 +8,9 @@ export type GuardRule = "no_progress" | "repeated_finding" | "repeated_text" | "
 export interface GuardedMessage {
   readonly sender: string;
   readonly kind: MemberKind;
-  readonly eventType?: string;
+  readonly eventType?: string | undefined;
   readonly text: string;
-  readonly metadata?: Metadata;
+  readonly metadata?: Metadata | undefined;
   readonly hop: number;
   /** Wall clock, ms. */
   readonly at: number;

@@ -2,8 +2,8 @@ import { namesOf, threadsError } from "./faults.ts";
 import type { Participant } from "./types.ts";
 
 export interface Recipients {
-  readonly to?: readonly string[];
-  readonly toRole?: readonly string[];
+  readonly to?: readonly string[] | undefined;
+  readonly toRole?: readonly string[] | undefined;
 }
 
 type Member = Pick<Participant, "agentId" | "role">;

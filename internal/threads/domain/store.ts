@@ -9,11 +9,11 @@ export interface ThreadQuery {
   readonly agent: string;
   /** Include threads in which the agent does not take part. */
   readonly all: boolean;
-  readonly status?: readonly t.ThreadStatus[];
-  readonly unreadOnly?: boolean;
-  readonly owner?: string;
+  readonly status?: readonly t.ThreadStatus[] | undefined;
+  readonly unreadOnly?: boolean | undefined;
+  readonly owner?: string | undefined;
   readonly limit: number;
-  readonly before?: { readonly updatedAt: number; readonly threadId: string };
+  readonly before?: { readonly updatedAt: number; readonly threadId: string } | undefined;
 }
 
 export interface ListedThread {
@@ -25,22 +25,22 @@ export interface MessageQuery {
   readonly threadId: string;
   readonly afterSeq: number;
   readonly limit: number;
-  readonly sender?: string;
-  readonly eventType?: string;
+  readonly sender?: string | undefined;
+  readonly eventType?: string | undefined;
 }
 
 export interface SearchQuery {
   /** Search only threads in which this agent takes part; absent: all. */
-  readonly agent?: string;
-  readonly query?: string;
-  readonly threadId?: string;
-  readonly sender?: string;
-  readonly eventType?: string;
-  readonly status?: t.ThreadStatus;
-  readonly since?: number;
-  readonly until?: number;
+  readonly agent?: string | undefined;
+  readonly query?: string | undefined;
+  readonly threadId?: string | undefined;
+  readonly sender?: string | undefined;
+  readonly eventType?: string | undefined;
+  readonly status?: t.ThreadStatus | undefined;
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
   readonly limit: number;
-  readonly before?: { readonly createdAt: number; readonly messageId: string };
+  readonly before?: { readonly createdAt: number; readonly messageId: string } | undefined;
 }
 
 export interface StoredPost {
@@ -91,15 +91,18 @@ export interface Reads {
   session(sessionId: string): Promise<t.RuntimeSession | undefined>;
   sessions(): Promise<readonly t.RuntimeSession[]>;
   wakes(query: {
-    readonly agent?: string;
-    readonly threadId?: string;
+    readonly agent?: string | undefined;
+    readonly threadId?: string | undefined;
     readonly limit: number;
   }): Promise<readonly t.Wake[]>;
   wake(wakeId: string): Promise<t.Wake | undefined>;
   /** Wakes that have not ended, and those with the ids in `also`; of one agent or of all. At most 1,000. */
   wakesInWork(also: readonly string[], agent?: string): Promise<readonly t.Wake[]>;
   attempts(wakeId: string): Promise<readonly t.WakeAttempt[]>;
-  escalations(query: { readonly state?: t.EscalationState; readonly limit: number }): Promise<readonly t.Escalation[]>;
+  escalations(query: {
+    readonly state?: t.EscalationState | undefined;
+    readonly limit: number;
+  }): Promise<readonly t.Escalation[]>;
   escalation(id: string): Promise<t.Escalation | undefined>;
   /** Escalations that are not resolved, and those with the ids in `also`. At most 1,000. */
   escalationsInWork(also: readonly string[]): Promise<readonly t.Escalation[]>;
@@ -116,8 +119,8 @@ export interface WorkspaceThread {
 }
 
 export interface NewMessage extends Omit<t.Message, "seq" | "createdAt" | "erased"> {
-  readonly idemKey?: string;
-  readonly payloadHash?: string;
+  readonly idemKey?: string | undefined;
+  readonly payloadHash?: string | undefined;
 }
 
 export interface NewEscalation {
@@ -132,13 +135,13 @@ export interface NewEscalation {
 }
 
 export interface ThreadPatch {
-  readonly status?: t.ThreadStatus;
-  readonly statusReason?: string;
-  readonly disputed?: boolean;
-  readonly needsHumanDecision?: boolean;
-  readonly owner?: string;
-  readonly guard?: t.GuardState;
-  readonly pausedUntil?: number | null;
+  readonly status?: t.ThreadStatus | undefined;
+  readonly statusReason?: string | undefined;
+  readonly disputed?: boolean | undefined;
+  readonly needsHumanDecision?: boolean | undefined;
+  readonly owner?: string | undefined;
+  readonly guard?: t.GuardState | undefined;
+  readonly pausedUntil?: number | null | undefined;
 }
 
 /** One transaction. Rows are locked in the order thread, participants, message, wakes, workspace. */
@@ -197,7 +200,10 @@ export interface Tx extends Reads {
   audit(entry: Omit<t.AuditEntry, "seq" | "at">): Promise<void>;
   savePolicy(patch: t.Metadata): Promise<void>;
   revoke(kind: "jti" | "session", value: string, untilMs: number): Promise<void>;
-  pause(what: { readonly agent?: string; readonly threadId?: string }, untilMs: number | null): Promise<void>;
+  pause(
+    what: { readonly agent: string | undefined; readonly threadId: string | undefined },
+    untilMs: number | null,
+  ): Promise<void>;
   setWakeState(wakeId: string, state: t.WakeState, outcome: string): Promise<void>;
 }
 

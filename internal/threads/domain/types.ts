@@ -85,16 +85,16 @@ export interface Message {
   readonly senderKind: MemberKind | "system";
   readonly senderSession: string;
   readonly kind: MessageKind;
-  readonly eventType?: string;
-  readonly eventVersion?: number;
-  readonly inReplyTo?: string;
+  readonly eventType?: string | undefined;
+  readonly eventVersion?: number | undefined;
+  readonly inReplyTo?: string | undefined;
   /** Empty once erased. */
   readonly text: string;
-  readonly metadata?: Metadata;
-  readonly to?: readonly string[];
-  readonly toRole?: readonly string[];
+  readonly metadata?: Metadata | undefined;
+  readonly to?: readonly string[] | undefined;
+  readonly toRole?: readonly string[] | undefined;
   /** Absent: all participants. */
-  readonly recipients?: readonly string[];
+  readonly recipients?: readonly string[] | undefined;
   readonly urgency: Urgency;
   readonly hop: number;
   readonly erased: boolean;
@@ -210,7 +210,7 @@ export interface AuditEntry {
   readonly actor: string;
   readonly actorSession: string;
   readonly action: string;
-  readonly threadId?: string;
+  readonly threadId?: string | undefined;
   readonly correlationId: string;
   readonly detail: Metadata;
 }

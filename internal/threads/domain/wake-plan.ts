@@ -5,9 +5,9 @@ import type { MemberKind, ThreadStatus, Urgency, WakeSetting } from "./types.ts"
 export interface WakingMessage {
   readonly sender: string;
   readonly urgency: Urgency;
-  readonly to?: readonly string[];
-  readonly toRole?: readonly string[];
-  readonly recipients?: readonly string[];
+  readonly to?: readonly string[] | undefined;
+  readonly toRole?: readonly string[] | undefined;
+  readonly recipients?: readonly string[] | undefined;
 }
 
 export interface WakeCandidate {

@@ -32,7 +32,7 @@ export interface PostgresServerOptions {
   readonly stateDir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** See `FindOptions.from`. */
-  readonly from?: string;
+  readonly from?: string | undefined;
 }
 
 interface Deps {

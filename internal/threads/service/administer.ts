@@ -45,11 +45,7 @@ export async function listWakes(
   const agent = given ?? (all || threadId !== undefined ? undefined : caller.agent);
   const isStrange = !all && threadId === undefined && agent !== undefined && agent !== caller.agent;
   if (isStrange && !(await reads.shareThread(caller.agent, agent))) return { wakes: [] };
-  const found = await reads.wakes({
-    limit,
-    ...(agent !== undefined && { agent }),
-    ...(threadId !== undefined && { threadId }),
-  });
+  const found = await reads.wakes({ limit, agent, threadId });
   const wakes = await Promise.all(
     found.map(async (wake) => {
       const tries = (await reads.attempts(wake.wakeId)).map(attemptView);
@@ -111,12 +107,12 @@ async function setPause(deps: ServiceDeps, caller: Principal, input: PauseInput,
       throw threadsError("NOT_FOUND", `there is no thread ${threadId}`);
     }
     const end = forMs === undefined ? null : (await tx.now()) + forMs;
-    await tx.pause({ ...(agent !== undefined && { agent }), ...(threadId !== undefined && { threadId }) }, end);
+    await tx.pause({ agent, threadId }, end);
     await note(tx, caller, forMs === undefined ? "resumed" : "paused", { agent_id: agent ?? "" }, threadId);
     return end;
   });
   const news = { workspace: caller.workspace, kind: "wake" } as const;
-  deps.changes.publish({ ...news, ...(threadId !== undefined && { threadId }) });
+  deps.changes.publish({ ...news, threadId });
   return until;
 }
 
@@ -127,7 +123,7 @@ export async function listEscalations(
 ) {
   const reads = deps.store.reads(caller.workspace);
   const all = seesAll(roleClassOf(caller, await reads.policy()));
-  const found = await reads.escalations({ limit, ...(state !== undefined && { state }) });
+  const found = await reads.escalations({ limit, state });
   return { escalations: found.filter((one) => all || one.owner === caller.agent).map(escalationView) };
 }
 

@@ -12,7 +12,7 @@ interface Request {
   readonly severity: Severity;
   readonly cause: string;
   readonly reason: string;
-  readonly owner?: string;
+  readonly owner?: string | undefined;
 }
 
 /** A thread that the transaction has locked, with its participants. */
@@ -26,7 +26,7 @@ export async function escalateThread(deps: ServiceDeps, caller: Principal, input
   const escalation = await deps.store.write(caller.workspace, async (tx) => {
     const locked = await tx.lockThread(threadId);
     const opened = await openThread(tx, caller, locked?.thread, threadId, "write");
-    const request = { severity, cause: "requested", reason, ...(owner !== undefined && { owner }) };
+    const request = { severity, cause: "requested", reason, owner };
     const made = await escalateIn(tx, caller, opened, request);
     const detail = { escalation_id: made.escalationId, severity, owner: made.owner };
     await note(tx, caller, "escalated", detail, threadId);

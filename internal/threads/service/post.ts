@@ -101,7 +101,7 @@ async function store(
   const { thread_id: threadId, text, to, to_role: toRole, event_type: eventType, metadata } = input;
   if (me === undefined) await tx.join(threadId, caller.agent, "");
   const members = me === undefined ? await tx.participants(threadId) : participants;
-  const recipients = recipientsOf({ ...(to && { to }), ...(toRole && { toRole }) }, members);
+  const recipients = recipientsOf({ to, toRole }, members);
   const inReplyTo = input.in_reply_to;
   if (inReplyTo !== undefined && (await tx.message(threadId, inReplyTo)) === undefined) {
     throw threadsError("NOT_FOUND", `the thread has no message ${inReplyTo} to reply to`, { message_id: inReplyTo });
@@ -123,13 +123,9 @@ async function store(
     text,
     urgency: input.urgency ?? "normal",
     hop,
-    ...(eventType !== undefined && { eventType }),
-    ...(eventVersion !== undefined && { eventVersion }),
-    ...(metadata !== undefined && { metadata }),
-    ...(inReplyTo !== undefined && { inReplyTo }),
-    ...(to !== undefined && to.length > 0 && { to }),
-    ...(toRole !== undefined && toRole.length > 0 && { toRole }),
-    ...(recipients !== undefined && { recipients }),
+    ...{ eventType, eventVersion, metadata, inReplyTo, recipients },
+    to: to?.length === 0 ? undefined : to,
+    toRole: toRole?.length === 0 ? undefined : toRole,
     ...(input.idempotency_key !== undefined && { idemKey: input.idempotency_key, payloadHash: hash }),
   });
   return { message, members };
@@ -150,9 +146,7 @@ async function guarded(
 ): Promise<GuardRule | undefined> {
   const { eventType, text, metadata, hop } = message;
   const seen = {
-    ...{ sender: caller.agent, kind: caller.kind, text, hop, at },
-    ...(eventType !== undefined && { eventType }),
-    ...(metadata !== undefined && { metadata }),
+    ...{ sender: caller.agent, kind: caller.kind, text, hop, at, eventType, metadata },
   };
   const { state, rule } = guard(thread.guard, seen, policy);
   const isBlocked = thread.status === "blocked";

@@ -52,8 +52,7 @@ async function readThread(deps: ServiceDeps, caller: Principal, threadId: string
   const afterSeq = input.after_seq ?? lastSeen;
   const messages = await reads.messages({
     ...{ threadId, afterSeq, limit: input.limit ?? LIMIT },
-    ...(input.sender !== undefined && { sender: input.sender }),
-    ...(input.event_type !== undefined && { eventType: input.event_type }),
+    ...{ sender: input.sender, eventType: input.event_type },
   });
   const answer = {
     next_after_seq: messages.at(-1)?.seq ?? afterSeq,

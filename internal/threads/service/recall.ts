@@ -56,14 +56,9 @@ export async function searchMessages(deps: ServiceDeps, caller: Principal, input
   const [createdAt, messageId] = cursor === undefined ? [] : positionOf(cursor);
   const found = await reads.search({
     limit: limit + 1,
-    ...(!all && { agent: caller.agent }),
-    ...(query !== undefined && query !== "" && { query }),
-    ...(threadId !== undefined && { threadId }),
-    ...(sender !== undefined && { sender }),
-    ...(eventType !== undefined && { eventType }),
-    ...(status !== undefined && { status }),
-    ...(since !== undefined && { since }),
-    ...(until !== undefined && { until }),
+    agent: all ? undefined : caller.agent,
+    query: query === "" ? undefined : query,
+    ...{ threadId, sender, eventType, status, since, until },
     ...(createdAt !== undefined && messageId !== undefined && { before: { createdAt, messageId } }),
   });
   const hits = found.slice(0, limit);

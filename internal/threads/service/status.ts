@@ -73,9 +73,8 @@ function patchOf({ thread, role }: Opened, caller: Principal, input: StatusInput
   const reopensAsWorker = thread.status === "resolved" && status === "active" && role === "worker";
   return {
     ...(status !== undefined && { status, statusReason: reason ?? "" }),
-    ...(disputed !== undefined ? { disputed } : reopensAsWorker && { disputed: true }),
-    ...(needsHuman !== undefined && { needsHumanDecision: needsHuman }),
-    ...(owner !== undefined && { owner }),
+    disputed: disputed ?? (reopensAsWorker ? true : undefined),
+    ...{ needsHumanDecision: needsHuman, owner },
     ...guardPatch(thread, caller, status),
   };
 }

@@ -63,9 +63,8 @@ export async function listThreads(deps: ServiceDeps, caller: Principal, input: L
   const found = await reads.threads({
     limit: limit + 1,
     ...{ agent: caller.agent, all },
-    ...(status !== undefined && status.length > 0 && { status }),
-    ...(unreadOnly !== undefined && { unreadOnly }),
-    ...(owner !== undefined && { owner }),
+    status: status?.length === 0 ? undefined : status,
+    ...{ unreadOnly, owner },
     ...(updatedAt !== undefined && threadId !== undefined && { before: { updatedAt, threadId } }),
   });
   const shown = found.slice(0, limit);

@@ -295,7 +295,10 @@ export class PgTx extends PgReads implements Tx {
     );
   }
 
-  async pause(what: { readonly agent?: string; readonly threadId?: string }, untilMs: number | null): Promise<void> {
+  async pause(
+    what: { readonly agent: string | undefined; readonly threadId: string | undefined },
+    untilMs: number | null,
+  ): Promise<void> {
     const until = "to_timestamp($2::float8 / 1000)";
     if (what.threadId !== undefined) {
       await this.all(

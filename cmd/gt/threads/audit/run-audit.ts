@@ -21,8 +21,7 @@ export async function runAudit(
     const { out } = context;
     if (word === "verify") return await verify(call, context, values.json === true);
     const { after: after_seq, limit } = values;
-    const input = { ...(after_seq !== undefined && { after_seq }), ...(limit !== undefined && { limit }) };
-    const entries = asObjects((await call("list_audit", input))["entries"]);
+    const entries = asObjects((await call("list_audit", { after_seq, limit }))["entries"]);
     for (const one of entries) {
       if (values.json) {
         printJson(out, one);

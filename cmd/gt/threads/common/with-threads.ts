@@ -40,7 +40,7 @@ export async function threadIdOf(call: CallOperation, given: string): Promise<st
   if (given.length >= WHOLE || !/^[A-Za-z0-9_-]+$/.test(given)) return given;
   const found: string[] = [];
   for (let cursor: string | undefined, page = 0; page < 20; page++) {
-    const answer = await call("list_threads", { limit: 100, ...(cursor !== undefined && { cursor }) });
+    const answer = await call("list_threads", { limit: 100, cursor });
     const ids = asObjects(answer["threads"]).map((one) => asText(one["thread_id"]));
     if (ids.includes(given)) return given;
     found.push(...ids.filter((id) => id.startsWith(given)));

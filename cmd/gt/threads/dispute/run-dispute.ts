@@ -17,7 +17,7 @@ export async function runDispute(
     const before = objectOf((await call("get_thread", { thread_id }))["thread"]);
     const answer = await call("update_thread_status", {
       ...{ thread_id, expected_version: before["version"], disputed: values.clear !== true },
-      ...(values.reason !== undefined && { reason: values.reason }),
+      reason: values.reason,
     });
     const thread = objectOf(answer["thread"]);
     if (values.json) printJson(out, thread);

@@ -16,7 +16,7 @@ export async function runEscalate(
     const { out } = context;
     const answer = await call("escalate_thread", {
       ...{ thread_id: await threadIdOf(call, given), reason, severity: values.severity ?? "medium" },
-      ...(values.owner !== undefined && { owner: values.owner }),
+      owner: values.owner,
     });
     if (values.json) printJson(out, answer);
     else out.line(printable`${asText(answer["escalation_id"])} to ${asText(answer["owner"])}`);

@@ -16,9 +16,7 @@ export async function runNew(
   const participants = (values.with ?? []).map(parseParticipant);
   return await withThreads(values, context, async (call) => {
     const { thread } = await call("create_thread", {
-      ...{ title, participants },
-      ...(values.owner !== undefined && { owner: values.owner }),
-      ...(values["idempotency-key"] !== undefined && { idempotency_key: values["idempotency-key"] }),
+      ...{ title, participants, owner: values.owner, idempotency_key: values["idempotency-key"] },
     });
     if (values.json) printJson(context.out, thread);
     else context.out.line(printable`${asText(objectOf(thread)["thread_id"])}`);

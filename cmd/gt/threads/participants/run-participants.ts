@@ -16,7 +16,7 @@ export async function runParticipants(
     const { out } = context;
     const thread_id = await threadIdOf(call, given);
     const isChange = add.length + remove.length > 0 || wake !== undefined;
-    const change = { thread_id, add: add.map(parseParticipant), remove, ...(wake !== undefined && { wake }) };
+    const change = { thread_id, add: add.map(parseParticipant), remove, wake };
     const answer = isChange ? await call("manage_participants", change) : await call("get_thread", { thread_id });
     if (values.json) printJson(out, answer["participants"]);
     else printParticipants(out, answer["participants"]);

@@ -14,9 +14,9 @@ export async function runPause(
   takeArguments("gt threads pause", positionals, []);
   return await withThreads(values, context, async (call) => {
     const answer = await call("pause", {
-      ...(values.agent !== undefined && { agent_id: values.agent }),
-      ...(values.thread !== undefined && { thread_id: await threadIdOf(call, values.thread) }),
-      ...(values.for !== undefined && { for_ms: values.for }),
+      agent_id: values.agent,
+      thread_id: values.thread && (await threadIdOf(call, values.thread)),
+      for_ms: values.for,
     });
     if (values.json) printJson(context.out, answer);
     else context.out.line(printable`paused until ${asText(answer["paused_until"])}`);

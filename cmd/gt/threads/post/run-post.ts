@@ -24,11 +24,9 @@ export async function runPost(
     const thread_id = await threadIdOf(call, given);
     const answer = await call("post_message", {
       ...{ thread_id, text: body, to: values.to ?? [], to_role: values.role ?? [] },
-      ...(values.reply !== undefined && { in_reply_to: values.reply }),
-      ...(values.event !== undefined && { event_type: values.event }),
-      ...(metadata !== undefined && { metadata }),
+      ...{ in_reply_to: values.reply, event_type: values.event, metadata },
       ...(values.urgent ? { urgency: "urgent" } : values.quiet && { urgency: "quiet" }),
-      ...(values["idempotency-key"] !== undefined && { idempotency_key: values["idempotency-key"] }),
+      idempotency_key: values["idempotency-key"],
     });
     if (values.json) printJson(out, answer);
     else out.line(printable`#${Number(answer["seq"])} ${asText(answer["message_id"])}`);

@@ -13,8 +13,8 @@ export async function runResume(
   takeArguments("gt threads resume", positionals, []);
   return await withThreads(values, context, async (call) => {
     const answer = await call("resume", {
-      ...(values.agent !== undefined && { agent_id: values.agent }),
-      ...(values.thread !== undefined && { thread_id: await threadIdOf(call, values.thread) }),
+      agent_id: values.agent,
+      thread_id: values.thread && (await threadIdOf(call, values.thread)),
     });
     if (values.json) printJson(context.out, answer);
     else context.out.line(printable`goes on`);

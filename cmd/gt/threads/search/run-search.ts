@@ -16,14 +16,8 @@ export async function runSearch(
   return await withThreads(values, context, async (call) => {
     const { out } = context;
     const answer = await call("search_messages", {
-      ...(words !== undefined && { query: words }),
-      ...(thread !== undefined && { thread_id: await threadIdOf(call, thread) }),
-      ...(sender !== undefined && { sender }),
-      ...(event !== undefined && { event_type: event }),
-      ...(status !== undefined && { status }),
-      ...(since !== undefined && { since }),
-      ...(until !== undefined && { until }),
-      ...(limit !== undefined && { limit }),
+      ...{ query: words, sender, event_type: event, status, since, until, limit },
+      thread_id: thread && (await threadIdOf(call, thread)),
     });
     const hits = asObjects(answer["hits"]);
     for (const message of hits) {

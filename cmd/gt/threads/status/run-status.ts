@@ -15,9 +15,9 @@ export async function runThreadStatus(
     const { out } = context;
     const thread_id = await threadIdOf(call, given);
     const before = objectOf((await call("get_thread", { thread_id }))["thread"]);
-    const change = { thread_id, expected_version: before["version"], status };
     const { reason } = values;
-    const answer = await call("update_thread_status", { ...change, ...(reason !== undefined && { reason }) });
+    const change = { thread_id, expected_version: before["version"], status, reason };
+    const answer = await call("update_thread_status", change);
     const thread = objectOf(answer["thread"]);
     if (values.json) printJson(out, thread);
     else out.line(threadLine(out, thread));

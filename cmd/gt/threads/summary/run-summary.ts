@@ -16,8 +16,7 @@ export async function runSummary(
     const { out } = context;
     const answer = await call("summarize_thread", {
       thread_id: await threadIdOf(call, given),
-      ...(values.bytes !== undefined && { max_bytes: values.bytes }),
-      ...(values.store !== undefined && { text: values.store }),
+      ...{ max_bytes: values.bytes, text: values.store },
     });
     if (values.json) printJson(out, answer);
     else for (const line of asText(answer["text"]).split("\n")) out.line(printable`${line}`);
