@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
@@ -8,7 +7,7 @@ import { dirname, join } from "node:path";
  * @throws as `writeFileSync` and `renameSync`
  */
 export function replaceSecret(path: string, text: string): void {
-  const part = join(dirname(path), `.${randomUUID()}.part`);
+  const part = join(dirname(path), `.${crypto.randomUUID()}.part`);
   try {
     writeFileSync(part, text, { mode: 0o600, flag: "wx" });
     renameSync(part, path);
