@@ -9,7 +9,7 @@ const place = (over: Partial<SidecarProcessRole>): SidecarProcessRole => ({
 });
 
 describe("signals of gt-sidecar", () => {
-  it("stop it by the terminal's keys where it is not a container's first process", () => {
+  it("stop it by the terminal's keys if it is not a container's first process", () => {
     expect(signalsFor(place({ hasTerminal: true })).stop).toContain("SIGINT");
   });
 
@@ -19,7 +19,7 @@ describe("signals of gt-sidecar", () => {
     expect(ignore).toEqual(expect.arrayContaining(["SIGINT", "SIGQUIT"]));
   });
 
-  it("stop a container's first process that has no terminal, for then they were sent to it", () => {
+  it("stop a container's first process without a terminal, because they were sent to it", () => {
     expect(signalsFor(place({ isFirst: true })).stop).toEqual(["SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT"]);
   });
 

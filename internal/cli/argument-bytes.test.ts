@@ -14,7 +14,7 @@ it.each([
   expect(() => checkArgumentBytes(argv, () => bytes)).not.toThrow();
 });
 
-it("takes all where the system does not tell the bytes", () => {
+it("accepts every argument if the system does not report the bytes", () => {
   const unknown = () => {
     throw new Error("ENOENT");
   };

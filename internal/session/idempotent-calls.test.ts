@@ -15,7 +15,7 @@ function counted() {
   return { clock, once, call, calls: () => calls };
 }
 
-it("does the work once for one id, also while it is still under way", async () => {
+it("does the work once for one id, also while it is in progress", async () => {
   const { call } = counted();
   expect(await Promise.all([call("a"), call("a"), call("b")])).toEqual([1, 1, 2]);
   expect(await call("a")).toBe(1);
@@ -26,7 +26,7 @@ it("does the work each time without an id", async () => {
   expect([await call(""), await call("")]).toEqual([1, 2]);
 });
 
-it("refuses the id for other content, and ids that are none", () => {
+it("refuses the id for other content, and malformed ids", () => {
   const { call } = counted();
   void call("a");
   expect(() => call("a", "y")).toThrow(expect.objectContaining({ kind: "already-exists" }));
@@ -35,7 +35,7 @@ it("refuses the id for other content, and ids that are none", () => {
   }
 });
 
-it("tries again what failed before anything was pressed, and nothing else", async () => {
+it("repeats only calls that failed before a key was pressed", async () => {
   const { once } = counted();
   const fail = (press: boolean) => async (onPress: () => void) => {
     if (press) onPress();
@@ -74,7 +74,7 @@ it("lets callers use the same id for different content", async () => {
   expect([await call("a"), await call("a", "y", "bob")]).toEqual([1, 2]);
 });
 
-it("takes the place for one too many of all from the caller with the most", async () => {
+it("makes room in a full table by forgetting an id of the caller with the most", async () => {
   const { call, calls } = counted();
   for (let i = 0; i < 100; i++) await call(`n${i}`);
   for (let i = 100; i < IDEMPOTENT_KEEP_OF_ALL; i++) await call("a", "x", `caller-${i}`);

@@ -44,7 +44,7 @@ export interface NudgeEnd {
 /** One message after a replay of the journal. */
 export interface RestoredNudge {
   readonly nudge: AcceptedNudge;
-  /** It may be in front of the agent: the process ended before the attempt did. */
+  /** The agent may have it: the process ended before the attempt did. */
   readonly intent: boolean;
   readonly ended?: NudgeEnd;
 }

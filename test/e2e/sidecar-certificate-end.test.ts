@@ -10,7 +10,7 @@ const town = new TestCa("town");
 const serverFor = (seconds: number) => town.issue({ ips: ["127.0.0.1"], days: seconds / 86_400 });
 const caller = town.issue({ uris: ["spiffe://town.example/client/reader"] });
 
-it("is not ready once its own certificate has ended, and ready when the Secret brings another", async () => {
+it("is not ready once its own certificate has expired, and ready when the Secret has another", async () => {
   await using secret = await MountedSecret.create(serverFor(86_400));
   await using sidecar = await startSidecar({ flags: ["--tls-dir", secret.dir] });
   let last = "";

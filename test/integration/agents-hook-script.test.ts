@@ -69,7 +69,7 @@ describe("the hook script", () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
-  it("still says what happened when the payload cannot be left", async () => {
+  it("still reports the event when the payload cannot be written", async () => {
     await execa("mkfifo", [fifo]);
     await chmod(hookDir, 0o500);
     await rm(hookDir, { recursive: true });

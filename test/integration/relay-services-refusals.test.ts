@@ -63,7 +63,7 @@ async function offered(relay: RelayProcess, { nc }: Coordinator): Promise<SeedAg
 }
 
 describe.concurrent("a prompt by the agent protocol", () => {
-  it("is refused with 400 when it is no prompt, and the agent sees none", TIMES, async () => {
+  it("is refused with 400 when it is not a prompt, and does not reach the agent", TIMES, async () => {
     await using nats = await NatsServer.start(await oldestNats());
     await using coordinator = await Coordinator.connect(nats);
     await using relay = await start(nats, "refused");

@@ -24,7 +24,7 @@ it("asks for key, issuer and project, and has defaults for the rest", () => {
   });
 });
 
-it("takes from a profile what is not given", () => {
+it("takes missing settings from a profile", () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "gt-token-"));
   const env = { HOME: folder.path, GT_ROLE: "mayor" };
   const work = { "jwt-key": "/k", "jwt-issuer": "shop", "jwt-audience": "gt-sidecar", project: "p" };

@@ -20,7 +20,7 @@ function shown(change: Partial<Watched>, columns = 80, room = 10): readonly stri
   return watchPicture({ ...watched, ...change }, { columns, room, ansi: false, paint, now: NOW }).map(String);
 }
 
-it("tells state, queue and place above the terminal's lines, and lets nothing else through", () => {
+it("shows state, queue and place above the terminal's lines, and passes nothing else", () => {
   expect(shown({})).toEqual(["rig/toast · idle 2.5 s · 2 queued · 127.0.0.1:9090", "one", "    two"]);
   expect(shown({ remark: "connected again" })[0]).toMatch(/9090 · connected again$/);
   expect(shown({ status: undefined })[0]).toBe("rig/toast · … · 127.0.0.1:9090");

@@ -43,9 +43,10 @@ export async function keepToken(
       if (next === undefined || next === shown) continue;
       const status = await show(url, { connectionId, token: next, tls }, signal);
       if (status === 204) shown = next;
-      else logger.warn({ action: "renewal_refused", status }, "the relay does not take the newer token");
+      else logger.warn({ action: "renewal_refused", status }, "the relay does not accept the newer token");
     } catch (err) {
-      if (!signal.aborted) logger.warn({ action: "renewal_failed", err: errorText(err) }, "no newer token was shown");
+      if (!signal.aborted)
+        logger.warn({ action: "renewal_failed", err: errorText(err) }, "no newer token was presented");
     }
   }
 }

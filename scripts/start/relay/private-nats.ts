@@ -4,8 +4,8 @@ import { createUser } from "@nats-io/nkeys";
 import { nkeyAuthenticator } from "@nats-io/transport-node";
 
 /**
- * Makes a key, and a configuration by which nats-server knows no other user, in a folder that only its user may enter:
- * on loopback any user of the machine may connect.
+ * Creates a key, and a configuration of nats-server with that user alone, in a private folder: any user of the machine
+ * can connect to loopback.
  */
 export async function privateNats(folder: string) {
   const user = createUser();

@@ -62,7 +62,7 @@ describe("who waits for whom", () => {
     thread: { thread_id, title: thread_id, status, version: 1, updated_at: at(0), waiting: waits },
   });
 
-  it("is what is for people first, then what is wrong, then the oldest; nothing of closed threads", () => {
+  it("lists waits for people first, then faults, then the oldest; none of closed threads", () => {
     const view = new WatchView();
     view.take(thread("t-1", "active", waiting("fixer", "lead", at(50)), waiting("me", "fixer", at(10))));
     view.take(thread("t-2", "active", waiting("tester", "lead", at(90)), waiting("idle", "lead", at(99), true)));

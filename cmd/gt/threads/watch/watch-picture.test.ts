@@ -77,7 +77,7 @@ describe.each([
     }
   });
 
-  it("a prompt shows the end of what is typed, a note what became of it", () => {
+  it("a prompt shows the end of the typed text, a note its outcome", () => {
     const prompt = { question: "post to t-0000>", text: `begin ${"文 ".repeat(200)}the end` };
     const [asked] = draw(viewOf(1), columns, rows, { prompt }).slice(-1);
     expect(asked).toMatch(/end▏$/);
@@ -121,7 +121,7 @@ it("shows a wait that was gone to, wherever it is in the list, and marks threads
   expect(draw(view, 80, 23, { chosen: "t-49" }).find((line) => line.startsWith("›"))).toContain("escalated");
 });
 
-it("begins again with each snapshot: what is gone on the server is gone here", () => {
+it("begins again with each snapshot: threads that are gone on the server are gone here", () => {
   const view = viewOf(5);
   view.take({ snapshot: { threads: [{ thread_id: "t-new", status: "active" }], next_cursor: "more" } });
   expect(view.threads).toHaveLength(5);
@@ -130,7 +130,7 @@ it("begins again with each snapshot: what is gone on the server is gone here", (
   expect(view.escalations).toEqual([]);
 });
 
-it("wraps a text at words, cuts words that are too long, and says where more is", () => {
+it("wraps a text at words, cuts words that are too long, and says that there is more", () => {
   expect(wrapWords("one two three\nfour", 8, 9)).toEqual(["one two", "three", "four"]);
   expect(wrapWords("abcdefghij k", 4, 9)).toEqual(["abcd", "efgh", "ij k"]);
   expect(wrapWords("one two three", 5, 2)).toEqual(["one", "two…"]);
