@@ -33,7 +33,7 @@ export const front: Command<typeof flags> = {
     const stop = () => void child.kill("SIGTERM");
     context.signal.addEventListener("abort", stop, { once: true });
     const code = await new Promise<number>((resolve, reject) => {
-      child.once("error", reject).once("exit", (ended) => resolve(ended ?? 0));
+      child.on("error", reject).once("exit", (ended) => resolve(ended ?? 0));
     });
     if (code !== ANOTHER_RUNS) return code;
     throw runsAlready(front);

@@ -15,6 +15,7 @@ import { plainEnvironment } from "./plain-environment.ts";
 import type { SidecarNews } from "./sidecar-log.ts";
 import { pathWithTmux } from "./tmux.ts";
 import { screenSize } from "./view.ts";
+import { whileTerminal } from "./while-terminal.ts";
 import { Window } from "./window.ts";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -28,21 +29,23 @@ await runMain({ name: "start", exitCodes: { unavailable: 4 } }, async (context) 
     return 0;
   }
   const plain = plainEnvironment(env, root);
+  const tour = (start: (context: MainContext) => Promise<number>) =>
+    whileTerminal(clock, signal, (stop) => start({ ...context, signal: stop }));
   // Loads a tour only on request: its imports would take longer than all of the rest.
   if (config.bridge) {
     const { startBridge } = await import("./bridge/bridge.ts");
-    return startBridge(context, { root, env: plain, once: config.once });
+    return tour((at) => startBridge(at, { root, env: plain, once: config.once }));
   }
   if (config.relay) {
     const { startRelay } = await import("./relay/relay.ts");
-    return startRelay(context, { root, env: plain, once: config.once });
+    return tour((at) => startRelay(at, { root, env: plain, once: config.once }));
   }
   const command = agentCommand(config.agent, root, plain["PATH"] ?? "");
   const path = await pathWithTmux(root, plain);
   if (typeof path === "number") return path;
   if (config.threads) {
     const { startThreads } = await import("./threads/threads.ts");
-    return startThreads(context, { root, env: { ...plain, PATH: path }, once: config.once });
+    return tour((at) => startThreads(at, { root, env: { ...plain, PATH: path }, once: config.once }));
   }
   const live = !config.once && stdout.isTTY === true && context.stdin.isTTY === true;
   const size = live ? screenSize(stdout.columns, stdout.rows) : { cols: 100, rows: 30 };

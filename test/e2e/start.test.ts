@@ -102,16 +102,22 @@ it("in a terminal shows the agent live with its receipts, and gives the terminal
   await nothingIsLeft();
 });
 
-it("ends in a terminal that vanishes without a signal to it, and leaves nothing", async () => {
+it.each([
+  ["npm start", [], "Type a message"],
+  ["npm start -- --bridge", ["--bridge"], "BridgeService/StreamEvents"], // its last words: nothing is written later
+])("%s ends in a terminal that vanishes without a signal to it, and leaves nothing", async (_, flags, seen) => {
   const options = { cols: 100, rows: 40, cwd: root, env: { ...env, TERM: "xterm-256color" } };
   // In a session of its own it gets no signal when the terminal ends.
-  const terminal = spawnPty("setsid", ["-w", process.execPath, ...launch], options);
+  const terminal = spawnPty("setsid", ["-w", process.execPath, ...launch, ...flags], options);
   let output = "";
   terminal.onData((text) => {
     output += text;
   });
   const exited = new Promise<void>((resolve) => terminal.onExit(() => resolve()));
-  await until(() => output.includes("Type a message"));
+  await until(
+    () => output.includes(seen),
+    () => output.slice(-500),
+  );
   // node-pty has this method, but not its types: it closes the terminal itself; `kill` only sends a signal.
   (terminal as typeof terminal & { destroy(): void }).destroy();
   await exited;
@@ -173,10 +179,10 @@ it("shows the last screen of an agent that fails, and exits as it did", async ()
   await nothingIsLeft();
 });
 
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+async function until(condition: () => boolean | Promise<boolean>, about = () => ""): Promise<void> {
   const deadline = performance.now() + 110_000;
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error("it never happened");
+    if (performance.now() > deadline) throw new Error(`it never happened ${about()}`);
     await systemClock.sleep(20);
   }
 }
