@@ -42,7 +42,7 @@ export interface SidecarConfig {
   readonly tokens?: TokenFlags;
   readonly crlPolicy: CrlPolicy;
   /** Undefined: stderr if tokens give roles, else no log. */
-  readonly auditLog?: string;
+  readonly auditLog?: string | undefined;
   readonly allowHosts: readonly string[];
   /** The local users that a plaintext port on loopback serves beside our own and root; undefined: any. */
   readonly localUsers?: readonly number[];
@@ -108,7 +108,7 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig {
     ...(roleRules && { roleRules }),
     ...(tokens && { tokens }),
     crlPolicy,
-    ...(auditLog !== undefined && { auditLog }),
+    auditLog,
     allowHosts: values["allow-host"] ?? [],
     ...(localUsers && { localUsers }),
     graceMs: values.grace ?? 10_000,

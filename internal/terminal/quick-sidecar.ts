@@ -12,7 +12,7 @@ export interface QuickSidecarOptions {
   /** A unix socket instead. */
   readonly path?: string;
   /** For TLS: certificates, and how the server's is checked. */
-  readonly tls?: ConnectionOptions;
+  readonly tls?: ConnectionOptions | undefined;
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -17,7 +17,7 @@ export interface TmuxSessionOptions {
   /** Name of the tmux session, matched exactly. */
   readonly session: string;
   /** The session's only pane, if known: a query takes a program. */
-  readonly pane?: string;
+  readonly pane?: string | undefined;
   /** Private folder for captures on their way. */
   readonly folder: string;
   /** At least PATH. */

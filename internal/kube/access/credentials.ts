@@ -18,9 +18,9 @@ export type AccessHeaders = Readonly<Record<string, string | string[]>>;
 
 /** PEM texts. Undefined: Node's default. */
 export interface ClusterTls {
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
+  readonly ca?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
   readonly servername?: string;
 }
 

@@ -95,9 +95,7 @@ class FileCredentials implements KubeCredentials {
     const cert = plugin?.certificate ?? own.cert;
     const key = plugin?.key ?? own.key;
     const tls: ClusterTls = {
-      ...(ca !== undefined && { ca }),
-      ...(cert !== undefined && { cert }),
-      ...(key !== undefined && { key }),
+      ...{ ca, cert, key },
       ...(servername !== "" && { servername }),
     };
     const { proxy, authorization } = await this.#ofLibrary();
@@ -153,11 +151,7 @@ async function pemsOf(cluster: Json, user: Json): Promise<Pick<ClusterTls, "ca" 
   if (cert !== undefined && key !== undefined && !isPair(cert.text, key.text)) {
     throw new DomainError("invalid", `${key.name} is not the key of ${cert.name}`);
   }
-  return {
-    ...(ca !== undefined && { ca: ca.text }),
-    ...(cert !== undefined && { cert: cert.text }),
-    ...(key !== undefined && { key: key.text }),
-  };
+  return { ca: ca?.text, cert: cert?.text, key: key?.text };
 }
 
 function isPair(cert: string, key: string): boolean {

@@ -66,7 +66,7 @@ export interface ResolveDeps {
   listSessions(socketPath: string, signal: AbortSignal): Promise<readonly string[]>;
   listSidecars(): Promise<readonly LocalSidecar[]>;
   /** Present if a context of Kubernetes is named. */
-  readonly pods?: AgentPods;
+  readonly pods?: AgentPods | undefined;
 }
 
 const DEFAULT_PORT = 9090;

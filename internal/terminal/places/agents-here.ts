@@ -59,7 +59,7 @@ export async function agentsHere(
     socketPaths: socketPaths({ uid, socket, townRoot: town?.root, townSocket, tmux, tmuxTmpdir }),
     lookUpBead: async (ids, signal) => (await import("../../beads/bead.ts")).lookUpBead(ids, bead, signal),
     listSessions: (path, signal) => listSessions(path, signal).catch(leaveOut),
-    ...(config.cluster !== undefined && { pods: lazyPods(config.cluster, config.env, clock) }),
+    pods: config.cluster && lazyPods(config.cluster, config.env, clock),
     listSidecars: async () => {
       const { listAllSidecars } = await import("../finding/local-sidecars.ts");
       return await listAllSidecars(runtimeFolders(config), leaveOut);

@@ -51,7 +51,7 @@ export async function openLocalTmux(
       folder: runtimeFolder(config),
       env: config.env,
       tmuxVersion,
-      ...(pane !== undefined && { pane }),
+      pane,
       pid: process.pid,
       uid: config.uid,
     },

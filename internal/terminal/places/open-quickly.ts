@@ -21,7 +21,7 @@ export async function openQuickly(place: SidecarPlace, config: PlaceConfig, cloc
   checkWay(place, config, tls !== undefined);
   const { host, port, path } = place;
   const way = path === undefined ? {} : { path, headers: senderHeaders(config.env) };
-  const quick = new QuickSidecar({ host, port, ...way, ...(tls !== undefined && { tls }) }, clock);
+  const quick = new QuickSidecar({ host, port, ...way, tls }, clock);
   return quickBackend(placeAuthority(place), quick, full);
 }
 
