@@ -17,7 +17,7 @@ interface Ran {
   readonly err: string;
 }
 
-async function ran(daemon: "bridge" | "gt-controller", text: string, ...args: readonly string[]): Promise<Ran> {
+async function ran(daemon: "bridge" | "gt-controller" | "relay" | "desk", text: string, ...args: readonly string[]): Promise<Ran> {
   const file = join(folder, `${daemon}.yaml`);
   await writeFile(file, text);
   const env = { PATH: process.env["PATH"], HOME: folder };
@@ -58,6 +58,25 @@ providers:
     image: agent:1
 `;
 
+const RELAY = `lisen: 127.0.0.1:1
+nats:
+  replicas: 2
+  outbox_bytes: 12
+turns:
+  deadline: soon
+  permission: aks
+`;
+
+const DESK = `version: 2
+supervisor:
+  agent: cladue
+  read: ["/docs/**"]
+customer:
+  rot: ./docs
+limits:
+  turn: 5
+`;
+
 describe.each(["check", "serve"])("five faults of a file are five lines, with exit code 2: %s", (command) => {
   const args = command === "check" ? ["check"] : [];
 
@@ -84,6 +103,35 @@ describe.each(["check", "serve"])("five faults of a file are five lines, with ex
     ]);
     expect(report).toMatchObject({ code: 2, out: "" });
   });
+});
+
+it.each<["relay" | "desk", string, readonly string[]]>([
+  [
+    "relay",
+    RELAY,
+    [
+      "relay.yaml:1: lisen: is not known here; did you mean listen?",
+      "relay.yaml:3: nats.replicas: must be 1 or 3",
+      "relay.yaml:4: nats.outbox_bytes: must be a whole number of bytes, or a size such as 64KiB, from 65536 to 1073741824",
+      "relay.yaml:6: turns.deadline: must be a duration such as 30s, 5m or 1h30m, from 1s to 24h",
+      "relay.yaml:7: turns.permission: must be one of ask, deny, allow_reads",
+    ],
+  ],
+  [
+    "desk",
+    DESK,
+    [
+      "desk.yaml:1: version: must be 1",
+      "desk.yaml:3: supervisor.agent: must be one of reader, claude, codex, opencode",
+      "desk.yaml:4: supervisor.read[0]: must be a path that begins with /admin/, with * within a part and ** for any parts",
+      "desk.yaml:6: customer.rot: is not known here; did you mean root?",
+      "desk.yaml:8: limits.turn: must be a duration such as 30s, 5m or 1h30m, from 1s to 1h",
+    ],
+  ],
+])("five faults of %s's file are five lines, with exit code 2", async (daemon, text, lines) => {
+  const report = await ran(daemon, text, "check");
+  expect(placed(report)).toEqual(lines);
+  expect(report).toMatchObject({ code: 2, out: "" });
 });
 
 it("a file that a configuration names and that is not there is a fault of its line", async () => {

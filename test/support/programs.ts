@@ -8,7 +8,7 @@ export const BUNDLES_VARIABLE = "GT_TEST_BUNDLES";
 
 /** The file of one of our programs: under the tests' own run its bundle, as it is shipped; elsewhere its sources. */
 export function programFile(
-  name: "gt" | "gt-sidecar" | "bridge" | "bridge-ca" | "gt-controller" | "relay" | "threads" | "demo-agent",
+  name: "gt" | "gt-sidecar" | "bridge" | "bridge-ca" | "gt-controller" | "relay" | "threads" | "demo-agent" | "desk",
 ): string {
   const folder = process.env[BUNDLES_VARIABLE];
   return folder === undefined ? join(root, "cmd", name, "main.ts") : join(folder, `${name}.mjs`);
