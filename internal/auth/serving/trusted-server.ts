@@ -48,7 +48,7 @@ export interface ServerTokenOptions extends Omit<TokenLayerOptions, "clientCerti
 
 /** Rules that depend on the certificate with which the server starts. */
 export interface CallRules
-  extends Pick<RpcServerOptions, "believes" | "hasRole" | "isOpenToAll">,
+  extends Pick<RpcServerOptions, "believes" | "hasRole" | "isOpenToAll" | "shareOf">,
     Partial<Pick<RpcServerOptions, "hostCheck">> {
   /** Services in addition to health and reflection. */
   readonly routes: Routes;

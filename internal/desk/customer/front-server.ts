@@ -1,4 +1,5 @@
 import { AuditLog } from "../../auth/audit-log.ts";
+import { TrustedServer } from "../../auth/serving/trusted-server.ts";
 import { publicKeysOf } from "../../auth/token-key-files.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
@@ -8,7 +9,8 @@ import { readPlainFileSync } from "../../files/plain-file.ts";
 import { FrontService } from "../../gen/desk/v1/desk_pb.ts";
 import { authorizationKey, type CallContext } from "../../rpc/server/call-facts.ts";
 import type { Decisions } from "../../rpc/server/decisions.ts";
-import { RpcServer } from "../../rpc/server/server.ts";
+import { HealthState } from "../../rpc/server/health.ts";
+import { Metrics } from "../../rpc/server/metrics.ts";
 import { STRICT_JSON } from "../../rpc/server/strict-json.ts";
 import type { FrontJournal } from "./front-journal.ts";
 import { frontService, originKey } from "./front-service.ts";
@@ -37,20 +39,26 @@ const DELIVER = `/${FrontService.typeName}/${FrontService.method.deliver.name}`;
 const MAX_REQUEST_BYTES_OF_ONE = 24 * 1024 * 1024;
 /** Hundreds of users may connect to a busy front at the same moment. */
 const MAX_HALF_OPEN = 2048;
+const GRACE_MS = 5000;
 
 /** FrontService on a unix socket of this user. */
-export function frontServer(deps: FrontServerDeps, options: FrontServerOptions): RpcServer {
+export function frontServer(deps: FrontServerDeps, options: FrontServerOptions): TrustedServer {
   const { clock, logger, turns, journal } = deps;
   const audit = new AuditLog({ clock, write: auditLines(options.auditPath, { clock, logger }) });
   const service = frontService(turns, journal, (ms, signal) => clock.sleep(ms, signal));
-  return new RpcServer(
-    { clock, logger, decisions: recordedRefusals(audit) },
+  return new TrustedServer(
+    { clock, logger, health: new HealthState(), metrics: new Metrics(), audit: recordedRefusals(audit) },
     {
-      ...{ host: "", port: 0, path: options.path },
-      routes: (router) => void router.service(FrontService, service, STRICT_JSON),
-      shareOf: (path, share) => (path === DELIVER ? `${share} bridge` : share),
+      listen: { host: "", port: 0, path: options.path },
+      ...{ tls: undefined, tokens: undefined, services: [FrontService] },
+      rules: () => ({
+        routes: (router) => void router.service(FrontService, service, STRICT_JSON),
+        shareOf: (path, share) => (path === DELIVER ? `${share} bridge` : share),
+        gates: [(context) => checkOrigin(context, options.keyPath, clock.now())],
+      }),
+      hostCheck: { anyHost: true, allowHosts: [] },
+      graceMs: GRACE_MS,
       limits: { maxRequestBytesOfOne: MAX_REQUEST_BYTES_OF_ONE, maxHalfOpen: MAX_HALF_OPEN },
-      gates: [(context) => checkOrigin(context, options.keyPath, clock.now())],
     },
   );
 }
