@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { JetStreamApiError, type PubAck } from "@nats-io/jetstream";
+import { firstOf } from "../../base/abort.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import { type ExactJson, isList, isObject, type JsonObject, member, readJson, writeJson } from "../acp/json-text.ts";
 import { isRefusal, readWork } from "../acp/work-message.ts";
@@ -85,10 +86,11 @@ export class AskedWork {
       this.#caller.stored();
       this.#permits(events, signal).catch(() => {}); // other answers on the session's approvals decide
       const { isNamed } = this.#prompt;
-      const found = await Promise.race([
-        this.#results(isNamed ? 1 : results, signal),
-        this.#rejected(duplicate ? 1 : dead, signal),
-      ]);
+      const found = await firstOf<[readonly JsonObject[], never]>(
+        signal,
+        (stop) => this.#results(isNamed ? 1 : results, stop),
+        (stop) => this.#rejected(duplicate ? 1 : dead, stop),
+      );
       if (isNamed) await this.#mustBeOurs(hash);
       return found;
     } finally {

@@ -1,4 +1,4 @@
-import { withTimeout } from "../../base/abort.ts";
+import { timedCall } from "../../base/abort.ts";
 import { type ExactJson, isObject, member, readJson, writeJson } from "../acp/json-text.ts";
 import { outcomeOf, type PermissionDecision, type PermissionOutcome } from "../acp/permission-choice.ts";
 import { followStream } from "../nats/follow-stream.ts";
@@ -62,13 +62,10 @@ export class Permissions {
     const { clock, events } = this.#deps;
     const { timeoutMs } = this.#policy;
     const approvalId = this.#newId();
-    const late = new AbortController();
-    const stop = AbortSignal.any([signal, late.signal]);
     this.#answers.opened(lane.sessionId, approvalId);
-    const answer = this.#answered(lane, request, approvalId, stop);
-    answer.catch(() => {});
+    const answer = (stop: AbortSignal) => this.#answered(lane, request, approvalId, stop);
     try {
-      const { decision, text } = await withTimeout(clock, timeoutMs, "the permission", answer);
+      const { decision, text } = await timedCall(clock, { ms: timeoutMs, what: "the permission" }, signal, answer);
       this.#answers.decided(approvalId, text);
       return decision;
     } catch {
@@ -76,8 +73,6 @@ export class Permissions {
       const payload = { approval_id: approvalId, work_id: request.workId, role: lane.role };
       events.publish(lane.sessionId, signal.aborted ? "approval.withdrawn" : "approval.expired", payload);
       return { type: "denied" };
-    } finally {
-      late.abort(new Error("the permission is decided"));
     }
   }
 

@@ -1,4 +1,4 @@
-import { aborted } from "../../base/abort.ts";
+import { aborted, firstOf } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { failure } from "../acp/result-parts.ts";
 import type { WorkItem } from "../nats/work-item.ts";
@@ -36,22 +36,25 @@ export async function askInTime(
   const turn = AbortSignal.any([signal, over.signal]);
   const everyMs = ackWaitMs / 3;
   const time = { deadlineMs, idleMs, everyMs, lastFrameMs: () => link.lastFrameMs, stillWorking: () => item.working() };
-  const late = overdue(clock, time, turn);
   const asking = link.ask(prompt, turn);
   onAsked();
   try {
-    const first = await Promise.race([asking, late, aborted(cancelled).then(() => "cancelled" as const)]);
+    const first = await firstOf(
+      turn,
+      () => asking,
+      (stop) => overdue(clock, time, stop),
+      () => aborted(cancelled).then(() => "cancelled" as const),
+    );
     if (typeof first !== "string") return first;
     link.cancel();
     const last = asking.catch(() => undefined);
-    const answer = await Promise.race([last, grace(clock, item, { ms: cancelGraceMs, everyMs }, turn)]);
+    const late = (stop: AbortSignal) => grace(clock, item, { ms: cancelGraceMs, everyMs }, stop);
+    const answer = await firstOf(turn, () => last, late);
     signal.throwIfAborted();
     if (answer === "late") link.close(NOT_ENDED, "the turn was not ended");
     if (first !== "cancelled") return deadlineExceeded(first);
     return answer === "late" || answer === undefined || !counts(answer) ? undefined : answer;
   } finally {
-    late.catch(() => {});
-    asking.catch(() => {});
     over.abort(new Error("the turn is over"));
   }
 }
@@ -73,7 +76,7 @@ async function grace(
   { ms, everyMs }: { readonly ms: number; readonly everyMs: number },
   signal: AbortSignal,
 ): Promise<"late"> {
-  for (let left = ms; left > 0; left -= everyMs) {
+  for (let left = ms; left > 0 && !signal.aborted; left -= everyMs) {
     item.working();
     await clock.sleep(Math.min(left, everyMs), signal).catch(() => {});
   }

@@ -1,3 +1,4 @@
+import { systemClock } from "../../base/clock.ts";
 import type { Bus } from "./bus.ts";
 import { type ReadMessage, type ReadOptions, readStream } from "./stream-reader.ts";
 
@@ -15,16 +16,6 @@ export async function* followStream(
       yield message;
       from = message.seq + 1;
     }
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, EVERY_MS);
-      signal.addEventListener(
-        "abort",
-        () => {
-          clearTimeout(timer);
-          resolve();
-        },
-        { once: true },
-      );
-    });
+    await systemClock.sleep(EVERY_MS, signal).catch(() => {});
   }
 }

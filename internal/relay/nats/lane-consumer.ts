@@ -6,6 +6,8 @@ import {
   JetStreamApiError,
   ReplayPolicy,
 } from "@nats-io/jetstream";
+import { raceSignal, within } from "../../base/abort.ts";
+import { systemClock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Bus } from "./bus.ts";
 import { oldestWork } from "./queued-work.ts";
@@ -147,20 +149,15 @@ export class LaneConsumer {
     const onChange = () => {
       if (!bus.isConnected) resolve(undefined);
     };
-    const onAbort = () => reject(signal.reason);
     const unlisten = bus.changes.listen(onChange);
-    const timer = setTimeout(() => resolve(undefined), PULL_MS + 5000);
-    signal.addEventListener("abort", onAbort, { once: true });
     try {
-      if (signal.aborted) throw signal.reason;
+      signal.throwIfAborted();
       const request = JSON.stringify({ batch: 1, expires: PULL_MS * NS_PER_MS });
       const subject = `$JS.API.CONSUMER.MSG.NEXT.${bus.streams.work}.${this.name}`;
       bus.nc.publish(subject, request, { reply: subscription.getSubject() });
-      return await promise;
+      return await within(systemClock, PULL_MS + 5000, raceSignal(promise, signal));
     } finally {
-      clearTimeout(timer);
       unlisten();
-      signal.removeEventListener("abort", onAbort);
       subscription.unsubscribe();
     }
   }
