@@ -12,7 +12,7 @@ import {
   statSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { aborted, within } from "../../base/abort.ts";
+import { raceSignal, within } from "../../base/abort.ts";
 import { type BackoffOptions, backoffMs } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
@@ -161,7 +161,7 @@ export class PostgresServer implements Task {
       await clock.sleep(LOOK_MS, signal).catch(() => {});
     }
     if (how === undefined && !signal.aborted) onReady();
-    if (how === undefined) await Promise.race([ended, aborted(signal)]);
+    if (how === undefined) await raceSignal(ended, signal).catch(() => {});
     if (how === undefined && child.pid !== undefined) await this.#stop(child.pid, ended);
     else logger.error({ how, log }, "PostgreSQL ended by itself");
   }

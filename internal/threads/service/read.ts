@@ -1,3 +1,4 @@
+import { within } from "../../base/abort.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Change } from "../domain/changes.ts";
 import { threadsCodeOf, threadsError } from "../domain/faults.ts";
@@ -88,28 +89,16 @@ async function waitFor(
   if (found !== undefined && (waitMs <= 0 || isNews(found))) return { found, timedOut: false, hasWaited: false };
   let news = Promise.withResolvers<void>();
   using _heard = deps.changes.subscribe((change) => about(change) && news.resolve());
-  const end = new AbortController();
-  const until = AbortSignal.any([signal, end.signal]);
-  const over = deps.clock.sleep(waitMs, until).then(
-    () => true,
-    () => true,
-  );
-  try {
-    for (;;) {
-      const seen = await unlessAway(look);
-      if (seen !== undefined && isNews(seen)) return { found: seen, timedOut: false, hasWaited: true };
-      const pauseMs = seen === undefined ? LOOK_AWAY_MS : LOOK_AGAIN_MS;
-      const again = new AbortController();
-      const looked = deps.clock.sleep(pauseMs, AbortSignal.any([until, again.signal])).catch(() => {});
-      const isOver = await Promise.race([over, news.promise.then(() => false), looked.then(() => until.aborted)]);
-      again.abort();
-      signal.throwIfAborted();
-      news = Promise.withResolvers<void>();
-      if (isOver) return { found: await look(), timedOut: true, hasWaited: false };
-    }
-  } finally {
-    end.abort();
-    await over;
+  const endsAt = deps.clock.monotonicMs() + waitMs;
+  for (;;) {
+    const seen = await unlessAway(look);
+    if (seen !== undefined && isNews(seen)) return { found: seen, timedOut: false, hasWaited: true };
+    const pauseMs = seen === undefined ? LOOK_AWAY_MS : LOOK_AGAIN_MS;
+    const leftMs = endsAt - deps.clock.monotonicMs();
+    if (leftMs > 0) await within(deps.clock, Math.min(pauseMs, leftMs), news.promise, signal);
+    signal.throwIfAborted();
+    news = Promise.withResolvers<void>();
+    if (deps.clock.monotonicMs() >= endsAt) return { found: await look(), timedOut: true, hasWaited: false };
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Client, type ClientConfig, type Pool } from "pg";
-import { aborted } from "../../base/abort.ts";
+import { firstOf, raceSignal, within } from "../../base/abort.ts";
 import { backoffMs } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -83,10 +83,9 @@ export class ChangesFeed implements Changes, Task {
     const onError = (err: Error) => logger.debug({ err }, "the connection that notifies broke, and is made again");
     const pool = openPool(address, onError, { size: 1, name: "threads notify" });
     let failing = false;
-    const stopped = aborted(signal);
     try {
       while (!signal.aborted) {
-        await Promise.race([this.#wake.promise, stopped]);
+        await raceSignal(this.#wake.promise, signal).catch(() => {});
         await clock.sleep(COALESCE_MS, signal).catch(() => {});
         this.#wake = Promise.withResolvers<void>();
         const changes = this.#pending;
@@ -143,13 +142,17 @@ export class ChangesFeed implements Changes, Task {
         this.#probe = randomUUID();
         this.#heardProbe = false;
         await pool.query("select pg_notify($1, $2)", [CHANNEL, `probe ${this.#probe}`]);
-        await Promise.race([broken.promise, this.#probeHeard(signal)]);
+        await firstOf(
+          signal,
+          () => broken.promise,
+          (stop) => this.#probeHeard(stop),
+        );
         if (this.#heardProbe) this.#isLoggedDeaf = false;
         else if (!this.#isLoggedDeaf && !signal.aborted) {
           this.#isLoggedDeaf = true;
           logger.warn("notifications of the database do not come through: changes are found by looking");
         }
-        await Promise.race([broken.promise, clock.sleep(PROBE_EVERY_MS, signal).catch(() => {})]);
+        await within(clock, PROBE_EVERY_MS, broken.promise, signal);
       }
     } finally {
       await client.end().catch(() => {});
