@@ -1,5 +1,4 @@
 import type { Command, CommandFlags, Program } from "../../internal/cli/command/command.ts";
-import { withFaultLines } from "../../internal/config/report-config.ts";
 import { readConfig } from "./config.ts";
 
 const CONFIG_FLAG = {
@@ -64,7 +63,7 @@ const check: Command<typeof FLAGS> = {
   completion: [],
   run: async (given, context) => {
     const config = readConfig("bridge check", given, context.env);
-    return await withFaultLines(context.err, async () => (await import("./check.ts")).check(config, context));
+    return await (await import("./check.ts")).check(config, context);
   },
 };
 
@@ -90,7 +89,7 @@ the configuration is wrong.`,
   commands: { check: async () => check },
   run: async (given, context) => {
     const config = readConfig("bridge", given, context.env);
-    return await withFaultLines(context.err, async () => (await import("./run.ts")).run(config, context));
+    return await (await import("./run.ts")).run(config, context);
   },
 };
 

@@ -1,6 +1,5 @@
 import { DomainError } from "../../internal/base/errors.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
-import { withFaultLines } from "../../internal/config/report-config.ts";
 import type { ModeOptions } from "./config.ts";
 import { Configuration, findDesk } from "./configuration.ts";
 import type { DeskFile } from "./desk-file.ts";
@@ -23,7 +22,7 @@ export async function openDesk(
 ): Promise<Desk> {
   const { mode, agent } = options;
   const place = findDesk(options, process.cwd());
-  const configuration = await read(place, context);
+  const configuration = new Configuration(place, (text) => context.note(text));
   const { hasSupervisor } = configuration;
   if (mode === "admin" && !hasSupervisor) {
     throw new DomainError("invalid", `${place.file} has no block supervisor, which --mode admin needs`);
@@ -44,14 +43,4 @@ export async function openDesk(
     return current;
   };
   return { configuration, config, front, atTurn };
-}
-
-async function read(place: ReturnType<typeof findDesk>, context: CommandContext): Promise<Configuration> {
-  let configuration: Configuration | undefined;
-  await withFaultLines(context.err, async () => {
-    configuration = new Configuration(place, (text) => context.note(text));
-    return 0;
-  });
-  if (configuration === undefined) throw new DomainError("invalid", "the configuration cannot be read");
-  return configuration;
 }

@@ -1,7 +1,7 @@
 import { createLogger } from "../../internal/base/logger.ts";
 import type { Command, CommandFlags, Program } from "../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
-import { reportConfig, withFaultLines } from "../../internal/config/report-config.ts";
+import { reportConfig } from "../../internal/config/report-config.ts";
 import { type ClusterOptions, readConfig } from "./config.ts";
 import { CLIENT_FLAG, CONTROLLER_FLAGS } from "./flags.ts";
 
@@ -38,10 +38,8 @@ const check: Command<typeof CONTROLLER_FLAGS> = {
   completion: [],
   run: async (given, { env, out, err }) => {
     const { configFile } = readConfig("check", given, env);
-    return await withFaultLines(err, async () => {
-      reportConfig((await import("./open-config.ts")).openConfig(configFile).findings, out, err);
-      return 0;
-    });
+    reportConfig((await import("./open-config.ts")).openConfig(configFile).findings, out, err);
+    return 0;
   },
 };
 
@@ -58,9 +56,7 @@ const initCa: Command<typeof INIT_CA_FLAGS> = {
   run: async (given, context) => {
     const options = readConfig("init-ca", given, context.env);
     const { client = "admin", project } = given.values;
-    return await withFaultLines(context.err, async () =>
-      (await import("./init-ca.ts")).initCa(logged(context, options), { ...options, client, project }),
-    );
+    return await (await import("./init-ca.ts")).initCa(logged(context, options), { ...options, client, project });
   },
 };
 
@@ -78,9 +74,7 @@ sidecar has followed the previous one; the old CA is accepted for ca.keep_previo
   run: async (given, context) => {
     const options = readConfig("rotate-ca", given, context.env);
     const onlyReport = given.values.progress ?? false;
-    return await withFaultLines(context.err, async () =>
-      (await import("./rotate-ca.ts")).rotateCa(logged(context, options), { ...options, onlyReport }),
-    );
+    return await (await import("./rotate-ca.ts")).rotateCa(logged(context, options), { ...options, onlyReport });
   },
 };
 
@@ -97,9 +91,12 @@ const uninstall: Command<typeof UNINSTALL_FLAGS> = {
   run: async (given, context) => {
     const options = readConfig("uninstall", given, context.env);
     const { client = "admin", timeout: timeoutMs = 240_000, hook: isHook = false } = given.values;
-    return await withFaultLines(context.err, async () =>
-      (await import("./uninstall.ts")).uninstall(logged(context, options), { ...options, client, timeoutMs, isHook }),
-    );
+    return await (await import("./uninstall.ts")).uninstall(logged(context, options), {
+      ...options,
+      client,
+      timeoutMs,
+      isHook,
+    });
   },
 };
 
@@ -130,7 +127,7 @@ Exit codes: 0 done, or stopped; 2 bad flags or an invalid file; 3 not found; 4 t
   },
   run: async (given, context) => {
     const options = readConfig("", given, context.env);
-    return await withFaultLines(context.err, async () => (await import("./run.ts")).run(options, context));
+    return await (await import("./run.ts")).run(options, context);
   },
 };
 

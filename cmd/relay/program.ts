@@ -1,6 +1,6 @@
 import type { Command, CommandNode, Program } from "../../internal/cli/command/command.ts";
 import { unknownCommand } from "../../internal/cli/command/unknown-word.ts";
-import { reportConfig, withFaultLines } from "../../internal/config/report-config.ts";
+import { reportConfig } from "../../internal/config/report-config.ts";
 import { type DeadCommand, readDead, readDial, readResults, readSend, readServe, readStatus } from "./config.ts";
 import { readAcp } from "./editors/acp-config.ts";
 import {
@@ -36,7 +36,7 @@ and an agent needs a certificate; with auth in relay.yaml a token too (relay tok
   completion: [],
   run: async (given, context) => {
     const command = readServe("relay serve", given, context.env);
-    return await withFaultLines(context.err, async () => (await import("./serve.ts")).serve(command, context));
+    return await (await import("./serve.ts")).serve(command, context);
   },
 };
 
@@ -51,12 +51,10 @@ const check: Command<typeof SERVE_FLAGS> = {
   },
   run: async (given, { clock, env, out, err }) => {
     const command = readServe("relay check", given, env);
-    return await withFaultLines(err, async () => {
-      const { settings, findings } = (await import("./settings.ts")).openSettings(command);
-      await (await import("./check-trust.ts")).checkTrust(settings.trust, findings, clock.now());
-      reportConfig(findings, out, err);
-      return 0;
-    });
+    const { settings, findings } = (await import("./settings.ts")).openSettings(command);
+    await (await import("./check-trust.ts")).checkTrust(settings.trust, findings, clock.now());
+    reportConfig(findings, out, err);
+    return 0;
   },
 };
 

@@ -1,8 +1,9 @@
 import { checkTlsFolder } from "../../internal/auth/tls/check-tls-folder.ts";
 import { DomainError } from "../../internal/base/errors.ts";
+import { noArguments, usageError } from "../../internal/cli/command/arguments.ts";
 import type { Command, Program } from "../../internal/cli/command/command.ts";
 import { unknownCommand } from "../../internal/cli/command/unknown-word.ts";
-import { reportConfig, withFaultLines } from "../../internal/config/report-config.ts";
+import { reportConfig } from "../../internal/config/report-config.ts";
 import { readTls } from "../../internal/terminal/trust/tls-files.ts";
 import { readArchive, readCommonSettings, readServe, readToken, tlsOf } from "./config.ts";
 import { ARCHIVE_FLAGS, CHECK_FLAGS, COMMON_FLAGS, SERVE_FLAGS, TOKEN_FLAGS } from "./flags.ts";
@@ -23,10 +24,8 @@ const serve: Command<typeof SERVE_FLAGS> = {
   },
   completion: [],
   run: async (given, context) => {
-    return await withFaultLines(context.err, async () => {
-      const config = readServe(given, context.env);
-      return await (await import("./serve.ts")).serve(config, context);
-    });
+    const config = readServe(given, context.env);
+    return await (await import("./serve.ts")).serve(config, context);
   },
 };
 
@@ -42,10 +41,8 @@ const token: Command<typeof TOKEN_FLAGS> = {
   },
   completion: [],
   run: async (given, context) => {
-    return await withFaultLines(context.err, async () => {
-      const config = readToken(given, context.env);
-      return await (await import("./token.ts")).token(config, context);
-    });
+    const config = readToken(given, context.env);
+    return await (await import("./token.ts")).token(config, context);
   },
 };
 
@@ -61,10 +58,8 @@ const migrate: Command<typeof COMMON_FLAGS> = {
   },
   completion: [],
   run: async (given, context) => {
-    return await withFaultLines(context.err, async () => {
-      const config = readCommonSettings(given, context.env);
-      return await (await import("./migrate.ts")).migrateDatabase(config, context);
-    });
+    const config = readCommonSettings(given, context.env);
+    return await (await import("./migrate.ts")).migrateDatabase(config, context);
   },
 };
 
@@ -80,10 +75,8 @@ const doctor: Command<typeof COMMON_FLAGS> = {
   },
   completion: [],
   run: async (given, context) => {
-    return await withFaultLines(context.err, async () => {
-      const config = readCommonSettings(given, context.env);
-      return await (await import("./doctor.ts")).doctor(config, context);
-    });
+    const config = readCommonSettings(given, context.env);
+    return await (await import("./doctor.ts")).doctor(config, context);
   },
 };
 
@@ -99,10 +92,8 @@ const exportAll: Command<typeof ARCHIVE_FLAGS> = {
   },
   completion: [],
   run: async (given, context) => {
-    return await withFaultLines(context.err, async () => {
-      const config = readArchive(given, context.env);
-      return await (await import("./archive.ts")).exportThreads(config, context);
-    });
+    const config = readArchive(given, context.env);
+    return await (await import("./archive.ts")).exportThreads(config, context);
   },
 };
 
@@ -118,10 +109,8 @@ const importAll: Command<typeof ARCHIVE_FLAGS> = {
   },
   completion: [],
   run: async (given, context) => {
-    return await withFaultLines(context.err, async () => {
-      const config = readArchive(given, context.env);
-      return await (await import("./archive.ts")).importThreads(config, context);
-    });
+    const config = readArchive(given, context.env);
+    return await (await import("./archive.ts")).importThreads(config, context);
   },
 };
 
@@ -136,21 +125,20 @@ const check: Command<typeof CHECK_FLAGS> = {
     examples: ["threads check --config threads.yaml"],
   },
   completion: [],
-  run: async ({ values, positionals }, { out, err, clock }) => {
-    return await withFaultLines(err, async () => {
-      if (positionals[0] !== undefined) throw new DomainError("invalid", `unexpected argument "${positionals[0]}"`);
-      if (values.config === undefined) throw new DomainError("invalid", "threads check needs --config");
-      const { config, findings } = (await import("./open-config.ts")).openConfig(values.config);
-      const tls = tlsOf(config.values);
-      if (tls !== undefined) findings.tried(["tls", "dir"], () => checkTlsFolder(tls.dir, tls.trust, clock.now()));
-      const bridgeTls = config.values?.runtime.tls_dir;
-      await readTls(bridgeTls === undefined ? {} : { dir: bridgeTls }).catch((err: unknown) => {
-        if (!(err instanceof DomainError)) throw err;
-        findings.failed(["runtime", "tls_dir"], err);
-      });
-      reportConfig(findings, out, err);
-      return 0;
+  run: async (given, { out, err, clock }) => {
+    noArguments("threads check", given);
+    const { config: file } = given.values;
+    if (file === undefined) throw usageError("threads check", "check needs --config");
+    const { config, findings } = (await import("./open-config.ts")).openConfig(file);
+    const tls = tlsOf(config.values);
+    if (tls !== undefined) findings.tried(["tls", "dir"], () => checkTlsFolder(tls.dir, tls.trust, clock.now()));
+    const bridgeTls = config.values?.runtime.tls_dir;
+    await readTls(bridgeTls === undefined ? {} : { dir: bridgeTls }).catch((err: unknown) => {
+      if (!(err instanceof DomainError)) throw err;
+      findings.failed(["runtime", "tls_dir"], err);
     });
+    reportConfig(findings, out, err);
+    return 0;
   },
 };
 

@@ -22,12 +22,23 @@ export class DomainError extends Error {
   readonly kind: ErrorKind;
   /** Facts for programs (sent as error details); never what was typed or printed in a terminal. */
   readonly fields: ErrorFields;
+  readonly #lines: readonly string[];
 
-  constructor(kind: ErrorKind, message: string, options: { fields?: ErrorFields; cause?: unknown } = {}) {
+  constructor(
+    kind: ErrorKind,
+    message: string,
+    options: { fields?: ErrorFields; lines?: readonly string[]; cause?: unknown } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = new.target.name;
     this.kind = kind;
     this.fields = options.fields ?? {};
+    this.#lines = options.lines ?? [];
+  }
+
+  /** Every fault that the message counts: programs print them before it, one a line. Not part of logs. */
+  get lines(): readonly string[] {
+    return this.#lines;
   }
 }
 

@@ -52,6 +52,15 @@ it("prints a domain error as one line with its hint and maps its code", async ()
   expect(stderr).toBe('prog: error: no agent "x" second\nprog: hint: gt agents lists them\n');
 });
 
+it("prints every fault of a domain error before it, one a line", async () => {
+  const main: Main = () => {
+    throw new DomainError("invalid", "it has 2 faults", { lines: ["a.yaml:1: x: bad\x1b[2J", "a.yaml:2: y: bad"] });
+  };
+  const { codes, stderr } = await run(main);
+  expect(codes).toEqual([2]);
+  expect(stderr).toBe("a.yaml:1: x: bad\na.yaml:2: y: bad\nprog: error: it has 2 faults\n");
+});
+
 it("exits with 2 for invalid input by default", async () => {
   const main: Main = () => {
     throw new DomainError("invalid", "unknown flag --x");

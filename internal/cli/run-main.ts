@@ -83,9 +83,9 @@ export interface Host {
 
 /**
  * Runs a program to its end and exits with its exit code: the one place that handles signals and exit codes. The first
- * signal to stop aborts `context.signal`; a second SIGINT exits at once with 130. A DomainError becomes one `NAME:
- * error: …` line (and a `NAME: hint: …` line when it has a `hint` field); anything else that is thrown is a bug, shown
- * with its stack, exit code 1.
+ * signal to stop aborts `context.signal`; a second SIGINT exits at once with 130. A DomainError becomes its `lines` and
+ * one `NAME: error: …` line (and a `NAME: hint: …` line when it has a `hint` field); anything else that is thrown is a
+ * bug, shown with its stack, exit code 1.
  */
 export async function runMain(options: RunMainOptions, main: Main, host: Host = process as Host): Promise<void> {
   const stop = new AbortController();
@@ -165,6 +165,7 @@ function report(options: RunMainOptions, err: unknown, signal: AbortSignal, stde
     stderr.write(describeBug(options.name, err));
     return 1;
   }
+  for (const line of err.lines) stderr.write(`${oneLine(line)}\n`);
   stderr.write(`${options.name}: error: ${oneLine(err.message)}\n`);
   const hint = err.fields["hint"];
   if (typeof hint === "string" && hint !== "") stderr.write(`${options.name}: hint: ${oneLine(hint)}\n`);

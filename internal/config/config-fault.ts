@@ -14,13 +14,11 @@ export function faultText(file: string, { line, key, reason }: ConfigFault, labe
   return [`${file}:${line}`, label, key, reason].filter((part) => part !== undefined && part !== "").join(": ");
 }
 
-/** A configuration that cannot be used, with all its faults. */
+/** A configuration that cannot be used; its `lines` are all its faults. */
 export class ConfigError extends DomainError {
-  readonly lines: readonly string[];
-
   constructor(file: string, faults: readonly ConfigFault[]) {
     const count = faults.length === 1 ? "one fault" : `${faults.length} faults`;
-    super("invalid", `cannot use ${file}: it has ${count}`);
-    this.lines = faults.toSorted((a, b) => a.line - b.line).map((fault) => faultText(file, fault));
+    const lines = faults.toSorted((a, b) => a.line - b.line).map((fault) => faultText(file, fault));
+    super("invalid", `cannot use ${file}: it has ${count}`, { lines });
   }
 }

@@ -43,7 +43,7 @@ export interface ConfigFile<T> {
  *     findings.assertUsable(); // throws ConfigError, as openConfigFile does
  *
  * A key that is not in the schema is a fault that names the nearest one. `together` checks keys that must fit each
- * other. `reportConfig` is the command `check`; `withFaultLines` prints the lines of a ConfigError.
+ * other. `reportConfig` is the command `check`; `runMain` prints the lines of a ConfigError.
  *
  * @throws ConfigError with every fault of the text, by line; DomainError `invalid` when the file cannot be read
  */

@@ -13,13 +13,3 @@ export function reportConfig({ file, faults, warnings }: Findings, out: Output, 
   if (faults.length > 0) throw new ConfigError(file, faults);
   out.line(printable`${file}: ok`);
 }
-
-/** Returns the result of `run`. Prints the faults of a ConfigError on `err`, one a line, before it is thrown on. */
-export async function withFaultLines(err: Output, run: () => Promise<number>): Promise<number> {
-  try {
-    return await run();
-  } catch (error) {
-    if (error instanceof ConfigError) for (const line of error.lines) err.line(printable`${line}`);
-    throw error;
-  }
-}
