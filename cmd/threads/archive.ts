@@ -8,6 +8,7 @@ import { firstOf } from "../../internal/base/abort.ts";
 import { DomainError, errorText } from "../../internal/base/errors.ts";
 import { createLogger } from "../../internal/base/logger.ts";
 import { printable } from "../../internal/base/printable-text.ts";
+import { type CutLine, LineCutter } from "../../internal/base/text/line-cutter.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import { refuseLink } from "../../internal/files/refuse-link.ts";
 import { runningPostgres } from "../../internal/threads/postgres/places.ts";
@@ -18,7 +19,7 @@ import type { ArchiveConfig, CommonSettings } from "./config.ts";
 import { openDatabase } from "./database-place.ts";
 import { withDatabase } from "./with-database.ts";
 
-/** The longest line; a message has at most 64 KiB of text and 16 KiB of metadata. */
+/** The longest line, bytes; a message has at most 64 KiB of text and 16 KiB of metadata. */
 const MAX_LINE = 4 * 1024 * 1024;
 
 /** Writes an archive of everything, also while a server runs. */
@@ -97,20 +98,25 @@ async function withPool<T>(
 }
 
 async function* linesOf(from: Readable, file: string | undefined): AsyncIterable<string> {
-  let rest = "";
+  const lines = new LineCutter(MAX_LINE);
   const decoder = new TextDecoder("utf-8", { fatal: true });
+  const mustFit = ({ lostBytes }: { readonly lostBytes: number }) => {
+    if (lostBytes > 0) throw new DomainError("invalid", "the archive cannot be used: a line is too long");
+  };
+  const text = (line: CutLine) => {
+    mustFit(line);
+    return decoder.decode(line.bytes);
+  };
   try {
     for await (const chunk of from) {
-      rest += decoder.decode(chunk as Buffer, { stream: true });
-      const lines = rest.split("\n");
-      rest = lines.pop() ?? "";
-      if (rest.length > MAX_LINE) throw new DomainError("invalid", "the archive cannot be used: a line is too long");
-      yield* lines;
+      yield* lines.push(chunk as Buffer).map(text);
+      mustFit(lines);
     }
+    const last = lines.end();
+    if (last !== undefined) yield text(last);
   } catch (err) {
     throw err instanceof DomainError ? err : cannot("read", file, err);
   }
-  if (rest !== "") yield rest;
 }
 
 async function drained(to: Writable): Promise<void> {

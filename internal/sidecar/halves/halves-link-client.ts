@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
-import { raceSignal, withTimeout } from "../../base/abort.ts";
+import { raceSignal, within } from "../../base/abort.ts";
+import { backoffStepMs } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Task } from "../../base/task-group.ts";
 import type { ProcessFacts, WantedFacts } from "../../process/process-facts.ts";
@@ -23,9 +24,7 @@ export interface HalvesLinkClientDeps {
 const ALIVE_EVERY_MS = 1000;
 /** The supervising half has little else to do. */
 const ANSWER_MS = 2000;
-/** Between two attempts to connect; the first ones come sooner. */
-const RETRY_FIRST_MS = 20;
-const RETRY_MS = 200;
+const RETRY = { firstMs: 20, maxMs: 200, factor: 2 };
 
 /**
  * The serving half's end of the link. Connects again whenever the connection ends; the latest reports on the agent, on
@@ -55,12 +54,7 @@ export class HalvesLinkClient implements Task {
 
   /** The first hello; undefined when there is none within `ms`. @throws the signal's reason */
   async greeted(ms: number, signal: AbortSignal): Promise<ControlHello | undefined> {
-    const { clock } = this.#deps;
-    const first = raceSignal(this.#greeted.promise, signal);
-    return await withTimeout(clock, ms, "the supervising half's first word", first).catch(() => {
-      signal.throwIfAborted();
-      return undefined;
-    });
+    return await within(this.#deps.clock, ms, raceSignal(this.#greeted.promise, signal));
   }
 
   /** Reports that calls are answered now. */
@@ -121,9 +115,7 @@ export class HalvesLinkClient implements Task {
     this.#asked.set(id, resolve);
     this.#tell(question(id));
     try {
-      return await withTimeout(this.#deps.clock, ANSWER_MS, "the supervising half's answer", promise);
-    } catch {
-      return undefined;
+      return await within(this.#deps.clock, ANSWER_MS, promise);
     } finally {
       this.#asked.delete(id);
     }
@@ -131,11 +123,11 @@ export class HalvesLinkClient implements Task {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
-    for (let waitMs = RETRY_FIRST_MS; !signal.aborted; waitMs = Math.min(RETRY_MS, waitMs * 2)) {
+    for (let attempt = 0; !signal.aborted; attempt++) {
       const startedAt = clock.monotonicMs();
       await this.#connected(signal);
-      if (clock.monotonicMs() - startedAt > ALIVE_EVERY_MS) waitMs = RETRY_FIRST_MS;
-      await clock.sleep(waitMs, signal).catch(() => {});
+      if (clock.monotonicMs() - startedAt > ALIVE_EVERY_MS) attempt = 0;
+      await clock.sleep(backoffStepMs(RETRY, attempt), signal).catch(() => {});
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { LineCutter } from "../../base/text/line-cutter.ts";
 
 /** Longer than any message. */
 const MAX_LINE_BYTES = 4096;
@@ -7,19 +8,15 @@ const MAX_UNREAD_BYTES = 64 * 1024;
 
 /** Calls `onLine` with each line received. A line longer than any message ends the connection, after `onTooLong`. */
 export function onLines(socket: Socket, onLine: (line: string) => void, onTooLong: () => void = () => {}): void {
-  let pending = "";
-  socket.setEncoding("utf8");
-  socket.on("data", (chunk: string) => {
-    const lines = (pending + chunk).split("\n");
-    pending = lines.pop() ?? "";
-    for (const line of [...lines, pending]) {
-      if (line.length <= MAX_LINE_BYTES) continue;
-      pending = "";
+  const cutter = new LineCutter(MAX_LINE_BYTES);
+  socket.on("data", (chunk: Buffer) => {
+    const lines = cutter.push(chunk);
+    if (cutter.lostBytes > 0 || lines.some(({ lostBytes }) => lostBytes > 0)) {
       onTooLong();
       socket.destroy();
       return;
     }
-    for (const line of lines) onLine(line);
+    for (const { bytes } of lines) onLine(bytes.toString("utf8"));
   });
 }
 

@@ -4,6 +4,8 @@ import { Readable } from "node:stream";
 import { backoffMs } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
+import { type Json, parseObject } from "../../base/json-fields.ts";
+import { LineCutter } from "../../base/text/line-cutter.ts";
 import type { ThreadsTls } from "./threads-client.ts";
 
 /** The target of a request: a server and a valid token. */
@@ -15,6 +17,8 @@ export interface McpPlace {
 }
 
 const MAX_BYTES = 512 * 1024;
+/** The longest line of a stream; a read of messages has a few MiB. */
+const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 const UNAVAILABLE = -32_000;
 const PARSE_ERROR = -32_700;
 const GRACE_MS = 2000;
@@ -178,33 +182,22 @@ async function passAnswer(response: Response, write: (line: string) => void): Pr
     if (value?.["jsonrpc"] === "2.0") write(JSON.stringify(value));
     return;
   }
-  let rest = "";
-  const decoder = new TextDecoder();
+  const lines = new LineCutter(MAX_EVENT_BYTES);
+  let data: string[] = [];
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    rest += decoder.decode(chunk, { stream: true });
-    for (let end = rest.indexOf("\n\n"); end >= 0; end = rest.indexOf("\n\n")) {
-      const data = rest
-        .slice(0, end)
-        .split("\n")
-        .filter((line) => line.startsWith("data:"))
-        .map((line) => line.slice(5).replace(/^ /, ""))
-        .join("\n");
-      rest = rest.slice(end + 2);
-      const value = data === "" ? undefined : parsed(data);
+    for (const { bytes } of lines.push(chunk)) {
+      const line = bytes.toString("utf8");
+      if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
+      if (line !== "") continue;
+      const value = parsed(data.join("\n"));
       if (value !== undefined) write(JSON.stringify(value));
+      data = [];
     }
   }
 }
 
-function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
+function parsed(text: string): Json | undefined {
+  return parseObject(text.trim());
 }
 
 function isAnswerTo(line: string, id: unknown): boolean {
