@@ -65,7 +65,7 @@ export const rooms = {
   "providers/conversation": ["agents", "session", "bridge"],
   "providers/dialects": ["providers/conversation", "agents/*", "bridge"],
   "providers/stdio": ["providers/dialects", "providers/conversation", "agents", "process/*", "bridge"],
-  "providers/ledger": ["process", "bridge", "gen"],
+  "providers/ledger": ["process", "bridge", "files", "gen"],
   "providers/terminal": ["providers/ledger", "process/*", "bridge", "rpc/client", "files", "gen"],
   tracing: [],
   "kube/access": ["pki", "files"],

@@ -38,14 +38,10 @@ function hash(path: string): string {
 
 /**
  * Makes the folder, mode 0700, and locks it for this process until it is disposed of.
- * @throws DomainError `unavailable` when another bridge has it; `denied` when others may use it; else as `mkdir`
+ * @throws DomainError `unavailable` when another bridge has it; else as `openPrivateFolder`
  */
 export async function takeStateFolder(clock: Clock, folder: string, signal: AbortSignal): Promise<AsyncDisposable> {
-  await openPrivateFolder(folder, process.getuid?.() ?? 0).catch((cause: unknown) => {
-    if (cause instanceof DomainError) throw cause;
-    const fields = { hint: "choose another with --state-dir or server.state_dir" };
-    throw new DomainError("unavailable", `cannot make the state folder ${folder}`, { cause, fields });
-  });
+  await openPrivateFolder(folder, process.getuid?.() ?? 0, "choose another with --state-dir or server.state_dir");
   try {
     return await lockFolders(clock, [folder], { waitMs: LOCK_WAIT_MS, signal });
   } catch (cause) {

@@ -1,5 +1,6 @@
-import { rename, rm, writeFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { replaceSecret } from "../../internal/files/replace-secret.ts";
 import { makeTemporaryFolder } from "../../internal/files/temporary-folder.ts";
 import type { TlsFiles } from "../../internal/pki/tls-files.ts";
 
@@ -18,11 +19,7 @@ export class ServerTlsFolder implements AsyncDisposable {
   /** Replaces one file after another; a reader in between finds a set that does not match and reads again. */
   async write({ cert, key, ca, crl }: TlsFiles): Promise<void> {
     const files = { "tls.key": key, "tls.crt": cert, "ca.crt": ca, ...(crl !== undefined && { "crl.pem": crl }) };
-    for (const [name, text] of Object.entries(files)) {
-      const path = join(this.path, name);
-      await writeFile(`${path}.new`, text, { mode: 0o600 });
-      await rename(`${path}.new`, path);
-    }
+    for (const [name, text] of Object.entries(files)) replaceSecret(join(this.path, name), text);
     if (crl === undefined) await rm(join(this.path, "crl.pem"), { force: true });
   }
 

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
-import { chownSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type AgentTokens, TOKEN_FILE_VARIABLE } from "../../auth/agent-token.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import { openPrivateFolder } from "../../files/private-folder.ts";
+import { replaceSecret } from "../../files/replace-secret.ts";
 import { openSharedFolder } from "../../files/shared-folder.ts";
 import type { SessionConfig } from "../provider.ts";
 import { agentAddressOf } from "../session-agent.ts";
@@ -102,12 +103,7 @@ export class SessionTokens {
     const { project, id, agentOpts } = session;
     const agent = agentAddressOf(session);
     const token = this.#deps.tokens.mint({ workspace: project, agent, session: id, role: agentOpts["role"] });
-    const next = `${path}.new`;
-    rmSync(next, { force: true });
-    writeFileSync(next, token, { mode: 0o600, flag: "wx" });
-    const owner = this.#deps.ownerOf?.(project);
-    if (owner !== undefined) chownSync(next, owner.uid, owner.gid);
-    renameSync(next, path);
+    replaceSecret(path, token, this.#deps.ownerOf?.(project));
   }
 }
 

@@ -1,6 +1,7 @@
 import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync, type Stats, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DomainError, errorText } from "../../base/errors.ts";
+import { makeFolders } from "../../files/make-folders.ts";
 import { type FileKind, IS_OF_KIND } from "../../files/open-below.ts";
 
 /** The paths in the state folder, the only place where the two halves meet. */
@@ -121,17 +122,6 @@ function foundOrMade(dir: string): Stats {
   } catch (err) {
     const fields = { hint: "give another --state-dir" };
     throw new DomainError("denied", `cannot make the state folder ${dir}: ${errorText(err)}`, { cause: err, fields });
-  }
-}
-
-/** Node's own recursive form never returns if nothing can be made below an existing folder, as in /proc. */
-function makeFolders(dir: string): void {
-  const above = dirname(dir);
-  if (lstatSync(above, { throwIfNoEntry: false }) === undefined && above !== dir) makeFolders(above);
-  try {
-    mkdirSync(dir, { mode: 0o700 });
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code !== "EEXIST") throw err; // the entry that is there now is checked
   }
 }
 

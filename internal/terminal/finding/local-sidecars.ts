@@ -1,8 +1,8 @@
-import { randomUUID } from "node:crypto";
-import { readdir, rename, rm, writeFile } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { checkPrivateFolder, openPrivateFolder } from "../../files/private-folder.ts";
 import { readRegularFile } from "../../files/regular-file.ts";
+import { replaceSecret } from "../../files/replace-secret.ts";
 import type { Processes } from "../../process/process-alive.ts";
 import { systemProcesses } from "../../process/process-alive.ts";
 
@@ -44,12 +44,7 @@ export async function announceSidecar(
 ): Promise<AsyncDisposable> {
   await openPrivateFolder(folder, deps.uid);
   const file = join(folder, `${sidecar.sessionId}.json`);
-  const part = join(folder, `.${sidecar.sessionId}.${randomUUID()}.tmp`);
-  await writeFile(part, `${JSON.stringify(encode(sidecar, deps.processes.identity(sidecar.pid)))}\n`, {
-    mode: 0o600,
-    flag: "wx",
-  });
-  await rename(part, file);
+  replaceSecret(file, `${JSON.stringify(encode(sidecar, deps.processes.identity(sidecar.pid)))}\n`);
   return { [Symbol.asyncDispose]: () => rm(file, { force: true }) };
 }
 
