@@ -1,6 +1,7 @@
 import { chmodSync, lstatSync, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DomainError } from "../base/errors.ts";
+import { systemReason } from "./system-reason.ts";
 
 const PASSABLE = 0o711;
 
@@ -14,7 +15,7 @@ export function openSharedFolder(path: string): void {
   try {
     makePassable(path);
   } catch (cause) {
-    throw new DomainError("unavailable", `cannot make the folder ${path}`, { cause });
+    throw new DomainError("unavailable", `cannot make the folder ${path}: ${systemReason(cause, "folder")}`, { cause });
   }
   const { uid, mode } = lstatSync(path);
   if (uid !== (process.getuid?.() ?? 0) || (mode & 0o022) !== 0) {

@@ -84,4 +84,23 @@ describe("credentials", () => {
     await writeFile(program, "#!/bin/sh\nexit 1\n");
     expect((await credentials.access()).headers).toEqual({ authorization: "Bearer two" });
   });
+
+  it.each([
+    ["#!/bin/sh\necho s3cret; echo s3cret >&2; exit 7\n", "it ended with exit code 7"],
+    ["#!/bin/sh\necho '{}'\n", "it printed none"],
+    [undefined, "there is no such program"],
+  ])("of a program that gives none name the reason, and not its output: %j", async (script, reason) => {
+    const path = join(folder, "config");
+    if (script !== undefined) await writeFile(join(folder, "plugin"), script, { mode: 0o755 });
+    const exec = {
+      apiVersion: "client.authentication.k8s.io/v1",
+      command: script === undefined ? "./none" : "./plugin",
+    };
+    const context = { name: "x", context: { cluster: "c", user: "u" } };
+    const clusters = [{ name: "c", cluster: { server: "https://h" } }];
+    await writeFile(path, JSON.stringify({ clusters, users: [{ name: "u", user: { exec } }], contexts: [context] }));
+    const credentials = await kubeconfigCredentials(path, "x");
+    const message = `the kubeconfig's exec plug-in ${exec.command} gave no credential: ${reason}`;
+    await expect(credentials.access()).rejects.toMatchObject({ kind: "precondition", message });
+  });
 });

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { DomainError } from "../../base/errors.ts";
+import { systemReason } from "../../files/system-reason.ts";
 
 /** Credentials from a plug-in. Undefined: the plug-in returned none of that kind. */
 export interface ExecCredential {
@@ -50,9 +51,17 @@ export class ExecPlugin {
       return this.#held.credential;
     } catch (cause) {
       // Leave the output out of the error: it may contain the credential.
-      throw new DomainError("precondition", `the kubeconfig's exec plug-in ${program} gave no credential`, { cause });
+      const text = `the kubeconfig's exec plug-in ${program} gave no credential: ${reasonOf(cause)}`;
+      throw new DomainError("precondition", text, { cause });
     }
   }
+}
+
+function reasonOf(err: unknown): string {
+  const { code, killed } = err as { readonly code?: unknown; readonly killed?: boolean };
+  if (killed === true) return `it took longer than ${LIMIT_MS} ms`;
+  if (typeof code === "number") return `it ended with exit code ${code}`;
+  return typeof code === "string" ? systemReason(err, "program") : "it printed none";
 }
 
 function read(answer: unknown): { readonly credential: ExecCredential; readonly until: number } {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { signClaims, signingKeyOf } from "../../auth/mint-token.ts";
 import { DomainError } from "../../base/errors.ts";
 import { makeFolders } from "../../files/make-folders.ts";
+import { isMissing, readNamedFileSync } from "../../files/named-file.ts";
 
 /** The names of the local issuers: one key signs for people, one for agents. */
 export const LOCAL_ISSUERS = { person: "local-people", agent: "local-agents" } as const;
@@ -60,14 +61,16 @@ export function makeLocalKeys(stateDir: string): void {
 
 /**
  * Signs a token with a local key.
- * @throws DomainError `not-found` without local keys: `threads` has never run with this state folder
+ * @throws DomainError `not-found` without a local key that can be read: `threads` has never run with this state folder,
+ * or as another user
  */
 export function mintLocal(stateDir: string, token: LocalToken, now: number): string {
   const path = join(stateDir, "keys", `${token.kind}.key`);
   let pem: string;
   try {
-    pem = readFileSync(path, "utf8");
+    pem = readNamedFileSync(path, "not-found");
   } catch (cause) {
+    if (!isMissing(cause)) throw cause;
     throw new DomainError("not-found", `there is no local key ${path}`, {
       fields: { hint: "start threads serve once, or give the --state-dir that it has" },
       cause,
