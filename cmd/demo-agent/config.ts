@@ -1,5 +1,5 @@
 import { DomainError } from "../../internal/base/errors.ts";
-import { noArguments } from "../../internal/cli/command/arguments.ts";
+import { knownWord, noArguments } from "../../internal/cli/command/arguments.ts";
 import type { Given } from "../../internal/cli/command/command.ts";
 import type { Part } from "../../internal/demo/conversation.ts";
 import type { DemoOptions } from "../../internal/demo/options.ts";
@@ -41,8 +41,7 @@ export function readConfig(given: Given<typeof FLAGS>, env: Readonly<Record<stri
 }
 
 function partOf(text: string | undefined): Part | undefined {
-  if (text === undefined || text === "review" || text === "fix") return text;
-  throw new DomainError("invalid", `--threads is review or fix, not "${text}"`);
+  return text === undefined ? undefined : knownWord<Part>("--threads", text, ["review", "fix"]);
 }
 
 function atLeast(name: string, number: number, least: number): number {

@@ -1,12 +1,14 @@
 import { DomainError } from "../../internal/base/errors.ts";
 import { createLogger } from "../../internal/base/logger.ts";
-import { isLoopbackAddress } from "../../internal/base/loopback.ts";
+import { isLoopbackHost } from "../../internal/base/loopback.ts";
 import { printable } from "../../internal/base/printable-text.ts";
+import { hostPort } from "../../internal/base/text/host-name.ts";
 import { takeArguments } from "../../internal/cli/command/arguments.ts";
 import type { Command } from "../../internal/cli/command/command.ts";
 import { AllowedFiles } from "../../internal/files/allowed-files.ts";
 import { readNamedFileSync } from "../../internal/files/named-file.ts";
 import { pathPattern } from "../../internal/files/path-patterns.ts";
+import { parseAddress } from "../../internal/rpc/port/parse-address.ts";
 
 const flags = {
   root: { type: "string", value: "/NAME=DIR", help: "the prefix of paths, and the folder that it stands for" },
@@ -40,19 +42,19 @@ export const door: Command<typeof flags> = {
     takeArguments("desk door", positionals, []);
     const [, prefix = "", folder = ""] = /^(\/[A-Za-z0-9._-]+)=(.+)$/.exec(values.root ?? "") ?? [];
     if (folder === "") throw usage("--root is a prefix and a folder, such as /docs=./docs");
-    const [, host = "", port = ""] = /^\[?([^[\]]+?)\]?:(\d{1,5})$/.exec(values.listen ?? "") ?? [];
-    if (!(host === "localhost" || isLoopbackAddress(host)) || Number(port) > 65_535)
+    const listen = parseAddress(values.listen ?? "");
+    if (listen === undefined || !isLoopbackHost(listen.host))
       throw usage("--listen is a loopback address with a port, such as 127.0.0.1:7070");
     const token = tokenIn(values["token-file"]);
     using files = new AllowedFiles(folder, prefix);
     const allowed = { patterns: [pathPattern(`${prefix}/**`)], maxBytes: MAX_FILE_BYTES };
     const { Door } = await import("../../internal/desk/tools/door.ts");
-    const served = new Door({ clock, logger: createLogger("desk", "warn") }, { host, port: Number(port), prefix });
+    const served = new Door({ clock, logger: createLogger("desk", "warn") }, { ...listen, prefix });
     using _admitted = served.admit(token, { read: (path) => files.read(path, allowed) });
     const running = served.run(signal);
     running.catch(() => {});
     const { host: bound, port: boundPort } = await served.listening;
-    out.line(printable`serving http://${bound.includes(":") ? `[${bound}]` : bound}:${boundPort}/mcp`);
+    out.line(printable`serving http://${hostPort(bound, boundPort)}/mcp`);
     await running;
     return 0;
   },

@@ -2,7 +2,8 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { DomainError } from "../../internal/base/errors.ts";
-import { isLoopbackAddress } from "../../internal/base/loopback.ts";
+import { isLoopbackHost } from "../../internal/base/loopback.ts";
+import { hostPort } from "../../internal/base/text/host-name.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
 import { parseAddress } from "../../internal/rpc/port/parse-address.ts";
 import { checkSocketFolder, readSocketPath } from "./socket-folder.ts";
@@ -31,14 +32,7 @@ export function checkListen(listen: ListenAddress, trust: { readonly tls: boolea
   if (path !== undefined && trust.tls)
     throw new DomainError("invalid", "a unix socket is served without TLS: omit --tls-dir (GT_TLS_DIR)");
   if (path !== undefined) checkSocketFolder(path);
-  if (
-    path !== undefined ||
-    trust.tls ||
-    trust.insecure ||
-    listen.host === "localhost" ||
-    isLoopbackAddress(listen.host)
-  )
-    return;
+  if (path !== undefined || trust.tls || trust.insecure || isLoopbackHost(listen.host)) return;
   throw new DomainError("invalid", `cannot serve ${listen.host} in plaintext`, {
     fields: { hint: "give --tls-dir, or --insecure-plaintext if the network itself keeps strangers out" },
   });
@@ -83,5 +77,5 @@ async function isFree(host: string, port: number): Promise<boolean> {
 
 export function formatListen({ host, port, path }: ListenAddress): string {
   if (path !== undefined) return `${UNIX}${path}`;
-  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+  return hostPort(host, port);
 }

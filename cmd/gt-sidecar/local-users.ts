@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { DomainError } from "../../internal/base/errors.ts";
-import { isLoopbackAddress } from "../../internal/base/loopback.ts";
+import { isLoopbackHost } from "../../internal/base/loopback.ts";
 import { unixUser } from "../../internal/process/users/unix-user.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
 
@@ -23,7 +23,7 @@ export function readLocalUsers(
   { tls, isTold = tellsUsers() }: { readonly tls: boolean; readonly isTold?: boolean },
 ): readonly number[] | undefined {
   const users = (given ?? []).flatMap((user) => (user === ANY ? [] : [uidOf(user)]));
-  const isLoopback = listen.host === "localhost" || isLoopbackAddress(listen.host);
+  const isLoopback = isLoopbackHost(listen.host);
   if (tls || listen.path !== undefined || !isLoopback || given?.includes(ANY)) return undefined;
   if (isTold) return users;
   throw new DomainError("invalid", "this machine does not tell which user connects to a port on loopback", {

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { LogLevel } from "../../internal/base/logger.ts";
-import { isLoopbackAddress } from "../../internal/base/loopback.ts";
+import { isLoopbackHost } from "../../internal/base/loopback.ts";
 import { type ConfigFile, openConfigFile, readConfigText } from "../../internal/config/config-file.ts";
 import type { Findings } from "../../internal/config/findings.ts";
 import type { DialectOptions } from "../../internal/relay/acp/dialect.ts";
@@ -73,8 +73,8 @@ export function openSettings(command: ServeCommand): { readonly settings: RelayS
 }
 
 function checkListen({ listen: { host }, trust }: RelaySettings, { insecurePlaintext }: ServeCommand): void {
-  if (isLoopbackAddress(host) || host === "localhost" || trust.tls !== undefined || insecurePlaintext) return;
-  throw new DomainError("invalid", `the address ${host} is no loopback address: it is not served in plaintext`, {
+  if (isLoopbackHost(host) || trust.tls !== undefined || insecurePlaintext) return;
+  throw new DomainError("invalid", `cannot serve ${host} in plaintext`, {
     fields: { hint: "give --tls-dir, or --insecure-plaintext if the network itself keeps strangers out" },
   });
 }

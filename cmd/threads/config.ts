@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { LogLevel } from "../../internal/base/logger.ts";
-import { isLoopbackAddress } from "../../internal/base/loopback.ts";
-import { knownWord } from "../../internal/cli/command/arguments.ts";
+import { isLoopbackHost } from "../../internal/base/loopback.ts";
+import { knownWord, noArguments } from "../../internal/cli/command/arguments.ts";
 import type { Given } from "../../internal/cli/command/command.ts";
 import { logLevelOf } from "../../internal/cli/command/log-level.ts";
 import type { TrustOptions } from "../../internal/pki/trust.ts";
@@ -129,8 +129,9 @@ export function readArchive(given: Given<typeof ARCHIVE_FLAGS>, env: Env): Archi
 }
 
 /** Reads the flags and environment that all commands share. @throws DomainError `invalid`, also for any argument */
-export function readCommonSettings({ values, positionals }: Given<typeof COMMON_FLAGS>, env: Env): CommonSettings {
-  if (positionals[0] !== undefined) throw new DomainError("invalid", `unexpected argument "${positionals[0]}"`);
+export function readCommonSettings(given: Given<typeof COMMON_FLAGS>, env: Env): CommonSettings {
+  const { values } = given;
+  noArguments("threads", given);
   const fromFile = usableConfig(values.config);
   for (const name of ["database-url", "migrate-url"] as const) {
     const url = values[name];
@@ -168,7 +169,7 @@ function addressOf(
   const address = given === undefined && ofFile !== undefined ? ofFile : parseAddress(given ?? otherwise);
   if (address === undefined)
     throw new DomainError("invalid", `--${flag} takes HOST:PORT, not ${JSON.stringify(given)}`);
-  if (isOpen || address.host === "localhost" || isLoopbackAddress(address.host)) return address;
+  if (isOpen || isLoopbackHost(address.host)) return address;
   const what = given === undefined ? `server.${flag.replace("-", "_")}` : `--${flag}`;
   throw new DomainError("invalid", `${what}: cannot serve ${address.host || "every address"} in plaintext`, {
     fields: { hint: "give a folder with a certificate, --tls-dir, or listen on a loopback address" },

@@ -6,6 +6,7 @@ import { aborted } from "../../internal/base/abort.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
+import { hostPort } from "../../internal/base/text/host-name.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import { version } from "../../internal/cli/version.ts";
 import { DaemonFrame } from "../../internal/daemon/daemon-frame.ts";
@@ -234,5 +235,5 @@ function localKeyFiles({ stateDir, workspace }: ServeConfig) {
 
 function urlOf({ host, port }: ListenAddress, isSecure: boolean): string {
   const name = host === "::" || host === "0.0.0.0" || host === "" ? "localhost" : host;
-  return `${isSecure ? "https" : "http"}://${name.includes(":") ? `[${name}]` : name}:${port}`;
+  return `${isSecure ? "https" : "http"}://${hostPort(name, port)}`;
 }

@@ -4,3 +4,8 @@ import { isIP } from "node:net";
 export function isLoopbackAddress(host: string): boolean {
   return isIP(host) === 4 ? host.startsWith("127.") : host === "::1";
 }
+
+/** True for `localhost` and for an address of `isLoopbackAddress`. */
+export function isLoopbackHost(host: string): boolean {
+  return host === "localhost" || isLoopbackAddress(host);
+}

@@ -17,7 +17,11 @@ interface Ran {
   readonly err: string;
 }
 
-async function ran(daemon: "bridge" | "gt-controller" | "relay" | "desk", text: string, ...args: readonly string[]): Promise<Ran> {
+async function ran(
+  daemon: "bridge" | "gt-controller" | "relay" | "desk",
+  text: string,
+  ...args: readonly string[]
+): Promise<Ran> {
   const file = join(folder, `${daemon}.yaml`);
   await writeFile(file, text);
   const env = { PATH: process.env["PATH"], HOME: folder };

@@ -89,7 +89,7 @@ describe("check", () => {
   it.each<[readonly string[], Readonly<Record<string, string>>, string]>([
     [["serve", "--listn", "x"], {}, "unknown flag --listn"],
     [["srve"], {}, 'unknown command "srve"'],
-    [["--listen", "0.0.0.0:0"], {}, "no loopback address"],
+    [["--listen", "0.0.0.0:0"], {}, "cannot serve 0.0.0.0 in plaintext"],
     [["send", "--role", "coding", "x"], {}, "--session is missing"],
     [["send", "--session", "a b", "--role", "coding", "x"], {}, "--session has up to 64"],
     [["check"], { OUROCODUS_RELAY_PORT: "x" }, 'OUROCODUS_RELAY_PORT takes a port, from 0 to 65535, not "x"'],

@@ -6,3 +6,8 @@ const IPV6 = /^[0-9A-Fa-f:.]{2,45}$/;
 export function isHost(text: string): boolean {
   return NAME.test(text) || (IPV6.test(text) && text.split(":").length > 2);
 }
+
+/** `host:port`, with brackets around an IPv6 address, as in URLs. */
+export function hostPort(host: string, port: number | string): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}

@@ -1,6 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { sessionClaim } from "../../auth/tls/session-name.ts";
 import { DomainError } from "../../base/errors.ts";
+import { hostPort } from "../../base/text/host-name.ts";
 import { SidecarLink } from "../../bridge/sidecar-link.ts";
 import { SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { sidecarDnsName } from "../../pki/trust-domain.ts";
@@ -73,8 +74,7 @@ export class SidecarPool implements Disposable {
     const isPlain = record.binding.credentials === "plaintext";
     const tls = isPlain ? undefined : this.#deps.tls();
     if (!isPlain && tls === undefined) throw new DomainError("unavailable", "the controller has no certificate yet");
-    const host = podIp.includes(":") ? `[${podIp}]` : podIp;
-    const address = `${isPlain ? "http" : "https"}://${host}:${SIDECAR_PORT}`;
+    const address = `${isPlain ? "http" : "https"}://${hostPort(podIp, SIDECAR_PORT)}`;
     return this.#current(record, address, tls).link;
   }
 

@@ -1,5 +1,6 @@
 import type { Agent } from "node:http";
 import { join } from "node:path";
+import { hostPort } from "../../base/text/host-name.ts";
 import { readNamedFile } from "../../files/named-file.ts";
 
 /** The address of the API server and the credentials for it. */
@@ -35,7 +36,7 @@ const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /** The pod's ServiceAccount. `host` and `port`: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT. */
 export function inClusterCredentials(host: string, port: string, folder = SERVICE_ACCOUNT): KubeCredentials {
-  const server = `https://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const server = `https://${hostPort(host, port)}`;
   return {
     async access() {
       const files = ["token", "ca.crt"].map((name) => readNamedFile(join(folder, name), "precondition"));

@@ -1,4 +1,5 @@
 import { DomainError } from "../../base/errors.ts";
+import { hostPort } from "../../base/text/host-name.ts";
 import type { BeadLookup } from "../../beads/bead.ts";
 import { type AgentAddress, addressMatches, formatAddress, parseAgentAddress } from "./address.ts";
 import { type AgentPod, type AgentPods, checkReachable, choosePod, podText } from "./agent-pods.ts";
@@ -178,7 +179,7 @@ export function placeOfPod(pod: AgentPod, muted: boolean): Place & { type: "side
 export function placeAuthority({ host, port, path, pod }: Place & { type: "sidecar" }): string {
   if (pod !== undefined) return podText(pod);
   if (path !== undefined) return `${UNIX}${path}`;
-  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+  return hostPort(host, port);
 }
 
 const ABSENT: BeadLookup = { type: "absent" };

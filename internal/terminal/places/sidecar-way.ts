@@ -1,5 +1,5 @@
 import { DomainError } from "../../base/errors.ts";
-import { isLoopbackAddress } from "../../base/loopback.ts";
+import { isLoopbackHost } from "../../base/loopback.ts";
 import { type Place, placeAuthority } from "../finding/resolve-place.ts";
 import type { Expected } from "../trust/tls-files.ts";
 import type { PlaceConfig } from "./place-config.ts";
@@ -35,7 +35,7 @@ export function checkWay(place: SidecarPlace, config: PlaceConfig, hasTls: boole
 
 /** A user who may write a bead could otherwise have a message sent in plaintext to any machine. */
 function refuseNetworkPlaintext(host: string, authority: string): void {
-  if (host === "localhost" || isLoopbackAddress(host)) return;
+  if (isLoopbackHost(host)) return;
   throw new DomainError("denied", `will not use plaintext to reach ${authority}, the address in the agent's bead`, {
     fields: { hint: "give --tls-dir, or --insecure-plaintext if the network itself keeps strangers out" },
   });

@@ -1,5 +1,5 @@
 import { DomainError } from "../../base/errors.ts";
-import { isHost } from "../../base/text/host-name.ts";
+import { hostPort, isHost } from "../../base/text/host-name.ts";
 
 const DEFAULT_PORT = 9445;
 
@@ -9,7 +9,7 @@ export function readServer(text: string, source: string): string {
   const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:/[\]]+))(?::(\d{1,5}))?$/.exec(bare) ?? [];
   const host = bracketed ?? plain ?? "";
   const port = digits === undefined ? DEFAULT_PORT : Number(digits);
-  if (isHost(host) && port >= 1 && port <= 65_535) return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  if (isHost(host) && port >= 1 && port <= 65_535) return hostPort(host, port);
   const hint = text.startsWith("http://")
     ? "a control plane is reached only over TLS: omit the scheme"
     : "as in bridge.example.com:9445, 10.0.3.7 or [::1]:9445";

@@ -1,6 +1,7 @@
 import { connect as connectPlain } from "node:net";
 import { connect } from "node:tls";
 import { causesOf, codeOf, DomainError } from "../../base/errors.ts";
+import { hostPort } from "../../base/text/host-name.ts";
 import type { Place } from "../finding/resolve-place.ts";
 
 const PROBE_MS = 2000;
@@ -20,7 +21,7 @@ export async function tlsMismatch(
   if (!(err instanceof DomainError) || causesOf(err).some((one) => isNotThere(one))) return undefined;
   if (err.kind === "unauthenticated") return untrusted(err, host);
   if (err.kind !== "unavailable") return undefined;
-  const at = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const at = hostPort(host, port);
   if (usedTls) {
     if (!causesOf(err).some((one) => /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/.test(codeOf(one)))) return undefined;
     return new DomainError("unavailable", `${at} does not serve TLS`, {

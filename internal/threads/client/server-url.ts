@@ -1,5 +1,5 @@
 import { DomainError } from "../../base/errors.ts";
-import { isLoopbackAddress } from "../../base/loopback.ts";
+import { isLoopbackHost } from "../../base/loopback.ts";
 
 /**
  * Checks the URL of a server.
@@ -14,7 +14,7 @@ export function checkServerUrl(text: string): void {
     );
   }
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  if (url.protocol === "https:" || host === "localhost" || isLoopbackAddress(host)) return;
+  if (url.protocol === "https:" || isLoopbackHost(host)) return;
   throw new DomainError("invalid", `--threads: a token does not go to ${host} in plaintext`, {
     fields: { hint: "use https://" },
   });
