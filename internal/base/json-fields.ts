@@ -11,8 +11,12 @@ export function parseObject(line: string): Json | undefined {
   }
 }
 
+export function isJsonObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 function asObject(value: unknown): Json | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+  return isJsonObject(value) ? value : undefined;
 }
 
 /** The value if it is an object; an empty one otherwise. */

@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import { keysRefused } from "../pane/delivery/not-typed.ts";
+import { checkTypedText } from "../session/check-typed-text.ts";
 import type { KeysRequest } from "../session/types.ts";
 import { checkKeys } from "../tmux/pane/keys.ts";
 import type { TmuxPane } from "../tmux/pane/pane.ts";
@@ -14,7 +15,6 @@ export interface PressKeysDeps {
 
 /** How long a delivery of another `gt` may go first. */
 const LOCK_MS = 30_000;
-const TEXT_MAX_BYTES = 65_536;
 /** Keys that stop the agent's work: they do not wait for a delivery. */
 const OVERTAKES: ReadonlySet<string> = new Set(["C-c", "Escape"]);
 
@@ -31,18 +31,10 @@ export async function pressKeys(
 ): Promise<void> {
   if (keys.length > 0 && text !== "") throw new DomainError("invalid", "give keys or a text, not both");
   if (text === "") checkKeys(keys);
-  else checkText(text);
+  else checkTypedText(text);
   const isUrgent = keys.length > 0 && keys.every((key) => OVERTAKES.has(key));
   await using held = isUrgent ? undefined : await lock.take(LOCK_MS, signal);
   const sent = await (text === "" ? pane.sendKeys(keys) : pane.sendText(text));
   if (sent !== "sent") throw keysRefused(sent);
   await held?.typed(clock.now());
-}
-
-function checkText(text: string): void {
-  const bytes = Buffer.byteLength(text);
-  if (bytes > TEXT_MAX_BYTES) {
-    throw new DomainError("invalid", `cannot type a text of ${bytes} bytes: at most ${TEXT_MAX_BYTES}`);
-  }
-  if (text.includes("\0")) throw new DomainError("invalid", "cannot type a text with a NUL byte");
 }

@@ -1,6 +1,6 @@
 import { DomainError } from "../../../internal/base/errors.ts";
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
-import { plainText } from "../../../internal/base/sanitise.ts";
+import { foldedLine } from "../../../internal/base/sanitise.ts";
 import { isoTime } from "../../../internal/base/text/iso-time.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
@@ -82,7 +82,7 @@ async function answer(
   const request = { dialogId: dialog.id, choice, requestId, ...(text === undefined ? {} : { text }) };
   const result = await found.backend.respond(request, context.signal);
   const label = dialog.choices.find((one) => one.key === choice)?.label;
-  return report(result, label === undefined ? "with a text" : `with ${clean(label)}`, {
+  return report(result, label === undefined ? "with a text" : `with ${foldedLine(label)}`, {
     dialog,
     command,
     found,
@@ -108,16 +108,17 @@ function report({ outcome, evidence }: RespondResult, answer: string, from: Answ
     );
     return code;
   }
-  const name = clean(found.agent);
+  const name = foldedLine(found.agent);
   const look = `${found.line("respond")} shows the current dialog`;
   if (outcome === "answered") {
     const { out } = context;
     out.line(printable`${out.paint("green", "✓")} answered ${name} ${answer}`);
-    for (const one of evidence) out.line(out.paint("dim", `  ${one.confidence}: ${clean(one.value)} (${one.source})`));
+    for (const one of evidence)
+      out.line(out.paint("dim", `  ${one.confidence}: ${foldedLine(one.value)} (${one.source})`));
   } else if (outcome === "changed") {
     context.error(`answered ${name} ${answer}, and another dialog is open now`, look);
   } else {
-    const why = evidence.map((one) => clean(one.value)).join("; ");
+    const why = evidence.map((one) => foldedLine(one.value)).join("; ");
     context.error(`not certain that ${name} was answered ${answer}: ${why}`, `${look}; gt does not press a key twice`);
   }
   return code;
@@ -138,15 +139,11 @@ function refused(err: DomainError, command: RespondOptions, found: FoundAgent, c
     );
     return REFUSED;
   }
-  const name = clean(found.agent);
+  const name = foldedLine(found.agent);
   const hint =
     current === ""
       ? `${found.line("status")} shows what it does`
       : `${found.line("respond")} shows the dialog that is open`;
   context.error(`${name} was not answered: ${err.message}`, hint);
   return REFUSED;
-}
-
-function clean(text: string): string {
-  return plainText(text).replaceAll(/\s+/g, " ").trim();
 }

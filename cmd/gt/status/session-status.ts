@@ -1,4 +1,5 @@
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
+import { foldedLine } from "../../../internal/base/sanitise.ts";
 import { isoTime } from "../../../internal/base/text/iso-time.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import {
@@ -9,7 +10,7 @@ import {
 import { type OpenBridge, openBridge } from "../../../internal/terminal/places/open-bridge.ts";
 import { agentStatusOf } from "../../../internal/wire/status.ts";
 import { sessionJson, statusWord } from "../common/text/session-text.ts";
-import { clean, type StatusRow, statusJson } from "../common/text/status-text.ts";
+import { type StatusRow, statusJson } from "../common/text/status-text.ts";
 import { connectAgain } from "../common/text/watch-again.ts";
 import type { StatusOptions } from "./status-options.ts";
 import { statusTable } from "./status-table.ts";
@@ -87,7 +88,7 @@ function updateText({ status, gone }: SessionUpdate, session: GetSessionResponse
   const name = agent === "" ? sessionId : `${agent} (${sessionId})`;
   const state = gone ? "gone" : statusWord(session.status);
   const does = status === undefined || gone || !isLive(session) ? "" : `, ${agentStatusOf(status).state}`;
-  return clean(`${name} ${provider}: ${state}${does}${error === "" ? "" : `: ${error}`}`);
+  return foldedLine(`${name} ${provider}: ${state}${does}${error === "" ? "" : `: ${error}`}`);
 }
 
 function updateJson({ status, gone, seq, epoch }: SessionUpdate, session: GetSessionResponse): Record<string, unknown> {

@@ -1,8 +1,9 @@
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
+import { foldedLine } from "../../../internal/base/sanitise.ts";
 import { clipText, textWidth } from "../../../internal/base/text-width.ts";
 import { durationText } from "../../../internal/cli/wording.ts";
 import type { AgentStatus } from "../../../internal/session/agent-status.ts";
-import { behindText, clean, type Paint, STATE_STYLES, type StatusRow } from "../common/text/status-text.ts";
+import { behindText, type Paint, STATE_STYLES, type StatusRow } from "../common/text/status-text.ts";
 
 interface Column {
   readonly head: string;
@@ -14,7 +15,7 @@ interface Column {
 }
 
 const COLUMNS: readonly Column[] = [
-  { head: "AGENT", text: ({ agent }) => clean(agent) },
+  { head: "AGENT", text: ({ agent }) => foldedLine(agent) },
   {
     head: "STATE",
     text: (row) => (row.type === "failed" ? "unreachable" : `${row.status.state}${behindText(row.status)}`),
@@ -26,7 +27,7 @@ const COLUMNS: readonly Column[] = [
   },
   { head: "WAITS FOR", text: waitsFor, most: 60 },
   { head: "PRINTED", text: (row, now) => (row.type === "failed" ? "" : printed(row.status, now)), expendable: 2 },
-  { head: "WHERE", text: ({ where }) => clean(where), expendable: 1 },
+  { head: "WHERE", text: ({ where }) => foldedLine(where), expendable: 1 },
 ];
 
 /**
@@ -80,9 +81,9 @@ function painted(row: StatusRow, line: string, agent: string, paint: Paint, widt
 
 /** The event that the agent waits for before it takes a message, as far as that is known. */
 function waitsFor(row: StatusRow): string {
-  if (row.type === "failed") return clean(row.reason);
+  if (row.type === "failed") return foldedLine(row.reason);
   const { status } = row;
-  if (status.dialog !== undefined) return clean(`${status.dialog.kind}: ${status.dialog.title}`);
+  if (status.dialog !== undefined) return foldedLine(`${status.dialog.kind}: ${status.dialog.title}`);
   switch (status.state) {
     case "dialog":
       return "a person";

@@ -1,9 +1,10 @@
 import { PrintableText, printable } from "../../../internal/base/printable-text.ts";
+import { foldedLine } from "../../../internal/base/sanitise.ts";
 import type { Given } from "../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
 import { durationText } from "../../../internal/cli/wording.ts";
 import { withAgent } from "../../../internal/terminal/places/with-agent.ts";
-import { behindText, clean, statusJson } from "../common/text/status-text.ts";
+import { behindText, statusJson } from "../common/text/status-text.ts";
 import type { WaitFlags } from "./wait-flags.ts";
 import { readWait } from "./wait-options.ts";
 import { waitUntil } from "./wait-until.ts";
@@ -29,10 +30,10 @@ export async function runWait(given: Given<WaitFlags>, context: CommandContext):
       error(
         `${agent} is ${now} after ${durationText(waitedMs)}, not ${goal}`,
         status?.state === "dead"
-          ? clean(status.why ?? "its process has ended")
+          ? foldedLine(status.why ?? "its process has ended")
           : "give a longer --timeout to wait longer",
       );
-    else if (!json) out.line(printable`${clean(agent)} is ${now}${clean(why)}`);
+    else if (!json) out.line(printable`${foldedLine(agent)} is ${now}${foldedLine(why)}`);
     return reached ? 0 : NOT_REACHED;
   });
 }

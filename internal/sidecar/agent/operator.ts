@@ -6,6 +6,7 @@ import type { Mailbox } from "../../pane/delivery/mailbox.ts";
 import { keysRefused } from "../../pane/delivery/not-typed.ts";
 import { answersOf, type KeyWriter, respond } from "../../pane/delivery/respond.ts";
 import type { ScreenSource } from "../../pane/screen/screen-source.ts";
+import { checkTypedText } from "../../session/check-typed-text.ts";
 import { IdempotentCalls } from "../../session/idempotent-calls.ts";
 import type { KeysRequest, RespondRequest, RespondResult } from "../../session/types.ts";
 import { checkKeys } from "../../tmux/pane/keys.ts";
@@ -31,7 +32,6 @@ interface Call {
   readonly signal: AbortSignal;
 }
 
-const TEXT_MAX_BYTES = 65_536;
 /** Keys that stop the agent's work: they never wait. */
 const OVERTAKES: ReadonlySet<string> = new Set(["C-c", "Escape"]);
 
@@ -59,7 +59,7 @@ export class Operator {
     const { keys, text, requestId } = request;
     if (keys.length > 0 && text !== "") throw new DomainError("invalid", "give keys or a text, not both");
     if (text === "") checkKeys(keys);
-    else checkText(text);
+    else checkTypedText(text);
     const paneWait = this.#deps.paneForCall();
     await this.#keys.once(caller, requestId, JSON.stringify([keys, text]), (onPress) => {
       const work = () => this.#type(request, { onPress, paneWait, signal });
@@ -124,17 +124,9 @@ function refuseWhenGone(caller: AbortSignal): void {
   if (caller.aborted) throw new DomainError("cancelled", "the caller disconnected before its turn came");
 }
 
-function checkText(text: string): void {
-  const bytes = Buffer.byteLength(text);
-  if (bytes > TEXT_MAX_BYTES) {
-    throw new DomainError("invalid", `cannot type a text of ${bytes} bytes: at most ${TEXT_MAX_BYTES}`);
-  }
-  if (text.includes("\0")) throw new DomainError("invalid", "cannot type a text with a NUL byte");
-}
-
 /** A line break would confirm and a control character is a key. */
 function checkAnswer(text: string): void {
-  checkText(text);
+  checkTypedText(text);
   const clean = normalise(text);
   if (clean.type === "unsafe" || clean.text !== text.normalize("NFC").trimEnd() || text.includes("\n")) {
     throw new DomainError("invalid", "the text of an answer is one line without control characters");

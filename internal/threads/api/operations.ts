@@ -1,9 +1,7 @@
 import * as admin from "../service/administer.ts";
 import { anyObjectField, enumField, type Fields, integerField, stringField } from "./fields.ts";
-import { TOOLS, type Tool } from "./tools.ts";
+import { agent, id, TOOLS, type Tool } from "./tools.ts";
 
-const id = stringField({ min: 1, max: 64, pattern: /^[A-Za-z0-9_-]{1,64}$/ });
-const agent = stringField({ min: 1, max: 256, pattern: /^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$/ });
 const name = stringField({ min: 1, max: 128 });
 const limit = integerField(1, 500);
 const state = enumField(["open", "acknowledged", "resolved"]);

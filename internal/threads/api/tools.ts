@@ -36,8 +36,8 @@ export interface Tool {
 const SEQ = Number.MAX_SAFE_INTEGER;
 const THREAD_STATUSES = ["active", "blocked", "resolved", "closed"];
 
-const id = stringField({ min: 1, max: 64, pattern: /^[A-Za-z0-9_-]{1,64}$/ });
-const agent = stringField({ min: 1, max: 256, pattern: /^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$/ });
+export const id = stringField({ min: 1, max: 64, pattern: /^[A-Za-z0-9_-]{1,64}$/ });
+export const agent = stringField({ min: 1, max: 256, pattern: /^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$/ });
 const role = stringField({ min: 1, max: 64, pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/ });
 /** Empty: the thread has no owner. */
 const owner = stringField({ max: 256, pattern: /^([A-Za-z0-9][A-Za-z0-9._/-]{0,255})?$/ });

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../base/json-fields.ts";
 import type { Policy } from "./policy.ts";
 import type { Metadata } from "./types.ts";
 
@@ -105,7 +106,7 @@ export function templateFor(spawn: Metadata, role: string): SpawnTemplate | unde
 
 /** Whether every value of a policy's `spawn` is a template. */
 export function areTemplates(spawn: unknown): boolean {
-  return isObject(spawn) && Object.values(spawn).every(isTemplate);
+  return isJsonObject(spawn) && Object.values(spawn).every(isTemplate);
 }
 
 /** The options of a session that is the agent's, whatever the template or the last session named. */
@@ -120,13 +121,9 @@ export function optionsFor(
 }
 
 function isTemplate(value: unknown): value is SpawnTemplate {
-  if (!isObject(value)) return false;
+  if (!isJsonObject(value)) return false;
   const { provider, repo_path: path, agent_opts: options = {}, ...others } = value;
   const isText = (one: unknown) => typeof one === "string" && one !== "";
-  const hasOptions = isObject(options) && Object.values(options).every((one) => typeof one === "string");
+  const hasOptions = isJsonObject(options) && Object.values(options).every((one) => typeof one === "string");
   return isText(provider) && isText(path) && hasOptions && Object.keys(others).length === 0;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

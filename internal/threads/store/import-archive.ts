@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Pool, PoolClient } from "pg";
 import { DomainError } from "../../base/errors.ts";
+import { isJsonObject } from "../../base/json-fields.ts";
 import { ARCHIVED, type ArchiveEnd, type ArchiveHead, columnsOf } from "./archive-format.ts";
 import { failureOf, transaction } from "./database.ts";
 import { schemaState } from "./migrate.ts";
@@ -84,7 +85,7 @@ class Import {
 
   async #add(value: readonly unknown[], at: number): Promise<void> {
     const [table, row] = value;
-    const isRow = typeof table === "string" && Object.hasOwn(this.#given, table) && isObject(row);
+    const isRow = typeof table === "string" && Object.hasOwn(this.#given, table) && isJsonObject(row);
     if (!isRow || value.length !== 2) throw notArchive(at, "this is no row");
     if (table !== this.#table || this.#batch.length >= BATCH) await this.#flush();
     this.#table = table;
@@ -138,10 +139,6 @@ function endOf(value: unknown, at: number): Partial<ArchiveEnd> {
   const end = value as Partial<ArchiveEnd> | null;
   if (end?.end === true) return end;
   throw notArchive(at, "this is no row");
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function notArchive(line: number, why: string): DomainError {

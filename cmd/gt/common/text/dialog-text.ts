@@ -1,4 +1,4 @@
-import { plainText } from "../../../../internal/base/sanitise.ts";
+import { foldedLine, plainText } from "../../../../internal/base/sanitise.ts";
 import { textWidth } from "../../../../internal/base/text-width.ts";
 import type { Dialog } from "../../../../internal/session/types.ts";
 import { gtLine } from "../../../../internal/terminal/places/gt-line.ts";
@@ -13,29 +13,29 @@ const MARK = /^\s*[❯›▶>→●•]?\s*/;
 
 /** A dialog as text for a person: its question, and each choice with the command that chooses it. */
 export function dialogLines(dialog: Dialog, agent: string, place: PlaceConfig): readonly string[] {
-  const title = dialog.title === "" ? dialog.kind : `${dialog.kind}: ${clean(dialog.title)}`;
+  const title = dialog.title === "" ? dialog.kind : `${dialog.kind}: ${foldedLine(dialog.title)}`;
   const text = plainText(dialog.text)
     .split("\n")
     .filter(
       (line) =>
-        line.trim() !== "" && clean(line.replace(BULLET, "")) !== clean(dialog.title) && !isChoice(dialog, line),
+        line.trim() !== "" &&
+        foldedLine(line.replace(BULLET, "")) !== foldedLine(dialog.title) &&
+        !isChoice(dialog, line),
     );
   const more = text.length > MAX_LINES ? [`… ${text.length - MAX_LINES} more lines: gt peek shows them`] : [];
-  const labels = dialog.choices.map((one) => `${one.selected ? ">" : " "} ${clean(one.key)}. ${clean(one.label)}`);
+  const labels = dialog.choices.map(
+    (one) => `${one.selected ? ">" : " "} ${foldedLine(one.key)}. ${foldedLine(one.label)}`,
+  );
   const width = Math.min(LABEL_WIDTH, Math.max(0, ...labels.map((label) => textWidth(label))));
   const choices = dialog.choices.map((one, i) => {
     const label = labels[i] ?? "";
     const gap = " ".repeat(Math.max(0, width - textWidth(label)) + 3);
-    return `${label}${gap}${gtLine(["respond", clean(agent), one.key], place)}`;
+    return `${label}${gap}${gtLine(["respond", foldedLine(agent), one.key], place)}`;
   });
   return [title, ...text.slice(0, MAX_LINES), ...more, ...choices];
 }
 
 function isChoice({ choices }: Dialog, line: string): boolean {
-  const bare = clean(line.replace(MARK, ""));
-  return choices.some(({ key, label }) => bare === clean(label) || bare === `${key}. ${clean(label)}`);
-}
-
-function clean(text: string): string {
-  return plainText(text).replaceAll(/\s+/g, " ").trim();
+  const bare = foldedLine(line.replace(MARK, ""));
+  return choices.some(({ key, label }) => bare === foldedLine(label) || bare === `${key}. ${foldedLine(label)}`);
 }

@@ -1,5 +1,5 @@
 import { PrintableText, printable } from "../../../../internal/base/printable-text.ts";
-import { plainText } from "../../../../internal/base/sanitise.ts";
+import { foldedLine } from "../../../../internal/base/sanitise.ts";
 import { isoTime } from "../../../../internal/base/text/iso-time.ts";
 import { durationText } from "../../../../internal/cli/wording.ts";
 import type { AgentStatus } from "../../../../internal/session/agent-status.ts";
@@ -42,11 +42,11 @@ export function statusBlock(
   const comma = status.background.length > 0 ? "," : "";
   const since = status.stateSince > 0 ? `${comma} for ${durationText(now - status.stateSince)}` : "";
   const state = paint(STATE_STYLES[status.state], status.state);
-  const lines = [printable`${paint("bold", clean(agent))}  ${state}${behindText(status)}${since}`];
+  const lines = [printable`${paint("bold", foldedLine(agent))}  ${state}${behindText(status)}${since}`];
   const add = (name: string, text: string) => lines.push(printable`  ${paint("dim", name.padEnd(12))}${text}`);
   const dialog = status.dialog === undefined ? [] : dialogLines(status.dialog, asked.agent, asked.place);
   for (const [index, line] of dialog.entries()) add(index === 0 ? "dialog" : "", line);
-  if (status.why !== undefined) add("reason", clean(status.why));
+  if (status.why !== undefined) add("reason", foldedLine(status.why));
   add("process", processText(status));
   add("last output", status.lastOutputAt === undefined ? "none yet" : `${durationText(now - status.lastOutputAt)} ago`);
   add("queue", status.queueDepth === 0 ? "empty" : `${status.queueDepth} waiting`);
@@ -60,7 +60,7 @@ export function statusBlock(
   for (const [index, one] of status.evidence.slice(0, MAX_EVIDENCE).entries()) {
     add(
       index === 0 ? "evidence" : "",
-      `${clean(one.value)} (${one.source}, ${one.confidence}, ${durationText(one.ageMs)} old)`,
+      `${foldedLine(one.value)} (${one.source}, ${one.confidence}, ${durationText(one.ageMs)} old)`,
     );
   }
   const session = [
@@ -68,8 +68,8 @@ export function statusBlock(
     status.sessionId && `session ${status.sessionId}`,
     status.projectId && `project ${status.projectId}`,
   ];
-  add("where", [clean(where), ...session.filter(Boolean).map((part) => clean(part ?? ""))].join(", "));
-  const versions = Object.entries(status.versions).map(([name, version]) => clean(`${name} ${version}`));
+  add("where", [foldedLine(where), ...session.filter(Boolean).map((part) => foldedLine(part ?? ""))].join(", "));
+  const versions = Object.entries(status.versions).map(([name, version]) => foldedLine(`${name} ${version}`));
   if (versions.length > 0) add("versions", versions.join(", "));
   return PrintableText.lines(lines);
 }
@@ -118,7 +118,7 @@ export function behindText({ background }: AgentStatus): string {
 }
 
 function backgroundText({ kind, title, since }: BackgroundTask, now: number): string {
-  const named = title === "" ? kind : `${kind}: ${clean(title)}`;
+  const named = title === "" ? kind : `${kind}: ${foldedLine(title)}`;
   return `${named} (for ${durationText(now - since)})`;
 }
 
@@ -127,9 +127,4 @@ function processText(status: AgentStatus): string {
   const pid = status.agentPid === 0 ? "" : `pid ${status.agentPid}, `;
   if (status.alive) return `${pid}up ${durationText(status.uptimeSeconds * 1000)}${restarts}`;
   return `ended${status.exitCode === undefined ? "" : ` with exit code ${status.exitCode}`}${restarts}`;
-}
-
-/** The text on one line, without control characters. */
-export function clean(text: string): string {
-  return plainText(text).replaceAll(/\s+/g, " ").trim();
 }
