@@ -82,7 +82,9 @@ describe.each([["npm"], ["system"]])("threads and runtimes, on the PostgreSQL of
     await post(thread, "nor this");
     await becomes(fixer.address, ["QUEUED", "DEFERRED"], ["person", "draft"]);
     const force = ["threads", "wake", thread, fixer.address, "--reason", "I must", "--force"];
-    const refused = await gt(force, server.env);
+    // On a busy machine it is answered before the attempt has ended.
+    let refused = await gt(force, server.env);
+    for (let again = 0; refused.code === 5 && again < 10; again++) refused = await gt(force, server.env);
     expect([refused.code, refused.stderr]).toEqual([
       6,
       expect.stringContaining("nothing was typed, and the wake waits"),

@@ -1,27 +1,12 @@
-import { spawn as spawnPty } from "@lydell/node-pty";
 import { describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
+import { tmuxPerson } from "../support/sidecar/tmux-person.ts";
 
 const { QUEUED, SUBMITTED } = NudgeOutcome;
 const WAIT_MS = 120_000;
 const QUIET_MS = 20_000n;
-
-/** A person's terminal on the agent's, by tmux alone. */
-function tmuxClient(sidecar: RunningSidecar, ...flags: string[]) {
-  const args = ["-N", "-u", "-S", `${sidecar.stateDir}/tmux.sock`, "attach-session", ...flags];
-  const pty = spawnPty("tmux", args, { cols: 100, rows: 30, env: { ...process.env, TMUX: "" } });
-  let shown = "";
-  pty.onData((data: string) => {
-    shown += data;
-  });
-  return {
-    type: (keys: string) => pty.write(keys),
-    sees: (text: string) => until(text, WAIT_MS, () => Promise.resolve(shown.includes(text) || undefined)),
-    [Symbol.dispose]: () => pty.kill(),
-  };
-}
 
 const outcomeOf = async ({ client }: RunningSidecar, requestId: string) =>
   (await client.getNudge({ requestId })).outcome;
@@ -34,7 +19,7 @@ describe.concurrent("a person in tmux itself", () => {
   it("is left the time that a nudge asks for after the last key, Enter too", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
-    using person = tmuxClient(sidecar);
+    using person = tmuxPerson(sidecar.stateDir);
     await person.sees("Type a message");
     person.type("by hand\r");
     await until("the person's text", WAIT_MS, async () => (await sidecar.taken()).length === 1 || undefined);
@@ -55,7 +40,7 @@ describe.concurrent("a person in tmux itself", () => {
   it("counts for nothing who only looks", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
-    using person = tmuxClient(sidecar, "-r");
+    using person = tmuxPerson(sidecar.stateDir, "-r");
     await person.sees("Type a message");
     person.type("nothing\r");
     const asked = { message: "at once", requestId: "at-once", mode: NudgeMode.QUEUE, quietMs: 600_000n };

@@ -6,11 +6,11 @@ import { openThread, type ServiceDeps } from "./access.ts";
 import { note } from "./note.ts";
 import type { TriggerInput } from "./wire.ts";
 
-const FORCED_MS = 5000;
+const FORCED_MS = 10_000;
 const LOOK_MS = 250;
 
 /**
- * Wakes a participant now. With `force` waits for the attempt, at most 5 s.
+ * Wakes a participant now. With `force` waits for the attempt, at most 10 s.
  * @throws DomainError `invalid`, code UNKNOWN_RECIPIENT, for an agent that does not take part; `precondition`, code
  * UNMANAGED_RUNTIME, for a person, and for an agent once it was found that no runtime knows it; `denied` if `force` is
  * set and the caller is no operator; `precondition`, code HUMAN_INPUT_COLLISION, if a draft or a dialog blocks a forced

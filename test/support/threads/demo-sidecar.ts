@@ -19,6 +19,7 @@ interface Place {
 /** A sidecar with a demo agent, whose log is the truth about typed texts; `await using` ends it. */
 export class DemoSidecar implements AsyncDisposable {
   readonly address: string;
+  readonly stateDir: string;
   readonly #log: string;
   readonly #command: readonly string[];
   readonly #env: Readonly<Record<string, string>>;
@@ -29,6 +30,7 @@ export class DemoSidecar implements AsyncDisposable {
   private constructor(address: string, { dir, env }: Place, turnMs: number, flags: readonly string[]) {
     const name = address.replaceAll("/", "-");
     this.address = address;
+    this.stateDir = join(dir, `sidecar-${name}`);
     this.#env = env;
     this.#log = join(dir, `${name}.jsonl`);
     const agent = ["--turn-ms", String(turnMs), "--steps", "1", "--log", this.#log, ...flags];
@@ -36,14 +38,19 @@ export class DemoSidecar implements AsyncDisposable {
       programFile("gt-sidecar"),
       ...["--agent", "demo", "--address", address, "--project", "default", "--session-id", `s-${name}`],
       ...["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--grace", "1s"],
-      ...["--state-dir", join(dir, `sidecar-${name}`), "--", process.execPath, programFile("demo-agent"), ...agent],
+      ...["--state-dir", this.stateDir, "--", process.execPath, programFile("demo-agent"), ...agent],
     ];
   }
 
   /** Resolves once `gt` finds it; a turn of the agent lasts `turnMs`. */
   static async start(address: string, place: Place, turnMs = 300, ...flags: string[]): Promise<DemoSidecar> {
     const sidecar = new DemoSidecar(address, place, turnMs, flags);
-    await sidecar.begin();
+    try {
+      await sidecar.begin();
+    } catch (err) {
+      await sidecar[Symbol.asyncDispose]();
+      throw err;
+    }
     return sidecar;
   }
 

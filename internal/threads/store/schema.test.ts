@@ -1,0 +1,25 @@
+import { expect, it } from "vitest";
+import * as schema from "./schema.ts";
+
+/** Statements that leave what the version before reads and writes as it is. */
+const ADDS = [
+  /^alter table threads\.\w+(?:\s+add column \w+ \w+(?:\[\])?(?: not null default \S+)?,?)+$/,
+  /^create table /,
+  /^create index /,
+];
+
+it("F19: migrations only add, so that servers of the version before go on", () => {
+  const later = Object.entries(schema).filter(([name]) => name !== "SCHEMA_1");
+  expect(later.length).toBeGreaterThan(1);
+  for (const [name, text] of later) {
+    const statements = text.split(";").map((one) => one.trim());
+    for (const statement of statements.filter((one) => one !== "")) {
+      expect
+        .soft(
+          ADDS.some((adds) => adds.test(statement)),
+          `${name}: ${statement}`,
+        )
+        .toBe(true);
+    }
+  }
+});
