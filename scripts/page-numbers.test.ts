@@ -207,7 +207,7 @@ const NUMBERS: Readonly<Record<string, readonly Row[]>> = {
     ["in the queue, at most {}.", "", "internal/pane/delivery/nudge-book.ts", "QUEUE_LIMIT"],
     ["of the reader: at most {},", "bytes", "internal/session/subscriber.ts", "MAX_BYTES"],
     ["event of its stream; at most {} characters.", "", "internal/session/event-types.ts", "EVENT_TEXT_CHARS"],
-    ["Typed literally, at most {}.", "bytes", "internal/sidecar/agent/operator.ts", "TEXT_MAX_BYTES"],
+    ["Typed literally, at most {}.", "bytes", "internal/session/check-typed-text.ts", "MAX_BYTES"],
     ["for an hour, at most {} per identity", "", "internal/session/idempotent-calls.ts", "IDEMPOTENT_KEEP"],
     ["per identity and {} in total", "", "internal/session/idempotent-calls.ts", "IDEMPOTENT_KEEP_OF_ALL"],
     ["one line of at most {}.", "bytes", "internal/sidecar/agent/type-text.ts", "TEXT_MAX_BYTES"],
