@@ -17,6 +17,7 @@ const TICK_MS = 1000;
 const LATE_MS = 6000;
 const FOR_EVER_MS = 600_000;
 const DRAFT = "half a";
+const ERASE = "\x7f".repeat(DRAFT.length);
 
 vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });
 
@@ -122,4 +123,42 @@ it("F7: not a byte into a dialog, whether it opens before the wake or while the 
     ...["touch one", "dialog before", "touch two", "dialog meanwhile"],
   ]);
   await idle();
+});
+
+it("F7: force waives the quiet time, not a draft, and is audited", async () => {
+  await quiet(FOR_EVER_MS);
+  const before = agent.taken.length;
+  using hands = tmuxPerson(agent.stateDir);
+  await hands.sees("Type a message");
+  hands.type(DRAFT);
+  await shows(DRAFT);
+  const thread = await message("forced");
+  await held("draft", "person");
+  const force = (reason: string) =>
+    gt(["threads", "wake", thread, agent.address, "--reason", reason, "--force"], server.env);
+  // On a busy machine it is answered before the attempt has ended.
+  let refusal = "";
+  await eventually(
+    "it is refused",
+    async () => {
+      const { code, stderr } = await force("first");
+      refusal = stderr;
+      return code === 6;
+    },
+    WAIT_MS,
+  );
+  expect(refusal).toContain("nothing was typed");
+  expect(await screen()).not.toContain('in "forced"');
+  hands.type(ERASE);
+  await eventually("the draft is gone", async () => !(await screen()).includes(DRAFT), WAIT_MS);
+  await held("person");
+  // Someone whose last key was less than 2 s ago is still writing.
+  await eventually("it is forced", async () => (await force("second")).code !== 6, WAIT_MS);
+  await taken(before + 1);
+  expect(agent.taken.at(-1)).toContain('in "forced"');
+  const { entries } = await person.call("list_audit", { limit: 500 }, LONG);
+  const forced = asObjects(entries).filter(({ action }) => action === "forced_wake");
+  expect(forced.map(({ actor, detail }) => [actor, detail])).toEqual(
+    expect.arrayContaining(["first", "second"].map((reason) => ["tester", { agent_id: agent.address, reason }])),
+  );
 });
