@@ -17,7 +17,9 @@ const TICK_MS = 1000;
 const LATE_MS = 6000;
 const FOR_EVER_MS = 600_000;
 const DRAFT = "half a";
-const ERASE = "\x7f".repeat(DRAFT.length);
+/** Not `DRAFT`, which stands on the screen since it was sent. */
+const OTHER_DRAFT = "and another half of one";
+const ERASE = "\x7f".repeat(OTHER_DRAFT.length);
 
 vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });
 
@@ -130,8 +132,8 @@ it("F7: force waives the quiet time, not a draft, and is audited", async () => {
   const before = agent.taken.length;
   using hands = tmuxPerson(agent.stateDir);
   await hands.sees("Type a message");
-  hands.type(DRAFT);
-  await shows(DRAFT);
+  hands.type(OTHER_DRAFT);
+  await shows(OTHER_DRAFT);
   const thread = await message("forced");
   await held("draft", "person");
   const force = (reason: string) =>
@@ -150,7 +152,7 @@ it("F7: force waives the quiet time, not a draft, and is audited", async () => {
   expect(refusal).toContain("nothing was typed");
   expect(await screen()).not.toContain('in "forced"');
   hands.type(ERASE);
-  await eventually("the draft is gone", async () => !(await screen()).includes(DRAFT), WAIT_MS);
+  await eventually("the draft is gone", async () => !(await screen()).includes(OTHER_DRAFT), WAIT_MS);
   await held("person");
   // Someone whose last key was less than 2 s ago is still writing.
   await eventually("it is forced", async () => (await force("second")).code !== 6, WAIT_MS);
