@@ -10,15 +10,17 @@ export interface ChildProgram {
   readonly command: readonly [string, ...string[]];
   readonly env: NodeJS.ProcessEnv;
   readonly onLine?: (line: string) => void;
+  /** The time from SIGTERM to SIGKILL, ms. Default 20 s: a database is stopped first. */
+  readonly stopMs?: number;
 }
 
-/** The time from SIGTERM to SIGKILL: a database is stopped first. */
 const STOP_MS = 20_000;
 
 /**
  * Runs a program until the signal, then ends it in order. @throws DomainError `unavailable` when it ends by itself
  */
-export async function runChild(clock: Clock, { name, command, env, onLine }: ChildProgram, signal: AbortSignal) {
+export async function runChild(clock: Clock, options: ChildProgram, signal: AbortSignal): Promise<void> {
+  const { name, command, env, onLine, stopMs = STOP_MS } = options;
   const [program, ...args] = command;
   // In its own process group: Ctrl-C in the terminal reaches only us, and we end it in order.
   const child = spawn(program, args, { env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
@@ -33,7 +35,7 @@ export async function runChild(clock: Clock, { name, command, env, onLine }: Chi
   const closing = once(child, "close").finally(() => closed.abort());
   const stop = () => {
     child.kill("SIGTERM");
-    clock.sleep(STOP_MS, closed.signal).then(
+    clock.sleep(stopMs, closed.signal).then(
       () => child.kill("SIGKILL"),
       () => {},
     );

@@ -1,4 +1,5 @@
 import { DomainError } from "../../../internal/base/errors.ts";
+import { leaveRawMode } from "../../../internal/cli/raw-mode.ts";
 import type { CaContext } from "./context.ts";
 
 const ENTER = /[\r\n\x04]/;
@@ -39,15 +40,7 @@ export async function readHidden({ stdin, stderr, signal }: CaContext, question:
   } finally {
     signal.removeEventListener("abort", onAbort);
     stdin.off("data", onData).off("end", onEnd).pause();
-    showInput(stdin);
+    leaveRawMode(stdin);
     stderr.write("\n");
-  }
-}
-
-function showInput(stdin: NodeJS.ReadStream): void {
-  try {
-    stdin.setRawMode(false);
-  } catch {
-    // The terminal is gone.
   }
 }

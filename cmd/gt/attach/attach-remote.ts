@@ -56,7 +56,7 @@ export class AttachRemote {
     const onGone = () => this.#left.abort();
     const onResize = () => this.#terminal !== undefined && this.#resized();
     stdin.on("data", onData).on("end", onGone).pause();
-    stdin.on("error", onGone); // stays: an error that nobody owns would end the process as a bug
+    stdin.on("error", onGone); // stays: without a listener an error ends the process
     stdout.on("resize", onResize);
     let ending: Ending;
     try {

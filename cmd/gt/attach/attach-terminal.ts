@@ -1,4 +1,5 @@
 import { writeSync } from "node:fs";
+import { leaveRawMode } from "../../../internal/cli/raw-mode.ts";
 import { readOrEmpty, statFields } from "../../../internal/process/proc-files.ts";
 import { ENTER, LEAVE } from "./attach-painter.ts";
 
@@ -82,11 +83,7 @@ export class AttachTerminal implements Disposable {
     this.#isOurs = false;
     this.#hooks.onAway();
     this.#write(LEAVE);
-    try {
-      this.#streams.stdin.setRawMode(false);
-    } catch {
-      // The terminal is gone.
-    }
+    leaveRawMode(this.#streams.stdin);
   }
 
   #write(text: string): void {

@@ -6,7 +6,8 @@ import { runTasks } from "../../../internal/base/task-group.ts";
 import { Output } from "../../../internal/cli/output.ts";
 import type { MainContext } from "../../../internal/cli/run-main.ts";
 import { makeTemporaryFolder } from "../../../internal/files/temporary-folder.ts";
-import { runBridge } from "./bridge-process.ts";
+import { nodeCommand } from "../agent-command.ts";
+import { runChild } from "../child-program.ts";
 import { nextSteps } from "./next-steps.ts";
 import { throwawayTrust } from "./throwaway-trust.ts";
 import { bridgeTour, untilServing } from "./tour.ts";
@@ -20,6 +21,8 @@ export interface BridgeTourOptions {
   readonly once: boolean;
 }
 
+/** The bridge stops its sessions first. */
+const STOP_MS = 15_000;
 const FAVOURITE_PORT = 9445;
 
 /**
@@ -52,8 +55,9 @@ export async function startBridge(context: MainContext, { root, env, once }: Bri
       }
       await aborted(stop);
     };
+    const command = [...nodeCommand(root, "cmd/bridge/main.ts"), "--config", files.config] as const;
     await runTasks(signal, [
-      { run: (stop) => runBridge(clock, { root, config: files.config, env }, stop) },
+      { run: (stop) => runChild(clock, { name: "the bridge", command, env, stopMs: STOP_MS }, stop) },
       { run: show },
     ]);
     if (!once) return 0;

@@ -3,6 +3,7 @@ import { DomainError } from "../../../../internal/base/errors.ts";
 import { asObjects } from "../../../../internal/base/json-fields.ts";
 import { runTasks } from "../../../../internal/base/task-group.ts";
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
+import { leaveRawMode } from "../../../../internal/cli/raw-mode.ts";
 import type { ThreadsClient } from "../../../../internal/threads/client/threads-client.ts";
 import { LiveScreen } from "../../common/text/live-screen.ts";
 import { connectAgain } from "../../common/text/watch-again.ts";
@@ -80,7 +81,7 @@ export class LiveWatch {
     const onResize = () => this.#draw(screen);
     const isTerminal = stdin.isTTY === true;
     const onGone = () => this.#left.abort();
-    stdin.on("error", isTerminal ? onGone : () => {}); // stays: an error that nobody owns would end the process
+    stdin.on("error", isTerminal ? onGone : () => {}); // stays: without a listener an error ends the process
     if (isTerminal) {
       stdin.setRawMode(true).on("end", onGone);
       stdout.write(PASTES.say);
@@ -258,13 +259,5 @@ export class LiveWatch {
       }
     };
     this.#loading = this.#loading.then(work).catch((err: unknown) => this.#fail(err));
-  }
-}
-
-function leaveRawMode(stdin: NodeJS.ReadStream): void {
-  try {
-    stdin.setRawMode(false);
-  } catch {
-    // The terminal is gone.
   }
 }
