@@ -18,6 +18,7 @@ import { TcpRelay } from "../../support/sidecar/tcp-relay.ts";
 import { adoption, REPLICA_SETS } from "./adoption.ts";
 import { examples } from "./examples.ts";
 import { relays } from "./relays.ts";
+import { threads } from "./threads.ts";
 
 const LIMIT_MS = 600_000;
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -270,6 +271,18 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     bridge: `gastown:${PORT}`,
     namespaces: { system: SYSTEM, agents: AGENTS },
     upgrade: (file) => helm.run("upgrade", "gastown", CHART, "-n", SYSTEM, "-f", values, "-f", file, "--wait"),
+    image: () => shared()?.image ?? "",
+  });
+
+  threads({
+    here,
+    clientDir: () => join(dir, "admin"),
+    namespaces: { system: SYSTEM, agents: AGENTS },
+    upgrade: async (file) => {
+      await helm.run("upgrade", "gastown", CHART, "-n", SYSTEM, "-f", values, "-f", file, "--wait");
+      await forwardAgain();
+    },
+    run,
     image: () => shared()?.image ?? "",
   });
 

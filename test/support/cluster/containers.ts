@@ -82,6 +82,11 @@ export class Containers {
     return await this.#build("gt-nats-test:1", "test/support/relay/Dockerfile.nats", [], archive);
   }
 
+  /** Builds an image of Debian's PostgreSQL likewise. */
+  async buildPostgres(archive: string): Promise<string> {
+    return await this.#build("gt-postgres-test:1", "test/support/threads/Dockerfile.postgres", [], archive);
+  }
+
   async #build(name: string, file: string, buildArgs: readonly string[], archive: string | undefined): Promise<string> {
     const args = ["-f", join(root, file), ...buildArgs.flatMap((one) => ["--build-arg", one])];
     const limits = { cwd: root, timeout: BUILD_MS, maxBuffer: 64 * 1024 * 1024 };
