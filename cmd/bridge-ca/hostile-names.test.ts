@@ -16,7 +16,7 @@ const OBEYED = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/;
 const HOSTILE: readonly (readonly [what: string, name: string])[] = [
   ["a line feed", "a\n  names       dns:forged.example"],
   ["an escape sequence", "a\x1b[2J\x1b]0;title\x07"],
-  ["a C1 sequence that has no end", "a\x9d0;everything behind it"],
+  ["an unterminated C1 sequence", "a\x9d0;everything behind it"],
   ["a right-to-left override", "a\u202ecod.exe"],
   ["two names in one", "a.example, dns:forged.example"],
   ["10 KiB", "a".repeat(10_240)],
@@ -51,10 +51,10 @@ function filesOf(name: string) {
   };
 }
 
-describe.each(HOSTILE)("a certificate whose names hold %s", (_, name) => {
+describe.each(HOSTILE)("a certificate with hostile names: %s", (_, name) => {
   const paths = filesOf(name);
 
-  it("is inspected: one row for each fact, none forged, none missing", async () => {
+  it("is inspected with one row for each fact, none forged and none missing", async () => {
     const { context, printed } = printing();
     expect(await runInspect(context, { files: [paths.cert, paths.list] })).toBe(0);
     const rows = printed().split("\n");
@@ -68,7 +68,7 @@ describe.each(HOSTILE)("a certificate whose names hold %s", (_, name) => {
     for (const row of rows) expect(row.length).toBeLessThan(1000);
   });
 
-  it("is verified, and refused, in clean words", async () => {
+  it("is verified or refused in printable words", async () => {
     const { context, printed } = printing();
     const command = { cert: paths.cert, lists: [], usage: undefined } as const;
     expect(await runVerify(context, { ...command, bundle: paths.ca })).toBe(0);
@@ -79,7 +79,7 @@ describe.each(HOSTILE)("a certificate whose names hold %s", (_, name) => {
     expect(refused).toMatch(/"[^"]*" [a-z ]+/);
   });
 
-  it("is revoked in clean words", async () => {
+  it("is revoked in printable words", async () => {
     const { context, printed } = printing();
     const { ca, caKey, cert } = paths;
     expect(await runRevoke(context, { cert, ca, caKey, reason: "unspecified" })).toBe(0);

@@ -97,8 +97,8 @@ function checkFiles(folder: string): void {
   }
 }
 
-describe("a disk that is full from one of its changes on", () => {
-  it.each(COMMANDS)("%s says so, leaves nothing half made, and runs again", async (_, words) => {
+describe("a disk that is full from the nth write on", () => {
+  it.each(COMMANDS)("%s reports it, leaves no partial file and succeeds when repeated", async (_, words) => {
     let failures = 0;
     for (let at = 0; ; at++) {
       const folder = fresh();
@@ -119,12 +119,12 @@ describe("a disk that is full from one of its changes on", () => {
   });
 });
 
-describe("a place that cannot be looked at", () => {
+describe("a path that cannot be examined", () => {
   it.each([
     ["below a file", "@/ca.crt/below/a", "a part of the path is not a folder"],
     ["with a name that is too long", `@/${"a".repeat(300)}`, "the name is too long"],
     ["through a link to itself", "@/loop/a", "too many symbolic links"],
-  ])("%s is reported in a sentence", async (_, place, words) => {
+  ])("%s is reported in one sentence", async (_, place, words) => {
     const folder = fresh();
     symlinkSync("loop", join(folder, "loop"));
     for (const [, command] of COMMANDS) {
@@ -144,7 +144,7 @@ describe("the CA's own files are not replaced", () => {
     ["bundle", "bundle --ca @/ca.crt --out @/ca.key --force"],
     ["crl", `crl --out @/ca.crt --force ${SIGNER}`],
     ["renew, whose --key is not --ca-key", `renew --cert @/leaf.crt --key @/ca.key ${SIGNER}`],
-  ])("by %s, even when that is said", async (_, words) => {
+  ])("by %s, even with --force", async (_, words) => {
     const folder = fresh();
     symlinkSync(folder, join(folder, "same"));
     await expect(run(folder, words)).rejects.toMatchObject({

@@ -13,7 +13,7 @@ it("reads faults with and without values", () => {
   expect(options.faults).toMatchObject({ dropFirstEnter: true, echoDelayMs: 250, exitOn: "a=b", exitCode: 7 });
 });
 
-it("takes the hooks from the environment", () => {
+it("reads the hooks from the environment", () => {
   const { paths } = read(["--log", "l"], { GT_HOOK_FIFO: "/f", GT_HOOK_DIR: "" });
   expect(paths).toEqual({ log: "l", toolLog: undefined, hookFifo: "/f", hookDir: undefined });
 });

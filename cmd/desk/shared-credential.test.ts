@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { sharedCredential } from "./shared-credential.ts";
 
-describe("a credential that both sides have", () => {
+describe("the search for a credential that both sides have", () => {
   it.each([
     ["ANTHROPIC_API_KEY", "sk-ant-api03-same", "ANTHROPIC_API_KEY"],
     ["ANTHROPIC_API_KEY", "sk-ant-api03-same", "OPENAI"],
@@ -11,7 +11,7 @@ describe("a credential that both sides have", () => {
     ["URL", "https://proxy.example.com/?key=1", "PROXY"],
     ["ANTHROPIC_MODEL", "sk-claude-same", "MODEL"],
     ["NUMBER", "12345678901", "NUMBER"],
-  ])("is found by its value: %s=%s beside %s", (admin, value, user) => {
+  ])("finds it by its value: %s=%s beside %s", (admin, value, user) => {
     expect(sharedCredential({ OTHER: "x1", [admin]: value }, { MINE: "x2", [user]: value })).toBe(user);
   });
 
@@ -25,11 +25,11 @@ describe("a credential that both sides have", () => {
     "1",
     "/etc/ssl/ca.pem",
     "",
-  ])("is not a plain setting: %s", (value) => {
+  ])("ignores a plain setting: %s", (value) => {
     expect(sharedCredential({ API_KEY: value }, { API_KEY: value })).toBeUndefined();
   });
 
-  it("is not one that only one side has", () => {
+  it("ignores credentials that differ", () => {
     expect(sharedCredential({ API_KEY: "sk-one" }, { API_KEY: "sk-two" })).toBeUndefined();
   });
 });

@@ -15,7 +15,7 @@ async function read(argv: readonly string[], env: Readonly<Record<string, string
 }
 
 describe("the command line of gt-controller", () => {
-  it("takes the cluster from the pod's environment, and names as the chart has them", async () => {
+  it("reads the cluster from the pod's environment and uses the chart's names", async () => {
     const env = { KUBERNETES_SERVICE_HOST: "10.0.0.1", KUBERNETES_SERVICE_PORT: "443", GT_NAMESPACE: "town" };
     expect(await read(["init-ca", "--config", "c.yaml"], env)).toMatchObject({
       type: "init-ca",
@@ -27,7 +27,7 @@ describe("the command line of gt-controller", () => {
     });
   });
 
-  it("serves without a command, as the replica that the pod's name says", async () => {
+  it("serves if no command is given, as the replica that the pod's name identifies", async () => {
     const env = { GT_CONTROLLER_CONFIG: "c.yaml", GT_POD_NAME: "gastown-0", KUBECONFIG: "k" };
     expect(await read([], env)).toMatchObject({
       type: "serve",
@@ -38,13 +38,13 @@ describe("the command line of gt-controller", () => {
     expect(await read(["check", "--config", "d.yaml"], env)).toMatchObject({ type: "check", configFile: "d.yaml" });
   });
 
-  it("only reports of the CA's replacement where that is asked for", async () => {
+  it("only reports the progress of a CA replacement if --progress is given", async () => {
     const rotate = ["rotate-ca", "--config", "c.yaml"];
     expect(await read(rotate, {})).toMatchObject({ type: "rotate-ca", values: {} });
     expect(await read([...rotate, "--progress"], {})).toMatchObject({ type: "rotate-ca", values: { progress: true } });
   });
 
-  it("has the log level of the flag, and without it none, so that the file's applies", async () => {
+  it("takes the log level from the flag, and otherwise leaves it to the file", async () => {
     const serve = ["--config", "c.yaml"];
     expect(await read([...serve, "--log-level", "debug"], {})).toMatchObject({ type: "serve", logLevel: "debug" });
     expect(await read(serve, {})).toMatchObject({ type: "serve", logLevel: undefined });

@@ -28,7 +28,7 @@ function faultsOf(text: string): string {
 }
 
 describe("the controller's configuration", () => {
-  it("needs a trust domain, a CA and a namespace; everything else has a default", () => {
+  it("requires a trust domain, a CA and a namespace; everything else has a default", () => {
     const { settings, server } = read(SMALLEST);
     expect(settings).toMatchObject({
       trustDomain: "town.example",
@@ -69,7 +69,7 @@ describe("the controller's configuration", () => {
     });
   });
 
-  it("names the Secrets of the set-up, and the threads server of agents with tokens", () => {
+  it("names the Secrets of the set-up, and the threads server for agents with tokens", () => {
     const tokens = "{key_path: agents.key, url: https://threads.system.svc:9448, ca_path: threads.crt}";
     const secrets = [
       "{name: town-client-threads, owner: town-threads, client: threads}",
@@ -114,14 +114,14 @@ describe("the controller's configuration", () => {
       /^controller.yaml:9: providers\.claude\.image: is required$/,
     ],
     [
-      "a key twice",
+      "a duplicate key",
       `${SMALLEST}trust_domain: other\n`,
       /^controller.yaml:11: is not YAML that can be read: Map keys must be unique/,
     ],
-    ["no YAML", "a: [", /^controller.yaml:1: /],
+    ["invalid YAML", "a: [", /^controller.yaml:1: /],
     ["nothing", "", /^controller.yaml:1: trust_domain: is required$/m],
     [
-      "a number for a text",
+      "a number in place of text",
       SMALLEST.replace("project: shop", "project: 7"),
       /^controller.yaml:7: namespaces\[0\]\.project: must be 1 to 128 letters/,
     ],
@@ -136,12 +136,12 @@ describe("the controller's configuration", () => {
       /^controller.yaml:11: providers\.claude\.grace: must be a duration .* from 0s to 87600h/,
     ],
     [
-      "a CA that is read without a pause",
+      "a pause of zero between reads of the CA",
       SMALLEST.replace("secret: gastown-ca", "secret: gastown-ca\n  reload: 0s"),
       /ca\.reload: must be a duration .* from 1s to 87600h/,
     ],
     [
-      "a name of its server that is none",
+      "an invalid server name",
       `${SMALLEST}server: {names: ["https://town.example"]}\n`,
       /^controller.yaml:11: server\.names\[0\]: must be a DNS name or an address/,
     ],
@@ -156,17 +156,17 @@ describe("the controller's configuration", () => {
       /is set by the pod itself$/,
     ],
     [
-      "a namespace of two projects",
+      "a namespace that two projects use",
       SMALLEST.replace("providers:", "  - {name: agents, project: desk}\nproviders:"),
       /^controller.yaml:8: namespaces\[1\]\.name: is bound twice/,
     ],
     [
-      "agents beside the CA's key",
+      "agents in the namespace of the CA's key",
       SMALLEST.replace("name: agents", "name: gastown-ca"),
       /^controller.yaml:6: namespaces\[0\]\.name: is the CA's namespace/,
     ],
     [
-      "a provider that is not there",
+      "an unknown provider in a namespace",
       SMALLEST.replace("project: shop", "project: shop\n    providers: [codex]"),
       /namespaces\[0\]\.providers\[0\]: is not one of providers: codex/,
     ],

@@ -8,7 +8,7 @@ import { readConfigFile } from "./open-cluster.ts";
 const dir = mkdtempSync(join(tmpdir(), "gt-open-cluster-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-it("refuses a configuration that is a FIFO without a writer, or has no end, at once", async () => {
+it("refuses a configuration that is a FIFO without a writer or an endless file, at once", async () => {
   const fifo = join(dir, "controller.yaml");
   execFileSync("mkfifo", [fifo]);
   for (const path of [fifo, "/dev/zero"]) {

@@ -64,14 +64,14 @@ describe("without flags", () => {
   });
 });
 
-it("takes patterns for secrets as they are given, commas and all, instead of the usual ones", () => {
+it("uses the given patterns for secrets, commas included, instead of the defaults", () => {
   const patterns = (...flags: string[]) => config([...AGENT, ...flags]).sidecar.redactPatterns;
   expect(patterns("--redact-pattern", "a{1,3}", "--redact-pattern", "b,c")).toEqual(["a{1,3}", "b,c"]);
   expect(patterns("--redact-pattern", "")).toEqual([]);
   expect(() => patterns("--redact-pattern", "(?<=look)")).toThrow("is not a valid RE2 pattern");
 });
 
-it("takes flags over environment", () => {
+it("prefers flags to the environment", () => {
   const env = { ...ENV, GT_SIDECAR_LISTEN: "127.0.0.1:1", GT_AGENT_RESTART: "never", GT_PROJECT: "from-env" };
   const { listen, sidecar } = config([...AGENT, "--listen", "127.0.0.1:2", "--project", "from-flag"], env);
   expect([listen.port, sidecar.restart, sidecar.identity.project]).toEqual([2, "never", "from-flag"]);
@@ -85,7 +85,7 @@ it.each([
   expect(typeof read === "object" && read.sidecar.command.slice(1)).toEqual(args);
 });
 
-it("starts the demo agent that came with it where none is in PATH", () => {
+it("starts the bundled demo agent if none is in PATH", () => {
   const read = readConfig(["--agent", "demo"], ENV);
   expect(typeof read === "object" && read.sidecar.command).toEqual([
     process.execPath,
@@ -94,16 +94,16 @@ it("starts the demo agent that came with it where none is in PATH", () => {
   ]);
 });
 
-it("explains in its help every flag that it takes", () => {
+it("explains every flag that it takes in its help", () => {
   const names = Object.keys(SIDECAR_FLAGS);
   expect(names.length).toBeGreaterThan(20);
   for (const name of names) expect(help).toMatch(new RegExp(`--${name}\\b`));
   expect(help).toContain("replaces the built-in patterns");
 });
 
-describe("refuses, naming what is wrong", () => {
+describe("refuses and names", () => {
   it.each([
-    ["a stall that is over at once", [...AGENT, "--stall-after", "0s"], "--stall-after takes more than 0s"],
+    ["a stall time of zero", [...AGENT, "--stall-after", "0s"], "--stall-after takes more than 0s"],
     ["an empty address", [...AGENT, "--address", ""], "--address is empty"],
     [
       "a line feed in the address",
@@ -116,7 +116,7 @@ describe("refuses, naming what is wrong", () => {
     ["an unknown agent", ["--agent", "gpt"], "gpt"],
     ["a size that is too small", [...AGENT, "--cols", "19"], "--cols"],
     ["a size that is too large", [...AGENT, "--rows", "301"], "--rows"],
-    ["a word that is none", [...AGENT, "--restart", "sometimes"], "--restart"],
+    ["an unknown word", [...AGENT, "--restart", "sometimes"], "--restart"],
     ["a bad session id", [...AGENT, "--session-id", "a/b"], "--session-id"],
     ["a bad rule for callers", [...AGENT, "--allow-client", "me=read"], "me=read"],
     ["a folder without certificates", [...AGENT, "--tls-dir", "/nonexistent"], "/nonexistent/tls.crt"],
@@ -140,7 +140,7 @@ describe("refuses, naming what is wrong", () => {
     }
   });
 
-  it("another session than its certificate's", async () => {
+  it("a session other than the one in its certificate", async () => {
     const dir = await mkdtemp(join(tmpdir(), "gt-tls-"));
     try {
       const uris = ["spiffe://town.example/ns/agents/session/s1"];
@@ -157,21 +157,21 @@ describe("refuses, naming what is wrong", () => {
     }
   });
 
-  it("half of a sidecar without a place to meet", () => {
+  it("half a sidecar without a folder to share", () => {
     const { XDG_RUNTIME_DIR: _, ...env } = ENV;
     expect(() => config(["serve", ...AGENT], env)).toThrow("--state-dir");
   });
 
-  it("a missing program, as such", () => {
+  it("a missing program", () => {
     expect(() => config([...AGENT, "--", "no-such-agent"])).toThrow(expect.objectContaining({ kind: "not-found" }));
   });
 
-  it("no command where the profile has none", () => {
+  it("a missing command if the profile has none", () => {
     expect(() => readConfig(AGENT, ENV)).toThrow(expect.objectContaining({ kind: "invalid" }));
   });
 });
 
-it("serves a network in plaintext when that is said openly", () => {
+it("serves a network in plaintext if --insecure-plaintext says so", () => {
   expect(config([...AGENT, "--listen", "0.0.0.0:1", "--insecure-plaintext"]).listen.host).toBe("0.0.0.0");
   expect(config([...AGENT, "--listen", "0.0.0.0:1"], { ...ENV, GT_SIDECAR_INSECURE: "1" }).listen.host).toBe("0.0.0.0");
 });
@@ -186,7 +186,7 @@ it.each([
 
 await describeHelp(program);
 
-it("gives the serving half the same configuration, with what was left open filled in", async () => {
+it("gives the serving half the same configuration, with the defaults filled in", async () => {
   const whole = config([...AGENT, "--listen", "127.0.0.1:0", "--cols", "99", "--", "sh", "-c", "exit 0"]);
   const serving = config(await serveArgs(whole));
   expect(serving.half).toBe("serve");
@@ -196,7 +196,7 @@ it("gives the serving half the same configuration, with what was left open fille
 });
 
 describe("keys of token issuers", () => {
-  it("are read, and so is whom tokens are for", () => {
+  it("are read, with the audience of the tokens", () => {
     const keys = ["--tls-dir", "/t", "--jwt-key", "shop=/k/shop.pub", "--jwt-key", "shop=next.pub"];
     const serve = (...flags: string[]) =>
       readConfig(["serve", ...AGENT, "--state-dir", "/s", ...flags, "--", "sh"], ENV);

@@ -20,7 +20,7 @@ it.each([
   expect(findAgentProgram(program, `${root}/a:${root}/b`, root)).toBe(join(root, file));
 });
 
-it("finds a program by its whole path", () => {
+it("finds a program by its absolute path", () => {
   expect(findAgentProgram(join(root, "b/agent"), "", "/")).toBe(join(root, "b/agent"));
 });
 
@@ -30,7 +30,7 @@ it.each(["none", "plain", "agent-dir", "./agent", "b/none"])("does not find %s",
   );
 });
 
-it("does not look in the working folder for an empty or relative part of the path", () => {
+it("does not search the working folder for an empty or relative entry of PATH", () => {
   expect(() => findAgentProgram("agent", ":b:.", join(root, "b"))).toThrow(
     expect.objectContaining({ kind: "not-found" }),
   );

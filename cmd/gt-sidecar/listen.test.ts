@@ -30,7 +30,7 @@ describe("plaintext", () => {
   });
 
   it.each(["0.0.0.0", "::", "10.0.0.1", "127.0.0.1.example.com", "example.com"])(
-    "is not served on %s, unless said openly or with TLS instead",
+    "is not served on %s without a flag for it, and TLS is",
     (host) => {
       expect(() => checkListen({ host, port: 1 }, plain)).toThrow(invalid);
       checkListen({ host, port: 1 }, { tls: true, insecure: false });
@@ -39,7 +39,7 @@ describe("plaintext", () => {
   );
 });
 
-it("fixes an open port once", async () => {
+it("picks a port once if the port is 0", async () => {
   expect(await withFixedPort({ host: "127.0.0.1", port: 7 })).toEqual({ host: "127.0.0.1", port: 7 });
   expect((await withFixedPort({ host: "127.0.0.1", port: 0 })).port).toBeGreaterThan(0);
 });
@@ -52,7 +52,7 @@ it("never gives two listeners of one sidecar the same port", async () => {
 });
 
 describe("a unix socket", () => {
-  it("is read where one is possible, as an absolute path, and written the same way", () => {
+  it("is read as an absolute path where a flag allows it, and written the same way", () => {
     const address = parseListen("unix:/run/a/b.sock", "--listen", { unix: true });
     expect(address).toEqual({ host: "", port: 0, path: "/run/a/b.sock" });
     expect(formatListen(address)).toBe("unix:/run/a/b.sock");
@@ -60,7 +60,7 @@ describe("a unix socket", () => {
     expect(() => parseListen("unix:/run/a/b.sock", "--health-listen")).toThrow(invalid);
   });
 
-  it("is not served with TLS, nor in a folder of others", () => {
+  it("is refused with TLS, and in a folder that others may write to", () => {
     const listen = { host: "", port: 0, path: "/tmp/b.sock" };
     expect(() => checkListen(listen, { tls: true, insecure: false })).toThrow("without TLS");
     expect(() => checkListen(listen, { tls: false, insecure: true })).toThrow("/tmp");

@@ -13,13 +13,13 @@ it.each([
   ],
   [["any"], undefined],
   [["1001", "any"], undefined],
-])("on loopback %j means %j beside one's own user and root", (given, users) => {
+])("on loopback %j admits %j beside one's own user and root", (given, users) => {
   expect(readLocalUsers(given, LOOPBACK, plain)).toEqual(users);
   expect(readLocalUsers(given, { host: "::1", port: 1 }, plain)).toEqual(users);
   expect(readLocalUsers(given, { host: "localhost", port: 1 }, plain)).toEqual(users);
 });
 
-it("looks at no one where TLS, a folder or the network decides", () => {
+it("checks no user if TLS, the socket's folder or the network decides", () => {
   expect(readLocalUsers([], LOOPBACK, { ...plain, tls: true })).toBeUndefined();
   expect(readLocalUsers([], { host: "", port: 0, path: "/run/a/s" }, plain)).toBeUndefined();
   expect(readLocalUsers([], { host: "0.0.0.0", port: 1 }, plain)).toBeUndefined();
@@ -29,7 +29,7 @@ it.each(["no-such-user-here", "", "-u", "4294967295", "a b"])("refuses %j", (use
   expect(() => readLocalUsers([user], LOOPBACK, plain)).toThrow(/there is no user/);
 });
 
-it("does not serve everyone in silence where the machine does not tell who connects", () => {
+it("refuses to serve every user unasked if the system cannot tell who connects", () => {
   const silent = { tls: false, isTold: false };
   expect(() => readLocalUsers(undefined, LOOPBACK, silent)).toThrow(
     expect.objectContaining({ kind: "invalid", fields: { hint: expect.stringContaining("unix:PATH") } }),

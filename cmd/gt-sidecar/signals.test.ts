@@ -9,21 +9,21 @@ const place = (over: Partial<SidecarProcessRole>): SidecarProcessRole => ({
 });
 
 describe("signals of gt-sidecar", () => {
-  it("stop it by the terminal's keys if it is not a container's first process", () => {
+  it("stop it by keys of the terminal if it is not a container's first process", () => {
     expect(signalsFor(place({ hasTerminal: true })).stop).toContain("SIGINT");
   });
 
-  it("do not stop a container's first process by the terminal's keys", () => {
+  it("do not stop a container's first process by keys of the terminal", () => {
     const { stop, ignore } = signalsFor(place({ isFirst: true, hasTerminal: true }));
     expect(stop).toEqual(["SIGTERM", "SIGHUP"]);
     expect(ignore).toEqual(expect.arrayContaining(["SIGINT", "SIGQUIT"]));
   });
 
-  it("stop a container's first process without a terminal, because they were sent to it", () => {
+  it("stop a container's first process that has no terminal", () => {
     expect(signalsFor(place({ isFirst: true })).stop).toEqual(["SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT"]);
   });
 
-  it("leave the serving half to the supervising one", () => {
+  it("do not reach the serving half", () => {
     expect(signalsFor(place({ isStandby: true, hasTerminal: true })).stop).not.toContain("SIGINT");
   });
 

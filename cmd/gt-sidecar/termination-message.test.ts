@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true }));
 
-it("is written when a signal ended the container, and only then", async () => {
+it("writes the message only if a signal ended the container", async () => {
   const file = join(dir, "log");
   await writeFile(file, "");
   await tellTermination(new AbortController().signal, file);
@@ -19,7 +19,7 @@ it("is written when a signal ended the container, and only then", async () => {
   expect(await readFile(file, "utf8")).toBe("ended from outside");
 });
 
-it("makes no file where there is no kubelet", async () => {
+it("writes no file if there is no kubelet", async () => {
   const file = join(dir, "log");
   await tellTermination(AbortSignal.abort(), file);
   await expect(readFile(file)).rejects.toThrow("ENOENT");

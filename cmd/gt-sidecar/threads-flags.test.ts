@@ -9,7 +9,7 @@ const read = (threads: string, more: object = TOKEN) => readThreadsFlags({ threa
 
 describe("the tools of threads", () => {
   it.each(["http://127.0.0.1:9448", "http://[::1]:9448", "http://localhost:9448", "https://threads.example:9448"])(
-    "are those of %s",
+    "use the server %s",
     (url) => {
       const tools = read(url);
       expect(tools?.command.slice(-2)).toEqual(["threads", "mcp"]);
@@ -21,29 +21,29 @@ describe("the tools of threads", () => {
   );
 
   it.each(["threads", "ftp://127.0.0.1", "http://user@127.0.0.1:1", "http://127.0.0.1:1/?a=b"])(
-    "are refused for %s, which is no URL of a server",
+    "are refused for %s, which is not the URL of a server",
     (url) => expect(() => read(url)).toThrow(/takes a URL/),
   );
 
-  it("are refused where a token would leave the machine in plaintext", () => {
+  it("are refused if a token would leave the machine in plaintext", () => {
     expect(() => read("http://threads.example:9448")).toThrow(/plaintext/);
   });
 
-  it("know the CA of the server's certificate, where it is named", () => {
+  it("name the CA of the server's certificate if one is given", () => {
     const tools = read("https://threads.example:9448", { ...TOKEN, "threads-ca": "/keys/ca.crt" });
     expect(tools?.env).toMatchObject({ GT_THREADS_CA: "/keys/ca.crt" });
   });
 
-  it("need a token where the flag asks for them", () => {
+  it("need a token if the flag asks for the tools", () => {
     expect(() => read("http://127.0.0.1:9448", {})).toThrow(/--threads-token/);
   });
 
-  it("are none where the environment names only one of the two", () => {
+  it("are absent if the environment names only the server or only the token", () => {
     expect(readThreadsFlags({ threads: "http://127.0.0.1:9448" }, [])).toBeUndefined();
     expect(readThreadsFlags(TOKEN, [])).toBeUndefined();
   });
 
-  it("lack a file that is named and not there, or empty, and nothing once both are there", () => {
+  it("lack a named file while it is missing or empty", () => {
     const dir = mkdtempSync(join(tmpdir(), "gt-threads-"));
     try {
       const files = { "threads-token": join(dir, "a.token"), "threads-ca": join(dir, "ca.crt") };

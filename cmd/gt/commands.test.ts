@@ -4,7 +4,7 @@ import { PLACE_FLAGS } from "../../internal/terminal/places/place-flags.ts";
 import { describeHelp } from "../../test/support/help-of.ts";
 import { gt } from "./commands.ts";
 
-it("offers the agent programs that there are", () => {
+it("offers the agent programs of the registry", () => {
   expect(PLACE_FLAGS["agent-profile"].complete).toEqual(profileNames);
 });
 

@@ -34,7 +34,7 @@ it.each([
   ["peek/run-peek.ts", []],
   ["../../internal/terminal/places/local-tmux.ts", FOR_TMUX],
   ["../../internal/terminal/places/open-quickly.ts", []],
-])("%s brings no library and no slow module of Node but %j", (file, slow) => {
+])("%s loads no library and no slow module of Node except %j", (file, slow) => {
   expect(loadedBy(file)).toEqual(slow);
 });
 
@@ -42,6 +42,6 @@ it.each([
   ["../../internal/terminal/places/open-sidecar.ts", "@connectrpc/connect"],
   ["../../internal/base/logger.ts", "pino"],
   ["../../internal/terminal/local-agent.ts", "@xterm/headless"],
-])("%s is what brings %s", (file, name) => {
+])("%s loads %s", (file, name) => {
   expect(loadedBy(file)).toContain(name);
 });

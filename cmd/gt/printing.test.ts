@@ -6,7 +6,7 @@ const GT = import.meta.dirname;
 /** Files that write terminal modes. */
 const WRITERS = ["attach/attach-terminal.ts", "threads/watch/live-watch.ts"];
 
-it("lets commands print through Output and notes alone, which clean what they print", () => {
+it("lets commands print only through Output and notes, which clean their texts", () => {
   const sources = globSync("**/*.ts", { cwd: GT }).filter((path) => !path.endsWith(".test.ts"));
   expect(sources.length).toBeGreaterThan(50);
   const writing = sources.filter((path) =>

@@ -46,13 +46,13 @@ describe("the command line of threads", () => {
     expect(await read(["migrate"], env)).toMatchObject({ stateDir: "/s", migrateUrl: "postgres://a/b" });
   });
 
-  it("serves any address with a certificate", async () => {
+  it("serves any address if it has a certificate", async () => {
     const argv = ["--listen", "0.0.0.0:9448", "--health-listen", "[::]:9449", "--tls-dir", "/etc/threads/tls"];
     expect(await read(argv)).toMatchObject({ listen: { host: "0.0.0.0" }, tls: { dir: "/etc/threads/tls" } });
     expect(await read([])).toMatchObject({ tls: undefined });
   });
 
-  it("mints for an hour at most, five minutes for a person", async () => {
+  it("mints tokens for an hour at most, and for five minutes for a person", async () => {
     expect(await read(["token", "--agent", "a/b"])).toMatchObject({ role: "worker", ttlMs: 3_600_000 });
     expect(await read(["token", "--agent", "me", "--role", "operator"])).toMatchObject({ ttlMs: 300_000 });
   });
@@ -78,7 +78,7 @@ describe("the command line of threads", () => {
     );
   });
 
-  it("takes a word that resembles no command for a command, too", async () => {
+  it("reads a word that resembles no command as an unknown command", async () => {
     const call = await findCall(threads, ["something-else"], ENV);
     if (call.type !== "run") throw new Error("it is a call of threads itself");
     const context = { env: ENV } as Partial<CommandContext> as CommandContext;

@@ -25,14 +25,15 @@ describe("normalise", () => {
     ["ends with backslash\\", "ends with backslash\\"],
   ])("turns %j into %j", (message, text) => expect(safe(message)).toBe(text));
 
-  it("composes what the removal of a control brings together", () => expect(safe("e\x07\u0301")).toBe("\u00e9"));
+  it("composes characters that become adjacent when a control is removed", () =>
+    expect(safe("e\x07\u0301")).toBe("\u00e9"));
   it("refuses half of a surrogate pair", () => expect(normalise("a\ud800b").type).toBe("unsafe"));
 
   it.each(["", " \n\t", "\x1b[31m", "\x00\x07"])("refuses %j, of which nothing is left", (message) =>
     expect(normalise(message).type).toBe("unsafe"),
   );
 
-  it("leaves no control but the line feed and changes nothing the second time", () => {
+  it("leaves no control character but the line feed, and changes nothing when applied twice", () => {
     const hostile = fc.string({
       unit: fc.constantFrom(
         "\x1b",
@@ -80,7 +81,7 @@ describe("comparable", () => {
     [`${INERT_PREFIX}/exit`, "/exit"],
     ["x < /system-reminder> y", "x </system-reminder> y"],
     ["e\u0301", "\u00e9"],
-  ])("holds %j and %j for the same", (a, b) => expect(comparable(a)).toBe(comparable(b)));
+  ])("treats %j and %j as equal", (a, b) => expect(comparable(a)).toBe(comparable(b)));
 
   it.each([
     ["a b", "a  b"],

@@ -13,7 +13,7 @@ function auditing() {
   return { audit, context, lines };
 }
 
-it("keeps a line short however long the names of a request are", () => {
+it("keeps a line short, however long the names in a request are", () => {
   const { audit, context, lines } = auditing();
   audit.policy(context, { session: "s".repeat(200_000), project: "p".repeat(200_000) }, undefined);
   audit.policy(context, { session: "s".repeat(128), project: "p1" }, undefined);
@@ -23,7 +23,7 @@ it("keeps a line short however long the names of a request are", () => {
   ]);
 });
 
-it("writes a hostile id on one line that a terminal only shows, and keeps what it was", () => {
+it("writes a hostile id as one printable line without losing any of it", () => {
   const { audit, context, lines } = auditing();
   const session = "a\nb\x1b[2J\x9b2J\x9d0;title\u202ec\u2028d";
   audit.policy(context, { session }, undefined);

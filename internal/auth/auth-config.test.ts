@@ -91,22 +91,22 @@ describe("a configuration is refused", () => {
   });
 });
 
-describe("nothing turns a check off", () => {
+describe("a check cannot be turned off", () => {
   it.each([
     ...["insecure", "insecure_skip_verify", "verify", "disabled", "enabled", "required", "algorithms", "allow_none"],
     ...["plaintext", "leeway", "skip_audience", "jwt_secret", "anonymous", "mode"],
-  ])("no key auth.%s", (name) => {
+  ])("by a key auth.%s", (name) => {
     for (const value of [true, false, "none", "optional"]) {
       expect(() => read({ ...EXAMPLE, [name]: value })).toThrow(`auth.${name}: is not known here`);
       expect(() => read({ jwt_public_keys: [{ ...KEY, [name]: value }] })).toThrow(`[0].${name}: is not known here`);
     }
   });
 
-  it.each(["none", "off", "ignore", "", false, null, ["require"]])("no tls.crl_policy %j", (policy) => {
+  it.each(["none", "off", "ignore", "", false, null, ["require"]])("by tls.crl_policy %j", (policy) => {
     expect(() => readCrlPolicy(policy)).toThrow("tls.crl_policy");
   });
 
-  it("no line of the programs verifies no certificate or speaks an older TLS", () => {
+  it("anywhere in the programs: no line skips verification or allows an older TLS", () => {
     const roots = ["internal", "cmd"].map((name) => join(import.meta.dirname, "../..", name));
     const files = roots.flatMap((root) =>
       readdirSync(root, { recursive: true, encoding: "utf8" })
@@ -126,7 +126,7 @@ describe("nothing turns a check off", () => {
   });
 });
 
-it("asks a list of each CA, of none, or of some", () => {
+it("requires a list from each CA, from none, or from some", () => {
   const other = new X509Certificate(new TestCa("other").pem);
   const policies = (policy: unknown) => [certificate, other].map(readCrlPolicy(policy));
   expect(policies(undefined)).toEqual(["if-present", "if-present"]);

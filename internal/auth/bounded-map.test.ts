@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { BoundedMap } from "./bounded-map.ts";
 
-it("forgets what was used longest ago", () => {
+it("forgets the least recently used entry", () => {
   const map = new BoundedMap<number>(2);
   map.set("a", 1);
   map.set("b", 2);

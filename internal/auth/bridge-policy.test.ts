@@ -20,7 +20,7 @@ describe("an RPC", () => {
   });
 });
 
-it("another project's session looks as one that does not exist", () => {
+it("another project's session is answered as not found", () => {
   expect(sessionRefusal(as("operate"), "s", { project: "p" })).toBeUndefined();
   const [theirs, none] = [
     sessionRefusal(as("operate"), "s", { project: "q" }),
@@ -29,18 +29,18 @@ it("another project's session looks as one that does not exist", () => {
   expect(theirs).toMatchObject({ kind: "not-found", message: none?.message, fields: {} });
 });
 
-it("a hostile session id comes back as text that a terminal only shows", () => {
+it("a hostile session id is reported as printable text", () => {
   const message = sessionRefusal(as("operate"), "a\x1b[2J\x9d0;\u202eb", undefined)?.message;
   expect(message).toBe('no session "a\\u001b[2J\\u009d0;\\u202eb"');
 });
 
-it("a project in a request is the token's", () => {
+it("a project in a request must be the token's", () => {
   expect(projectRefusal(as("operate"), "p")).toBeUndefined();
   for (const project of ["q", "", "P"])
     expect(projectRefusal(as("operate"), project)).toMatchObject({ kind: "denied" });
 });
 
-it("to type into a terminal takes more than to look", () => {
+it("typing into a terminal takes a higher scope than looking at it", () => {
   expect(attachRefusal(as("read"), true)).toBeUndefined();
   expect(attachRefusal(as("nudge"), false)).toMatchObject({ kind: "denied" });
   expect(attachRefusal(as("operate"), false)).toBeUndefined();

@@ -16,30 +16,30 @@ const ofShop = read(shop.issue({ cn: "app" }).cert);
 const counts = (rule: IssuerRule, more: Partial<Parameters<typeof countsOver>[1]> = {}) =>
   countsOver(rule, { certificate: ofShop, issuer: cross, cas, isOwn: false, ...more });
 
-describe("tokens of an issuer count over certificates", () => {
-  it("of the CA with the issuer's name, and of no other", () => {
+describe("the tokens of an issuer", () => {
+  it("are accepted over certificates of the CA with the issuer's name, and of no other", () => {
     expect(counts({ issuer: "shop" })).toBe(true);
     expect(counts({ issuer: "other" })).toBe(false);
     expect(counts({ issuer: "SHOP" })).toBe(false);
   });
 
-  it("of none when two CAs have that name", () => {
+  it("are refused if two CAs have that name", () => {
     expect(counts({ issuer: "shop" }, { cas: [...cas, read(twin.pem)] })).toBe(false);
     expect(counts({ issuer: "shop" }, { cas: [...cas, renewed] })).toBe(true);
   });
 
-  it("of the CA that the configuration names by fingerprint, whichever of its certificates that is of", () => {
+  it("are accepted over each certificate of the CA that the configuration names by fingerprint", () => {
     expect(counts({ issuer: "x", cas: [fingerprintOf(cross)] })).toBe(true);
     expect(counts({ issuer: "x", cas: [fingerprintOf(renewed)] }, { cas: [...cas, renewed] })).toBe(true);
     expect(counts({ issuer: "shop", cas: [fingerprintOf(read(own.pem))] })).toBe(false);
   });
 
-  it("of the CA that the configuration names by file, also its own certificate where ours is a cross-signature", () => {
+  it("are accepted over the CA that the configuration names by file, even if we trust it by a cross-signature", () => {
     expect(counts({ issuer: "x", cas: [read(shop.pem)] })).toBe(true);
     expect(counts({ issuer: "x", cas: [read(twin.pem)] })).toBe(false);
   });
 
-  it("of our own CA for a client of the issuer's name", () => {
+  it("are accepted over our own CA for a client with the issuer's name", () => {
     const named = (uri: string) => read(own.issue({ uris: [uri], cn: "shop" }).cert);
     const facts = (certificate: X509Certificate, isOwn = true) => ({
       certificate,
@@ -54,30 +54,30 @@ describe("tokens of an issuer count over certificates", () => {
   });
 });
 
-describe("a configuration", () => {
-  it("in which two CAs have an issuer's name is an error, unless it says which", () => {
+describe("the configuration of issuers", () => {
+  it("is refused if two CAs have an issuer's name, unless it says which one counts", () => {
     const both = [read(shop.pem), read(twin.pem)];
     expect(() => checkIssuers([{ issuer: "shop" }], both)).toThrow("two CAs are named");
     checkIssuers([{ issuer: "shop", cas: [read(shop.pem)] }, { issuer: "unknown" }], both);
     checkIssuers([{ issuer: "shop" }], [cross, renewed]);
   });
 
-  it("that names a CA which is not there is one", () => {
+  it("is refused if it names an unknown CA", () => {
     expect(() => checkIssuers([{ issuer: "shop", cas: ["00".repeat(32)] }], cas)).toThrow("no trusted CA");
   });
 });
 
-describe("who has no URI name", () => {
+describe("a caller without a URI name", () => {
   const trust = new Trust([...cas, renewed]);
   const named = (cn: string) => namelessIdentities(read(shop.issue({ cn }).cert), trust, Date.now());
 
-  it("is known by CA and CN, under each certificate of that CA", () => {
+  it("is identified by CA and CN, under each certificate of that CA", () => {
     const fingerprints = [cross, renewed].map(fingerprintOf);
     expect(fingerprints[0]).toMatch(/^[0-9a-f]{64}$/);
     expect(named("app")).toEqual(fingerprints.map((ca) => `${ca}/app`));
   });
 
-  it("has no identity below an untrusted CA, or without a CN", () => {
+  it("has no identity if its CA is not trusted or its CN is empty", () => {
     expect(namelessIdentities(read(twin.issue({ cn: "app" }).cert), trust, Date.now())).toEqual([]);
     expect(named("")).toEqual([]);
   });
@@ -87,7 +87,7 @@ describe("who has no URI name", () => {
     ["a/b=operate\n", "a%2Fb%3Doperate%0A"],
     ["é", "%C3%A9"],
     ["x".repeat(300), `${"x".repeat(190)}~${hash("sha256", "x".repeat(300), "hex")}`],
-  ])("cannot pose as another: %j", (cn, encoded) => {
+  ])("cannot pose as another caller: %j", (cn, encoded) => {
     expect(named(cn)[0]?.split("/")).toEqual([fingerprintOf(cross), encoded]);
   });
 });

@@ -14,7 +14,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const keep = (name: string) =>
   keepTokenFile(join(folder, name), () => "secret", 1000, new FakeClock(), new AbortController().signal);
 
-it("puts no token in the place of a link, nor where the link leads", async () => {
+it("does not replace a link by a token, and does not write through it", async () => {
   writeFileSync(join(folder, "target"), "mine");
   symlinkSync("target", join(folder, "token"));
   await expect(keep("token")).rejects.toMatchObject({
@@ -24,7 +24,7 @@ it("puts no token in the place of a link, nor where the link leads", async () =>
   expect(readFileSync(join(folder, "token"), "utf8")).toBe("mine");
 });
 
-it("names a file that cannot be written, and why", async () => {
+it("names a file that cannot be written, with the reason", async () => {
   mkdirSync(join(folder, "taken"));
   for (const [name, reason] of [
     ["taken", "it is a folder"],

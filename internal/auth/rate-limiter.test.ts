@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { FakeClock } from "../../test/support/fake-clock.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 
-it("lets each caller do so many at once and then so many a minute, and says when there is one more", async () => {
+it("allows each caller a burst and then a number per minute, and reports the first excess call", async () => {
   const clock = new FakeClock();
   const limiter = new RateLimiter({ clock }, { what: "starts", perMinute: 6 });
   for (let i = 0; i < 6; i++) limiter.take("ann", "s1");
@@ -20,7 +20,7 @@ it("lets each caller do so many at once and then so many a minute, and says when
   expect(() => limiter.take("ann", "s1")).toThrow();
 });
 
-it("does not take two parts of a key for others that read alike", () => {
+it("keeps apart keys whose parts are the same when joined", () => {
   const limiter = new RateLimiter({ clock: new FakeClock() }, { what: "inputs", perMinute: 1 });
   limiter.take("a b", "c");
   limiter.take("a", "b c");

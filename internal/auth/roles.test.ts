@@ -8,29 +8,29 @@ const rules = [
 ].map(parseRoleRule);
 
 describe("roles", () => {
-  it("lets a star stand for exactly one segment", () => {
+  it("match exactly one segment with a star", () => {
     expect(roleOf(["spiffe://town/ns/a/controller"], rules)).toBe("operate");
     expect(roleOf(["spiffe://town/ns/a/b/controller"], rules)).toBeUndefined();
     expect(roleOf(["spiffe://town/ns/controller"], rules)).toBeUndefined();
   });
 
-  it("gives the highest of the roles that match", () => {
+  it("give the highest of the roles that match", () => {
     expect(roleOf(["spiffe://town/client/ann"], rules)).toBe("nudge");
   });
 
-  it("grants nothing to a stranger, to another trust domain or without an identity", () => {
+  it("grant nothing to a stranger, to another trust domain or without an identity", () => {
     expect(roleOf(["spiffe://other/client/ann"], rules)).toBeUndefined();
     expect(roleOf(["spiffe://town/ns/a/session/1"], rules)).toBeUndefined();
     expect(roleOf([], rules)).toBeUndefined();
   });
 
-  it("includes the lower roles in the higher ones", () => {
+  it("include the lower roles in the higher ones", () => {
     expect(includes("operate", "read")).toBe(true);
     expect(includes("nudge", "operate")).toBe(false);
     expect(includes(undefined, "read")).toBe(false);
   });
 
-  it("are the controllers' where nothing is said, of the own trust domain", () => {
+  it("are granted to the controllers of the own trust domain by default", () => {
     const own = controllerRule(["spiffe://town/ns/agents/session/1"]);
     expect(roleOf(["spiffe://town/ns/x/controller"], own)).toBe("operate");
     expect(roleOf(["spiffe://other/ns/x/controller"], own)).toBeUndefined();
@@ -45,7 +45,7 @@ describe("roles", () => {
     expect(roleOf(["spiffe://town/ns//controller"], anyone)).toBeUndefined();
   });
 
-  it("are given to names below a CA too", () => {
+  it("are granted to names below a CA, too", () => {
     const ca = "0a".repeat(32);
     const [one, all] = [`${ca}/prd%20manager=read`, `${ca.toUpperCase().replace(/..(?=.)/g, "$&:")}/*=nudge`];
     expect(roleOf([`${ca}/prd%20manager`], [parseRoleRule(one)])).toBe("read");
@@ -65,5 +65,5 @@ describe("roles", () => {
     "https://town/a=read",
     "spiffe://*/a=read",
     "spiffe://town/a=read=x",
-  ])("refuses the rule %j", (text) => expect(() => parseRoleRule(text)).toThrow("not a rule"));
+  ])("are refused if the rule is %j", (text) => expect(() => parseRoleRule(text)).toThrow("not a rule"));
 });

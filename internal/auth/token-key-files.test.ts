@@ -38,13 +38,13 @@ describe("a key file", () => {
       generateKeyPairSync("rsa", { modulusLength: 2048 }).publicKey.export({ type: "spki", format: "pem" }),
       "not Ed25519",
     ],
-    ["holds what is no key", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", "no readable public key"],
+    ["holds an invalid key", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", "no readable public key"],
   ])("that %s is an error at the start", async (_, text, words) => {
     if (text !== undefined) await writeFile(path, text);
     await expect(filesOf().load()).rejects.toThrow(words);
   });
 
-  it("that changes is followed: keys come and go, a torn file changes nothing, a removed one takes its keys along", async () => {
+  it("that changes is followed: keys are added and dropped, a torn file changes nothing, a removed file drops its keys", async () => {
     const [first, second] = [pemOf(), pemOf()];
     await writeFile(path, first);
     const files = filesOf();

@@ -51,7 +51,7 @@ function stream(connection: object, token: VerifiedToken) {
 const connection = {};
 
 describe("a stream", () => {
-  it("ends with its token, not before", async () => {
+  it("ends when its token ends, not before", async () => {
     const one = stream(connection, tokenOf(1000));
     await clock.advance(999);
     expect(one.ended).toBe("");
@@ -59,7 +59,7 @@ describe("a stream", () => {
     expect(one.ended).toContain("has expired");
   });
 
-  it("continues to the end of a newer token of the same caller on its connection", async () => {
+  it("continues until the end of a newer token of the same caller on its connection", async () => {
     const one = stream(connection, tokenOf(1000));
     leases.shown(connection, tokenOf(3000));
     await clock.advance(2999);
@@ -74,7 +74,7 @@ describe("a stream", () => {
     ["another subject", connection, { subject: "t" }],
     ["another project", connection, { project: "q" }],
     ["a smaller scope", connection, { role: "nudge" }],
-  ])("does not go on for a newer token of %s", async (_, where, claims) => {
+  ])("does not continue for a newer token of %s", async (_, where, claims) => {
     const one = stream(connection, tokenOf(1000));
     leases.shown(where, tokenOf(3000, claims));
     await clock.advance(1000);
@@ -88,7 +88,7 @@ describe("a stream", () => {
     expect(one.ended).toBe("");
   });
 
-  it("ends when the key of its token is dropped, unless another token holds it", async () => {
+  it("ends when the key of its token is dropped, unless another token allows it", async () => {
     const [old, next] = [tokenOf(5000), tokenOf(6000)];
     const [one, other] = [stream(connection, old), stream({}, old)];
     leases.shown(connection, next);
@@ -98,7 +98,7 @@ describe("a stream", () => {
     expect([one.ended, other.ended === ""]).toEqual(["", false]);
   });
 
-  it("leaves nothing behind when it is closed", async () => {
+  it("leaves no timer behind when it is closed", async () => {
     const one = stream(connection, tokenOf(1000));
     one.close();
     expect(leases.size).toBe(0);

@@ -24,7 +24,7 @@ beforeEach(() => {
 const token = (pair = first, ttlMs = 60_000, subject = "app") =>
   mintToken(pair.privateKey, { issuer: "shop", subject, project: "p", audience: "bridge", ttlMs }, clock.now());
 
-it("verifies a token once, and looks at its times each time", async () => {
+it("verifies a token's signature once, and checks its times each time", async () => {
   const text = token();
   const verified = verifier.verify(text, over);
   expect(verifier.verify(text, over)).toBe(verified);
@@ -33,7 +33,7 @@ it("verifies a token once, and looks at its times each time", async () => {
   expect(verifier.cached).toBe(0);
 });
 
-it("does not let a verified token count over another certificate", () => {
+it("refuses a verified token over another certificate", () => {
   const other = new TestCa("other");
   const text = token();
   verifier.verify(text, over);
@@ -41,7 +41,7 @@ it("does not let a verified token count over another certificate", () => {
   expect(() => verifier.verify(text, elsewhere)).toThrow("is not valid with this certificate");
 });
 
-it("lets a token count over each CA for which its issuer's key is listed, whichever came first", () => {
+it("accepts a token over each CA for which its issuer's key is listed, whichever came first", () => {
   const next = new TestCa("shop-2");
   const cas = [issuer, new X509Certificate(next.pem)] as const;
   keys = new Map([["shop", cas.map((one) => ({ rule: { issuer: "shop", cas: [one] }, key: first.publicKey }))]]);
@@ -52,12 +52,12 @@ it("lets a token count over each CA for which its issuer's key is listed, whiche
   }
 });
 
-it("takes no life beyond five minutes, whatever its options say", () => {
+it("refuses a lifetime above five minutes, whatever its options say", () => {
   verifier.verify(token(first, 300_000), over);
   expect(() => verifier.verify(token(first, 301_000), over)).toThrow("valid for more than 300 seconds");
 });
 
-it("remembers a bounded number of tokens, right and wrong", () => {
+it("remembers a bounded number of valid and invalid tokens", () => {
   for (let i = 0; i < 10; i++) {
     verifier.verify(token(first, 60_000, `a${i}`), over);
     expect(() => verifier.verify(token(second, 60_000, `b${i}`), over)).toThrow("signature");
@@ -66,7 +66,7 @@ it("remembers a bounded number of tokens, right and wrong", () => {
 });
 
 describe("a key", () => {
-  it("counts as soon as it is there, and no longer than that", () => {
+  it("is accepted from the moment it is added until it is removed", () => {
     const [old, next] = [token(first), token(second)];
     const verified = verifier.verify(old, over);
     expect(() => verifier.verify(next, over)).toThrow("signature");

@@ -5,13 +5,13 @@ import { aborted, firstOf, raceSignal, within, withTimeout } from "./abort.ts";
 const why = new Error("told to stop");
 
 describe("raceSignal", () => {
-  it("settles like the promise when that is first", async () => {
+  it("settles like the promise if that is first", async () => {
     const { signal } = new AbortController();
     expect(await raceSignal(Promise.resolve(1), signal)).toBe(1);
     await expect(raceSignal(Promise.reject(why), signal)).rejects.toBe(why);
   });
 
-  it("rejects with the signal's reason when that is first, also when it was aborted before", async () => {
+  it("rejects with the signal's reason if that is first, also if the signal was aborted before", async () => {
     const stop = new AbortController();
     const never = raceSignal(new Promise(() => {}), stop.signal);
     stop.abort(why);
@@ -33,7 +33,7 @@ describe("firstOf", () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it("stops all of them with the signal", async () => {
+  it("stops all of them when the signal is aborted", async () => {
     const [clock, stop] = [new FakeClock(), new AbortController()];
     const first = firstOf(stop.signal, sleeping(clock, 300), sleeping(clock, 100));
     stop.abort(why);
@@ -41,7 +41,7 @@ describe("firstOf", () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it("drops what a loser rejects with later", async () => {
+  it("ignores a later rejection of a loser", async () => {
     const late = Promise.withResolvers<never>();
     expect(
       await firstOf(
@@ -56,14 +56,14 @@ describe("firstOf", () => {
 });
 
 describe("within", () => {
-  it("settles like the promise in time, and keeps no timer", async () => {
+  it("settles like the promise if that is in time, and leaves no timer", async () => {
     const clock = new FakeClock();
     expect(await within(clock, 100, Promise.resolve("done"))).toBe("done");
     await expect(within(clock, 100, Promise.reject(why))).rejects.toBe(why);
     expect(clock.sleeping).toBe(0);
   });
 
-  it("gives undefined after the time, and with the signal", async () => {
+  it("resolves to undefined after the time, or when the signal is aborted", async () => {
     const [clock, stop] = [new FakeClock(), new AbortController()];
     const [late, stopped] = [
       within(clock, 100, new Promise(() => {})),
@@ -76,7 +76,7 @@ describe("within", () => {
 });
 
 describe("withTimeout", () => {
-  it("names what took too long", async () => {
+  it("names the action that took too long", async () => {
     const clock = new FakeClock();
     const late = withTimeout(clock, 100, "the reply", new Promise(() => {}));
     const failure = expect(late).rejects.toMatchObject({
@@ -88,7 +88,7 @@ describe("withTimeout", () => {
     await failure;
   });
 
-  it("settles like the promise within the time, and keeps no timer", async () => {
+  it("settles like the promise if that is in time, and leaves no timer", async () => {
     const clock = new FakeClock();
     expect(await withTimeout(clock, 100, "it", Promise.resolve("done"))).toBe("done");
     await expect(withTimeout(clock, 100, "it", Promise.reject(why))).rejects.toBe(why);
@@ -97,7 +97,7 @@ describe("withTimeout", () => {
 });
 
 describe("aborted", () => {
-  it("resolves when the signal is aborted, or at once when it was", async () => {
+  it("resolves when the signal is aborted, or at once if it already is", async () => {
     const stop = new AbortController();
     let resolved = false;
     const waiting = aborted(stop.signal).then(() => {

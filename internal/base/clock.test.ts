@@ -19,8 +19,8 @@ describe("systemClock", () => {
   });
 });
 
-describe("systemClock, asked for more than a timer can", () => {
-  it("sleeps through all of it", async () => {
+describe("systemClock with a sleep longer than a timer can take", () => {
+  it("sleeps the whole time", async () => {
     vi.useFakeTimers();
     try {
       const awake = vi.fn();
@@ -37,7 +37,7 @@ describe("systemClock, asked for more than a timer can", () => {
 });
 
 describe("FakeClock", () => {
-  it("wakes sleepers in the order of their times, and lets them sleep again on the way", async () => {
+  it("wakes sleepers in the order of their times, and lets them sleep again meanwhile", async () => {
     const clock = new FakeClock();
     const woken: string[] = [];
     const sleeper = async (name: string, ...times: number[]) => {
@@ -55,7 +55,7 @@ describe("FakeClock", () => {
     expect(woken.at(-1)).toBe("a 60");
   });
 
-  it("forgets a sleeper that was asked to stop", async () => {
+  it("forgets a sleeper whose signal is aborted", async () => {
     const clock = new FakeClock();
     const stop = new AbortController();
     const sleeping = clock.sleep(1000, stop.signal);
@@ -64,7 +64,7 @@ describe("FakeClock", () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it("says so when what is waited for can never happen", async () => {
+  it("throws if the awaited promise can never settle", async () => {
     const clock = new FakeClock();
     await expect(clock.until(new Promise(() => {}))).rejects.toThrow("nothing will happen");
     const done = clock.until(clock.sleep(5000).then(() => "up"));

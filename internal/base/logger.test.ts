@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createLogger } from "./logger.ts";
 import { Redactor } from "./redact.ts";
 
-it("writes no secret, in fields, lists and errors, and still lines of JSON", () => {
+it("writes no secret in fields, lists and errors, and still writes lines of JSON", () => {
   const lines: string[] = [];
   const redactor = new Redactor(["hunter\\d", "token=\\S+"]);
   const redact = (text: string) => redactor.redact(text);
@@ -22,7 +22,7 @@ it("writes no secret, in fields, lists and errors, and still lines of JSON", () 
   expect(lines.join("")).not.toMatch(/hunter|abc/);
 });
 
-it("writes lines that a terminal only shows, and that hold what was logged", () => {
+it("writes printable lines that still contain what was logged", () => {
   const lines: string[] = [];
   const logger = createLogger("test", "info", { destination: { write: (line) => void lines.push(line) } });
   const hostile = "a\x1b[2J\x9b2J\x9d0;title\u202eb\nc";

@@ -4,7 +4,7 @@ import { MachineTime } from "./machine-time.ts";
 
 const DAY_MS = 86_400_000;
 
-it("follows no jump of the wall clock", async () => {
+it("ignores jumps of the wall clock", async () => {
   const clock = new FakeClock();
   const time = new MachineTime(clock, { id: "a", upMs: 5000 });
   clock.jump(DAY_MS);
@@ -13,7 +13,7 @@ it("follows no jump of the wall clock", async () => {
   expect(time.nowMs()).toBe(5010);
 });
 
-it("gives a moment of the same boot back in another process", async () => {
+it("restores a moment of the same boot in another process", async () => {
   const clock = new FakeClock();
   const moment = new MachineTime(clock, { id: "a", upMs: 5000 }).momentOf(5000);
   const later = new MachineTime(new FakeClock(), { id: "a", upMs: 9000 });
@@ -21,12 +21,12 @@ it("gives a moment of the same boot back in another process", async () => {
 });
 
 it.each([
-  ["of another boot from this boot on", { boot: "b", upMs: 5 }, 0],
-  ["that lies a little ahead from now on", { boot: "a", upMs: 9001 }, 9000],
+  ["of another boot as the start of this boot", { boot: "b", upMs: 5 }, 0],
+  ["that lies a little ahead as now", { boot: "a", upMs: 9001 }, 9000],
 ])("counts a moment %s", (_, moment, expected) => {
   expect(new MachineTime(new FakeClock(), { id: "a", upMs: 9000 }).atMs(moment)).toBe(expected);
 });
 
-it("takes what older versions kept, without a moment, for new", () => {
+it("counts a moment that an older version did not store as now", () => {
   expect(new MachineTime(new FakeClock(), { id: "a", upMs: 9000 }).atMs(undefined)).toBe(9000);
 });

@@ -33,25 +33,25 @@ describe("a text", () => {
     ["--password", "--password"],
   ])("%j becomes %j", (text, redacted) => expect(usual.redact(text)).toBe(redacted));
 
-  it("has secrets of several patterns taken out, also where they overlap", () => {
+  it("loses the secrets of several patterns, also where they overlap", () => {
     const redactor = new Redactor(["ab+c", "(?i)CD+", "^x$"]);
     expect(redactor.redact("_abbcDd_\nx\nxx")).toBe("_[redacted]_\n[redacted]\nxx");
   });
 
-  it("stays as it is without patterns, or with one that matches nothing at all", () => {
+  it("is unchanged without patterns, or with a pattern that matches only the empty text", () => {
     expect(new Redactor([]).redact("password: x")).toBe("password: x");
     expect(new Redactor(["q*"]).redact("abc")).toBe("abc");
   });
 });
 
-it("refuses what is no pattern, and too much", () => {
+it("refuses an invalid pattern, and too many patterns", () => {
   expect(() => new Redactor(["(unclosed"]).check()).toThrow('"(unclosed" is not a valid RE2 pattern');
   expect(() => new Redactor(["(?=look)"]).check()).toThrow("not a valid RE2 pattern");
   expect(() => new Redactor(Array(33).fill("a")).check()).toThrow("at most 32 patterns");
   expect(() => new Redactor(["a".repeat(1001)]).check()).toThrow("longer than 1000");
 });
 
-it("takes no longer for a pattern that would make others backtrack", () => {
+it("needs no longer for a pattern that would make other engines backtrack", () => {
   const redactor = new Redactor(["(a+)+$"]);
   const before = performance.now();
   redactor.find(`${"a".repeat(200_000)}b`);
@@ -79,7 +79,7 @@ describe("a text in pieces", () => {
     );
   });
 
-  it("hides all of a secret that is longer than what is held back", () => {
+  it("hides all of a secret that is longer than the text held back", () => {
     const whole = `see token=${"abcdefgh".repeat(20_000)} end`;
     for (const size of [100, 4096, 5000, 70_000]) {
       const pieces = Array.from({ length: Math.ceil(whole.length / size) }, (_, i) =>
@@ -89,7 +89,7 @@ describe("a text in pieces", () => {
     }
   });
 
-  it("hides the rest of a secret whose beginning was given out already", () => {
+  it("hides the rest of a secret whose beginning was already returned", () => {
     const stream = new RedactStream(usual);
     expect(stream.push("token=abc") + stream.flush()).toBe("[redacted]");
     expect(stream.push("defghi jkl") + stream.flush()).toBe(" jkl");
@@ -97,7 +97,7 @@ describe("a text in pieces", () => {
     expect(stream.push(" hunter2\n") + stream.flush()).toBe("[redacted]\n");
   });
 
-  it("is not cut within a character", () => {
+  it("is not split within a character", () => {
     const stream = new RedactStream(usual);
     const given = [stream.push("😀".repeat(4001)), stream.push("x😀".repeat(3000)), stream.flush()];
     for (const text of given) expect(text.isWellFormed()).toBe(true);
@@ -105,7 +105,7 @@ describe("a text in pieces", () => {
   });
 });
 
-it("leaves the counts of a quota readable, and no value of a name that says secret", () => {
+it("leaves the counts of a quota readable, but redacts the values of secrets", () => {
   const redactor = new Redactor(DEFAULT_REDACT_PATTERNS);
   const quota = "exceeded quota: small, requested: count/secrets=1,pods=1, used: count/secrets=12, limited: secrets=12";
   expect(redactor.redact(quota)).toBe(quota);

@@ -49,7 +49,7 @@ const hostile = fc
   )
   .map((parts) => parts.join(""));
 
-it("leaves no control character but TAB and LF, whatever it is given", () => {
+it("leaves no control character but TAB and LF, whatever the input", () => {
   fc.assert(
     fc.property(hostile, (text) => {
       expect(plainText(text)).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/);
@@ -57,7 +57,7 @@ it("leaves no control character but TAB and LF, whatever it is given", () => {
   );
 });
 
-it("leaves no escape sequence but styling, whatever it is given", () => {
+it("leaves no escape sequence but styling, whatever the input", () => {
   fc.assert(
     fc.property(hostile, (text) => {
       expect(styledText(text).replace(/\x1b\[[0-9;:]*m/g, "")).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { FakeClock } from "../../test/support/fake-clock.ts";
 import { Serial } from "./serial.ts";
 
-it("runs one after the other in the order of the calls", async () => {
+it("runs the calls one after the other, in their order", async () => {
   const clock = new FakeClock();
   const serial = new Serial();
   const steps: string[] = [];
@@ -17,7 +17,7 @@ it("runs one after the other in the order of the calls", async () => {
   expect(steps).toEqual(["slow begins", "slow ends", "quick begins", "quick ends"]);
 });
 
-it("tells a failure to its own caller only, and continues", async () => {
+it("reports a failure to its own caller only, and continues", async () => {
   const serial = new Serial();
   const failed = serial.inTurn(() => Promise.reject(new Error("no")));
   const next = serial.inTurn(() => Promise.resolve("yes"));

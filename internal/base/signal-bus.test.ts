@@ -4,7 +4,7 @@ import { SignalBus } from "./signal-bus.ts";
 
 const { signal: live } = new AbortController();
 
-it("wakes everyone who waits, once", async () => {
+it("wakes every waiter, once", async () => {
   const bus = new SignalBus();
   let woken = 0;
   const wait = async () => {
@@ -19,7 +19,7 @@ it("wakes everyone who waits, once", async () => {
   expect(woken).toBe(2);
 });
 
-it("does not wake those who begin to wait after the notification", async () => {
+it("does not wake waiters that come after the notification", async () => {
   const bus = new SignalBus();
   bus.notify();
   let woken = false;
@@ -40,7 +40,7 @@ it("rejects with the signal's reason, before or during the wait", async () => {
   bus.notify();
 });
 
-it("calls listeners at each notification until they leave", () => {
+it("calls listeners at each notification until they are removed", () => {
   const bus = new SignalBus();
   let calls = 0;
   const leave = bus.listen(() => {
@@ -53,7 +53,7 @@ it("calls listeners at each notification until they leave", () => {
   expect(calls).toBe(2);
 });
 
-it("resolves at the notification or after the time, whichever is first, and keeps no timer", async () => {
+it("resolves at the notification or after the time, whichever is first, and leaves no timer", async () => {
   const clock = new FakeClock();
   const bus = new SignalBus();
   const notified = bus.nextOrAfter(1000, clock, live);

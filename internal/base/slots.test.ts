@@ -16,7 +16,7 @@ function works(slots: Slots) {
   return { add, end, running: () => [...running.keys()] };
 }
 
-it("runs so many at a time, and the others in the order of the calls", async () => {
+it("runs a limited number of calls at a time, and the others in their order", async () => {
   const { add, end, running } = works(new Slots(2));
   const all = ["a", "b", "c", "d"].map((name) => add(name));
   expect(running()).toEqual(["a", "b"]);
@@ -28,7 +28,7 @@ it("runs so many at a time, and the others in the order of the calls", async () 
   expect(await Promise.all(all)).toEqual(["a", "b", "c", "d"]);
 });
 
-it("passes the slot of one that fails, and the turn of one that gave up, to the next", async () => {
+it("passes the slot of a call that fails, and the turn of a call that is aborted, to the next", async () => {
   const slots = new Slots(1);
   const { add, end, running } = works(slots);
   const leaving = new AbortController();

@@ -16,10 +16,10 @@ it.each([
   '{"x": {"a": 1, "b": [], "a": 2}}',
   '[{}, {"a" : {}, "a"\n: {}}]',
   '{"__proto__": 1, "__proto__": 2}',
-])("refuses a key that stands twice: %s", (text) => {
+])("refuses a duplicate key: %s", (text) => {
   expect(() => parseStrictJson(text)).toThrow("duplicate key");
 });
 
-it("does not quote what is no JSON", () => {
+it("does not quote invalid JSON", () => {
   expect(() => parseStrictJson("{secret")).toThrow(/^not JSON$/);
 });

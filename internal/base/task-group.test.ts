@@ -13,7 +13,7 @@ function lingering(ended: string[], name: string, clock: FakeClock): Task {
   };
 }
 
-it("stops all when it is asked to, and waits for each", async () => {
+it("stops all tasks when its signal is aborted, and waits for each", async () => {
   const clock = new FakeClock();
   const stop = new AbortController();
   const ended: string[] = [];
@@ -23,7 +23,7 @@ it("stops all when it is asked to, and waits for each", async () => {
   expect(ended).toEqual(["a", "b"]);
 });
 
-it("stops the others when one ends early, and waits for them", async () => {
+it("stops the other tasks when one ends early, and waits for them", async () => {
   const clock = new FakeClock();
   const ended: string[] = [];
   const early: Task = { run: () => Promise.resolve() };
@@ -31,7 +31,7 @@ it("stops the others when one ends early, and waits for them", async () => {
   expect(ended).toEqual(["a"]);
 });
 
-it("throws the first failure after all have ended", async () => {
+it("throws the first failure after all tasks have ended", async () => {
   const clock = new FakeClock();
   const ended: string[] = [];
   const failing: Task = { run: () => Promise.reject(new Error("broken")) };
@@ -46,7 +46,7 @@ it("throws the first failure after all have ended", async () => {
   expect(ended).toEqual(["a"]);
 });
 
-it("does not take the reason of the abort for a failure", async () => {
+it("does not treat the reason of the abort as a failure", async () => {
   const stop = new AbortController();
   const clock = new FakeClock();
   const running = runTasks(stop.signal, [{ run: (signal) => clock.sleep(1000, signal) }]);

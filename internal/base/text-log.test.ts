@@ -7,7 +7,7 @@ function written(line: string): string {
   return parts.join("");
 }
 
-it("writes what a logger says on one line for a person", () => {
+it("writes a log entry on one line for a person", () => {
   const record = {
     level: 40,
     time: "2026-01-02T03:04:05.678Z",
@@ -19,7 +19,7 @@ it("writes what a logger says on one line for a person", () => {
   expect(written(`${JSON.stringify(record)}\n`)).toBe('2026-01-02T03:04:05.678Z WARN is late reason="a b" count=2\n');
 });
 
-it("never passes an escape sequence or a line feed of a field on", () => {
+it("removes escape sequences and line feeds from fields", () => {
   const line = written(JSON.stringify({ level: 30, time: "t", msg: "m", text: "a\x1b[31m\nb" }));
   expect(line).toBe('t INFO m text="a\\u001b[31m\\nb"\n');
   expect(written("\x1b[2Jno json\n")).toBe("no json\n");

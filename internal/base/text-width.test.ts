@@ -21,7 +21,7 @@ it.each([
   expect(textWidth(text)).toBe(width);
 });
 
-it("clips to the columns given and never cuts through a wide character", () => {
+it("clips to the given columns and never splits a wide character", () => {
   expect(clipText("abcdef", 6)).toBe("abcdef");
   expect(clipText("abcdef", 4)).toBe("abc…");
   expect(clipText("日本語", 4)).toBe("日…");

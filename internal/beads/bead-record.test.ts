@@ -7,19 +7,19 @@ function place(bead: Record<string, unknown>) {
 
 const k8s = { backend: "k8s", sidecar_host: "10.0.0.7", sidecar_port: "9090" };
 
-describe("where a bead says that its agent lives", () => {
-  it("reads metadata, with the port as text or number", () => {
+describe("the place of an agent as its bead states it", () => {
+  it("is read from metadata, with the port as text or number", () => {
     expect(place({ metadata: k8s })).toEqual({ type: "k8s", host: "10.0.0.7", port: 9090 });
     expect(place({ metadata: { ...k8s, sidecar_port: 9090 } })).toEqual({ type: "k8s", host: "10.0.0.7", port: 9090 });
   });
 
-  it("reads lines of the notes, then of the description", () => {
+  it("is read from lines of the notes, then of the description", () => {
     const lines = "started by mayor\nbackend: k8s\n  sidecar_host:  toast.pods.svc \nsidecar_port: 9090\n";
     expect(place({ notes: lines })).toEqual({ type: "k8s", host: "toast.pods.svc", port: 9090 });
     expect(place({ notes: "nothing here", description: lines })).toMatchObject({ type: "k8s" });
   });
 
-  it("lets the first source with a backend decide, and takes host and port from it alone", () => {
+  it("is decided by the first source with a backend, which also provides host and port", () => {
     expect(place({ metadata: { backend: "local" }, notes: "backend: k8s" })).toEqual({ type: "local" });
     expect(place({ metadata: { backend: "k8s" }, notes: "sidecar_host: a\nsidecar_port: 1" })).toMatchObject({
       type: "malformed",
@@ -55,7 +55,7 @@ describe("where a bead says that its agent lives", () => {
     { backend: "bridge", bridge_server: "user@host:9445", sidecar_session: "s1" },
     { backend: "bridge", bridge_server: "host:0", sidecar_session: "s1" },
     { backend: "bridge", bridge_server: "host:9445", sidecar_session: "a b" },
-  ])("never takes %j for local", (metadata) => {
+  ])("is never local for %j", (metadata) => {
     expect(place({ metadata })?.type).toBe("malformed");
   });
 

@@ -30,7 +30,7 @@ beforeEach(() => {
 });
 
 describe("the span of a receipt", () => {
-  it("ends with the answer that has the outcome, and later for what was queued", async () => {
+  it("ends with the answer that has the outcome, or later if the message was queued", async () => {
     const spans = new ReceiptSpans({ follows: true });
     expect(await call(spans, "r1", "submitted")).toBe("answer");
     await call(spans, "r2", "queued");
@@ -51,7 +51,7 @@ describe("the span of a receipt", () => {
     expect(outcomes()).toEqual([["r1", "submitted"]]);
   });
 
-  it("ends as queued if receipts are not reported, and if too many wait", async () => {
+  it("ends as queued if receipts are not reported, or if too many wait", async () => {
     await call(new ReceiptSpans({ follows: false }), "r1", "queued");
     expect(outcomes()).toEqual([["r1", "queued"]]);
     const spans = new ReceiptSpans({ follows: true });
@@ -59,7 +59,7 @@ describe("the span of a receipt", () => {
     expect(outcomes().slice(1)).toEqual([["q0", "queued"]]);
   });
 
-  it("of one project outlives however many wait of another", async () => {
+  it("of one project is kept, however many wait in another", async () => {
     const spans = new ReceiptSpans({ follows: true });
     const theirs = { ...key, project: "desk" };
     await call(spans, "theirs", "queued", theirs);
@@ -72,7 +72,7 @@ describe("the span of a receipt", () => {
     ]);
   });
 
-  it("ends with the kind of a failure, which the caller gets as it is", async () => {
+  it("ends with the kind of a failure, which reaches the caller unchanged", async () => {
     const failure = new DomainError("unavailable", "the text of a person");
     const failing = new ReceiptSpans({ follows: true }).around(
       span(),

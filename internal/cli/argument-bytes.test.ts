@@ -3,14 +3,14 @@ import { checkArgumentBytes } from "./argument-bytes.ts";
 
 const latin1 = Buffer.from("gt\0nudge\0caf\xe9\0", "latin1");
 
-it("refuses an argument whose bytes Node has replaced", () => {
+it("refuses an argument with bytes that Node has replaced", () => {
   expect(() => checkArgumentBytes(["nudge", "caf\ufffd"], () => latin1)).toThrow("an argument is not UTF-8");
 });
 
 it.each([
-  ["what is UTF-8", ["caf\u00e9"], latin1],
-  ["the replacing character itself", ["a \ufffd b"], Buffer.from("gt\0a \ufffd b\0")],
-])("takes %s", (_, argv, bytes) => {
+  ["valid UTF-8", ["caf\u00e9"], latin1],
+  ["the replacement character itself", ["a \ufffd b"], Buffer.from("gt\0a \ufffd b\0")],
+])("accepts %s", (_, argv, bytes) => {
   expect(() => checkArgumentBytes(argv, () => bytes)).not.toThrow();
 });
 

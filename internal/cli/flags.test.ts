@@ -25,7 +25,7 @@ function failure(argv: string[], env: Record<string, string> = {}): DomainError 
 }
 
 describe("reading", () => {
-  it("gives typed values and positionals in any order", () => {
+  it("returns typed values and positionals in any order", () => {
     const { values, positionals } = parse(["toast", "-n", "5", "--all", "--name=x y", "--timeout", "1.5s", "more"]);
     expect(values).toEqual({ lines: 5, all: true, name: "x y", timeout: 1500 });
     expect(positionals).toEqual(["toast", "more"]);
@@ -35,7 +35,7 @@ describe("reading", () => {
     expect(parse([]).values).toEqual({});
   });
 
-  it("takes a flag before the environment, and the environment before nothing", () => {
+  it("prefers a flag to the environment, and the environment to the default", () => {
     expect(parse(["-n5"], { T_LINES: "7" }).values.lines).toBe(5);
     expect(parse([], { T_LINES: "7", T_ALL: "yes" }).values).toEqual({ lines: 7, all: true });
     expect(parse(["--no-all"], { T_ALL: "1" }).values.all).toBe(false);
@@ -47,29 +47,29 @@ describe("reading", () => {
     expect(parse([], { T_ALLOW: "a, b,," }).values.allow).toEqual(["a", "b"]);
   });
 
-  it("keeps everything behind -- untouched", () => {
+  it("keeps everything after -- unchanged", () => {
     const parsed = parse(["--all", "--", "claude", "--help", "-n"]);
     expect(parsed.rest).toEqual(["claude", "--help", "-n"]);
     expect(parsed.ask).toBeUndefined();
     expect(parse(["--all"]).rest).toBeUndefined();
   });
 
-  it("refuses an empty text, which a variable that is not set leaves, unless it means something", () => {
+  it("refuses an empty text, such as an unset variable leaves, unless it has a meaning", () => {
     expect(failure(["--name", ""]).message).toBe("--name is empty");
     expect(failure(["--allow="]).message).toBe("--allow is empty");
     expect(parseFlags({ name: { type: "string", mayBeEmpty: true } }, ["--name", ""], {}).values.name).toBe("");
   });
 
-  it("takes a value that begins with a dash", () => {
+  it("accepts a value that begins with a dash", () => {
     expect(parse(["-n", "-5"]).values.lines).toBe(-5);
   });
 
-  it.each([["--help"], ["-h"]])("answers %s before it complains about the rest", (flag) => {
+  it.each([["--help"], ["-h"]])("answers %s before it reports other errors", (flag) => {
     expect(parse(["--wrong", flag]).ask).toBe("help");
   });
 });
 
-describe("complaints", () => {
+describe("errors", () => {
   it.each([
     [["--lnes", "5"], "unknown flag --lnes", "did you mean --lines?"],
     [["--zzzzzz"], "unknown flag --zzzzzz", "--help lists the flags"],
@@ -89,7 +89,7 @@ describe("complaints", () => {
     expect(failure(argv).message).toBe(message);
   });
 
-  it("names the variable when the environment is wrong", () => {
+  it("names the variable if the environment is wrong", () => {
     expect(failure([], { T_LINES: "x" }).message).toBe('T_LINES needs a whole number, not "x"');
   });
 });

@@ -16,12 +16,12 @@ it.each([
   expect(usesColour(sink(isTTY), env)).toBe(colour);
 });
 
-it("paints only where there are colours", () => {
+it("paints only if colours are on", () => {
   expect(String(new Output(sink(true), {}).paint("red", "x"))).toBe("\x1b[31mx\x1b[0m");
   expect(String(new Output(sink(false), {}).paint("red", "x"))).toBe("x");
 });
 
-it("lets no escape sequence from outside through", () => {
+it("removes escape sequences from untrusted text", () => {
   const out = sink(true);
   new Output(out, {}).plain("a\x1b]0;owned\x07b\x1b[31mc\n");
   new Output(out, {}).styled("\x1b[31mc\x1b[2Jd");

@@ -43,7 +43,7 @@ it("exits with what main returns, after stdout is written", async () => {
   expect(stdout).toBe("one two");
 });
 
-it("prints a domain error as one line with its hint and maps its code", async () => {
+it("prints a domain error as one line with its hint, and maps its exit code", async () => {
   const main: Main = () => {
     throw new DomainError("not-found", 'no agent "x"\x1b[2J\nsecond', { fields: { hint: "gt agents lists them" } });
   };
@@ -52,7 +52,7 @@ it("prints a domain error as one line with its hint and maps its code", async ()
   expect(stderr).toBe('prog: error: no agent "x" second\nprog: hint: gt agents lists them\n');
 });
 
-it("prints every fault of a domain error before it, one a line", async () => {
+it("prints every fault of a domain error before it, one per line", async () => {
   const main: Main = () => {
     throw new DomainError("invalid", "it has 2 faults", { lines: ["a.yaml:1: x: bad\x1b[2J", "a.yaml:2: y: bad"] });
   };
@@ -76,7 +76,7 @@ it("shows a bug with its stack and exits with 1", async () => {
   expect(stderr).toMatch(/^prog: bug: .*\nTypeError: boom\n +at /);
 });
 
-it("says that the current folder has been removed, and does not call that a bug", async () => {
+it("reports that the current folder was removed, and does not call that a bug", async () => {
   const { codes, stderr } = await run(() => {
     throw Object.assign(new Error("ENOENT: process.cwd failed"), { code: "ENOENT", syscall: "uv_cwd" });
   });
@@ -84,7 +84,7 @@ it("says that the current folder has been removed, and does not call that a bug"
   expect(stderr).toBe("prog: error: the current folder has been removed\nprog: hint: cd to another, e.g. cd ~\n");
 });
 
-it("aborts the signal on SIGTERM and exits as a shell counts it when main gives up", async () => {
+it("aborts the signal on SIGTERM, and exits with the shell's code for it when main rejects", async () => {
   const { host, done } = start(async ({ signal }) => {
     await aborted(signal);
     throw signal.reason;
@@ -95,7 +95,7 @@ it("aborts the signal on SIGTERM and exits as a shell counts it when main gives 
   expect(host.errors()).toBe("");
 });
 
-it("lets main finish after the first SIGINT and leaves at once on the second", async () => {
+it("lets main finish after the first SIGINT and exits at once on the second", async () => {
   const { host } = start(() => new Promise(() => {}));
   host.emit("SIGINT", "SIGINT");
   expect(host.codes).toEqual([]);
@@ -103,7 +103,7 @@ it("lets main finish after the first SIGINT and leaves at once on the second", a
   expect(host.codes).toEqual([130]);
 });
 
-it("ends quietly when the reader of stdout goes away", async () => {
+it("exits without an error when the reader of stdout closes it", async () => {
   const { host, done } = start(async ({ signal }) => {
     await aborted(signal);
     throw new Error("a write that failed");
@@ -124,7 +124,7 @@ it("exits with 1 when its output cannot be written, and does not call that a bug
   expect(host.errors()).toBe("prog: error: cannot write to stdout: ENOSPC: no space left on device, write\n");
 });
 
-it("ends everything that it has started, in order, when its output fails", async () => {
+it("ends everything that it started, in order, when its output fails", async () => {
   let isEnded = false;
   const { host, done } = start(async ({ signal }) => {
     await aborted(signal);
@@ -145,11 +145,11 @@ it("treats an uncaught error as a bug", async () => {
   expect(host.errors()).toContain("lost");
 });
 
-it("listens to no signal any more once main has ended", async () => {
+it("listens to no signal after main has ended", async () => {
   const { host } = await run(async () => 0);
   expect(host.listenerCount("SIGINT") + host.listenerCount("SIGTERM") + host.listenerCount("SIGHUP")).toBe(0);
 });
 
-it("counts a stop by SIGHUP as 129", () => {
+it("exits with 129 after SIGHUP", () => {
   expect(exitCodeOfStop(new StoppedBySignal("SIGHUP"))).toBe(129);
 });

@@ -42,7 +42,7 @@ function faultsOf(yaml: string): readonly string[] {
   return [];
 }
 
-it("gives values in one unit, absolute paths, and defaults", () => {
+it("returns values in one unit, absolute paths, and defaults", () => {
   expect(read("retention: 1m30s\nbody: 64KiB\nkey_path: keys/a.pem\n").value).toEqual({
     ...{ least: 1, most: 5, retention: 90_000, body: 65_536, key_path: "/etc/f/keys/a.pem" },
     ...{ log: { level: "info" }, env: {}, from: [], is_open: false },
@@ -50,7 +50,7 @@ it("gives values in one unit, absolute paths, and defaults", () => {
   expect(read("").value).toMatchObject({ retention: 600_000, body: 65_536 });
 });
 
-it("knows which keys the text says, and where they stand", () => {
+it("knows which keys the text contains, and on which lines", () => {
   const file = read("log:\n  level: info\nfrom:\n  - secret: a\n");
   expect([["log", "level"], ["from", 0, "secret"], ["least"], ["from", 1]].map(file.has)).toEqual([
     ...[true, true, false, false],
@@ -86,7 +86,7 @@ describe("names a fault by line, key and reason", () => {
     expect(faultsOf(yaml)).toContain(line);
   });
 
-  it("all at once, in the order of the file, also of keys that do not fit each other", () => {
+  it("all at once, in the order of the file, also for keys that contradict each other", () => {
     const faults = faultsOf("least: 7\nmost: 3\nretention: 2\nlog: { level: loud }\nnaem: x\nis_open: maybe\n");
     expect(faults.map((line) => line.split(": ").slice(0, 2).join(" "))).toEqual([
       ...["f.yaml:1 least", "f.yaml:3 retention", "f.yaml:4 log.level", "f.yaml:5 naem", "f.yaml:6 is_open"],

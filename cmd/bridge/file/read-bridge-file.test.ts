@@ -63,7 +63,7 @@ it("reads the requirement's example unchanged", () => {
   ]);
 });
 
-it("warns of a project's limit that is above the limit of all, and takes a limit of all that is below the default", () => {
+it("warns if a project's limit exceeds the global limit, and accepts a global limit below the default", () => {
   const sessions = (text: string) => read(`${LEAST}sessions: ${text}\n`);
   expect(sessions("{ max_per_project: 9, max_global: 8 }").warnings).toEqual([
     { line: 5, key: "sessions.max_per_project", reason: "exceeds sessions.max_global (8), which takes precedence" },
@@ -71,7 +71,7 @@ it("warns of a project's limit that is above the limit of all, and takes a limit
   expect(sessions("{ max_global: 2 }")).toMatchObject({ warnings: [], config: { sessions: { maxGlobal: 2 } } });
 });
 
-it("reads the sample, as it is and with every line that is commented out", () => {
+it("reads the sample file as it is, and with every commented-out line enabled", () => {
   const sample = readFileSync(join(import.meta.dirname, "../../../deploy/bridge/bridge.yaml"), "utf8");
   expect(read(sample).warnings).toEqual([]);
   const { config } = read(sample.replaceAll(/^(\s*)# (?=\s*[a-z_]+:)/gm, "$1"));
@@ -83,7 +83,7 @@ it("reads the sample, as it is and with every line that is commented out", () =>
   expect(config.providers.map(({ name }) => name)).toContain("demo");
 });
 
-it("listens on loopback, and has limits, where nothing is said", () => {
+it("listens on loopback and applies limits by default", () => {
   const { config } = read(LEAST);
   expect(config).toMatchObject({
     listen: { host: "127.0.0.1", port: 9445 },
@@ -136,17 +136,21 @@ tracing: { otlp_endpoint: "http://127.0.0.1:4318" }
 describe("names every fault by line, key and reason", () => {
   it.each<[string, string, string]>([
     ["a key that is not known", "servr: {}", "bridge.yaml:5: servr: is not known here; did you mean server?"],
-    ["one below it", "server:\n  lisen: x", "bridge.yaml:6: server.lisen: is not known here; did you mean listen?"],
+    [
+      "an unknown key below another key",
+      "server:\n  lisen: x",
+      "bridge.yaml:6: server.lisen: is not known here; did you mean listen?",
+    ],
     ["a provider that does not exist", "server: {}\nproviders: {}", "key"],
     ["an address without a port", "server: { listen: 0.0.0.0 }", "bridge.yaml:5: server.listen: must be HOST:PORT"],
-    ["a port that is none", 'server: { listen: "a:70000" }', "bridge.yaml:5: server.listen: must be HOST:PORT"],
+    ["an invalid port", 'server: { listen: "a:70000" }', "bridge.yaml:5: server.listen: must be HOST:PORT"],
     [
       "a duration without a unit",
       "sessions:\n  idle_timeout: 30",
       "bridge.yaml:6: sessions.idle_timeout: must be a duration",
     ],
     [
-      "agents' tokens of a role that people have",
+      "agents' tokens with a role for people",
       "session_tokens: { key_path: k, role: operator }",
       "session_tokens.role: must not be operator",
     ],
@@ -156,7 +160,7 @@ describe("names every fault by line, key and reason", () => {
       "session_tokens.ttl: must be a duration",
     ],
     [
-      "a server of threads in plaintext on another machine",
+      "a threads server in plaintext on another machine",
       'session_tokens: { key_path: k, url: "http://threads.example:9448" }',
       "session_tokens.url: must be a URL",
     ],
@@ -165,26 +169,22 @@ describe("names every fault by line, key and reason", () => {
     ["a count that is too low", "sessions: { max_global: 0 }", "sessions.max_global: must be a whole number from 1"],
     ["half a session", "sessions: { max_global: 1.5 }", "sessions.max_global: must be a whole number"],
     [
-      "larger inputs than a request may hold",
+      "an input limit above the size of a request",
       "input: { max_size_bytes: 65537 }",
       "input.max_size_bytes: must be a whole number",
     ],
-    [
-      "a pattern that is none",
-      'logging:\n  redact_patterns:\n    - "(a"',
-      "bridge.yaml:7: logging.redact_patterns[0]:",
-    ],
+    ["an invalid pattern", 'logging:\n  redact_patterns:\n    - "(a"', "bridge.yaml:7: logging.redact_patterns[0]:"],
     [
       "a level that does not exist",
       "logging: { level: loud }",
       "logging.level: must be one of debug, info, warn, error",
     ],
-    ["a list served that is not there", 'crl: { listen: "127.0.0.1:1" }', "bridge.yaml:5: crl.listen: needs tls.crl"],
-    ["a list's address that no certificate may name", "crl: { url: ftp://x/y }", "crl.url: must be a URL"],
-    ["a block that is a text", "input: lots", "bridge.yaml:5: input: must be a block of keys"],
-    ["a key twice", "input: {}\ninput: {}", "bridge.yaml:6: is not YAML that can be read: Map keys must be unique"],
-    ["what is not YAML", "input: [", "is not YAML that can be read"],
-    ["a tag that runs something", "input: !!js/function x", "is not YAML that can be read: Unresolved tag"],
+    ["a served list that does not exist", 'crl: { listen: "127.0.0.1:1" }', "bridge.yaml:5: crl.listen: needs tls.crl"],
+    ["a list address that no certificate may name", "crl: { url: ftp://x/y }", "crl.url: must be a URL"],
+    ["a block given as text", "input: lots", "bridge.yaml:5: input: must be a block of keys"],
+    ["a duplicate key", "input: {}\ninput: {}", "bridge.yaml:6: is not YAML that can be read: Map keys must be unique"],
+    ["invalid YAML", "input: [", "is not YAML that can be read"],
+    ["a tag that runs code", "input: !!js/function x", "is not YAML that can be read: Unresolved tag"],
     ["aliases that multiply", `audit: &a [x]\ninput: [${"*a,".repeat(200)}]`, "Excessive alias count"],
     ["a second document", "---\ninput: {}", "is not YAML that can be read"],
   ])("%s", (_, more, words) => {
@@ -204,11 +204,11 @@ describe("names every fault by line, key and reason", () => {
   });
 
   it.each<[string, string, string]>([
-    ["a life of tokens that is too long", "jwt_max_ttl: 6m", "auth.jwt_max_ttl: must be a duration"],
+    ["a token lifetime that is too long", "jwt_max_ttl: 6m", "auth.jwt_max_ttl: must be a duration"],
     ["no keys", "jwt_public_keys: []", "auth.jwt_public_keys: must have an entry"],
-    ["a key that turns the check off", "jwt_algorithms: [none]", "auth.jwt_algorithms: is not known here"],
+    ["an algorithm that turns the check off", "jwt_algorithms: [none]", "auth.jwt_algorithms: is not known here"],
     [
-      "a CA of an issuer that is none",
+      "an invalid CA of an issuer",
       "jwt_public_keys: [{ issuer: a, key_path: b, ca: [3] }]",
       "auth.jwt_public_keys[0].ca: must be",
     ],
@@ -218,7 +218,7 @@ describe("names every fault by line, key and reason", () => {
     expect(faultsOf(text)).toEqual([expect.stringContaining(`bridge.yaml:3: ${words}`)]);
   });
 
-  it("all of them at once, in the order of the file", () => {
+  it("all faults at once, in the order of the file", () => {
     const faults = faultsOf(
       "input: { max_size_bytes: -1 }\nlogging: { format: xml }\ntls: { cert: b }\nallowed_paths: [/srv]\n",
     );
@@ -232,12 +232,12 @@ describe("names every fault by line, key and reason", () => {
     ]);
   });
 
-  it("an empty file's too", () => {
+  it("the faults of an empty file", () => {
     expect(faultsOf("")).toContain("bridge.yaml:1: tls.cert: is required");
   });
 });
 
-describe("no key turns verification off or serves plaintext", () => {
+describe("no key that turns verification off or serves plaintext", () => {
   const names = [
     "insecure",
     "insecure_skip_verify",
@@ -248,7 +248,7 @@ describe("no key turns verification off or serves plaintext", () => {
     "enabled",
     "disabled",
   ];
-  it.each(["server", "tls", "auth", "crl"])("in %s", (block) => {
+  it.each(["server", "tls", "auth", "crl"])("exists in %s", (block) => {
     for (const name of names) {
       const text = LEAST.replace(new RegExp(`^${block}: \\{`, "m"), `${block}: { ${name}: true,`);
       const faults = faultsOf(text === LEAST ? `${LEAST}${block}: { ${name}: true }\n` : text);

@@ -12,7 +12,7 @@ async function all(inputs: AttachInputs): Promise<readonly string[]> {
   return found;
 }
 
-it("gives everything in order until its end, of sizes only the last", async () => {
+it("gives everything in order until its end, but only the last of the sizes", async () => {
   const inputs = new AttachInputs(new AbortController().signal);
   inputs.push(size(80));
   inputs.push(data("a"));
@@ -24,7 +24,7 @@ it("gives everything in order until its end, of sizes only the last", async () =
   expect(await reading).toEqual(["a", "90x24", "b"]);
 });
 
-it("takes no more than fits, and everything again once there is room", async () => {
+it("refuses data that does not fit, and accepts it once there is room", async () => {
   const inputs = new AttachInputs(new AbortController().signal);
   expect(inputs.push(data("x".repeat(1024 * 1024)))).toBe(true);
   expect(inputs.push(data("y"))).toBe(false);

@@ -11,11 +11,11 @@ describe("tmuxAttachCommand", () => {
     expect(given).toEqual({ PATH: "/bin" });
   });
 
-  it("looks without a size of its own", () => {
+  it("attaches read-only without a size of its own", () => {
     expect(tmuxAttachCommand({ ...asked, readOnly: true }).args).toContain("-r");
   });
 
-  it("switches over inside of the same server", () => {
+  it("switches the client inside the same server", () => {
     const { args, env: given } = tmuxAttachCommand({ ...asked, inside: "/tmp/s,1,0" });
     expect(args).toEqual(["-u", "-S", "/tmp/s", "switch-client", "-t", "=gt-toast"]);
     expect(given).toEqual(env);
@@ -24,7 +24,7 @@ describe("tmuxAttachCommand", () => {
   it.each([
     { inside: "/tmp/other,1,0", readOnly: false },
     { inside: "/tmp/s,1,0", readOnly: true },
-  ])("attaches inside of another server, or to look: %j", (how) => {
+  ])("attaches inside another server, or read-only: %j", (how) => {
     expect(tmuxAttachCommand({ ...asked, ...how }).args).toContain("attach-session");
   });
 });

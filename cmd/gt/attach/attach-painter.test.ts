@@ -61,7 +61,7 @@ describe("a window of the terminal's size", () => {
     expect(shown.cursor).toEqual([7, 2]);
   });
 
-  it("keeps colours and styling, and where they end", async () => {
+  it("keeps colours and styling, and ends them where they end", async () => {
     const { shown } = await setUp("\x1b[1;31mred\x1b[m \x1b[48;2;1;2;3mdeep\x1b[m \x1b[38;5;200mpink\x1b[4;9m!");
     await shown.lines();
     const cell = (x: number) => shown.terminal.buffer.active.getLine(0)?.getCell(x);
@@ -83,7 +83,7 @@ describe("a window of the terminal's size", () => {
     expect(shown.written).toBe("\x1b[2;3H\x1b[?25h");
   });
 
-  it("holds wide characters at their places, also on a terminal that takes them for narrow", async () => {
+  it("keeps wide characters in their columns, also on a terminal that draws them narrow", async () => {
     const { shown } = await setUp("日本|é|\r\n👩‍👩‍👧|");
     const lines = await shown.lines();
     expect(lines[0]).toBe("日本|é|");
@@ -91,19 +91,19 @@ describe("a window of the terminal's size", () => {
     expect(shown.written).toMatch(/日\x1b\[3G本\x1b\[5G\|/);
   });
 
-  it("leaves nothing behind where a terminal takes wide characters for narrow", async () => {
+  it("leaves no remains where a terminal draws wide characters narrow", async () => {
     const { shown, print } = await setUp("abcdefgh");
     await print("\x1b[H\x1b[K😀");
     expect(await shown.lines()).toEqual(["😀", "", "", "", ""]);
   });
 
-  it("takes its last column and row, which scrolls nothing away", async () => {
+  it("uses its last column and row without scrolling", async () => {
     const { shown } = await setUp(`${"x".repeat(20)}\x1b[5;1H${"y".repeat(20)}`);
     const lines = await shown.lines();
     expect([lines[0], lines[4]]).toEqual(["x".repeat(20), "y".repeat(20)]);
   });
 
-  it("shows a secret as nothing", async () => {
+  it("shows blanks in place of concealed text", async () => {
     const { shown } = await setUp("a\x1b[8mhidden\x1b[mb");
     expect((await shown.lines())[0]).toBe("a      b");
     expect(shown.written).not.toContain("hidden");
@@ -111,7 +111,7 @@ describe("a window of the terminal's size", () => {
 });
 
 describe("a window of another size", () => {
-  it("that is larger is shown around its cursor, which moves the view no further than it must", async () => {
+  it("that is larger is shown around its cursor, and the view moves no further than necessary", async () => {
     const text = Array.from({ length: 10 }, (_, y) => `${y} 3456789012345678901234567`).join("\r\n");
     const { shown, painter, print } = await setUp(text, { cols: 30, rows: 10, columns: 10, lines: 4 });
     expect(painter.viewport).toEqual({ x: 18, y: 6 });
@@ -123,12 +123,12 @@ describe("a window of another size", () => {
     expect(await shown.lines()).toEqual(["0 34567890", "1 34567890", "2 34567890", "3 34567890"]);
   });
 
-  it("that is larger cuts wide characters to blanks", async () => {
+  it("that is larger shows blanks for a wide character that is cut", async () => {
     const { shown } = await setUp("日本日本\x1b[1;2H", { cols: 8, rows: 2, columns: 5, lines: 2 });
     expect((await shown.lines())[0]).toBe("日本");
   });
 
-  it("that is smaller has an edge", async () => {
+  it("that is smaller is drawn with a border", async () => {
     const { shown } = await setUp("text", { cols: 6, rows: 2, columns: 10, lines: 5 });
     expect(await shown.lines()).toEqual(["text  │", "      │", "──────┘", "", ""]);
   });
@@ -143,7 +143,7 @@ describe("a window of another size", () => {
   });
 });
 
-describe("a line of ours", () => {
+describe("a notice line", () => {
   it("is drawn on the last row, on the first row while the cursor is on the last, and disappears without a trace", async () => {
     const { shown, painter, screen, print } = await setUp("top\x1b[5;1Hbottom\x1b[1;1H");
     painter.paint(screen, "notice");
@@ -155,15 +155,15 @@ describe("a line of ours", () => {
     expect(await shown.lines()).toEqual(["top", "", "", "", "bottom"]);
   });
 
-  it("is plain, whatever is in it", async () => {
+  it("is plain text, whatever it contains", async () => {
     const { shown, painter, screen } = await setUp("");
     painter.paint(screen, "\x1b]0;x\x07\x1b[2Jname");
     expect((await shown.lines())[4]).toBe(" name");
   });
 });
 
-describe("what a program asks of the terminal", () => {
-  it("is passed on once, and taken back: mouse, keys, cursor, title, bell", async () => {
+describe("requests of a program to the terminal", () => {
+  it("are passed on once, and undone on a reset: mouse, keys, cursor, title, bell", async () => {
     const { shown, print } = await setUp("");
     shown.written = "";
     await print("\x1b[?1002h\x1b[?1006h\x1b[?1h\x1b=\x1b[4 q\x1b[?25l\x1b]2;a title\x07\x07");
@@ -187,7 +187,7 @@ describe("what a program asks of the terminal", () => {
     expect(shown.written.lastIndexOf("\x1b[?25h")).toBeGreaterThan(shown.written.lastIndexOf("\x1b[?25l"));
   });
 
-  it("is undone by leaving, whatever it was", async () => {
+  it("are all undone when the person leaves", async () => {
     const { shown } = await setUp("");
     shown.write(ENTER);
     const before = shown.written.length;
@@ -241,7 +241,7 @@ describe("a hostile program", () => {
     "%exit",
   );
 
-  it("gets nothing through to a person's terminal but text, styling, the cursor and the modes that are named", async () => {
+  it("sends nothing to a person's terminal but text, styling, the cursor and the listed modes", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(hostile, { minLength: 1, maxLength: 30 }), async (parts) => {
         const { shown } = await setUp(parts.join(""), { cols: 20, rows: 5, columns: 13, lines: 4 });

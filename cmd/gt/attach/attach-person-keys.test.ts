@@ -29,11 +29,11 @@ describe("keys", () => {
     ["keyboard", "\x1b[?0u"],
     ["colours", "\x1b]11;rgb:0000/0000/0000\x1b\\\x1b]10;rgb:ff/ff/ff\x07"],
     ["strings", "\x1bP1$r0m\x1b\\\x1bP>|xterm(1)\x1b\\"],
-  ])("unrequested answers about %s do not", (_what, answer) => {
+  ])("unrequested answers about %s do not reach the agent", (_what, answer) => {
     expect(pressed(keysFor(), `a${answer}b`)).toBe("ab");
   });
 
-  it("pass in a paste as they are, the keys that leave too", () => {
+  it("are passed on unchanged in a paste, the detach keys included", () => {
     const paste = "\x1b[200~\x1b[H \x1d \x1b[I\n\x1b[201~";
     expect(pressed(keysFor(), `${paste}\x1d`)).toBe(`${paste}⏏`);
     for (let at = 2; at < paste.length; at++) {
@@ -42,7 +42,7 @@ describe("keys", () => {
     }
   });
 
-  it("that were cut are put together, or given when nothing follows", () => {
+  it("that were cut are joined, or passed on as they are if nothing follows", () => {
     const keys = keysFor();
     expect(pressed(keys, "a\x1b[")).toBe("a");
     expect(keys.isHolding).toBe(true);
@@ -54,26 +54,26 @@ describe("keys", () => {
 });
 
 describe("the mouse", () => {
-  it("is reported at its place in the window, and not outside it", () => {
+  it("is reported at its position in the window, and not outside it", () => {
     const keys = keysFor();
     expect(pressed(keys, "\x1b[<0;3;4M", { x: 10, y: 20 })).toBe("\x1b[<0;13;24M");
     expect(pressed(keys, "\x1b[<0;3;5M", { x: 10, y: 20 })).toBe("");
     expect(pressed(keys, "\x1b[<64;81;1M")).toBe("");
   });
 
-  it("is written in the old way for a program that knows no other, as far as that goes", () => {
+  it("is reported in the old encoding to a program that knows no other, as far as its range goes", () => {
     const keys = keysFor();
     expect(pressed(keys, "\x1b[<0;3;4M\x1b[<0;3;4m", { sgrMouse: false })).toBe("\x1b[M #$\x1b[M##$");
     expect(pressed(keys, "\x1b[<0;224;4M", { sgrMouse: false, cols: 300 })).toBe("");
   });
 });
 
-describe("the keys that leave", () => {
-  it("leave at once, and what follows them goes nowhere", () => {
+describe("the detach keys", () => {
+  it("detach at once, and what follows them is dropped", () => {
     expect(pressed(keysFor(), "a\x1db")).toBe("a⏏");
   });
 
-  it("reach the agent when they are not pressed together", () => {
+  it("reach the agent if they are not pressed one after the other", () => {
     const keys = keysFor("ctrl-p,ctrl-q");
     expect(pressed(keys, "\x10")).toBe("");
     expect(pressed(keys, "x\x10\x10")).toBe("\x10x\x10");

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { AttachScreen } from "./attach-screen.ts";
 
-it("shows each row once when the window becomes narrower under wrapped lines", async () => {
+it("shows each row once after the window became narrower than the wrapped lines", async () => {
   const screen = new AttachScreen(30, 9);
   await screen.write(Buffer.from(`${"x".repeat(82)}\x1b[8;1Hlast`));
   screen.resize(20, 9);

@@ -58,7 +58,7 @@ beforeEach(() => {
 afterEach(() => rmSync(world.dir, { recursive: true }));
 
 describe("the person's terminal", () => {
-  it("is taken, and given back once", () => {
+  it("is taken over, and restored once", () => {
     const terminal = world.attach();
     expect(world.done).toEqual(["raw", "back"]);
     terminal[Symbol.dispose]();
@@ -68,14 +68,14 @@ describe("the person's terminal", () => {
     expect(world.listening).toBe(0);
   });
 
-  it("is given back when the process ends, whatever the reason", () => {
+  it("is restored when the process ends, whatever the reason", () => {
     world.attach();
     world.hear("exit");
     expect(world.written).toBe(ENTER + LEAVE);
     expect(world.done.slice(-2)).toEqual(["away", "cooked"]);
   });
 
-  it("is the shell's while the process is stopped", () => {
+  it("belongs to the shell while the process is stopped", () => {
     using _terminal = world.attach();
     world.hear("SIGTSTP");
     expect(world.done.slice(-3)).toEqual(["away", "cooked", "stop"]);
@@ -88,7 +88,7 @@ describe("the person's terminal", () => {
     expect(world.written).toBe(ENTER + LEAVE + ENTER);
   });
 
-  it("is set again after an unannounced stop", () => {
+  it("is taken over again after an unannounced stop", () => {
     using _terminal = world.attach();
     world.hear("SIGCONT");
     expect(world.written).toBe(ENTER + LEAVE + ENTER);

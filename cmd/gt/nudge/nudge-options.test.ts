@@ -19,18 +19,18 @@ it.each([
   expect(read(argv)).toMatchObject(expected);
 });
 
-it("has no message when stdin is to be read", () => {
+it("has no message if stdin is to be read", () => {
   expect(read(["toast", "--stdin"]).message).toBeUndefined();
 });
 
-it("takes from stdin what is text, without the line feeds at its end", () => {
+it("reads text from stdin without the line feeds at its end", () => {
   expect(messageIn(Buffer.from("grüße\n\r\n"))).toBe("grüße");
   expect(() => messageIn(Buffer.from([0x61, 0xff, 0x0a]))).toThrow("the message is not UTF-8");
   const cutWithinOne = Buffer.alloc(65_537, "ü");
   expect(() => checkSize(messageIn(cutWithinOne))).toThrow("at most 65536 are allowed");
 });
 
-it("names the sender: the role, else user and machine", () => {
+it("names the sender: the role, or else user and machine", () => {
   const sender = (env: Record<string, string>) => read(["toast", "x"], env).sender;
   expect(sender({ GT_ROLE: "gastown/witness", USER: "ann" })).toBe("gastown/witness");
   expect(sender({ USER: "ann" })).toMatch(/^ann@./);

@@ -14,29 +14,29 @@ const dialog = {
 } as const;
 const place: PlaceConfig = { localOnly: false, tls: {}, uid: 0, cwd: "/", env: {} };
 
-describe("the choice that a person meant", () => {
+describe("the choice that a person names", () => {
   it.each([
     ["a key", "2", "2"],
     ["a key that is also a label", "3", "3"],
-    ["a whole label that others begin with", "yes", "1"],
-    ["a beginning that is unique", "Yes, a", "2"],
-    ["another letter case and more blanks", "  YES,   and ", "2"],
+    ["a whole label that is the beginning of others", "yes", "1"],
+    ["a unique beginning", "Yes, a", "2"],
+    ["another letter case and extra blanks", "  YES,   and ", "2"],
     ["one letter", "n", "3"],
   ])("is chosen by %s", (_, said, key) => {
     expect(chosenKey(dialog, said)).toBe(key);
   });
 
   it.each([
-    ["a beginning of several", "y", '"y" may be 1 (Yes), 2 (Yes, and do not ask again)'],
-    ["no beginning", "o", 'no choice "o" in this dialog'],
+    ["a beginning that several labels share", "y", '"y" may be 1 (Yes), 2 (Yes, and do not ask again)'],
+    ["a text that no label begins with", "o", 'no choice "o" in this dialog'],
     ["nothing", "  ", 'no choice "  " in this dialog'],
   ])("is not chosen by %s", (_, said, message) => {
     expect(() => chosenKey(dialog, said)).toThrow(expect.objectContaining({ kind: "invalid", message }));
   });
 });
 
-describe("a dialog in words", () => {
-  it("has the line to type beside each choice, and drops no line of the question", () => {
+describe("a dialog as text", () => {
+  it("shows the command for each choice, and every line of the question", () => {
     expect(dialogLines(dialog, "rig/toast", place)).toEqual([
       "permission: Bash command",
       "1. not a choice",
@@ -47,7 +47,7 @@ describe("a dialog in words", () => {
     ]);
   });
 
-  it("says how much is left out", () => {
+  it("says how many lines are left out", () => {
     const text = Array.from({ length: 20 }, (_, i) => `line ${i}`).join("\n");
     expect(dialogLines({ ...dialog, text, choices: [] }, "a", place).at(-1)).toBe("… 8 more lines: gt peek shows them");
   });

@@ -52,10 +52,10 @@ it.each<[readonly SessionStatus[], readonly (AgentStateName | Error)[], string, 
   expect(await waitFor(sessions, states)).toMatchObject({ type, looks });
 });
 
-it("takes a session without a terminal to take messages as soon as it runs", async () => {
+it("counts a session without a terminal as ready as soon as it runs", async () => {
   expect(await waitFor([STARTING, RUNNING], ["uncertain"], 0)).toMatchObject({ type: "takes", looks: 2 });
 });
 
-it("fails where trust does", async () => {
+it("fails if trust cannot be established", async () => {
   await expect(waitFor([RUNNING], [new DomainError("denied", "not yours")])).rejects.toThrow("not yours");
 });

@@ -55,8 +55,8 @@ const many: readonly StatusRow[] = [
   },
 ];
 
-describe("many agents", () => {
-  it("are a line each, with what each waits for, where there is room", () => {
+describe("the table of many agents", () => {
+  it("has a line for each agent, with what each waits for if there is room", () => {
     expect(String(statusTable(many, NOW, 140, plain))).toBe(`\
 AGENT                   STATE        FOR    QUEUE  WAITS FOR                              PRINTED  WHERE
 gastown/polecats/toast  idle         3 min  2      a person's draft                       3 s ago  127.0.0.1:9090
@@ -67,14 +67,14 @@ gastown/crew/ann        unreachable                cannot be reached: connection
 5 agents: 1 idle, 1 dialog, 1 busy, 1 dead, 1 unreachable`);
   });
 
-  it("lose the columns that say least before a line is cut", () => {
+  it("drops the least useful columns before it cuts a line", () => {
     const narrow = String(statusTable(many, NOW, 80, plain)).split("\n");
     expect(narrow[0]).toBe("AGENT                   STATE        FOR    QUEUE  WAITS FOR");
     expect(narrow[2]).toBe("gastown/witness         dialog       4 s           permission: Run the shell co…");
     expect(Math.max(...narrow.map((line) => line.length))).toBeLessThanOrEqual(80);
   });
 
-  it("have no column in which no agent has anything", () => {
+  it("has no column that is empty for every agent", () => {
     expect(String(statusTable([row("toast"), row("nux")], NOW, 80, plain))).toBe(`\
 AGENT  STATE  FOR    PRINTED  WHERE
 toast  idle   3 min  3 s ago  127.0.0.1:9090
@@ -82,13 +82,13 @@ nux    idle   3 min  3 s ago  127.0.0.1:9090
 2 agents: 2 idle`);
   });
 
-  it("have their state in a colour, also behind a name of wide characters", () => {
+  it("colours the states, also behind a name of wide characters", () => {
     const paint = (style: string, text: string | PrintableText) => printable`<${style}>${text}</>`;
     const [, line] = String(statusTable([row("日本語", { state: "stalled" })], NOW, 80, paint)).split("\n");
     expect(line).toContain("日本語  <red>stalled</>");
   });
 
-  it("obey nothing that an agent's dialog or name says to the terminal", () => {
+  it("passes on no control sequence of an agent's dialog or name", () => {
     const hostile = { ...dialog, title: "rm\x1b[2J\n\nx" };
     const table = String(statusTable([row("a\x1b]0;t\x07b", { state: "dialog", dialog: hostile })], NOW, 100, plain));
     expect(table.split("\n")).toHaveLength(2);

@@ -10,7 +10,7 @@ import { readToken } from "./token-options.ts";
 const MUST = ["--jwt-key", "k", "--jwt-issuer", "shop", "--project", "p"];
 const read = (...argv: string[]) => readToken(givenTo(token, argv), { GT_ROLE: "mayor" });
 
-it("asks for key, issuer and project, and has defaults for the rest", () => {
+it("requires key, issuer and project, and has defaults for the rest", () => {
   expect(read(...MUST)).toEqual({
     keyPath: "k",
     request: { issuer: "shop", project: "p", audience: "bridge", subject: "mayor", ttlMs: 300_000, scope: "operate" },

@@ -5,7 +5,7 @@ import { readWait } from "./wait-options.ts";
 
 const read = (argv: readonly string[]) => readWait(givenTo(wait, argv), {});
 
-it("waits ten minutes unless another time is given", () => {
+it("waits ten minutes by default", () => {
   expect(read(["toast", "--for", "done"])).toMatchObject({ agent: "toast", goal: "done", timeoutMs: 600_000 });
   expect(read(["toast", "--for", "idle", "--timeout", "90s"])).toMatchObject({ goal: "idle", timeoutMs: 90_000 });
 });

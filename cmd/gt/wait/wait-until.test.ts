@@ -35,15 +35,15 @@ describe("waiting", () => {
     });
   });
 
-  it("takes the end of the stream for the agent's when its sidecar goes with it", async () => {
+  it("counts the end of the stream as the agent's end if its sidecar goes with it", async () => {
     expect(await waitUntil("dead", backendOf(status("idle"), gone()), options, signal)).toEqual({ reached: true });
   });
 
-  it("ends at once with the error when the agent cannot be reached to begin with", async () => {
+  it("fails at once if the agent cannot be reached at first", async () => {
     await expect(waitUntil("idle", backendOf(gone()), options, signal)).rejects.toThrow("connection refused");
   });
 
-  it("continues while its control plane starts the session, as long as the time lasts", async () => {
+  it("continues until its timeout while the control plane starts the session", async () => {
     const starting = new DomainError("unavailable", "session is starting", { fields: { session: "starting" } });
     const backend = backendOf(starting, starting, status("idle"));
     expect(await waitUntil("idle", backend, options, signal)).toMatchObject({ reached: true });
@@ -52,7 +52,7 @@ describe("waiting", () => {
     });
   });
 
-  it("gives an agent that does not answer at first, or that its control plane does not reach, 10 s", async () => {
+  it("waits 10 s for an agent that does not answer at first or that its control plane does not reach", async () => {
     let now = 0;
     const later = async (ms: number) => {
       now += ms;
@@ -69,7 +69,7 @@ describe("waiting", () => {
     }
   });
 
-  it("takes for dead what its control plane knows to have ended, and for nothing else", async () => {
+  it("counts only sessions that the control plane reports as ended as dead", async () => {
     const ended = new DomainError("precondition", 'session "a" has ended', { fields: { session: "ended" } });
     expect(await waitUntil("dead", backendOf(ended), options, signal)).toEqual({ reached: true });
     expect(await waitUntil("dead", backendOf(status("busy"), ended), options, signal)).toEqual({ reached: true });
@@ -78,12 +78,12 @@ describe("waiting", () => {
     await expect(waitUntil("dead", backendOf(failed), options, signal)).rejects.toThrow("has failed");
   });
 
-  it("ends with what is not there any more", async () => {
+  it("fails when the session no longer exists", async () => {
     const backend = backendOf(status("busy"), new DomainError("not-found", "no such session"));
     await expect(waitUntil("idle", backend, options, signal)).rejects.toThrow("no such session");
   });
 
-  it("ends at once with an agent that has ended, whatever else is waited for", async () => {
+  it("ends as soon as the agent has ended, whatever the goal is", async () => {
     const ended = { reached: false, status: { state: "dead" } };
     for (const goal of ["idle", "done", "dialog"] as const) {
       expect(await waitUntil(goal, backendOf(status("dead")), options, signal)).toMatchObject(ended);
@@ -92,7 +92,7 @@ describe("waiting", () => {
     }
   });
 
-  it("looks once however short the time is", async () => {
+  it("checks the state once, however short the timeout is", async () => {
     const short = { ...options, timeoutMs: 1 };
     expect(await waitUntil("idle", backendOf(status("idle")), short, signal)).toMatchObject({ reached: true });
     expect(await waitUntil("idle", backendOf(status("busy")), short, signal)).toMatchObject({ reached: false });

@@ -20,14 +20,14 @@ function shown(change: Partial<Watched>, columns = 80, room = 10): readonly stri
   return watchPicture({ ...watched, ...change }, { columns, room, ansi: false, paint, now: NOW }).map(String);
 }
 
-it("shows state, queue and place above the terminal's lines, and passes nothing else", () => {
+it("shows state, queue and place above the terminal's lines, and passes no control sequence", () => {
   expect(shown({})).toEqual(["rig/toast · idle 2.5 s · 2 queued · 127.0.0.1:9090", "one", "    two"]);
   expect(shown({ remark: "connected again" })[0]).toMatch(/9090 · connected again$/);
   expect(shown({ status: undefined })[0]).toBe("rig/toast · … · 127.0.0.1:9090");
   expect(shown({}, 80, 1).slice(1)).toEqual(["    two"]);
 });
 
-it("claims no state while the connection is lost, and keeps the picture", () => {
+it("shows no state while the connection is lost, and keeps the picture", () => {
   expect(shown({ lost: "the connection was lost", remark: "cannot be reached" })).toEqual([
     "rig/toast · the connection was lost",
     "one",

@@ -57,7 +57,7 @@ describe("an answer to a recorded dialog", () => {
     expect(steps(answer(name.split("/")[0] ?? "", dialogOf(name), choice, text))).toBe(wanted);
   });
 
-  it("moves from the current selection, and back", () => {
+  it("moves from the current selection, in both directions", () => {
     const dialog = dialogOf("codex/0.169.0/permission-shell");
     const choices = dialog.choices.map((one) => ({ ...one, selected: one.key === "3" }));
     expect(steps(answer("codex", { ...dialog, choices }, "1"))).toBe("Up@3 Up@2 Enter@1");
@@ -65,9 +65,9 @@ describe("an answer to a recorded dialog", () => {
 
   it.each([
     ["no choice is selected", (one: DialogChoice) => ({ ...one, selected: false })],
-    ["two are", (one: DialogChoice) => ({ ...one, selected: one.key !== "2" })],
-    ["two have the same number", (one: DialogChoice) => ({ ...one, key: one.key === "3" ? "2" : one.key })],
-  ])("presses nothing when %s", (_, change) => {
+    ["two choices are selected", (one: DialogChoice) => ({ ...one, selected: one.key !== "2" })],
+    ["two choices have the same number", (one: DialogChoice) => ({ ...one, key: one.key === "3" ? "2" : one.key })],
+  ])("presses nothing if %s", (_, change) => {
     const dialog = dialogOf("codex/0.169.0/permission-shell");
     expect(answer("codex", { ...dialog, choices: dialog.choices.map(change) }, "1")?.type).toBe("unsure");
   });
@@ -80,7 +80,7 @@ describe("an answer to a recorded dialog", () => {
     });
   });
 
-  it("names the choice that each key must find selected, by its label too", () => {
+  it("names the choice that must be selected for each key, by its label too", () => {
     const given = answer("codex", dialogOf("codex/0.169.0/permission-shell"), "2");
     expect(given?.type === "steps" && given.steps.map((step) => step.on.label.slice(0, 12))).toEqual([
       "Yes, proceed",
@@ -88,12 +88,12 @@ describe("an answer to a recorded dialog", () => {
     ]);
   });
 
-  it("lists the keys when there is no such choice", () => {
+  it("lists the valid keys if no choice has that key", () => {
     const given = answer("claude", dialogOf("claude/2.1.330/permission-shell"), "yes");
     expect(given).toMatchObject({ reason: 'no choice "yes" in this dialog: there are 1, 2, 3, 4' });
   });
 
-  it("decides with its last step only", () => {
+  it("commits with its last step only", () => {
     for (const { profile, view } of cases) {
       for (const { key } of view.dialog?.choices ?? []) {
         const given = view.dialog && answer(profile, view.dialog, key);

@@ -14,8 +14,8 @@ const STOP = {
 };
 const read = (payload: object) => claude.readHook("turn-ended payload.w62M2qKbIP", JSON.stringify(payload));
 
-describe("the end of a turn, as Claude Code's hook tells it", () => {
-  it("names what runs in its background", () => {
+describe("the end of a turn as reported by Claude Code's hook", () => {
+  it("lists what runs in the background", () => {
     expect(read(STOP)).toEqual({
       type: "turn-ended",
       background: [
@@ -25,12 +25,12 @@ describe("the end of a turn, as Claude Code's hook tells it", () => {
     });
   });
 
-  it("names nothing where an older release does not tell it", () => {
+  it("lists nothing if an older release does not report it", () => {
     expect(read({ hook_event_name: "Stop" })).toEqual({ type: "turn-ended" });
     expect(claude.readHook("turn-ended", undefined)).toEqual({ type: "turn-ended" });
   });
 
-  it("is not the end of a sub-agent's turn", () => {
+  it("is not reported for a sub-agent's turn", () => {
     expect(read({ ...STOP, agent_id: "a8ce5538089061639" })).toBeUndefined();
   });
 
@@ -43,7 +43,7 @@ describe("the end of a turn, as Claude Code's hook tells it", () => {
     expect(read({ background_tasks })).toEqual({ type: "turn-ended", background: [] }),
   );
 
-  it("calls a kind that this does not know other, and lists at most 100", () => {
+  it('lists an unknown kind as "other", and at most 100 tasks', () => {
     const many = Array.from({ length: 500 }, (_, i) => ({ id: `m${i}`, type: "monitor", status: "running" }));
     const event = read({ background_tasks: many });
     expect(event?.type === "turn-ended" && event.background?.length).toBe(100);
@@ -51,7 +51,7 @@ describe("the end of a turn, as Claude Code's hook tells it", () => {
   });
 });
 
-it("reads which task has ended from the prompt that Claude Code makes of it", () => {
+it("reads the ended task from the prompt that Claude Code makes of it", () => {
   const prompt =
     "<task-notification>\n<task-id>bu15ltvyh</task-id>\n<status>failed</status>\n<summary>x</summary>\n</task-notification>";
   const event = claude.readHook("prompt-submitted payload.a", JSON.stringify({ prompt }));
@@ -67,8 +67,8 @@ const claudeScreen = (last: string, status: string, title: string) =>
     title,
   });
 
-describe("what Claude Code's screen says of it", () => {
-  it("counts background shells in the status row", () => {
+describe("the background of Claude Code", () => {
+  it("is read from the count of shells in the status row", () => {
     const view = claudeScreen(
       "✻ Brewed for 5s · done 9:33 PM · 1 shell still running",
       "  ⏸ manual mode on · 1 shell · ← for agents · ↓ to manage",
@@ -78,20 +78,20 @@ describe("what Claude Code's screen says of it", () => {
     expect(view.busy).toBeUndefined();
   });
 
-  it("counts sub-agents that it waits for, which its turning title is no sign of work then", () => {
+  it("is read from the count of sub-agents that it waits for, and its turning title is then no sign of work", () => {
     const view = claudeScreen("✻ Waiting for 2 background agents to finish", "  ⏸ manual mode on", "◐ Claude Code");
     expect(view).toMatchObject({ background: [{ kind: "subagent", count: 2 }] });
     expect(view.busy).toBeUndefined();
   });
 
-  it("takes no word of the transcript for it", () => {
+  it("is not read from text of the transcript", () => {
     const view = claudeScreen("  ✻ Waiting for 2 background agents to finish", "  ⏸ manual mode on", "◐ Claude Code");
     expect(view).toMatchObject({ busy: "title" });
     expect(view.background).toBeUndefined();
   });
 });
 
-it("is counted by Codex in the row above its composer", () => {
+it("is read by Codex from the row above its composer", () => {
   const bold = { bold: true };
   const rows = [
     "• Done with the tool.",

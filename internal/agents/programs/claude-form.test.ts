@@ -49,7 +49,7 @@ describe("a form of an MCP server in Claude Code", () => {
     [ACCEPT, "2", "Right@Accept Enter@Decline"],
     [DECLINE, "1", "Left@Decline Enter@Accept"],
     [DECLINE, "2", "Enter@Decline"],
-  ])("is walked across: %s, choice %s", async (row, choice, wanted) => {
+  ])("is answered by moving across its buttons: %s, choice %s", async (row, choice, wanted) => {
     expect(keys(answer(await formOf([row]), choice))).toBe(wanted);
     expect(keys(answer(await formOf([...FIELD, row]), choice))).toBe(wanted);
   });
@@ -68,16 +68,16 @@ describe("a form of an MCP server in Claude Code", () => {
   });
 
   it.each([
-    ["words it does not know", [" ❯ Accept (2)    Decline"]],
+    ["unknown words", [" ❯ Accept (2)    Decline"]],
     ["two marks", [" ❯ Accept  ❯ Decline"]],
     ["a mark away from its button", [" ❯    Accept    Decline"]],
-  ])("presses nothing where a row cannot be read: %s", async (_, rows) => {
+  ])("presses nothing if the row cannot be read: %s", async (_, rows) => {
     const dialog = await formOf(rows, [" Esc to cancel"]);
     expect(dialog.choices).toEqual([]);
     expect(answer(dialog, "1")?.type).toBe("unsure");
   });
 
-  it("is not made of a question's text", async () => {
+  it("is not read from a question's text", async () => {
     const dialog = await formOf(["   Accept    Decline", "", " ❯ 1. Yes", "   2. No"]);
     expect(choicesOf(dialog)).toEqual(["1 Yes *", "2 No"]);
     expect(keys(answer(dialog, "2"))).toBe("Down@Yes Enter@No");

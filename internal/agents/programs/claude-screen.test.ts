@@ -11,18 +11,18 @@ async function composerWith(row: string): Promise<string | undefined> {
 }
 
 describe("grey letters in Claude Code's composer", () => {
-  it("are of a tip that stood there before, among letters in the terminal's own colour", async () => {
+  it("belong to a tip that was there before if other letters have the terminal's own colour", async () => {
     expect(await composerWith("❯ ക्‍ष អយ៊\x1b[38;5;246mup\x1b[0mត៎ោ 𢰫𤝥")).toBe("ക्‍ष អយ៊  ត៎ោ 𢰫𤝥");
   });
 
   it.each([
-    ["are a text when there are no others", "❯ \x1b[38;5;246mby hand\x1b[0m", "by hand"],
-    ["are no part of the mark's colour", "\x1b[38;5;246m❯ \x1b[0mby hand", "by hand"],
+    ["are text if there are no others", "❯ \x1b[38;5;246mby hand\x1b[0m", "by hand"],
+    ["are not assumed because the mark is grey", "\x1b[38;5;246m❯ \x1b[0mby hand", "by hand"],
   ])("%s", async (_, row, text) => {
     expect(await composerWith(row)).toBe(text);
   });
 
-  it("do not take letters of other colours with them", async () => {
+  it("are left out, but letters of other colours are kept", async () => {
     expect(await composerWith("❯ please \x1b[38;5;147multrathink\x1b[0m")).toBe("please ultrathink");
   });
 });

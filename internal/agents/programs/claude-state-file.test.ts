@@ -31,7 +31,7 @@ describe("readClaudeState", () => {
     expect(readClaudeState(text, proc)).toBeUndefined(),
   );
 
-  it("trusts the number alone where the start time is not known", () => {
+  it("trusts the process number alone if the start time is unknown", () => {
     expect(readClaudeState(file({}), { pid: 42, startTicks: undefined })).toEqual({ type: "idle", background: "none" });
   });
 });

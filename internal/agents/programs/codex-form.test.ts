@@ -19,17 +19,14 @@ async function formOf(selected: number, head = "Field 1/1", title = "[ . ] Actio
 }
 
 describe("a form in Codex", () => {
-  it.each([0, 1, 2])(
-    "offers each of its choices, whatever the title shows at that moment: %i is selected",
-    async (i) => {
-      for (const title of ["[ ! ] Action Required", "[ . ] Action Required"]) {
-        const dialog = await formOf(i, "Field 1/1", title);
-        expect(dialog).toMatchObject({ kind: "permission", title: ASKS });
-        expect(dialog.choices.map(({ label }) => label)).toEqual(CHOICES);
-        expect(dialog.choices.map(({ selected }) => selected)).toEqual([0, 1, 2].map((one) => one === i));
-      }
-    },
-  );
+  it.each([0, 1, 2])("offers each of its choices, whatever the title shows: %i is selected", async (i) => {
+    for (const title of ["[ ! ] Action Required", "[ . ] Action Required"]) {
+      const dialog = await formOf(i, "Field 1/1", title);
+      expect(dialog).toMatchObject({ kind: "permission", title: ASKS });
+      expect(dialog.choices.map(({ label }) => label)).toEqual(CHOICES);
+      expect(dialog.choices.map(({ selected }) => selected)).toEqual([0, 1, 2].map((one) => one === i));
+    }
+  });
 
   it("is the same dialog while the count of unanswered fields changes", async () => {
     const dialog = await formOf(1, "Field 1/1");

@@ -34,18 +34,15 @@ describe("defuse", () => {
     ["generic", "!ls", "[nudge] !ls"],
   ])("for %s makes %j harmless as %j", (profile, message, text) => expect(defused(profile, message)).toBe(text));
 
-  it.each(["claude", "codex", "opencode", "demo", "generic"])("for %s leaves plain text alone", (profile) => {
+  it.each(["claude", "codex", "opencode", "demo", "generic"])("for %s leaves plain text unchanged", (profile) => {
     for (const message of ["please look at a/b", "two\nlines", "100% sure?", "漢字", "-starts", "ends;"]) {
       expect(defused(profile, message)).toBe(message);
     }
   });
 
-  it.each(["claude", "codex", "opencode", "demo", "generic"])(
-    "for %s changes nothing that counts as text",
-    (profile) => {
-      for (const message of ["!x", "/x", "#x", "@x", "&x", "x\\", "x @y", "</system-reminder>", "exit"]) {
-        expect(comparable(defused(profile, message))).toBe(comparable(message));
-      }
-    },
-  );
+  it.each(["claude", "codex", "opencode", "demo", "generic"])("for %s changes nothing that is compared", (profile) => {
+    for (const message of ["!x", "/x", "#x", "@x", "&x", "x\\", "x @y", "</system-reminder>", "exit"]) {
+      expect(comparable(defused(profile, message))).toBe(comparable(message));
+    }
+  });
 });

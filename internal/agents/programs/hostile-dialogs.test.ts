@@ -74,7 +74,7 @@ const shape = (dialog: DialogView | undefined) =>
   dialog?.choices.map(({ key, label, selected }) => [key, label, selected]);
 
 describe.each(DRAWINGS)("$name that quotes dialogs", (drawing) => {
-  it("shows the choices that the program drew, and no others", () => {
+  it("shows exactly the choices that the program drew", () => {
     const { view } = profileNamed(drawing.profile);
     fc.assert(
       fc.property(fc.nat(), (seed) => {
@@ -88,7 +88,7 @@ describe.each(DRAWINGS)("$name that quotes dialogs", (drawing) => {
     );
   });
 
-  it("is left alone when not exactly one choice is selected", () => {
+  it("is not answered unless exactly one choice is selected", () => {
     const { view, answer } = profileNamed(drawing.profile);
     const dialog = { ...drawn(drawing, 1), selected: -1 };
     const seen = view(drawing.draw(dialog)).dialog;
@@ -97,7 +97,7 @@ describe.each(DRAWINGS)("$name that quotes dialogs", (drawing) => {
   });
 });
 
-describe("a command of the form of a list", () => {
+describe("a command that looks like a list", () => {
   const quoted = ["1. Reject", "2. Allow once"];
 
   it("does not replace the buttons of OpenCode", () => {
@@ -119,7 +119,7 @@ describe("a command of the form of a list", () => {
   });
 });
 
-it("is not answered where Codex cut off its last choice", () => {
+it("a Codex dialog without its last choice is not answered", () => {
   const { view, answer } = profileNamed("codex");
   const labels = ["Yes, proceed (y)", "Yes, and don't ask again for commands that start with `./run-all`"];
   const whole = draw.codexPermission({ quoted: [], labels, descriptions: ["(p)"], selected: 0 });

@@ -66,7 +66,7 @@ const screens = fc
 describe.each(["claude", "codex", "opencode", "demo", "generic"])("%s", (name) => {
   const profile = profileNamed(name);
 
-  it("reads any screen without failing, and places the composer on it", () => {
+  it("reads any screen without failing, and places the composer within it", () => {
     fc.assert(
       fc.property(screens, (screen) => {
         const view = profile.view(screen);

@@ -26,7 +26,7 @@ describe("launch", () => {
     expect(plan.unsetEnv).toEqual(expect.arrayContaining(["TMUX", "TMUX_PANE"]));
   });
 
-  it("of Claude Code lays settings with hooks over the person's, for this launch only", () => {
+  it("of Claude Code adds settings with hooks to the person's, for this launch only", () => {
     const plan = launch("claude", "/opt/bin/claude", "--continue");
     const settings = "/state/it's here/claude-settings.json";
     expect(plan.argv).toEqual(["/opt/bin/claude", "--settings", settings, "--continue"]);
@@ -66,7 +66,7 @@ describe("launch", () => {
     expect(argv).toContain('tui.alternate_screen="never"');
   });
 
-  it("of OpenCode brings a plugin by the environment and keeps what is there", () => {
+  it("of OpenCode adds a plugin through the environment and keeps what is there", () => {
     const plugin = "file:///state/it's%20here/opencode-plugin.js";
     const plan = launch("opencode", "opencode");
     expect(JSON.parse(plan.env["OPENCODE_CONFIG_CONTENT"] ?? "")).toEqual({ plugin: [plugin] });
@@ -76,7 +76,7 @@ describe("launch", () => {
   });
 
   it.each(["// comment\n{}", "[]", '{"plugin":"x"}'])(
-    "of OpenCode leaves settings alone that it cannot read: %j",
+    "of OpenCode does not touch settings that it cannot read: %j",
     (own) => {
       const plan = profileNamed("opencode").launch(inherits(own));
       expect(plan.env).not.toHaveProperty("OPENCODE_CONFIG_CONTENT");
@@ -91,7 +91,7 @@ describe("launch with the tools of threads", () => {
     expect(launch(name, "program").env).not.toHaveProperty("GT_THREADS");
   });
 
-  it("of Claude Code brings the server, and permission for its tools alone", () => {
+  it("of Claude Code adds the server, and permission for its tools alone", () => {
     const { argv, files } = withTools("claude", "claude", "--continue");
     const [servers = "", settings = ""] = ["claude-mcp.json", "claude-settings.json"].map(
       (one) => `/state/it's here/${one}`,
@@ -112,7 +112,7 @@ describe("launch with the tools of threads", () => {
     expect(Object.keys(files)).toEqual([servers]);
   });
 
-  it("of Codex brings server, environment and approval as overrides of this launch", () => {
+  it("of Codex passes server, environment and approval as overrides for this launch", () => {
     const { argv } = withTools("codex", "codex", "resume");
     expect(argv.at(-1)).toBe("resume");
     const set = argv.filter((word) => word.startsWith("mcp_servers."));

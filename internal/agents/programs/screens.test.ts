@@ -31,7 +31,7 @@ describe("recorded screens", () => {
     ]);
   });
 
-  it.each(named)("%s is read as it was", async (_name, { profile, recording, truth, view }) => {
+  it.each(named)("of %s are read correctly", async (_name, { profile, recording, truth, view }) => {
     const seen = profileNamed(profile).view(await screenFromRecording(recording));
     expect(seen).toEqual(view);
     switch (truth.state) {
@@ -51,14 +51,14 @@ describe("recorded screens", () => {
     }
   });
 
-  it("are never taken for an idle agent's, and at least 99 of 100 of an idle agent's are", async () => {
+  it("of busy agents never count as idle, and at least 99 of 100 of idle agents do", async () => {
     for (const { version, falseIdle, idle, resting } of await scoreScreens(cases)) {
       expect(falseIdle, version).toEqual([]);
       expect(idle / resting, version).toBeGreaterThanOrEqual(0.99);
     }
   });
 
-  it("are counted in the published figures as they are", async () => {
+  it("match the published figures", async () => {
     expect(writtenScreenResults()).toEqual(screenResults(await scoreScreens(cases)));
   });
 

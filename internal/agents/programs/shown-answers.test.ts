@@ -16,7 +16,7 @@ const asked: DialogView = {
   choices: ["Green", "Blue"].map((label, i) => ({ key: String(i + 1), label, selected: i === 0 })),
 };
 
-describe("what Codex shows of an answer", () => {
+describe("the answer that Codex shows", () => {
   const YES = "✔ You approved codex to run ./ran-it 1 this time";
   const ALWAYS = "✔ You approved codex to always run commands that start with ./ran-it";
   const NO = "✗ You canceled the request to run ./ran-it 1";
@@ -33,13 +33,13 @@ describe("what Codex shows of an answer", () => {
     expect(codexShownAnswer(screenOf(["› go", "", row, "", "• Done."]), permission, given)).toBe(shown);
   });
 
-  it("is nothing from an earlier turn", () => {
+  it("is not read from an earlier turn", () => {
     const screen = screenOf([NO, "", "› go", "", "• Working"]);
     expect(codexShownAnswer(screen, permission, "Yes, proceed (y)")).toBeUndefined();
   });
 });
 
-describe("what Claude Code shows of an answer", () => {
+describe("the answer that Claude Code shows", () => {
   const shownAs = (...rows: readonly string[]) =>
     screenOf(["❯ ASK", "", "● Answered Claude's questions:", ...rows, "", "● Done."]);
   it.each([
@@ -53,13 +53,13 @@ describe("what Claude Code shows of an answer", () => {
     expect(claudeShownAnswer(shownAs(row), asked, given)).toBe(shown);
   });
 
-  it("may go on in the next row", () => {
+  it("may continue in the next row", () => {
     expect(claudeShownAnswer(shownAs("  ⎿  · Which one? → mauve", "     with dots"), asked, "mauve with dots")).toBe(
       "named",
     );
   });
 
-  it("is nothing from an earlier turn, nor for a permission", () => {
+  it("is not read from an earlier turn, nor for a permission", () => {
     const early = screenOf(["● Answered Claude's questions:", "  ⎿  · Which one? → Blue", "", "❯ ASK", "", "● Done."]);
     expect(claudeShownAnswer(early, asked, "Green")).toBeUndefined();
     expect(claudeShownAnswer(shownAs("  ⎿  · Which one? → Blue"), permission, "Green")).toBeUndefined();

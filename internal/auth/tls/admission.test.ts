@@ -32,7 +32,7 @@ describe("the owner of a certificate", () => {
   it.each([
     ["no usage", []],
     ["servers", ["server"]],
-  ] as const)("may not call with one for %s", (_, usages) => {
+  ] as const)("may not call with a certificate for %s", (_, usages) => {
     expect(refusal(CLIENT, { usages: [...usages] })).toMatchObject({
       kind: "unauthenticated",
       message: expect.stringContaining("clientAuth"),
@@ -46,7 +46,7 @@ describe("the owner of a certificate", () => {
     },
   );
 
-  it("may not call any more once it has expired or its CA is gone, and may try with a new one", () => {
+  it("may not call once it has expired or its CA is gone, and may reconnect with a new one", () => {
     expect(refusal(CLIENT, { at: now + 8 * DAY })).toMatchObject({
       kind: "unavailable",
       message: expect.stringContaining("expired"),
@@ -61,7 +61,7 @@ describe("the owner of a certificate", () => {
     expect(strange).toMatchObject({ kind: "unauthenticated" });
   });
 
-  it("may not call when it is revoked or not valid yet", () => {
+  it("may not call if it is revoked or not valid yet", () => {
     const issued = town.issue({ uris: [CLIENT] });
     const certificate = new X509Certificate(issued.cert);
     const trust = trusting(town, town.revoke([issued]));

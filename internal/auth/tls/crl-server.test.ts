@@ -36,7 +36,7 @@ function ask(path: string, method = "GET"): Promise<{ status: number; type: stri
   });
 }
 
-it("gives the list that certificates name, as it is now", async () => {
+it("serves the list that certificates name, in its current version", async () => {
   const { status, type, body } = await ask("/bridge.crl");
   expect([status, type]).toEqual([200, "application/pkix-crl"]);
   expect(new RevocationList(body).size).toBe(1);
@@ -45,13 +45,13 @@ it("gives the list that certificates name, as it is now", async () => {
   expect(await ask("/bridge.crl", "HEAD")).toMatchObject({ status: 200, body: Buffer.alloc(0) });
 });
 
-it("gives all lists, and nothing else of the file that they are in", async () => {
+it("serves all lists, and nothing else from their file", async () => {
   const text = String((await ask("/bridge.crl.pem")).body);
   expect(text.match(/BEGIN X509 CRL/g)).toHaveLength(2);
   expect(text).not.toContain("PRIVATE");
 });
 
-it("answers while callers hold all its connections with requests that they do not finish", async () => {
+it("answers while callers hold all its connections with unfinished requests", async () => {
   const held = Array.from({ length: 300 }, () => connect(port, "127.0.0.1").on("error", () => {}));
   for (const socket of held) socket.write("GET /bridge.crl HTTP/1.1\r\n");
   await Promise.all(held.map((socket) => once(socket, "connect")));
@@ -59,7 +59,7 @@ it("answers while callers hold all its connections with requests that they do no
   for (const socket of held) socket.destroy();
 });
 
-it("gives nothing else", async () => {
+it("serves nothing else", async () => {
   for (const path of ["/", "/bridge.crl/", "/../bridge.crl", "/metrics"]) expect((await ask(path)).status).toBe(404);
   expect((await ask("/bridge.crl", "POST")).status).toBe(405);
   lists = undefined;

@@ -25,14 +25,14 @@ async function swap(version: string, names?: string[]) {
 }
 
 describe("a plain folder", () => {
-  it("gives its files, with a revocation list if there is one", async () => {
+  it("provides its files, with a revocation list if there is one", async () => {
     await write(dir, "1");
     expect(await readTlsFiles(dir)).toEqual({ cert: "tls.crt 1", key: "tls.key 1", ca: "ca.crt 1" });
     await writeFile(join(dir, "crl.pem"), "list");
     expect(await readTlsFiles(dir)).toMatchObject({ crl: "list" });
   });
 
-  it.each(["tls.crt", "tls.key", "ca.crt"])("without %s is refused by the name of the file", async (missing) => {
+  it.each(["tls.crt", "tls.key", "ca.crt"])("without %s is refused, and the error names the file", async (missing) => {
     await write(
       dir,
       "1",
@@ -44,13 +44,13 @@ describe("a plain folder", () => {
 });
 
 describe("a mounted Secret", () => {
-  it("gives the version that its link names", async () => {
+  it("provides the version that its link names", async () => {
     await swap("1");
     await swap("2");
     expect(await readTlsFiles(dir)).toMatchObject({ cert: "tls.crt 2", ca: "ca.crt 2" });
   });
 
-  it("does not mix versions, not even with what an older one has more of", async () => {
+  it("does not mix versions, even if an older one has additional files", async () => {
     await swap("1", ["tls.crt", "tls.key", "ca.crt", "crl.pem"]);
     await swap("2");
     expect(await readTlsFiles(dir)).not.toHaveProperty("crl");
@@ -69,7 +69,7 @@ describe("a mounted Secret", () => {
     }
   });
 
-  it("never gives a mixture while it is swapped as fast as can be", async () => {
+  it("never provides a mixture while it is swapped as fast as possible", async () => {
     await swap("0");
     const stop = new AbortController();
     const swapping = (async () => {

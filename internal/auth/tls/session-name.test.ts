@@ -21,11 +21,11 @@ it.each([
     { type: "another", named: uri("s-1", "evil.example") },
   ],
   ["another DNS name", { dns: [nameOf("s-2")] }, { type: "another", named: nameOf("s-2") }],
-])("knows a session's certificate by %s", (_, names, claim) => {
+])("recognises a session's certificate by %s", (_, names, claim) => {
   expect(sessionClaim(certificate(names), "s-1", "town.example")).toEqual(claim);
 });
 
-it("compares the namespace where that of the pod is known", () => {
+it("compares the namespace if the pod's namespace is known", () => {
   const both = certificate({ uris: [uri("s-1")], dns: [nameOf("s-1")] });
   expect(sessionClaim(both, "s-1", "town.example", "agents")).toEqual({ type: "by-name" });
   expect(sessionClaim(both, "s-1", "town.example", "other")).toEqual({ type: "another", named: uri("s-1") });
@@ -33,7 +33,7 @@ it("compares the namespace where that of the pod is known", () => {
   expect(sessionClaim(named, "s-1", undefined, "other")).toEqual({ type: "another", named: nameOf("s-1") });
 });
 
-it("takes the trust domain from one's own certificate", () => {
+it("takes the trust domain from its own certificate", () => {
   expect(ownTrustDomain(certificate({ uris: ["spiffe://town.example/client/ann"] }))).toBe("town.example");
   expect(ownTrustDomain(certificate({ dns: ["ann.example"] }))).toBeUndefined();
 });

@@ -70,7 +70,7 @@ function folder(options: Partial<TlsFolderOptions> = {}, before: TlsFiles | unde
 }
 
 describe("a folder with TLS files", () => {
-  it("keeps its revocation list when one of a lower number is put there, and takes a higher one", async () => {
+  it("keeps its revocation list if the new one has a lower number, and accepts a higher one", async () => {
     const revoked = ca.issue({ uris: ["spiffe://town/client/ann"] });
     const older = { ...first, crl: ca.revoke([], { number: 6 }) };
     const inUse = { ...first, crl: ca.revoke([revoked], { number: 7 }) };
@@ -85,7 +85,7 @@ describe("a folder with TLS files", () => {
     await end();
   });
 
-  it("is in use from its first good set on", async () => {
+  it("is in use as soon as it has a usable set", async () => {
     const { subject, told, end } = folder();
     const tls = await subject.first(new AbortController().signal);
     expect(tls.files).toEqual(first);
@@ -93,7 +93,7 @@ describe("a folder with TLS files", () => {
     await end();
   });
 
-  it("is waited for while nothing in it can be used", async () => {
+  it("is waited for while it has no usable set", async () => {
     const { subject, told, put, end } = folder({}, { ...first, key: "" });
     const waiting = subject.first(new AbortController().signal);
     await put({ ...first, cert: "" });
@@ -104,7 +104,7 @@ describe("a folder with TLS files", () => {
     await end();
   });
 
-  it("takes a new set when the folder tells of a change, once", async () => {
+  it("loads a new set once when the folder reports a change", async () => {
     const { subject, told, put, end } = folder();
     await put(second);
     expect(subject.current?.files).toEqual(second);
@@ -126,11 +126,11 @@ describe("a folder with TLS files", () => {
     ["is missing a file", undefined, "unreadable"],
     ["was emptied", { cert: "", key: "", ca: "" }, "unreadable"],
     ["is torn", { ...second, cert: second.cert.slice(0, 99) }, "unreadable"],
-    ["has one's certificate and the other's key", { ...second, key: first.key }, "mismatch"],
+    ["has a certificate and a key that do not match", { ...second, key: first.key }, "mismatch"],
     ["has expired", ca.issue({ ips: ["127.0.0.1"], days: -0.5 }), "expired"],
-    ["is of another CA", { ...new TestCa("other").issue({ ips: ["127.0.0.1"] }), ca: ca.pem }, "untrusted"],
-    ["is a caller's", ca.issue({ uris: ["spiffe://a/b"] }), "usage"],
-  ])("keeps the set before when the new one %s, and says so once", async (_, files, reason) => {
+    ["is issued by another CA", { ...new TestCa("other").issue({ ips: ["127.0.0.1"] }), ca: ca.pem }, "untrusted"],
+    ["is issued to a caller", ca.issue({ uris: ["spiffe://a/b"] }), "usage"],
+  ])("keeps the previous set if the new one %s, and logs one warning", async (_, files, reason) => {
     const { subject, told, clock, put, end } = folder();
     await put(files);
     await clock.advance(120_000);
@@ -144,7 +144,7 @@ describe("a folder with TLS files", () => {
     await end();
   });
 
-  it("takes a set that came too early once it is valid", async () => {
+  it("loads a set that is not valid yet once it is", async () => {
     const early = ca.issue({ ips: ["127.0.0.1"], startDays: 0.001 });
     const { subject, told, clock, put, end } = folder();
     await put(early);
@@ -154,7 +154,7 @@ describe("a folder with TLS files", () => {
     await end();
   });
 
-  it("keeps the set before when the program cannot take the new one", async () => {
+  it("keeps the previous set if the program refuses the new one", async () => {
     let refuse = false;
     const check = () => {
       if (refuse) throw tlsFault("identity", "tls.crt is of another session");
@@ -167,7 +167,7 @@ describe("a folder with TLS files", () => {
     await end();
   });
 
-  it("goes back to the set in use without taking it again", async () => {
+  it("returns to the set in use without loading it again", async () => {
     const { told, put, end } = folder();
     await put({ ...first, key: "" });
     await put(first);
@@ -175,7 +175,7 @@ describe("a folder with TLS files", () => {
     await end();
   });
 
-  it("is looked at a bounded number of times however often it changes", async () => {
+  it("is read a bounded number of times, however often it changes", async () => {
     const { told, clock, swap, end } = folder();
     for (let i = 0; i < 1000; i++) {
       swap(i % 2 === 0 ? second : first);
@@ -187,7 +187,7 @@ describe("a folder with TLS files", () => {
     await end();
   });
 
-  it("says once that what is in use has expired, at that moment, and once that it has been replaced", async () => {
+  it("reports once, at the time, that the set in use has expired, and once that it was replaced", async () => {
     const short = ca.issue({ ips: ["127.0.0.1"], days: 100 / 86_400 });
     const { told, clock, put, end } = folder({}, short);
     await clock.advance(98_000);

@@ -4,7 +4,7 @@ import { TestCa } from "../../../test/support/bridge/certificates.ts";
 import { checkTls } from "../../pki/tls-files.ts";
 import { TlsMetrics } from "./tls-metrics.ts";
 
-it("counts what was taken and what was not, and tells when what is in use ends", async () => {
+it("counts loaded and refused sets, and reports when the certificate in use expires", async () => {
   const registry = new Registry();
   const metrics = new TlsMetrics(registry);
   const ca = new TestCa("town");

@@ -4,7 +4,7 @@ import { LineCutter } from "./line-cutter.ts";
 const cut = (lines: LineCutter, text: string) =>
   lines.push(Buffer.from(text)).map(({ bytes, lostBytes }) => [bytes.toString(), lostBytes]);
 
-it("keeps empty lines and carriage returns, and the rest as the last line", () => {
+it("keeps empty lines and carriage returns, and returns the rest as the last line", () => {
   const lines = new LineCutter(9);
   expect(cut(lines, "a\r\n\nb")).toEqual([
     ["a\r", 0],
@@ -14,7 +14,7 @@ it("keeps empty lines and carriage returns, and the rest as the last line", () =
   expect(lines.end()).toBe(undefined);
 });
 
-it("says of a line that has not ended how much of it was dropped", () => {
+it("counts the bytes dropped from a line that has not ended", () => {
   const lines = new LineCutter(4);
   expect([cut(lines, "abcd"), lines.lostBytes]).toEqual([[], 0]);
   expect([cut(lines, "ef"), lines.lostBytes]).toEqual([[], 2]);

@@ -20,7 +20,7 @@ describe("lines of a byte stream", () => {
     expect(read(100, text)).toEqual(lines);
   });
 
-  it("joins a line and a character that are cut anywhere", () => {
+  it("joins a line and a character that are split anywhere", () => {
     const bytes = Buffer.from("größe 漢字 👩‍💻\nnext\n");
     for (let at = 0; at <= bytes.length; at++) {
       expect(read(100, bytes.subarray(0, at), bytes.subarray(at))).toEqual([whole("größe 漢字 👩‍💻"), whole("next")]);
@@ -31,15 +31,15 @@ describe("lines of a byte stream", () => {
     expect(read(4, "abcdef", "ghi\nnext\n")).toEqual([{ text: "abcd", lostBytes: 5 }, whole("next")]);
   });
 
-  it("cuts no character", () => {
+  it("splits no character", () => {
     expect(read(4, "ab漢字\n")).toEqual([{ text: "ab", lostBytes: 4 }]);
   });
 
-  it("makes bytes that are no text visible", () => {
+  it("makes invalid bytes visible", () => {
     expect(read(9, Buffer.from([0xff, 0x61, 0x0a]))).toEqual([whole("\ufffda")]);
   });
 
-  it("holds no more than its bound, whatever comes", () => {
+  it("holds no more than its limit, whatever comes", () => {
     const reader = new LineReader(1000);
     const chunk = Buffer.alloc(65_536, "x");
     for (let count = 0; count < 1600; count++) expect(reader.push(chunk)).toEqual([]);

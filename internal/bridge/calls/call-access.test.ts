@@ -11,7 +11,7 @@ import { correlationKey } from "../../rpc/server/call-facts.ts";
 import type { SessionInfo, SessionKey } from "../session-backend.ts";
 import { CallAccess } from "./call-access.ts";
 
-it("tells a caller that is refused the id that the audit log has of it, and nothing of another project's session", async () => {
+it("gives a refused caller its id in the audit log, and reveals no other project's session", async () => {
   const lines: string[] = [];
   const audit = new AuditLog({ clock: new FakeClock(), write: (line) => lines.push(line) });
   const access = new CallAccess({ backend: { get: () => undefined }, audit });
@@ -36,7 +36,7 @@ it("tells a caller that is refused the id that the audit log has of it, and noth
   );
 });
 
-it("asks the backend before it denies a session that is not known here", async () => {
+it("asks the backend before it denies an unknown session", async () => {
   const audit = new AuditLog({ clock: new FakeClock(), write: () => {} });
   const known = new Set<string>();
   const get = ({ id }: SessionKey) => (known.has(id) ? ({ id, project: "p1" } as SessionInfo) : undefined);

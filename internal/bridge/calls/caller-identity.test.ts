@@ -11,7 +11,7 @@ it.each([
   expect(callerIdentity({ issuer, subject })).toBe(name);
 });
 
-it("differs where issuer and subject are divided elsewhere", () => {
+it("differs if issuer and subject are divided elsewhere", () => {
   const names = [
     callerIdentity({ issuer: "a/b", subject: "c" }),
     callerIdentity({ issuer: "a", subject: "b/c" }),
@@ -20,7 +20,7 @@ it("differs where issuer and subject are divided elsewhere", () => {
   expect(new Set(names).size).toBe(3);
 });
 
-it("fits a header, and still differs, where names are long", () => {
+it("fits a header, and still differs, if names are long", () => {
   const names = ["x", "y"].map((end) => callerIdentity({ issuer: "i".repeat(256), subject: "s".repeat(255) + end }));
   expect(names[0]).not.toBe(names[1]);
   for (const name of names) expect(name).toMatch(/^[\x21-\x7e]{1,256}$/);

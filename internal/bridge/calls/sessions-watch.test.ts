@@ -9,7 +9,7 @@ import { SessionsWatch } from "./sessions-watch.ts";
 const caller: Actor = { identity: "shop/ann", role: "read" };
 const session = (id: string) => ({ project: "shop", id, status: "stopped" }) as SessionInfo;
 
-it("shows as much of a screen as was asked for, whatever a hostile sidecar sends", async () => {
+it("shows as much of a screen as was requested, whatever a hostile sidecar sends", async () => {
   const changes = new SessionChanges();
   const stop = new AbortController();
   const running = { ...session("one"), status: "running" } as SessionInfo;
@@ -43,7 +43,7 @@ it("shows as much of a screen as was asked for, whatever a hostile sidecar sends
   await reading;
 });
 
-it("tells readers of sessions with certain labels that one of them is gone, and of no other", async () => {
+it("reports the end of sessions with the selected labels, and of no others", async () => {
   const labels = new Map([
     ["red", { colour: "red" }],
     ["blue", { colour: "blue" }],
@@ -76,7 +76,7 @@ it("tells readers of sessions with certain labels that one of them is gone, and 
   await reading;
 });
 
-it("shows the others at once when sidecars do not answer, a few asked at a time", async () => {
+it("shows the other sessions at once if sidecars do not answer, and asks a few at a time", async () => {
   const changes = new SessionChanges();
   const clock = new FakeClock();
   const stop = new AbortController();

@@ -7,7 +7,7 @@ function next(queue: UpdateQueue<string>, busy?: ReadonlySet<string>) {
   return taken && queue.give(taken, taken.value);
 }
 
-it("gives updates in order, numbered from 1", () => {
+it("returns updates in order, numbered from 1", () => {
   const queue = new UpdateQueue<string>();
   queue.put("a", "a1");
   queue.put("b", "b1");
@@ -18,7 +18,7 @@ it("gives updates in order, numbered from 1", () => {
   ]);
 });
 
-it("gives the last update of a key only, and names those that it took the place of", () => {
+it("returns only the last update of a key, and counts those that it replaced", () => {
   const queue = new UpdateQueue<string>();
   for (const value of ["a1", "a2", "a3"]) queue.put("a", value);
   queue.put("b", "b1");
@@ -29,7 +29,7 @@ it("gives the last update of a key only, and names those that it took the place 
   expect(next(queue)).toEqual({ value: "a5", seq: 6n });
 });
 
-it("keeps the updates of busy keys, and numbers by the order in which they are given", () => {
+it("keeps the updates of busy keys, and numbers them in the order in which they are returned", () => {
   const queue = new UpdateQueue<string>();
   queue.put("a", "a1");
   queue.put("b", "b1");

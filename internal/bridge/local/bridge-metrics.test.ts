@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { DomainError } from "../../base/errors.ts";
 import { BridgeMetrics } from "./bridge-metrics.ts";
 
-it("counts sessions as they are, and starts by outcome, under providers that are configured only", async () => {
+it("counts current sessions, and starts by outcome, only under configured providers", async () => {
   const registry = new Registry();
   const metrics = new BridgeMetrics(registry, ["demo"]);
   const sessions = [{ provider: "demo", status: "running" } as const, { provider: "demo", status: "running" } as const];

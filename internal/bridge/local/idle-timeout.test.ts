@@ -24,7 +24,7 @@ async function idleFor(ms: number): Promise<void> {
 }
 
 describe("a session is stopped as idle", () => {
-  it("after its agent has been idle and left alone for so long, counted from the end of its turn", async () => {
+  it("after its agent has been idle without input for the timeout, counted from the end of its turn", async () => {
     await startLocal();
     const [agent] = provider.agents;
     agent?.say({ type: "phase", state: "busy" });

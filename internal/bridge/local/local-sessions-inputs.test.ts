@@ -36,7 +36,7 @@ describe("an input", () => {
     });
   });
 
-  it("with a key that was used is given once, also when both come at once", async () => {
+  it("with a used key is delivered once, also if both arrive at once", async () => {
     await startLocal();
     const answers = await Promise.all([send("hello", "k1"), send("hello", "k1", bob), send("hello", "k1")]);
     expect(answers).toEqual(Array(3).fill({ outcome: "submitted", seq: 2n, error: "" }));
@@ -65,7 +65,7 @@ describe("an input", () => {
     expect(types(await read()).slice(-2)).toEqual(["NUDGE_RECEIPT", "SESSION_FAILED"]);
   });
 
-  it("waits while the session starts, and is refused when it does not run", async () => {
+  it("waits while the session starts, and is refused if it does not run", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     provider.startHold = promise;
     void startLocal();
@@ -77,7 +77,7 @@ describe("an input", () => {
     expect(await kindOf(send("hello"))).toBe("precondition");
   });
 
-  it("is refused when 50 wait for the agent", async () => {
+  it("is refused while 50 inputs wait for the agent", async () => {
     await startLocal();
     const [agent] = provider.agents;
     if (agent) agent.hold = new Promise(() => {});
@@ -111,7 +111,7 @@ describe("positions", () => {
     expect(await firstOf(alice, "other")).toBe(1n);
   });
 
-  it("of another epoch or ahead of the head are refused with the current ones", async () => {
+  it("of another epoch or after the last event are refused with the current epoch and number", async () => {
     await startLocal();
     const { epoch } = sessions.get(key()) as { epoch: string };
     const open = (after: bigint, given: string) =>
@@ -128,7 +128,7 @@ describe("positions", () => {
 });
 
 describe("watching", () => {
-  it("tells each change of the project's sessions, the last of many, and that one is gone", async () => {
+  it("reports the changes of the project's sessions, only the latest of many, and their removal", async () => {
     const seen: string[] = [];
     const watching = (async () => {
       for await (const { type, session } of sessions.changes("p1", stop.signal))

@@ -23,7 +23,7 @@ import type { StartRequest } from "../session-backend.ts";
 useLocalSessions();
 
 describe("a start", () => {
-  it("gives a session that runs, with the parameters it was asked for", async () => {
+  it("returns a running session with the requested parameters", async () => {
     expect(await startLocal("s1", { agentOpts: { model: "m" } })).toMatchObject({
       ...{ project: "p1", id: "s1", provider: "scripted", status: "running", agentOpts: { model: "m" } },
       ...{ repoPath: dir, error: "", reason: "", lastSeq: 1n, createdAt: clock.now() },
@@ -31,7 +31,7 @@ describe("a start", () => {
     expect(provider.agents[0]?.config).toMatchObject({ project: "p1", sessionId: "s1", options: { model: "m" } });
   });
 
-  it("with the same parameters gives the same session, also when both come at once", async () => {
+  it("with the same parameters returns the same session, also if both arrive at once", async () => {
     const both = await Promise.all([startLocal(), startLocal()]);
     const again = await startLocal();
     expect([...both, again].map(({ epoch }) => epoch)).toEqual(Array(3).fill(again.epoch));
@@ -42,10 +42,10 @@ describe("a start", () => {
     ["other parameters for an id in use", { agentOpts: { model: "other" } }, "already-exists"],
     ["a provider that is not configured", { id: "s2", provider: "codex" }, "invalid"],
     ["an option that the provider does not know", { id: "s2", agentOpts: { shell: "sh" } }, "invalid"],
-    ["a mode that is none", { id: "s2", agentOpts: { mode: "x" } }, "invalid"],
+    ["an unknown mode", { id: "s2", agentOpts: { mode: "x" } }, "invalid"],
     ["a mode that the provider lacks", { id: "s2", agentOpts: { mode: "terminal" } }, "precondition"],
     ["a path that is not allowed", { id: "s2", repoPath: "/etc" }, "denied"],
-    ["a folder that is not there", { id: "s2", repoPath: "DIR/missing" }, "invalid"],
+    ["a folder that does not exist", { id: "s2", repoPath: "DIR/missing" }, "invalid"],
   ])("is refused for %s, before anything is started", async (_, more, kind) => {
     await startLocal();
     const wanted = { ...more, ...(more.repoPath && { repoPath: more.repoPath.replace("DIR", dir) }) };
@@ -61,14 +61,14 @@ describe("a start", () => {
     expect(provider.agents).toEqual([]);
   });
 
-  it("is refused in time for a provider that does not say whether it is available", async () => {
+  it("is refused in time for a provider that does not report its availability", async () => {
     provider.health_ = () => new Promise(() => {});
     const refused = kindOf(startLocal());
     await clock.advance(3000);
     expect(await refused).toBe("precondition");
   });
 
-  it("answers STARTING when the agent takes long, and the session continues", async () => {
+  it("returns STARTING if the agent takes long, and the session continues", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     provider.startHold = promise;
     const started = startLocal();
@@ -93,7 +93,7 @@ describe("a start", () => {
 });
 
 describe("limits", () => {
-  it("hold for 500 starts at once, those that are starting counted", async () => {
+  it("hold for 500 simultaneous starts, and count starting sessions", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     provider.startHold = promise;
     const projects = ["a", "b", "c", "d"];
@@ -109,7 +109,7 @@ describe("limits", () => {
     for (const project of projects) expect(sessions.list(project).length).toBeLessThanOrEqual(5);
   });
 
-  it("count no session that has ended", async () => {
+  it("do not count ended sessions", async () => {
     for (const id of ["1", "2", "3", "4", "5"]) await startLocal(id);
     expect(await kindOf(startLocal("6"))).toBe("exhausted");
     provider.agents[0]?.end();
@@ -119,7 +119,7 @@ describe("limits", () => {
 });
 
 describe("a session", () => {
-  it("of another project with the same id is another one, and neither is found by the other", async () => {
+  it("is independent of another project's session with the same id", async () => {
     await startLocal("s1");
     await startLocal("s1", { project: "p2" });
     expect(provider.agents).toHaveLength(2);
@@ -130,7 +130,7 @@ describe("a session", () => {
     );
   });
 
-  it("tells what its agent does, without secrets that chunks have cut", async () => {
+  it("reports what its agent does, without secrets, even if chunks split them", async () => {
     await startLocal();
     const [agent] = provider.agents;
     agent?.say({ type: "phase", state: "busy" });
@@ -151,7 +151,7 @@ describe("a session", () => {
     expect(events.map(({ seq }) => seq)).toEqual([1n, 2n, 3n, 4n, 5n]);
   });
 
-  it("whose agent crashes has failed, and others go on", async () => {
+  it("fails when its agent crashes, and the others continue", async () => {
     await startLocal("s1");
     await startLocal("s2");
     provider.agents[0]?.end("exit code 139");
@@ -175,7 +175,7 @@ describe("a session", () => {
     expect(await sessions.stop(key(), { force: true })).toMatchObject({ status: "stopped" });
   });
 
-  it("is killed at once with force, also while it is being asked", async () => {
+  it("is killed at once by a forced stop, also while its agent is being asked", async () => {
     await startLocal();
     const agent = provider.agents[0];
     if (agent) agent.ignoresStop = true;
@@ -200,7 +200,7 @@ describe("a session", () => {
     expect(sessions.get(key())).toMatchObject({ status: "stopped" });
   });
 
-  it("without input and output is stopped, and either keeps it", async () => {
+  it("without input and output is stopped, and either prevents it", async () => {
     await startLocal();
     await clock.advance(50_000);
     provider.agents[0]?.print("x\n");

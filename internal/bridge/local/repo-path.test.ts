@@ -86,13 +86,13 @@ describe("a path", () => {
     expect(outcome(`${top}/${path}`)).toBe(kind);
   });
 
-  it("that is not absolute is invalid, and where nothing is allowed all others are denied", () => {
+  it("that is not absolute is invalid, and any other is denied if none is allowed", () => {
     expect(outcome("repos")).toBe("invalid");
     expect(outcome("./repos")).toBe("invalid");
     expect(outcome(join(top, "repos"), [])).toBe("denied");
   });
 
-  it("leads to the folder that was checked, whatever takes its name later", () => {
+  it("leads to the checked folder, whatever takes its name later", () => {
     const path = join(top, "repos/app");
     using folder = openRepo(path, [join(top, "repos")]);
     const { ino } = statSync(path);
@@ -101,7 +101,7 @@ describe("a path", () => {
     expect(statSync(folder.cwd).ino).toBe(ino);
   });
 
-  it("whose folders are swapped for links at every moment never leads outside", () => {
+  it("whose folders are constantly swapped for links never leads outside", () => {
     const path = join(top, "repos/app");
     const outside = statSync(join(top, "outside")).ino;
     const kinds = new Set<string>();

@@ -16,21 +16,21 @@ function gone(sessions: readonly ReturnType<typeof ended>[]): readonly string[] 
 
 const MIB = 1024 * 1024;
 
-it("lets the oldest go of the project that keeps most, by number, whatever came first", () => {
+it("drops the oldest sessions of the project that keeps the most by number", () => {
   const loud = Array.from({ length: 1001 }, (_, i) => ended("loud", `s${i}`, i + 1));
   expect(gone([ended("quiet", "first", 0), ...loud])).toEqual(["loud/s0", "loud/s1"]);
 });
 
-it("lets the oldest go of the project that keeps most, by bytes", () => {
+it("drops the oldest sessions of the project that keeps the most by bytes", () => {
   const loud = Array.from({ length: 17 }, (_, i) => ended("loud", `s${i}`, i + 1, 16 * MIB));
   expect(gone([ended("quiet", "first", 0, 16 * MIB), ...loud])).toEqual(["loud/s0", "loud/s1"]);
 });
 
-it("lets none go as long as all have room", () => {
+it("drops none while there is room for all", () => {
   expect(gone([ended("a", "1", 1, 128 * MIB), ended("b", "1", 2, 128 * MIB)])).toEqual([]);
 });
 
-it("gives an agent that is named one session at a time", () => {
+it("allows one session at a time for a named agent", () => {
   const live = { ...ended("shop", "first", 0), hasEnded: false, state: { type: "running" } as const };
   const table = new SessionTable<Omit<typeof live, "state"> & { readonly state: SessionState }>({
     ...{ maxPerProject: 5, maxGlobal: 20 },

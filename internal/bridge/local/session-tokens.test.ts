@@ -43,7 +43,7 @@ afterEach(async () => {
 });
 
 describe("a session's token file", () => {
-  it("is there at once, for this user alone, and names this session's agent", () => {
+  it("exists at once, for this user alone, and names this session's agent", () => {
     using _kept = tokens.keep(one);
     expect(statSync(pathOf(one)).mode & 0o777).toBe(0o600);
     const iat = clock.now() / 1000;
@@ -55,14 +55,14 @@ describe("a session's token file", () => {
     expect(verify(null, signed, keys.publicKey, signature)).toBe(true);
   });
 
-  it("names the agent and role of the session's options, and no role that agents cannot have", () => {
+  it("names the agent and role of the session's options, but no role that agents cannot have", () => {
     using _kept = tokens.keep({ ...one, agentOpts: { agent: "fixer", role: "reviewer" } });
     expect(claims()).toMatchObject({ sub: "shop/fixer", agent_id: "shop/fixer", session_id: "s1", role: "reviewer" });
     using _refused = tokens.keep({ ...one, id: "s2", agentOpts: { role: "orchestrator" } });
     expect(files()).toHaveLength(1);
   });
 
-  it("is replaced at half of its life, and gone with the session", async () => {
+  it("is replaced at half its lifetime, and removed with the session", async () => {
     const kept = tokens.keep(one);
     const first = claims();
     await clock.advance(HOUR_MS / 2 - 1);
@@ -75,7 +75,7 @@ describe("a session's token file", () => {
     expect(files()).toEqual([]);
   });
 
-  it("stays while the key cannot be read, and is replaced soon after it can", async () => {
+  it("is kept while the key cannot be read, and replaced soon after it can", async () => {
     using _kept = tokens.keep(one);
     const first = claims();
     writeFileSync(keyPath(), "half a key");

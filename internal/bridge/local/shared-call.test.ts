@@ -3,7 +3,7 @@ import { SharedCall } from "./shared-call.ts";
 
 const never = new AbortController().signal;
 
-it("makes one call for all who ask at the same moment, and another for those who ask while it is being answered", async () => {
+it("makes one call for simultaneous callers, and another for those who ask while it is being answered", async () => {
   const answers: PromiseWithResolvers<number>[] = [];
   const shared = new SharedCall<number>(() => {
     const answer = Promise.withResolvers<number>();
@@ -21,7 +21,7 @@ it("makes one call for all who ask at the same moment, and another for those who
   expect(await Promise.all([...together, later])).toEqual([1, 1, 2]);
 });
 
-it("is stopped when no caller is waiting any more", async () => {
+it("is stopped when no caller is waiting for it", async () => {
   const signals: AbortSignal[] = [];
   const shared = new SharedCall<never>((signal) => {
     signals.push(signal);

@@ -54,7 +54,7 @@ async function next(reader: AsyncGenerator<EncodedMessage, void>) {
   return [kind, output];
 }
 
-it("gives all watchers what one stream tells; who comes later begins with a snapshot", async () => {
+it("gives all watchers the same stream; a later watcher starts with a snapshot", async () => {
   const screen = new Screen();
   screen.tell(SNAPSHOT, "one");
   const first = screen.shared.watch(request, never);
@@ -90,7 +90,7 @@ it("gives a slow watcher the newest picture, and delays no other watcher", async
   expect(await next(slow)).toEqual([CHANGE, "3"]);
 });
 
-it("ends the stream with its last watcher, and opens another one for the next", async () => {
+it("ends the stream with its last watcher, and opens another for the next", async () => {
   const screen = new Screen();
   screen.tell(SNAPSHOT, "one");
   const readers = [screen.shared.watch(request, never), screen.shared.watch(request, never)];
@@ -105,7 +105,7 @@ it("ends the stream with its last watcher, and opens another one for the next", 
   expect(screen.opened).toBe(2);
 });
 
-it("opens a stream for each size and rate, and tells a failure to all who share it", async () => {
+it("opens a stream for each size and rate, and reports a failure to all who share it", async () => {
   const screen = new Screen();
   screen.tell(SNAPSHOT, "one");
   const other = create(SidecarWatchRequestSchema, { lines: 6 });

@@ -101,7 +101,7 @@ describe("a session in a terminal", () => {
     expect(only().calls.map(({ method }) => method)).toEqual(["StreamEvents", "StreamEvents"]);
   });
 
-  it("names numbers that its sidecar lost to each subscriber that did not get them", async () => {
+  it("reports the numbers that its sidecar lost to each subscriber that did not receive them", async () => {
     await start();
     only().tell(...Array(9).fill({ type: EventType.STDOUT, text: "x\n" }));
     only().lostTo = 6n;
@@ -123,7 +123,7 @@ describe("a session in a terminal", () => {
     expect(await stale.catch((err: unknown) => err)).toMatchObject({ kind: "precondition", fields: { epoch: "e2" } });
   });
 
-  it("keeps its events after the sidecar has ended, with a last one even if none was sent", async () => {
+  it("keeps its events after the sidecar has ended, and adds a last one if none was sent", async () => {
     await start();
     only().tell({ type: EventType.STDOUT, text: "last words\n" });
     await settle();
@@ -138,7 +138,7 @@ describe("a session in a terminal", () => {
     });
   });
 
-  it("shows what its agent's screen showed last, and takes nothing any more", async () => {
+  it("shows the last screen of its agent and accepts no input after its end", async () => {
     await start();
     only().tell({ type: EventType.SESSION_STOPPED, done: true });
     await clock.advance(1500);
@@ -159,7 +159,7 @@ describe("a session in a terminal", () => {
     await expect(screens[Symbol.asyncIterator]().next()).rejects.toMatchObject({ kind: "precondition" });
   });
 
-  it("gives the receipts of its messages to their sender when it has ended", async () => {
+  it("returns the receipts of its messages to their sender after its end", async () => {
     await start();
     const told = { requestId: "k1", outcome: NudgeOutcome.SUBMITTED, sender: "prd/alice via unix" };
     const receipt = create(NudgeReceiptSchema, told);
@@ -181,7 +181,7 @@ describe("a session in a terminal", () => {
     await expect(ask("k2", "prd/alice")).rejects.toMatchObject({ kind: "not-found" });
   });
 
-  it("gives inputs as nudges in the caller's name, with the number of their event", async () => {
+  it("delivers inputs as nudges in the caller's name, with the number of their event", async () => {
     await start();
     const input = { text: "hello", idempotencyKey: "k1" };
     expect(await clock.until(sessions.sendInput(key, input, alice, never))).toEqual({
@@ -192,7 +192,7 @@ describe("a session in a terminal", () => {
     expect(only().calls.at(-1)).toEqual({ method: "Nudge", caller: alice });
   });
 
-  it("is asked by way of its terminal, once it is there", async () => {
+  it("forwards calls to its terminal, once it is there", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     launcher.hold = promise;
     const starting = sessions.start(request, alice, never);
@@ -205,7 +205,7 @@ describe("a session in a terminal", () => {
     expect(only().calls.at(-1)).toEqual({ method: "GetNudge", caller: alice });
   });
 
-  it("gives its last event when nothing of it is left, also of a sidecar that does not leave", async () => {
+  it("sends its last event once its sidecar is gone or has been killed", async () => {
     await start();
     only().leaves = false;
     const [ends, leave] = [[] as string[], new AbortController()];
@@ -225,7 +225,7 @@ describe("a session in a terminal", () => {
     expect(ends).toEqual(["stopped"]);
   });
 
-  it("is stopped by way of its launcher", async () => {
+  it("is stopped through its launcher", async () => {
     await start();
     await sessions.stop(key, { force: false });
     await clock.advance(1500);
@@ -249,7 +249,7 @@ describe("a session in a terminal", () => {
     expect(names(await read())).toEqual(["1 SESSION_STARTED", "2 STDOUT"]);
   });
 
-  it("of an earlier bridge that has ended with it is FAILED from the first look on, and never STARTING", async () => {
+  it("of an earlier bridge that ended with it is FAILED from the start, and never STARTING", async () => {
     stop.abort();
     await clock.until(running);
     const config = { project: "p1", sessionId: "s1", repoPath: "/tmp", cwd: "/tmp", options: {} };
@@ -314,7 +314,7 @@ describe("a session in a terminal", () => {
     ]);
   });
 
-  it("keeps positions at its sidecar, where the next bridge finds them", async () => {
+  it("stores positions at its sidecar, where the next bridge finds them", async () => {
     await start();
     only().tell(...Array(4).fill({ type: EventType.STDOUT, text: "x\n" }));
     await settle();

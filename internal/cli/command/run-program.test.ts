@@ -91,7 +91,7 @@ describe("a program", () => {
     [daemon, "-c f -- check", ["daemon", { config: "f" }, ["check"], ["-c", "f", "--", "check"]]],
     [daemon, "", ["daemon", {}, [], []]],
     [daemon, "other", ["daemon", {}, ["other"], ["other"]]],
-  ])("runs what is named: $0.name $1", async (program, line, call) => {
+  ])("runs the named command: $0.name $1", async (program, line, call) => {
     expect(await run(program, line)).toEqual({ code: 5, stdout: "", calls: [call] });
   });
 
@@ -110,7 +110,7 @@ describe("a program", () => {
     [daemon, "-c x --version", "daemon 0.1.0"],
     [tool, "threads --version", "tool 0.1.0"],
     [daemon, "completion bash", "# bash completion for daemon"],
-  ])("shows what is asked for: $0.name $1", async (program, line, start) => {
+  ])("shows the requested help: $0.name $1", async (program, line, start) => {
     const shown = await run(program, line);
     expect(shown).toMatchObject({ code: 0, calls: [] });
     expect(shown.stdout.split("\n")[0]).toBe(start);
@@ -129,7 +129,7 @@ describe("a program", () => {
     [tool, "peek --jsn extra", "unknown flag --jsn; did you mean --json?"],
     [tool, "completion tcsh", 'no completion for "tcsh"; completion exists for bash, zsh and fish'],
     [daemon, "chekc --cnfig f", "unknown flag --cnfig; did you mean --config?"],
-  ])("refuses, a flag before a word: $0.name $1", async (program, line, message) => {
+  ])("refuses a flag before a word: $0.name $1", async (program, line, message) => {
     expect(await refusal(program, line)).toBe(message);
   });
 });

@@ -50,7 +50,7 @@ it.each<[keyof typeof read, string[], object]>([
   ["watch", [], { agent: "" }],
   ["attach", ["toast"], { agent: "toast" }],
   ["wait", ["--for", "idle"], { agent: "" }],
-])("at the address of one sidecar gt %s %j needs no name", (command, argv, expected) => {
+])("gt %s %j needs no name if the flags address one sidecar", (command, argv, expected) => {
   expect(read[command]([...argv, ...HERE])).toMatchObject(expected);
   expect(read[command](argv, { GT_SIDECAR_HOST: "h" })).toMatchObject(expected);
 });

@@ -7,7 +7,7 @@ function terminal(columns = 40, rows = 10) {
   return { columns, rows, written, write: (text: string) => written.push(text), last: () => written.at(-1) ?? "" };
 }
 
-it("hides the cursor at the first picture and gives it back at the end", () => {
+it("hides the cursor at the first picture and shows it again at the end", () => {
   const tty = terminal();
   const screen = new LiveScreen(tty);
   screen.draw([printable`a`]);
@@ -19,7 +19,7 @@ it("hides the cursor at the first picture and gives it back at the end", () => {
   expect(tty.last()).toBe("\x1b[0m\x1b[?25h");
 });
 
-it("touches nothing when nothing was drawn", () => {
+it("writes nothing if nothing was drawn", () => {
   const tty = terminal();
   new LiveScreen(tty)[Symbol.dispose]();
   expect(tty.written).toEqual([]);
@@ -44,7 +44,7 @@ it("clears lines that are gone", () => {
   expect(tty.last()).toContain("\r\x1b[0m\x1b[K\r\n");
 });
 
-it("begins again when the terminal changed its size", () => {
+it("draws everything again after the terminal's size has changed", () => {
   const tty = terminal();
   const screen = new LiveScreen(tty);
   screen.draw([printable`one`]);

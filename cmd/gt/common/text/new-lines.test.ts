@@ -10,8 +10,8 @@ function started(picture: readonly string[], rows = 8): NewLines {
   return stream;
 }
 
-describe("new lines of a screen", () => {
-  it("come once they have stood still", () => {
+describe("the new lines of a screen", () => {
+  it("are reported once they no longer change", () => {
     const stream = started(["a", ...BOX]);
     expect(stream.push(["a", "b", ...BOX], 8, 100).lines).toEqual([]);
     expect(stream.settled(599)).toEqual([]);
@@ -20,13 +20,13 @@ describe("new lines of a screen", () => {
     expect(stream.pending).toBe(false);
   });
 
-  it("come at once when they scrolled into history", () => {
+  it("are reported at once when they scroll into history", () => {
     const stream = started(["a", "b"], 2);
     expect(stream.push(["a", "b", "c", "d", "e"], 2, 10).lines).toEqual(["c"]);
     expect(stream.push(["a", "b", "c", "d", "e"], 2, 510).lines).toEqual(["d", "e"]);
   });
 
-  it("leave out what never stops changing, and what is redrawn below them", () => {
+  it("leave out lines that never stop changing, and what is redrawn below them", () => {
     const stream = started(["a", ...BOX]);
     const given: string[] = [];
     for (let t = 1; t <= 20; t++) {
@@ -45,20 +45,20 @@ describe("new lines of a screen", () => {
     expect(stream.settled(1100)).toEqual(["", "x"]);
   });
 
-  it("recognise a line whose styling has changed", () => {
+  it("do not include a line of which only the styling has changed", () => {
     const stream = started(["\x1b[31ma\x1b[0m"]);
     stream.push(["\x1b[32ma\x1b[0m"], 8, 100);
     expect(stream.settled(900)).toEqual([]);
   });
 
-  it("say when some were lost", () => {
+  it("report lost lines", () => {
     const numbers = (from: number) => Array.from({ length: 10 }, (_, i) => `line ${from + i}`);
     const stream = started(numbers(0), 4);
     expect(stream.push(numbers(5), 4, 100).skipped).toBe(false);
     expect(stream.push(numbers(100), 4, 200).skipped).toBe(true);
   });
 
-  it("begin with the last lines that were asked for", () => {
+  it("start with the requested number of last lines", () => {
     expect(new NewLines(500).begin(["a", "b", "c"], 8, 2, 0)).toEqual(["b", "c"]);
   });
 });

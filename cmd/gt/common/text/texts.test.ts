@@ -27,7 +27,7 @@ const TOAST = {
 };
 
 describe("a receipt", () => {
-  it("repeats in its hint the flags in use, and names no mode that the place refuses", () => {
+  it("repeats the flags in use in its hint, and suggests no mode that the place refuses", () => {
     const blocked = (hasQueue: boolean) => receiptText(receipt({ outcome: "composer-busy" }), { ...TOAST, hasQueue });
     expect(blocked(true).hint).toBe(
       "send or clear that text first; or send it with --mode queue, to be typed afterwards; gt peek toast --port 9 shows the screen",
@@ -36,7 +36,7 @@ describe("a receipt", () => {
     expect(receiptText(receipt({ outcome: "queued" }), TOAST).hint).toContain("gt receipt toast r1 --port 9 shows");
   });
 
-  it("says that it was submitted, how long it took and from what that is known", () => {
+  it("says that the text was submitted, how long that took and which evidence proves it", () => {
     const evidence = [{ source: "hook", value: "prompt submitted", ageMs: 3, confidence: "proof" }] as const;
     const text = receiptText(receipt({ evidence, timings: { typedMs: 20, confirmedMs: 142 } }), TOAST);
     expect(text).toEqual({
@@ -64,7 +64,7 @@ describe("a receipt", () => {
     expect(receiptText(receipt({ outcome }), TOAST).headline).not.toMatch(/undefined|: $/);
   });
 
-  it("shows what was typed instead, and lets no escape sequence through", () => {
+  it("shows what was typed instead, without escape sequences", () => {
     const text = receiptText(receipt({ deliveredText: "a\x1b[2Jb\n", error: "x\x1b[31m\ny", outcome: "unknown" }), {
       ...TOAST,
       agent: "to\x1b[Hast",
@@ -117,7 +117,7 @@ function row(change: Partial<AgentStatus> = {}): StatusRow & { type: "status" } 
 }
 
 describe("a status", () => {
-  it("tells one agent's on a few lines", () => {
+  it("shows one agent on a few lines", () => {
     expect(String(statusBlock(row(), NOW, plain, asked))).toBe(`gastown/polecats/toast  idle for 3 min 12 s
   process     pid 77, up 12 min, 1 restart
   last output 3.0 s ago
@@ -128,7 +128,7 @@ describe("a status", () => {
   versions    tmux 3.3a`);
   });
 
-  it("says what runs in the background of an idle agent", () => {
+  it("lists what runs in the background of an idle agent", () => {
     const since = NOW - 3000;
     const background = [
       { id: "b1", kind: "shell", title: "npm run dev\x1b[2J\n", since },
@@ -142,7 +142,7 @@ describe("a status", () => {
     expect(statusJson(row({ background }))["background"]).toMatchObject([told, { ...told, title: "" }]);
   });
 
-  it("shows the dialog that waits, cleaned, with the lines that answer it", () => {
+  it("shows the waiting dialog, cleaned, with the commands that answer it", () => {
     const dialog = {
       id: "d",
       kind: "permission",
@@ -164,7 +164,7 @@ describe("a status", () => {
 `);
   });
 
-  it("says how a dead one ended", () => {
+  it("says how a dead agent ended", () => {
     expect(String(statusBlock(row({ alive: false, state: "dead", exitCode: 3 }), NOW, plain, asked))).toContain(
       "process     ended with exit code 3, 1 restart",
     );

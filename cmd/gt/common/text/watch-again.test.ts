@@ -34,7 +34,7 @@ function watched(connections: readonly (readonly (WatchUpdate | Error)[])[], sig
   return clock.until(all);
 }
 
-it("continues over a lost connection, and says so", async () => {
+it("reconnects after a lost connection and reports it", async () => {
   const first = [update("a", "snapshot"), lost];
   const second = [update("b", "snapshot"), update("c", "end")];
   expect(await watched([first, [lost], second])).toEqual(["a", "b", "c"]);
@@ -44,12 +44,12 @@ it("continues over a lost connection, and says so", async () => {
   ]);
 });
 
-it("fails at once when there never was a connection", async () => {
+it("fails at once if the first connection fails", async () => {
   await expect(watched([[lost]])).rejects.toBe(lost);
   expect(notes).toEqual([]);
 });
 
-it("does not try again what was refused", async () => {
+it("does not retry a refused call", async () => {
   const denied = new DomainError("denied", "no");
   await expect(watched([[update("a"), denied]])).rejects.toBe(denied);
 });
@@ -60,7 +60,7 @@ it("gives up after five minutes", async () => {
   expect(clock.monotonicMs()).toBeLessThan(310_000);
 });
 
-it("opens a stream again that breaks before its first update, where the other end has answered already", async () => {
+it("reopens a stream that breaks before its first update if the server has answered already", async () => {
   const streams = [[lost], [lost], ["running"]];
   const open = async function* () {
     for (const item of streams.shift() ?? []) {

@@ -21,7 +21,7 @@ const wake = (state: string, blockedBy = "", more: object = {}) => ({
   },
 });
 
-describe("why a thread waits for an agent", () => {
+describe("the reason why a thread waits for an agent", () => {
   it.each([
     ["is about to be woken", "waits", active, waiter, wake("PENDING")],
     ["no server wakes it", "wrong", active, waiter, wake("PENDING", "", { dueAt: NOW - 11_000 })],
@@ -54,7 +54,7 @@ describe("why a thread waits for an agent", () => {
   });
 });
 
-describe("who waits for whom", () => {
+describe("the list of who waits for whom", () => {
   const waiting = (agent_id: string, from: string, since: string, given = false) => ({
     ...{ agent_id, from, since, given, count: 1, seq: 1 },
   });
@@ -62,7 +62,7 @@ describe("who waits for whom", () => {
     thread: { thread_id, title: thread_id, status, version: 1, updated_at: at(0), waiting: waits },
   });
 
-  it("lists waits for people first, then faults, then the oldest; none of closed threads", () => {
+  it("shows waits for people first, then faults, then the oldest, and skips closed threads", () => {
     const view = new WatchView();
     view.take(thread("t-1", "active", waiting("fixer", "lead", at(50)), waiting("me", "fixer", at(10))));
     view.take(thread("t-2", "active", waiting("tester", "lead", at(90)), waiting("idle", "lead", at(99), true)));
@@ -85,7 +85,7 @@ describe("who waits for whom", () => {
     expect(shown()).not.toContain("! high > lead person");
   });
 
-  it("names an escalation of many threads once, and every thread that waits in turn", () => {
+  it("shows an escalation of many threads once, and every other waiting thread in turn", () => {
     const view = new WatchView();
     for (const [at, id] of ["t-1", "t-2", "t-3"].entries()) {
       view.take(thread(id, "active", waiting(`fixer-${at}`, "lead", at === 0 ? "" : `2026-01-01T09:0${at}:00Z`)));

@@ -23,7 +23,7 @@ it.each([
   ["\x00\x9b", []],
 ] as const)("reads %j as %j", (input, expected) => expect(read(input)).toEqual(expected));
 
-it("takes a text that was pasted for one text, with its line ends, and without what a terminal would obey", () => {
+it("reads a pasted text as one text, with its line ends and without control sequences", () => {
   expect(read("p\x1b[200~q\rp\r\nsend\x1b[31m it\x07\x1b[201~\r")).toEqual(["text p", "paste q\np\nsend it", "enter"]);
   expect(read("\x1b[200~one ", "two\r", "three\x1b[201~x")).toEqual(["paste one two\nthree", "text x"]);
   expect(read("\x1b[200~one\x1b[2", "01~q", "\x03")).toEqual(["paste one", "text q", "quit"]);

@@ -68,7 +68,7 @@ describe.each([
   [20, 8],
   [40, 5],
 ] as const)("at %d × %d", (columns, rows) => {
-  it.each([0, 1, 100])("%d threads fill the screen, each line fits, and nothing is obeyed", (count) => {
+  it.each([0, 1, 100])("%d threads fill the screen, each line fits, and no control sequence passes", (count) => {
     for (const more of [{}, { chosen: "t-0000" }, { chosen: "t-0099" }, { lost: HOSTILE.repeat(20) }]) {
       const lines = draw(count === 0 ? new WatchView() : viewOf(count), columns, rows, more);
       expect(lines).toHaveLength(rows);
@@ -86,7 +86,7 @@ describe.each([
   });
 });
 
-it("shows who waits for whom and why above the threads, the chosen one marked, its last message last", () => {
+it("shows who waits for whom and why above the threads, marks the chosen one, and puts its last message last", () => {
   const lines = draw(viewOf(100), 120, 40, { chosen: "t-0050" });
   expect(lines[0]).toContain("threads of default · 100 threads");
   expect(lines[2]).toMatch(/^! high +→ .*escalated: red/);
@@ -95,7 +95,7 @@ it("shows who waits for whom and why above the threads, the chosen one marked, i
   expect(lines.at(-1)).toContain("q quit");
 });
 
-it("says nothing of threads and waits before the first snapshot is whole", () => {
+it("shows no threads or waits before the first snapshot is complete", () => {
   const view = new WatchView();
   const lines = () => draw(view, 80, 12).join("\n");
   expect(lines()).not.toMatch(/no one waits|no threads|0 threads/);
@@ -105,7 +105,7 @@ it("says nothing of threads and waits before the first snapshot is whole", () =>
   expect(lines()).toMatch(/0 threads[\s\S]*no one waits[\s\S]*no threads/);
 });
 
-it("shows a wait that was gone to, wherever it is in the list, and marks threads that are escalated", () => {
+it("shows the selected wait, wherever it is in the list, and marks escalated threads", () => {
   const waiting = (at: number) => [{ agent_id: `agent-${at}`, count: 1, from: "lead", since: "2026-01-01T09:00:00Z" }];
   const threads = Array.from({ length: 50 }, (_, at) => ({
     ...{ thread_id: `t-${at}`, title: `title ${at}`, status: "active", waiting: waiting(at) },
@@ -121,7 +121,7 @@ it("shows a wait that was gone to, wherever it is in the list, and marks threads
   expect(draw(view, 80, 23, { chosen: "t-49" }).find((line) => line.startsWith("›"))).toContain("escalated");
 });
 
-it("begins again with each snapshot: threads that are gone on the server are gone here", () => {
+it("starts over with each snapshot: threads that the server no longer has disappear", () => {
   const view = viewOf(5);
   view.take({ snapshot: { threads: [{ thread_id: "t-new", status: "active" }], next_cursor: "more" } });
   expect(view.threads).toHaveLength(5);
