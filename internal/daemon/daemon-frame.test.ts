@@ -35,7 +35,7 @@ describe("the frame of a daemon", () => {
   }
   const messages = () => lines.map(({ msg }) => msg);
 
-  it("is ready from when that is said until its drain, and never after", () => {
+  it("is ready from the moment it says so until its drain, and never after", () => {
     const frame = frameWith();
     const draining = new AbortController();
     frame.drainsWith(draining.signal);
@@ -50,7 +50,7 @@ describe("the frame of a daemon", () => {
     expect([...frame.health.services().values()]).toEqual([false, false]);
   });
 
-  it("logs where a server serves, once it listens", async () => {
+  it("logs the address of a server once it listens", async () => {
     const { promise: listening, resolve } = Promise.withResolvers<typeof AT>();
     const served = frameWith().served({ listening });
     expect(lines).toEqual([]);
@@ -59,7 +59,7 @@ describe("the frame of a daemon", () => {
     expect(lines).toMatchObject([{ msg: "serving", listen: "127.0.0.1:7", pid: process.pid }]);
   });
 
-  it("logs other ports with what they serve, and nothing of one that never listens", async () => {
+  it("logs the purpose of other ports, and nothing for a port that never listens", async () => {
     const frame = frameWith();
     await frame.alsoServed({ listening: Promise.resolve(AT) }, "revocation lists", { lists: 2 });
     expect(await frame.served({ listening: Promise.reject(new Error("in use")) })).toBeUndefined();
@@ -76,7 +76,7 @@ describe("the frame of a daemon", () => {
     expect(await (await fetch(`${url}/metrics`)).text()).toContain("process_cpu_seconds_total");
   });
 
-  it("says that health is served after what it is to wait for", async () => {
+  it("reports what it waits for before it serves health", async () => {
     const first = Promise.withResolvers<void>();
     const url = await start(frameWith({ toldAfter: first.promise }));
     expect((await fetch(`${url}/livez`)).status).toBe(200);
@@ -85,7 +85,7 @@ describe("the frame of a daemon", () => {
     await vi.waitFor(() => expect(messages()).toContain("health served"), PATIENCE);
   });
 
-  it("does without a health port whose usual address another one has, and needs one that was set", async () => {
+  it("does without a health port if its default address is in use, and fails if the address was set", async () => {
     const first = frameWith();
     await start(first);
     const healthListen = await first.listening;

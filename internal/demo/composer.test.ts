@@ -46,7 +46,7 @@ describe("editing", () => {
     expect(view(typed(text, ...names))).toBe(result);
   });
 
-  it("leaves controls out and makes four blanks of a tab", () => {
+  it("drops control characters and replaces a tab with four blanks", () => {
     expect(fullText(insertText(emptyComposer, "a\tb\x07\x9bc"))).toBe("a    bc");
   });
 });
@@ -61,7 +61,7 @@ describe("folding", () => {
     expect(folds(text)).toBe(folded);
   });
 
-  it("shows a marker, keeps the text, and goes with one backspace", () => {
+  it("shows a marker, keeps the text, and is removed by one backspace", () => {
     const text = "1\n2\n3\n4\n5";
     const composer = insertText(insertPaste(typed("see "), text, foldLabel(2, text)), "!");
     expect(composerText(composer)).toBe("see [Pasted text #2 +4 lines]!");
@@ -84,7 +84,7 @@ describe("wrapping", () => {
     expect(wrapDraft(typed(text), columns)).toEqual({ rows, cursorRow, cursorColumn });
   });
 
-  it("puts a cursor before a row's first character on that row", () => {
+  it("shows a cursor before a row's first character on that row", () => {
     expect(wrapDraft(typed("abcdef", "left", "left"), 4)).toMatchObject({ cursorRow: 1, cursorColumn: 0 });
   });
 

@@ -19,7 +19,7 @@ it.each([
   for (const one of said) expect(one).toMatchObject({ thread_id: "t-1", ack_seq: 3 });
 });
 
-it("says the same to the same message: trying again stores nothing twice", () => {
+it("gives the same answer to the same message, and stores nothing twice", () => {
   const message = heard({ kind: "event", event_type: "finding_reported" });
   expect(answerTo("fix", message)).toEqual(answerTo("fix", message));
 });

@@ -34,7 +34,7 @@ it.each([
   expect(decode(input)).toEqual(keys);
 });
 
-it("gives the same keys wherever the bytes are split", () => {
+it("returns the same keys, wherever the bytes are split", () => {
   const bytes = Buffer.from("é日\x1b[200~x\r\ny👍\x1b[201~\r\x1b[A\x1b\rz");
   const whole = new KeyDecoder({ bursts: false }).push(bytes);
   for (let at = 1; at < bytes.length; at++) {
@@ -65,14 +65,14 @@ describe("a lone ESC", () => {
     expect(decoder.pending).toBe(false);
   });
 
-  it("is the Escape key when the caller has waited", () => {
+  it("is the Escape key after the caller has waited", () => {
     const decoder = new KeyDecoder({ bursts: false });
     decoder.push(Buffer.from("\x1b"));
     expect(decoder.flush()).toEqual([key("escape")]);
   });
 });
 
-it("does not wait for the end of a paste with the escape timer", () => {
+it("does not end a paste with the timer of the Escape key", () => {
   const decoder = new KeyDecoder({ bursts: false });
   decoder.push(Buffer.from("\x1b[200~half"));
   expect(decoder.pending).toBe(false);
@@ -80,11 +80,11 @@ it("does not wait for the end of a paste with the escape timer", () => {
 });
 
 describe("without bracketed paste", () => {
-  it("takes a burst with line ends for text", () => {
+  it("reads a burst with line ends as text", () => {
     expect(decode("one\rtwo\r", true)).toEqual([text("one\ntwo\n")]);
   });
 
-  it("submits on an Enter that comes alone", () => {
+  it("submits on a single Enter", () => {
     expect(decode("\r", true)).toEqual([key("enter")]);
   });
 });

@@ -13,7 +13,7 @@ const frame = (rows: readonly string[], row: number, column: number): LiveRegion
   title: "t",
 });
 
-it("writes nothing when nothing has changed", () => {
+it("writes nothing if nothing has changed", () => {
   const paint = painter();
   paint.paint(frame(["a", "b"], 0, 1), [], 20);
   expect(paint.paint(frame(["a", "b"], 0, 1), [], 20)).toBe("");
@@ -35,7 +35,7 @@ it("draws over the old region from its top and puts the cursor in its place", ()
   );
 });
 
-it("prints finished lines above the region, on a cleared rest of the screen", () => {
+it("prints finished lines above the region, and clears the rest of the screen first", () => {
   const paint = painter();
   paint.paint(frame(["a"], 0, 0), [], 20);
   expect(paint.paint(frame(["a"], 0, 0), [line("done")], 20)).toBe(
@@ -43,7 +43,7 @@ it("prints finished lines above the region, on a cleared rest of the screen", ()
   );
 });
 
-it("finds the top again after the terminal broke the old lines in two", () => {
+it("finds the top again after the terminal wrapped the old lines", () => {
   const paint = painter();
   paint.paint(frame(["─".repeat(20), "abc"], 1, 3), [], 20);
   expect(paint.paint(frame(["─".repeat(10), "abc"], 1, 3), [], 10)).toContain("\r\x1b[2A\x1b7\x1b[2K");

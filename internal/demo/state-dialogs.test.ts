@@ -37,7 +37,7 @@ describe("the permission dialog", () => {
     ["\x1b[B\x1b[B\r", []],
     ["\x1b[A\r", []],
     ["\x1b", []],
-  ])("on %j the tool log has %j", (keys, log) => {
+  ])("on %j leaves %j in the tool log", (keys, log) => {
     const rig = asked();
     rig.type(keys);
     expect(rig.of("tool").map((effect) => effect.text)).toEqual(log);
@@ -45,7 +45,7 @@ describe("the permission dialog", () => {
     expect(rig.status()).toMatch(/^ready/);
   });
 
-  it("loses text and pastes that come while it is open, but Enter after them approves", () => {
+  it("drops text and pastes while it is open, but Enter after them approves", () => {
     const rig = asked();
     rig.paste("a nudge");
     rig.type("typed");
@@ -56,7 +56,7 @@ describe("the permission dialog", () => {
     expect(rig.taken()).toEqual(["direct: please run: make test"]);
   });
 
-  it("does not ask again if asked not to", () => {
+  it("does not ask again if told so", () => {
     const rig = asked();
     rig.type("2");
     rig.pass(2000);
@@ -78,14 +78,14 @@ it("asks a question and continues with the answer", () => {
 });
 
 describe("the trust dialog", () => {
-  it("opens at the start and goes away on yes", () => {
+  it("opens at the start and closes on yes", () => {
     const rig = new Rig({}, { trustDialog: true });
     expect(rig.screen()[1]).toBe("? Do you trust the files in this folder?");
     rig.type("\r");
     expect(rig.status()).toMatch(/^ready/);
   });
 
-  it.each(["2", "\x1b"])("quits with 1 on %j", (keys) => {
+  it.each(["2", "\x1b"])("exits with 1 on %j", (keys) => {
     const rig = new Rig({}, { trustDialog: true });
     rig.type(keys);
     expect(rig.of("exit")).toEqual([{ type: "exit", code: 1 }]);
@@ -105,7 +105,7 @@ describe("faults", () => {
     expect(rig.taken()).toEqual(["direct: one", "direct: two"]);
   });
 
-  it("echo-delay: nothing is seen before its time, and the order stays", () => {
+  it("echo-delay: nothing is shown before its time, and the order is kept", () => {
     const rig = new Rig({ echoDelayMs: 200 });
     rig.type("abc");
     rig.pass(100);
@@ -118,7 +118,7 @@ describe("faults", () => {
     expect(rig.timers).toEqual([]);
   });
 
-  it("flicker-idle: looks idle between tool steps while it works", () => {
+  it("flicker-idle: it looks idle between the steps of its work", () => {
     const rig = new Rig({ flickerIdleMs: 150 });
     rig.type("hi\r");
     const stepMs = rig.state.turn?.pauseMs ?? 0;
@@ -131,7 +131,7 @@ describe("faults", () => {
     expect(rig.hooks().at(-1)).toBe("turn-ended");
   });
 
-  it("exit-on and hang-on: the message is taken, then it exits or hangs", () => {
+  it("exit-on and hang-on: it takes the message, then exits or hangs", () => {
     const rig = new Rig({ exitOn: "die", exitCode: 7, hangOn: "freeze" });
     rig.type("now die\r");
     expect(rig.taken()).toEqual(["direct: now die"]);
@@ -141,7 +141,7 @@ describe("faults", () => {
     expect(other.of("hang")).toHaveLength(1);
   });
 
-  it("eat-enter-after-paste: an early Enter is a line break, a late one submits", () => {
+  it("eat-enter-after-paste: an early Enter is a line break, and a late one submits", () => {
     const rig = new Rig({ eatEnterAfterPasteMs: 120 });
     rig.paste("text");
     rig.pass(50);
@@ -152,7 +152,7 @@ describe("faults", () => {
     expect(rig.taken()).toEqual(["direct: text\n"]);
   });
 
-  it("open-dialog-on-paste: the echo is seen first, and the draft is back after the dialog", () => {
+  it("open-dialog-on-paste: the echo is shown first, and the draft returns after the dialog", () => {
     const rig = new Rig({ openDialogOnPaste: true });
     rig.paste("nudge");
     expect(rig.screen()[1]).toBe("> nudge");
@@ -162,7 +162,7 @@ describe("faults", () => {
     expect(rig.screen()[1]).toBe("> nudge");
   });
 
-  it("spinner-always: redraws while idle", () => {
+  it("spinner-always: it redraws while idle", () => {
     const rig = new Rig({ spinnerAlways: true });
     const before = rig.status();
     rig.pass(130);
@@ -170,7 +170,7 @@ describe("faults", () => {
     expect(rig.status()).toMatch(/^ready/);
   });
 
-  it("slow-start: shows no composer, keeps text and loses Enter", () => {
+  it("slow-start: it shows no composer, keeps text and loses Enter", () => {
     const rig = new Rig({ slowStartMs: 300 });
     expect(rig.screen()).toEqual([]);
     rig.type("early\r");
@@ -179,7 +179,7 @@ describe("faults", () => {
     expect(rig.screen()[1]).toBe("> early");
   });
 
-  it("garbage: prints lines like control replies", () => {
+  it("garbage: it prints lines like control replies", () => {
     const rig = new Rig({ garbage: true });
     rig.type("hi\r");
     expect(rig.printed()).toContain("%begin 1700000000 1 1\n%output %0");

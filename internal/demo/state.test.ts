@@ -29,7 +29,7 @@ describe("a turn", () => {
     expect(rig.timers).toEqual([]);
   });
 
-  it("is the same for the same seed and another for another", () => {
+  it("is the same for the same seed and different for another", () => {
     const run = (seed: number) => {
       const rig = new Rig({}, { seed });
       rig.type("hi\r");
@@ -63,7 +63,7 @@ describe("a turn", () => {
     expect(rig.screen()).toHaveLength(4);
   });
 
-  it("answers with as many lines as asked for", () => {
+  it("answers with the requested number of lines", () => {
     const rig = new Rig();
     rig.type("lines: 500\r");
     rig.pass(1100);
@@ -83,7 +83,7 @@ describe("the composer", () => {
     expect(rig.printed()).toContain("> [Pasted text #1 +8 lines]");
   });
 
-  it("shows further lines behind two blanks and the cursor behind the text", () => {
+  it("shows further lines after two blanks and the cursor after the text", () => {
     const rig = new Rig();
     rig.type("one\x1b\rtwo 日");
     expect(rig.screen().slice(1, 3)).toEqual(["> one", "  two 日"]);
@@ -104,7 +104,7 @@ describe("the composer", () => {
     expect(rig.taken()).toEqual([]);
   });
 
-  it("stays within a small window, the cursor in sight", () => {
+  it("stays within a small window with the cursor visible", () => {
     const rig = new Rig();
     rig.send({ type: "resize", cols: 20, rows: 8 });
     for (let row = 0; row < 4; row++) rig.type(`row ${row} is longer than the window\n`);
@@ -122,13 +122,13 @@ describe("commands of its own", () => {
     expect(rig.printed()).toContain("Unknown command: /nonsense");
   });
 
-  it("also takes a command behind blanks", () => {
+  it("also accepts a command after blanks", () => {
     const rig = new Rig();
     rig.type("  /exit\r");
     expect(rig.of("exit")).toEqual([{ type: "exit", code: 0 }]);
   });
 
-  it("writes shell mode down and runs nothing", () => {
+  it("notes shell mode and runs nothing", () => {
     const rig = new Rig();
     rig.type("!rm -rf /\r");
     expect(rig.of("tool")).toEqual([{ type: "tool", text: "shell: rm -rf /" }]);
@@ -171,7 +171,7 @@ describe("quitting", () => {
     expect(rig.of("exit")).toEqual([{ type: "exit", code: 0 }]);
   });
 
-  it("takes Ctrl-D on an empty composer only", () => {
+  it("accepts Ctrl-D on an empty composer only", () => {
     const rig = new Rig();
     rig.type("x\x04");
     expect(rig.of("exit")).toEqual([]);

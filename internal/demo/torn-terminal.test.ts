@@ -24,7 +24,7 @@ function drawn(seed: number, times: number): string {
   return out;
 }
 
-it("draws everything, in two parts each time, cut at different places that the seed decides", () => {
+it("draws everything in two parts each time, split at places that the seed decides", () => {
   const out = drawn(7, 50);
   expect(out.replaceAll("|", "")).toBe(DRAWING.repeat(50));
   expect(out.split("|")).toHaveLength(51);

@@ -13,7 +13,7 @@ it("moves forward only", () => {
   expect(cursors.position(by("a"), 3)).toBe(5n);
 });
 
-it("forgets one that was not heard of for long, and counts every call as a sign of life", () => {
+it("forgets a cursor that was unused for long, and counts every call as use", () => {
   const cursors = new Cursors(limits);
   cursors.advance(by("a"), 5n, 0);
   cursors.advance(by("b"), 7n, 0);
@@ -22,7 +22,7 @@ it("forgets one that was not heard of for long, and counts every call as a sign 
   expect(cursors.list(1500)).toEqual([{ owner: "", subscriber: "b", seq: 7n, at: 900 }]);
 });
 
-it("gives the place of the one that was idle longest to a new one", () => {
+it("gives the place of the cursor that was idle longest to a new one", () => {
   const cursors = new Cursors(limits);
   for (const [i, name] of ["a", "b", "c"].entries()) cursors.advance(by(name), 1n, i);
   cursors.position(by("a"), 5);
@@ -30,13 +30,13 @@ it("gives the place of the one that was idle longest to a new one", () => {
   expect(cursors.list(7).map(({ subscriber }) => subscriber)).toEqual(["c", "a", "d"]);
 });
 
-it("does not make room for one that only asks", () => {
+it("does not make room for a caller that only asks", () => {
   const cursors = new Cursors(limits);
   for (let i = 0; i < 10; i++) cursors.position(by(`reader ${i}`), i);
   expect(cursors.list(10)).toEqual([]);
 });
 
-it("continues from what is left of an earlier process", () => {
+it("continues with the cursors of an earlier process", () => {
   const cursors = new Cursors(limits, [
     { owner: "", subscriber: "new", seq: 9n, at: 50 },
     { owner: "", subscriber: "old", seq: 4n, at: 10 },
@@ -60,7 +60,7 @@ it("drops the longest unused position of an owner over its share, and no other o
   expect(cursors.list(11).map(({ subscriber }) => subscriber)).toEqual(["x", "b7", "b8", "b9"]);
 });
 
-it("gives an owner who has none a place of the owner who has the most", () => {
+it("gives an owner without cursors a place of the owner who has the most", () => {
   const cursors = new Cursors({ max: 4, maxOfOne: 3, idleMs: 1000 });
   for (const [i, name] of ["a1", "a2", "a3"].entries()) cursors.advance(by(name, "ann"), 1n, i);
   cursors.advance(by("b1", "bob"), 1n, 3);

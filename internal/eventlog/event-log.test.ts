@@ -16,7 +16,7 @@ it("numbers events from 1 and holds the last ones", () => {
   expect([log.get(6n), log.get(7n), log.get(10n), log.get(11n)]).toEqual([undefined, "event 7", "event 10", undefined]);
 });
 
-it("is bounded by bytes too, and holds the newest whatever its size", () => {
+it("is bounded by bytes too, and always holds the newest event", () => {
   const log = filled(3, { maxEvents: 100, maxBytes: 25 });
   expect([log.oldest, log.bytes]).toEqual([2n, 20]);
   log.append("large", 1000);
@@ -28,14 +28,14 @@ it("keeps its numbers over many evictions", () => {
   expect([log.oldest, log.get(4994n), log.get(5000n)]).toEqual([4994n, "event 4994", "event 5000"]);
 });
 
-it("takes nothing once it is closed", () => {
+it("accepts nothing after it is closed", () => {
   const log = filled(1);
   log.close();
   expect([log.append("late", 1), log.head]).toEqual([undefined, 1n]);
 });
 
 describe("numbers", () => {
-  it("are promised before they are used, and not once per event", () => {
+  it("are reserved before use, and not once per event", () => {
     const promises: bigint[] = [];
     const keep = ({ reservedTo }: SeqPromise) => promises.push(reservedTo) > 0;
     const log = new EventLog<number>({ keep }, { maxEvents: 10, maxBytes: 1000 });
@@ -46,7 +46,7 @@ describe("numbers", () => {
     expect(promises.length).toBeLessThan(10);
   });
 
-  it("go on above all that an earlier process may have used, with one left out", () => {
+  it("continue after all that an earlier process may have used, with one left out", () => {
     const log = filled(1, { ...bounds, before: { epoch: "e", reservedTo: 256n } });
     expect([log.epoch, log.start, log.head, log.promise]).toEqual([
       "e",
@@ -56,13 +56,13 @@ describe("numbers", () => {
     ]);
   });
 
-  it("belong to an epoch that is not continued if they could not be promised at the start", () => {
+  it("belong to a new epoch if they could not be reserved at the start", () => {
     const log = new EventLog<number>({ keep: () => false }, { ...bounds, before: { epoch: "e", reservedTo: 9n } });
     expect(log.epoch).not.toBe("e");
     expect([log.append(1, 1), log.promise]).toEqual([1n, undefined]);
   });
 
-  it("begin again under another epoch when no more can be promised; what is held is numbered again", () => {
+  it("start again in another epoch if no more can be reserved; held events get new numbers", () => {
     let works = true;
     const log = new EventLog<number>({ keep: () => works }, { maxEvents: 3, maxBytes: 1000 });
     const { epoch } = log;

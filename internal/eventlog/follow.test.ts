@@ -26,7 +26,7 @@ function numbers(count: number, maxEvents = 5, before?: SeqPromise): EventLog<nu
 }
 
 describe("a reader", () => {
-  it("gets what is held, then what comes", async () => {
+  it("gets the held events, then new ones", async () => {
     const log = numbers(3);
     const events = follow(log, { epoch: "" }, never);
     expect(await taken(events, 3)).toEqual([1, 2, 3]);
@@ -37,20 +37,20 @@ describe("a reader", () => {
     expect(await next).toEqual([4, 5]);
   });
 
-  it("without a position begins at the oldest held and gets no gap", async () => {
+  it("without a position starts at the oldest held event and gets no gap", async () => {
     expect(await taken(follow(numbers(9), { epoch: "" }, never), 5)).toEqual([5, 6, 7, 8, 9]);
   });
 
-  it("with an old position is reported once what is missing", async () => {
+  it("with an old position gets one gap for the missing events", async () => {
     const events = follow(numbers(9), { after: 2n, epoch: "" }, never);
     expect(await taken(events, 3)).toEqual(['4: {"first":3,"to":5,"reason":"evicted"}', 5, 6]);
   });
 
-  it("that comes back after the telling is not reported again", async () => {
+  it("that returns after the gap was sent does not get it again", async () => {
     expect(await taken(follow(numbers(9), { after: 4n, epoch: "" }, never), 1)).toEqual([5]);
   });
 
-  it("that is slower than the log gets a gap for what it missed, also during the replay", async () => {
+  it("that is slower than the log gets a gap for the missed events, also during the replay", async () => {
     const log = numbers(4);
     const events = follow(log, { epoch: "" }, never);
     expect(await taken(events, 2)).toEqual([1, 2]);
@@ -58,7 +58,7 @@ describe("a reader", () => {
     expect(await taken(events, 2)).toEqual(['15: {"first":3,"to":16,"reason":"slow-reader"}', 16]);
   });
 
-  it("from before a restart is reported so, even when it had read everything", async () => {
+  it("from before a restart gets a gap even if it had read everything", async () => {
     const before = { epoch: "e", reservedTo: 256n };
     const gap = { first: 257, to: 258, reason: "restart" };
     const reported = await taken(follow(numbers(2, 5, before), { after: 256n, epoch: "e" }, never), 3);
@@ -68,20 +68,20 @@ describe("a reader", () => {
     ]);
   });
 
-  it("is at its end when the log is closed and all was read", async () => {
+  it("is at its end when the log is closed and all is read", async () => {
     const log = numbers(2);
     log.close();
     expect(await taken(follow(log, { epoch: "" }, never), 9)).toEqual([1, 2]);
   });
 
-  it("leaves when its signal is aborted", async () => {
+  it("ends when its signal is aborted", async () => {
     const stop = new AbortController();
     const waiting = follow(numbers(0), { epoch: "" }, stop.signal).next();
     stop.abort(new Error("gone"));
     await expect(waiting).rejects.toThrow("gone");
   });
 
-  it("is refused another epoch and a number ahead of the head", () => {
+  it("with another epoch or a number after the last event is refused", () => {
     const log = numbers(3);
     const fields = { epoch: log.epoch, head: "3" };
     expect(() => follow(log, { epoch: "other" }, never)).toThrow(
@@ -91,7 +91,7 @@ describe("a reader", () => {
     expect(() => follow(log, { after: 3n, epoch: log.epoch }, never)).not.toThrow();
   });
 
-  it("is thrown out when the numbers begin again", async () => {
+  it("is ended when the numbers start again", async () => {
     let works = true;
     const log = new EventLog<number>({ keep: () => works }, { maxEvents: 3, maxBytes: 1e6 });
     const events = follow(log, { epoch: log.epoch }, never);
@@ -224,7 +224,7 @@ class Reader {
   }
 }
 
-it("never loses, doubles or leaves unnamed an event, through evictions, cuts, crashes and a journal that fails", async () => {
+it("never loses or repeats an event without a gap, through evictions, cuts, crashes and a failing journal", async () => {
   const reader = fc.nat(2);
   const step = fc.oneof(
     fc.record({ do: fc.constant("append" as const), count: fc.oneof(fc.nat(8), fc.nat(400)) }),

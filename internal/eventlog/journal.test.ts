@@ -83,12 +83,12 @@ it("removes a torn last line, so that the next record has its own line", () => {
   expect(readFileSync(path, "utf8")).toMatch(/^{"word":"whole"}\n[0-9a-f]{8} {"word":"next"}\n$/);
 });
 
-it("leaves out and counts lines that are no records, and keeps the others", () => {
+it("skips and counts invalid lines, and keeps the others", () => {
   writeFileSync(path, '{"word":"a"}\nnot json\n\n{"word":1}\nnull\n{"word":"b"}\n');
   expect(reopened()).toMatchObject({ words: ["a", "b"], damaged: 4 });
 });
 
-it("replaces everything in one step, and continues after it", () => {
+it("replaces everything in one step, and continues with the new file", () => {
   const { journal } = opened();
   for (const word of ["a", "b", "c"]) journal.append({ word });
   const before = statSync(path).ino;
@@ -100,7 +100,7 @@ it("replaces everything in one step, and continues after it", () => {
   expect(reopened().words).toEqual(["c", "d"]);
 });
 
-it("starts a rewrite over that an earlier process did not finish", () => {
+it("starts over a rewrite that an earlier process did not finish", () => {
   writeFileSync(path, '{"word":"old"}\n');
   writeFileSync(`${path}.next`, '{"word":"half');
   const { journal } = opened();
@@ -109,7 +109,7 @@ it("starts a rewrite over that an earlier process did not finish", () => {
   expect(reopened().words).toEqual(["new"]);
 });
 
-it("leaves the old records in place when a record cannot be written again", () => {
+it("keeps the old records if a record cannot be rewritten", () => {
   const { journal } = opened();
   journal.append({ word: "old" });
   const unwritable = {
@@ -123,7 +123,7 @@ it("leaves the old records in place when a record cannot be written again", () =
   expect(reopened().words).toEqual(["old", "more"]);
 });
 
-it("keeps nothing open and leaves nothing behind where a rewrite fails", () => {
+it("closes and removes everything if a rewrite fails", () => {
   const { journal } = opened();
   const unwritable = {
     toJSON: () => {
@@ -137,24 +137,24 @@ it("keeps nothing open and leaves nothing behind where a rewrite fails", () => {
   journal.close();
 });
 
-it("takes a file that others appended to as it is", () => {
+it("accepts a file that others appended to", () => {
   const { journal } = opened();
   journal.close();
   appendFileSync(path, '{"word":"x"}\n');
   expect(reopened().words).toEqual(["x"]);
 });
 
-it("fails when the folder is not there", () => {
+it("fails if the folder does not exist", () => {
   expect(() => Journal.open(join(dir, "none", "journal"), { parse, take: () => {} })).toThrow(/ENOENT/);
 });
 
 it.each([
   ["a FIFO", () => execFileSync("mkfifo", [path])],
   ["a folder", () => mkdirSync(join(path, "deep"), { recursive: true })],
-  ["a link to a device without end", () => symlinkSync("/dev/zero", path)],
+  ["a link to an endless device", () => symlinkSync("/dev/zero", path)],
   ["a link to another file", () => symlinkSync(join(dir, "other"), path)],
-  ["a file larger than any of ours", () => truncateSync(emptyFile(), JOURNAL_MAX_BYTES + 1)],
-])("puts a new one in the place of %s, and says so", (_, put) => {
+  ["a file larger than any journal", () => truncateSync(emptyFile(), JOURNAL_MAX_BYTES + 1)],
+])("replaces %s by a new journal, and reports it", (_, put) => {
   writeFileSync(join(dir, "other"), '{"word":"not ours"}\n');
   put();
   const { journal, words, replaced } = opened();
@@ -169,7 +169,7 @@ it.each([
   ["removed", () => {}],
   ["another file", () => writeFileSync(path, '{"word":"not ours"}\n')],
   ["a folder", () => mkdirSync(join(path, "deep"), { recursive: true })],
-])("sees that its file was taken away (%s), and is in place again once it was rewritten", (_, put) => {
+])("detects that its file was removed (%s), and is in place again after a rewrite", (_, put) => {
   const { journal } = opened();
   journal.append({ word: "a" });
   expect(journal.isInPlace).toBe(true);
@@ -183,7 +183,7 @@ it.each([
   expect(reopened().words).toEqual(["a", "b", "c"]);
 });
 
-it("finds every single flipped bit of what it wrote, and loses the records that it hit only", () => {
+it("finds every flipped bit, and loses only the records that it hit", () => {
   const { journal } = opened();
   const words = ["a", "b"];
   for (const word of words) journal.append({ word });
@@ -203,7 +203,7 @@ it("finds every single flipped bit of what it wrote, and loses the records that 
   }
 });
 
-it("tells of a loss at the place where it happened, and sets the bytes aside in a private file", () => {
+it("reports a loss at its position, and stores the bytes in a private file", () => {
   const { journal } = opened();
   for (const word of ["a", "b", "c"]) journal.append({ word });
   journal.close();
@@ -213,7 +213,7 @@ it("tells of a loss at the place where it happened, and sets the bytes aside in 
   expect(statSync(`${path}.damaged`).mode & 0o777).toBe(0o600);
 });
 
-it("takes no line without a checksum behind one that has it", () => {
+it("accepts no line without a checksum after one that has it", () => {
   const { journal } = opened();
   journal.append({ word: "ours" });
   journal.close();

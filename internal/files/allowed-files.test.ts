@@ -61,7 +61,7 @@ describe.runIf(process.platform === "linux")("read", () => {
   ])("does not allow a path with %s", (_, path) => expect(read(path)).toBe("not allowed"));
 
   it.each(["/docs/%61.md", "/docs/A.md", "/docs/a.md%00", "/docs/a\u0301.md", "/docs/a.md/b"])(
-    "decodes, folds and normalises nothing: %s",
+    "does not decode, fold or normalise: %s",
     (path) => expect(["not found", "not allowed"]).toContain(read(path)),
   );
 
@@ -82,7 +82,7 @@ describe.runIf(process.platform === "linux")("read", () => {
     expect(read("/docs/a.md")).toBe("text\n");
   });
 
-  it("reads text up to its bound only", () => {
+  it("reads text only up to its limit", () => {
     writeFileSync(join(folder, "docs/full"), "a".repeat(MAX_BYTES));
     writeFileSync(join(folder, "docs/more"), "a".repeat(MAX_BYTES + 1));
     writeFileSync(join(folder, "docs/binary"), Buffer.from([0x61, 0xff]));
@@ -91,7 +91,7 @@ describe.runIf(process.platform === "linux")("read", () => {
     expect(read("/docs/binary")).toBe("not text");
   });
 
-  it("narrows what is allowed by patterns", () => {
+  it("narrows the allowed paths by patterns", () => {
     const markdown = { ...allowed, patterns: [pathPattern("/docs/*.md")] };
     expect(files.read("/docs/below/b.md", markdown)).toEqual({ ok: false, reason: "not allowed" });
     expect(files.list(markdown, 10)).toEqual(["/docs/a.md"]);

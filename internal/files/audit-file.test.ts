@@ -26,7 +26,7 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const open = () => new AuditFile(path, (err) => failed.push(err));
 
-it("is appended to, and its owner's alone", () => {
+it("is appended to, and private to its owner", () => {
   appendFileSync(path, "before\n", { mode: 0o600 });
   using file = open();
   file.write("one\n");
@@ -38,7 +38,7 @@ it("is appended to, and its owner's alone", () => {
   expect(failed).toEqual([]);
 });
 
-it("continues in a new file when it was rotated away", () => {
+it("continues in a new file after it was rotated away", () => {
   using file = open();
   file.write("one\n");
   renameSync(path, `${path}.1`);
@@ -46,7 +46,7 @@ it("continues in a new file when it was rotated away", () => {
   expect([`${path}.1`, path].map((name) => readFileSync(name, "utf8"))).toEqual(["one\n", "two\n"]);
 });
 
-it("never follows a link, and tells that a line is lost", () => {
+it("never follows a link, and reports a lost line", () => {
   using file = open();
   rmSync(path);
   symlinkSync(join(dir, "elsewhere"), path);
@@ -57,7 +57,7 @@ it("never follows a link, and tells that a line is lost", () => {
   expect(readFileSync(path, "utf8")).toBe("two\n");
 });
 
-it("is refused by name where no line can be appended, and made by no check", () => {
+it("is refused by name if no line can be appended, and is not created by a check", () => {
   const refusal = (at: string, reason: string) => `cannot write to the audit log ${at}: ${reason}`;
   const missing = join(dir, "none", "audit.log");
   expect(() => checkAuditFile(missing)).toThrow(refusal(missing, "there is no such folder"));

@@ -66,8 +66,8 @@ function killedAtEach(placing: "create" | "replace", before: Readonly<Record<str
   throw new Error("it never got through");
 }
 
-describe("killed at any of its calls", () => {
-  it("has made all files of a new set or none, once the next run has begun", () => {
+describe("a writer that is killed at any of its calls", () => {
+  it("has created all files of a new set or none, once the next run has begun", () => {
     const outcomes = killedAtEach("create", {});
     expect(outcomes.length).toBeGreaterThan(15);
     for (const { recovered } of outcomes) expect([{}, NEW]).toContainEqual(recovered);
@@ -82,21 +82,21 @@ describe("killed at any of its calls", () => {
   it.each([
     ["create", {}],
     ["replace", OLD],
-  ] as const)("never leaves half a file in its place (%s)", (placing, before) => {
+  ] as const)("never leaves half a file in place (%s)", (placing, before) => {
     for (const { killed } of killedAtEach(placing, before)) {
       expect([before["a.key" as never], "new key"]).toContain(killed["a.key"]);
       expect([before["a.crt" as never], "new certificate"]).toContain(killed["a.crt"]);
     }
   });
 
-  it("puts the first file into place first", () => {
+  it("puts the first file in place first", () => {
     for (const { killed } of killedAtEach("replace", OLD)) {
       if (killed["a.crt"] === "new certificate") expect(killed["a.key"]).toBe("new key");
     }
   });
 });
 
-it("makes files with their modes, whatever the umask", () => {
+it("creates files with their modes, whatever the umask", () => {
   const before = process.umask(0o077);
   try {
     writeFileSet(systemFileOps, dir, FILES, "create");
@@ -107,7 +107,7 @@ it("makes files with their modes, whatever the umask", () => {
   expect(contents()).toEqual(NEW);
 });
 
-it.each(["a.key", "a.crt"])("makes none where %s is there already, and leaves that as it is", (name) => {
+it.each(["a.key", "a.crt"])("creates none if %s exists already, and does not change it", (name) => {
   put({ [name]: "someone's" });
   expect(() => writeFileSet(systemFileOps, dir, FILES, "create")).toThrow(
     expect.objectContaining({ kind: "already-exists", message: expect.stringContaining(name) }),
@@ -115,7 +115,7 @@ it.each(["a.key", "a.crt"])("makes none where %s is there already, and leaves th
   expect(contents()).toEqual({ [name]: "someone's" });
 });
 
-it("leaves nothing behind when the disk is full", () => {
+it("leaves nothing behind if the disk is full", () => {
   put(OLD);
   const full: FileOps = {
     ...systemFileOps,
@@ -127,20 +127,20 @@ it("leaves nothing behind when the disk is full", () => {
   expect(contents()).toEqual(OLD);
 });
 
-it("writes on when the system takes a part at a time", () => {
+it("continues if the system writes only a part", () => {
   const slow: FileOps = { ...systemFileOps, write: (fd, bytes) => systemFileOps.write(fd, bytes.subarray(0, 2)) };
   writeFileSet(slow, dir, FILES, "create");
   expect(contents()).toEqual(NEW);
 });
 
-it("leaves other files alone, those that look like its own too", () => {
+it("leaves other files alone, even if their names look like its own", () => {
   put({ ".bridge-ca-notes": "mine", "a.key.bak": "mine" });
   writeFileSet(systemFileOps, dir, FILES, "create");
   recoverFileSets(systemFileOps, dir);
   expect(contents()).toEqual({ ...NEW, ".bridge-ca-notes": "mine", "a.key.bak": "mine" });
 });
 
-it("replaces no link by a file, and writes none of the set then", () => {
+it("replaces no link with a file, and then writes none of the set", () => {
   put({ target: "old key", "a.crt": "old certificate" });
   symlinkSync("target", join(dir, "a.key"));
   expect(() => writeFileSet(systemFileOps, dir, FILES, "replace")).toThrow(

@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-it("makes what is missing for its owner alone, and takes what is there", () => {
+it("creates missing folders for their owner alone, and accepts existing ones", () => {
   makeFolders(join(dir, "a/b/c"));
   expect(statSync(join(dir, "a")).mode & 0o777).toBe(0o700);
   expect(statSync(join(dir, "a/b/c")).mode & 0o777).toBe(0o700);
@@ -20,12 +20,12 @@ it("makes what is missing for its owner alone, and takes what is there", () => {
   expect(statSync(join(dir, "a/d")).isDirectory()).toBe(true);
 });
 
-it("fails where something else has the name", () => {
+it("fails if something else has the name", () => {
   writeFileSync(join(dir, "file"), "");
   expect(() => makeFolders(join(dir, "file"))).toThrow("EEXIST");
   expect(() => makeFolders(join(dir, "file/a"))).toThrow("ENOTDIR");
 });
 
-it.runIf(process.platform === "linux")("fails at once where no folder can be made", () => {
+it.runIf(process.platform === "linux")("fails at once if no folder can be created", () => {
   expect(() => makeFolders("/proc/gt/a")).toThrow("ENOENT");
 });

@@ -22,21 +22,21 @@ const readers: Readonly<Record<string, typeof readNamedFile>> = {
 };
 
 describe.each(Object.entries(readers))("%s", (_, read) => {
-  it("gives the text", async () => {
+  it("returns the text", async () => {
     expect(await read(at("text"))).toBe("grün");
   });
 
   it.each([
-    ["a file that is not there", () => at("none"), "there is no such file"],
+    ["a missing file", () => at("none"), "there is no such file"],
     ["a path through a file", () => at("text/more"), "a part of the path is not a folder"],
     ["a folder", () => folder, "it is a folder"],
     ["a file of more than 16 MiB", () => at("large"), "it has more than 16777216 bytes"],
-  ])("says of %s why it cannot be read", async (_, path, reason) => {
+  ])("reports why %s cannot be read", async (_, path, reason) => {
     const failure = { kind: "precondition", message: `cannot read ${path()}: ${reason}` };
     await expect(read(path(), "precondition")).rejects.toMatchObject(failure);
   });
 
-  it("keeps what the system said as the cause", async () => {
+  it("keeps the system's message as the cause", async () => {
     const err = await read(at("none")).catch((thrown: unknown) => thrown);
     expect([err instanceof DomainError && err.kind, isMissing(err)]).toEqual(["invalid", true]);
     expect(isMissing(await read(folder).catch((thrown: unknown) => thrown))).toBe(false);

@@ -40,7 +40,7 @@ afterEach(() => {
 });
 
 describe("a file in a pinned folder", () => {
-  it("is read up to so many bytes", async () => {
+  it("is read up to the given number of bytes", async () => {
     writeFileSync(join(dir, "a"), "grün");
     expect([await folder.readText("a", 5), await folder.readText("a", 4)]).toEqual(["grün", undefined]);
     expect([await folder.readText("none", 5), odd]).toEqual([undefined, []]);
@@ -51,15 +51,15 @@ describe("a file in a pinned folder", () => {
     ["a link to nothing", "link", (path) => symlinkSync("/nowhere", path)],
     ["a second name of a file", "link", (path) => linkSync(join(outside, "key"), path)],
     ["a folder", "kind", (path) => mkdirSync(path)],
-    ["a FIFO that nobody writes to", "kind", (path) => execFileSync("mkfifo", [path])],
-  ])("is not opened where there is %s", async (_, oddity, put) => {
+    ["a FIFO without a writer", "kind", (path) => execFileSync("mkfifo", [path])],
+  ])("is not opened if it is %s", async (_, oddity, put) => {
     put(join(dir, "a"));
     expect(await folder.readText("a", 100)).toBe(undefined);
     expect(() => folder.openFile("a", constants.O_RDWR)).toThrow(OddFileError);
     expect(odd).toEqual([oddity, oddity]);
   });
 
-  it.skipIf(process.getuid?.() !== 0)("is not opened when it belongs to another user", async () => {
+  it.skipIf(process.getuid?.() !== 0)("is not opened if it belongs to another user", async () => {
     writeFileSync(join(dir, "a"), "x");
     chownSync(join(dir, "a"), 4711, 4711);
     expect([await folder.readText("a", 5), odd]).toEqual([undefined, ["owner"]]);
@@ -70,7 +70,7 @@ describe("a file in a pinned folder", () => {
   });
 });
 
-it("a FIFO is opened without a wait, and a file in its place is not", () => {
+it("a FIFO is opened without a wait, and a file in its place is refused", () => {
   execFileSync("mkfifo", [join(dir, "fifo")]);
   closeSync(folder.openFifo("fifo"));
   writeFileSync(join(dir, "file"), "");
@@ -87,7 +87,7 @@ describe("a folder that is replaced", () => {
     expect([await folder.readText("key", 9), odd]).toEqual([undefined, ["link"]]);
   });
 
-  it("by another one is left for that one", async () => {
+  it("by another folder is left for the new one", async () => {
     writeFileSync(join(dir, "a"), "before");
     expect(await folder.readText("a", 9)).toBe("before");
     rmSync(dir, { recursive: true });
@@ -110,7 +110,7 @@ describe("a folder that is replaced", () => {
   });
 });
 
-it("a strict folder has no link in its path; another one only not itself", () => {
+it("a strict folder has no link anywhere in its path; another one is only not a link itself", () => {
   symlinkSync(root, join(root, "round"));
   const by = (path: string, strict: boolean) => {
     using found = PinnedFolder.at(path, { strict });
@@ -124,7 +124,7 @@ it("a strict folder has no link in its path; another one only not itself", () =>
 });
 
 describe("remove", () => {
-  it("takes a tree away, and of a link in it only the link", () => {
+  it("removes a tree, and of a link in it only the link", () => {
     mkdirSync(join(dir, "tree/deep/er"), { recursive: true });
     symlinkSync(outside, join(dir, "tree/deep/link"));
     symlinkSync(outside, join(dir, "link"));
@@ -133,7 +133,7 @@ describe("remove", () => {
     expect(existsSync(join(outside, "key"))).toBe(true);
   });
 
-  it("takes away a thousand entries at a time, and the others later", () => {
+  it("removes a thousand entries at a time, and the others later", () => {
     mkdirSync(join(dir, "many"));
     for (let i = 0; i < 1500; i++) writeFileSync(join(dir, "many", String(i)), "");
     folder.remove("many");
@@ -143,7 +143,7 @@ describe("remove", () => {
     expect(readdirSync(dir)).toEqual([]);
   });
 
-  it("goes no deeper than it should", () => {
+  it("goes no deeper than its limit", () => {
     mkdirSync(join(dir, "a/".repeat(60)), { recursive: true });
     folder.remove("a");
     expect(existsSync(join(dir, "a"))).toBe(true);

@@ -25,8 +25,8 @@ afterEach(() => rmSync(dir, { recursive: true }));
 
 const STRANGE: readonly (readonly [string, () => unknown])[] = [
   ["a folder", () => mkdirSync(path)],
-  ["a FIFO that nobody writes to", () => execFileSync("mkfifo", [path])],
-  ["a link to a device without end", () => symlinkSync("/dev/zero", path)],
+  ["a FIFO without a writer", () => execFileSync("mkfifo", [path])],
+  ["a link to an endless device", () => symlinkSync("/dev/zero", path)],
   ["a link to a file", () => symlinkSync("/etc/passwd", path)],
 ];
 
@@ -34,25 +34,25 @@ describe.each([
   ["readPlainFile", readPlainFile],
   ["readPlainFileSync", async (name: string, max: number) => readPlainFileSync(name, max)],
 ])("%s", (_, read) => {
-  it("reads a file of at most so many bytes", async () => {
+  it("reads a file of at most the given size", async () => {
     writeFileSync(path, "grün");
     expect([await read(path, 5), await read(path, 4)]).toEqual(["grün", undefined]);
   });
 
-  it("knows no file where there is none", async () => {
+  it("returns undefined for a missing file", async () => {
     expect([await read(path, 9), await read(join(path, "below"), 9)]).toEqual([undefined, undefined]);
     writeFileSync(path, "a file, not a folder");
     expect(await read(join(path, "below"), 9)).toBe(undefined);
   });
 
-  it.each(STRANGE)("takes %s for none", async (_, put) => {
+  it.each(STRANGE)("treats %s as missing", async (_, put) => {
     put();
     expect(await read(path, 100)).toBe(undefined);
   });
 });
 
 describe("openPlainFile", () => {
-  it("makes a private file, and opens it again", () => {
+  it("creates a private file, and opens it again", () => {
     const fd = openPlainFile(path, constants.O_RDWR | constants.O_CREAT);
     writeFileSync(fd, "text");
     expect(readAll(fd).toString()).toBe("text");
@@ -67,7 +67,7 @@ describe("openPlainFile", () => {
     );
   });
 
-  it("says like the system that there is none", () => {
+  it("reports a missing file as the system does", () => {
     expect(() => openPlainFile(path, constants.O_RDONLY)).toThrow(expect.objectContaining({ code: "ENOENT" }));
   });
 });

@@ -15,7 +15,7 @@ describe("a file that a configuration names", () => {
   });
   afterEach(() => rmSync(dir, { recursive: true }));
 
-  it("is read, through links too", async () => {
+  it("is read, also through links", async () => {
     symlinkSync("text", at("link"));
     for (const name of ["text", "link"]) {
       expect(readRegularFileSync(at(name))).toBe("hällo\n");
@@ -35,13 +35,13 @@ describe("a file that a configuration names", () => {
         truncateSync(path, 16 * 1024 * 1024 + 1);
       },
     ],
-  ])("is refused at once when it is a %s", async (_, message, make) => {
+  ])("is refused at once if it is a %s", async (_, message, make) => {
     make(at("odd"));
     expect(() => readRegularFileSync(at("odd"))).toThrow(message);
     await expect(readRegularFile(at("odd"))).rejects.toThrow(message);
   });
 
-  it("is named by the system's error when it is not there", async () => {
+  it("is named in the system's error if it does not exist", async () => {
     expect(() => readRegularFileSync(at("none"))).toThrow("ENOENT");
     await expect(readRegularFile(at("none"))).rejects.toMatchObject({ code: "ENOENT" });
   });

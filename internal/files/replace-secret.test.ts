@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-it("replaces a file that others could read by one that they cannot", () => {
+it("replaces a file that others could read with a private one", () => {
   const path = join(folder, "token");
   writeFileSync(path, "old", { mode: 0o644 });
   replaceSecret(path, "new");
@@ -18,7 +18,7 @@ it("replaces a file that others could read by one that they cannot", () => {
   expect(readdirSync(folder)).toEqual(["token"]);
 });
 
-it("leaves no part of the secret where it cannot be written", () => {
+it("leaves no part of the secret if it cannot be written", () => {
   mkdirSync(join(folder, "token"));
   expect(() => replaceSecret(join(folder, "token"), "new")).toThrow("EISDIR");
   expect(() => replaceSecret(join(folder, "none", "token"), "new")).toThrow("ENOENT");

@@ -87,12 +87,12 @@ describe("a walk below a root", () => {
     ["a FIFO", "kind", (path) => execFileSync("mkfifo", [path])],
     ["a folder", "kind", (path) => mkdirSync(path)],
     ["nothing", "ENOENT", () => {}],
-  ])("reads no file where there is %s", (_, what, put) => {
+  ])("reads no file if it is %s", (_, what, put) => {
     put(join(top, "root/a/odd"));
     expect(outcome("/a/odd")).toBe(what);
   });
 
-  it("goes over no link and through no file", () => {
+  it("passes through no link and no file", () => {
     symlinkSync(join(top, "outside"), join(top, "root/out"));
     symlinkSync("a", join(top, "root/inner"));
     expect(["/out/key", "/inner/b/text", "/a/b/text/x"].map(outcome)).toEqual(["link", "link", "kind"]);

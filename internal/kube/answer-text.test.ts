@@ -13,7 +13,7 @@ describe("the text of an answer", () => {
     }
   }
 
-  it("is whole up to the limit", async () => {
+  it("is complete up to the limit", async () => {
     expect(await wholeText(chunks(2), 8)).toBe("fourfour");
     expect(await wholeText(chunks(0), 8)).toBe("");
     expect(await leadingText(chunks(2), 8)).toBe("fourfour");
@@ -23,7 +23,7 @@ describe("the text of an answer", () => {
     await expect(wholeText(chunks(2), maxBytes)).rejects.toThrow(`more than ${maxBytes} bytes`);
   });
 
-  it("that does not end is read no further than the limit, and left", async () => {
+  it("that does not end is read only up to the limit, and then closed", async () => {
     expect(await leadingText(chunks(Number.POSITIVE_INFINITY), 6)).toBe("fourfo");
     expect([given, isLeft]).toEqual([1, true]);
     await expect(wholeText(chunks(Number.POSITIVE_INFINITY), 6)).rejects.toThrow(RangeError);

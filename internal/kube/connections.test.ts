@@ -14,7 +14,7 @@ const stack = new AsyncDisposableStack();
 
 afterEach(() => stack.disposeAsync());
 
-it("follows another CA of the API server within a minute, and trusts no server before", async () => {
+it("follows a new CA of the API server within a minute, and trusts no server before", async () => {
   const [before, after] = [new TestCa("before"), new TestCa("after")];
   const names = { dns: ["localhost"], ips: ["127.0.0.1"] };
   const server = createServer(before.issue(names), (_, response) => response.end('{"kind":"Pod"}'));

@@ -123,7 +123,7 @@ describe("lease election", () => {
     expect(b.terms).toEqual([1]);
   });
 
-  it("moves within 2 s of a stop, after the writers have stopped and not before", async () => {
+  it("moves within 2 s of a stop, and only after the writers have stopped", async () => {
     await pass(5_000);
     const writers = Promise.withResolvers<void>();
     a.writersEnd = writers.promise;
@@ -137,7 +137,7 @@ describe("lease election", () => {
     expect(b.isLeading).toBe(true);
   });
 
-  it("steps down at its deadline when a renewal hangs, before another one leads", async () => {
+  it("steps down at its deadline if a renewal hangs, before another one leads", async () => {
     await pass(5_000);
     a.fault = () => "hang";
     await pass(12_000, () => !a.isLeading);
@@ -155,7 +155,7 @@ describe("lease election", () => {
     expect([a.isLeading, a.terms]).toEqual([true, [0]]);
   });
 
-  it("lets a leader that was stopped for 30 s write nothing when it wakes", async () => {
+  it("lets a leader that was suspended for 30 s write nothing when it wakes", async () => {
     await pass(5_000);
     const stopped = Promise.withResolvers<void>();
     a.stopped = stopped.promise;
@@ -179,7 +179,7 @@ describe("lease election", () => {
     expect([a.isLeading, b.isLeading, a.terms, b.terms]).toEqual([true, false, [0], []]);
   });
 
-  it("takes a jump of the wall clock for a suspended machine until the next renewal, and keeps the lead", async () => {
+  it("treats a jump of the wall clock as a suspension until the next renewal, and keeps the lead", async () => {
     await pass(5_000);
     a.skewMs = 600_000;
     expect(a.elector.leads).toBe(false);
@@ -190,7 +190,7 @@ describe("lease election", () => {
     expect([a.isLeading, a.terms]).toEqual([true, [0]]);
   });
 
-  it("does not depend on clocks that agree", async () => {
+  it("does not require synchronised clocks", async () => {
     b.skewMs = 600_000;
     await pass(60_000);
     expect([a.isLeading, b.isLeading]).toEqual([true, false]);
@@ -207,7 +207,7 @@ describe("lease election", () => {
     expect(kube.get(LEASE)).toMatchObject({ metadata: { labels: OURS } });
   });
 
-  it("has one leader again after someone else was written into the lease", async () => {
+  it("has one leader again after another holder was written into the lease", async () => {
     await pass(5_000);
     const spec = { holderIdentity: "someone", leaseDurationSeconds: 15, leaseTransitions: 7 };
     kube.set(LEASES, { metadata: { name: "gastown-controller" }, spec });
@@ -219,7 +219,7 @@ describe("lease election", () => {
     expect(kube.get(LEASE)).toMatchObject({ metadata: { labels: OURS } });
   });
 
-  it("begins a new term when the lease came back after it was another's", async () => {
+  it("starts a new term when it regains a lease that was taken from it", async () => {
     await pass(5_000);
     const spec = { holderIdentity: "", leaseDurationSeconds: 1, leaseTransitions: 3 };
     kube.set(LEASES, { metadata: { name: "gastown-controller" }, spec });

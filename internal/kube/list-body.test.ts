@@ -28,8 +28,8 @@ const list = fc.record({
 const places = fc.array(fc.nat(), { maxLength: 8 });
 const spaces = fc.constantFrom(undefined, 2, "\t");
 
-describe("a list that is read item by item", () => {
-  it("is what JSON.parse answers, wherever its bytes are cut and however it is indented", async () => {
+describe("a list that is parsed item by item", () => {
+  it("equals the result of JSON.parse, wherever its bytes are split and however it is indented", async () => {
     await fc.assert(
       fc.asyncProperty(list, spaces, places, async (object, space, at) => {
         const seen: unknown[] = [];
@@ -43,7 +43,7 @@ describe("a list that is read item by item", () => {
     );
   });
 
-  it("is refused when it ends early, wherever", async () => {
+  it("is refused if it ends early, at any position", async () => {
     await fc.assert(
       fc.asyncProperty(list, fc.nat(), places, async (object, length, at) => {
         const body = Buffer.from(JSON.stringify(object));
@@ -53,7 +53,7 @@ describe("a list that is read item by item", () => {
     );
   });
 
-  it("is read the same with a cut between any two bytes", async () => {
+  it("is the same if it is split between any two bytes", async () => {
     const text = String.raw`{"kind":"L","items":[{"a":"\"]}ö\\"},[1,{"b":[]}],"x"],"metadata":{"continue":"a,b","c":[2,3]}}`;
     const bytes = Buffer.from(text);
     for (let place = 0; place <= bytes.length; place++) {
@@ -69,7 +69,7 @@ describe("a list that is read item by item", () => {
     "{}",
     '{"items":null}',
     '{"kind":"Status","code":410,"details":{"causes":[{"a":1}]}}',
-  ])("answers %s as it is: it is no list", async (text) => {
+  ])("returns %s unchanged, because it is no list", async (text) => {
     expect(await read(text)).toEqual(JSON.parse(text));
   });
 
@@ -90,20 +90,20 @@ describe("a list that is read item by item", () => {
     await expect(read(text)).rejects.toThrow(SyntaxError);
   });
 
-  it("has no second array beside its items", async () => {
+  it("is refused if it has a second array of items", async () => {
     await expect(read('{"items":[1],"more":[2]}')).rejects.toMatchObject({ kind: "unavailable" });
   });
 
   it.each([
     ["an item", `{"items":[1,"${"x".repeat(100)}"]}`],
-    ["what is before the items", `{"kind":"${"x".repeat(100)}","items":[1]}`],
-    ["what is behind them", `{"items":[1],"metadata":{"continue":"${"x".repeat(100)}"}}`],
-  ])("is read with at most so many bytes in %s", async (_, text) => {
+    ["the text before the items", `{"kind":"${"x".repeat(100)}","items":[1]}`],
+    ["the text after the items", `{"items":[1],"metadata":{"continue":"${"x".repeat(100)}"}}`],
+  ])("may have a limited number of bytes in %s", async (_, text) => {
     await expect(read(text, whole, 100)).rejects.toMatchObject({ kind: "exhausted" });
     expect(await read(text, whole, 200)).toEqual(JSON.parse(text));
   });
 
-  it("is not held whole: what is kept of an item is made before the next one comes", async () => {
+  it("is not kept as a whole: each item is converted before the next one arrives", async () => {
     let made = 0;
     const seen: number[] = [];
     async function* items(): AsyncGenerator<Uint8Array> {

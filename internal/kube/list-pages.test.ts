@@ -18,7 +18,7 @@ function pages(...all: readonly Record<string, unknown>[]): KubeApi & { readonly
 }
 
 describe("a list that is read in pages", () => {
-  it("continues where each page says, and its place for a watch is that of the last page", async () => {
+  it("continues where each page says, and returns the resource version of the last page", async () => {
     const pod = (name: string) => ({ metadata: { name, resourceVersion: "1" }, status: name });
     const api = pages(
       { items: [pod("a")], metadata: { resourceVersion: "7", continue: "next" } },
@@ -33,7 +33,7 @@ describe("a list that is read in pages", () => {
     expect(api.requests.map(({ query }) => query)).toEqual([{ limit: 1 }, { limit: 1, continue: "next" }]);
   });
 
-  it("leaves out what is no object, and what nothing is kept of", async () => {
+  it("skips invalid objects and those of which nothing is kept", async () => {
     const metadata = { name: "a", resourceVersion: "1" };
     const items = [null, 7, "x", [], {}, { metadata: {} }, { metadata: { name: "a" } }, { metadata }];
     const api = pages({ items: [...items, { metadata, status: "up" }], metadata: { resourceVersion: "1" } });
@@ -42,13 +42,13 @@ describe("a list that is read in pages", () => {
   });
 
   it.each([{}, { items: null, metadata: { resourceVersion: "1" } }, { items: [] }, { items: [], metadata: {} }])(
-    "is none where the answer is %j",
+    "is refused if the answer is %j",
     async (page) => {
       await expect(listPages(pages(page), { path, project }, never)).rejects.toMatchObject({ kind: "unavailable" });
     },
   );
 
-  it("fails as gone when the server forgot its point in time between two pages", async () => {
+  it("fails as gone if the server dropped the version of the list between two pages", async () => {
     const kube = new FakeKube();
     for (const name of ["a", "b", "c"]) kube.set(path, { metadata: { name }, status: "up" });
     kube.after = () => {

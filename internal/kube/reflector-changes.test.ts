@@ -21,8 +21,8 @@ import {
   watches,
 } from "../../test/support/cluster/reflector-bed.ts";
 
-describe("what a reflector passes on", () => {
-  it("tells an object that was deleted and created again during a gap as removed and added", async () => {
+describe("a reflector", () => {
+  it("reports an object that was deleted and created again during a gap as removed and added", async () => {
     pod("a", "up");
     await startReflector();
     kube.changeUnseen(() => {
@@ -35,7 +35,7 @@ describe("what a reflector passes on", () => {
     expect(deltas).toEqual(["added a/a uid-1 up", "removed a/a uid-1 up", "added a/a uid-2 up"]);
   });
 
-  it("leaves the new object alone when the old one's deletion comes late or twice", async () => {
+  it("keeps the new object if the old one's deletion arrives late or twice", async () => {
     const old = pod("a", "up");
     await startReflector();
     kube.delete(PODS_PATH, "a");
@@ -45,7 +45,7 @@ describe("what a reflector passes on", () => {
     expect(storedKeys()).toEqual(["a/a new"]);
   });
 
-  it("takes an event that comes twice once", async () => {
+  it("reports a duplicate event once", async () => {
     await startReflector();
     const object = pod("a", "up");
     kube.watches[0]?.send({ type: "ADDED", object });
@@ -53,7 +53,7 @@ describe("what a reflector passes on", () => {
     expect(deltas).toEqual(["added a/a uid-1 up"]);
   });
 
-  it("drops an object that its projection does not keep any more", async () => {
+  it("drops an object that its projection no longer keeps", async () => {
     const project = (object: unknown) => {
       const { status } = object as { readonly status: string };
       return status === "hidden" ? undefined : status;
@@ -66,7 +66,7 @@ describe("what a reflector passes on", () => {
     expect(deltas).toEqual(["added a/a uid-1 up", "removed a/a uid-1 up"]);
   });
 
-  it("continues when a handler throws", async () => {
+  it("continues if a handler throws", async () => {
     await startReflector();
     const push = deltas.push;
     deltas.push = () => {
@@ -81,7 +81,7 @@ describe("what a reflector passes on", () => {
     expect(watches()).toHaveLength(1);
   });
 
-  it("passes on changes strictly in the order of the server", async () => {
+  it("reports changes strictly in the order of the server", async () => {
     await startReflector();
     const expected: string[] = [];
     for (let i = 0; i < 200; i++) {
@@ -93,7 +93,7 @@ describe("what a reflector passes on", () => {
     expect(deltas).toEqual([...expected, "removed a/a uid-1 s199"]);
   });
 
-  it("reads a line that comes in pieces, cut inside a character", async () => {
+  it("reads a line that arrives in pieces, split inside a character", async () => {
     await startReflector();
     const object = { metadata: { name: "ü", uid: "u", resourceVersion: "9" }, status: "up" };
     const line = Buffer.from(`${JSON.stringify({ type: "ADDED", object })}\n`);
@@ -105,7 +105,7 @@ describe("what a reflector passes on", () => {
     expect(deltas).toEqual(["added ü u up"]);
   });
 
-  it("takes an event of 10 MB that comes slowly, and cuts off a watch whose line does not end", async () => {
+  it("accepts an event of 10 MB that arrives slowly, and cuts a watch whose line does not end", async () => {
     await startReflector();
     const filler = "x".repeat(10 << 20);
     const object = { metadata: { name: "big", uid: "u", resourceVersion: "9", filler }, status: "up" };
@@ -122,7 +122,7 @@ describe("what a reflector passes on", () => {
     expect(lists()).toHaveLength(1);
   });
 
-  it("lists again when three watches in a row break without one event", async () => {
+  it("lists again if three watches in a row break without an event", async () => {
     await startReflector();
     for (let i = 0; i < 3; i++) {
       kube.watches[0]?.raw("{\n");
@@ -131,7 +131,7 @@ describe("what a reflector passes on", () => {
     expect(lists()).toHaveLength(2);
   });
 
-  it("stops during a list and leaves no watch behind", async () => {
+  it("stops during a list and leaves no watch open", async () => {
     kube.fault = () => "hang";
     await startReflector();
     stop.abort(new Error("stopped"));
@@ -157,7 +157,7 @@ describe("what a reflector passes on", () => {
     expect(storedKeys()).toEqual(cluster());
   });
 
-  it("does not take for missed what changes while the audit runs", async () => {
+  it("does not count changes during the audit as missed", async () => {
     for (const name of ["a", "b"]) pod(name, "up");
     await startReflector();
     let isAudit = false;

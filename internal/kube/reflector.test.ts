@@ -20,7 +20,7 @@ import {
 } from "../../test/support/cluster/reflector-bed.ts";
 
 describe("a reflector", () => {
-  it("reads pages of 250, is synced after the last, and follows what comes", async () => {
+  it("reads pages of 250, is synced after the last, and follows changes", async () => {
     for (let i = 0; i < 600; i++) pod(`p${i}`, "up");
     await startReflector();
     expect(lists().map((request) => request.query?.["limit"])).toEqual([250, 250, 250]);
@@ -34,7 +34,7 @@ describe("a reflector", () => {
     expect(storedKeys()).toEqual(cluster());
   });
 
-  it("asks with its selectors, for bookmarks, and for an end after 300 to 600 s", async () => {
+  it("requests its selectors, bookmarks, and an end after 300 to 600 s", async () => {
     await startReflector({ labelSelector: "gastown.io/agent", fieldSelector: "metadata.name=x" });
     const selectors = { labelSelector: "gastown.io/agent", fieldSelector: "metadata.name=x" };
     expect(lists()[0]?.query).toEqual({ ...selectors, limit: 250 });
@@ -47,7 +47,7 @@ describe("a reflector", () => {
     });
   });
 
-  it("resumes from the last event or bookmark when the server ends a watch, at once", async () => {
+  it("resumes at once from the last event or bookmark when the server ends a watch", async () => {
     await startReflector();
     pod("a", "up");
     await clock.advance(60_000);
@@ -68,7 +68,7 @@ describe("a reflector", () => {
     ["a reset", () => kube.watches[0]?.reset()],
     ["half a line", () => kube.watches[0]?.raw('{"type":"ADDED","obj').reset()],
     ["a line that is not JSON", () => kube.watches[0]?.raw("{\n")],
-    ["a line that is no event", () => kube.watches[0]?.raw('{"type":"NEW","object":{}}\n')],
+    ["a line that is not an event", () => kube.watches[0]?.raw('{"type":"NEW","object":{}}\n')],
     ["an error in the stream", () => kube.watches[0]?.send({ type: "ERROR", object: { code: 500, message: "boom" } })],
     ["an end within a second", () => kube.watches[0]?.close()],
   ])("survives %s and misses nothing", async (_, harm) => {
@@ -96,7 +96,7 @@ describe("a reflector", () => {
         kube.watches[0]?.send({ type: "ERROR", object: { code: 504, reason: "Timeout", message } });
       },
     ],
-  ])("lists again after %s, and tells what was deleted and changed meanwhile", async (_, harm) => {
+  ])("lists again after %s, and reports objects that were deleted or changed meanwhile", async (_, harm) => {
     for (const name of ["a", "b", "c"]) pod(name, "up");
     await startReflector();
     kube.changeUnseen(() => {
@@ -113,7 +113,7 @@ describe("a reflector", () => {
     expect(reflector.isSynced).toBe(true);
   });
 
-  it("lists at once when a quiet collection expired", async () => {
+  it("lists at once if the version of a quiet collection has expired", async () => {
     await startReflector();
     await clock.advance(60_000);
     kube.bookmark();
@@ -125,7 +125,7 @@ describe("a reflector", () => {
     expect(reflector.counts.failures).toBe(0);
   });
 
-  it("keeps trying when the list fails after a 410, and what it holds stays", async () => {
+  it("keeps trying if the list fails after a 410, and keeps its objects", async () => {
     pod("a", "up");
     await startReflector();
     kube.compact();
@@ -141,7 +141,7 @@ describe("a reflector", () => {
     expect(reflector.staleMs).toBeLessThan(30_000);
   });
 
-  it("backs off from 0.8 s to 30 s, never more than one request a second, and starts over after two healthy minutes", async () => {
+  it("backs off from 0.8 s to 30 s, with at most one request a second, and starts over after two healthy minutes", async () => {
     await startReflector();
     kube.fault = () => "reset";
     kube.watches[0]?.reset();
@@ -163,7 +163,7 @@ describe("a reflector", () => {
     expect(watches()).toHaveLength(before + 1);
   });
 
-  it("waits as long as Retry-After asks", async () => {
+  it("waits as long as Retry-After says", async () => {
     kube.fault = () => ({ status: 429, retryAfterMs: 20_000 });
     await startReflector();
     kube.fault = () => undefined;
@@ -173,7 +173,7 @@ describe("a reflector", () => {
     expect(reflector.isSynced).toBe(true);
   });
 
-  it("is away from a failed attempt until the server is heard, which whoever is in a hurry makes sooner", async () => {
+  it("is away from a failed attempt until the server answers, which hurry() makes sooner", async () => {
     await startReflector();
     kube.fault = () => "reset";
     kube.watches[0]?.reset();
@@ -193,7 +193,7 @@ describe("a reflector", () => {
   it.each([
     ["an event", () => void pod("b", "up")],
     ["a bookmark", () => kube.bookmark()],
-  ])("is away, though a watch is open, until %s arrives", async (_, arrive) => {
+  ])("is away, although a watch is open, until %s arrives", async (_, arrive) => {
     await startReflector();
     kube.watches[0]?.reset();
     await clock.advance(1_200);
@@ -206,7 +206,7 @@ describe("a reflector", () => {
     expect(lists()).toHaveLength(1);
   });
 
-  it("is away, though a watch is open, while urgent calls have no answer, until it has caught up", async () => {
+  it("is away, although a watch is open, from an unanswered urgent call until it has caught up", async () => {
     await startReflector();
     await clock.advance(10_000);
     expect(reflector.isAway).toBe(false);
@@ -220,7 +220,7 @@ describe("a reflector", () => {
     expect(reflector.isAway).toBe(false);
   });
 
-  it("reads the list instead of a watch that brings nothing, once somebody asks for what may have been missed", async () => {
+  it("replaces a watch that brings nothing with a list once hurry() asks for missed changes", async () => {
     await startReflector();
     kube.watches[0]?.reset();
     await clock.advance(1_200);
@@ -244,7 +244,7 @@ describe("a reflector", () => {
     expect(watches()).toHaveLength(3);
   });
 
-  it("is not hurried beyond what the server asks for", async () => {
+  it("does not hurry beyond what the server allows", async () => {
     await startReflector();
     kube.fault = () => ({ status: 429, retryAfterMs: 20_000 });
     kube.watches[0]?.reset();
@@ -256,7 +256,7 @@ describe("a reflector", () => {
     expect(watches()).toHaveLength(before);
   });
 
-  it("waits no longer than a minute, however much Retry-After asks", async () => {
+  it("waits no longer than a minute, whatever Retry-After says", async () => {
     kube.fault = () => ({ status: 503, retryAfterMs: 86_400_000 });
     await startReflector();
     kube.fault = () => undefined;
@@ -264,7 +264,7 @@ describe("a reflector", () => {
     expect(reflector.isSynced).toBe(true);
   });
 
-  it("notices within 70 s that a watch is silent, and catches up", async () => {
+  it("detects a silent watch within 70 s, and catches up", async () => {
     await startReflector();
     const dead = kube.watches[0];
     if (dead) dead.isSilent = true;
@@ -276,7 +276,7 @@ describe("a reflector", () => {
     expect(lists()).toHaveLength(1);
   });
 
-  it("takes bookmarks for a sign of life", async () => {
+  it("accepts bookmarks as a sign of life", async () => {
     await startReflector();
     for (let minute = 0; minute < 9; minute++) {
       await clock.advance(60_000);

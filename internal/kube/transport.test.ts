@@ -74,7 +74,7 @@ describe("the transport to the Kubernetes API", () => {
       response.writeHead(code, headers).end(JSON.stringify(body));
     };
 
-  it("uses at most 3 connections for 300 calls, 50 of them at a time, and one more for an urgent call", async () => {
+  it("uses at most 3 connections for 300 calls, 50 at a time, and one more for an urgent call", async () => {
     handler = (_, response) => setImmediate(() => response.end(POD));
     const api = transport();
     for (let round = 0; round < 6; round++) {
@@ -91,7 +91,7 @@ describe("the transport to the Kubernetes API", () => {
     ["the Lease", { lane: "urgent" }, { lane: "creates" }],
     ["any object", {}, { lane: "creates" }],
     ["a new pod", { lane: "creates" }, {}],
-  ] as const)("answers a call for %s while all connections of other calls wait: %j, %j", async (_, quick, slow) => {
+  ] as const)("completes a call for %s while all connections of other calls wait: %j, %j", async (_, quick, slow) => {
     handler = (request, response) => {
       if (request.url?.includes("quick")) response.end(POD);
     };
@@ -104,7 +104,7 @@ describe("the transport to the Kubernetes API", () => {
   });
 
   it.for(["", "{}", "[]", "null", '"Pod"', '{"kind":', "<html>Bad gateway</html>", '{"kind":7}'])(
-    "takes %j for no answer, whatever has sent it",
+    "does not accept %j as an answer, whatever sent it",
     async (body) => {
       answers((_, response) => response.end(body));
       for (const method of ["GET", "PUT"] as const) {
@@ -118,7 +118,7 @@ describe("the transport to the Kubernetes API", () => {
     },
   );
 
-  it("sends a body as JSON of the kind that the request names, and its query", async () => {
+  it("sends a body as JSON of the content type in the request, and its query", async () => {
     let received = "";
     handler = async (request, response) => {
       for await (const chunk of request) received += chunk;
@@ -152,12 +152,12 @@ describe("the transport to the Kubernetes API", () => {
     await expect(failure).rejects.toMatchObject({ fault, kind, status: code });
   });
 
-  it("never says that our caller is not authenticated when the API server refuses the controller", async () => {
+  it("never reports our caller as unauthenticated if the API server refuses the controller", async () => {
     handler = status(401, { message: "Unauthorized" });
     await expect(transport().call(get, never)).rejects.toMatchObject({ fault: "unauthenticated", kind: "unavailable" });
   });
 
-  it("reads the token again when the server refuses it, and asks once more", async () => {
+  it("reads the token again if the server refuses it, and retries once", async () => {
     answers(
       (_, response) => {
         token = "two";
@@ -185,7 +185,7 @@ describe("the transport to the Kubernetes API", () => {
     ]);
   });
 
-  it.each([429, 503])("waits as long as Retry-After says after %i, writes too", async (code) => {
+  it.each([429, 503])("waits as long as Retry-After says after %i, also for writes", async (code) => {
     answers(status(code, {}, { "retry-after": "3" }), status(201, { kind: "Pod" }));
     const clock = new FakeClock();
     const api = transport(clock);
@@ -206,7 +206,7 @@ describe("the transport to the Kubernetes API", () => {
     expect(requests).toHaveLength(1);
   });
 
-  it("does not repeat what failed without a word from the server", async () => {
+  it("does not repeat a call that failed without an answer from the server", async () => {
     handler = status(500);
     await expect(transport().call(get, never)).rejects.toMatchObject({ fault: "server" });
     expect(requests).toHaveLength(1);
@@ -223,7 +223,7 @@ describe("the transport to the Kubernetes API", () => {
     expect(requests).toHaveLength(1);
   });
 
-  it("reads a list item by item, and once more from its start when its body ends early", async () => {
+  it("reads a list item by item, and once more from its start if its body ends early", async () => {
     const [list, seen] = ['{"kind":"PodList","items":[{"a":1},{"a":2}],"metadata":{}}', [] as unknown[]];
     answers(
       (_, response) => response.write(list.slice(0, 40), () => response.destroy()),
@@ -235,7 +235,7 @@ describe("the transport to the Kubernetes API", () => {
     expect(seen).toEqual([{ a: 1 }, { a: 1 }, { a: 2 }]);
   });
 
-  it("ends a call at its deadline, also when the answer stops half-way", async () => {
+  it("ends a call at its deadline, also if the answer stops half-way", async () => {
     const clock = new FakeClock();
     const api = transport(clock);
     handler = (_, response) => response.write('{"half":');
@@ -247,7 +247,7 @@ describe("the transport to the Kubernetes API", () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it("asks before each attempt whether it may still be sent", async () => {
+  it("checks before each attempt whether it may still be sent", async () => {
     answers(status(429, {}, { "retry-after": "0" }), status(200, { kind: "Pod" }));
     const beforeAttempt = () => {
       if (requests.length > 0) throw new DomainError("precondition", "not the leader any more");
@@ -257,7 +257,7 @@ describe("the transport to the Kubernetes API", () => {
     expect(requests).toHaveLength(1);
   });
 
-  it("asks again when it is sent, after it has waited for a connection", async () => {
+  it("checks again when it is sent, after it has waited for a connection", async () => {
     const held: ServerResponse[] = [];
     handler = (_, response) => held.push(response);
     const api = transport();
@@ -289,7 +289,7 @@ describe("the transport to the Kubernetes API", () => {
     ]);
   });
 
-  it("streams without a deadline once the answer began, and ends the request when the reader leaves", async () => {
+  it("streams without a deadline once the answer has begun, and ends the request when the reader leaves", async () => {
     const clock = new FakeClock();
     const left = Promise.withResolvers<void>();
     handler = (request, response) => {
@@ -307,7 +307,7 @@ describe("the transport to the Kubernetes API", () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it("tells a stream's reset, an error answer, and a server that never answers", async () => {
+  it("distinguishes a stream's reset, an error answer, and a server that never answers", async () => {
     const clock = new FakeClock();
     const api = transport(clock);
     const read = () => Array.fromAsync(api.stream({ ...get, timeoutMs: 1_000 }, never));
@@ -327,7 +327,7 @@ describe("the transport to the Kubernetes API", () => {
     await expect(silent).rejects.toMatchObject({ kind: "deadline" });
   });
 
-  it("ends everything at its own end", async () => {
+  it("ends everything when it ends", async () => {
     handler = () => {};
     const api = transport();
     const call = api.call(get, never);

@@ -9,7 +9,7 @@ import { KubeTransport } from "./transport.ts";
 const never = new AbortController().signal;
 const urgent = { method: "GET", path: "/api/v1/namespaces/a/pods/p", lane: "urgent" } as const;
 
-it("a transport says when an urgent call has no answer, while it waits and after it", async () => {
+it("a transport reports an unanswered urgent call while it waits and afterwards", async () => {
   const arrived = Promise.withResolvers<void>();
   let handler: RequestListener = () => arrived.resolve();
   const server = createServer((request, response) => handler(request, response));

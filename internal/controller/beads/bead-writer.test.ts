@@ -105,7 +105,7 @@ describe("beads of sessions in pods", () => {
 
   const PLACE = { backend: "k8s", sidecar_host: "10.0.0.1", sidecar_port: "9090", sidecar_session: "one" };
 
-  it("say where the sidecar is once the pod has an address, once, and nothing any more when the session has ended", async () => {
+  it("get the sidecar's address once, as soon as the pod has one, and lose it when the session has ended", async () => {
     await tell("changed", record("one", { ip: "" }));
     expect(beads.get("gt-1")).toEqual({ team: "platform" });
     await tell("changed", record("one"));
@@ -118,7 +118,7 @@ describe("beads of sessions in pods", () => {
     expect(beads.get("gt-1")).toEqual({ team: "platform" });
   });
 
-  it("are cleared when the pod is deleted, and left alone when they say something else by then", async () => {
+  it("are cleared when the pod is deleted, unless they name another session by then", async () => {
     await tell("changed", record("one"));
     await tell("gone", record("one"));
     expect(beads.get("gt-1")).toEqual({ team: "platform" });
@@ -128,7 +128,7 @@ describe("beads of sessions in pods", () => {
     expect(beads.get("gt-1")).toEqual({ ...PLACE, sidecar_session: "elsewhere" });
   });
 
-  it("name the youngest of several sessions, and the other again after it", async () => {
+  it("name the youngest of several sessions, and the older one again after its end", async () => {
     await tell("changed", record("one"));
     const young = { ip: "10.0.0.2", createdAt: "2026-01-02T00:00:00Z" };
     await tell("changed", record("two", young));
@@ -137,7 +137,7 @@ describe("beads of sessions in pods", () => {
     expect(beads.get("gt-1")).toMatchObject({ sidecar_session: "one", sidecar_host: "10.0.0.1" });
   });
 
-  it("are not given to another project's session while one has them", async () => {
+  it("keep their session while another project starts one for the same bead", async () => {
     await tell("changed", record("one"));
     const theirs = { ip: "10.0.0.9", createdAt: "2026-01-02T00:00:00Z", project: "desk" };
     await tell("changed", record("theirs", theirs));
@@ -146,7 +146,7 @@ describe("beads of sessions in pods", () => {
     expect(beads.get("gt-1")).toMatchObject({ sidecar_session: "next" });
   });
 
-  it("of one project hold up no other's, however many it names and however long bd takes for them", async () => {
+  it("of one project do not delay another's, however many it names and however long bd takes for them", async () => {
     hung = /^shop-/;
     for (let i = 0; i < 50; i++) await tell("changed", record(`shop-${i}`, { bead: `shop-${i}` }));
     await tell("changed", record("theirs", { ip: "10.0.0.9", project: "desk" }));
@@ -154,7 +154,7 @@ describe("beads of sessions in pods", () => {
     expect(calls.filter(([, , , bead]) => bead?.startsWith("shop-"))).toHaveLength(2);
   });
 
-  it("that two projects name are written by one call at a time, and the last word is their owner's", async () => {
+  it("that two projects name are written by one call at a time, and finally by their owner", async () => {
     hung = /^gt-1$/;
     await tell("changed", record("one"));
     await tell("changed", record("theirs", { ip: "10.0.0.9", createdAt: "2026-01-02T00:00:00Z", project: "desk" }));
@@ -167,7 +167,7 @@ describe("beads of sessions in pods", () => {
     expect(beads.get("gt-1")).toMatchObject({ sidecar_session: "theirs", sidecar_host: "10.0.0.9" });
   });
 
-  it("are left alone by a leader that was suspended and wakes when another one leads", async () => {
+  it("are not written by a suspended leader that wakes while another one leads", async () => {
     await tell("changed", record("one"));
     beads.set("gt-1", { ...PLACE, sidecar_host: "10.0.0.9" });
     leads = false;
@@ -176,7 +176,7 @@ describe("beads of sessions in pods", () => {
     expect(beads.get("gt-1")).toEqual({ ...PLACE, sidecar_host: "10.0.0.9" });
   });
 
-  it("are written later when bd fails, and no label becomes a flag of bd", async () => {
+  it("are written later if bd fails, and no label becomes a flag of bd", async () => {
     isDown = true;
     await tell("changed", record("one"));
     await tell("changed", record("two", { bead: "--help" }));

@@ -81,7 +81,7 @@ describe("the replacement of the CA by the replica that leads", () => {
     }
   }
 
-  it("goes from the old CA to the new one, keeps each step until every replica has read it, and drops the old one last", async () => {
+  it("goes from the old CA to the new one, keeps each step until every replica has read it, and drops the old CA last", async () => {
     await lead(begun);
     await pass(44_000);
     expect(phase()).toBe("introducing");
@@ -105,7 +105,7 @@ describe("the replacement of the CA by the replica that leads", () => {
     expect(secrets.writes).toEqual(["create ca", "patch ca", "patch ca", "patch ca"]);
   });
 
-  it("does not go on while a sidecar lags behind, says so, and names it once every five minutes", async () => {
+  it("waits while a sidecar lags behind, reports it, and repeats its name every five minutes", async () => {
     lagging = ["two"];
     const rotator = await lead(begun);
     await pass(620_000);
@@ -117,7 +117,7 @@ describe("the replacement of the CA by the replica that leads", () => {
     expect(phase()).toBe("reissuing");
   });
 
-  it("continues where the replica before it was cut off, whichever write was not made", async () => {
+  it("continues where the previous replica stopped, whichever write is missing", async () => {
     await lead(begun);
     for (const wanted of ["reissuing", "retiring", "steady"]) {
       secrets.crashBefore = secrets.writes.length;
@@ -138,7 +138,7 @@ describe("the replacement of the CA by the replica that leads", () => {
     }
   });
 
-  it("leaves a Secret alone that a person changes at the same moment, and looks again", async () => {
+  it("does not overwrite a Secret that a person changes at the same moment, and reads it again", async () => {
     await lead(begun);
     const patch = secrets.patch.bind(secrets);
     secrets.patch = async (...args) => {
@@ -150,7 +150,7 @@ describe("the replacement of the CA by the replica that leads", () => {
     expect([phase(), data()["note"]]).toEqual(["reissuing", "by hand"]);
   });
 
-  it("waits until the CAs of callers are signed by the new one, and takes along only lists that are still of use", async () => {
+  it("waits until the new CA has signed the CAs of callers, and keeps only revocation lists that are still of use", async () => {
     const other = await newSessionsCa("shop.example", clock.now());
     const signerOf = (from: CaSecretData) => readCaSecret(from, clock.now()).signer;
     const options = {
@@ -176,7 +176,7 @@ describe("the replacement of the CA by the replica that leads", () => {
     expect([phase(), data()["crl.pem"]]).toEqual(["retiring", undefined]);
   });
 
-  it("is followed by who trusts the old CA alone, until the old one goes", async () => {
+  it("lets peers that trust only the old CA accept new certificates until the old CA is dropped", async () => {
     await lead(begun);
     await pass(60_000);
     const ca = readCaSecret(data(), clock.now());
@@ -188,7 +188,7 @@ describe("the replacement of the CA by the replica that leads", () => {
     expect(trust.standing(again, clock.now(), [new X509Certificate(ca.chain)])).toBe("good");
   });
 
-  it("is not begun twice, and uses a next CA that is already in the Secret", async () => {
+  it("is not started twice, and uses a next CA that is already in the Secret", async () => {
     running = Promise.resolve();
     expect(await introduceSuccessor(begun, { trustDomain: TOWN, now: clock.now() })).toBe(begun);
     const own = await newSessionsCa(TOWN, clock.now() + 5_000);

@@ -23,13 +23,13 @@ describe("the CA's Secret", () => {
     data = { "ca.crt": old.pem, "ca.key": old.key };
   });
 
-  it("is a CA that signs, and whose certificate is every sidecar's bundle", () => {
+  it("provides a CA that signs, and its certificate as every sidecar's bundle", () => {
     const material = readCaSecret(data, NOW);
     expect(material.bundle).toBe(old.pem);
     expect(material.state).toEqual({ type: "steady", current: old.id });
   });
 
-  it("follows the replacement of the CA: both in the bundle, then the new one signs, then the old one is gone", () => {
+  it("follows the replacement of the CA: both in the bundle, then the new one signs, then the old one is dropped", () => {
     let now: CaSecretData = { ...data, "next.crt": next.pem, "next.key": next.key };
     let state = startRotation(readCaSecret(now, NOW).state, next.id);
     const phases = [];
@@ -48,7 +48,7 @@ describe("the CA's Secret", () => {
     expect(Object.keys(now).sort()).toEqual(["ca.crt", "ca.key", "rotation.json"]);
   });
 
-  it("is the same when a step is written twice", () => {
+  it("is the same if a step is written twice", () => {
     const before = { ...data, "next.crt": next.pem, "next.key": next.key };
     const state = { type: "reissuing", current: next.id, previous: old.id, since: NOW } as const;
     const once = afterStep(before, state);
@@ -58,27 +58,27 @@ describe("the CA's Secret", () => {
   it.for([
     ["no key", () => ({ "ca.crt": old.pem }), /ca\.key: is missing/],
     ["another CA's key", () => ({ ...data, "ca.key": next.key }), /ca\.crt: the CA's key is not the key/],
-    ["no certificate in it", () => ({ ...data, "ca.crt": "none" }), /ca\.crt: no certificate/],
+    ["no certificate", () => ({ ...data, "ca.crt": "none" }), /ca\.crt: no certificate/],
     [
-      "a state of another CA",
+      "the state of another CA",
       () => ({ ...data, "rotation.json": JSON.stringify({ type: "steady", current: next.id }) }),
       /rotation\.json: does not match/,
     ],
     [
-      "a next CA that is not there",
+      "a missing next CA",
       () => ({ ...data, "rotation.json": JSON.stringify({ type: "introducing", current: old.id, next: next.id }) }),
       /names a CA that is not in the Secret/,
     ],
     [
-      "a time that is none",
+      "an invalid time",
       () => {
         const state = { type: "reissuing", current: old.id, previous: next.id, since: "yesterday" };
         return { ...data, "previous.crt": next.pem, "rotation.json": JSON.stringify(state) };
       },
       /rotation\.json: since is not a time/,
     ],
-    ["a state that is torn", () => ({ ...data, "rotation.json": "{" }), /rotation\.json: cannot be read/],
-  ] as const)("with %s is refused by its key", ([, make, message]) => {
+    ["a torn state", () => ({ ...data, "rotation.json": "{" }), /rotation\.json: cannot be read/],
+  ] as const)("with %s is refused, and the error names its key", ([, make, message]) => {
     expect(() => readCaSecret(make(), NOW)).toThrow(
       expect.objectContaining({ kind: "precondition", message: expect.stringMatching(message) }),
     );

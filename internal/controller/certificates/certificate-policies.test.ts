@@ -46,7 +46,7 @@ describe("a session's Secret", () => {
     good = secret({}, await leafFor());
   });
 
-  it("of adopted pods goes with the session to the pod that replaces one which has ended", () => {
+  it("of an adopted pod passes to the pod that replaces it once it has ended", () => {
     const before = { kind: "Pod", name: "evicted", uid: "u0" };
     const shared = { name: "gastown-session-one", owners: [before] };
     expect(decide(secret(shared))).toEqual({ type: "issue", why: "pod-replaced" });
@@ -56,7 +56,7 @@ describe("a session's Secret", () => {
     expect(decide(secret({ owners: [before] })).type).toBe("refuse");
   });
 
-  it("is left alone until half of its certificate's life, give or take a tenth", () => {
+  it("is kept until half of its certificate's lifetime, plus or minus a tenth", () => {
     const action = decide(good);
     // It is backdated by a quarter of an hour, for clocks that are behind.
     const start = NOW - HOUR_MS / 4;
@@ -75,7 +75,7 @@ describe("a session's Secret", () => {
     expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(HOUR_MS);
   });
 
-  it("is left alone when its certificate ends with its CA: the next one would end then, too", async () => {
+  it("is kept if its certificate ends with its CA, because the next one would end then, too", async () => {
     const end = ca.signer.certificate.validToDate.getTime();
     for (const leftMs of [20 * HOUR_MS, HOUR_MS / 6]) {
       const last = secret({}, await leafFor(IDENTITY, ca, end - leftMs));
@@ -85,7 +85,7 @@ describe("a session's Secret", () => {
     }
   });
 
-  it("has a certificate for servers only, valid for a day, by the session's two names", async () => {
+  it("has a certificate for servers only, valid for a day, with the session's two names", async () => {
     const { leaf } = await newSessionCertificate(IDENTITY, ca, NOW);
     expect(leaf.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]);
     expect(leaf.subjectAltName).toBe(
@@ -129,7 +129,7 @@ describe("a session's Secret", () => {
     expect(decide(one, change)).toEqual({ type, why });
   });
 
-  it("has a test of each of its policies, in their order", () => {
+  it("has a test for each of its policies, in their order", () => {
     expect(Object.keys(faults)).toEqual(["secret-absent", ...POLICY_NAMES]);
   });
 
@@ -141,11 +141,11 @@ describe("a session's Secret", () => {
     expect(decide(secret({}, data))).toEqual({ type: "issue", why: "data-missing" });
   });
 
-  it("is issued again when its key is none", () => {
+  it("is issued again if its key is invalid", () => {
     expect(decide(secret({}, { "tls.key": "none" }))).toEqual({ type: "issue", why: "pair-mismatch" });
   });
 
-  it("is issued again when its certificate may call others, although it has the right names", async () => {
+  it("is issued again if its certificate may call others, even with the right names", async () => {
     const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-384" });
     const [uri, dns] = (await newSessionCertificate(IDENTITY, ca, NOW)).leaf.subjectAltName?.split(", ") ?? [];
     expect(uri).toBeDefined();
@@ -171,11 +171,11 @@ describe("a session's Secret", () => {
   it.for([
     ["a Deployment", [{ kind: "Deployment", name: "agent-one", uid: "d1" }]],
     ["a pod of another name", [{ kind: "Pod", name: "agent-two", uid: "u2" }]],
-  ] as const)("is not touched when %s owns it", ([, owners]) => {
+  ] as const)("is not changed if %s owns it", ([, owners]) => {
     expect(decide(secret({ owners }))).toEqual({ type: "refuse", why: "other-owner" });
   });
 
-  it("is recreated when its owner was removed: nothing would ever delete it", () => {
+  it("is recreated if its owner was removed, because nothing else would delete it", () => {
     expect(decide(secret({ owners: [] }))).toEqual({ type: "recreate", why: "other-owner" });
   });
 });

@@ -57,7 +57,7 @@ describe("the Secret of a session's pod", () => {
     reconciler = new CertificateReconciler(deps, { trustDomain: "town.example" });
   });
 
-  it("is made, named on the pod, and the pod's gate is taken away; a second look writes nothing", async () => {
+  it("is created and named on the pod, whose gate is then removed; a second look writes nothing", async () => {
     await look();
     expect(secret()).toMatchObject({
       labels: { "app.kubernetes.io/managed-by": "gastown", "gastown.io/session": "one" },
@@ -80,7 +80,7 @@ describe("the Secret of a session's pod", () => {
     expect(cluster.writes).toEqual(["create agent-one-tls", "announce"]);
   });
 
-  it("is renewed at the time that the look before named, with a new key", async () => {
+  it("is renewed at the time that the previous look returned, with a new key", async () => {
     await look();
     const before = secret()?.data["tls.key"];
     const { again } = await look();
@@ -101,7 +101,7 @@ describe("the Secret of a session's pod", () => {
     ca = { signer: ca.signer, chain: ca.chain, bundle: ca.bundle };
   });
 
-  it("gets its labels back when they were changed by hand, and keeps its certificate", async () => {
+  it("gets its labels back if they were changed by hand, and keeps its certificate", async () => {
     await look();
     const { serialNumber } = leaf();
     cluster.change("agent-one-tls", { labels: { "app.kubernetes.io/managed-by": "shop" } });
@@ -113,7 +113,7 @@ describe("the Secret of a session's pod", () => {
   it.for([
     ["emptied", { data: {} }],
     ["another key in it", { data: { "tls.crt": "x", "tls.key": "y", "ca.crt": "z" } }],
-  ] as const)("is repaired when it was %s by hand", async ([, change]) => {
+  ] as const)("is repaired after it was %s by hand", async ([, change]) => {
     await look();
     cluster.change("agent-one-tls", change);
     await look();
@@ -121,7 +121,7 @@ describe("the Secret of a session's pod", () => {
     expect(cluster.pod.annotations["gastown.io/cert-serial"]).toBe(leaf().serialNumber);
   });
 
-  it("is recreated when it was deleted by hand, and when it belonged to an earlier pod of that name", async () => {
+  it("is recreated if it was deleted by hand, or belonged to an earlier pod of that name", async () => {
     await look();
     cluster.secrets.delete("agent-one-tls");
     await look();
@@ -131,7 +131,7 @@ describe("the Secret of a session's pod", () => {
     expect(secret()?.owners).toEqual([{ kind: "Pod", name: "agent-one", uid: "u1" }]);
   });
 
-  it("is never written when it is someone else's: not one byte of it is touched", async () => {
+  it("is never written if it belongs to someone else, not even in part", async () => {
     const theirs = { name: "agent-one-tls", labels: { app: "shop" }, data: { password: "x" } };
     await cluster.create("agents", theirs);
     const before = secret();
@@ -140,7 +140,7 @@ describe("the Secret of a session's pod", () => {
     expect(cluster.pod.gates).toEqual(["gastown.io/certificate"]);
   });
 
-  it("is waited for while another pod owns it, and alarms nobody: its Deployment has replaced that pod", async () => {
+  it("is waited for with a warning, not an error, while another pod owns it", async () => {
     const logged: string[] = [];
     const logger = { ...silentLogger, warn: () => logged.push("warn"), error: () => logged.push("error") } as Logger;
     const deps = { secrets: cluster, notes: cluster, ca: () => ca, clock, logger };
@@ -154,7 +154,7 @@ describe("the Secret of a session's pod", () => {
     expect(await look()).toMatchObject({ type: "current" });
   });
 
-  it("stays as another replica has just written it: the slower one's write is refused", async () => {
+  it("stays as another replica has just written it: the slower write is refused", async () => {
     await look();
     const { again } = await look();
     await clock.advance(again.inMs);
@@ -167,7 +167,7 @@ describe("the Secret of a session's pod", () => {
     expect(leaf().serialNumber).toBe(serial);
   });
 
-  describe("that a watch shows", () => {
+  describe("in a watch", () => {
     let reads: number;
     beforeEach(async () => {
       reads = 0;
@@ -213,7 +213,7 @@ describe("the Secret of a session's pod", () => {
     });
   });
 
-  it("gets nothing any more once its pod is being deleted", async () => {
+  it("gets nothing once its pod is being deleted", async () => {
     cluster.pod = { ...cluster.pod, deletedAt: Date.now() };
     expect(await look()).toMatchObject({ type: "waiting" });
     expect(cluster.writes).toEqual([]);

@@ -50,7 +50,7 @@ it("writes nothing while the set-up's certificates are current", async () => {
   expect(writes()).toEqual([]);
 });
 
-it("renews each certificate when a third of its life is left, and keeps the keys of tokens", async () => {
+it("renews each certificate when a third of its lifetime is left, and keeps the keys of tokens", async () => {
   const [jwtKey, key] = [text("client", "jwt.key"), text("client", "tls.key")];
   clock.jump(59 * DAY_MS);
   await clock.advance(3_600_000);
@@ -63,7 +63,7 @@ it("renews each certificate when a third of its life is left, and keeps the keys
   expect(issuer("relay").validToDate.getTime()).toBeGreaterThan(clock.now() + 89 * DAY_MS);
 });
 
-it("follows another CA at once, and its revocation lists", async () => {
+it("follows a new CA and its revocation lists at once", async () => {
   const { cert, key } = await newSessionsCa("town.example", clock.now());
   ca = { ...readCaSecret({ "ca.crt": cert, "ca.key": key }, clock.now()), crl: "a list" };
   renewal.look();
@@ -80,7 +80,7 @@ it("follows another CA at once, and its revocation lists", async () => {
   expect(secrets.secrets.get("relay")?.data).not.toHaveProperty("crl.pem");
 });
 
-it("continues with the others while one cannot be written, and tries that one again", async () => {
+it("continues with the others while one cannot be written, and retries that one", async () => {
   const patch = secrets.patch.bind(secrets);
   let isRefused = true;
   secrets.patch = async (...args) => {
@@ -98,7 +98,7 @@ it("continues with the others while one cannot be written, and tries that one ag
   expect(issuer("relay").subjectAltName).toBe("DNS:town-relay");
 });
 
-it("does not recreate a Secret that is gone: the set-up does", async () => {
+it("does not recreate a deleted Secret, because the set-up does", async () => {
   await secrets.delete("system", "relay", secrets.secrets.get("relay") as never);
   const before = writes().length;
   await clock.advance(DAY_MS);

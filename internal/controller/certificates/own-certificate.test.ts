@@ -13,7 +13,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const URI = "spiffe://town.example/ns/gastown/controller";
 
-describe("the controller's own certificate and its CA", () => {
+describe("the controller's own certificate", () => {
   let clock: FakeClock;
   let stop: AbortController;
   let running: Promise<void>[];
@@ -85,7 +85,7 @@ describe("the controller's own certificate and its CA", () => {
     expect(client.own.files?.ca).toBe(data["ca.crt"]);
   });
 
-  it("is renewed with a new key at half of its life, and when the CA changes", async () => {
+  it("is renewed with a new key at half its lifetime, and when the CA changes", async () => {
     const { own, made } = certificate({ type: "client", uri: URI });
     let data = await authority();
     const seen: CaMaterial[] = [];
@@ -107,7 +107,7 @@ describe("the controller's own certificate and its CA", () => {
     expect(made.at(-1)?.ca).toBe(data["ca.crt"]);
   });
 
-  it("is renewed within a minute when its machine was suspended until after it was due", async () => {
+  it("is renewed within a minute after a suspension of its machine past the due time", async () => {
     const { own, made } = certificate({ type: "client", uri: URI });
     const data = await authority();
     cache(
@@ -121,7 +121,7 @@ describe("the controller's own certificate and its CA", () => {
     expect(new X509Certificate(made[1]?.cert ?? "").validToDate.getTime()).toBeGreaterThan(clock.now());
   });
 
-  it.each([10 * 60_000, -1])("is made once of a CA that ends in %i ms, and not over and over", async (leftMs) => {
+  it.each([10 * 60_000, -1])("is issued once from a CA that ends in %i ms, and not repeatedly", async (leftMs) => {
     const { own, made } = certificate({ type: "client", uri: URI });
     const data = await authority(HOUR_MS);
     clock.jump(HOUR_MS - leftMs);
@@ -133,7 +133,7 @@ describe("the controller's own certificate and its CA", () => {
     expect(made).toHaveLength(1);
   });
 
-  it("is not given out, the CA, once it has expired", async () => {
+  it("is not issued from an expired CA", async () => {
     const data = await authority(HOUR_MS);
     const ca = cache(
       () => data,
@@ -151,7 +151,7 @@ describe("the controller's own certificate and its CA", () => {
     );
   });
 
-  it("keeps the CA that it has when the Secret is damaged or gone", async () => {
+  it("is issued from the last good CA while the Secret is damaged or missing", async () => {
     let data: Record<string, string> | undefined;
     const seen: CaMaterial[] = [];
     const ca = cache(

@@ -24,7 +24,7 @@ interface Case {
   readonly answer?: { readonly tlsSerial: string; readonly caSha256: readonly string[] };
 }
 
-describe("what sidecars report while the CA is replaced", () => {
+describe("the reports of sidecars during the replacement of the CA", () => {
   const asked: string[] = [];
   /** Sessions whose pods have gone. */
   const gone = new Set<string>();
@@ -66,7 +66,11 @@ describe("what sidecars report while the CA is replaced", () => {
 
   it.for([
     ["serves with the new certificate", { secret: {}, answer: { tlsSerial: "A1", caSha256: ["1b", "0a"] } }, "1b"],
-    ["serves with the one before", { secret: {}, answer: { tlsSerial: "A0", caSha256: ["1b", "0a"] } }, undefined],
+    [
+      "serves with the previous certificate",
+      { secret: {}, answer: { tlsSerial: "A0", caSha256: ["1b", "0a"] } },
+      undefined,
+    ],
     [
       "has a Secret of the old CA",
       { secret: { issuer: "CN=old" }, answer: { tlsSerial: "A1", caSha256: [] } },
@@ -74,13 +78,13 @@ describe("what sidecars report while the CA is replaced", () => {
     ],
     ["does not answer", { secret: {} }, undefined],
     ["lost its Secret", { answer: { tlsSerial: "A1", caSha256: [] } }, undefined],
-    ["has not started, and will with its Secret", { running: false, secret: {} }, "1b"],
-  ] as const)("one that %s", async ([, one, issuer]) => {
+    ["has not started, and will start with its Secret", { running: false, secret: {} }, "1b"],
+  ] as const)("include one that %s", async ([, one, issuer]) => {
     const all = await reportsOf({ one }).collect(PHASE, { afresh: false }, never);
     expect(all.map((report) => [report.session, report.issuer])).toEqual([["shop/one", issuer]]);
   });
 
-  it("one whose sidecar fails by a fault of its own counts as not answered, and holds up no other", async () => {
+  it("count a sidecar that fails by a fault of its own as not answered, and do not delay the others", async () => {
     const [failing, quick] = [
       { secret: {}, fault: new ConnectError("broken", Code.Internal) },
       {
@@ -95,7 +99,7 @@ describe("what sidecars report while the CA is replaced", () => {
     ]);
   });
 
-  it("none is asked for of a pod that has gone while others were asked", async () => {
+  it("leave out a pod that has gone while others were asked", async () => {
     const answer = { tlsSerial: "A1", caSha256: [] };
     const many = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`s${i}`, { secret: {}, answer }]));
     const reports = reportsOf(many);
@@ -106,7 +110,7 @@ describe("what sidecars report while the CA is replaced", () => {
     expect(all).toHaveLength(39);
   });
 
-  it("none is asked for of pods that ended, that are plaintext, or that never had a certificate", async () => {
+  it("leave out pods that ended, that serve plaintext, or that never had a certificate", async () => {
     const reports = reportsOf({
       over: { phase: "Succeeded", secret: {} },
       plain: { plain: true },
@@ -115,7 +119,7 @@ describe("what sidecars report while the CA is replaced", () => {
     expect(await reports.collect(PHASE, { afresh: false }, never)).toEqual([]);
   });
 
-  it("are remembered of those that have followed, until the step is about to be taken", async () => {
+  it("are remembered for sidecars that have followed, until the step is about to be taken", async () => {
     const reports = reportsOf({
       quick: { secret: {}, answer: { tlsSerial: "A1", caSha256: [] } },
       slow: { secret: {} },

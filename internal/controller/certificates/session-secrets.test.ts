@@ -73,7 +73,7 @@ describe("the watch of sessions' Secrets", () => {
     return leaf;
   }
 
-  it("keeps little of a Secret, whatever someone else puts into one with our labels", async () => {
+  it("keeps little of a Secret, whatever is written into one with our labels", async () => {
     const many = ca.bundle.repeat(1_000);
     const data = { "tls.crt": many, "ca.crt": many };
     kube.set(SECRETS, {
@@ -89,7 +89,7 @@ describe("the watch of sessions' Secrets", () => {
     expect(facts?.caSha256.length).toBeLessThanOrEqual(256);
   });
 
-  it("tells of each change at once: made, changed, its label taken away, deleted", async () => {
+  it("reports each change at once: created, changed, its label removed, deleted", async () => {
     await put();
     await put();
     await put({ app: "shop" });
@@ -111,7 +111,7 @@ describe("the watch of sessions' Secrets", () => {
     expect(delays).toEqual([0, 0, 5_000]);
   });
 
-  it("knows what a session's certificate is, and keeps no key", async () => {
+  it("keeps the facts of a session's certificate, and no key", async () => {
     const leaf = await put();
     const record = pods.get({ project: "shop", id: "one" });
     const facts = record && secrets.of(record);
@@ -124,7 +124,7 @@ describe("the watch of sessions' Secrets", () => {
     expect(secrets.earliestEnd).toBe(leaf.validToDate.getTime());
   });
 
-  it("shows each Secret as it is, another object after each change", async () => {
+  it("returns each Secret as it is, and another object after each change", async () => {
     expect(secrets.shown("agents", "agent-one-tls")).toBeUndefined();
     await put();
     const shown = secrets.shown("agents", "agent-one-tls");
@@ -136,7 +136,7 @@ describe("the watch of sessions' Secrets", () => {
     expect(secrets.shown("agents", "agent-one-tls")).not.toBe(shown);
   });
 
-  it("ignores what is in them, and Secrets that no session should have", async () => {
+  it("ignores invalid content, and Secrets that no session should have", async () => {
     kube.set(SECRETS, { metadata: { name: "agent-one-tls", labels: OURS }, data: { "tls.crt": "!", "ca.crt": 5 } });
     kube.set(SECRETS, { metadata: { name: "agent-two-tls", labels: OURS } });
     await settle();
@@ -146,7 +146,7 @@ describe("the watch of sessions' Secrets", () => {
     expect(secrets.earliestEnd).toBeUndefined();
   });
 
-  it("looks at no Secret of a namespace without certificates", () => {
+  it("does not request Secrets of a namespace without certificates", () => {
     expect(kube.requests.filter(({ path }) => path.includes("/plain/secrets"))).toEqual([]);
     expect(secrets.isSynced).toBe(true);
   });

@@ -35,7 +35,7 @@ describe("the set-up of a cluster", () => {
     clock = new FakeClock(Date.now());
   });
 
-  it("makes a CA, a client that it certifies, and the public key of the client's tokens", async () => {
+  it("creates a CA, a client that it certifies, and the public key of the client's tokens", async () => {
     expect(await run()).toEqual(steps("made", "made", "made"));
     const [ca, leaf] = [
       new X509Certificate(data("town-ca")["ca.crt"] ?? ""),
@@ -49,7 +49,7 @@ describe("the set-up of a cluster", () => {
     expect(data("town-client-admin")["ca.crt"]).toBe(data("town-ca")["ca.crt"]);
   });
 
-  it("writes nothing when everything is there", async () => {
+  it("writes nothing if everything exists", async () => {
     await run();
     expect(await run()).toEqual(steps("kept", "kept", "kept"));
     expect(secrets.writes).toHaveLength(3);
@@ -63,7 +63,7 @@ describe("the set-up of a cluster", () => {
     expect(secrets.writes).toEqual(["create town-ca", "create town-client-admin", "create town-issuers"]);
   });
 
-  it("keeps the CA that another run has just made", async () => {
+  it("keeps the CA that another run has just created", async () => {
     const other = new FakeSecrets();
     await setUp({ secrets: other, clock }, { ...WISH, files: [client("admin")] }, never);
     const made = other.secrets.get("town-ca");
@@ -75,7 +75,7 @@ describe("the set-up of a cluster", () => {
     expect(data("town-ca")).toEqual(made?.data);
   });
 
-  it("makes a client's certificate again when it ends within a month, and keeps the key of its tokens", async () => {
+  it("issues a client's certificate again if it ends within a month, and keeps the key of its tokens", async () => {
     await run();
     const before = data("town-client-admin");
     await clock.advance(61 * DAY_MS);
@@ -91,7 +91,7 @@ describe("the set-up of a cluster", () => {
     expect(Object.keys(data("town-issuers")).sort()).toEqual(["admin.pub", "shop.pub"]);
   });
 
-  it("binds a client's files to the object that owns them, also files that are there already", async () => {
+  it("binds a client's files to the object that owns them, including existing files", async () => {
     const owner = (uid: string) => ({ kind: "ConfigMap", name: "town-client-admin", uid }) as const;
     const owners = () => secrets.secrets.get("town-client-admin")?.owners;
     await run(client("admin", owner("one")));
@@ -101,7 +101,7 @@ describe("the set-up of a cluster", () => {
     expect([owners(), data("town-client-admin")]).toEqual([[owner("two")], before]);
   });
 
-  it("certifies a server's names, and again when there is another name or it ends soon", async () => {
+  it("certifies a server's names, and again if there is another name or the certificate ends soon", async () => {
     const owner = { kind: "ConfigMap", name: "town-relay", uid: "one" } as const;
     const name = "town-relay-tls";
     const server = (...hosts: readonly string[]): WishedSecret => ({ name, content: { type: "server", hosts }, owner });
@@ -121,7 +121,7 @@ describe("the set-up of a cluster", () => {
     expect(await step(more)).toBe("renewed");
   });
 
-  it("makes a key of tokens with its public half, keeps it, and adds a public half that is missing", async () => {
+  it("creates a token key with its public half, keeps it, and restores a missing public half", async () => {
     const name = "town-session-tokens";
     const tokens: WishedSecret = { name, content: { type: "token-key" } };
     expect((await run(tokens)).files[name]).toBe("made");
@@ -134,7 +134,7 @@ describe("the set-up of a cluster", () => {
     expect(data(name)).toEqual(before);
   });
 
-  it("never replaces a CA that cannot be used: it says what is wrong with it", async () => {
+  it("never replaces an unusable CA, and reports its fault", async () => {
     await secrets.create("ca", { name: "town-ca", labels: {}, data: { "ca.crt": "none" } });
     await expect(run()).rejects.toThrow(
       expect.objectContaining({ kind: "precondition", message: expect.stringContaining("ca.crt") }),

@@ -71,7 +71,7 @@ describe("the Secret with a session's token", () => {
     expect(claims()).toMatchObject({ role: "reviewer" });
   });
 
-  it("is renewed near half of its life, at the time that the look before named", async () => {
+  it("is renewed near half its lifetime, at the time that the previous look returned", async () => {
     const inMs = (await tokens.look(record(), never)) ?? 0;
     expect(Math.abs(inMs - HOUR_MS / 2)).toBeLessThanOrEqual(HOUR_MS / 10);
     const first = claims();
@@ -95,7 +95,7 @@ describe("the Secret with a session's token", () => {
     expect(claims()["jti"]).not.toBe(first["jti"]);
   });
 
-  it("is there after one look, also when that of an earlier pod of the name is still in its place", async () => {
+  it("exists after one look, also if the Secret of an earlier pod of that name was in its place", async () => {
     await tokens.look(record(), never);
     secrets.change(NAME, { owners: [{ kind: "Pod", name: "agent-one", uid: "u0" }] });
     await tokens.look(record(), never);
@@ -123,7 +123,7 @@ describe("the Secret with a session's token", () => {
     expect(reads).toBe(5);
   });
 
-  it("is left alone if it is foreign, or its pod mounts none of ours", async () => {
+  it("is left alone if it is foreign, or if its pod mounts another one", async () => {
     await tokens.look(record(), never);
     secrets.change(NAME, { labels: {}, owners: [], data: {} });
     await tokens.look(record(), never);
@@ -134,7 +134,7 @@ describe("the Secret with a session's token", () => {
     expect(secrets.writes).toEqual([`create ${NAME}`]);
   });
 
-  it("goes when the session has ended, and does not come back while its events are kept", async () => {
+  it("is deleted when the session has ended, and not created again while its events are kept", async () => {
     await tokens.look(record(), never);
     const { pod } = record();
     const ended = record({ pod: { ...pod, annotations: { ...pod.annotations, "gastown.io/stopped-at": "2026" } } });
@@ -144,13 +144,13 @@ describe("the Secret with a session's token", () => {
     expect(secrets.writes).toEqual([`create ${NAME}`, `delete ${NAME}`]);
   });
 
-  it("holds up no session while the key cannot be read", async () => {
+  it("does not delay the session while the key cannot be read", async () => {
     writeFileSync(keyPath(), "half a key");
     expect(await tokens.look(record(), never)).toBe(30_000);
     expect(secrets.writes).toEqual([]);
   });
 
-  it("has the CAs of the server for its tokens, and is written again when they change", async () => {
+  it("contains the CAs of the threads server, and is written again when they change", async () => {
     let ca = "first";
     const shown = (_: string, name: string) => secrets.secrets.get(name);
     tokens = tokensWith(shown, () => ca);
@@ -163,7 +163,7 @@ describe("the Secret with a session's token", () => {
     expect(data()).toEqual({ token, "ca.crt": "second" });
   });
 
-  it("holds up no session while those CAs are not known, and keeps the token that is there", async () => {
+  it("does not delay the session while those CAs are unknown, and keeps its token", async () => {
     await tokensWith(undefined, () => "first").look(record(), never);
     const before = secrets.secrets.get(NAME)?.data;
     const unknown = () => {

@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { adoptedSecretName, labelledAddress, labelValue, podName, secretName } from "./names.ts";
 
 describe("the name of a session's pod", () => {
-  it("is the same for the same project and id, and another one in another project", () => {
+  it("is the same for the same project and id, and different in another project", () => {
     expect(podName("shop", "one")).toBe(podName("shop", "one"));
     expect(podName("shop", "one")).not.toBe(podName("desk", "one"));
   });
 
-  it.for(["Fix.Login_2", "fix-login-2", "FIX-LOGIN-2"])("%s has a name of its own", (id) => {
+  it.for(["Fix.Login_2", "fix-login-2", "FIX-LOGIN-2"])("%s has its own name", (id) => {
     const all = ["Fix.Login_2", "fix-login-2", "FIX-LOGIN-2"].map((one) => podName("shop", one));
     expect(all.filter((name) => name === podName("shop", id))).toHaveLength(1);
   });
@@ -21,7 +21,7 @@ describe("the name of a session's pod", () => {
     },
   );
 
-  it("does not confuse a project and an id that share their letters", () => {
+  it("differs for a project and an id that share their letters", () => {
     expect(podName("a", "bc")).not.toBe(podName("ab", "c"));
   });
 });
@@ -41,7 +41,7 @@ it.for([
   ["mayor", "", "mayor", "mayor"],
   ["toast", "", "polecat", "toast"],
   ["", "gastown", "polecat", ""],
-] as const)("the labels agent %j, rig %j and role %j are the address %j", ([agent, rig, role, address]) => {
+] as const)("the labels agent %j, rig %j and role %j form the address %j", ([agent, rig, role, address]) => {
   const labels = { "gastown.io/agent": agent, "gastown.io/rig": rig, "gastown.io/role": role };
   expect(labelledAddress(labels)).toBe(address);
 });

@@ -17,8 +17,8 @@ function largePod(labels: Readonly<Record<string, string>> = {}) {
   return { metadata: { name: "one", labels: { ...labels, ...filler }, annotations }, spec: { schedulingGates } };
 }
 
-describe("what is kept of a pod", () => {
-  it("is little, however much its creator has written into it", () => {
+describe("an observed pod", () => {
+  it("keeps little, however much its creator has written into it", () => {
     const pod = largePod({ "gastown.io/agent": "one" });
     expect(JSON.stringify(pod).length).toBeGreaterThan(MEGABYTE);
     const kept = observePod(pod);
@@ -28,7 +28,7 @@ describe("what is kept of a pod", () => {
     expect(kept.gates).toContain(CERTIFICATE_GATE);
   });
 
-  it("is little of a status, however much is written into it", () => {
+  it("keeps little of a status, however much is written into it", () => {
     const long = "x".repeat(MEGABYTE / 100);
     const end = { exitCode: 1, reason: long, message: long };
     const container = {
@@ -51,7 +51,7 @@ describe("what is kept of a pod", () => {
     expect(kept.status.conditions).toMatchObject([{ type: "Ready", status: "True" }]);
   });
 
-  it("is all that a controller has written into its own", () => {
+  it("keeps all that a controller has written into its own", () => {
     const pod = largePod({ "app.kubernetes.io/managed-by": "gastown" });
     expect(observePod(pod).annotations[ANNOTATIONS.agentOpts]).toHaveLength(250_012);
   });

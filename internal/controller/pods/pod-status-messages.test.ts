@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { ended, READY, recorded, waiting } from "../../../test/support/cluster/recorded-pods.ts";
 import { podVerdict, refusalVerdict } from "./pod-status.ts";
 
-describe("a pod of a session that was asked to stop, or has an odd message", () => {
-  it("is stopping while it runs and stopped after its end, once its session was asked to stop", () => {
+describe("the pod of a session that was stopped, or has a strange message", () => {
+  it("is stopping while it runs, and stopped after its end", () => {
     const stopping = { stopping: true };
     expect(podVerdict(recorded({ phase: "Running", conditions: READY }), stopping).status).toBe("stopping");
     expect(podVerdict(recorded({ phase: "Failed", containerStatuses: [ended(143, "Error")] }), stopping).status).toBe(
@@ -21,7 +21,7 @@ describe("a pod of a session that was asked to stop, or has an odd message", () 
     expect(podVerdict(pod, { stopping: true }).reason).toBe("NodeLost");
   });
 
-  it("shows what the cluster says as one bounded line without control characters", () => {
+  it("shows the cluster's message as one bounded line without control characters", () => {
     const message = `a\u001b[31mb\nc ${"x".repeat(1000)}`;
     const { error } = podVerdict(recorded({ phase: "Pending", containerStatuses: [waiting("ErrImagePull", message)] }));
     expect(error).toMatch(/^cannot get the image of agent: a \[31mb c x+…$/);

@@ -3,7 +3,7 @@ import { container, ended, NOT_READY, READY, recorded, waiting } from "../../../
 import { observePod } from "./observed-pod.ts";
 import { podVerdict } from "./pod-status.ts";
 
-describe("what a pod's status says of its session", () => {
+describe("the session's status by its pod", () => {
   it.for<[string, ReturnType<typeof recorded>, readonly [status: string, reason: string, error: RegExp]]>([
     ["just created", recorded({ phase: "Pending" }), ["starting", "", /^$/]],
     [
@@ -70,7 +70,7 @@ describe("what a pod's status says of its session", () => {
       ["failed", "CreateContainerConfigError", /secret "api-key" not found/],
     ],
     [
-      "its clone fails again and again",
+      "its clone fails repeatedly",
       recorded({
         phase: "Pending",
         initContainerStatuses: [
@@ -88,7 +88,7 @@ describe("what a pod's status says of its session", () => {
       ["failed", "InitFailed", /^clone fails repeatedly with code 128$/],
     ],
     [
-      "its clone has failed a second time and is not tried again yet",
+      "its clone has failed twice and waits for another attempt",
       recorded({
         phase: "Pending",
         initContainerStatuses: [
@@ -117,7 +117,7 @@ describe("what a pod's status says of its session", () => {
       ["running", "", /^$/],
     ],
     [
-      "its first process has not served yet",
+      "its first container has not served yet",
       recorded({ phase: "Running", conditions: NOT_READY, containerStatuses: [container({ running: {} })] }),
       ["starting", "", /^$/],
     ],
@@ -135,7 +135,7 @@ describe("what a pod's status says of its session", () => {
       ["starting", "", /^$/],
     ],
     [
-      "its serving half's container fails again and again",
+      "its serving half's container fails repeatedly",
       recorded(
         {
           phase: "Pending",
@@ -170,7 +170,7 @@ describe("what a pod's status says of its session", () => {
       ["running", "OOMKilled", /^$/],
     ],
     [
-      "out of memory again and again",
+      "out of memory repeatedly",
       recorded({
         phase: "Running",
         containerStatuses: [
@@ -183,7 +183,7 @@ describe("what a pod's status says of its session", () => {
       ["failed", "OOMKilled", /ran out of memory/],
     ],
     [
-      "crash loop, its program's own words left out",
+      "crash loop, without the program's own message",
       recorded({
         phase: "Running",
         containerStatuses: [
@@ -211,7 +211,11 @@ describe("what a pod's status says of its session", () => {
       recorded({ phase: "Failed", containerStatuses: [ended(3, "Error")] }),
       ["failed", "Error", /with code 3$/],
     ],
-    ["ended well", recorded({ phase: "Succeeded", containerStatuses: [ended(0, "Completed")] }), ["stopped", "", /^$/]],
+    [
+      "ended without an error",
+      recorded({ phase: "Succeeded", containerStatuses: [ended(0, "Completed")] }),
+      ["stopped", "", /^$/],
+    ],
     [
       "evicted by the node",
       recorded({
@@ -239,7 +243,7 @@ describe("what a pod's status says of its session", () => {
       ["failed", "EvictionByEvictionAPI", /its history is lost$/],
     ],
     [
-      "evicted by the Eviction API, its agent having ended well",
+      "evicted by the Eviction API, its agent ended without an error",
       recorded({
         phase: "Succeeded",
         conditions: [{ type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI" }],
@@ -248,7 +252,7 @@ describe("what a pod's status says of its session", () => {
       ["failed", "EvictionByEvictionAPI", /its history is lost$/],
     ],
     [
-      "ended by its node, which keeps no trace of why, its agent having ended well",
+      "ended by its node without a trace of the reason, its agent ended without an error",
       recorded({
         phase: "Succeeded",
         containerStatuses: [container({ terminated: { exitCode: 0, message: "ended from outside" } })],
@@ -291,7 +295,7 @@ describe("what a pod's status says of its session", () => {
       ["running", "NodeLost", /^the node node1 does not answer/],
     ],
     [
-      "its node is not heard from: marked by the cluster, not by the kubelet",
+      "its node was marked as unreachable by the cluster, not by the kubelet",
       recorded({
         phase: "Running",
         conditions: [{ type: "Ready", status: "False", lastTransitionTime: "2026-01-01T00:01:00Z" }],
@@ -300,7 +304,7 @@ describe("what a pod's status says of its session", () => {
       ["running", "NodeLost", /^the node node1 does not answer/],
     ],
     [
-      "its node is lost and the pod given up",
+      "its node is lost and the pod abandoned",
       recorded(
         { phase: "Running", reason: "NodeLost", containerStatuses: [container({ running: {} })] },
         { metadata: { deletionTimestamp: "2026-01-01T01:00:00Z" } },
@@ -324,7 +328,7 @@ describe("what a pod's status says of its session", () => {
       ["stopped", "Deleted", /^$/],
     ],
     [
-      "deleted by someone else, its agent having ended well",
+      "deleted by someone else, its agent ended without an error",
       recorded(
         { phase: "Succeeded", containerStatuses: [ended(0, "Completed")] },
         { metadata: { deletionTimestamp: "2026-01-01T01:00:00Z" } },
@@ -333,7 +337,7 @@ describe("what a pod's status says of its session", () => {
     ],
     ["without any status", observePod({}), ["starting", "", /^$/]],
     [
-      "of a shape that no API server sends",
+      "in a shape that no API server sends",
       observePod({ status: { containerStatuses: [null, 3, { state: "x" }], conditions: "y" } }),
       ["starting", "", /^$/],
     ],

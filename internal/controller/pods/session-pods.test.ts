@@ -6,7 +6,7 @@ import { SessionPods } from "./session-pods.ts";
 
 const PODS = "/api/v1/namespaces/agents/pods";
 
-describe("pods of others with one session's label", () => {
+describe("pods of others with the label of one session", () => {
   let kube: FakeKube;
   let pods: SessionPods;
   let told: string[];
@@ -37,7 +37,7 @@ describe("pods of others with one session's label", () => {
     await settle();
   }
 
-  it("are each reported when they are gone, and then the one that is the session now", async () => {
+  it("are each reported when they are gone, followed by the current pod", async () => {
     await add("old");
     await add("new");
     told = [];
@@ -51,7 +51,7 @@ describe("pods of others with one session's label", () => {
     expect(pods.get({ project: "shop", id: "one" })).toBeUndefined();
   });
 
-  it("are the session by life, then by age: an evicted pod gives its place to the one that replaces it", async () => {
+  it("become current by life, then by age: an evicted pod is replaced by the next", async () => {
     await add("unlabelled", { "gastown.io/session": "one" });
     await add("old");
     await add("new");
@@ -75,7 +75,7 @@ describe("pods of others with one session's label", () => {
     expect(current()).toBe("unlabelled");
   });
 
-  it("of no session's and no agent's label are none", async () => {
+  it("without the label of a session or an agent are ignored", async () => {
     await add("other", { "gastown.io/rig": "shop" });
     expect([...pods.all()]).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { clientRules, controllerId } from "./settings.ts";
 
-describe("who may call a sidecar", () => {
+describe("the clients of a sidecar", () => {
   const town = { trustDomain: "town.example", directRead: true };
   const controllers = `${controllerId("town.example", "system")}=operate`;
   const callers = [
@@ -11,7 +11,7 @@ describe("who may call a sidecar", () => {
     { issuer: "every" },
   ];
 
-  it("is its own controllers, and the callers of its project alone, who read, where that is configured", () => {
+  it("are its own controllers, and the callers of its project as readers if that is configured", () => {
     expect(clientRules(town, callers, "system")("shop")).toEqual([
       controllers,
       "spiffe://town.example/client/shop=read",
@@ -20,14 +20,14 @@ describe("who may call a sidecar", () => {
     ]);
   });
 
-  it("is its own controllers alone otherwise, and never those of another namespace", () => {
+  it("are otherwise its own controllers alone, and never those of another namespace", () => {
     expect(clientRules({ ...town, directRead: false }, callers, "system")("shop")).toEqual([
       "spiffe://town.example/ns/system/controller=operate",
     ]);
   });
 
   it.for(["*", "a/b", "a,spiffe://town.example/client/b", "a=operate", ""])(
-    "is nobody by the name %j, which would mean more than itself in a rule",
+    "do not include a caller with the name %j, which a rule would read as more than a name",
     (issuer) => {
       expect(clientRules(town, [{ issuer }], "system")("shop")).toEqual([controllers]);
     },

@@ -5,7 +5,7 @@ import type { NamespaceBinding } from "./settings.ts";
 import { SidecarPool, type SidecarPoolDeps } from "./sidecar-pool.ts";
 
 it.for(["plaintext", "secret"] as const)(
-  "calls nobody at the address of a pod that has ended: another pod may have it by now (%s)",
+  "does not call the address of an ended pod, which another pod may have by now (%s)",
   (credentials) => {
     const connected: string[] = [];
     const connect = (({ baseUrl }: { readonly baseUrl: string }) => {

@@ -4,7 +4,7 @@ import { sidecarStatus } from "./sidecar-status.ts";
 
 const never = new AbortController().signal;
 
-it("is not waited for longer than 3 s, and the call is ended then", async () => {
+it("ends a call for the status after 3 s", async () => {
   const clock = new FakeClock();
   const signals: AbortSignal[] = [];
   const unary = ((_method: unknown, _request: unknown, _caller: unknown, signal: AbortSignal) => {

@@ -69,7 +69,7 @@ describe("a crash between any two calls", { timeout: 180_000 }, () => {
     throw new Error(`not through after ${MAX_CALLS} calls`);
   }
 
-  it("of StartSession leaves neither a double nor an orphan: the leader or the next call completes it", async () => {
+  it("of StartSession leaves neither a duplicate nor an orphan: the leader or the next call completes it", async () => {
     const crashes = await eachCrash(async (calls) => {
       const first = await replica();
       first.calls.length = 0;
@@ -87,7 +87,7 @@ describe("a crash between any two calls", { timeout: 180_000 }, () => {
     expect(crashes).toBeGreaterThanOrEqual(4); // the pod, a look at its Secret, the Secret, the gate
   });
 
-  it("of StartSession near the limit leaves none too many", async () => {
+  it("of StartSession near the limit does not exceed it", async () => {
     const crashes = await eachCrash(async (calls) => {
       const limit = { maxPerProject: 1 };
       const [first, other] = [await replica(limit), await replica(limit)];
@@ -105,7 +105,7 @@ describe("a crash between any two calls", { timeout: 180_000 }, () => {
     expect(crashes).toBeGreaterThan(2);
   });
 
-  it("of the leader that completes a start leaves neither a double nor an orphan", async () => {
+  it("of the leader that completes a start leaves neither a duplicate nor an orphan", async () => {
     const crashes = await eachCrash(async (calls) => {
       const first = await replica();
       first.callsLeft = 1;
@@ -124,7 +124,7 @@ describe("a crash between any two calls", { timeout: 180_000 }, () => {
     expect(crashes).toBeGreaterThanOrEqual(3);
   });
 
-  it("of StopSession leaves no session that continues: the leader stops the agent, and keeps its events for the retention", async () => {
+  it("of StopSession leaves no running session: the leader stops the agent, and keeps its events for the retention", async () => {
     const crashes = await eachCrash(async (calls) => {
       const first = await running();
       first.callsLeft = calls;

@@ -23,7 +23,7 @@ describe("a session whose agent ends by itself", () => {
     return one;
   }
 
-  it("without an error is stopped, and kept for its retention, although its sidecar serves on", async () => {
+  it("without an error is stopped, and kept for its retention, although its sidecar still serves", async () => {
     const { sessions } = await running();
     town.sidecar.end = { exitCode: 0 };
     town.runs(NOT_READY);
@@ -41,7 +41,7 @@ describe("a session whose agent ends by itself", () => {
     expect(town.sidecar.calls).not.toContain("StopAgent");
   });
 
-  it("goes on while it is started again, in one container and beside its sidecar's, and ends at last", async () => {
+  it("continues while the agent is restarted, in one container and beside its sidecar's, and finally ends", async () => {
     const { sessions } = await running();
     const pod = town.kube.list(PODS)[0] ?? { metadata: { name: "none" } };
     const initContainers = [{ name: "sidecar", restartPolicy: "Always" }];
@@ -64,22 +64,25 @@ describe("a session whose agent ends by itself", () => {
   it.for([
     ["before it was ever seen alive", false],
     ["after it was running", true],
-  ] as const)("soon after each start (%s) has failed like a container that does, until it stays", async ([, ran]) => {
-    const { sessions } = ran ? await running() : await town.replica();
-    if (!ran) await town.settled(sessions.start(request("one"), caller, never));
-    town.sidecar.loop = { exitCode: 3 };
-    town.runs(NOT_READY);
-    await town.holds(() => sessions.get(request("one"))?.status === "failed", 10_000);
-    expect(sessions.get(request("one"))).toMatchObject({
-      reason: "CrashLoopBackOff",
-      error: "the agent ends soon after each start, the last time with code 3",
-    });
-    delete town.sidecar.loop;
-    town.runs();
-    await town.holds(() => sessions.get(request("one"))?.status === "running", 10_000);
-  });
+  ] as const)(
+    "soon after each start (%s) fails as for a container in a crash loop, until it stays alive",
+    async ([, ran]) => {
+      const { sessions } = ran ? await running() : await town.replica();
+      if (!ran) await town.settled(sessions.start(request("one"), caller, never));
+      town.sidecar.loop = { exitCode: 3 };
+      town.runs(NOT_READY);
+      await town.holds(() => sessions.get(request("one"))?.status === "failed", 10_000);
+      expect(sessions.get(request("one"))).toMatchObject({
+        reason: "CrashLoopBackOff",
+        error: "the agent ends soon after each start, the last time with code 3",
+      });
+      delete town.sidecar.loop;
+      town.runs();
+      await town.holds(() => sessions.get(request("one"))?.status === "running", 10_000);
+    },
+  );
 
-  it("before it was ever seen alive is stopped too", async () => {
+  it("before it was ever seen alive is stopped, too", async () => {
     const { sessions } = await town.replica();
     await town.settled(sessions.start(request("one"), caller, never));
     town.sidecar.end = { exitCode: 0 };

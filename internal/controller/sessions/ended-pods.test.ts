@@ -15,7 +15,7 @@ afterEach(() => town.end());
 it.each([
   ["Failed", { reason: "Evicted", message: "The node was low on memory." }, /^session "one" has failed: .*evicted/],
   ["Succeeded", {}, /^session "one" has ended/],
-])("says to readers of events at once that nothing comes of a pod that has %s", async (phase, status, message) => {
+])("refuses readers of events at once, with the reason, if the pod has %s", async (phase, status, message) => {
   const { sessions } = await town.replica();
   await town.settled(sessions.start(request("one"), caller, never));
   const state = { terminated: { exitCode: phase === "Failed" ? 137 : 0 } };
@@ -29,7 +29,7 @@ it.each([
   });
 });
 
-it("keeps a session for its retention from when the date of its end was damaged, and deletes it then", async () => {
+it("keeps a session whose end date is damaged for its retention from then on, and deletes it afterwards", async () => {
   const { sessions } = await town.replica({ leads: true });
   await town.settled(sessions.start(request("one"), caller, never));
   const ofPod = () => town.kube.list(PODS)[0]?.metadata["annotations"] as Record<string, string> | undefined;

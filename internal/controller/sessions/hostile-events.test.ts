@@ -88,7 +88,7 @@ describe("events that a hostile sidecar sends", () => {
     for (let i = 0; i < 30; i++) await settle();
   };
 
-  it("with numbers left out, unnamed, leave its readers and all else their turns", async () => {
+  it("that skip numbers without a gap do not block their readers or others", async () => {
     const first = read(9n);
     await rest();
     sidecar.send({ seq: 20n }, { seq: 21n }, { seq: 30n });
@@ -105,7 +105,7 @@ describe("events that a hostile sidecar sends", () => {
     expect(sidecar.streams).toBeLessThan(5);
   });
 
-  it("again, or after a gap of numbers that have come, are none of the shared ones", async () => {
+  it("that repeat, or follow a gap of numbers that were sent, are not shared", async () => {
     const told: bigint[] = [];
     const listening = shared.listen(session(), ({ seq }) => told.push(seq), stop.signal).catch(() => {});
     await rest();

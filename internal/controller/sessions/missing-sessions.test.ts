@@ -23,7 +23,7 @@ describe("a session that a replica does not know", () => {
     return deaf;
   }
 
-  it("is not denied when the API server has it, or does not say", async () => {
+  it("is not denied if the API server has it, or does not answer", async () => {
     const deaf = await deafReplica();
     await expect(town.done(ask(deaf, "one"))).rejects.toEqual(unavailable);
     for (const fault of ["reset", { status: 500 }, { status: 403, reason: "Forbidden" }] as const) {
@@ -33,20 +33,20 @@ describe("a session that a replica does not know", () => {
     expect(town.kube.requests.at(-1)).toMatchObject({ method: "GET", timeoutMs: 1000 });
   });
 
-  it("does not exist when the API server says so", async () => {
+  it("does not exist if the API server says so", async () => {
     const deaf = await deafReplica();
     await town.done(ask(deaf, "none"));
     expect(deaf.sessions.get(request("none"))).toBeUndefined();
   });
 
-  it("is known once its event has come", async () => {
+  it("is known once its event has arrived", async () => {
     const [first, second] = [await town.replica(), await town.replica()];
     await town.done(first.sessions.start(request("one"), caller, never));
     await town.done(ask(second, "one"));
     expect(second.sessions.get(request("one"))).toMatchObject({ id: "one" });
   });
 
-  it("is looked up forty times at once, and then twenty times a second; the watch decides about the others", async () => {
+  it("is looked up in bursts of forty, and then twenty times a second; the watch decides about the others", async () => {
     const replica = await town.replica();
     const asked = () =>
       town.kube.requests.filter(({ method, path }) => method === "GET" && path.startsWith(`${PODS}/`));

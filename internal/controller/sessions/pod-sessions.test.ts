@@ -9,7 +9,7 @@ import { observePod } from "../pods/observed-pod.ts";
 
 const never = new AbortController().signal;
 
-describe("sessions that are pods", () => {
+describe("sessions in pods", () => {
   let town: ReplicatedSessions;
   eachTown((made) => {
     town = made;
@@ -23,7 +23,7 @@ describe("sessions that are pods", () => {
     expect(pod().gates).toEqual([]);
   }
 
-  it("starts: one pod whose gate is open, and its Secret owned by it", async () => {
+  it("start as one pod with an open gate, whose Secret it owns", async () => {
     const { sessions } = await town.replica();
     const info = await town.done(sessions.start(request("one", { agentOpts: { model: "small" } }), caller, never));
     expect(info).toMatchObject({
@@ -37,7 +37,7 @@ describe("sessions that are pods", () => {
     expect(sessions.get({ project: "shop", id: "one" })).toMatchObject({ status: "starting", repoPath: "/workspace" });
   });
 
-  it("start many times at a time on three replicas as one pod", async () => {
+  it("start as one pod if three replicas are asked many times at once", async () => {
     const all = [await town.replica(), await town.replica(), await town.replica({ leads: true })];
     const starts = Array.from({ length: 12 }, (_, i) => all[i % 3]?.sessions.start(request("one"), caller, never));
     const results = await town.settled(Promise.allSettled(starts));
@@ -46,7 +46,7 @@ describe("sessions that are pods", () => {
     expectWholeSession();
   });
 
-  it("refuse other parameters, another id's pod in the way, and the id of a session that has ended", async () => {
+  it("refuse other parameters, a pod of another id with their name, and the id of an ended session", async () => {
     const { sessions, pods } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     const other = sessions.start(request("one", { repoPath: "/workspace/a" }), caller, never);
@@ -62,7 +62,7 @@ describe("sessions that are pods", () => {
     });
   });
 
-  it("start as one pod where another namespace has the provider of a start at the same time", async () => {
+  it("start as one pod if a start in another namespace uses the same id at the same time", async () => {
     const bindings = [bindingOf("agents", "demo"), bindingOf("more", "other")];
     const [first, second] = [await town.replica({ bindings }), await town.replica({ bindings })];
     const starts = [
@@ -77,7 +77,7 @@ describe("sessions that are pods", () => {
     expect([...town.kube.list(PODS), ...town.kube.list("/api/v1/namespaces/more/pods")]).toHaveLength(1);
   });
 
-  it("take options of a pod that are none for none", async () => {
+  it("treat invalid options of a pod as none", async () => {
     const { sessions, pods } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     const annotations = { ...(thePod().metadata["annotations"] as object), [ANNOTATIONS.agentOpts]: "{" };
@@ -87,7 +87,7 @@ describe("sessions that are pods", () => {
     await expect(town.done(sessions.start(other, caller, never))).rejects.toMatchObject({ kind: "already-exists" });
   });
 
-  it("that have failed keep their id, whatever is asked, until someone stops them", async () => {
+  it("that have failed keep their id until someone stops them", async () => {
     const { sessions } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     const state = { waiting: { reason: "ImagePullBackOff", message: "no such image" } };
@@ -102,7 +102,7 @@ describe("sessions that are pods", () => {
     expect(await town.done(sessions.start(request("one"), caller, never))).toMatchObject({ status: "starting" });
   });
 
-  it("say what the cluster refuses", async () => {
+  it("report the refusal of the cluster", async () => {
     const { sessions } = await town.replica();
     const message = 'pods "x" is forbidden: exceeded quota: pods, requested: pods=1, used: pods=1, limited: pods=1';
     town.kube.fault = ({ method }) => (method === "POST" ? { status: 403, reason: "Forbidden", message } : undefined);
@@ -120,7 +120,7 @@ describe("sessions that are pods", () => {
     await expect(town.done(last)).rejects.toMatchObject({ kind: "precondition", fields: { reason: "CreateFailed" } });
   });
 
-  it("that the cluster refuses a Secret are refused whole: no pod is left to start when there is room", async () => {
+  it("whose Secret the cluster refuses are refused as a whole, and leave no pod that could start later", async () => {
     const { sessions } = await town.replica({ leads: true });
     const message = 'secrets "x" is forbidden: exceeded quota: secrets, requested: secrets=1, used: secrets=1';
     town.kube.fault = ({ method, path }) =>
@@ -131,7 +131,7 @@ describe("sessions that are pods", () => {
   });
 
   it.each([1, 2])(
-    "leave neither a double nor an orphan when the process ends after %i writes of a start",
+    "leave neither a duplicate nor an orphan if the process ends after %i writes of a start",
     async (writes) => {
       const first = await town.replica();
       first.writesLeft = writes;
@@ -154,7 +154,7 @@ describe("sessions that are pods", () => {
     expect(pod().gates).toEqual([CERTIFICATE_GATE]);
   });
 
-  it("fill a project up to its limit, not beyond, with starts on three replicas at a time", async () => {
+  it("fill a project exactly to its limit if three replicas start them at once", async () => {
     const all = [
       await town.replica({ maxPerProject: 5 }),
       await town.replica({ maxPerProject: 5 }),
@@ -170,7 +170,7 @@ describe("sessions that are pods", () => {
     expect(new Set(reasons)).toEqual(new Set(["exhausted"]));
   });
 
-  it("are running once the sidecar has answered that its agent lives, not before", async () => {
+  it("are running only after the sidecar has confirmed that its agent lives", async () => {
     const { sessions } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     town.sidecar.alive = false;
@@ -184,7 +184,7 @@ describe("sessions that are pods", () => {
     await town.holds(() => sessions.get(request("one"))?.status === "running");
   });
 
-  it("keep an input that comes while they start until they run, for at most 10 s", async () => {
+  it("hold an input that arrives while they start until they run, for at most 10 s", async () => {
     const { sessions } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     const input = { text: "hello", idempotencyKey: "" };
@@ -200,7 +200,7 @@ describe("sessions that are pods", () => {
     await kept;
   });
 
-  it("are described with where their events stand, and restarts of the agent and of its container", async () => {
+  it("report the position of their events, and restarts of the agent and of its container", async () => {
     const { sessions } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     const state = { running: {} };
@@ -217,9 +217,9 @@ describe("sessions that are pods", () => {
   });
 
   it.each([
-    ["a number of events that is none", { epoch: "e1", head: "99999999999999999999" }],
+    ["an invalid number of events", { epoch: "e1", head: "99999999999999999999" }],
     ["an endless epoch", { epoch: "e".repeat(100_000), head: "7" }],
-  ])("are described as the cluster knows them when a hostile sidecar reports %s", async (_, position) => {
+  ])("are described as the cluster knows them if a hostile sidecar reports %s", async (_, position) => {
     const { sessions } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     town.runs();
@@ -232,7 +232,7 @@ describe("sessions that are pods", () => {
     });
   });
 
-  it("are described with the most restarts that the field holds when a hostile sidecar reports as many", async () => {
+  it("report at most as many restarts as the field holds if a hostile sidecar reports more", async () => {
     const { sessions } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     const state = { running: {} };
@@ -243,7 +243,7 @@ describe("sessions that are pods", () => {
     expect(described?.restarts).toBe(2 ** 31 - 1);
   });
 
-  it("are listed with the most restarts that the field holds when their pod has more", async () => {
+  it("are listed with at most as many restarts as the field holds", async () => {
     const { sessions } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     const container = { name: "agent", ready: true, started: true, restartCount: 2 ** 31 - 1, state: { running: {} } };
@@ -252,7 +252,7 @@ describe("sessions that are pods", () => {
     expect(sessions.list("shop").map(({ restarts }) => restarts)).toEqual([2 ** 31 - 1]);
   });
 
-  it("are described as the cluster knows them when their sidecar fails by a fault of its own", async () => {
+  it("are described as the cluster knows them if their sidecar fails by a fault of its own", async () => {
     const { sessions } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     town.runs();
@@ -261,7 +261,7 @@ describe("sessions that are pods", () => {
     expect(await town.done(sessions.describe(request("one"), never))).toMatchObject({ status: "running", epoch: "" });
   });
 
-  it("are of one project only, the oldest first, and tell their changes", async () => {
+  it("are listed for one project only, the oldest first, and report their changes", async () => {
     const { sessions } = await town.replica();
     const seen: string[] = [];
     const stop = new AbortController();
@@ -281,7 +281,7 @@ describe("sessions that are pods", () => {
     await reading;
   });
 
-  it("are not answered for before the cluster was read", async () => {
+  it("are unavailable until the cluster was read", async () => {
     town.kube.fault = () => ({ status: 503 });
     const made = town.add();
     await settle();
@@ -290,7 +290,7 @@ describe("sessions that are pods", () => {
     await expect(made.sessions.start(request("one"), caller, never)).rejects.toEqual(unavailable);
   });
 
-  it("are not denied by a replica that does not hear of them, and known to it once somebody has asked", async () => {
+  it("are not denied by a replica whose watch is cut, which knows them after someone has asked", async () => {
     const [first, second] = [await town.replica(), await town.replica()];
     const watches = town.kube.watches.slice(town.kube.watches.length / 2);
     town.kube.fault = ({ query }) => (query?.["watch"] === true ? "reset" : undefined);
@@ -310,7 +310,7 @@ describe("sessions that are pods", () => {
     expect(second.sessions.listFault("shop")).toBe("");
   });
 
-  it("made by others are none without adoption, and never take the place of ours", async () => {
+  it("made by others are ignored without adoption, and never replace ours", async () => {
     const { sessions, pods } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     const labels = { "gastown.io/agent": "x", "gastown.io/session": "one" };

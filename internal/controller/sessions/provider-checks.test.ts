@@ -60,7 +60,7 @@ describe("the providers of a project", () => {
     );
   });
 
-  it("are those with a template, asked for where a session would start, and not again for a minute", async () => {
+  it("are those with a template, checked where a session would start, and not again for a minute", async () => {
     expect(await of()).toEqual([
       ["claude", true, ""],
       ["codex", true, ""],
@@ -83,7 +83,7 @@ describe("the providers of a project", () => {
     [422, "ValidatingAdmissionPolicy 'x' denied the request: no", "AdmissionRefused: "],
     [404, 'namespaces "one" not found', "CreateFailed: "],
   ] as const)(
-    "are not available where the cluster answers %i %s, with the reason; asked again soon",
+    "are unavailable with the reason if the cluster answers %i %s, and are checked again soon",
     async ([status, message, reason]) => {
       fault = refusal(status, message);
       const [first] = await of();
@@ -96,7 +96,7 @@ describe("the providers of a project", () => {
     },
   );
 
-  it("are asked for again at once after a start was refused, and while the cluster does not answer", async () => {
+  it("are checked again at once after a refused start, and while the cluster does not answer", async () => {
     await of();
     fault = new KubeUnreachableError("POST /pods", { code: "ECONNREFUSED" });
     checks.forget("shop");
@@ -105,7 +105,7 @@ describe("the providers of a project", () => {
     expect((await of())[0]).toEqual(["claude", true, ""]);
   });
 
-  it("are asked for once by many callers at a time, and one who leaves takes the answer from no other", async () => {
+  it("are checked once for many simultaneous callers, even if one of them leaves", async () => {
     const answer = Promise.withResolvers<void>();
     wait = answer.promise;
     const leaving = new AbortController();
@@ -118,7 +118,7 @@ describe("the providers of a project", () => {
     expect(asked).toEqual(["one", "two"]);
   });
 
-  it("are available where a session has the name that is asked for", async () => {
+  it("are available if a session has the name that is checked", async () => {
     fault = new KubeApiError("POST /pods", 409, { reason: "AlreadyExists", message: "", causes: [] });
     expect((await of())[0]).toEqual(["claude", true, ""]);
   });

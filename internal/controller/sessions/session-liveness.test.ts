@@ -14,7 +14,7 @@ describe("sessions whose pods run", () => {
 
   const thePod = () => town.kube.list(PODS)[0] ?? { metadata: { name: "none" } };
 
-  it("are reported as they are when their sidecar answers, not as they were when it was asked", async () => {
+  it("are reported as of the moment at which their sidecar answers, not at which it was asked", async () => {
     const { sessions } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     const answer = Promise.withResolvers<void>();
@@ -50,7 +50,7 @@ describe("sessions whose pods run", () => {
     expect(asked.filter(({ aborted }) => !aborted).length).toBeLessThanOrEqual(1);
   });
 
-  it("are asked although those of another project hang", async () => {
+  it("are asked while those of another project hang", async () => {
     const bindings = [bindingOf("agents", "demo"), { ...bindingOf("more", "demo"), project: "desk" }].map((one) => ({
       ...one,
       adoption: { accounts: [] },

@@ -25,7 +25,7 @@ describe("a pod whose containers do not begin", () => {
   const toast = { project: "shop", id: "toast" };
   const labels = { "gastown.io/agent": "toast", "gastown.io/session": "toast" };
 
-  it("says which Secret is missing, and starts once it is there", async () => {
+  it("reports the missing Secret, and starts once it exists", async () => {
     const sessions = await adopting();
     add(labels, [
       ...tlsOf("gastown-session-toast"),
@@ -53,7 +53,7 @@ describe("a pod whose containers do not begin", () => {
       "gastown-session-other",
       /: create it again with the label gastown\.io\/session: other$/,
     ],
-  ])("says where its certificate is: %j mounts %s", async (given, secret, error) => {
+  ])("reports where its certificate is: %j mounts %s", async (given, secret, error) => {
     const sessions = await adopting();
     add(given, tlsOf(secret));
     const only = () => sessions.list("shop")[0];
@@ -61,7 +61,7 @@ describe("a pod whose containers do not begin", () => {
     expect(only()).toMatchObject({ reason: "FailedMount", error: expect.stringMatching(error) });
   });
 
-  it("that names a session and lacks the agent's label is shown as one that gets no certificate", async () => {
+  it("that names a session without the agent's label is shown as one that gets no certificate", async () => {
     const sessions = await adopting();
     add({ "gastown.io/session": "toast" }, tlsOf("gastown-session-toast"));
     await town.holds(() => sessions.get(toast) !== undefined);
@@ -74,7 +74,7 @@ describe("a pod whose containers do not begin", () => {
     expect(town.kube.list(SECRETS)).toEqual([]);
   });
 
-  it("is starting while an image is pulled and all Secrets are there", async () => {
+  it("is starting while an image is pulled and all Secrets exist", async () => {
     const sessions = await adopting();
     add(labels, tlsOf("gastown-session-toast"));
     await town.holds(() => town.kube.list(SECRETS).length === 1);

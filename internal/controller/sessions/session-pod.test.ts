@@ -48,7 +48,7 @@ const env = (of: ReturnType<typeof pod>, container = 0) =>
   Object.fromEntries((of.spec?.containers[container]?.env ?? []).map(({ name, value }) => [name, value]));
 
 describe("a session's pod", () => {
-  it("admits at its sidecar whom its namespace's project admits", () => {
+  it("admits the callers of its namespace's project at its sidecar", () => {
     const admitted = (project: string) => env(pod({}, bound({}, { project })))["GT_ALLOW_CLIENTS"];
     expect([admitted("shop"), admitted("desk")]).toEqual([
       "spiffe://town/client/shop=read",
@@ -92,7 +92,7 @@ describe("a session's pod", () => {
   );
 
   it.for(["embedded", "containers"] as const)(
-    "names the threads server to both halves, whose token and CA the agent has, isolation %s",
+    "names the threads server to both halves, with the agent's token and CA, isolation %s",
     (isolation) => {
       const url = "https://threads.system.svc:9448";
       const options = { ...OPTIONS, hasTokens: true, threadsUrl: url };
@@ -110,7 +110,7 @@ describe("a session's pod", () => {
     },
   );
 
-  it("is addressed by the agent of its options, which its program does not see", () => {
+  it("has the address from the agent in its options, which its program does not see", () => {
     const { metadata, spec } = pod({ agentOpts: { agent: "fixer" } });
     expect(metadata?.annotations).toMatchObject({ "gastown.io/address": "fixer" });
     expect(metadata?.labels).toMatchObject({ "gastown.io/agent": "fixer", "gastown.io/session": "one" });
@@ -118,7 +118,7 @@ describe("a session's pod", () => {
     expect(() => pod({ agentOpts: { role: "reviewer" } })).toThrow("agents may not have the role");
   });
 
-  it("keeps an id that cannot be a label whole in an annotation", () => {
+  it("keeps an id that is no valid label in an annotation", () => {
     const id = "x".repeat(128);
     const { labels, annotations } = pod({ id }).metadata ?? {};
     expect(labels?.["gastown.io/session"]).toMatch(/^[0-9a-f]{32}$/);
@@ -136,7 +136,7 @@ describe("a session's pod", () => {
     });
   });
 
-  it("serves in plaintext, ungated and without a Secret, where its namespace says so", () => {
+  it("serves in plaintext, without a gate or a Secret, if its namespace says so", () => {
     const made = pod({}, bound({}, { credentials: "plaintext" }));
     expect(made.spec?.schedulingGates).toBeUndefined();
     expect(made.spec?.volumes?.some(({ secret }) => secret !== undefined)).toBe(false);
@@ -144,7 +144,7 @@ describe("a session's pod", () => {
     expect(env(made)).not.toHaveProperty("GT_TLS_DIR");
   });
 
-  it("has the key in the sidecar's container only, and the agent's secrets in the agent's only, where they are apart", () => {
+  it("has the key only in the sidecar's container, and the agent's secrets only in the agent's, if they are separate", () => {
     const spec = pod({}, bound({ isolation: "containers" })).spec;
     const mounts = (name: string) =>
       [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])]
@@ -169,13 +169,13 @@ describe("a session's pod", () => {
 });
 
 describe("a folder in the workspace", () => {
-  it("is made before the agent starts in it", () => {
+  it("is created before the agent starts in it", () => {
     const made = pod({ repoPath: "/workspace/shop/../desk" });
     expect(made.spec?.initContainers?.[0]?.command).toEqual(["mkdir", "-p", "--", "/workspace/desk"]);
     expect(env(made)).toMatchObject({ GT_AGENT_WORKDIR: "/workspace/desk" });
   });
 
-  it("is cloned from git, by arguments that no shell reads", () => {
+  it("is cloned from git with arguments that no shell reads", () => {
     const workspace = {
       type: "git",
       sizeLimit: "1Gi",
@@ -207,21 +207,21 @@ describe("a folder in the workspace", () => {
     expect(clone?.envFrom).toBeUndefined();
   });
 
-  it.for(["/etc", "/workspace/../etc", "/workspaces", "/"])("%s is outside of it and denied", (repoPath) => {
+  it.for(["/etc", "/workspace/../etc", "/workspaces", "/"])("%s is outside the workspace and denied", (repoPath) => {
     expect(() => pod({ repoPath })).toThrow(expect.objectContaining({ kind: "denied" }));
   });
 
-  it.for(["workspace", "", "/workspace/a\nb", `/workspace/${"a".repeat(2000)}`])("%j is no path", (repoPath) => {
+  it.for(["workspace", "", "/workspace/a\nb", `/workspace/${"a".repeat(2000)}`])("%j is not a path", (repoPath) => {
     expect(() => pod({ repoPath })).toThrow(expect.objectContaining({ kind: "invalid" }));
   });
 });
 
 describe("a caller's options", () => {
-  it("become the agent's environment, in place of the template's", () => {
+  it("become the agent's environment and override the template's", () => {
     expect(env(pod({ agentOpts: { model: "large", mode: "terminal" } }))).toMatchObject({ MODEL: "large" });
   });
 
-  it("reach the agent as they were written, although the kubelet replaces $(NAME)", () => {
+  it("reach the agent unchanged, although the kubelet replaces $(NAME)", () => {
     expect(env(pod({ agentOpts: { model: "$(ANTHROPIC_API_KEY)" } }))).toMatchObject({
       MODEL: "$$(ANTHROPIC_API_KEY)",
     });
@@ -238,7 +238,7 @@ describe("a caller's options", () => {
   });
 });
 
-it("names the providers that there are when another one is asked for", () => {
+it("lists the available providers if another one is requested", () => {
   const start = () => pod({ provider: "codex" });
   expect(start).toThrow(DomainError);
   expect(start).toThrow(expect.objectContaining({ kind: "precondition", fields: { hint: "providers here: claude" } }));

@@ -11,7 +11,7 @@ describe("starts of several projects", () => {
     town = made;
   });
 
-  it("do not wait for those of one in whose namespace the admission of pods hangs", async () => {
+  it("do not wait for a project in whose namespace the admission of pods hangs", async () => {
     const bindings = [bindingOf("agents", "demo"), { ...bindingOf("more", "demo"), project: "desk" }];
     const { sessions } = await town.replica({ bindings });
     town.kube.fault = ({ method, path }) => (method === "POST" && path === PODS ? "hang" : undefined);
@@ -28,7 +28,7 @@ describe("starts of several projects", () => {
     await hanging;
   });
 
-  it("near the limit of one read no namespaces of others", async () => {
+  it("near the limit of one project read no namespaces of others", async () => {
     const bindings = [
       bindingOf("agents", "demo"),
       bindingOf("also", "demo"),
@@ -42,7 +42,7 @@ describe("starts of several projects", () => {
     expect(lists.map(({ path }) => path)).toEqual(["/api/v1/namespaces/also/pods"]);
   });
 
-  it("do not wait for room that one takes by pods which others make there", async () => {
+  it("do not wait while another project is full of foreign pods", async () => {
     const adopting = { ...bindingOf("agents", "demo"), adoption: { accounts: [] } };
     const bindings = [adopting, { ...bindingOf("more", "demo"), project: "desk" }];
     for (let i = 0; i < 120; i++) town.kube.set(PODS, { metadata: { name: `p${i}`, labels: { [LABELS.agent]: "a" } } });

@@ -158,7 +158,7 @@ describe("the events of a session's sidecar", () => {
     return reader;
   }
 
-  it("are read over one stream by all readers at their end, wherever they started", async () => {
+  it("are read over one stream by all readers that have caught up, wherever they started", async () => {
     sidecar.print(1, 3);
     const first = await read();
     const second = await read({ after: { seq: 2n, epoch: sidecar.events.epoch } });
@@ -169,7 +169,7 @@ describe("the events of a session's sidecar", () => {
     expect(sidecar.readers).toEqual(["gt-controller"]);
   });
 
-  it("go on, what is missing named, when the serving half is killed under the stream", async () => {
+  it("continue, with the gap named, if the serving half is killed during the stream", async () => {
     const reader = await read();
     sidecar.print(1, 3);
     await rest();
@@ -198,7 +198,7 @@ describe("the events of a session's sidecar", () => {
     expect(slow.got).toEqual(numbers(1, 2500));
   });
 
-  it("end with the session's last event, for readers at the end and for those who come later", async () => {
+  it("end with the session's last event, for current readers and for later ones", async () => {
     const live = await read();
     sidecar.print(1, 1);
     await rest();
@@ -209,7 +209,7 @@ describe("the events of a session's sidecar", () => {
     expect([live.got, late.got]).toEqual([numbers(1, 2), numbers(1, 2)]);
   });
 
-  it("are delivered as they come, over the stream that readers share, until the last one", async () => {
+  it("are delivered immediately, over the stream that readers share, until the last one", async () => {
     sidecar.print(1, 3);
     await read();
     const told: string[] = [];
@@ -230,7 +230,7 @@ describe("the events of a session's sidecar", () => {
     await expect(leaving).rejects.toMatchObject({ kind: "cancelled" });
   });
 
-  it("of many sessions are listened to a few at a time of each project", async () => {
+  it("of many sessions are followed for a few at a time in each project", async () => {
     sidecar.hangs = true;
     const stop = new AbortController();
     const uids = Array.from({ length: 40 }, (_, i) => `pod-${i}`);
@@ -255,7 +255,7 @@ describe("the events of a session's sidecar", () => {
     expect((await outcomes).map(({ status }) => status)).toEqual(all.map(() => "rejected"));
   });
 
-  it("are left 30 s after the last reader", async () => {
+  it("are no longer read 30 s after the last reader", async () => {
     const reader = await read();
     sidecar.print(1, 1);
     await rest();
@@ -266,7 +266,7 @@ describe("the events of a session's sidecar", () => {
     expect([shared.open, sidecar.readers]).toEqual([0, []]);
   });
 
-  it("cost one timer however many readers have come and gone, and none once the pod is gone", async () => {
+  it("cost one timer, however many readers have come and gone, and none once the pod is gone", async () => {
     for (let i = 0; i < 20; i++) {
       const reader = await read();
       reader.stop.abort(new Error("left"));
@@ -278,7 +278,7 @@ describe("the events of a session's sidecar", () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it("fail for all readers when the pod goes, and when the sidecar stays away", async () => {
+  it("fail for all readers when the pod goes, or when the sidecar stays away", async () => {
     const first = await read();
     shared.drop("pod");
     expect(await first.ended).toMatchObject({ kind: "unavailable", message: "the session's pod is gone" });
@@ -296,7 +296,7 @@ describe("the events of a session's sidecar", () => {
     expect(await second.ended).toMatchObject({ kind: "unavailable" });
   });
 
-  it("are the session's own, whoever a hostile sidecar says they are, for readers behind and at the end", async () => {
+  it("belong to the session, whatever a hostile sidecar claims, for late and current readers", async () => {
     sidecar.session = { ...SESSION, sessionId: "victim", projectId: "desk" };
     sidecar.print(1, 3);
     const reader = await read();
@@ -305,7 +305,7 @@ describe("the events of a session's sidecar", () => {
     expect([reader.got, [...reader.whose]]).toEqual([numbers(1, 6), ["shop/one claude-large"]]);
   });
 
-  it("fail where a hostile sidecar sends what is none", async () => {
+  it("fail if a hostile sidecar sends an invalid one", async () => {
     Object.assign(sidecar.terminal, {
       stream: async function* () {
         yield new Uint8Array([255, 255]);
@@ -315,7 +315,7 @@ describe("the events of a session's sidecar", () => {
     expect(await reader.ended).toMatchObject({ kind: "unavailable" });
   });
 
-  it("of one sidecar that hangs delay no other", async () => {
+  it("of one hanging sidecar delay no other", async () => {
     const hung = new Sidecar(clock);
     hung.hangs = true;
     const stuck = new Reader(shared, hung);
@@ -327,7 +327,7 @@ describe("the events of a session's sidecar", () => {
     stuck.stop.abort(new Error("left"));
   });
 
-  it("tell where they stand, and the number of an input that came now or earlier", async () => {
+  it("report their position, and the number of a new or earlier input", async () => {
     sidecar.print(1, 3);
     const before = await eventPosition(sidecar.terminal, never);
     expect(before).toEqual({ epoch: sidecar.events.epoch, head: 3n });

@@ -7,7 +7,7 @@ import { observePod } from "../pods/observed-pod.ts";
 
 const never = new AbortController().signal;
 
-describe("stops of sessions that are pods", () => {
+describe("stops of sessions in pods", () => {
   let town: ReplicatedSessions;
   eachTown((made) => {
     town = made;
@@ -17,7 +17,7 @@ describe("stops of sessions that are pods", () => {
   const pod = () => observePod(thePod());
 
   it.each(["the same replica", "another replica"])(
-    "stop at once when %s is asked to force it meanwhile",
+    "take effect at once if %s is asked to force them meanwhile",
     async (at) => {
       const first = await town.replica();
       const second = at === "another replica" ? await town.replica() : first;
@@ -42,7 +42,7 @@ describe("stops of sessions that are pods", () => {
     },
   );
 
-  it("are written once, however many ask at a time, and not again", async () => {
+  it("are written once, however many callers ask at once or again", async () => {
     const { sessions } = await town.replica({ keeps: false });
     await town.done(sessions.start(request("one"), caller, never));
     town.runs();
@@ -61,7 +61,7 @@ describe("stops of sessions that are pods", () => {
     expect(writes).toHaveLength(1);
   });
 
-  it("stop: the agent first, then the retention, then the pod and its Secret go", async () => {
+  it("end the agent first; after the retention the pod and its Secret are deleted", async () => {
     const one = await town.replica({ leads: true });
     await town.done(one.sessions.start(request("one"), caller, never));
     town.runs();
@@ -79,7 +79,7 @@ describe("stops of sessions that are pods", () => {
     await town.holds(() => one.sessions.get(request("one")) === undefined);
   });
 
-  it.each([1])("are stopped by the leader when the process ends after %i write of a stop", async (writes) => {
+  it.each([1])("are completed by the leader if the process ends after %i write of a stop", async (writes) => {
     const first = await town.replica();
     await town.done(first.sessions.start(request("one"), caller, never));
     town.runs();
@@ -95,7 +95,7 @@ describe("stops of sessions that are pods", () => {
     expect(town.kube.list(PODS)).toHaveLength(1);
   });
 
-  it("that never ran are deleted by a stop", async () => {
+  it("delete the pod of a session that never ran", async () => {
     const { sessions } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     await town.done(sessions.stop(request("one"), { force: false }, caller, never));
@@ -103,7 +103,7 @@ describe("stops of sessions that are pods", () => {
     expect(town.sidecar.calls).not.toContain("StopAgent");
   });
 
-  it("whose sidecar cannot be reached are deleted by a stop, because the kubelet ends the agent too", async () => {
+  it("delete the pod if its sidecar cannot be reached, because the kubelet ends the agent too", async () => {
     const { sessions } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     town.runs();
@@ -113,7 +113,7 @@ describe("stops of sessions that are pods", () => {
     await town.holds(() => town.kube.list(PODS).length === 0);
   });
 
-  it("whose sidecar hangs leave no call behind when its time is over", async () => {
+  it("leave no call behind after their time if the sidecar hangs", async () => {
     const { sessions } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     town.runs();
@@ -129,7 +129,7 @@ describe("stops of sessions that are pods", () => {
     await town.holds(() => town.kube.list(PODS).length === 0);
   });
 
-  it("that were adopted are stopped once they run and answer: their pod is never deleted", async () => {
+  it("end adopted agents once they run and answer, and never delete their pods", async () => {
     const adopting = { ...bindingOf("agents", "demo"), adoption: { accounts: ["ci"] } };
     const { sessions } = await town.replica({ leads: true, bindings: [adopting] });
     const labels = { "gastown.io/agent": "x", "gastown.io/session": "one", "gastown.io/provider": "demo" };

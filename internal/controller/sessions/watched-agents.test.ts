@@ -11,7 +11,7 @@ import { WatchedAgents } from "./watched-agents.ts";
 
 const event = (type: EventType, rest: object = {}) => create(SidecarEventSchema, { type, ...rest });
 
-describe("the agents of a project that someone watches", () => {
+describe("the agents of a project with watchers", () => {
   let clock: FakeClock;
   let watched: WatchedAgents;
   let records: SessionRecord[];
@@ -43,7 +43,7 @@ describe("the agents of a project that someone watches", () => {
     });
   });
 
-  it("are followed once, while they run and as long as someone watches", async () => {
+  it("are followed once, while they run and someone watches", async () => {
     const [first, second] = [new AbortController(), new AbortController()];
     watched.watch("shop", first.signal);
     watched.watch("shop", second.signal);
@@ -62,7 +62,7 @@ describe("the agents of a project that someone watches", () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it("tell changes of state, dialogs and receipts, and no output", async () => {
+  it("report changes of state, dialogs and receipts, and no output", async () => {
     const stop = new AbortController();
     watched.watch("shop", stop.signal);
     const receipt = create(NudgeReceiptSchema, { requestId: "r", outcome: NudgeOutcome.SUBMITTED });

@@ -56,7 +56,7 @@ it("writes only the channels of `writes`, with values of their types, or nothing
   expect(taken).toBeGreaterThan(0);
 });
 
-it("shares nothing with the state that it was read from", () =>
+it("shares nothing with the state that it read", () =>
   fc.assert(
     fc.property(fc.array(fc.record({ name: fc.string() })), (list) => {
       const state: State = { note: "n", secret: "s", list };

@@ -27,7 +27,7 @@ function returning(result: unknown) {
   });
 }
 
-it("gives a node the channels that it reads, and frozen copies of them", async () => {
+it("gives a node frozen copies of the channels that it reads", async () => {
   let seen: unknown;
   const first = node({
     name: "reader",
@@ -44,7 +44,7 @@ it("gives a node the channels that it reads, and frozen copies of them", async (
   expect(state).toEqual({ ...begun, answer: "in!" });
 });
 
-it("does not compile a node that reads or writes what it has not declared", () => {
+it("does not compile a node that reads or writes undeclared channels", () => {
   node({
     name: "writer",
     reads: ["input"],
@@ -87,7 +87,7 @@ it.each([
   ["an ill-formed string", { answer: "\ud800" }, "answer"],
   ["a function", { answer: () => "a" }, "answer"],
   ["nothing", undefined, "result"],
-])("writes nothing of a result with %s", async (_, result, channel) => {
+])("writes nothing if a result has %s", async (_, result, channel) => {
   const failure = await runTurn({ channels, first: returning(result) }, begun, step).catch((err: Error) => err.message);
   expect(failure).toMatch(new RegExp(`^contract_violation: node odd, ${channel}: `));
   expect(failure).not.toMatch(/secret|told|\bx\b/);

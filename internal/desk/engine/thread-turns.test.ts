@@ -14,13 +14,13 @@ function openThreads() {
   };
 }
 
-it("always accepts new threads: the longest idle one is forgotten", () => {
+it("always accepts new threads: the one that was idle longest is forgotten", () => {
   const { use, forgotten } = openThreads();
   for (const name of ["a", "b", "a", "c", "a", "d"]) use(name);
   expect(forgotten).toEqual(["b", "c"]);
 });
 
-it("forgets no thread in a turn, not even when its caller has left", async () => {
+it("forgets no thread during a turn, not even after its caller has left", async () => {
   const { enter, use, forgotten } = openThreads();
   using _held = enter("a");
   const left = enter("b");
@@ -35,7 +35,7 @@ it("forgets no thread in a turn, not even when its caller has left", async () =>
   expect(forgotten).toEqual(["b"]);
 });
 
-it("displaces a lasting thread for another lasting one only", () => {
+it("displaces a lasting thread only for another lasting one", () => {
   const { use, forgotten } = openThreads();
   use("briefed", true);
   for (const name of ["a", "b", "c", "briefed"]) use(name);
@@ -45,7 +45,7 @@ it("displaces a lasting thread for another lasting one only", () => {
   expect(forgotten).toEqual(["a", "briefed"]);
 });
 
-it("keeps a thread if its end could not be recorded", () => {
+it("keeps a thread whose end could not be recorded", () => {
   const threads = new ThreadTurns(() => {
     throw new Error("the volume is full");
   });

@@ -26,7 +26,7 @@ async function openPresence(signal = new AbortController().signal) {
   return { clock, path, ended, isAlone, isAttended: () => vi.waitFor(() => expect(clock.sleeping).toBe(0), OFTEN) };
 }
 
-it("ends when no caller has been connected for the time, counted from the last one's end", async () => {
+it("ends when no caller has been connected for the given time since the last one left", async () => {
   const { clock, path, ended, isAlone, isAttended } = await openPresence();
   await clock.advance(LINGER_MS - 1);
   const caller = await attend(path);

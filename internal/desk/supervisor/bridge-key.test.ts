@@ -12,14 +12,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-it("is made once, for its owner alone", async () => {
+it("is created once, for its owner alone", async () => {
   const { publicPem } = await bridgeKey(path);
   expect(await bridgeKey(path)).toMatchObject({ publicPem });
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(readdirSync(folder)).toEqual(["bridge.key"]);
 });
 
-it("is made again if a full volume has left an empty file", async () => {
+it("is created again if a full volume has left an empty file", async () => {
   writeFileSync(path, "");
   const { publicPem } = await bridgeKey(path);
   expect(await bridgeKey(path)).toMatchObject({ publicPem });

@@ -65,7 +65,7 @@ it("sends an agent no message before it has its list of tools", async () => {
   expect(await asked).toBe("an answer");
 });
 
-it("ends the turn, and the agent, when its limit comes before the list", async () => {
+it("ends the turn and the agent if the limit passes before the list arrives", async () => {
   const { ask, agent, inputs, released } = makeSessions();
   const limit = new AbortController();
   const asked = ask("main", "first", limit.signal);
@@ -114,7 +114,7 @@ it("stops the agent of a forgotten thread, and starts another one if the thread 
   expect(await again).toBe("two");
 });
 
-it("ends the turn of an agent that dies while it takes the message", async () => {
+it("ends the turn of an agent that dies while it receives the message", async () => {
   const { ask, agent, list } = makeSessions();
   const asked = ask("main", "first");
   const first = await agent(0);
@@ -128,7 +128,7 @@ it("ends the turn of an agent that dies while it takes the message", async () =>
   await expect(asked).rejects.toMatchObject({ message: "agent unavailable" });
 });
 
-it("runs no more agents than its limit: the longest idle one is stopped, and a turn waits while all are busy", async () => {
+it("runs no more agents than its limit: it stops the one that was idle longest, and a turn waits while all are busy", async () => {
   const { ask, agent, inputs, list, provider } = makeSessions(2);
   const asked = [ask("a", "a1"), ask("b", "b1")];
   await agent(1);
@@ -147,7 +147,7 @@ it("runs no more agents than its limit: the longest idle one is stopped, and a t
   expect(await Promise.all([third, asked[1]])).toEqual(["c", "b"]);
 });
 
-it("ends the turn of an agent that prints without an end", async () => {
+it("ends the turn of an agent that prints without end", async () => {
   const { ask, agent, inputs, list } = makeSessions();
   const asked = ask("main", "first");
   const first = await agent(0);
@@ -159,7 +159,7 @@ it("ends the turn of an agent that prints without an end", async () => {
   expect(first.stops).toEqual([0]);
 });
 
-it("starts another agent for a thread's next turn while the agent of a cut turn is being stopped", async () => {
+it("starts another agent for a thread's next turn while the agent of an aborted turn is being stopped", async () => {
   const { ask, agent, inputs, list, provider } = makeSessions();
   const limit = new AbortController();
   const cut = ask("main", "first", limit.signal);
@@ -180,7 +180,7 @@ it("starts another agent for a thread's next turn while the agent of a cut turn 
 
 it.each([
   ["whose model has refused", "The model is overloaded.", true as const],
-  ["without a word", "", undefined],
+  ["without an answer", "", undefined],
 ])("ends a turn %s, and keeps its agent for the next one", async (_turn, words, hasFailed) => {
   const { ask, agent, inputs, list } = makeSessions();
   const asked = ask("main", "first");

@@ -46,7 +46,7 @@ function shortened(kept: KeptTurns<Line>): FakeJournal {
   return journal;
 }
 
-it("keeps a turn that has not ended, however many others do", () => {
+it("keeps a turn that has not ended, however many others have", () => {
   const kept = new KeptTurns<Line>();
   kept.take({ type: "say", turn: "waits", text: "a briefing" });
   endTurns(kept, 2000);
@@ -66,7 +66,7 @@ it("keeps the latest 500 ended turns, fewer if they are long", () => {
   expect(turns).toContain("599");
 });
 
-it("leaves a journal that stays long, or cannot be written, until it has grown", () => {
+it("does not compact a journal that stays long, or cannot be written, until it has grown", () => {
   const kept = new KeptTurns<Line>();
   for (let i = 0; i < 300; i++) kept.take({ type: "say", turn: `${i}`, text: LONG });
   expect(shortened(kept).turns.size).toBe(300);
@@ -81,7 +81,7 @@ it("leaves a journal that stays long, or cannot be written, until it has grown",
   expect(grown.map(({ lines }) => lines?.length)).toEqual([undefined, 0]);
 });
 
-it("keeps turns of one kind, in the order of their ends, however many of the other come after them", () => {
+it("keeps turns of one kind in the order of their ends, however many of the other kind follow", () => {
   const kept = new KeptTurns<Line>(({ type }) => type === "say");
   kept.take({ type: "say", turn: "first" });
   kept.take({ type: "end", turn: "first" });

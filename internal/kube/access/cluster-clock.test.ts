@@ -17,7 +17,7 @@ function machine(aheadMs: number) {
 }
 
 describe("the clock of the API server", () => {
-  it.each([10 * MINUTE, -10 * MINUTE, 6_500, -6_500])("is followed by a machine that is ahead by %i ms", (aheadMs) => {
+  it.each([10 * MINUTE, -10 * MINUTE, 6_500, -6_500])("corrects a machine clock that is ahead by %i ms", (aheadMs) => {
     const { server, clock, said, answer } = machine(aheadMs);
     answer();
     expect(Math.abs(clock.now() - server.now())).toBeLessThan(1_100);
@@ -26,19 +26,19 @@ describe("the clock of the API server", () => {
     expect(said).toEqual(["this machine's clock is not the API server's: set it right"]);
   });
 
-  it.each([0, 4_000, -4_000])("is the machine's own where they differ by %i ms", (aheadMs) => {
+  it.each([0, 4_000, -4_000])("is the machine's own if they differ by %i ms", (aheadMs) => {
     const { own, clock, said, answer } = machine(aheadMs);
     answer();
     expect([clock.now(), clock.aheadMs, said]).toEqual([own.now(), 0, []]);
   });
 
-  it("does not take a slow answer for a clock that is wrong", () => {
+  it("does not mistake a slow answer for a wrong clock", () => {
     const { own, clock } = machine(0);
     clock.answered(new Date(own.now() - 30_000).toUTCString(), 30_000);
     expect(clock.aheadMs).toBe(0);
   });
 
-  it("does not move with each answer", async () => {
+  it("does not change with each answer", async () => {
     const { server, own, clock, answer } = machine(10 * MINUTE);
     const seen = new Set<number>();
     for (let i = 0; i < 40; i++) {
@@ -51,7 +51,7 @@ describe("the clock of the API server", () => {
     expect(Math.abs(clock.aheadMs - 10 * MINUTE)).toBeLessThan(500);
   });
 
-  it("follows a machine whose clock is set right, and says so", () => {
+  it("follows a machine whose clock is corrected, and logs it", () => {
     const { own, clock, said, answer } = machine(10 * MINUTE);
     answer();
     own.jump(-10 * MINUTE);

@@ -30,7 +30,7 @@ describe("credentials", () => {
     ["certificate-authority", "", "certificate-authority-data of the kubeconfig holds no certificate in PEM"],
     ["client-key", TLS.cert, "client-key-data of the kubeconfig holds a certificate, not a private key"],
     ["client-key", new TestCa("other").itself.key, "client-key-data of the kubeconfig is not the key of client-cert"],
-  ])("of a kubeconfig whose %s cannot be used are refused by name", async (key, text, why) => {
+  ])("of a kubeconfig whose %s is unusable are refused by name", async (key, text, why) => {
     const path = join(folder, "config");
     const entry = { [`${key}-data`]: btoa(text || "hello") };
     const user = { "client-certificate-data": btoa(TLS.cert), "client-key-data": btoa(TLS.key), ...entry };
@@ -41,7 +41,7 @@ describe("credentials", () => {
     await expect(kubeconfigCredentials(path, "x")).rejects.toMatchObject({ kind: "invalid" });
   });
 
-  it("of a kubeconfig are those of its current context or of the one that is named", async () => {
+  it("of a kubeconfig are those of its current context, or of the named one", async () => {
     const path = join(folder, "config");
     const user = (name: string, fields: object) => ({ name, user: fields });
     await writeFile(
@@ -65,7 +65,7 @@ describe("credentials", () => {
     await expect(kubeconfigCredentials(join(folder, "missing"))).rejects.toMatchObject({ kind: "invalid" });
   });
 
-  it("of a kubeconfig may come from a program, which is asked again when they end", async () => {
+  it("of a kubeconfig may come from a program, which runs again when they expire", async () => {
     const path = join(folder, "config");
     const program = join(folder, "plugin");
     const answer = (token: string, expirationTimestamp: string) =>
@@ -89,7 +89,7 @@ describe("credentials", () => {
     ["#!/bin/sh\necho s3cret; echo s3cret >&2; exit 7\n", "it ended with exit code 7"],
     ["#!/bin/sh\necho '{}'\n", "it printed none"],
     [undefined, "there is no such program"],
-  ])("of a program that gives none name the reason, and not its output: %j", async (script, reason) => {
+  ])("of a program that returns none name the reason, and not its output: %j", async (script, reason) => {
     const path = join(folder, "config");
     if (script !== undefined) await writeFile(join(folder, "plugin"), script, { mode: 0o755 });
     const exec = {

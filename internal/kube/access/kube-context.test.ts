@@ -26,7 +26,7 @@ it.each([
   ["prod", [two, one], "https://two.example"],
   ["prod", [one, two], "https://one.example"], // as kubectl: of each name the first entry counts
   ["prod", [absent, two], "https://two.example"],
-] as const)("%s is that of %j merged", async (name, paths, server) => {
+] as const)("%s is read from %j merged", async (name, paths, server) => {
   const { credentials, namespace } = await kubeContext(name, { KUBECONFIG: paths.join(":") });
   expect(await credentials.access()).toMatchObject({ server, headers: { authorization: "Bearer t" } });
   expect(namespace).toBe(`of-${name}`);
@@ -36,11 +36,11 @@ it.each([
   ["no such context", { KUBECONFIG: `${one}:${two}` }, "not-found", /no context "none"; there are: lab, prod/],
   ["no file", { HOME: dir }, "precondition", /there is no kubeconfig: .*\.kube\/config does not exist/],
   ["neither variable", {}, "precondition", /KUBECONFIG and HOME are not set/],
-])("says that there is %s", async (_, env, kind, message) => {
+])("reports that there is %s", async (_, env, kind, message) => {
   await expect(kubeContext("none", env)).rejects.toMatchObject({ kind, message: expect.stringMatching(message) });
 });
 
-it("takes context, cluster and user from several files, and acts as whom the user's entry names", async () => {
+it("takes context, cluster and user from several files, and impersonates as the user's entry says", async () => {
   const write = (name: string, config: object) => {
     writeFileSync(join(dir, name), JSON.stringify(config));
     return join(dir, name);

@@ -37,14 +37,14 @@ describe("a work queue", () => {
   };
   const gate = () => Promise.withResolvers<void>();
 
-  it("does a key once that is added several times before a worker takes it", async () => {
+  it("handles a key once that is added several times before a worker takes it", async () => {
     start();
     for (let i = 0; i < 5; i++) queue.add("a");
     await settled();
     expect(done).toEqual(["0 a"]);
   });
 
-  it("does a key again, once, that was added while it was being done, and never twice at a time", async () => {
+  it("handles a key again, once, that was added while it was being handled, and never twice at a time", async () => {
     const first = gate();
     work = () => (done.length === 1 ? first.promise : Promise.resolve());
     start(4);
@@ -60,7 +60,7 @@ describe("a work queue", () => {
     expect(done).toHaveLength(2);
   });
 
-  it("does as many keys at a time as it has workers, in the order in which they came", async () => {
+  it("handles as many keys at a time as it has workers, in the order in which they arrived", async () => {
     const open = gate();
     work = () => open.promise;
     start(2);
@@ -72,7 +72,7 @@ describe("a work queue", () => {
     expect(done).toEqual(["0 a", "0 b", "0 c"]);
   });
 
-  it("tries a key that failed again after 5, 10, 20 ms and so on, up to 1,000 s, and starts over once it is well", async () => {
+  it("retries a failed key after 5, 10, 20 ms and so on, up to 1,000 s, and starts over after a success", async () => {
     work = () => Promise.reject(new Error("no"));
     start();
     queue.add("a");
@@ -102,7 +102,7 @@ describe("a work queue", () => {
     expect(done.length).toBeLessThanOrEqual(250 + 52);
   });
 
-  it("retries keys of one group however often those of another have failed, and these within 1,000 s", async () => {
+  it("retries keys of one group however often those of another have failed, and the latter within 1,000 s", async () => {
     work = () => Promise.reject(new Error("no"));
     start(10);
     for (let i = 0; i < 20_000; i++) {
@@ -120,7 +120,7 @@ describe("a work queue", () => {
     expect(done.some((each) => each.endsWith(" a2"))).toBe(true);
   });
 
-  it("gives groups their turns, and none of them all workers", async () => {
+  it("serves the groups in turns, and gives none of them all workers", async () => {
     const gates = new Map<string, PromiseWithResolvers<void>>();
     work = (key) => {
       gates.set(key, gate());
@@ -141,7 +141,7 @@ describe("a work queue", () => {
     for (const { resolve } of gates.values()) resolve();
   });
 
-  it("adds a key later, at the earliest of its times", async () => {
+  it("adds a delayed key at the earliest of its times", async () => {
     start();
     queue.addAfter("a", 60_000);
     queue.addAfter("b", 30_000);
@@ -151,7 +151,7 @@ describe("a work queue", () => {
     expect(done).toEqual(["10000 a", "30000 b"]);
   });
 
-  it("ends work at its deadline and tries it again", async () => {
+  it("aborts work at its deadline and retries it", async () => {
     work = (_, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     start(1, 1_000);
     queue.add("a");
@@ -159,7 +159,7 @@ describe("a work queue", () => {
     expect(done).toEqual(["0 a", "1005 a"]);
   });
 
-  it("lets work that does not heed its deadline keep its key but not its worker", async () => {
+  it("keeps the key of work that ignores its deadline, and frees its worker", async () => {
     const stuck = gate();
     work = (key) => (key === "a" ? stuck.promise : Promise.resolve());
     start(1, 1_000);
@@ -174,7 +174,7 @@ describe("a work queue", () => {
     expect(done).toEqual(["0 a", "2000 b", "10500 a"]);
   });
 
-  it("resolves at its end only when no work runs any more", async () => {
+  it("resolves at its end only after all work has ended", async () => {
     const open = gate();
     work = () => open.promise;
     start();
@@ -193,7 +193,7 @@ describe("a work queue", () => {
 });
 
 describe("delayed keys", () => {
-  it("come out in the order of their earliest times", () => {
+  it("are returned in the order of their earliest times", () => {
     const entries = fc.array(fc.tuple(fc.constantFrom("a", "b", "c", "d", "e"), fc.integer({ min: 0, max: 50 })));
     fc.assert(
       fc.property(entries, (puts) => {

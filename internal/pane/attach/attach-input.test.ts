@@ -20,7 +20,7 @@ function joined(pieces: readonly KeyPiece[]): readonly string[] {
 }
 
 describe("AttachInputParser", () => {
-  it("passes keys on at once, a lone Escape too", () => {
+  it("passes keys on at once, including a single Escape", () => {
     const parser = new AttachInputParser();
     expect(joined(parser.push(Buffer.from("a\x1b")))).toEqual(["keys a\x1b"]);
     expect(joined(parser.push(Buffer.from("\x1b[A")))).toEqual(["keys \x1b[A"]);
@@ -33,7 +33,7 @@ describe("AttachInputParser", () => {
     expect(parsed("\x1b[200~nul\0\x1b[201~")).toEqual(["paste nul"]);
   });
 
-  it("releases a paste without an end on request, and accepts keys again", () => {
+  it("releases an unfinished paste on request, and accepts keys again", () => {
     const parser = new AttachInputParser();
     expect(parser.push(Buffer.from("\x1b[200~half"))).toEqual([]);
     expect(parser.isWaiting).toBe(true);
@@ -41,7 +41,7 @@ describe("AttachInputParser", () => {
     expect(joined(parser.push(Buffer.from("x")))).toEqual(["keys x"]);
   });
 
-  it("cuts a paste that is too long between two characters", () => {
+  it("splits a paste that is too long between two characters", () => {
     const text = "日".repeat(PASTE_MAX_BYTES / 2);
     const pieces = new AttachInputParser().push(Buffer.from(`\x1b[200~${text}\x1b[201~`));
     expect(pieces.map((piece) => (piece.type === "paste" ? piece.text : "keys")).join("")).toBe(text);
@@ -55,7 +55,7 @@ describe("AttachInputParser", () => {
     expect(found.map((piece) => (piece.type === "paste" ? piece.text : "keys")).join("")).toBe(text);
   });
 
-  it("gives the same wherever the bytes are cut", () => {
+  it("returns the same inputs, wherever the bytes are split", () => {
     const part = fc.constantFrom("\x1b[200~", "\x1b[201~", "\x1b[20", "\x1b", "abc", "日", "\r");
     const cuts = fc.array(fc.integer({ min: 0, max: 60 }), { maxLength: 6 });
     fc.assert(
@@ -79,6 +79,6 @@ it.each([
   ["\x1b[M !!", false],
   ["\x1b[I", false],
   ["\x1b[<35;3;4Mx", true],
-])("knows whether a person types: %j", (data, typing) => {
+])("detects whether a person types: %j", (data, typing) => {
   expect(isTyping(Buffer.from(data))).toBe(typing);
 });

@@ -96,7 +96,7 @@ describe("keys", () => {
     expect(desk.keys.isWaiting).toBe(false);
   });
 
-  it("wait for a delivery that is under way", async () => {
+  it("wait for a delivery in progress", async () => {
     const finish = await desk.deliver();
     await desk.push("hello");
     await desk.clock.advance(10_000);
@@ -106,13 +106,13 @@ describe("keys", () => {
     expect(desk.written).toEqual(["hello"]);
   });
 
-  it("are pasted as one where they were one paste", async () => {
+  it("are pasted together if they were one paste", async () => {
     await desk.push("a\x1b[200~two\nlines\x1b[201~b");
     await settle();
     expect(desk.written).toEqual(["a", "paste two\nlines", "b"]);
   });
 
-  it("are written in pieces when they are many, and no more are taken than fit", async () => {
+  it("are written in pieces if they are many, and are refused if they do not fit", async () => {
     const finish = await desk.deliver();
     const first = desk.push("x".repeat(1024 * 1024));
     await first;
@@ -130,7 +130,7 @@ describe("keys", () => {
     expect(Math.max(...desk.written.map((piece) => piece.length))).toBe(4096);
   });
 
-  it("that were cut are written when their rest does not come", async () => {
+  it("that were split are written if the rest does not follow", async () => {
     await desk.push("\x1b[20");
     await desk.clock.advance(49);
     expect(desk.written).toEqual([]);
@@ -141,7 +141,7 @@ describe("keys", () => {
     expect(desk.written).toEqual(["\x1b[20", "paste half a paste"]);
   });
 
-  it("of a person who has left are not written any more", async () => {
+  it("of a person who has left are not written", async () => {
     const finish = await desk.deliver();
     await desk.push("too late");
     await desk.end();
@@ -149,7 +149,7 @@ describe("keys", () => {
     expect(desk.written).toEqual([]);
   });
 
-  it("that are dropped are reported", async () => {
+  it("are reported if they are dropped", async () => {
     desk.answer = () => Promise.resolve("refused");
     await desk.push("a");
     await settle();
@@ -175,7 +175,7 @@ describe("keys while tmux is away", () => {
     expect([desk.written, desk.lost]).toEqual([["a", "b"], []]);
   });
 
-  it("are dropped together after five seconds, and those that follow at once", async () => {
+  it("are dropped together after five seconds, and later ones at once", async () => {
     desk.hasPane = false;
     await desk.push("a");
     await desk.push("b");
@@ -189,7 +189,7 @@ describe("keys while tmux is away", () => {
     expect(desk.written).toEqual(["d"]);
   });
 
-  it("keep no one from leaving", async () => {
+  it("do not prevent a person from leaving", async () => {
     desk.hasPane = false;
     await desk.push("a");
     await settle();
@@ -199,14 +199,14 @@ describe("keys while tmux is away", () => {
 });
 
 describe("Ctrl-C", () => {
-  it("goes through the pen like every key while that is free", async () => {
+  it("is written in order like every key if no delivery is in progress", async () => {
     await desk.push("text\x03more");
     await desk.clock.advance(1000);
     expect(desk.written).toEqual(["text\x03more"]);
     expect(desk.interrupts).toBe(0);
   });
 
-  it("waits for no delivery, drops what was typed before it, and keeps what comes after", async () => {
+  it("overtakes a delivery, drops keys typed before it, and keeps those typed after it", async () => {
     const finish = await desk.deliver();
     await desk.push("dropped");
     await desk.push("dropped too\x03kept");
@@ -218,7 +218,7 @@ describe("Ctrl-C", () => {
     expect(desk.written).toEqual(["\x03", "kept", " and this"]);
   });
 
-  it("inside of a paste is a part of it", async () => {
+  it("inside a paste is part of it", async () => {
     const finish = await desk.deliver();
     await desk.push("typed");
     await desk.push("\x1b[200~a\x03b\x1b[201~");
@@ -228,7 +228,7 @@ describe("Ctrl-C", () => {
     expect(desk.written).toEqual(["typed", "paste a\x03b"]);
   });
 
-  it("is not the only one: Escape alone overtakes, an arrow key does not", async () => {
+  it("is not the only key to overtake: a single Escape does, too, and an arrow key does not", async () => {
     const finish = await desk.deliver();
     await desk.push("\x1b[A");
     await desk.clock.advance(1000);

@@ -50,7 +50,7 @@ beforeEach(() => {
 afterEach(() => house.end());
 
 describe("the window's size", () => {
-  it("is that of the only person who can type, and its own after", async () => {
+  it("follows the only person who can type, and is restored afterwards", async () => {
     await house.clock.advance(10_000);
     const person = house.people.enter(ann);
     await house.clock.advance(50);
@@ -63,7 +63,7 @@ describe("the window's size", () => {
     expect(house.size).toEqual({ cols: 160, rows: 50 });
   });
 
-  it("passes through few of the sizes of a window whose edge is dragged", async () => {
+  it("changes only a few times while a person drags the edge of their window", async () => {
     await house.clock.advance(10_000);
     const person = house.people.enter(ann);
     const before = house.resizes;
@@ -76,7 +76,7 @@ describe("the window's size", () => {
     expect(house.resizes - before).toBeLessThan(10);
   });
 
-  it("is its own with two, and that of the one who stays", async () => {
+  it("is its own with two people, and that of the remaining one afterwards", async () => {
     await house.clock.advance(10_000);
     const first = house.people.enter(ann);
     const second = house.people.enter(bob);
@@ -88,7 +88,7 @@ describe("the window's size", () => {
     second[Symbol.dispose]();
   });
 
-  it("is never that of people who only look", async () => {
+  it("never follows people who only watch", async () => {
     await house.clock.advance(10_000);
     house.people.enter(looker);
     await house.clock.advance(50);
@@ -99,7 +99,7 @@ describe("the window's size", () => {
     expect(house.people.count).toBe(2);
   });
 
-  it("stays for a moment when a connection broke, and when this process has only begun", async () => {
+  it("is kept for a moment after a connection broke, and after this process has started", async () => {
     await house.end();
     house = new House({ cols: 100, rows: 30 });
     await house.clock.advance(4000);
@@ -114,7 +114,7 @@ describe("the window's size", () => {
     expect(house.size).toEqual({ cols: 160, rows: 50 });
   });
 
-  it("is set again when tmux was away or the window was made again", async () => {
+  it("is set again after tmux was away or the window was created again", async () => {
     house.isAway = true;
     house.people.enter(ann);
     await house.clock.advance(1000);
@@ -156,7 +156,7 @@ describe("typing", () => {
     expect(house.people.isTyping).toBe(false);
   });
 
-  it("lasts as long as keys wait, and no longer than the person is there", () => {
+  it("lasts as long as keys wait, and ends when the person leaves", () => {
     const person = house.people.enter(ann);
     person.hasKeysWaiting = () => true;
     expect(house.people.isTyping).toBe(true);
@@ -165,21 +165,21 @@ describe("typing", () => {
   });
 });
 
-describe("keys in a terminal of tmux's own", () => {
+describe("keys in a terminal attached by tmux", () => {
   const typedAt = async (wallMs: number | undefined) => {
     house.typedInTmux = () => Promise.resolve(wallMs);
     await house.clock.advance(1100);
     return house.people.inputAt;
   };
 
-  it("count within a second, from when they were pressed", async () => {
+  it("count within a second, from the time at which they were pressed", async () => {
     expect(await typedAt(undefined)).toBeUndefined();
     const at = house.clock.now() - 5000;
     const { wallMs, monotonicMs } = (await typedAt(at)) ?? {};
     expect([wallMs, monotonicMs]).toEqual([at, house.clock.monotonicMs() - (house.clock.now() - at)]);
   });
 
-  it("count from now when tmux says that they are still to come, and not when a newer key is known", async () => {
+  it("count from now if tmux reports a time in the future, and are ignored if a newer key is known", async () => {
     house.people.typed(house.people.enter(ann));
     const { inputAt } = house.people;
     expect(await typedAt(house.clock.now() - 5000)).toBe(inputAt);
@@ -188,7 +188,7 @@ describe("keys in a terminal of tmux's own", () => {
     expect(house.people.inputAt?.wallMs).toBeGreaterThan(inputAt?.wallMs ?? 0);
   });
 
-  it("are looked for again when tmux was away", async () => {
+  it("are checked again after tmux was away", async () => {
     house.typedInTmux = () => Promise.reject(new DomainError("unavailable", "tmux is away"));
     await house.clock.advance(5000);
     expect(house.people.inputAt).toBeUndefined();
@@ -196,7 +196,7 @@ describe("keys in a terminal of tmux's own", () => {
   });
 });
 
-it("tells every person who comes and goes, by a name that is safe to show", () => {
+it("reports everyone who comes and goes, by a name that is safe to show", () => {
   const first = house.people.enter(ann);
   const second = house.people.enter({ ...looker, name: `\x1b]0;x\x07 eve\n${"x".repeat(100)}` });
   expect(second.name).toBe(`eve ${"x".repeat(60)}`);

@@ -105,8 +105,8 @@ async function begun(outputs: AsyncGenerator<AttachOutput>): Promise<string> {
   return await text(outputs);
 }
 
-describe("what a person sees", () => {
-  it("is the size, the screen as it is from a blank one, and then the bytes themselves", async () => {
+describe("the output for a person", () => {
+  it("is the size, a redraw of the current screen, and then the raw bytes", async () => {
     await stage.print("on the screen");
     const outputs = open();
     expect(await begun(outputs)).toMatch(/\x1b\[H\x1b\[2J.*on the screen/s);
@@ -114,7 +114,7 @@ describe("what a person sees", () => {
     expect(await text(outputs)).toBe("raw \x1b[31mbytes");
   });
 
-  it("is drawn again when the window has another size, and again when that is known exactly", async () => {
+  it("is redrawn after a change of the window's size, and again once the screen is known exactly", async () => {
     const outputs = open();
     await begun(outputs);
     await stage.print("text");
@@ -126,7 +126,7 @@ describe("what a person sees", () => {
     expect(await text(outputs)).toContain("exact");
   });
 
-  it("is drawn again once when the agent begins a new life", async () => {
+  it("is redrawn once when the agent starts again", async () => {
     const outputs = open();
     await begun(outputs);
     await stage.print("old life");
@@ -137,7 +137,7 @@ describe("what a person sees", () => {
     expect(await text(outputs)).toBe("new life");
   });
 
-  it("is the screen as it is, and not all that led there, for a terminal that is far behind", async () => {
+  it("is a redraw of the current screen if the terminal is far behind", async () => {
     const outputs = open();
     await begun(outputs);
     for (let i = 0; i < 40; i++) await stage.print(`${"x".repeat(10_000)}\r\n`);
@@ -146,7 +146,7 @@ describe("what a person sees", () => {
     expect(await next(outputs)).toMatchObject({ type: "notice", text: expect.stringContaining("skipped") });
   });
 
-  it("ends with the agent, its last words first", async () => {
+  it("ends with the agent, after its last output", async () => {
     const outputs = open();
     await begun(outputs);
     await stage.print("last words");
@@ -157,7 +157,7 @@ describe("what a person sees", () => {
   });
 });
 
-describe("what a person types", () => {
+describe("the input of a person", () => {
   it("goes to the pane, and counts as typing until Enter", async () => {
     const outputs = open(ann, doing(keys("abc")));
     await begun(outputs);
@@ -170,7 +170,7 @@ describe("what a person types", () => {
     expect(stage.people.isTyping).toBe(false);
   });
 
-  it("is all written before the person counts as gone", async () => {
+  it("is written completely before the person counts as gone", async () => {
     const leaving = async function* (): AsyncGenerator<AttachInput> {
       yield keys("last");
     };
@@ -180,7 +180,7 @@ describe("what a person types", () => {
     expect(stage.written).toEqual(["last"]);
   });
 
-  it("is denied to a person who only looks, and nothing is written", async () => {
+  it("is refused from a person who only watches, and nothing is written", async () => {
     const outputs = open({ ...ann, readOnly: true }, doing({ type: "resize", cols: 50, rows: 12 }, keys("x")));
     const all = (async () => {
       for await (const _ of outputs);
@@ -192,7 +192,7 @@ describe("what a person types", () => {
   it.each([
     { cols: 0, rows: 0 },
     { cols: 1000, rows: 24 },
-  ])("ends with a size that no window can have: %j", async (size) => {
+  ])("is refused with an invalid size: %j", async (size) => {
     const outputs = open(ann, doing({ type: "resize", ...size }));
     const all = (async () => {
       for await (const _ of outputs);

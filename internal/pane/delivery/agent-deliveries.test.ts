@@ -65,7 +65,7 @@ async function submittedWith(drawn: string): Promise<void> {
 
 const isOurs = async () => (await deliveries.situation(signal)).justSubmitted;
 
-it("takes a text that a slow agent has taken and still draws for no draft, five seconds long", async () => {
+it("does not take a submitted text that a slow agent still draws for a draft, for five seconds", async () => {
   await submittedWith(TEXT);
   await clock.advance(4900);
   expect(await isOurs()).toBe(true);
@@ -80,13 +80,13 @@ it("takes any other text for a draft after a second", async () => {
   expect(await isOurs()).toBe(false);
 });
 
-it("does not type on the word of a state from before a resize", async () => {
+it("does not type on a state from before a resize", async () => {
   expect((await deliveries.situation(signal)).state).toBe("idle");
   isHeld = true;
   expect((await deliveries.situation(signal)).state).toBe("uncertain");
 });
 
-it("looks for a person's keys once more before it types, and leaves the time that was asked for", async () => {
+it("checks again for a person's keys before it types, and waits for the requested quiet time", async () => {
   people.look = () => {
     people.inputAt = { monotonicMs: clock.monotonicMs() - 15_000 };
     return Promise.resolve();
@@ -125,7 +125,7 @@ describe("an agent that hangs", () => {
     pane.compose(text);
   };
 
-  it("gets nothing more typed until it has drawn something since, read all, and had a second for it", async () => {
+  it("gets no other text until it has read and drawn the first one and a second has passed", async () => {
     expect((await deliveries.situation(signal)).undrawn).toBe(true);
     await clock.advance(60_000);
     expect((await deliveries.situation(signal)).undrawn).toBe(true);
@@ -138,7 +138,7 @@ describe("an agent that hangs", () => {
     expect(await deliveries.situation(signal)).toMatchObject({ undrawn: false, draft: false });
   });
 
-  it("shows the text late: it is taken out and not submitted, and the next message goes through", async () => {
+  it("draws the text late: it is removed and not submitted, and the next message goes through", async () => {
     thaw(TEXT);
     await clock.advance(10);
     await deliveries.situation(signal);
@@ -150,7 +150,7 @@ describe("an agent that hangs", () => {
     expect(pane.taken).toEqual(["the next one"]);
   });
 
-  it("shows the text together with a person's: nothing is taken out", async () => {
+  it("draws the text together with a person's: nothing is removed", async () => {
     thaw(`${TEXT} and by hand`);
     await clock.advance(1100);
     expect(await deliveries.situation(signal)).toMatchObject({ draft: true });
@@ -159,7 +159,7 @@ describe("an agent that hangs", () => {
   });
 });
 
-describe("an agent that hangs while a text of ours is taken out", () => {
+describe("an agent that hangs while a text of ours is being removed", () => {
   const deliver = (requestId: string, text: string) =>
     clock.until(
       deliveries.deliver({ nudge: { requestId, text } } as TrackedNudge, () => {}, signal),
@@ -174,7 +174,7 @@ describe("an agent that hangs while a text of ours is taken out", () => {
     };
   });
 
-  it("still shows the text of ours however often a message comes, and the next one goes through once it continues", async () => {
+  it("keeps showing our text, however often a message arrives, and takes the next one once it continues", async () => {
     for (let i = 0; i < 5; i++) {
       expect(await deliver("b", "the next one")).toMatchObject({ type: "retry" });
       expect(await deliveries.situation(signal)).toMatchObject({ undrawn: true, draft: false });
@@ -204,7 +204,7 @@ describe("an agent that draws something else before it reads what was typed", ()
     pane.onErase = () => pane.compose("");
   });
 
-  it("shows the text on a screen that was quiet and empty: it is ours still, and goes out before the next one", async () => {
+  it("draws the text late on a quiet, empty screen: it still counts as ours, and is removed before the next one", async () => {
     await clock.advance(2000);
     expect(await deliveries.situation(signal)).toMatchObject({ draft: false });
     pane.compose(TEXT);
@@ -215,7 +215,7 @@ describe("an agent that draws something else before it reads what was typed", ()
     expect(pane.taken).toEqual(["the next one"]);
   });
 
-  it("shows the text with the next one behind it: both go out, and the next one is typed again", async () => {
+  it("draws the text joined with the next one: both are removed, and the next one is typed again", async () => {
     pane.onPaste = (text) => pane.compose(TEXT + text);
     expect(await delivered("b", "the next one")).toMatchObject({ type: "retry" });
     pane.onPaste = (text) => pane.compose(text);
@@ -223,7 +223,7 @@ describe("an agent that draws something else before it reads what was typed", ()
     expect(pane.taken).toEqual(["the next one"]);
   });
 
-  it("shows the text with the next one and a person's: all of it stays", async () => {
+  it("draws the text joined with the next one and a person's: all of it stays", async () => {
     pane.onPaste = (text) => pane.compose(`${TEXT}${text} by hand`);
     expect(await delivered("b", "the next one")).toMatchObject({ outcome: "stranded" });
     expect(pane.typed).toEqual([TEXT, "the next one"]);

@@ -23,8 +23,8 @@ const cleared = () =>
     60_000,
   );
 
-describe("a text of ours is taken out of the composer", () => {
-  it("row by row, with a look after each key", async () => {
+describe("the removal of our text from the composer", () => {
+  it("goes row by row, and looks at the screen after each key", async () => {
     standing.left("one\ntwo\nthree");
     pane.compose("one\ntwo\nthree");
     pane.onErase = () => {
@@ -35,14 +35,14 @@ describe("a text of ours is taken out of the composer", () => {
     expect(pane.typed).toEqual([ERASE, ERASE, ERASE]);
   });
 
-  it("also two that stand together", async () => {
+  it("includes two texts that stand together", async () => {
     standing.left("one");
     standing.left("two");
     pane.compose("onetwo");
     expect(await cleared()).toEqual({ type: "cleared" });
   });
 
-  it("of which the agent shows more than before, because it has only begun to draw", async () => {
+  it("includes a text that the agent has only begun to draw", async () => {
     standing.left("one மனார் 쳱퓠귗");
     pane.compose("one மனார் 퓠귗");
     let keys = 0;
@@ -51,16 +51,16 @@ describe("a text of ours is taken out of the composer", () => {
   });
 
   it.each([
-    ["is a person's", () => pane.compose("by hand")],
+    ["contains a person's text", () => pane.compose("by hand")],
     ["is covered by a dialog", () => pane.show({})],
-  ])("but nothing is pressed on what %s", async (_, show) => {
+  ])("presses no key if the composer %s", async (_, show) => {
     standing.left("one\ntwo");
     show();
     expect(await cleared()).toEqual({ type: "stands" });
     expect(pane.typed).toEqual([]);
   });
 
-  it("up to where a person begins to type", async () => {
+  it("stops where a person begins to type", async () => {
     standing.left("one\ntwo\nthree");
     pane.compose("one\ntwo\nthree");
     pane.onErase = () => pane.compose("one\ntwo by hand");
@@ -68,7 +68,7 @@ describe("a text of ours is taken out of the composer", () => {
     expect(pane.typed).toEqual([ERASE]);
   });
 
-  it("not with a key that has no effect: it is pressed twice", async () => {
+  it("presses a key that has no effect only twice", async () => {
     standing.left("one");
     pane.compose("one");
     pane.onErase = () => {};
@@ -76,7 +76,7 @@ describe("a text of ours is taken out of the composer", () => {
     expect(pane.typed).toEqual([ERASE, ERASE]);
   });
 
-  it("not with a second key when the agent has not read the first: it hangs", async () => {
+  it("presses no second key if the agent has not read the first, because it hangs", async () => {
     standing.left("one");
     pane.compose("one");
     const since = clock.monotonicMs();
@@ -90,7 +90,7 @@ describe("a text of ours is taken out of the composer", () => {
   it.each([
     ["blanks", "            ᜎ"],
     ["its placeholder", "› Do anything ᜎ"],
-  ])("except for what the program leaves on the screen of an empty composer, behind %s", async (_, row) => {
+  ])("ignores remains that the program leaves on the screen of an empty composer, after %s", async (_, row) => {
     standing.left("ᎢᏎᏚ ждъцбр ᜐᜎ");
     pane.compose("ᎢᏎᏚ ждъцбр ᜐᜎ");
     pane.onErase = () => pane.show({ composer: composerOf("          ᜎ") }, screenOf([row], { cursor: [2, 0] }));
@@ -98,7 +98,7 @@ describe("a text of ours is taken out of the composer", () => {
     expect(standing.isEmpty(composerOf("          ᜎ"))).toBe(true);
   });
 
-  it("except for the vowel sign of a first letter over which the program drew a blank", async () => {
+  it("ignores the vowel sign of a first letter that the program covered with a blank", async () => {
     standing.left("ணை 𒄁𒃾");
     pane.compose("ணை 𒄁𒃾");
     pane.onErase = () => pane.show({ composer: composerOf(" ை") }, screenOf(["❯  ை"], { cursor: [2, 0] }));
@@ -106,7 +106,7 @@ describe("a text of ours is taken out of the composer", () => {
     expect(standing.isEmpty(composerOf(" ை"))).toBe(true);
   });
 
-  it("but no letter with its sign, which a person may have typed", async () => {
+  it("keeps a letter with its sign, which a person may have typed", async () => {
     standing.left(" ணை");
     pane.compose(" ணை");
     pane.onErase = () => pane.show({ composer: composerOf(" ணை") }, screenOf(["❯  ணை"], { cursor: [2, 0] }));

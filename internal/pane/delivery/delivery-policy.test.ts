@@ -20,7 +20,7 @@ function verdict(candidate: Candidate, now: Partial<Situation>): string {
   return decision.type === "end" ? decision.outcome : decision.type;
 }
 
-describe("what becomes of a message", () => {
+describe("the decision about a message", () => {
   it.each([
     // situation                                             wait-idle            immediate            queued
     ["an idle agent", {}, "deliver", "deliver", "deliver"],
@@ -32,7 +32,13 @@ describe("what becomes of a message", () => {
     ["an agent that waits for a limit", { state: "parked" }, "wait", "deliver", "wait"],
     ["a starting agent", { state: "starting", composerSeen: false }, "wait", "wait", "wait"],
     ["a dead agent with a restart due", { state: "dead" }, "wait", "wait", "wait"],
-    ["an agent that ended for good", { state: "dead", restartDue: false }, "agent-dead", "agent-dead", "agent-dead"],
+    [
+      "an agent that ended and is not restarted",
+      { state: "dead", restartDue: false },
+      "agent-dead",
+      "agent-dead",
+      "agent-dead",
+    ],
     ["an agent that keeps crashing", { state: "crash-loop" }, "agent-dead", "agent-dead", "wait"],
     ["an agent that is being stopped", { state: "stopping" }, "agent-dead", "agent-dead", "agent-dead"],
     ["a dialog", { state: "dialog" }, "blocked-by-dialog", "blocked-by-dialog", "wait"],
@@ -42,7 +48,7 @@ describe("what becomes of a message", () => {
     ["an earlier message in an unreadable prompt", { leftover: true }, "composer-busy", "composer-busy", "wait"],
     ["an earlier message that was not drawn", { undrawn: true }, "wait", "composer-busy", "wait"],
     ["the same in a stalled agent", { undrawn: true, state: "stalled" }, "wait", "composer-busy", "wait"],
-    ["a draft right behind a message of ours", { draft: true, justSubmitted: true }, "wait", "wait", "wait"],
+    ["a draft right after a message of ours", { draft: true, justSubmitted: true }, "wait", "wait", "wait"],
     ["a dialog over a draft", { state: "dialog", draft: true }, "blocked-by-dialog", "blocked-by-dialog", "wait"],
     ["no place to type into", { composerSeen: false }, "wait", "wait", "wait"],
   ] as const)("for %s", (_, now, waitIdle, immediate, queued) => {
@@ -51,7 +57,7 @@ describe("what becomes of a message", () => {
   });
 });
 
-describe("an immediate message whose caller was answered QUEUED", () => {
+describe("an immediate message whose caller has received QUEUED", () => {
   it.each([
     ["waits through dialogs", { state: "dialog" }, "wait"],
     ["waits through drafts", { draft: true }, "wait"],
@@ -65,24 +71,24 @@ describe("an immediate message whose caller was answered QUEUED", () => {
 describe("a program that never proves idle", () => {
   const unknown = { idleIsUnprovable: true, composerSeen: false, state: "uncertain" } as const;
   it.each([
-    ["is typed into when it is quiet for two seconds", { quietMs: 2000 }, WAIT_IDLE, "deliver"],
+    ["is typed into once it is quiet for two seconds", { quietMs: 2000 }, WAIT_IDLE, "deliver"],
     ["is not typed into while it prints", { quietMs: 1999 }, WAIT_IDLE, "wait"],
-    ["is typed into at once when asked for", { quietMs: 0 }, IMMEDIATE, "deliver"],
-    ["is typed into when it says itself that it is idle", { quietMs: 0, state: "idle" }, WAIT_IDLE, "deliver"],
-    ["is waited for while it says that it works", { state: "busy" }, WAIT_IDLE, "wait"],
-    ["is not typed into when it says that it waits for a person", { state: "dialog" }, IMMEDIATE, "blocked-by-dialog"],
+    ["is typed into at once if requested", { quietMs: 0 }, IMMEDIATE, "deliver"],
+    ["is typed into if it reports that it is idle", { quietMs: 0, state: "idle" }, WAIT_IDLE, "deliver"],
+    ["is waited for while it reports that it works", { state: "busy" }, WAIT_IDLE, "wait"],
+    ["is not typed into if it reports that it waits for a person", { state: "dialog" }, IMMEDIATE, "blocked-by-dialog"],
     ["is not typed into when it is dead", { state: "dead", restartDue: false }, IMMEDIATE, "agent-dead"],
   ] as const)("%s", (_, now, candidate, decision) => {
     expect(verdict(candidate, { ...unknown, ...now })).toBe(decision);
   });
 });
 
-it.each([WAIT_IDLE, IMMEDIATE, QUEUED])("an expired message ends as such, whatever else is true", (candidate) => {
+it.each([WAIT_IDLE, IMMEDIATE, QUEUED])("an expired message ends as expired, whatever else applies", (candidate) => {
   for (const state of ["idle", "dialog", "dead", "stopping"] as const)
     expect(verdict({ ...candidate, expired: true }, { state, restartDue: false })).toBe("expired");
 });
 
-it("every end says why", () => {
+it("every refusal has a reason", () => {
   const ends = [
     decide({ ...QUEUED, expired: true }, calm),
     decide(WAIT_IDLE, { ...calm, state: "dialog" }),

@@ -18,8 +18,8 @@ import { deliver } from "./delivery.ts";
 
 useDeliveryBed();
 
-describe("the agent's own word", () => {
-  it("is the first evidence, and waited for a moment when it is known to come", async () => {
+describe("the agent's own report", () => {
+  it("is the first evidence, and is waited for briefly if it is known to come", async () => {
     pane.hooks = true;
     pane.onEnter = () => {
       pane.take();
@@ -32,7 +32,7 @@ describe("the agent's own word", () => {
     expect(clock.monotonicMs()).toBe(55);
   });
 
-  it("is not waited for when it never came before", async () => {
+  it("is not waited for if it never came before", async () => {
     await delivered();
     expect(clock.monotonicMs()).toBe(25);
   });
@@ -46,14 +46,14 @@ describe("the agent's own word", () => {
     expect(result.type === "done" && result.evidence[0]).toMatchObject({ source: "hook", confidence: "strong" });
   });
 
-  it("about another text, or from before, proves nothing", async () => {
+  it("about another text, or from an earlier time, proves nothing", async () => {
     pane.hook(TEXT);
     await clock.advance(10);
     pane.onEnter = () => pane.hook("another text");
     expect(await delivered()).toMatchObject({ outcome: "stranded" });
   });
 
-  it("denies a submit when it took the text with a person's keys in it", async () => {
+  it("disproves the submit if it names the text with a person's keys in it", async () => {
     pane.onEnter = () => {
       pane.hook(`${TEXT}by hand`);
       pane.take();
@@ -61,13 +61,13 @@ describe("the agent's own word", () => {
     expect(await delivered()).toMatchObject({ outcome: "unknown", error: expect.stringContaining("something else") });
   });
 
-  it("is not needed when the screen repeats the text with a person's keys behind it", async () => {
+  it("is not needed if the screen repeats the text with a person's keys after it", async () => {
     pane.onEnter = () =>
       pane.show({ composer: { ...composerOf(""), top: 1, bottom: 1 } }, screenOf([`> ${TEXT}b`, "> "]));
     expect(await delivered()).toMatchObject({ outcome: "unknown", error: expect.stringContaining("something else") });
   });
 
-  it("is waited for longer while the screen does not repeat the text, and not when it does", async () => {
+  it("is waited for longer if the screen does not repeat the text", async () => {
     pane.hooks = true;
     pane.onEnter = () => {
       pane.take();
@@ -77,13 +77,13 @@ describe("the agent's own word", () => {
     expect(clock.monotonicMs()).toBe(225);
   });
 
-  it("is needed of an agent that has just started and may have dropped what stood in its composer", async () => {
+  it("is required from an agent that has just started and may have dropped the content of its composer", async () => {
     pane.hooks = true;
     pane.fresh = true;
     expect(await delivered()).toMatchObject({ outcome: "unknown", error: expect.stringContaining("just started") });
   });
 
-  it("may take seconds when the agent has just started", async () => {
+  it("may take seconds if the agent has just started", async () => {
     pane.hooks = true;
     pane.fresh = true;
     pane.onEnter = () => {
@@ -93,7 +93,7 @@ describe("the agent's own word", () => {
     expect(await delivered()).toMatchObject({ outcome: "submitted" });
   });
 
-  it("is not needed of a young agent that repeats the text above its composer", async () => {
+  it("is not required from a new agent that repeats the text above its composer", async () => {
     pane.hooks = true;
     pane.fresh = true;
     pane.onEnter = () => {
@@ -103,7 +103,7 @@ describe("the agent's own word", () => {
     expect(await delivered()).toMatchObject({ outcome: "submitted" });
   });
 
-  it("about a text of its own queue denies nothing", async () => {
+  it("about a text of its own queue disproves nothing", async () => {
     pane.onEnter = () => {
       pane.hook("what it had kept");
       pane.take();
@@ -111,7 +111,7 @@ describe("the agent's own word", () => {
     expect(await delivered()).toMatchObject({ outcome: "submitted" });
   });
 
-  it("about a text of its own queue that is nearly the same denies nothing, when that text was ours", async () => {
+  it("about a similar text of its own queue disproves nothing if that text was ours", async () => {
     pane.onEnter = () => {
       pane.hook(`${TEXT} 1`);
       pane.take();
@@ -121,7 +121,7 @@ describe("the agent's own word", () => {
     expect(await clock.until(result, 60_000)).toMatchObject({ outcome: "submitted" });
   });
 
-  it("about a text that is nearly ours denies that it took ours alone", async () => {
+  it("about a text that is nearly ours disproves that it took ours alone", async () => {
     pane.onEnter = () => {
       pane.hook(`${TEXT} 1`);
       pane.take();
@@ -129,7 +129,7 @@ describe("the agent's own word", () => {
     expect(await delivered("known", `${TEXT} 2`)).toMatchObject({ outcome: "unknown" });
   });
 
-  it("proves a submit that the screen does not show, once the drawing had its time", async () => {
+  it("proves a submit that the screen does not show, once the agent had time to draw", async () => {
     pane.onEnter = () => pane.hook(TEXT);
     const result = await delivered();
     expect(result).toMatchObject({ outcome: "submitted" });
@@ -145,19 +145,19 @@ describe("the agent's own word", () => {
     expect(await delivered()).toMatchObject({ outcome: "submitted" });
   });
 
-  it("proves a submit after which a dialog opens at once by the text above the dialog", async () => {
+  it("is not needed if a dialog opens at once and the text stands above it", async () => {
     pane.onEnter = () => pane.show({ dialog: DIALOG }, screenOf([`❯ ${TEXT}`, "Run it?"]));
     const result = await delivered();
     expect(result).toMatchObject({ outcome: "submitted" });
     expect(result.type === "done" && result.evidence.map((item) => item.value)).toEqual(["the agent repeats it"]);
   });
 
-  it("does not take more than the text above a dialog for its submit", async () => {
+  it("is required if the screen above a dialog shows more than the text", async () => {
     pane.onEnter = () => pane.show({ dialog: DIALOG }, screenOf([`❯ ${TEXT}b`, "Run it?"]));
     expect(await delivered()).toMatchObject({ outcome: "unknown" });
   });
 
-  it("leaves an agent that is still starting three seconds for each Enter, and calls nothing stranded that it may yet take", async () => {
+  it("is awaited for three seconds per Enter while the agent starts, and its absence leaves the outcome unknown", async () => {
     pane.fresh = true;
     pane.onEnter = () => {};
     expect(await delivered()).toMatchObject({ outcome: "unknown", stands: true });
@@ -165,9 +165,9 @@ describe("the agent's own word", () => {
   });
 
   it.each([
-    ["its own word tells what came of it", true, "submitted"],
-    ["nothing tells what came of it", false, "unknown"],
-  ])("when a slow agent opens a dialog more than a second after the Enter, and %s", async (_, tells, outcome) => {
+    ["decides the outcome", true, "submitted"],
+    ["leaves the outcome unknown if it is missing", false, "unknown"],
+  ])("after a dialog that a slow agent opens more than a second after the Enter %s", async (_, tells, outcome) => {
     pane.onEnter = () => {
       pane.cursorMoved = true;
       pane.after(1100, () => {
@@ -180,7 +180,7 @@ describe("the agent's own word", () => {
   });
 });
 
-describe("a program of which nothing is known", () => {
+describe("an unknown program", () => {
   it("gets one Enter after its echo, whatever it answers", async () => {
     pane.onPaste = (text) => pane.show({}, screenOf([`> ${text}`]));
     pane.onEnter = () => pane.show({}, screenOf([`> ${TEXT}`], { cursor: [0, 1] }));
@@ -188,7 +188,7 @@ describe("a program of which nothing is known", () => {
     expect(pane.typed).toEqual([TEXT, "\r"]);
   });
 
-  it("is not said to have taken several lines as one text, unless it says so itself", async () => {
+  it("counts as having taken several lines as one text only if it reports that itself", async () => {
     const lines = "one two three four\nfive six seven eight";
     pane.onPaste = () => pane.show({}, screenOf(["> one two three four", "five six seven eight"]));
     pane.onEnter = () => pane.show({}, screenOf(["five six seven eight", "> "]));
@@ -208,12 +208,15 @@ describe("a program of which nothing is known", () => {
   it.each([
     [4095, "submitted"],
     [4096, "unknown"],
-  ])("is said to have taken a line of %i bytes: %s, because a terminal may cut longer ones", async (bytes, outcome) => {
-    const line = `${"x".repeat(bytes - 20)} and this is its end`;
-    pane.onPaste = () => pane.show({}, screenOf(["xxxxxxxxxx and this is its end"]));
-    pane.onEnter = () => pane.show({}, screenOf(["> "]));
-    expect(await delivered("generic", line)).toMatchObject({ outcome });
-  });
+  ])(
+    "counts as having taken a line of %i bytes: %s, because a terminal may cut longer ones",
+    async (bytes, outcome) => {
+      const line = `${"x".repeat(bytes - 20)} and this is its end`;
+      pane.onPaste = () => pane.show({}, screenOf(["xxxxxxxxxx and this is its end"]));
+      pane.onEnter = () => pane.show({}, screenOf(["> "]));
+      expect(await delivered("generic", line)).toMatchObject({ outcome });
+    },
+  );
 
   it("gets no Enter without an echo", async () => {
     pane.onPaste = () => {};
@@ -223,13 +226,13 @@ describe("a program of which nothing is known", () => {
 });
 
 describe("an attempt whose end was not observed", () => {
-  it("is tried again when its buffer is still there", async () => {
+  it("is repeated if its buffer still exists", async () => {
     pane.buffers.set("gt-1", TEXT);
     expect(await recovered()).toMatchObject({ type: "retry" });
     expectUntouched();
   });
 
-  it("is tried again when its buffer is still there, although tmux goes away once more", async () => {
+  it("is repeated if its buffer still exists, even if tmux goes away once more", async () => {
     pane.buffers.set("gt-1", TEXT);
     pane.fail("bufferExists");
     pane.fail("dropBuffer");
@@ -237,13 +240,13 @@ describe("an attempt whose end was not observed", () => {
     expect(pane.typed).toEqual([]);
   });
 
-  it("is submitted when the composer holds only its text", async () => {
+  it("is submitted if the composer contains only its text", async () => {
     pane.compose(TEXT);
     expect(await recovered()).toMatchObject({ outcome: "submitted" });
     expect(pane.typed).toEqual(["\r"]);
   });
 
-  it("is submitted when its text is still being drawn", async () => {
+  it("is submitted if its text is still being drawn", async () => {
     pane.after(300, () => pane.compose(TEXT));
     expect(await recovered()).toMatchObject({ outcome: "submitted" });
     expect(pane.typed).toEqual(["\r"]);
@@ -251,9 +254,9 @@ describe("an attempt whose end was not observed", () => {
 
   it.each([
     ["the composer is empty", () => {}],
-    ["a person's words stand there too", () => pane.compose(`${TEXT} and`)],
+    ["it contains a person's words, too", () => pane.compose(`${TEXT} and`)],
     ["the composer is covered", () => pane.show({ dialog: DIALOG })],
-  ])("is unknown and left alone when %s", async (_, prepare) => {
+  ])("is unknown and left alone if %s", async (_, prepare) => {
     prepare();
     expect(await recovered()).toMatchObject({ outcome: "unknown" });
     expect(pane.typed).toEqual([]);
@@ -265,7 +268,7 @@ describe("an attempt whose end was not observed", () => {
     expect(pane.enters).toBe(0);
   });
 
-  it("is submitted when the agent said so meanwhile, and that is the evidence", async () => {
+  it("is submitted if the agent has reported it meanwhile, with the report as evidence", async () => {
     pane.hook(TEXT);
     await clock.advance(5);
     const result = await recovered();
@@ -276,14 +279,14 @@ describe("an attempt whose end was not observed", () => {
     expect(pane.enters).toBe(0);
   });
 
-  it("is unknown for a program of which nothing is known", async () => {
+  it("is unknown for an unknown program", async () => {
     expect(await recovered("generic")).toMatchObject({ outcome: "unknown" });
     expect(pane.typed).toEqual([]);
   });
 });
 
 describe("an agent that draws no composer after Enter", () => {
-  it("has taken the text when it reports it eight seconds later", async () => {
+  it("has taken the text if it reports it eight seconds later", async () => {
     pane.hooks = true;
     pane.onEnter = () => {
       pane.show({});
@@ -294,10 +297,10 @@ describe("an agent that draws no composer after Enter", () => {
   });
 
   it.each([
-    ["ten seconds when the agent reports nothing", 0, {}, 10_000],
-    ["a second when the agent has ended", undefined, {}, 1000],
-    ["a second when a dialog covers it", 0, { dialog: DIALOG }, 1000],
-  ])("is not waited for longer than %s", async (_, unread, view, ms) => {
+    ["ten seconds if the agent reports nothing", 0, {}, 10_000],
+    ["a second if the agent has ended", undefined, {}, 1000],
+    ["a second if a dialog covers it", 0, { dialog: DIALOG }, 1000],
+  ])("is waited for at most %s", async (_, unread, view, ms) => {
     pane.hooks = true;
     pane.onEnter = () => {
       pane.unreadBytes = unread;

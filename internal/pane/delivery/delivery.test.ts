@@ -19,7 +19,7 @@ import { deliver } from "./delivery.ts";
 useDeliveryBed();
 
 describe("a delivery", () => {
-  it("types nothing when its intent cannot be kept", async () => {
+  it("types nothing if its intent cannot be recorded", async () => {
     const onIntent = () => {
       throw new Error("no space left");
     };
@@ -28,7 +28,7 @@ describe("a delivery", () => {
     expectUntouched();
   });
 
-  it("pastes, sees the text, presses Enter once, sees it leave", async () => {
+  it("pastes, sees the text, presses Enter once, and sees the text leave", async () => {
     const result = await delivered();
     expect(result).toMatchObject({ type: "done", outcome: "submitted", error: "" });
     expect(pane.typed).toEqual([TEXT, "\r"]);
@@ -39,13 +39,13 @@ describe("a delivery", () => {
     ]);
   });
 
-  it("tells the time of each step", async () => {
+  it("reports the time of each step", async () => {
     pane.onPaste = (text) => pane.after(100, () => pane.compose(text));
     pane.onEnter = () => pane.after(50, () => pane.take());
     expect(await delivered()).toMatchObject({ pastedMs: 0, typedMs: 100, submittedMs: 150, confirmedMs: 200 });
   });
 
-  it("waits for a text that is drawn late and in parts, and presses no Enter before it is whole and quiet for as long as that slowness asks", async () => {
+  it("waits for a text that is drawn slowly in parts, and presses Enter once it is complete and quiet for a matching time", async () => {
     pane.onPaste = (text) => {
       pane.after(500, () => pane.compose(text.slice(0, 6)));
       pane.after(1500, () => pane.compose(text));
@@ -55,7 +55,7 @@ describe("a delivery", () => {
     expect(pane.enters).toBe(1);
   });
 
-  it("presses Enter at the latest 400 ms after the echo when the screen never calms down", async () => {
+  it("presses Enter 400 ms after the echo at the latest if the screen never calms down", async () => {
     pane.onPaste = (text) => {
       pane.compose(text);
       for (let ms = 10; ms < 1000; ms += 10) pane.after(ms, () => pane.enters === 0 && pane.compose(text));
@@ -67,14 +67,14 @@ describe("a delivery", () => {
     ["nothing is drawn", () => {}],
     ["only a part is drawn", () => pane.compose(TEXT.slice(0, 8))],
     ["something else is drawn", () => pane.compose("other words")],
-  ])("never presses Enter when %s", async (_, onPaste) => {
+  ])("never presses Enter if %s", async (_, onPaste) => {
     pane.onPaste = onPaste;
     expect(await delivered()).toMatchObject({ outcome: "unknown", error: expect.stringContaining("not submitted") });
     expect(pane.typed).toEqual([TEXT]);
     expect(clock.monotonicMs()).toBe(4000);
   });
 
-  it("presses Enter once more when the first was dropped, and not again", async () => {
+  it("presses Enter once more if the first was dropped, and not again", async () => {
     pane.onEnter = (nth) => {
       if (nth === 2) pane.take();
     };
@@ -83,13 +83,13 @@ describe("a delivery", () => {
     expect(clock.monotonicMs()).toBe(25 + 1000);
   });
 
-  it("is stranded when three Enters do not submit it", async () => {
+  it("is stranded if three Enters do not submit it", async () => {
     pane.onEnter = () => {};
     expect(await delivered()).toMatchObject({ outcome: "stranded" });
     expect(pane.enters).toBe(3);
   });
 
-  it("is unknown, with one Enter and not three, when the agent does not read it", async () => {
+  it("is unknown, after one Enter instead of three, if the agent does not read it", async () => {
     pane.onEnter = () => {
       pane.unreadBytes = 1;
     };
@@ -101,7 +101,7 @@ describe("a delivery", () => {
 
   it.each([
     ["reads the Enter late", false, 3500],
-    ["reads the first Enter of its life later still", true, 11_500],
+    ["reads the first Enter of its life even later", true, 11_500],
   ])("waits for an agent that %s", async (_, fresh, ms) => {
     pane.fresh = fresh;
     pane.onEnter = () => {
@@ -115,32 +115,32 @@ describe("a delivery", () => {
     expect(pane.enters).toBe(1);
   });
 
-  it("submits a text of which the terminal lost letters, once nothing more comes", async () => {
+  it("submits a text of which the terminal dropped letters, once output has stopped", async () => {
     pane.onPaste = () => pane.compose("மனார் 𝐙𝐍𝐚𝐅  퓠귗");
     expect(await delivered("known", "மனார் 𝐙𝐍𝐚𝐅 쳱퓠귗")).toMatchObject({ outcome: "submitted", submittedMs: 150 });
   });
 
-  it("is submitted although its last letters stay on the screen of the empty composer", async () => {
+  it("is submitted even if its last letters stay on the screen of the empty composer", async () => {
     pane.onEnter = () => pane.show({ composer: composerOf("      ᜎ") }, screenOf(["        ᜎ"], { cursor: [2, 0] }));
     expect(await delivered("known", "ждъ ᜐᜎ")).toMatchObject({ outcome: "submitted", residue: "      ᜎ" });
   });
 
-  it("is unknown when the composer is not seen any more after Enter", async () => {
+  it("is unknown if the composer is no longer visible after Enter", async () => {
     pane.onEnter = () => pane.show({});
     expect(await delivered()).toMatchObject({ outcome: "unknown" });
     expect(pane.enters).toBe(1);
   });
 });
 
-describe("a delivery is put off, and nothing is typed", () => {
+describe("a delivery is postponed without typing", () => {
   it.each([
     ["a dialog is open", () => pane.show({ dialog: DIALOG })],
-    ["a draft stands in the composer", () => pane.compose("a draft")],
-    ["a folded paste stands in it", () => pane.compose("", 1)],
-    ["no composer is on the screen", () => pane.show({})],
-    ["the agent says that it waits for a person", () => Object.assign(pane, { waiting: true })],
+    ["a draft is in the composer", () => pane.compose("a draft")],
+    ["a folded paste is in the composer", () => pane.compose("", 1)],
+    ["the screen shows no composer", () => pane.show({})],
+    ["the agent reports that it waits for a person", () => Object.assign(pane, { waiting: true })],
     ["tmux is away", () => pane.fail("stage")],
-  ])("when %s", async (_, prepare) => {
+  ])("if %s", async (_, prepare) => {
     prepare();
     expect(await delivered()).toMatchObject({ type: "retry" });
     expect(intents).toBe(0);
@@ -155,7 +155,7 @@ describe("a dead agent", () => {
     expectUntouched();
   });
 
-  it("gets nothing, also when tmux goes away before the buffer is dropped", async () => {
+  it("gets nothing, also if tmux goes away before the buffer is dropped", async () => {
     pane.dead = true;
     pane.fail("dropBuffer");
     expect(await delivered()).toMatchObject({ outcome: "agent-dead" });
@@ -164,13 +164,13 @@ describe("a dead agent", () => {
 });
 
 describe("no Enter is pressed", () => {
-  it("when a dialog opens between the paste and its echo", async () => {
+  it("if a dialog opens between the paste and its echo", async () => {
     pane.onPaste = () => pane.after(50, () => pane.show({ dialog: DIALOG }));
     expect(await delivered()).toMatchObject({ outcome: "unknown", error: expect.stringContaining("dialog") });
     expect(pane.enters).toBe(0);
   });
 
-  it("when a dialog opens between the echo and the Enter", async () => {
+  it("if a dialog opens between the echo and the Enter", async () => {
     pane.onPaste = (text) => {
       pane.compose(text);
       pane.after(20, () => pane.show({ composer: composerOf(text), dialog: DIALOG }));
@@ -179,7 +179,7 @@ describe("no Enter is pressed", () => {
     expect(pane.enters).toBe(0);
   });
 
-  it("when the agent says before the Enter that it waits for a person", async () => {
+  it("if the agent reports before the Enter that it waits for a person", async () => {
     pane.onPaste = (text) => {
       pane.compose(text);
       pane.after(10, () => {
@@ -191,16 +191,16 @@ describe("no Enter is pressed", () => {
   });
 
   it.each([
-    ["behind it", `${TEXT} and`],
-    ["before it", `so ${TEXT}`],
-    ["into it", TEXT.replace("look", "loxok")],
-  ])("when a person types %s before the echo is seen", async (_, text) => {
+    ["after the text", `${TEXT} and`],
+    ["before the text", `so ${TEXT}`],
+    ["into the text", TEXT.replace("look", "loxok")],
+  ])("if a person types %s before the echo is seen", async (_, text) => {
     pane.onPaste = () => pane.compose(text);
     expect(await delivered()).toMatchObject({ outcome: "stranded", error: expect.stringContaining("person") });
     expect(pane.enters).toBe(0);
   });
 
-  it("when a person types into it between the echo and the Enter", async () => {
+  it("if a person types into the text between the echo and the Enter", async () => {
     pane.onPaste = (text) => {
       pane.compose(text);
       pane.after(10, () => pane.compose(`${text}!x`));
@@ -209,7 +209,7 @@ describe("no Enter is pressed", () => {
     expect(pane.enters).toBe(0);
   });
 
-  it("when a person sent it off before", async () => {
+  it("if a person has submitted the text before", async () => {
     pane.onPaste = (text) => {
       pane.compose(text);
       pane.after(10, () => pane.take());
@@ -218,14 +218,14 @@ describe("no Enter is pressed", () => {
     expect(pane.enters).toBe(0);
   });
 
-  it("while its terminal takes no input, and it is not said that one was", async () => {
+  it("while the terminal accepts no input, and the receipt names no time of a submit", async () => {
     pane.inputOff = true;
     const result = await delivered();
     expect(result).toMatchObject({ outcome: "stranded", error: expect.stringContaining("accepted no Enter") });
     expect(result).not.toHaveProperty("submittedMs");
   });
 
-  it("while its terminal takes no input, and a text that they send off themselves is not called submitted by us", async () => {
+  it("while the terminal accepts no input, and a submit by the person does not count as ours", async () => {
     pane.inputOff = true;
     pane.onPaste = (text) => {
       pane.compose(text);
@@ -234,7 +234,7 @@ describe("no Enter is pressed", () => {
     expect(await delivered()).toMatchObject({ outcome: "unknown" });
   });
 
-  it("while the terminal knows of output that has not come here yet: a dialog", async () => {
+  it("while the terminal has output that has not arrived here yet, such as a dialog", async () => {
     pane.onPaste = (text) => {
       pane.compose(text);
       pane.cursorMoved = true;
@@ -244,7 +244,7 @@ describe("no Enter is pressed", () => {
     expect(pane.enters).toBe(0);
   });
 
-  it("before a cursor that does not stand still was waited for, and then it is", async () => {
+  it("until a moving cursor was waited for", async () => {
     pane.cursorMoved = true;
     const result = await delivered();
     expect(result).toMatchObject({ outcome: "submitted" });
@@ -252,14 +252,14 @@ describe("no Enter is pressed", () => {
     expect(pane.enters).toBe(1);
   });
 
-  it("before its terminal takes input again, and then it is", async () => {
+  it("until the terminal accepts input again", async () => {
     pane.inputOff = true;
     pane.after(500, () => Object.assign(pane, { inputOff: false }));
     expect(await delivered()).toMatchObject({ outcome: "submitted" });
     expect(pane.enters).toBe(1);
   });
 
-  it("a second time, when a person types into the text that the first left standing", async () => {
+  it("again after a person changed the text that the first Enter left standing", async () => {
     pane.onEnter = () => pane.after(500, () => pane.compose(TEXT.replace("tests", "texts")));
     const result = await delivered();
     expect(result).toMatchObject({ type: "done" });
@@ -268,21 +268,21 @@ describe("no Enter is pressed", () => {
   });
 });
 
-describe("when tmux goes away", () => {
-  it("at the paste, before it: the buffer says that nothing was typed", async () => {
+describe("if tmux goes away", () => {
+  it("before the paste, the buffer proves that nothing was typed", async () => {
     pane.fail("paste", "before");
     expect(await delivered()).toMatchObject({ type: "retry" });
     expect(intents).toBe(1);
     expectUntouched();
   });
 
-  it("at the paste, after it: the buffer says that it was typed", async () => {
+  it("after the paste, the missing buffer proves that the text was typed", async () => {
     pane.fail("paste", "after");
     expect(await delivered()).toMatchObject({ outcome: "submitted" });
     expect(pane.typed).toEqual([TEXT, "\r"]);
   });
 
-  it("and is still away when the buffer is asked for, it is asked again", async () => {
+  it("and is still away when the buffer is looked up, the look-up is repeated", async () => {
     pane.fail("paste", "before");
     pane.fail("bufferExists");
     pane.fail("bufferExists");
@@ -291,32 +291,32 @@ describe("when tmux goes away", () => {
     expectUntouched();
   });
 
-  it("and a buffer that cannot be dropped is only tried again", async () => {
+  it("and the buffer cannot be dropped, the delivery is only repeated", async () => {
     pane.fail("paste", "before");
     pane.fail("dropBuffer");
     expect(await delivered()).toMatchObject({ type: "retry" });
     expect(pane.typed).toEqual([]);
   });
 
-  it("with the pane: it is tried again in the next one", async () => {
+  it("with the pane, the delivery is repeated in the next pane", async () => {
     pane.fail("paste", "before", "precondition");
     expect(await delivered()).toMatchObject({ type: "retry" });
     expectUntouched();
   });
 
-  it("at the Enter, after it: the screen shows that it was pressed", async () => {
+  it("after the Enter, the screen shows that it was pressed", async () => {
     pane.fail("enter", "after");
     expect(await delivered()).toMatchObject({ outcome: "submitted" });
     expect(pane.enters).toBe(1);
   });
 
-  it("at the Enter, before it: the screen shows that it was not, and it is pressed then", async () => {
+  it("before the Enter, the screen shows that it was not pressed, and it is pressed again", async () => {
     pane.fail("enter", "before");
     expect(await delivered()).toMatchObject({ outcome: "submitted" });
     expect(pane.enters).toBe(1);
   });
 
-  it("a bug is not taken for it", async () => {
+  it("a bug is not mistaken for it", async () => {
     pane.onPaste = () => {
       throw new TypeError("broken");
     };

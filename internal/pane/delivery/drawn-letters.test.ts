@@ -20,7 +20,7 @@ describe("a drawing of a text", () => {
     expect(canBe(message, seen)).toBe(true);
   });
 
-  it("may lack letters only behind a character of disputed width, and no more than columns are in dispute", () => {
+  it("may lack letters only after a character of disputed width, and no more than columns are in dispute", () => {
     expect(canBe("plain words", "plain wods")).toBe(false);
     expect(canBe("漢字 and кириллица", "漢 and кириллица")).toBe(false);
     expect(canBe("слово மனார் слово", "слов மனார் слово")).toBe(false);
@@ -28,7 +28,7 @@ describe("a drawing of a text", () => {
     expect(canBe("слово மனார் слово", "слово மனார் ово")).toBe(false);
   });
 
-  it("never has anything more: that is a person's", () => {
+  it("never contains additional letters, which are a person's", () => {
     for (const seen of ["x மனார் слово", "மனார் словоx", "மனаார் слово", "மனார் сллово"])
       expect(canBe("மனார் слово", seen)).toBe(false);
   });

@@ -44,7 +44,7 @@ function tracked(message: string, { outcome = "submitted", deliveredText }: Ende
   return tracked;
 }
 
-it("keeps no text of what has ended but of the last ones that were typed and not submitted, and each one's hash", () => {
+it("keeps only the last unsubmitted texts of ended messages, and the hash of each message", () => {
   const texts = new EndedTexts();
   const all = [
     tracked("before", { outcome: "stranded" }),
@@ -64,7 +64,7 @@ it("keeps no text of what has ended but of the last ones that were typed and not
   expect(all.map(({ nudge }) => nudge.messageHash)).toEqual(all.map(({ nudge }) => hashOf(nudge.requestId)));
 });
 
-it("keeps delivered texts up to a bound, the newest ones", () => {
+it("keeps delivered texts up to a limit, the newest first", () => {
   const texts = new EndedTexts();
   const half = "x".repeat(DELIVERED_TEXTS_KEEP / 2);
   const [a, b, c, d] = ["a", "b", "c", "d"].map((id) => tracked(id, { deliveredText: half })) as [

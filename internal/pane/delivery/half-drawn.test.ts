@@ -6,13 +6,13 @@ import { Patience } from "./patience.ts";
 
 useDeliveryBed();
 
-describe("half of a drawing before the Enter", () => {
+describe("a partial drawing before the Enter", () => {
   it.each([
     ["without a composer", () => pane.show({})],
     ["with an empty composer", () => pane.compose("")],
-    ["with a part of the text", () => pane.compose(TEXT.slice(0, 8))],
-    ["with the text and a rest of what was there before", () => pane.compose(`${TEXT} rest`)],
-  ])("%s is no end: the text is submitted when it is there again", async (_, draw) => {
+    ["with part of the text", () => pane.compose(TEXT.slice(0, 8))],
+    ["with the text and remains of what was there before", () => pane.compose(`${TEXT} rest`)],
+  ])("%s is not final: the text is submitted once it is drawn again", async (_, draw) => {
     pane.onPaste = (text) => {
       pane.compose(text);
       pane.after(20, draw);
@@ -22,7 +22,7 @@ describe("half of a drawing before the Enter", () => {
     expect([pane.enters, pane.taken]).toEqual([1, [TEXT]]);
   });
 
-  it("that stays is an end, and the text counts as standing", async () => {
+  it("is final if it stays, and the text counts as standing", async () => {
     pane.onPaste = (text) => {
       pane.compose(text);
       pane.after(20, () => pane.show({}));
@@ -32,7 +32,7 @@ describe("half of a drawing before the Enter", () => {
     expect(pane.enters).toBe(0);
   });
 
-  it("does not use up the time in which the cursor must stand still", async () => {
+  it("does not use up the time for which the cursor must stand still", async () => {
     pane.onPaste = (text) => {
       pane.compose(text);
       pane.after(20, () => pane.show({}));
@@ -47,7 +47,7 @@ describe("half of a drawing before the Enter", () => {
   });
 });
 
-describe("half of a drawing after an Enter that the agent dropped", () => {
+describe("a partial drawing after an Enter that the agent dropped", () => {
   /** The first Enter has no effect but this; the next one submits. */
   function afterFirst(draw: () => void, fromMs = 0, forMs = 300): void {
     pane.onEnter = (nth) => {
@@ -63,13 +63,13 @@ describe("half of a drawing after an Enter that the agent dropped", () => {
     };
   }
 
-  it("without a composer, at the end of the time for one Enter, is no end", async () => {
+  it("without a composer, at the end of the time for one Enter, is not final", async () => {
     afterFirst(() => pane.show({}), 950, 200);
     expect(await delivered()).toMatchObject({ outcome: "submitted", error: "" });
     expect([pane.enters, pane.taken]).toEqual([2, [TEXT]]);
   });
 
-  it("with an empty composer is no proof while the Enter is unread", async () => {
+  it("with an empty composer proves nothing while the Enter is unread", async () => {
     afterFirst(() => {
       pane.unreadBytes = 1;
       pane.compose("");
@@ -78,14 +78,14 @@ describe("half of a drawing after an Enter that the agent dropped", () => {
     expect([pane.enters, pane.taken]).toEqual([2, [TEXT]]);
   });
 
-  it("without a composer's frame around the text is no sign that the agent repeats it", async () => {
+  it("without a composer's frame around the text does not count as a repetition by the agent", async () => {
     afterFirst(() => pane.show({}, screenOf([`> ${TEXT}`])));
     expect(await delivered()).toMatchObject({ outcome: "submitted" });
     expect([pane.enters, pane.taken]).toEqual([2, [TEXT]]);
   });
 });
 
-it("half of a drawing that repeats the text before a rest of another is no sign of a person's keys", async () => {
+it("a partial drawing that repeats the text before remains of another is no sign of a person's keys", async () => {
   const repeats = (row: string) => pane.show({ composer: { ...composerOf(""), top: 1, bottom: 1 } }, screenOf([row]));
   pane.onEnter = () => {
     pane.take();
@@ -96,13 +96,13 @@ it("half of a drawing that repeats the text before a rest of another is no sign 
 });
 
 describe("patience", () => {
-  it("does not end by a time in which nothing could be looked at", async () => {
+  it("does not end through a time without looks", async () => {
     const patience = new Patience(clock, 1000);
     await clock.advance(5000);
     expect(Array.from({ length: 11 }, () => patience.isOver())).toEqual([...Array(9).fill(false), true, true]);
   });
 
-  it("begins again when it is renewed", async () => {
+  it("starts again when it is renewed", async () => {
     const patience = new Patience(clock, 1000);
     await clock.advance(990);
     for (let look = 0; look < 20; look++) expect(patience.isOver()).toBe(false);

@@ -8,13 +8,13 @@ import { RECEIPT_KEEP, RECEIPT_KEEP_MS } from "./nudge-book.ts";
 useOffice();
 
 describe("the same request id", () => {
-  it("with the same message gives the same receipt and types nothing", async () => {
+  it("with the same message returns the same receipt and types nothing", async () => {
     const first = await office.sent("hello", { requestId: "r" });
     expect(await office.sent("hello", { requestId: "r" })).toEqual(first);
     expect(office.typed).toEqual(["hello"]);
   });
 
-  it("asked twice at once is one message", async () => {
+  it("sent twice at once is one message", async () => {
     office.become({ state: "busy" });
     const both = [office.send("hello", { requestId: "r" }), office.send("hello", { requestId: "r" })];
     await settle();
@@ -25,7 +25,7 @@ describe("the same request id", () => {
   });
 
   it.each([2 * DAY_MS, -2 * DAY_MS])(
-    "is known when the wall clock jumps by %i ms, here and after a restart",
+    "is recognised after the wall clock jumps by %i ms, here and after a restart",
     async (ms) => {
       await office.sent("hello", { requestId: "r" });
       office.clock.jump(ms);
@@ -52,7 +52,7 @@ describe("the same request id", () => {
     await expect(office.send("other", { requestId: "r" })).rejects.toMatchObject({ kind: "already-exists" });
   });
 
-  it("is known again by what a journal keeps in the end, which is not its text", async () => {
+  it("is recognised from the journal, which keeps a hash in place of the text", async () => {
     office.become({ state: "dialog" });
     const text = "x".repeat(60_000);
     await office.sent(text, { requestId: "r" });
@@ -64,7 +64,7 @@ describe("the same request id", () => {
     await expect(office.send(`${text}y`, { requestId: "r" })).rejects.toMatchObject({ kind: "already-exists" });
   });
 
-  it("of a refusal does not type it later either", async () => {
+  it("of a refused message does not type it later", async () => {
     office.become({ state: "dialog" });
     await office.sent("hello", { requestId: "r" });
     office.become({ state: "idle" });
@@ -74,7 +74,7 @@ describe("the same request id", () => {
 });
 
 describe("receipts are forgotten", () => {
-  it("after 24 hours: the id is free again", async () => {
+  it("after 24 hours, and the id can be used again", async () => {
     await office.sent("hello", { requestId: "r" });
     await office.clock.advance(RECEIPT_KEEP_MS - 20);
     expect(office.mailbox.get("r").outcome).toBe("submitted");
@@ -84,7 +84,7 @@ describe("receipts are forgotten", () => {
     expect(office.typed).toEqual(["hello", "other"]);
   });
 
-  it("when there are more than 10,000, the oldest first, and never a message that waits", async () => {
+  it("if there are more than 10,000, the oldest first, and never that of a waiting message", async () => {
     await office.close();
     const at = new FakeClock().now();
     const left = Array.from({ length: RECEIPT_KEEP.total - 1 }, (_, i) => nudgeLeft(`old-${i}`, false, { at }));
@@ -99,12 +99,12 @@ describe("receipts are forgotten", () => {
   });
 });
 
-describe("callers that can be distinguished", () => {
+describe("distinct callers", () => {
   const ann = { owner: "ann", mode: "queue" } as const;
   const bob = { owner: "bob", mode: "queue" } as const;
   const exhausted = expect.objectContaining({ kind: "exhausted" });
 
-  it("hold at most 40 of the 50 places each, so that another is still heard", async () => {
+  it("hold at most 40 of the 50 places each, so that others can still send", async () => {
     office.become({ state: "busy" });
     for (let i = 0; i < 40; i++) await office.sent("x", ann);
     await expect(office.send("x", ann)).rejects.toEqual(exhausted);
@@ -112,7 +112,7 @@ describe("callers that can be distinguished", () => {
     await expect(office.send("x", bob)).rejects.toMatchObject({ fields: { limit: 50 } });
   });
 
-  it("see and cancel their own messages only, unless they see all", async () => {
+  it("see and cancel only their own messages, unless they may see all", async () => {
     office.become({ state: "busy" });
     await office.sent("x", { ...ann, requestId: "r" });
     const notFound = expect.objectContaining({ kind: "not-found" });
@@ -122,7 +122,7 @@ describe("callers that can be distinguished", () => {
     expect(office.mailbox.cancel("r", { owner: "bob", seesAll: true }).outcome).toBe("cancelled");
   });
 
-  it("cannot make another's id be forgotten by 10,100 unsafe messages, here or after a restart", async () => {
+  it("cannot displace another's id with 10,100 unsafe messages, here or after a restart", async () => {
     expect((await office.sent("once", { owner: "ann", requestId: "typed" })).outcome).toBe("submitted");
     for (let i = 0; i < 10_100; i++) await office.mailbox.send({ ...unsafe, requestId: `u${i}` }, live);
     expect((await office.sent("once", { owner: "ann", requestId: "typed" })).outcome).toBe("submitted");

@@ -9,13 +9,13 @@ import type { DeliveryResult } from "./delivery-attempt.ts";
 
 useOffice();
 
-describe("what an earlier process left", () => {
+describe("the messages of an earlier process", () => {
   const reopen = async (...left: readonly RestoredNudge[]) => {
     await office.close();
     open(left);
   };
 
-  it("is typed in its order, those that may have been typed judged first", async () => {
+  it("are typed in their order, after those that may have been typed are judged", async () => {
     await reopen(nudgeLeft("a", false), nudgeLeft("b", true), nudgeLeft("c", false));
     await office.clock.advance(1000);
     expect(office.recoveredIds).toEqual(["b"]);
@@ -23,7 +23,7 @@ describe("what an earlier process left", () => {
     expect(office.receipts.map((receipt) => receipt.requestId)).toEqual(["b", "a", "c"]);
   });
 
-  it("is typed when it is certain that it was not", async () => {
+  it("are typed if they certainly were not typed", async () => {
     await office.close();
     prepare([nudgeLeft("a", true)]);
     office.recover = () => Promise.resolve({ type: "retry", reason: "not typed" });
@@ -33,7 +33,7 @@ describe("what an earlier process left", () => {
     expect(office.records.map((record) => record.type)).toEqual(["withdrawn", "intent", "ended"]);
   });
 
-  it("waits through a dialog: no caller is waiting for an answer any more", async () => {
+  it("wait through a dialog, because no caller waits for an answer", async () => {
     await office.close();
     prepare([nudgeLeft("a", false)]);
     office.become({ state: "dialog" });
@@ -42,20 +42,20 @@ describe("what an earlier process left", () => {
     expect(office.mailbox.get("a").outcome).toBe("queued");
   });
 
-  it("answers for what has ended, and types it never again", async () => {
+  it("are answered if they have ended, and never typed again", async () => {
     await reopen(nudgeLeft("a", true, { at: new FakeClock().now() }));
     expect((await office.sent("a", { requestId: "a" })).outcome).toBe("submitted");
     expect([office.recoveredIds, office.typed]).toEqual([[], []]);
   });
 
-  it("is written in full for the next process", async () => {
+  it("are written completely for the next process", async () => {
     office.become({ state: "busy" });
     await office.sent("waits", { mode: "queue" });
     const snapshot = office.mailbox.snapshot();
     expect(snapshot).toEqual(restoreNudges(office.records, machineTime(office.clock), 1, { total: 1, ofOne: 1 }));
   });
 
-  it("counts a message under way as one that may have been typed", async () => {
+  it("count as possibly typed if they were in progress", async () => {
     office.deliver = (tracked) => office.type(tracked, 100);
     const sending = office.send("hello");
     await office.clock.advance(50);
@@ -64,18 +64,18 @@ describe("what an earlier process left", () => {
   });
 });
 
-describe("a journal that takes nothing", () => {
+describe("a journal that cannot be written", () => {
   const full = () => {
     throw new DomainError("exhausted", "cannot write the journal");
   };
 
-  it("refuses the message, and forgets it", async () => {
+  it("makes the mailbox refuse and forget the message", async () => {
     office.keep = full;
     await expect(office.send("hello", { requestId: "r" })).rejects.toMatchObject({ kind: "exhausted" });
     expect(() => office.mailbox.get("r")).toThrow(expect.objectContaining({ kind: "not-found" }));
   });
 
-  it("leaves a message that cannot be called off where it was", async () => {
+  it("leaves a message that cannot be cancelled in its place", async () => {
     office.become({ state: "busy" });
     await office.sent("hello", { mode: "queue", requestId: "r" });
     office.keep = full;
@@ -95,14 +95,14 @@ describe("Ctrl-C and Escape", () => {
   const proof = { source: "hook", value: "the agent accepted this text", ageMs: 0, confidence: "proof" } as const;
 
   it.each<[string, DeliveryResult & { type: "done" }, string]>([
-    ["a text that left the composer counts as submitted no more", submitted, "unknown"],
+    ["a text that left the composer no longer counts as submitted", submitted, "unknown"],
     [
-      "nor by a hook that does not name the text",
+      "a hook that does not name the text does not count either",
       { ...submitted, evidence: [{ ...proof, confidence: "strong" }] },
       "unknown",
     ],
-    ["the agent's own word does count", { ...submitted, evidence: [proof] }, "submitted"],
-    ["what was stranded is stranded", { ...submitted, outcome: "stranded", error: "it stands there" }, "stranded"],
+    ["the agent's own report counts", { ...submitted, evidence: [proof] }, "submitted"],
+    ["a stranded text is stranded", { ...submitted, outcome: "stranded", error: "it stands there" }, "stranded"],
   ])("are pressed while a message is typed: %s", async (_, result, outcome) => {
     const typed = Promise.withResolvers<DeliveryResult>();
     office.deliver = (_letter, onIntent) => {
@@ -116,7 +116,7 @@ describe("Ctrl-C and Escape", () => {
     expect((await office.clock.until(receipt, 1000)).outcome).toBe(outcome);
   });
 
-  it("also count when they were on their way before the message was", async () => {
+  it("also count if they were pressed before the message arrived", async () => {
     const [pressed, typed] = [Promise.withResolvers<void>(), Promise.withResolvers<DeliveryResult>()];
     office.deliver = () => typed.promise;
     const interrupted = office.mailbox.interrupt(() => pressed.promise);
@@ -129,14 +129,14 @@ describe("Ctrl-C and Escape", () => {
   });
 });
 
-describe("a text that was not seen to leave an unreadable prompt", () => {
+describe("a text that was not seen leaving an unreadable prompt", () => {
   const screen = screenOf(["$ hello"]);
   const strands = (): Promise<DeliveryResult> => {
     return Promise.resolve({ type: "done", outcome: "stranded", error: "", evidence: [], typedMs: 1, stands: true });
   };
 
   it.each([
-    ["keys that a person presses", () => office.mailbox.exclusively(() => Promise.resolve())],
+    ["a person presses keys", () => office.mailbox.exclusively(() => Promise.resolve())],
     ["an interruption", () => office.mailbox.interrupt(() => Promise.resolve())],
   ])("is remembered until %s", async (_, press) => {
     office.deliver = strands;
@@ -147,7 +147,7 @@ describe("a text that was not seen to leave an unreadable prompt", () => {
     expect(office.leftover.stands(screen, 5000)).toBe(false);
   });
 
-  it("is not remembered of one that was submitted", async () => {
+  it("is not remembered if it was submitted", async () => {
     office.run();
     expect(await office.sent("hello", { timeoutMs: 1000 })).toMatchObject({ outcome: "submitted" });
     expect(office.leftover.stands(screen, 5000)).toBe(false);

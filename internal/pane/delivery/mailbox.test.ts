@@ -6,7 +6,7 @@ import { QUEUE_LIMIT } from "./nudge-book.ts";
 useOffice();
 
 describe("a message", () => {
-  it("is typed when the agent is idle, and its receipt says so", async () => {
+  it("is typed if the agent is idle, and its receipt says so", async () => {
     const receipt = await office.sent("hello");
     expect(receipt).toMatchObject({ outcome: "submitted", requestId: "made-1", queuePosition: 0, sender: "me" });
     expect(office.typed).toEqual(["hello"]);
@@ -14,7 +14,7 @@ describe("a message", () => {
     expect(office.records.map((record) => record.type)).toEqual(["accepted", "intent", "ended"]);
   });
 
-  it("waits out a busy agent", async () => {
+  it("waits until a busy agent is idle", async () => {
     office.become({ state: "busy" });
     const sending = office.send("hello");
     await office.clock.advance(5000);
@@ -29,7 +29,7 @@ describe("a message", () => {
     expect(office.typed).toEqual([]);
   });
 
-  it("is tried again when nothing was typed, without another place in the queue", async () => {
+  it("is tried again if nothing was typed, and keeps its place in the queue", async () => {
     let attempts = 0;
     office.deliver = (tracked, onIntent) => {
       if (++attempts === 1) return Promise.resolve({ type: "retry", reason: "not now" });
@@ -44,7 +44,7 @@ describe("a message", () => {
     expect(kinds).toEqual(["accepted", "accepted", "intent", "withdrawn", "intent", "ended", "intent", "ended"]);
   });
 
-  it("that is refused in a dialog keeps nothing", async () => {
+  it("that is refused because of a dialog leaves nothing behind", async () => {
     office.become({ state: "dialog" });
     expect(await office.sent("hello")).toMatchObject({ outcome: "blocked-by-dialog" });
     office.become({ state: "idle" });
@@ -54,7 +54,7 @@ describe("a message", () => {
 });
 
 describe("the order", () => {
-  it("is that of acceptance, one at a time", async () => {
+  it("follows acceptance, one message at a time", async () => {
     let underWay = 0;
     office.deliver = async (tracked, onIntent) => {
       expect(++underWay).toBe(1);
@@ -68,7 +68,7 @@ describe("the order", () => {
     expect(office.typed).toEqual(texts);
   });
 
-  it("puts urgent ones ahead, in their own order", async () => {
+  it("puts urgent messages first, in their own order", async () => {
     office.become({ state: "busy" });
     const sending = [
       office.send("a"),
@@ -82,7 +82,7 @@ describe("the order", () => {
     expect(office.typed).toEqual(["b", "d", "a", "c"]);
   });
 
-  it("lets an immediate one pass those that wait for idle", async () => {
+  it("lets an immediate message pass those that wait for idle", async () => {
     office.become({ state: "busy" });
     const waiting = office.send("later");
     expect((await office.sent("now", { mode: "immediate" })).outcome).toBe("submitted");
@@ -91,7 +91,7 @@ describe("the order", () => {
     await office.clock.until(waiting);
   });
 
-  it("is reported as places in the queue", async () => {
+  it("is reported as positions in the queue", async () => {
     office.become({ state: "busy" });
     const places = [];
     for (const priority of ["normal", "normal", "urgent"] as const)
@@ -102,8 +102,8 @@ describe("the order", () => {
   });
 });
 
-describe("a queue that is full", () => {
-  it("refuses the next, and takes one again when there is room", async () => {
+describe("a full queue", () => {
+  it("refuses the next message, and accepts one again when there is room", async () => {
     office.become({ state: "busy" });
     for (let i = 0; i < QUEUE_LIMIT; i++) await office.sent(`m${i}`, { mode: "queue" });
     await expect(office.send("one more")).rejects.toMatchObject({ kind: "exhausted", fields: { limit: 50 } });
@@ -113,7 +113,7 @@ describe("a queue that is full", () => {
 });
 
 describe("time", () => {
-  it("a call that ends first is answered QUEUED, and the message is typed later", async () => {
+  it("a call that times out first returns QUEUED, and the message is typed later", async () => {
     office.become({ state: "busy" });
     const receipt = await office.sent("hello", { timeoutMs: 2000, requestId: "r" });
     expect(receipt).toMatchObject({ outcome: "queued", queuePosition: 1 });
@@ -124,7 +124,7 @@ describe("time", () => {
     expect(office.mailbox.get("r").outcome).toBe("submitted");
   });
 
-  it("what is queued waits through dialogs, drafts and restarts", async () => {
+  it("a queued message waits through dialogs, drafts and restarts", async () => {
     office.become({ state: "busy" });
     await office.sent("hello", { timeoutMs: 1, requestId: "r" });
     for (const bad of [{ state: "dialog" }, { state: "dead" }, { state: "idle", draft: true }] as const) {
@@ -137,13 +137,13 @@ describe("time", () => {
     expect(office.typed).toEqual(["hello"]);
   });
 
-  it("mode queue answers at once", async () => {
+  it("a call with mode queue returns at once", async () => {
     office.become({ state: "busy" });
     await office.sent("hello", { mode: "queue" });
     expect(office.clock.monotonicMs()).toBe(0);
   });
 
-  it("a message expires with its time to live", async () => {
+  it("a message expires after its time to live", async () => {
     office.become({ state: "busy" });
     const sending = office.send("hello", { ttlMs: 3000 });
     expect((await office.clock.until(sending)).outcome).toBe("expired");
@@ -161,7 +161,7 @@ describe("time", () => {
     expect((await office.clock.until(sending)).outcome).toBe("submitted");
   });
 
-  it("a caller that leaves leaves its message", async () => {
+  it("a message stays when its caller leaves", async () => {
     office.become({ state: "busy" });
     const caller = new AbortController();
     const sending = office.send("hello", { requestId: "r" }, caller.signal);
@@ -174,8 +174,8 @@ describe("time", () => {
   });
 });
 
-describe("calling a message off", () => {
-  it("works while it waits, and tells its caller", async () => {
+describe("cancelling a message", () => {
+  it("works while it waits, and its caller is notified", async () => {
     office.become({ state: "busy" });
     const sending = office.send("hello", { requestId: "r" });
     await settle();
@@ -186,7 +186,7 @@ describe("calling a message off", () => {
     expect(office.typed).toEqual([]);
   });
 
-  it("is too late while it is typed, and after", async () => {
+  it("is too late while it is being typed, and afterwards", async () => {
     const sending = office.send("hello", { requestId: "r" });
     await office.clock.advance(5);
     expect(office.mailbox.cancel("r")).toMatchObject({ outcome: "queued", queuePosition: 0 });
@@ -194,14 +194,14 @@ describe("calling a message off", () => {
     expect(office.mailbox.cancel("r").outcome).toBe("submitted");
   });
 
-  it("needs a message that is known", () => {
+  it("requires a known message", () => {
     for (const ask of [() => office.mailbox.get("none"), () => office.mailbox.cancel("none")])
       expect(ask).toThrow(expect.objectContaining({ kind: "not-found" }));
   });
 });
 
-describe("the pen", () => {
-  it("keeps a delivery and another writer apart", async () => {
+describe("the lock on the pane", () => {
+  it("separates a delivery from another writer", async () => {
     const steps: string[] = [];
     office.deliver = async (tracked) => {
       steps.push("delivery begins");
@@ -228,7 +228,7 @@ describe("the pen", () => {
     ]);
   });
 
-  it("keeps a recovery and another writer apart", async () => {
+  it("separates a recovery from another writer", async () => {
     await office.close();
     prepare([nudgeLeft("a", true)]);
     let recovering = false;
@@ -244,7 +244,7 @@ describe("the pen", () => {
     expect(seen).toBe(false);
   });
 
-  it("continues after a writer that failed", async () => {
+  it("is released after a writer that failed", async () => {
     await expect(office.mailbox.exclusively(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
     expect((await office.sent("hello")).outcome).toBe("submitted");
   });

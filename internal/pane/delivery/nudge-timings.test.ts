@@ -88,8 +88,8 @@ const drawnAfter = (ms: number) => {
   pane.onPaste = (text) => pane.after(ms, () => pane.compose(text));
 };
 
-describe("the times of a receipt", () => {
-  it("SUBMITTED: when its text was seen, when Enter was pressed, when it was seen to leave", async () => {
+describe("the times in a receipt", () => {
+  it("SUBMITTED: when its text was seen, when Enter was pressed, when the text was seen leaving", async () => {
     drawnAfter(100);
     pane.onEnter = () => pane.after(50, () => pane.take());
     const { outcome, timings } = await receiptOf(mailbox());
@@ -97,7 +97,7 @@ describe("the times of a receipt", () => {
     expect(reported(timings)).toEqual({ queuedMs: 0, typedMs: 100, submittedMs: 150, confirmedMs: 200 });
   });
 
-  it("SUBMITTED after a wait: counts from the acceptance, whatever the wall clock does meanwhile", async () => {
+  it("SUBMITTED after a wait: counted from the acceptance, whatever the wall clock does meanwhile", async () => {
     now = { ...IDLE, state: "busy" };
     drawnAfter(100);
     pane.after(2000, () => clock.jump(-86_400_000));
@@ -129,7 +129,7 @@ describe("the times of a receipt", () => {
     expect(reported(timings)).toEqual({ queuedMs: 0, typedMs: 0 });
   });
 
-  it("UNKNOWN without an echo: its text was never seen, so it was not typed by that word", async () => {
+  it("UNKNOWN without an echo: its text was never seen, so there is no time of typing", async () => {
     pane.onPaste = () => {};
     const { outcome, timings } = await receiptOf(mailbox());
     expect(outcome).toBe("unknown");
@@ -137,7 +137,7 @@ describe("the times of a receipt", () => {
     expect(timings.pastedMs).toBe(0);
   });
 
-  it("UNKNOWN of an interrupted one: what left the composer counts as no proof", async () => {
+  it("UNKNOWN after an interruption: the emptied composer counts as no proof", async () => {
     const box = mailbox();
     pane.onEnter = () => {
       void box.interrupt(() => Promise.resolve());
@@ -148,7 +148,7 @@ describe("the times of a receipt", () => {
     expect(Object.keys(reported(timings))).toEqual(["queuedMs", "typedMs", "submittedMs"]);
   });
 
-  it("after a restart: counts from the acceptance in the process before", async () => {
+  it("after a restart: counted from the acceptance in the previous process", async () => {
     pane.compose(REQUEST.message);
     const { outcome, timings } = await receiptOf(mailbox(true));
     expect(outcome).toBe("submitted");
@@ -159,14 +159,14 @@ describe("the times of a receipt", () => {
     ["blocked-by-dialog", { state: "dialog" }],
     ["composer-busy", { draft: true }],
     ["agent-dead", { state: "dead", restartDue: false }],
-  ] as const)("%s: it was in the queue and went no further", async (expected, why) => {
+  ] as const)("%s: it was in the queue and never left it", async (expected, why) => {
     now = { ...IDLE, ...why };
     const { outcome, timings } = await receiptOf(mailbox());
     expect(outcome).toBe(expected);
     expect(reported(timings)).toEqual({ queuedMs: 0 });
   });
 
-  it("QUEUED, EXPIRED and CANCELLED: it was in the queue and went no further", async () => {
+  it("QUEUED, EXPIRED and CANCELLED: it was in the queue and never left it", async () => {
     now = { ...IDLE, state: "busy" };
     const box = mailbox();
     const queued = await receiptOf(box, { mode: "queue", ttlMs: 1000 });

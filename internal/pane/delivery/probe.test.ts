@@ -17,24 +17,24 @@ describe("a text in a known composer", () => {
     ["the whole text", "hello there", "hello there", "there"],
     ["its beginning", "hello there", "hello", "partial"],
     ["its middle", LONG, "lazy dog", "partial"],
-    ["its end, too short to tell", LONG, "old barn", "partial"],
+    ["its end, too short to decide", LONG, "old barn", "partial"],
     ["its end, scrolled", LONG, "then the dog chases the fox around the old barn", "there"],
-    ["its beginning and no more", LONG, "The quick brown fox jumps over the lazy", "partial"],
+    ["only its beginning", LONG, "The quick brown fox jumps over the lazy", "partial"],
     ["it wrapped and framed", "one two three", "│ one two\n│ three", "there"],
-    ["it with a person's words behind", "hello there", "hello there and", "mixed"],
-    ["it with a person's words before", "hello there", "so hello there", "mixed"],
+    ["it followed by a person's words", "hello there", "hello there and", "mixed"],
+    ["it preceded by a person's words", "hello there", "so hello there", "mixed"],
     ["it with a person's words inside", "hello there my friend", "hello therexyz my friend", "mixed"],
     ["a short one with a person's letter inside", "hello there", "helxlo there", "mixed"],
-    ["it without its last letter, and one more", "hello there", "hello therx", "mixed"],
+    ["it with another letter in place of the last", "hello there", "hello therx", "mixed"],
     ["a person's words alone", "hello there", "something else", "absent"],
-    ["it composed otherwise", "caf\u00e9", "cafe\u0301", "there"],
+    ["it in another Unicode normalisation", "caf\u00e9", "cafe\u0301", "there"],
     ["only punctuation, whole", "...?!", "...?!", "there"],
     ["only punctuation, in part", "...?!", "...", "partial"],
     ["only punctuation against letters", "...", "wait", "absent"],
     ["only emoji", "🎉🎉 👩‍👩‍👧", "🎉🎉 👩‍👩‍👧", "there"],
     ["nothing of an emoji text", "🎉", "", "absent"],
     ["emoji without their skin tones", "👍🏽🎉", "👍🎉", "there"],
-    ["emoji without what was joined to them", "👩🏽‍💻 ❤️", "👩 ❤", "there"],
+    ["emoji without joined parts", "👩🏽‍💻 ❤️", "👩 ❤", "there"],
     ["CJK text wrapped", "日本語のテキスト", "日本語の\nテキスト", "there"],
     ["the same words as a text before it", "again", "again", "there"],
     ["a text that is the tail of the one before", "the old barn", LONG, "mixed"],
@@ -52,7 +52,7 @@ describe("a text in a known composer", () => {
     expect(inComposer(LONG, shown, markers)).toBe(presence);
   });
 
-  it("is hidden when there is no composer", () => {
+  it("is hidden if there is no composer", () => {
     expect(new ComposerProbe("x").look(blank, {})).toBe("hidden");
   });
 });
@@ -62,24 +62,24 @@ describe("a text that has left its composer", () => {
   const repeated = (before: string[], after: string[], message = "say hello there.") =>
     new ComposerProbe(message, screenOf(before)).repeated(screenOf(after), view);
 
-  it("is repeated alone, with more right behind it, or not to be seen", () => {
+  it("is repeated alone, repeated with more right after it, or not visible", () => {
     expect(repeated(["", "", "> "], ["❯ say hello there.", "", "> "])).toBe("alone");
     expect(repeated(["", "", "> "], ["❯ say hello there.b", "", "> "])).toBe("more");
     expect(repeated(["", "", "> "], ["❯ say hello there.  12:03", "", "> "])).toBe("alone");
     expect(repeated(["", "", "> "], ["[Pasted]", "", "> "])).toBe("unseen");
   });
 
-  it("is not confused with what was there before, nor with what is in the composer", () => {
+  it("is not confused with earlier text, nor with the content of the composer", () => {
     expect(repeated(["say hello there.b", "", ""], ["say hello there.b", "", ""])).toBe("unseen");
     expect(repeated(["", "", ""], ["", "", "say hello there.b"])).toBe("unseen");
   });
 
-  it("is repeated with more when that comes behind a blank of its own", () => {
+  it("is repeated with more if that follows after its own blank", () => {
     expect(repeated(["", "", ""], ["❯ a path to C:\\ b", "", ""], "a path to C:\\ ")).toBe("more");
     expect(repeated(["", "", ""], ["❯ a path to C:\\", "", ""], "a path to C:\\ ")).toBe("alone");
   });
 
-  it("is looked for at the beginning of what the agent repeats when it is short", () => {
+  it("is searched only at the beginning of the repeated text if it is short", () => {
     expect(repeated(["", "", ""], ["sky", "", ""], "k")).toBe("unseen");
     expect(repeated(["", "", ""], ["› sky", "", ""], "k")).toBe("unseen");
     expect(repeated(["", "", ""], ["› k", "", ""], "k")).toBe("alone");
@@ -88,13 +88,13 @@ describe("a text that has left its composer", () => {
     expect(repeated(["› C-cb", "", ""], ["› C-cb", "", ""], "C-c")).toBe("unseen");
   });
 
-  it("cannot be recognised when only its last line is short", () => {
+  it("cannot be recognised if its last line alone is short", () => {
     expect(repeated(["", "", ""], ["› okay", "", ""], "two lines\nok")).toBe("unseen");
   });
 });
 
-describe("a text in front of a program of which nothing is known", () => {
-  it("is there when its end appears, and taken when it has moved up or gone", () => {
+describe("a text in an unknown program", () => {
+  it("is there when its end appears, and taken when it has moved up or disappeared", () => {
     for (const after of [["> one two three four", "ok", "> "], ["ok", "> "], [">"]]) {
       const probe = new TailProbe("one two three four", screenOf(["> "]));
       expect(probe.look(screenOf(["> "]))).toBe("absent");
@@ -105,7 +105,7 @@ describe("a text in front of a program of which nothing is known", () => {
     }
   });
 
-  it("is found again when the same text stood there before", () => {
+  it("is found again if the same text was on the screen before", () => {
     const before = ["> same text here", "done", "> "];
     const probe = new TailProbe("same text here", screenOf(before));
     expect(probe.look(screenOf(before))).toBe("absent");
@@ -113,18 +113,18 @@ describe("a text in front of a program of which nothing is known", () => {
     expect(probe.look(screenOf([...before.slice(0, 2), "> same text here", "done", "> "]))).toBe("absent");
   });
 
-  it("is found lower down when the earlier one scrolled away meanwhile", () => {
+  it("is found further down if the earlier one scrolled away meanwhile", () => {
     const probe = new TailProbe("same text here", screenOf(["> same text here", "done", "> "]));
     expect(probe.look(screenOf(["done", "> same text here"]))).toBe("there");
   });
 
-  it("is not found in a text that only ends alike elsewhere on the screen", () => {
+  it("is not found in a text that only has the same end elsewhere on the screen", () => {
     const probe = new TailProbe("and that is the end", screenOf(["this and that is the end", "> "]));
     expect(probe.look(screenOf(["this and that is the end", "> "]))).toBe("absent");
     expect(probe.look(screenOf(["this and that is the end", "> and that is the end"]))).toBe("there");
   });
 
-  it("is seen across wraps and borders, and without letters by its signs", () => {
+  it("is found across wraps and borders, and by its signs if it has no letters", () => {
     const wrapped = new TailProbe("a tail that is wrapped", screenOf([]));
     expect(wrapped.look(screenOf(["│ a tail that is w │", "│ rapped           │"]))).toBe("there");
     const signs = new TailProbe("?!?", screenOf(["> "]));
@@ -132,19 +132,19 @@ describe("a text in front of a program of which nothing is known", () => {
     expect(signs.look(screenOf(["> ?!?", "> "]))).toBe("absent");
   });
 
-  it("has been taken when the program answers with the same words", () => {
+  it("has been taken if the program answers with the same words", () => {
     const probe = new TailProbe("echo me please", screenOf([]));
     expect(probe.look(screenOf(["echo me please"]))).toBe("there");
     expect(probe.look(screenOf(["echo me please", "echo me please"], { cursor: [0, 2] }))).toBe("absent");
   });
 
-  it("has been taken when the cursor went to a new line, although nothing was printed", () => {
+  it("has been taken if the cursor went to a new line, even if nothing was printed", () => {
     const probe = new TailProbe("no answer to this", screenOf([]));
     expect(probe.look(screenOf(["no answer to this"]))).toBe("there");
     expect(probe.look(screenOf(["no answer to this"], { cursor: [0, 1] }))).toBe("absent");
   });
 
-  it("has not been taken because a program keeps its cursor elsewhere", () => {
+  it("has not been taken just because a program keeps its cursor elsewhere", () => {
     const parked = { cursor: [0, 20] } as const;
     const probe = new TailProbe("typed in a box", screenOf([], parked));
     expect(probe.look(screenOf(["│ typed in a box │", "└──"], parked))).toBe("there");

@@ -89,20 +89,20 @@ function answered(change: Partial<RespondRequest> = {}) {
 const values = (result: Awaited<ReturnType<typeof answered>>) => result.evidence.map((one) => one.value);
 
 describe("an answer", () => {
-  it("walks to the choice, presses Enter once, and sees the dialog go", async () => {
+  it("moves to the choice, presses Enter once, and sees the dialog close", async () => {
     const result = await answered();
     expect(result.outcome).toBe("answered");
     expect(values(result)).toEqual(["the dialog has closed", "the agent is working"]);
     expect([agent.keys, agent.given, agent.presses]).toEqual([["Down", "Down", "Enter"], ["No"], 1]);
   });
 
-  it("waits before each key until the one before has shown its effect", async () => {
+  it("waits before each key until the previous one has shown its effect", async () => {
     agent.onKey = (_, byDefault) => agent.pane.after(500, byDefault);
     expect((await answered()).outcome).toBe("answered");
     expect(agent.given).toEqual(["No"]);
   });
 
-  it("leaves a dialog alone that may have opened a moment ago", async () => {
+  it("does not touch a dialog that may have opened a moment ago", async () => {
     const began = agent.clock.monotonicMs();
     let pressedAt = 0;
     agent.onKey = (_, byDefault) => {
@@ -113,14 +113,14 @@ describe("an answer", () => {
     expect(pressedAt - began).toBeGreaterThanOrEqual(300);
   });
 
-  it("types a text and presses Enter only once the dialog shows it", async () => {
+  it("types a text and presses Enter only after the dialog shows it", async () => {
     const result = await answered({ choice: "", text: "no, use /tmp/x" });
     expect(result.outcome).toBe("answered");
     expect(agent.given).toEqual(["no, use /tmp/x"]);
     expect(agent.keys).toEqual(["Down", "Down", "Down", "no, use /tmp/x", "Enter"]);
   });
 
-  it("never presses Enter on another choice than the wanted one", async () => {
+  it("never presses Enter on a choice other than the requested one", async () => {
     agent.onKey = (key, byDefault) => (key === "Down" ? undefined : byDefault());
     const result = await answered();
     expect(result.outcome).toBe("unknown");
@@ -134,7 +134,7 @@ describe("an answer", () => {
     expect(agent.given).toEqual([]);
   });
 
-  it("follows a list whose text changes with the selection, where nothing is at stake", async () => {
+  it("follows a list whose text changes with the selection, if the answer is harmless", async () => {
     agent.kind = "theme";
     agent.draw();
     const { id: dialogId } = agent;
@@ -146,13 +146,13 @@ describe("an answer", () => {
     expect(agent.given).toEqual(["No"]);
   });
 
-  it("is not certain while the dialog stays, and does not press again", async () => {
+  it("is uncertain while the dialog stays, and does not press again", async () => {
     agent.onGiven = () => agent.draw();
     const result = await answered({ choice: "1" });
     expect([result.outcome, agent.keys]).toEqual(["unknown", ["Enter"]]);
   });
 
-  it("tells that another dialog took its place, but not of half a screen on the way", async () => {
+  it("reports that another dialog has replaced it, but ignores partial screens in between", async () => {
     agent.onGiven = () => {
       agent.text = "half dra";
       agent.draw();
@@ -173,7 +173,7 @@ describe("an answer", () => {
     expect(await answered()).toMatchObject({ outcome: "answered" });
   });
 
-  it("takes a dialog that marks the given choice before it goes for the same one", async () => {
+  it("recognises a dialog that marks the given choice before it closes as the same one", async () => {
     agent.onGiven = () => {
       agent.labels[0] = "Yes ✔";
       agent.draw();
@@ -182,14 +182,14 @@ describe("an answer", () => {
     expect(await answered({ choice: "1" })).toMatchObject({ outcome: "answered" });
   });
 
-  it("counts the agent's end as the dialog's", async () => {
+  it("counts the agent's end as the dialog's end", async () => {
     agent.onGiven = () => {
       agent.alive = false;
     };
     expect(values(await answered({ choice: "1" }))).toEqual(["the agent ended"]);
   });
 
-  it("is not certain when tmux goes away at a key", async () => {
+  it("is uncertain if tmux goes away at a key", async () => {
     agent.onKey = () => {
       throw new DomainError("unavailable", "away");
     };
@@ -197,8 +197,8 @@ describe("an answer", () => {
   });
 });
 
-describe("what the program shows of the answer", () => {
-  it("proves the choice that was named", async () => {
+describe("the choice that the program shows after the answer", () => {
+  it("proves the named choice", async () => {
     profile = {
       ...profile,
       shownAnswer: (_screen, dialog, given) => (dialog.choices[2]?.label === given ? "named" : "other"),
@@ -207,7 +207,7 @@ describe("what the program shows of the answer", () => {
     expect([result.outcome, values(result)[1]]).toEqual(["answered", "the agent shows the choice as taken"]);
   });
 
-  it("denies it: the answer is not certain", async () => {
+  it("makes the answer uncertain if it is another", async () => {
     profile = { ...profile, shownAnswer: () => "other" };
     const result = await answered();
     expect(result.outcome).toBe("unknown");
@@ -226,7 +226,7 @@ describe("a dialog whose choices cannot be read with certainty", () => {
     ]);
   });
 
-  it("is not confirmed when that begins on the way to the choice", async () => {
+  it("is not confirmed if it becomes unreadable on the way to the choice", async () => {
     const { id: dialogId } = agent;
     agent.kind = "theme";
     agent.draw();
@@ -242,7 +242,7 @@ describe("a dialog whose choices cannot be read with certainty", () => {
   });
 });
 
-it("is not confirmed when the selected choice has the wanted key and another label", async () => {
+it("a choice with the requested key but another label is not confirmed", async () => {
   agent.kind = "picker";
   agent.draw();
   agent.onKey = (key, byDefault) => {
@@ -260,14 +260,14 @@ describe("no key is pressed", () => {
   it.each<[string, () => void, string]>([
     ["without a dialog", () => agent.pane.show({}), ""],
     [
-      "into another dialog",
+      "for another dialog",
       () => {
         agent.text = "rm -rf /";
         agent.draw();
       },
       "now",
     ],
-  ])("%s, and the error names the one there is", async (_, change, named) => {
+  ])("%s, and the error names the open dialog", async (_, change, named) => {
     const { id: dialogId } = agent;
     change();
     await expect(answered({ dialogId })).rejects.toMatchObject({
@@ -277,7 +277,7 @@ describe("no key is pressed", () => {
     expect([agent.keys, agent.presses]).toEqual([[], 0]);
   });
 
-  it("into a dialog that opens while the first one is given its moment", async () => {
+  it("into a dialog that opens while the first one gets its moment", async () => {
     const { id: dialogId } = agent;
     agent.pane.after(100, () => {
       agent.text = "rm -rf /";
@@ -295,7 +295,7 @@ describe("no key is pressed", () => {
     expect(agent.keys).toEqual([]);
   });
 
-  it("in a program of whose dialogs nothing is known", async () => {
+  it("in a program whose dialogs are unknown", async () => {
     const { answer: _, ...unknown } = profile;
     profile = unknown;
     await expect(answered()).rejects.toMatchObject({ kind: "unimplemented" });

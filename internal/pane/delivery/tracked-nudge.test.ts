@@ -37,7 +37,7 @@ const done = (times: object): DeliveryResult & { readonly type: "done" } => ({
   ...times,
 });
 
-it("tells every step's time from the acceptance on", () => {
+it("reports every step's time since the acceptance", () => {
   const receipt = receiptOf(
     tracked({ startedMs: 300 }),
     "submitted",
@@ -62,7 +62,7 @@ it("leaves out the times of steps that were not reached", () => {
   expect(dead.timings).toEqual({ queuedMs: 0, startedMs: 7 });
 });
 
-it("tells what was typed only when it differs from the message and was typed", () => {
+it("reports the typed text only if it differs from the message and was typed", () => {
   expect(receiptOf(tracked({ text: "[nudge] hi" }), "submitted", "", done({ typedMs: 1 })).deliveredText).toBe(
     "[nudge] hi",
   );

@@ -14,8 +14,8 @@ function left(): UnconfirmedText {
   return leftover;
 }
 
-describe("a text that was not seen to leave an unreadable prompt", () => {
-  it("lasts while it is on the screen, and while it was never seen there", () => {
+describe("a text that was not seen leaving an unreadable prompt", () => {
+  it("is kept while it is on the screen, and while it was never seen there", () => {
     const leftover = left();
     expect(leftover.stands(screenOf(["$ make"]), QUIET)).toBe(true);
     expect(leftover.stands(STANDING, QUIET)).toBe(true);
@@ -24,8 +24,8 @@ describe("a text that was not seen to leave an unreadable prompt", () => {
 
   it.each([
     ["was cleared", screenOf(["$ make", "done", "$ "])],
-    ["went up because a person submitted it", screenOf([`$ ${TEXT}`, "please: not found", "$ "])],
-  ])("is gone once it %s", (_, after) => {
+    ["moved up because a person submitted it", screenOf([`$ ${TEXT}`, "please: not found", "$ "])],
+  ])("is dropped once it %s", (_, after) => {
     const leftover = left();
     expect(leftover.stands(STANDING, QUIET)).toBe(true);
     expect(leftover.stands(after, QUIET)).toBe(false);
@@ -39,18 +39,18 @@ describe("a text that was not seen to leave an unreadable prompt", () => {
     expect(leftover.stands(STANDING, QUIET)).toBe(true);
   });
 
-  it("is gone when someone pressed keys or the program ended", () => {
+  it("is dropped after someone pressed keys or the program ended", () => {
     const leftover = left();
     leftover.gone();
     expect(leftover.stands(STANDING, QUIET)).toBe(false);
   });
 
-  it("was never there to begin with", () => {
+  it("is absent at first", () => {
     expect(new UnconfirmedText().stands(STANDING, QUIET)).toBe(false);
   });
 });
 
-describe("after a restart of the serving half", () => {
+describe("the text in the prompt after a restart of the serving half", () => {
   const ended = (text: string, outcome: NudgeOutcome, at: number): RestoredNudge => {
     const times = { acceptedAt: 0, expiresAt: 9 };
     const nudge = {
@@ -70,13 +70,13 @@ describe("after a restart of the serving half", () => {
 
   it.each([
     ["the last one was stranded", [ended("a", "submitted", 1), ended("b", "stranded", 2)], ["b"]],
-    ["nobody knows what came of the last one", [ended("a", "unknown", 2)], ["a"]],
+    ["the outcome of the last one is unknown", [ended("a", "unknown", 2)], ["a"]],
     ["the last one was submitted", [ended("b", "stranded", 1), ended("a", "submitted", 2)], []],
     ["it was typed to an earlier life of the agent", [ended("b", "stranded", -1)], []],
     ["the last one was never typed", [ended("b", "stranded", 1), ended("a", "expired", 2)], ["b"]],
     ["the last two were not submitted", [ended("b", "stranded", 1), ended("a", "unknown", 2)], ["b", "a"]],
     ["nothing was sent", [], []],
-  ])("it is known what stands there: %s", (_, nudges, texts) => {
+  ])("is known: %s", (_, nudges, texts) => {
     expect(textsLeftBy(nudges, 0).map(({ text }) => text)).toEqual(texts);
   });
 });

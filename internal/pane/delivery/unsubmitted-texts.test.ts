@@ -12,33 +12,33 @@ function standing(...texts: string[]): UnsubmittedTexts {
 
 const folded = (text: string) => ({ ...composerOf(text), pasteMarkers: text.split("[Pasted").length - 1 });
 
-describe("texts of ours that may stand in the composer", () => {
+describe("our texts that may be in the composer", () => {
   it.each([
     ["one", ["look at the tests"], "look at the tests"],
-    ["one that is wrapped", ["look at the tests"], "look at\nthe tests"],
-    ["two behind each other", ["look at the tests", "and at the docs"], "look at the testsand at the docs"],
+    ["a wrapped one", ["look at the tests"], "look at\nthe tests"],
+    ["two in a row", ["look at the tests", "and at the docs"], "look at the testsand at the docs"],
     ["the first of two", ["look at the tests", "and at the docs"], "look at the tests"],
     ["the last of two", ["look at the tests", "and at the docs"], "and at the docs"],
-    ["two, drawn with artefacts", ["மனார் слово", "쳱퓠귗 বাংলা"], "மனார் лово쳱퓠귗 বাংলা"],
-    ["only signs", ["👍🏽 !?"], "👍 !?"],
-  ])("are known again: %s", (_, texts, text) => {
+    ["two drawn with artefacts", ["மனார் слово", "쳱퓠귗 বাংলা"], "மனார் лово쳱퓠귗 বাংলা"],
+    ["only symbols", ["👍🏽 !?"], "👍 !?"],
+  ])("are recognised: %s", (_, texts, text) => {
     expect(standing(...texts).isOurs(composerOf(text), QUIET, 0)).toBe(true);
   });
 
   it.each([
-    ["of a person", "by hand"],
-    ["of a person behind it", "look at the tests by hand"],
-    ["of a person before it", "please look at the tests"],
-    ["of a person in it", "look at all the tests"],
-    ["changed by a person", "look at tests"],
-    ["the beginning of it", "look at the"],
-    ["the end of it", "the tests"],
-    ["two in another order", "and at the docslook at the tests"],
-  ])("are not found in a text %s", (_, text) => {
+    ["a person's text", "by hand"],
+    ["a text followed by a person's", "look at the tests by hand"],
+    ["a text preceded by a person's", "please look at the tests"],
+    ["a text with a person's inside", "look at all the tests"],
+    ["a text changed by a person", "look at tests"],
+    ["the beginning of a text", "look at the"],
+    ["the end of a text", "the tests"],
+    ["two texts in another order", "and at the docslook at the tests"],
+  ])("are not recognised in %s", (_, text) => {
     expect(standing("look at the tests", "and at the docs").isOurs(composerOf(text), QUIET, 0)).toBe(false);
   });
 
-  it("are known folded by the size that the agent tells, and a person's own paste is not", () => {
+  it("are recognised folded by the size that the agent shows, and a person's own paste is not", () => {
     const lines = standing("one\ntwo\nthree\nfour\nfive");
     expect(lines.knows(folded("[Pasted text #1 +4 lines]"))).toBe(true);
     expect(lines.knows(folded("[Pasted text #1 +7 lines]"))).toBe(false);
@@ -49,7 +49,7 @@ describe("texts of ours that may stand in the composer", () => {
     expect(standing("x".repeat(1200)).knows(folded("[Pasted Content 1201 chars]"))).toBe(false);
   });
 
-  it("are over once an empty composer was seen: the same words later are a person's", () => {
+  it("are dropped after an empty composer was seen: the same words later are a person's", () => {
     const known = standing("look at the tests");
     expect(known.isOurs(composerOf(""), 10, 0)).toBe(true); // half drawn, perhaps
     expect(known.isOurs(composerOf("look at the tests"), QUIET, 0)).toBe(true);
@@ -57,14 +57,14 @@ describe("texts of ours that may stand in the composer", () => {
     expect(known.isOurs(composerOf("look at the tests"), QUIET, 0)).toBe(false);
   });
 
-  it("are not over while the agent draws nothing", () => {
+  it("are kept while the agent draws nothing", () => {
     const known = standing("look at the tests");
     known.undrawn(5000);
     for (const now of [6000, 50_000]) known.isOurs(composerOf(""), now - 4000, now); // printed nothing since
     expect(known.isOurs(composerOf("look at the tests"), QUIET, 51_000)).toBe(true);
   });
 
-  it("may show late, while the agent draws other things first", () => {
+  it("may appear late, while the agent draws other things first", () => {
     const known = standing("look at the tests");
     known.undrawn(5000);
     for (const now of [7000, 16_000]) known.isOurs(composerOf(""), QUIET, now);
@@ -73,15 +73,15 @@ describe("texts of ours that may stand in the composer", () => {
     expect(known.isOurs(composerOf("look at the tests"), QUIET, 18_000)).toBe(false);
   });
 
-  it("are forgotten beyond a bound, the oldest first", () => {
+  it("are dropped beyond a limit, the oldest first", () => {
     const texts = Array.from({ length: UNSUBMITTED_KEEP + 1 }, (_, i) => `text number ${i}`);
     expect(standing(...texts).knows(composerOf("text number 0"))).toBe(false);
     expect(standing(...texts).knows(composerOf("text number 1"))).toBe(true);
   });
 });
 
-describe("what is left on the screen of an empty composer", () => {
-  it("is no draft, and is over once the composer was seen without it", () => {
+describe("remains on the screen of an empty composer", () => {
+  it("are not a draft, and are dropped once the composer was seen without them", () => {
     const known = standing();
     expect(known.noteResidue("      ᜎᜍ")).toBe(true);
     expect(known.isEmpty(composerOf("      ᜎᜍ"))).toBe(true);
