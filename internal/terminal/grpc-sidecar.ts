@@ -3,6 +3,7 @@ import { backoffMs } from "../base/backoff.ts";
 import type { Clock } from "../base/clock.ts";
 import { causesOf, codeOf, DomainError, errorText, isConnectFailure } from "../base/errors.ts";
 import { SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
+import { abortOnExit } from "../rpc/client/transport.ts";
 import type { AgentStatus } from "../session/agent-status.ts";
 import type { AttachHello, AttachInput, AttachOutput } from "../session/attach.ts";
 import type { StopRequest, StopResult } from "../session/stop.ts";
@@ -146,19 +147,16 @@ export class GRPCSidecarBackend implements Backend {
   }
 
   async *watch(request: WatchRequest, signal: AbortSignal): AsyncGenerator<WatchUpdate, void, undefined> {
-    // Leaving a loop over a Connect stream does not end the call: only its signal does.
-    const stop = new AbortController();
-    const options = { signal: AbortSignal.any([signal, stop.signal]), timeoutMs: 0 };
+    const watched = (stop: AbortSignal) =>
+      this.#client.watchOutput(watchRequest(request), { signal: stop, timeoutMs: 0 });
     try {
-      for await (const message of this.#client.watchOutput(watchRequest(request), options)) {
+      for await (const message of abortOnExit(watched, signal)) {
         const update = watchUpdate(message);
         yield update;
         if (update.kind === "end") return;
       }
     } catch (err) {
       throw this.#failure(err, signal);
-    } finally {
-      stop.abort();
     }
     throw new DomainError("unavailable", `${this.where} ended the stream without a reason`);
   }
@@ -168,17 +166,15 @@ export class GRPCSidecarBackend implements Backend {
     inputs: AsyncIterable<AttachInput>,
     signal: AbortSignal,
   ): AsyncGenerator<AttachOutput, void, undefined> {
-    const stop = new AbortController();
-    const options = { signal: AbortSignal.any([signal, stop.signal]), timeoutMs: 0 };
+    const attached = (stop: AbortSignal) =>
+      attachOutputs(this.#client.attach(attachRequests(hello, inputs), { signal: stop, timeoutMs: 0 }));
     try {
-      for await (const output of attachOutputs(this.#client.attach(attachRequests(hello, inputs), options))) {
+      for await (const output of abortOnExit(attached, signal)) {
         yield output;
         if (output.type === "end") return;
       }
     } catch (err) {
       throw this.#failure(err, signal);
-    } finally {
-      stop.abort();
     }
     throw new DomainError("unavailable", `${this.where} ended the stream without a reason`);
   }

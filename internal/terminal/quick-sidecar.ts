@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestOptions } from "node:http";
 import type { ConnectionOptions } from "node:tls";
-import { withTimeout } from "../base/abort.ts";
+import { timedCall } from "../base/abort.ts";
 import type { Clock } from "../base/clock.ts";
 import { asText, type Json, parseObject } from "../base/json-fields.ts";
 import type { PeekRequest, PeekResult } from "../session/types.ts";
@@ -60,14 +60,11 @@ export class QuickSidecar implements Disposable {
 
   async #call(method: string, message: Json, signal: AbortSignal): Promise<Json> {
     signal.throwIfAborted();
-    const stop = new AbortController();
+    const post = (stop: AbortSignal) => this.#post(method, JSON.stringify(message), stop);
     try {
-      const asked = this.#post(method, JSON.stringify(message), AbortSignal.any([signal, stop.signal]));
-      return await withTimeout(this.#clock, CALL_MS, method, asked);
+      return await timedCall(this.#clock, { ms: CALL_MS, what: method }, signal, post);
     } catch (err) {
       throw signal.aborted ? signal.reason : err;
-    } finally {
-      stop.abort();
     }
   }
 

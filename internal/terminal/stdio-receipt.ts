@@ -3,6 +3,7 @@ import { type CallOptions, type Client, Code, ConnectError } from "@connectrpc/c
 import { type BridgeService, EventType } from "../gen/bridge/v1/bridge_pb.ts";
 import { NudgeOutcome, type NudgeReceipt } from "../gen/gastown/v1/common_pb.ts";
 import { type SidecarNudgeResponse, SidecarNudgeResponseSchema } from "../gen/gastown/v1/sidecar_pb.ts";
+import { abortOnExit } from "../rpc/client/transport.ts";
 
 /**
  * The outcome of an input to a session without a terminal, from the session's events. `not_found` also if its events
@@ -14,21 +15,16 @@ export async function stdioReceipt(
   requestId: string,
   options: CallOptions = {},
 ): Promise<SidecarNudgeResponse> {
-  const stop = new AbortController();
-  const signal = AbortSignal.any([stop.signal, ...(options.signal ? [options.signal] : [])]);
-  try {
-    const { lastSeq } = await client.getSession({ sessionId }, { ...options, signal });
-    let answer: SidecarNudgeResponse | undefined;
-    if (lastSeq > 0n)
-      for await (const event of client.streamEvents({ sessionId, afterSeq: 0n }, { ...options, signal })) {
-        if (event.requestId === requestId && event.type === EventType.INPUT_RECEIVED) answer ??= queued(requestId);
-        if (event.receipt?.requestId === requestId) answer = answerOf(event.receipt);
-        if (event.seq >= lastSeq) break;
-      }
-    if (answer !== undefined) return answer;
-  } finally {
-    stop.abort();
-  }
+  const { lastSeq } = await client.getSession({ sessionId }, options);
+  const events = (signal: AbortSignal) => client.streamEvents({ sessionId, afterSeq: 0n }, { ...options, signal });
+  let answer: SidecarNudgeResponse | undefined;
+  if (lastSeq > 0n)
+    for await (const event of abortOnExit(events, options.signal)) {
+      if (event.requestId === requestId && event.type === EventType.INPUT_RECEIVED) answer ??= queued(requestId);
+      if (event.receipt?.requestId === requestId) answer = answerOf(event.receipt);
+      if (event.seq >= lastSeq) break;
+    }
+  if (answer !== undefined) return answer;
   throw new ConnectError(`no message with request id ${JSON.stringify(requestId)}`, Code.NotFound);
 }
 

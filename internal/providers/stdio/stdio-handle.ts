@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { raceSignal, withTimeout } from "../../base/abort.ts";
+import { raceSignal, timedCall, withTimeout } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import type { Redactor } from "../../base/redact.ts";
@@ -177,18 +177,15 @@ export class StdioHandle implements SessionHandle {
 
   async #give(input: AgentInput): Promise<InputOutcome> {
     this.#isGiving = true;
-    const done = new AbortController();
-    const signal = AbortSignal.any([this.#over.signal, done.signal]);
+    const limit = { ms: TAKEN_WITHIN_MS, what: "the agent's answer to a message" };
+    const give = (stop: AbortSignal) => raceSignal(this.#conversation.give(input, stop), stop);
     try {
-      const given = raceSignal(this.#conversation.give(input, signal), signal);
-      given.catch(() => {});
-      const how = await withTimeout(this.#clock, TAKEN_WITHIN_MS, "the agent's answer to a message", given);
+      const how = await timedCall(this.#clock, limit, this.#over.signal, give);
       return how === "queued" ? QUEUED : SUBMITTED;
     } catch (err) {
       if (!(err instanceof DomainError)) throw err;
       return { outcome: "unknown", error: this.#redactor.redact(err.message) };
     } finally {
-      done.abort(new DomainError("deadline", "the agent did not answer in time"));
       this.#isGiving = false;
       this.#giveHeld();
     }

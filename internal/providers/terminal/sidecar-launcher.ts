@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import { create } from "@bufbuild/protobuf";
-import { withTimeout } from "../../base/abort.ts";
+import { timedCall } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -209,20 +209,12 @@ export class SidecarLauncher implements TerminalLauncher {
     { ms, signal }: { readonly ms: number; readonly signal: AbortSignal },
   ): Promise<void> {
     const { clock } = this.#deps;
-    const stop = new AbortController();
-    const either = AbortSignal.any([signal, stop.signal]);
     const ended = launched.ended.then(() => {
       const why = lastWordOf(folder) || "its sidecar ended";
       throw new DomainError("precondition", `cannot start ${config.provider} in a terminal: ${why}`);
     });
-    ended.catch(() => {});
-    try {
-      const ready = this.#untilReady(launched, config, either);
-      ready.catch(() => {});
-      await withTimeout(clock, ms, `the start of ${config.provider}`, Promise.race([ready, ended]));
-    } finally {
-      stop.abort();
-    }
+    const ready = (stop: AbortSignal) => Promise.race([this.#untilReady(launched, config, stop), ended]);
+    await timedCall(clock, { ms, what: `the start of ${config.provider}` }, signal, ready);
   }
 
   async #untilReady({ terminal }: LaunchedTerminal, config: TerminalConfig, signal: AbortSignal): Promise<void> {

@@ -4,7 +4,7 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { plainText } from "../../base/sanitise.ts";
 import { BridgeService, type GetSessionResponse, SessionStatus } from "../../gen/bridge/v1/bridge_pb.ts";
-import { sidecarTransport } from "../../rpc/client/transport.ts";
+import { abortOnExit, sidecarTransport } from "../../rpc/client/transport.ts";
 import { domainErrorOf } from "../../rpc/common/errors.ts";
 import type { Backend } from "../backend.ts";
 import { BridgeBackend } from "../bridge-backend.ts";
@@ -81,13 +81,10 @@ export class OpenBridge implements Disposable {
     signal: AbortSignal,
     ask: (client: Client<typeof BridgeService>, options: CallOptions) => AsyncIterable<T>,
   ): AsyncGenerator<T, void, undefined> {
-    const left = new AbortController();
     try {
-      yield* ask(this.#client, { signal: AbortSignal.any([signal, left.signal]), timeoutMs: 0 });
+      yield* abortOnExit((stop) => ask(this.#client, { signal: stop, timeoutMs: 0 }), signal);
     } catch (err) {
       throw signal.aborted ? signal.reason : this.#explained(err);
-    } finally {
-      left.abort();
     }
   }
 
