@@ -75,9 +75,9 @@ const COMMANDS: readonly (readonly [name: string, command: string, pair: string]
   ["crl", "bridge-ca crl --out certs/crl.pem", ""],
 ];
 
-describe("killed at each change it makes to the file system", () => {
+describe("bridge-ca, killed at each change that it makes to the file system:", () => {
   it.each(COMMANDS)(
-    "%s leaves nothing half made, and runs again",
+    "%s leaves no partial file, and succeeds when it is run again",
     async (_, command, pair) => {
       let kills = 0;
       for (;;) {
@@ -114,7 +114,7 @@ async function checkPair(prefix: string): Promise<void> {
 }
 
 it(
-  "a renewal that was killed between key and certificate is completed by the next one, due or not",
+  "a renewal that was killed between key and certificate is completed by the next renewal, whether due or not",
   async () => {
     for (let at = 0; ; at++) {
       const folder = await fresh();
@@ -127,13 +127,13 @@ it(
   KILLS_MS,
 );
 
-describe("a system that refuses to write", () => {
+describe("a failed write", () => {
   it.each([
     ["a full disk", "ENOSPC", "no space left on the device"],
     ["a read-only file system", "EROFS", "the file system is read-only"],
     ["a folder without permission", "EACCES", "permission denied"],
   ])(
-    "%s is reported by its name, and existing files stay",
+    "on %s is reported with its cause, and existing files stay as they are",
     async (_, code, words) => {
       for (const [, command] of COMMANDS) {
         const folder = await fresh();
@@ -152,7 +152,7 @@ describe("a system that refuses to write", () => {
 
   const ofEachKind = COMMANDS.filter(([name]) => ["init", "issue", "renew", "revoke"].includes(name));
   it.each(ofEachKind)(
-    "at a later change: %s says so, leaves nothing half made, and runs again",
+    "at any later step of %s is reported and leaves no partial file; the next run succeeds",
     async (_, command, pair) => {
       for (let at = 1; ; at++) {
         const folder = await fresh();
@@ -172,7 +172,7 @@ describe("a system that refuses to write", () => {
     KILLS_MS,
   );
 
-  it("a full disk is reported, and has none of our files afterwards", async (context) => {
+  it("on a full disk is reported, and leaves no file there", async (context) => {
     requireMountNamespace(context);
     const folder = await fresh();
     const ran = await sandbox.sh(
@@ -202,8 +202,8 @@ async function snapshot(folder: string): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(entries)) as Record<string, string>;
 }
 
-describe("two at once", () => {
-  it("issue to different names: all are made and recorded, each with a serial of its own", async () => {
+describe("concurrent commands that", () => {
+  it("issue under different names all succeed, and each certificate has its own serial", async () => {
     const folder = await fresh();
     const names = ["a", "b", "c", "d", "e"];
     await Promise.all(
@@ -219,7 +219,7 @@ describe("two at once", () => {
   it.each([
     ["issue", "bridge-ca issue --type client --cn a --out certs/a", "certs/a"],
     ["init", "bridge-ca init --name new --out new/", "new/ca"],
-  ])("%s to the same name: one is made, the other says that it is there", async (_, command, pair) => {
+  ])("%s to the same path: one succeeds, the others report that it already exists", async (_, command, pair) => {
     const folder = await fresh();
     const ran = await Promise.all([1, 2, 3].map(() => sandbox.sh(command, { folder })));
     expect(ran.map(({ code }) => code).sort()).toEqual([0, 3, 3]);
@@ -227,7 +227,7 @@ describe("two at once", () => {
     await checkPair(`${folder}/${pair}`);
   });
 
-  it("renew the same certificate: the pair that stays belongs together", async () => {
+  it("renew the same certificate leave a key and a certificate that match", async () => {
     const folder = await fresh();
     const ran = await Promise.all(
       [1, 2, 3].map(() => sandbox.sh("bridge-ca renew --cert certs/bridge.crt", { folder })),
@@ -256,7 +256,7 @@ describe("the CA's key", () => {
     expect(await snapshot(folder)).toEqual(before);
   });
 
-  it("that others can read is refused with the command that mends it", async () => {
+  it("is refused when others can read it, with the command that repairs its mode", async () => {
     const folder = await fresh();
     const command = "bridge-ca issue --type client --cn a --out certs/a";
     for (const mode of [0o644, 0o640, 0o604, 0o660]) {
@@ -268,13 +268,13 @@ describe("the CA's key", () => {
     await sandbox.ok(`chmod 600 certs/ca.key\n${command}`, folder);
   });
 
-  it("needs a passphrase, and says where one may come from", async () => {
+  it("needs a passphrase, and the error names the ways to give one", async () => {
     const folder = await fresh();
     const ran = await sandbox.sh("bridge-ca crl --out certs/crl.pem", { folder, env: { BRIDGE_CA_PASSPHRASE: "" } });
     expect([ran.code, ran.stderr]).toEqual([5, expect.stringContaining("--passphrase-file FILE, --passphrase-fd N")]);
   });
 
-  it("opens with a passphrase from a file, a pipe or a descriptor, never from the command line", async () => {
+  it("is opened with a passphrase from a file, a pipe or a descriptor, never from the command line", async () => {
     const folder = await fresh();
     await writeFile(sandbox.path(folder, "pass"), `${PASSPHRASE}\n`, { mode: 0o600 });
     const env = { BRIDGE_CA_PASSPHRASE: "" };
@@ -294,14 +294,14 @@ describe("the CA's key", () => {
   });
 });
 
-describe("what is there already", () => {
+describe("an existing file", () => {
   it.each([
     ["init", "bridge-ca init --name other --out certs/", false],
     ["issue", "bridge-ca issue --type server --cn b.example --out certs/bridge", true],
     ["cross-sign", "bridge-ca cross-sign --target-ca theirs/ca.crt --out certs/theirs-x.crt", true],
     ["bundle", "bridge-ca bundle --out certs/theirs-x.crt", true],
     ["crl", "bridge-ca crl --out certs/theirs-x.crt", true],
-  ])("is not overwritten by %s unless that is said", async (_, command, hasForce) => {
+  ])("is not overwritten by %s without --force", async (_, command, hasForce) => {
     const folder = await fresh();
     const before = await snapshot(folder);
     const ran = await sandbox.sh(command, { folder });
@@ -312,13 +312,13 @@ describe("what is there already", () => {
   });
 });
 
-describe("what is no plain file", () => {
+describe("a path that is not a regular file", () => {
   it.each([
     ["a FIFO that nobody writes to", "mkfifo odd", "odd", "no certificate"],
-    ["a device without end", "true", "/dev/zero", "larger than"],
+    ["an endless device", "true", "/dev/zero", "larger than"],
     ["a file that is too large", "truncate -s 65M odd", "odd", "larger than"],
     ["a folder", "mkdir odd", "odd", "it is a folder"],
-  ])("%s is reported at once", async (_, make, path, words) => {
+  ])("is reported at once: %s", async (_, make, path, words) => {
     const folder = await fresh();
     const ran = await sandbox.sh(
       `${make}; exec timeout -s KILL 20 bridge-ca verify --cert ${path} --bundle certs/ca.crt`,
@@ -327,7 +327,7 @@ describe("what is no plain file", () => {
     expect([ran.code, ran.stderr]).toEqual([expect.toBeOneOf([2, 3]), expect.stringContaining(words)]);
   });
 
-  it("a pipe is read to its end, however slow its writer is", async () => {
+  it("may be a pipe, which is read to its end however slow its writer is", async () => {
     const folder = await fresh();
     const ran = await sandbox.sh("(sleep 0.3; cat certs/bridge.crt) | bridge-ca inspect /dev/stdin", { folder });
     expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining("bridge.example")]);

@@ -6,7 +6,7 @@ import { freePort } from "../support/bridge/free-port.ts";
 /** The indented lines, as one script or file. */
 const indented = (text: string) => [...text.matchAll(/^ {2}(.*)$/gm)].map(([, line]) => line).join("\n");
 
-it("a new user gets from bridge-ca --help and bridge --help alone to the first authorised call", async () => {
+it("a new user makes the first authorised call with the help of bridge-ca and bridge alone", async () => {
   await using sandbox = await CaSandbox.create();
   await sandbox.install("bridge", "gt");
   const port = await freePort();

@@ -22,12 +22,12 @@ beforeAll(async () => {
 
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
-describe("bridge and consumer, made as bridge-ca --help says", () => {
+describe("a bridge and a consumer that follow bridge-ca --help", () => {
   it.each([
     ["the consumer's client", `${CONSUMER}/certs/client.crt`, BRIDGE, "sslclient"],
     ["the bridge's server", `${BRIDGE}/certs/bridge.crt`, CONSUMER, "sslserver"],
     ["the bridge's server", `${BRIDGE}/certs/bridge.crt`, BRIDGE, "sslserver"],
-  ])("trust %s (%s at %s), says openssl and says bridge-ca verify", async (_, cert, at, purpose) => {
+  ])("trust %s (%s at %s) according to openssl and bridge-ca verify", async (_, cert, at, purpose) => {
     const bundle = `${at}/certs/ca-bundle.crt`;
     const openssl = `openssl verify -x509_strict -purpose ${purpose} -CAfile ${bundle} ${cert}`;
     expect(await sandbox.ok(openssl, "as-told")).toContain("OK");
@@ -35,8 +35,8 @@ describe("bridge and consumer, made as bridge-ca --help says", () => {
   });
 
   it.each([
-    ["the bridge's server at the bridge as a client", `${BRIDGE}/certs/bridge.crt`, BRIDGE, "client"],
-    ["the consumer's client as a server", `${CONSUMER}/certs/client.crt`, BRIDGE, "server"],
+    ["the bridge's server certificate as a client", `${BRIDGE}/certs/bridge.crt`, BRIDGE, "client"],
+    ["the consumer's client certificate as a server", `${CONSUMER}/certs/client.crt`, BRIDGE, "server"],
   ])("do not trust %s", async (_, cert, at, usage) => {
     const bundle = `${at}/certs/ca-bundle.crt`;
     const { code, stderr } = await sandbox.sh(`bridge-ca verify --cert ${cert} --bundle ${bundle} --usage ${usage}`, {
@@ -49,7 +49,7 @@ describe("bridge and consumer, made as bridge-ca --help says", () => {
 });
 
 const commands = Object.keys(bridgeCa(systemFileOps).commands ?? {});
-it.each(commands)("the examples of bridge-ca %s --help run as they stand", async (name) => {
+it.each(commands)("the examples of bridge-ca %s --help run unchanged", async (name) => {
   const help = await sandbox.ok(`bridge-ca ${name} --help`);
   await cp(sandbox.path("as-told"), sandbox.path(name), { recursive: true });
   const commands = commandsIn(help.slice(help.indexOf("\nExample")));
@@ -74,7 +74,7 @@ async function removeOutputs(command: string, folder: string): Promise<void> {
   }
 }
 
-it("the commands of docs/trust.md run as they stand, in their order", async () => {
+it("the commands of docs/trust.md run unchanged, in order", async () => {
   const page = await readFile(new URL("../../docs/trust.md", import.meta.url), "utf8");
   const commands = commandsIn(page);
   expect(commands.length).toBeGreaterThan(30);

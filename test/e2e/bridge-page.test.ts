@@ -10,7 +10,7 @@ import { until } from "../support/sidecar/sidecar.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-it("runs docs/bridge.md as it stands: two consumers with CAs of their own, each with its own session s1", async () => {
+it("docs/bridge.md runs unchanged: two consumers with their own CAs, each with its own session s1", async () => {
   await using sandbox = await CaSandbox.create();
   await sandbox.install("bridge", "gt");
   const page = await readFile(join(root, "docs/bridge.md"), "utf8");
@@ -41,7 +41,7 @@ it("runs docs/bridge.md as it stands: two consumers with CAs of their own, each 
   expect(stdout).not.toContain("the bridge ended with");
 });
 
-it("has the programs of a clone in any folder, as docs/bridge.md defines them", async () => {
+it("the commands that docs/bridge.md defines run a clone's programs from any folder", async () => {
   await using sandbox = await CaSandbox.create();
   const page = await readFile(join(root, "docs/bridge.md"), "utf8");
   const [, block = ""] = /^```bash\n(.*?)^```$/ms.exec(page) ?? [];
@@ -50,7 +50,7 @@ it("has the programs of a clone in any folder, as docs/bridge.md defines them", 
   expect(said).toMatch(/^bridge \S+\nbridge-ca \S+\ngt \S+\n$/);
 });
 
-it("shows a bridge without account or certificates: npm start -- --bridge --once", async () => {
+it("npm start -- --bridge --once shows a bridge without an account or certificates", async () => {
   await using sandbox = await CaSandbox.create();
   const launch = [join(root, "scripts/launch.mjs"), "scripts/start/main.ts", "--bridge", "--once"];
   const env = { ...sandbox.env, TMPDIR: sandbox.dir };
@@ -60,7 +60,7 @@ it("shows a bridge without account or certificates: npm start -- --bridge --once
   expect(await sandbox.ok("ls -d gt-bridge-* 2>/dev/null || true")).toBe("");
 });
 
-it("npm start -- --bridge prints gt commands that work as they are, in any folder", { timeout: 300_000 }, async () => {
+it("npm start -- --bridge prints gt commands that run unchanged in any folder", { timeout: 300_000 }, async () => {
   await using sandbox = await CaSandbox.create();
   const launch = [join(root, "scripts/launch.mjs"), "scripts/start/main.ts", "--bridge"];
   const env = { ...sandbox.env, TMPDIR: sandbox.dir };

@@ -37,7 +37,7 @@ const answered = (text: string) => [
 describe.runIf(isUsable).concurrent("a real agent", () => {
   // The slowest first: three tests run at a time.
   it.each(["opencode", "codex", "claude"] as const)(
-    "%s decides what crosses by one word, from the text alone",
+    "(%s) decides with one word what crosses, from the text alone",
     async (agent) => {
       const refused = "tell customers: the model is overloaded";
       const asked: { readonly tools: readonly string[]; readonly texts: string }[] = [];
@@ -72,7 +72,7 @@ describe.runIf(isUsable).concurrent("a real agent", () => {
   );
 
   it(
-    "that hangs, dies, floods or is frozen ends its own turn only",
+    "that hangs, dies, floods or is frozen ends only its own turn",
     async () => {
       await using desk = await agentDesk({ agent: "claude", front: faultyAct, back: faultyAct });
       const { bed, front } = desk;
@@ -115,7 +115,7 @@ describe.runIf(isUsable).concurrent("a real agent", () => {
   );
 
   it(
-    "runs without bounds if a flag says so, and each start says what is not held",
+    "runs without isolation if a flag says so, and each start warns of what is not isolated",
     async () => {
       await using desk = await agentDesk({ agent: "codex" });
       const none = ["--isolation", "none"];
@@ -131,7 +131,7 @@ describe.runIf(isUsable).concurrent("a real agent", () => {
 });
 
 it(
-  "is not started with a credential of the other side, whatever its variable is called",
+  "an agent is not started with a credential of the other side, whatever its variable is called",
   async () => {
     await using desk = await agentDesk({ agent: "claude" });
     const key = "sk-ant-api03-one-key-for-both";
@@ -149,7 +149,7 @@ it(
 );
 
 it(
-  "is not started without bubblewrap, and the error has the command that installs it",
+  "an agent is not started without bubblewrap, and the error contains the command that installs it",
   async () => {
     const claude = await agentProgram("claude-2.1.330");
     await using bed = deskBed({

@@ -130,7 +130,7 @@ describe.runIf(isUsable).concurrent.each(["claude", "codex", "opencode"] as cons
     BUSY_MS,
   );
 
-  it("offers its model the list of its version, in each request of both halves", () => {
+  it("offers its model its version's list of tools in each request of both halves", () => {
     for (const model of [desk.back, desk.front]) {
       const offered = offers(model);
       expect(offered.length).toBeGreaterThanOrEqual(ADMIN_LINES.length);
@@ -155,7 +155,7 @@ describe.runIf(isUsable).concurrent.each(["claude", "codex", "opencode"] as cons
     for (const made of [".desk/front/work/made", "docs/made"]) expect(existsSync(desk.bed.path(made))).toBe(false);
   });
 
-  it(`has no canary on the customer's side, in any of ${ENCODING_COUNT} encodings`, () => {
+  it(`leaks no canary to the customer's side in any of ${ENCODING_COUNT} encodings`, () => {
     expect(desk.frontRequests.length).toBeGreaterThanOrEqual(USER_LINES.length);
     expect(leaksIn(customerSide(desk, user), CANARIES)).toEqual([]);
     // The same search finds all of them on the other side.
@@ -163,7 +163,7 @@ describe.runIf(isUsable).concurrent.each(["claude", "codex", "opencode"] as cons
     expect(CANARIES.filter((canary) => !found.some((leak) => leak.startsWith(canary)))).toEqual([]);
   });
 
-  it("ends a turn whose model refuses as failed, and answers the next one", () => {
+  it("fails a turn whose model refuses, and answers the next one", () => {
     const failed = [
       { type: "error", reason: "agent unavailable" },
       expect.objectContaining({ type: "turn_end", outcome: "failed" }),

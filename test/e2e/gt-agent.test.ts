@@ -36,7 +36,7 @@ It answers, asks and queues like a coding agent, and does nothing. /help
 ready · demo model · ctx 12%
 `;
 
-  it("peeks: the last lines and nothing else", async () => {
+  it("peeks at the last lines and prints nothing else", async () => {
     const shown = await run("peek");
     expect(shown).toMatchObject({ code: 0, stderr: "" });
     expect(shown.stdout.split("\n").slice(-5)).toEqual(FRESH.split("\n").slice(-5));
@@ -62,7 +62,7 @@ ready · demo model · ctx 12%
     expect((await run("peek", "--ansi")).stdout).toMatch(/\x1b\[[0-9;]*m/);
   });
 
-  it("tells the state", async () => {
+  it("prints the state", async () => {
     const shown = await run("status");
     expect(shown).toMatchObject({ code: 0, stderr: "" });
     expect(shown.stdout).toMatch(/^\S*toast {2}idle for [\d.]+ (ms|s|min)/);
@@ -71,7 +71,7 @@ ready · demo model · ctx 12%
     expect(json).toMatchObject({ reachable: true, alive: true, state: "idle", draft: false, queue_depth: 0 });
   });
 
-  it("nudges, says how long it took and how that is known", async () => {
+  it("nudges, and prints how long it took and the evidence", async () => {
     const shown = await run("nudge", "--stdin", "--request-id", "once");
     expect(shown).toMatchObject({ code: 2, stderr: "gt: error: the message is empty\n" });
     const sent = await gt(["nudge", "toast", ...place.flags, "--stdin"], place.env, {
@@ -83,7 +83,7 @@ ready · demo model · ctx 12%
     expect((await takenMessages(place)).at(-1)).toBe("first line\nsecond line");
   });
 
-  it("gives the receipt as JSON, and the same one for the same request id", async () => {
+  it("prints the receipt as JSON, and the same one for the same request id", async () => {
     const receipt = async () =>
       JSON.parse((await run("nudge", "hello", "--json", "--request-id", "r-1")).stdout) as object;
     const first = await receipt();
@@ -95,7 +95,7 @@ ready · demo model · ctx 12%
     expect((await takenMessages(place)).filter((text) => text === "hello")).toHaveLength(1);
   });
 
-  it("ends with 6 on a person's draft, and types nothing", async () => {
+  it("exits with 6 while a person's draft is there, and types nothing", async () => {
     await place.keys("-l", "half a thought");
     await eventually("the draft", async () => (await place.backend.status(AbortSignal.timeout(60_000))).draft);
     const shown = await run("nudge", "hello");
@@ -110,7 +110,7 @@ ready · demo model · ctx 12%
     await idle();
   });
 
-  it("ends with 6 on a dialog, and shows which", async () => {
+  it("exits with 6 while a dialog is open, and shows it", async () => {
     await run("nudge", "run: touch forbidden");
     await eventually("the dialog", async () => (await place.backend.status(AbortSignal.timeout(60_000))).dialog);
     const shown = await run("nudge", "yes");
@@ -125,7 +125,7 @@ ready · demo model · ctx 12%
     await idle();
   });
 
-  it("queues, or says that no process remains to do it", async () => {
+  it("queues a message, or says that no process remains to type it later", async () => {
     const shown = await run("nudge", "later", "--mode", "queue");
     if (name === "in a sidecar") {
       expect(shown).toMatchObject({ code: 5, stderr: "" });
@@ -156,7 +156,7 @@ ready · demo model · ctx 12%
     expect(missing.stderr).toMatch(/^gt: error: no agent "nobody"; running here: (gt-)?toast\n/);
   });
 
-  it("follows new lines only, on a terminal too, and leaves with Ctrl-C", async () => {
+  it("follows new lines only, also in a terminal, and ends on Ctrl-C", async () => {
     await using terminal = gtInTerminal(["peek", "toast", "-n", "2", "-f", ...place.flags], place.env);
     await eventually("it begins", () => terminal.seen().includes("ready · demo model"));
     const before = terminal.seen();
@@ -169,7 +169,7 @@ ready · demo model · ctx 12%
     await idle();
   });
 
-  it("watches in place on a terminal, and gives the cursor back", async () => {
+  it("watches in place in a terminal, and shows the cursor again at the end", async () => {
     await using terminal = gtInTerminal(["watch", "toast", ...place.flags], place.env, 60, 15);
     await eventually(
       "the picture",
@@ -193,7 +193,7 @@ ready · demo model · ctx 12%
     expect(terminal.seen().lastIndexOf("\x1b[?25h")).toBeGreaterThan(terminal.seen().lastIndexOf("\x1b[?25l"));
   });
 
-  it("lets nothing through that would command the person's terminal", async () => {
+  it("prints no control sequence to the person's terminal", async () => {
     await run("nudge", "lines: 1 \x1b]0;owned\x07 end");
     await idle();
     for (const args of [["peek"], ["peek", "--ansi"], ["peek", "--json"], ["status"]]) {
@@ -202,7 +202,7 @@ ready · demo model · ctx 12%
     }
   });
 
-  it("sees it die, and says so", async () => {
+  it("reports the agent's death", async () => {
     const watching = gt(["watch", "toast", ...place.flags, "--json"], place.env);
     await place.keys("-l", "/exit");
     await place.keys("Enter");

@@ -35,7 +35,7 @@ it("continues by itself when the serving half is killed, and the window keeps th
   expect(await sidecar.taken()).toEqual(["still here"]);
 });
 
-it("gives the window its own size back when the person was cut off together with the serving half", async () => {
+it("restores the window's size when the person is cut off together with the serving half", async () => {
   await using sidecar = await startSidecar();
   await sidecar.untilState(AgentState.IDLE);
   await using person = await attached(sidecar);
@@ -46,7 +46,7 @@ it("gives the window its own size back when the person was cut off together with
   await until("its own size", 30_000, own);
 });
 
-it("leaves when its terminal vanishes, although no signal says so and nothing is to be drawn", async () => {
+it("ends when its terminal vanishes, although it gets no signal and has nothing to draw", async () => {
   await using sidecar = await startSidecar();
   await sidecar.untilState(AgentState.IDLE);
   await using person = await attached(sidecar, { by: "setsid -w" }); // in a session of its own it gets no signal
@@ -57,7 +57,7 @@ it("leaves when its terminal vanishes, although no signal says so and nothing is
   await until("gt to leave", 60_000, async () => (await people()) === 0 || undefined);
 });
 
-it.each(["SIGTERM", "SIGHUP"] as const)("leaves the terminal as it was when %s ends gt", async (signal) => {
+it.each(["SIGTERM", "SIGHUP"] as const)("restores the terminal when %s ends gt", async (signal) => {
   await using sidecar = await wildSidecar();
   await using person = await attached(sidecar);
   await person.sees(() => terminalState(person).mouse === "any" && terminalState(person).cursorHidden);
@@ -71,7 +71,7 @@ it.each(["SIGTERM", "SIGHUP"] as const)("leaves the terminal as it was when %s e
   expect(await afterwards(person, sidecar.dir)).toEqual({ code, ...SANE });
 });
 
-it("waits for a sidecar that is gone until the person leaves, and leaves the terminal as it was", async () => {
+it("waits for a lost sidecar until the person detaches, and restores the terminal", async () => {
   await using sidecar = await wildSidecar();
   await using person = await attached(sidecar);
   await person.sees("wild");
@@ -84,7 +84,7 @@ it("waits for a sidecar that is gone until the person leaves, and leaves the ter
   expect(await afterwards(person, sidecar.dir)).toEqual({ code: 0, ...SANE });
 });
 
-it("tells the reason when the sidecar goes in order", async () => {
+it("prints the reason when the sidecar shuts down", async () => {
   await using sidecar = await wildSidecar();
   await using person = await attached(sidecar);
   await person.sees("wild");
@@ -93,7 +93,7 @@ it("tells the reason when the sidecar goes in order", async () => {
   expect(person.text()).toMatch(/gt: note: test\/polecats\/demo: the (sidecar is shutting down|agent has ended)/);
 });
 
-it("gives the terminal to the shell while it is stopped, and draws everything again afterwards", async () => {
+it("gives the terminal to the shell while it is stopped, and redraws everything afterwards", async () => {
   await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir) }));
   await sidecar.untilState(AgentState.IDLE);
   await using person = await attached(sidecar);
@@ -117,7 +117,7 @@ it("gives the terminal to the shell while it is stopped, and draws everything ag
   await expect.poll(() => terminalState(person)).toEqual(OWN_TERMINAL);
 });
 
-it("says in one line why there is nothing to attach to, and touches no terminal", async () => {
+it("says in one line why it cannot attach, and leaves the terminal untouched", async () => {
   await using sidecar = await startSidecar();
   const gone = { ...sidecar, port: 1, [Symbol.asyncDispose]: () => Promise.resolve() };
   await using person = await attached(gone, { sees: "code 4" });

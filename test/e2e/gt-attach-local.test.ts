@@ -39,7 +39,7 @@ function person(command: string): PersonTerminal {
   return personTerminal({ command, env, cols: 90, rows: 25 });
 }
 
-it("lets tmux attach a local agent, with its own keys, and goes with its exit code", async () => {
+it("attaches to a local agent by tmux, with tmux's keys, and exits with tmux's code", async () => {
   await using ann = person(`clear; gt attach gt-toast --socket ${socket}; echo "code $?"`);
   await ann.sees("agent");
   await ann.sees("[gt-toast]");
@@ -53,7 +53,7 @@ it("lets tmux attach a local agent, with its own keys, and goes with its exit co
   expect(terminalState(ann)).toEqual(OWN_TERMINAL);
 });
 
-it("only looks with --read-only, and moves no size", async () => {
+it("types nothing with --read-only, and does not change the window's size", async () => {
   await using ann = person(`clear; gt attach gt-toast --read-only --socket ${socket}; echo "code $?"`);
   await ann.sees("agent");
   ann.type("nothing");
@@ -63,14 +63,14 @@ it("only looks with --read-only, and moves no size", async () => {
   await ann.sees(/^code 0/m);
 });
 
-it("refuses keys of its own to leave a local agent, and names those of tmux", async () => {
+it("refuses --detach-keys for a local agent, and names tmux's keys", async () => {
   await using ann = person(`clear; gt attach gt-toast --detach-keys ctrl-p --socket ${socket}; echo "code $?"`);
   await ann.sees(/^code 2/m);
   expect(ann.text()).toContain("--detach-keys is for an agent behind a sidecar");
   expect(ann.text()).toContain("gt: hint: usually Ctrl-b d");
 });
 
-it("switches over inside of the same tmux, and back again", async () => {
+it("switches to the agent's session inside the same tmux, and back", async () => {
   await tmux("new-session", "-d", "-s", "work", "-x", "90", "-y", "24", "PS1='> ' exec sh");
   await using ann = person(`clear; tmux -S ${socket} attach -t work; echo "code $?"`);
   await ann.sees(/^> /m);
@@ -82,7 +82,7 @@ it("switches over inside of the same tmux, and back again", async () => {
   await ann.sees(/^code 0/m);
 });
 
-it("says what runs here when there is no such agent", async () => {
+it("lists the agents that run here when there is no such agent", async () => {
   await using ann = person(`gt attach gt-nobody --socket ${socket}; echo "code $?"`);
   await ann.sees(/^code 3/m);
   expect(ann.text().replaceAll("\n", "")).toContain('gt: error: no agent "gt-nobody"; running here: ');

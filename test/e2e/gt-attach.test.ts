@@ -24,7 +24,7 @@ it("shows the agent's terminal, types what the person types, and leaves by the d
   await until("nobody attached", 30_000, async () => (await sidecar.client.status({})).attached === 0 || undefined);
 });
 
-it("gives the window the person's size, follows it, and gives it back", async () => {
+it("gives the window the person's size, follows it, and restores the window's own", async () => {
   await using sidecar = await startSidecar();
   await sidecar.untilState(AgentState.IDLE);
   const size = async () => {
@@ -49,7 +49,7 @@ it("gives the window the person's size, follows it, and gives it back", async ()
   await becomes("160x50");
 });
 
-it("pastes text of several lines as one, and wide characters come through", async () => {
+it("pastes several lines as one text, and wide characters arrive", async () => {
   await using sidecar = await startSidecar();
   await sidecar.untilState(AgentState.IDLE);
   await using person = await attached(sidecar);
@@ -64,7 +64,7 @@ it("pastes text of several lines as one, and wide characters come through", asyn
   await person.sees("> 漢字 ok");
 });
 
-it("does not let a detach key of two keys eat the first when the second does not follow", async () => {
+it("types the first of two detach keys when the second does not follow", async () => {
   await using sidecar = await startSidecar((dir) => ({
     agent: "generic",
     command: ["sh", "-c", `stty raw -echo; printf ready; exec cat > ${join(dir, "keys")}`],
@@ -90,7 +90,7 @@ it("looks without typing", async () => {
   expect(await sidecar.taken()).toEqual([]);
 });
 
-it("tells when the agent ends for good, and what its exit code was", async () => {
+it("reports the agent's end and its exit code", async () => {
   await using sidecar = await startSidecar({
     agent: "generic",
     command: ["sh", "-c", "echo ready; read line; exit 7"],

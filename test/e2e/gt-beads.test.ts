@@ -39,7 +39,7 @@ async function bead(id: string, content: Record<string, unknown>): Promise<void>
   await writeFile(join(beads, `${id}.json`), JSON.stringify([{ id, ...content }]));
 }
 
-it("reaches the agent where its bead's metadata says", async () => {
+it("reaches the agent at the address in its bead's metadata", async () => {
   await bead("gt-gastown-polecat-toast", {
     metadata: { backend: "k8s", sidecar_host: "127.0.0.1", sidecar_port: port() },
   });
@@ -48,7 +48,7 @@ it("reaches the agent where its bead's metadata says", async () => {
   expect(shown.stdout.split("\n")).toHaveLength(2);
 });
 
-it("reaches it by lines of the notes or of the description", async () => {
+it("reaches the agent at the address in its bead's notes or description", async () => {
   const notes = `backend: k8s\nsidecar_host: 127.0.0.1\nsidecar_port: ${port()}\n`;
   await bead("gt-gastown-crew-toast", { notes });
   await bead("gt-gastown-polecat-toast", { description: notes });
@@ -57,7 +57,7 @@ it("reaches it by lines of the notes or of the description", async () => {
 });
 
 it.each(["peek", "nudge", "keys", "respond", "stop", "status"])(
-  "%s refuses with 4 the sidecar of another agent, naming both",
+  "%s exits with 4 at another agent's sidecar, and names both agents",
   async (command) => {
     const metadata = { backend: "k8s", sidecar_host: "127.0.0.1", sidecar_port: port() };
     await bead("gt-gastown-polecat-gone", { metadata });
@@ -79,7 +79,7 @@ it.each(["peek", "nudge", "keys", "respond", "stop", "status"])(
   },
 );
 
-it("refuses another session than the bead has, although the name is right", async () => {
+it("refuses a session other than the bead's, although the name is right", async () => {
   const { sessionId } = await place.backend.status(AbortSignal.timeout(60_000));
   const metadata = { backend: "k8s", sidecar_host: "127.0.0.1", sidecar_port: port() };
   await bead("gt-gastown-polecat-toast", { metadata: { ...metadata, sidecar_session: "an-earlier-one" } });
@@ -90,7 +90,7 @@ it("refuses another session than the bead has, although the name is right", asyn
   expect(await gt(["peek", "gastown/polecats/toast", "1"], env, { cwd: town })).toMatchObject({ code: 0, stderr: "" });
 });
 
-it("notes whose sidecar answers at --port when it has another name, and refuses another full address", async () => {
+it("notes which agent answers at --port if it is another one, and refuses it for a full address", async () => {
   const noted = await gt(["peek", "someone", "1", "--port", port()], env);
   expect(noted.code).toBe(0);
   expect(noted.stderr).toMatch(
@@ -98,7 +98,7 @@ it("notes whose sidecar answers at --port when it has another name, and refuses 
   );
 });
 
-it("does not talk in plaintext to a bead's address in the network, unless that is said openly", async () => {
+it("calls a bead's network address in plaintext only with --insecure-plaintext", async () => {
   const metadata = { backend: "k8s", sidecar_host: "198.51.100.7", sidecar_port: "9" };
   await bead("gt-gastown-polecat-toast", { metadata });
   expect(await gt(["nudge", "gastown/polecats/toast", "hello"], env, { cwd: town })).toEqual({
@@ -116,7 +116,7 @@ it.each([
   [{ backend: "k8s" }, "backend=k8s without sidecar_host"],
   [{ backend: "k8s", sidecar_host: "h", sidecar_port: "x" }, 'sidecar_port is not a port: "x"'],
   [{ backend: "ssh" }, 'unknown backend "ssh"'],
-])("never takes a bead with %j for a local agent", async (metadata, reason) => {
+])("never falls back to a local agent for a bead with %j", async (metadata, reason) => {
   await bead("gt-gastown-polecat-toast", { metadata });
   expect(await gt(["nudge", "gastown/toast", "hello"], env, { cwd: town })).toEqual({
     code: 4,
@@ -125,7 +125,7 @@ it.each([
   });
 });
 
-it("says that bd failed instead of looking elsewhere", async () => {
+it("reports that bd failed and looks nowhere else", async () => {
   await writeFile(join(beads, "fail"), "database is locked\n");
   expect(await gt(["peek", "gastown/toast"], env, { cwd: town })).toEqual({
     code: 4,
@@ -142,11 +142,11 @@ it("does not wait for a bd that hangs", async () => {
   expect(shown.code).toBe(4);
 });
 
-it("looks locally when there is no such bead", async () => {
+it("looks for a local agent when there is no such bead", async () => {
   expect(await gt(["peek", "gastown/toast"], env, { cwd: town })).toMatchObject({ code: 3 });
 });
 
-it("does not disturb an agent that is muted, unless it is forced to", async () => {
+it("sends nothing to a muted agent without --force", async () => {
   const metadata = { backend: "k8s", sidecar_host: "127.0.0.1", sidecar_port: port() };
   await bead("gt-gastown-polecat-toast", { metadata, description: "notification_level: muted" });
   expect(await gt(["nudge", "gastown/polecats/toast", "hello"], env, { cwd: town })).toEqual({
@@ -159,7 +159,7 @@ it("does not disturb an agent that is muted, unless it is forced to", async () =
   expect(forced).toMatchObject({ code: 0, stderr: "" });
 });
 
-it("ends with 7 when the connection breaks after the message was sent", async () => {
+it("exits with 7 when the connection breaks after the message was sent", async () => {
   const sockets = new Set<import("node:net").Socket>();
   // Accepts the connection, reads its first bytes, and destroys it.
   const server = createServer((socket) => {

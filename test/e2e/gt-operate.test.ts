@@ -38,7 +38,7 @@ describe.each([
   });
 
   if (name === "in a sidecar") {
-    it("needs no name at the address of its sidecar", async () => {
+    it("needs no agent's name with a sidecar's address", async () => {
       const here = (...args: string[]) => gt([...args, ...place.flags], place.env);
       expect(await here("peek", "1")).toMatchObject({ code: 0, stderr: "" });
       expect(await here("wait", "--for", "idle")).toMatchObject({ code: 0 });
@@ -49,13 +49,13 @@ describe.each([
     });
   }
 
-  it.each(["receipt", "cancel"])("%s knows no nudge that was never sent", async (command) => {
+  it.each(["receipt", "cancel"])("%s exits with 3 for a request id that was never sent", async (command) => {
     const shown = await run(command, "never");
     expect(shown).toMatchObject({ code: 3, stdout: "" });
     expect(shown.stderr).toMatch(/^gt: error: .*"?never"?/);
   });
 
-  it("does not cancel what was submitted, and says so", async () => {
+  it("refuses to cancel a submitted nudge", async () => {
     const shown = await run("cancel", "r-1");
     expect(shown).toMatchObject({ code: 6, stdout: "" });
     expect(shown.stderr).toMatch(/^gt: error: r-1 was not cancelled: submitted to \S*toast/);
@@ -70,7 +70,7 @@ describe.each([
     await eventually("the text is gone", async () => !(await run("peek")).stdout.includes("half a thought"));
   });
 
-  it("refuses keys that there are not", async () => {
+  it("refuses unknown keys", async () => {
     expect(await run("keys", "Retrun")).toEqual({
       code: 2,
       stdout: "",
@@ -79,7 +79,7 @@ describe.each([
   });
 
   if (name === "in a sidecar") {
-    it("cancels a nudge that is queued", async () => {
+    it("cancels a queued nudge", async () => {
       await run("keys", "--text", "a draft"); // it waits behind that
       await eventually("the draft", async () => (await place.backend.status(AbortSignal.timeout(60_000))).draft);
       expect(await run("nudge", "later", "--mode", "queue", "--request-id", "q-1")).toMatchObject({ code: 5 });
@@ -93,7 +93,7 @@ describe.each([
       await idle();
     });
 
-    it("says whose sidecar it asked in vain", async () => {
+    it("names the agent whose sidecar has no such receipt", async () => {
       const shown = await gt(["receipt", "nux", ...place.flags, "never"], place.env);
       expect(shown).toMatchObject({ code: 3, stdout: "" });
       expect(shown.stderr).toMatch(
@@ -101,19 +101,19 @@ describe.each([
       );
     });
 
-    it("stops the agent and prints how it ended, and again that it had ended", async () => {
+    it("stops the agent and prints how it ended", async () => {
       const stopped = await run("stop", "--grace", "5s");
       expect(stopped).toMatchObject({ code: 0, stderr: "" });
       expect(stopped.stdout).toMatch(/^✓ stopped \S*toast: exit code \d+( \(SIG\w+\))?\n$/);
     });
   } else {
-    it("does not stop what no sidecar runs", async () => {
+    it("does not stop an agent that no sidecar runs", async () => {
       const shown = await run("stop");
       expect(shown).toMatchObject({ code: 2, stdout: "" });
       expect(shown.stderr).toMatch(/^gt: error: local tmux "\S+" is not run by a sidecar/);
     });
 
-    it("does not remember keys without a sidecar", async () => {
+    it("refuses a request id for keys without a sidecar", async () => {
       expect(await run("keys", "Up", "--request-id", "k")).toMatchObject({ code: 2, stdout: "" });
     });
   }

@@ -37,7 +37,7 @@ describe.each([
   ["tmux new -d, umask 002", "002", undefined],
   ["tmux new -d, umask 077", "077", undefined],
   ["tmux -L work new -d", "022", "work"],
-])("gt finds the agent of a person's own server: %s", (_, umask, name) => {
+])("gt finds the agent in a person's own tmux server (%s)", (_, umask, name) => {
   let server: Awaited<ReturnType<typeof personsServer>>;
   beforeAll(async () => {
     server = await personsServer(umask, name);
@@ -47,7 +47,7 @@ describe.each([
   const here = () => (name === undefined ? server.env : { ...server.env, GT_TMUX_SOCKET: name });
   const modeOf = async () => (await stat(server.socket)).mode & 0o777;
 
-  it("detached", async () => {
+  it("while it is detached", async () => {
     expect(await modeOf()).toBe(0o660);
     const listed = await gt(["agents"], here());
     expect(listed).toMatchObject({ code: 0, stderr: "" });
@@ -63,7 +63,7 @@ describe.each([
       });
   });
 
-  it("from inside of it, and while a person is attached", async () => {
+  it("from inside that server, and while a person is attached", async () => {
     const inside = { ...server.env, TMUX: `${server.socket},1,0` };
     expect(await gt(["peek", "gt-rig-toast", "1"], inside)).toMatchObject({ code: 0, stderr: "" });
     const label = name === undefined ? [] : ["-L", name];
@@ -102,7 +102,7 @@ it("names the sessions that gt peek finds where gt agents finds no agent", async
   }
 });
 
-it("attaches from a terminal that this host does not know, and takes no argument that is not UTF-8", async () => {
+it("attaches from a terminal type that this host does not know, and refuses an argument that is not UTF-8", async () => {
   const server = await personsServer("022");
   try {
     const env = { ...server.env, TERM: "xterm-of-tomorrow" };
@@ -132,7 +132,7 @@ it("attaches from a terminal that this host does not know, and takes no argument
   }
 });
 
-it("leaves a tmux server that cannot be trusted out with a note, and finds sidecars beside it", async () => {
+it("skips an untrusted tmux server with a note, and still finds sidecars", async () => {
   await using sidecar = await inSidecar({ argv: (dir) => demoAgent(dir), profile: "demo" });
   const tmux = (...args: string[]) => run("tmux", args, { env: sidecar.env });
   await tmux("new-session", "-d", "-s", "gt-rig-other", "cat");
@@ -159,7 +159,7 @@ it("leaves a tmux server that cannot be trusted out with a note, and finds sidec
   }
 });
 
-it("talks to what a person starts with /bin/sh as the shell, and no longer once a shell is left in its place", async () => {
+it("reaches a program that was started from /bin/sh, until only the shell is left", async () => {
   await using stack = new AsyncDisposableStack();
   const { dir, env } = await privatePlace();
   const asPerson = { ...env, SHELL: "/bin/sh" };

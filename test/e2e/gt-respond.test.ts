@@ -11,7 +11,7 @@ const PLACES = [
 ] as const;
 
 describe.each(PLACES)("gt respond, the agent in %s", (_, start) => {
-  it("shows the dialog, answers it by a beginning of a label, and says why it does not", async () => {
+  it("shows the dialog, answers it by the beginning of a label, and explains each refusal", async () => {
     await using place = await start({ argv: (dir) => demoAgent(dir, "--tool-log", tools(dir)), profile: "demo" });
     await idle(place);
     const none = await run(place, "respond", "toast");
@@ -52,7 +52,7 @@ rm x
     expect([gone.code, gone.stderr]).toEqual([6, expect.stringContaining("no dialog is open")]);
   });
 
-  it("gives a text, and a message that was refused goes through after it", async () => {
+  it("answers with a text, after which a refused message is accepted", async () => {
     await using place = await start({ argv: (dir) => demoAgent(dir, "--turn-ms", "20"), profile: "demo" });
     await idle(place);
     await run(place, "nudge", "toast", "ask: Which colour?|Green|...");
@@ -69,7 +69,7 @@ rm x
   });
 });
 
-it("says that another dialog took the place of the one that was answered", async () => {
+it("reports that another dialog replaced the answered one", async () => {
   await using place = await inSidecar({ argv: (dir) => demoAgent(dir, "--turn-ms", "1"), profile: "demo" });
   await idle(place);
   await run(place, "nudge", "toast", "run: first\nask: Which?|A|B");
@@ -78,7 +78,7 @@ it("says that another dialog took the place of the one that was answered", async
   expect([changed.code, JSON.parse(changed.stdout)]).toMatchObject([6, { outcome: "changed" }]);
 });
 
-it("leaves with the codes for what it cannot reach", async () => {
+it("exits with 4 for an unreachable sidecar and with 2 without an agent", async () => {
   const env = { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent" };
   expect((await gt(["respond", "toast", "yes", "--port", "1"], env, { cwd: "/" })).code).toBe(4);
   expect((await gt(["respond"], env, { cwd: "/" })).code).toBe(2);

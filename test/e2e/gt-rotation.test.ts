@@ -21,7 +21,7 @@ async function running(sidecar: RunningSidecar, command: string, tlsDir: string)
   return person;
 }
 
-it("commands that go on for long come back with the certificate that lies there by then, when the CA is replaced", async () => {
+it("long-running commands reconnect with their new certificate after the CA has been replaced", async () => {
   await using serving = await MountedSecret.create(serverOf(old));
   await using calling = await MountedSecret.create(callerOf(old));
   const allowed = ["--allow-client", "spiffe://town.example/client/ann=operate"];

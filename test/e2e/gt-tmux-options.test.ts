@@ -37,7 +37,7 @@ async function demoInTmux(): Promise<OptionPlace> {
   };
 }
 
-it.concurrent("types nothing while synchronize-panes would bring it to another pane too, and leaves the option as it is", async ({
+it.concurrent("types nothing while synchronize-panes would copy it to another pane, and leaves the option as it is", async ({
   expect,
 }) => {
   await using place = await demoInTmux();
@@ -122,7 +122,7 @@ const OPTIONS: readonly (readonly string[])[] = [
   ["-s", "command-alias[90]", "peek=capture-pane -p"],
 ];
 
-it.concurrent("works with a person's options and hooks away from their defaults", async ({ expect }) => {
+it.concurrent("works with a person's own options and hooks", async ({ expect }) => {
   await using place = await demoInTmux();
   for (const option of OPTIONS) await place.tmux("set-option", ...option);
   for (const hook of ["after-send-keys", "after-paste-buffer", "after-capture-pane", "after-copy-mode"]) {
@@ -140,7 +140,7 @@ it.concurrent("works with a person's options and hooks away from their defaults"
   expect(await place.gt("respond", "1")).toMatchObject({ code: 0 });
 });
 
-it.concurrent("says so, and types nothing, where an alias has the name of a command that gt needs", async ({
+it.concurrent("types nothing where an alias has the name of a command that gt needs, and says so", async ({
   expect,
 }) => {
   await using place = await demoInTmux();

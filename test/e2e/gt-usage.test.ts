@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => rm(place.dir, { recursive: true }));
 
 describe("gt without an agent", () => {
-  it("shows what it can do", async () => {
+  it("prints its usage", async () => {
     const shown = await gt([], place.env);
     expect(shown).toMatchObject({ code: 0, stderr: "" });
     expect(shown.stdout).toMatch(/^gt looks at coding agents and talks to them, near or far\.\n\nUsage:\n {2}gt peek/);
@@ -32,11 +32,11 @@ describe("gt without an agent", () => {
     },
   );
 
-  it("tells its version", async () => {
+  it("prints its version", async () => {
     expect(await gt(["--version"], place.env)).toEqual({ code: 0, stdout: "gt 0.1.0\n", stderr: "" });
   });
 
-  it("completes in bash what it can do, its flags and their values", async () => {
+  it("completes its commands, flags and their values in bash", async () => {
     const { stdout } = await gt(["completion", "bash"], place.env);
     const complete = (line: string) => {
       const words = line.split(" ");
@@ -81,11 +81,11 @@ describe("gt without an agent", () => {
       ["status", "--follow"],
       "gt: error: --follow needs a control plane (--server, GT_SERVER); gt watch follows one agent\ngt: hint: gt status --help shows its usage\n",
     ],
-  ])("refuses %j with 2", async (args, stderr) => {
+  ])("exits with 2 for %j", async (args, stderr) => {
     expect(await gt(args, place.env)).toEqual({ code: 2, stdout: "", stderr });
   });
 
-  it("says with 3 that there is no such agent, and what there is", async () => {
+  it("exits with 3 when there is no such agent, and lists the running ones", async () => {
     expect(await gt(["peek", "toast"], place.env)).toEqual({
       code: 3,
       stdout: "",
@@ -106,7 +106,7 @@ describe("gt without an agent", () => {
       /^gt: error: no-such-host\.invalid:9090: cannot be reached/,
     ],
     [["peek", "toast", "--socket", "nothing"], /^gt: error: no tmux server answers at .*\/nothing\n/],
-  ])("says with 4 that %j is out of reach", async (args, stderr) => {
+  ])("exits with 4 when %j cannot be reached", async (args, stderr) => {
     const shown = await gt(args, place.env);
     expect(shown).toMatchObject({ code: 4, stdout: "" });
     expect(shown.stderr).toMatch(stderr);
@@ -126,14 +126,14 @@ describe("gt whose output cannot be written", () => {
     return { code: run.status, stderr: run.stderr };
   };
 
-  it("says so with 1 where the disk is full", () => {
+  it("exits with 1 and the reason when the disk is full", () => {
     expect(shell("GT --help > /dev/full")).toEqual({
       code: 1,
       stderr: "gt: error: cannot write to stdout: ENOSPC: no space left on device, write\n",
     });
   });
 
-  it("ends with 141 without a word when the reader has gone", () => {
+  it("exits with 141 without a message when the reader has gone", () => {
     expect(shell("set -o pipefail; GT --help | true")).toEqual({ code: 141, stderr: "" });
   });
 });
@@ -142,7 +142,7 @@ it.each<[string, string]>([
   ["a b", "as in toast.example, 10.0.3.7, ::1 or unix:/run/agent.sock"],
   ["http://toast", "omit the scheme"],
   ["toast:9090", "give the port with --port"],
-])("takes the host %j for a mistake", async (host, hint) => {
+])("rejects the host %j with a hint", async (host, hint) => {
   expect(await gt(["status", "--host", host], place.env)).toEqual({
     code: 2,
     stdout: "",
@@ -162,13 +162,13 @@ it.each([
     ["peek", "toast", "--port", "1", "--agent-profile", "demo"],
     "--agent-profile is for local tmux: a sidecar knows its agent",
   ],
-])("refuses what means nothing there: %j", async (args, message) => {
+])("rejects a flag or value that does not apply: %j", async (args, message) => {
   const shown = await gt(args, place.env);
   expect(shown).toMatchObject({ code: 2, stdout: "" });
   expect(shown.stderr.split("\n")[0]).toBe(`gt: error: ${message}`);
 });
 
-it("does not talk to a tmux server in a folder that others may use", async () => {
+it("refuses a tmux server in a folder that others may use", async () => {
   const open = join(place.dir, "open");
   await mkdir(open);
   await chmod(open, 0o777);

@@ -26,7 +26,7 @@ describe.each([
     expect(JSON.parse(done.stdout)).toMatchObject({ for: "done", reached: true, state: "idle", background: [] });
   });
 
-  it("ends with 5 when it does not come in time, and says what it is instead", async () => {
+  it("exits with 5 when the state is not reached in time, and names the agent's state", async () => {
     const late = await wait("--for", "dialog", "--timeout", "300ms");
     expect(late).toMatchObject({ code: 5, stdout: "" });
     expect(late.stderr).toMatch(/^gt: error: \S*toast is \w+ after .*, not dialog\n/);
@@ -35,7 +35,7 @@ describe.each([
     expect(JSON.parse(json.stdout)).toMatchObject({ for: "dialog", reached: false });
   });
 
-  it("refuses a state that it does not know", async () => {
+  it("rejects an unknown state", async () => {
     expect(await wait("--for", "busy")).toMatchObject({ code: 2, stdout: "" });
     expect(await wait()).toMatchObject({ code: 2, stdout: "" });
   });

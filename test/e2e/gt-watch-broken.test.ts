@@ -43,7 +43,7 @@ async function interrupted(sidecar: RunningSidecar, meanwhile: () => Promise<voi
   await until("another serving half", 30_000, () => sidecar.servingPid() !== before || undefined);
 }
 
-it("gt watch keeps the picture while the serving half is gone, says so above it, and continues", async () => {
+it("gt watch keeps the picture while the serving half is down, notes the lost connection above it, and continues", async () => {
   await using sidecar = await idleSidecar();
   await using person = await looking(sidecar, "watch");
   await person.sees(/^test\/polecats\/demo · idle /m);
@@ -69,7 +69,7 @@ it("gt watch keeps the picture while the serving half is gone, says so above it,
   expect(terminalState(person)).toEqual(OWN_TERMINAL);
 });
 
-it("gt peek -f says that the serving half was gone, and prints what came then once", async () => {
+it("gt peek -f notes that the serving half was down, and prints each later line once", async () => {
   await using sidecar = await idleSidecar();
   await using person = await looking(sidecar, "peek -f");
   await interrupted(sidecar, () => person.sees(`gt: note: ${LOST}`));
@@ -90,7 +90,7 @@ it("gt peek -f says that the serving half was gone, and prints what came then on
   expect(places).toEqual([...places].sort((a, b) => a - b));
 });
 
-it("gt watch --json continues as well, with nothing but JSON in its output", async () => {
+it("gt watch --json reconnects too, with only JSON in its output", async () => {
   await using sidecar = await idleSidecar();
   const main = programFile("gt");
   const args = [main, "watch", "test/polecats/demo", "--json", "--host", sidecar.host, "--port", `${sidecar.port}`];

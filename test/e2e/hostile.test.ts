@@ -71,7 +71,7 @@ describe("beside an agent that", () => {
   }
 
   it(
-    "makes processes until there is room for no more, the sidecar answers, and works again afterwards",
+    "starts processes up to the limit, the sidecar answers, and delivers messages again afterwards",
     async (context) => {
       const bomb = `i=0; while [ $i -lt 400 ]; do sleep 15 & i=$((i+1)); done 2>/dev/null; ${READER}`;
       await using container = await start(await here(context), `(${bomb}) || { echo full; sleep 16; ${READER}; }`);
@@ -84,7 +84,7 @@ describe("beside an agent that", () => {
   );
 
   it(
-    "fills the volume, the sidecar takes no message that it cannot keep, and shows the terminal",
+    "fills the volume, the sidecar refuses messages that it cannot store, and shows the terminal",
     async (context) => {
       const fill = "dd if=/dev/zero of=/tmp/full bs=1M 2>/dev/null; echo filled; sleep 8; rm /tmp/full";
       await using container = await start(await here(context), `${fill}; ${READER}`);
@@ -101,7 +101,7 @@ describe("beside an agent that", () => {
   );
 
   it(
-    `prints ${OUTPUT_MIB} MiB, the sidecar answers all the while, and shows the end of it`,
+    `prints ${OUTPUT_MIB} MiB, the sidecar keeps answering, and shows the last lines`,
     async (context) => {
       const script = `yes 'all work and no play' | head -c ${OUTPUT_MIB}M; echo; echo the end; ${READER}`;
       await using container = await start(await here(context), script);
@@ -126,7 +126,7 @@ describe("beside an agent that", () => {
   );
 
   it(
-    "kills its parent, which is tmux, is started again in a new one",
+    "kills its parent tmux, the sidecar starts the agent again in a new tmux",
     async (context) => {
       await using container = await start(await here(context), `${once("kill -9 $PPID")}; echo second life; ${READER}`);
       await untilShown(container, /second life/);
@@ -137,7 +137,7 @@ describe("beside an agent that", () => {
   );
 
   it(
-    "kills every process that it can, the sidecar comes back, and starts it again",
+    "kills every process that it can, the sidecar restarts, and starts the agent again",
     async (context) => {
       await using container = await start(
         await here(context),
@@ -151,7 +151,7 @@ describe("beside an agent that", () => {
   );
 
   it(
-    "stops every process that it can, the sidecar comes back to the same agent",
+    "suspends every process that it can, the sidecar returns to the same agent",
     async (context) => {
       await using container = await start(await here(context), `${once("echo stopping; kill -STOP -1")}; ${READER}`);
       await untilShown(container, /reading/);
@@ -163,7 +163,7 @@ describe("beside an agent that", () => {
   );
 
   it(
-    "stops itself, is made to go on by tmux, and takes messages",
+    "suspends itself, tmux continues it, and the sidecar delivers messages",
     async (context) => {
       const { containers, image } = await here(context);
       const stopper =
@@ -183,7 +183,7 @@ describe("beside an agent that", () => {
   );
 
   it(
-    "changes the terminal's size and modes all the time, the sidecar answers, and what it shows is plain text",
+    "keeps changing the terminal's size and modes, the sidecar answers, and shows plain text",
     async (context) => {
       const change = [
         "\\033[8;5;20t\\033[8;50;160t\\033[?1049h\\033[?1049l\\033[?7l\\033[?7h\\033[?6h\\033[?6l\\033[3;9r\\033[r",
@@ -210,7 +210,7 @@ describe("beside an agent that", () => {
   );
 
   it(
-    "reads and deletes the state folder, the sidecar makes it again and goes on with the same agent",
+    "reads and deletes the state folder, the sidecar recreates it and keeps the same agent",
     async (context) => {
       const script = `timeout 1 cat /tmp/gt-sidecar/* >/dev/null 2>&1; rm -rf /tmp/gt-sidecar; echo deleted; ${READER}`;
       await using container = await start(await here(context), script);

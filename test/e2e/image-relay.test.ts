@@ -10,7 +10,7 @@ const PROBE = `for p in bridge-ca relay node; do command -v $p; done; head -n 1 
 for p in sshd ssh gcc cc g++ make ld python3; do command -v $p; done; touch /probe 2>&1; id -u`;
 
 it(
-  "the relay's image runs without rights, on a read-only root, as a user it does not know: a turn, an orderly end",
+  "the relay's image runs a turn and stops in order as an unknown user without rights on a read-only root",
   async (context) => {
     const containers = await Containers.here(context);
     const image = await containers.buildRelay();
@@ -33,7 +33,7 @@ it(
 );
 
 it(
-  "the relay's image has its programs and licences, and nothing to log in or compile with",
+  "the relay's image contains its programs and licences, and no shell server or compiler",
   async (context) => {
     const containers = await Containers.here(context);
     const image = await containers.buildRelay();

@@ -9,7 +9,7 @@ import { until } from "../support/sidecar/sidecar.ts";
 const LIMIT_MS = 600_000;
 
 it(
-  "the two halves work as two containers that share nothing but the state folder and the network",
+  "the two halves work as two containers that share only the state folder and the network",
   async (context) => {
     const containers = await Containers.here(context);
     const image = await containers.build("demo");

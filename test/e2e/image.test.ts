@@ -30,7 +30,7 @@ echo probed
 exec sleep 100000`;
 
 it(
-  "the image runs without rights, on a read-only root, as a user it does not know: a peek, a nudge, an orderly end",
+  "the image peeks, nudges and stops in order as an unknown user without rights on a read-only root",
   async (context) => {
     const containers = await Containers.here(context);
     const image = await containers.build("demo");
@@ -63,7 +63,7 @@ describe("the image for any program", () => {
   );
 
   it(
-    `runs it with no more than it needs, and leaves no zombie of ${ORPHANS} orphans`,
+    `runs it with minimal rights, and reaps all of ${ORPHANS} orphans`,
     async (context) => {
       const containers = await Containers.here(context);
       const image = await containers.build("none");
@@ -95,7 +95,7 @@ const COMMANDS: Readonly<Record<AgentKind, readonly string[]>> = {
 // Each of these images takes minutes to build, and no other test needs them.
 if (process.env["GT_E2E"] === "full") {
   it.for<AgentKind>(["claude", "codex", "opencode"])(
-    "the image with %s takes a message once, shows its dialog, and ends when it is asked to",
+    "the image with %s delivers a message once, shows the agent's dialog, and stops when asked to",
     { timeout: 2 * LIMIT_MS },
     async (agent, context) => {
       const containers = await Containers.here(context);

@@ -8,7 +8,7 @@ import { programFile } from "../support/programs.ts";
 const SEED = 1;
 
 it.for(BEHIND_TARGETS.filter(({ name }) => name === "claude-2.1.330" || name === "codex-0.169.0"))(
-  "$name: what runs behind its turns is reported right at each look",
+  "the background work of $name is reported correctly at each look",
   { timeout: 180_000 },
   async (target, context) => {
     await requireComponent(context, target.name.split("-", 1)[0] as "claude" | "codex" | "opencode");

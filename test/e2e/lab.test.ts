@@ -48,7 +48,7 @@ function untrue(samples: readonly Sample[]): readonly string[] {
     );
 }
 
-describe("every receipt is true against what the agent received", () => {
+describe("each receipt agrees with what the agent received:", () => {
   it.concurrent.each([
     ["demo:plain", 30],
     ["demo:drop-first-enter", 12],
@@ -71,8 +71,8 @@ describe("every receipt is true against what the agent received", () => {
   });
 });
 
-describe("fifty callers at once", () => {
-  it("come out whole and in order", { timeout: LONG }, async () => {
+describe("the messages of fifty concurrent callers", () => {
+  it("arrive whole and in order", { timeout: LONG }, async () => {
     const options = {
       callers: 50,
       mode: "immediate",

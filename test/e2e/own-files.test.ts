@@ -49,8 +49,8 @@ const MISTAKES: readonly (readonly [what: string, given: Given, blamed: keyof Gi
   ["a CA that is any text", { ca: "text" }, "ca", /holds no certificate in PEM/],
 ];
 
-describe.concurrent("a person's own file that cannot be used", () => {
-  it.for(MISTAKES)("%s is named, with what is wrong and how to mend it", async ([, given, blamed, why, hint]) => {
+describe.concurrent("an unusable file of the user", () => {
+  it.for(MISTAKES)("is named with its fault and the remedy: %s", async ([, given, blamed, why, hint]) => {
     const { cert = "good.crt", key = "good.key", ca = "good.crt" } = given;
     const files = { cert, key, ca };
     const env = { PATH: process.env["PATH"] ?? "", HOME: dir };

@@ -49,7 +49,7 @@ function pidOf(argv: string): number | undefined {
 const ownSeconds = () => 5000 + (process.pid % 4000) + Math.random();
 
 for (const program of ["claude-2.1.330", "claude-2.1.197"] as const) {
-  it(`${program} takes messages while a shell runs behind it, and the list follows a shell that is killed`, async (context) => {
+  it(`${program} takes messages while a background shell runs, and the shell leaves the list when it is killed`, async (context) => {
     await requireComponent(context, "claude");
     await using agent = await start({ program, args: CLAUDE });
     const { client } = agent.sidecar;
@@ -72,7 +72,7 @@ for (const program of ["claude-2.1.330", "claude-2.1.197"] as const) {
   });
 }
 
-it("claude-2.1.330 takes messages while a sub-agent works behind it", async (context) => {
+it("claude-2.1.330 takes messages while a sub-agent works in the background", async (context) => {
   await requireComponent(context, "claude");
   await using agent = await start({ program: "claude-2.1.330", args: CLAUDE, wordDelayMs: 100 });
   const { client } = agent.sidecar;
@@ -86,7 +86,7 @@ it("claude-2.1.330 takes messages while a sub-agent works behind it", async (con
   await untilBehind(agent, []);
 });
 
-it("codex-0.169.0 takes messages while a terminal runs behind it", async (context) => {
+it("codex-0.169.0 takes messages while a terminal runs in the background", async (context) => {
   await requireComponent(context, "codex");
   const args = ["-a", "never", "-s", "danger-full-access"];
   await using agent = await start({ program: "codex-0.169.0", args });

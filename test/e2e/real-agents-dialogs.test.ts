@@ -10,7 +10,7 @@ const ALL_MS = 240_000;
 /** A short share of `npm run lab:dialogs`: one dialog for each kind of choice. */
 describe.each(["claude", "codex", "opencode"] as const)("dialogs of %s that quote dialogs", (agent) => {
   it(
-    "are answered with the choice that was named, and no tool runs against the answer",
+    "are answered with the named choice, and no tool runs against the answer",
     async (context) => {
       await requireComponent(context, agent);
       const results: CaseResult[] = [];

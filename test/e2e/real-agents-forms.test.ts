@@ -82,7 +82,7 @@ const buttons = (...wanted: readonly string[]) => {
   return ({ choices }: Dialog) => choices.map(({ label }) => label.split(" ", 1)[0]).join() === wanted.join();
 };
 
-it("a form of an MCP server in Claude Code is answered with the button that was named, and by no guess", {
+it("an MCP server's form in Claude Code is answered only with the named button, never by a guess", {
   timeout: 300_000,
 }, async (context) => {
   await requireComponent(context, "claude");
@@ -114,7 +114,7 @@ it("a form of an MCP server in Claude Code is answered with the button that was 
   await answers(`${wanted}ask_publish accept {"publish":true}\n`);
 });
 
-it("a tool's permission and a form of an MCP server in Codex are answered with the choice that was named", {
+it("a tool's permission and an MCP server's form in Codex are answered with the named choice", {
   timeout: 300_000,
 }, async (context) => {
   await requireComponent(context, "codex");

@@ -37,7 +37,7 @@ const AGENTS: readonly (readonly [component: Component, program: AgentProgram])[
 ];
 
 describe.concurrent.each(AGENTS)("the events of a real agent: %s %s", (component, program) => {
-  it("tell each line of its answers, and next to none twice, while the window is resized", async (context) => {
+  it("report each line of its answers, and hardly any line twice, while the window is resized", async (context) => {
     await requireComponent(context, component);
     await using agent = await startRealAgent({
       program,

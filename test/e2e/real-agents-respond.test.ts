@@ -56,7 +56,7 @@ async function answer(agent: RealAgent, label: string, text = "") {
 }
 
 describe.each(AGENTS)("dialogs of a real agent: $program", ({ component, program, yes, no, asks }) => {
-  it("are answered as they were asked to be, once", async (context) => {
+  it("are answered once, with the requested choice", async (context) => {
     await requireComponent(context, component);
     await using agent = await startRealAgent({ program });
     const { client } = agent.sidecar;
@@ -101,7 +101,7 @@ describe.each([
   ["claude-2.1.330", "No, exit"],
   ["claude-2.1.197", "Yes, I trust this folder"],
 ] as const)("the trust dialog of %s, which begins on %s", (program, selected) => {
-  it("is answered with yes, walked to where it is not selected", async (context) => {
+  it("is answered with yes, which is selected first if necessary", async (context) => {
     await requireComponent(context, "claude");
     await using agent = await startRealAgent({ program, state: "untrusted" });
     const dialog = await openDialog(agent);

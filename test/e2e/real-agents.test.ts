@@ -24,7 +24,7 @@ const AGENTS: readonly (readonly [component: Component, program: AgentProgram])[
 ];
 
 describe.concurrent.each(AGENTS)("a real agent under a sidecar: %s %s", (component, program) => {
-  it("takes each kind of message once, by the model's own log, and the receipt says so", async (context) => {
+  it("takes each kind of message once, as the model's log and the receipt agree", async (context) => {
     await requireComponent(context, component);
     await using agent = await startRealAgent({ program });
     const { client } = agent.sidecar;

@@ -10,7 +10,7 @@ const town = new TestCa("town");
 const serverFor = (seconds: number) => town.issue({ ips: ["127.0.0.1"], days: seconds / 86_400 });
 const caller = town.issue({ uris: ["spiffe://town.example/client/reader"] });
 
-it("is not ready once its own certificate has expired, and ready when the Secret has another", async () => {
+it("a sidecar is not ready once its certificate has expired, and ready again with a new one in its Secret", async () => {
   await using secret = await MountedSecret.create(serverFor(86_400));
   await using sidecar = await startSidecar({ flags: ["--tls-dir", secret.dir] });
   let last = "";

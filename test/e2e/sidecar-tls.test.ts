@@ -59,7 +59,7 @@ describe("a sidecar that serves TLS", () => {
     });
   });
 
-  it("lets a reader look and not write", async () => {
+  it("lets a reader look but not write", async () => {
     const looked = await ask("reader", "peek", "demo");
     expect(looked).toMatchObject({ code: 0, stdout: expect.stringContaining("Type a message") });
     const refused = await ask("reader", "nudge", "demo", "hello");
@@ -75,13 +75,13 @@ describe("a sidecar that serves TLS", () => {
     expect(await sidecar.taken()).toEqual(["from a known writer"]);
   });
 
-  it.each(["nobody", "stranger"])("answers %s nothing, with exit code 4", async (who) => {
+  it.each(["nobody", "stranger"])("refuses %s with exit code 4", async (who) => {
     const refused = await ask(who, "peek", "demo");
     expect(refused.code).toBe(4);
     expect(refused.stdout).toBe("");
   });
 
-  it("answers no caller without a certificate or in plaintext", async () => {
+  it("refuses callers without a certificate or in plaintext", async () => {
     const found = await gt(["peek", "test/polecats/demo"], env());
     expect(found).toMatchObject({ code: 4, stderr: expect.stringContaining("requires a certificate") });
     await expect(
@@ -89,7 +89,7 @@ describe("a sidecar that serves TLS", () => {
     ).rejects.toThrow();
   });
 
-  it("lets no caller call an RPC that its role does not permit, whichever it is", async () => {
+  it("refuses each RPC that the caller's role does not permit", async () => {
     const above = {
       nobody: [SidecarService, TerminalService].flatMap(({ methods }) => methods.map(({ name }) => name)),
       reader: ["Nudge", "GetNudge", "CancelNudge", "SendKeys", "Respond", "StopAgent", "SendInput"],
@@ -105,7 +105,7 @@ describe("a sidecar that serves TLS", () => {
     expect(await sidecar.taken()).toEqual(["from a known writer"]);
   });
 
-  it("takes what is put into its folder: another certificate, another CA, and continues after a kill meanwhile", async () => {
+  it("loads a new certificate and CA from its folder, also after a kill in between", async () => {
     const next = new TestCa("next");
     const files = next.issue({ uris: [SIDECAR], ips: ["127.0.0.1"] });
     let last: unknown;

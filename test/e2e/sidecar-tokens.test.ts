@@ -110,7 +110,7 @@ describe("a sidecar that takes roles from tokens", () => {
     for await (const _ of client.attach(hello())) return;
   };
 
-  describe.concurrent("gives a caller what its token says:", () => {
+  describe.concurrent("gives a caller the role of its token:", () => {
     it.each([
       ["read", { peek: "ok", nudge: "needs the role nudge", sendKeys: "needs the role operate", attach: "look" }],
       ["nudge", { peek: "ok", nudge: "ok", sendKeys: "needs the role operate", attach: "look" }],
@@ -125,7 +125,7 @@ describe("a sidecar that takes roles from tokens", () => {
       }
     });
 
-    it("and nothing without one", async () => {
+    it("no role without a token", async () => {
       expect(await ending(peek, cert.shop)).toMatch(/^denied: .*needs the role read/);
     });
 
@@ -142,7 +142,7 @@ describe("a sidecar that takes roles from tokens", () => {
       ],
       ["that has expired", () => token({}, { at: Date.now() - 61_000 }), "unauthenticated: the token has expired"],
       ["for the bridge", () => token({ audience: "bridge" }), "unauthenticated: the token is for another audience"],
-      ["of nobody known", () => token({ issuer: "thief" }), "unauthenticated: the token's issuer is not known"],
+      ["of an unknown issuer", () => token({ issuer: "thief" }), "unauthenticated: the token's issuer is not known"],
       ["for another project", () => token({ project: "p2" }), "denied: the token is for another project"],
       [
         "bound to another certificate",
@@ -150,7 +150,7 @@ describe("a sidecar that takes roles from tokens", () => {
         "unauthenticated: the token is bound",
       ],
       [
-        "that is none",
+        "that is no token",
         () => "eyJub3QiOiJvbmUifQ.eyJub3QiOiJvbmUifQ.eyJub3QiOiJvbmUifQ",
         "unauthenticated: the token is not signed with EdDSA",
       ],
@@ -158,7 +158,7 @@ describe("a sidecar that takes roles from tokens", () => {
       expect(await ending(peek, cert.shop, bearer())).toContain(words);
     });
 
-    it("ends a stream with its token", async () => {
+    it("ends a stream when its token expires", async () => {
       const watch: Call = async (client) => {
         for await (const _ of client.watchOutput({}));
       };
@@ -166,7 +166,7 @@ describe("a sidecar that takes roles from tokens", () => {
       expect(await ending(watch, cert.shop, bearer)).toContain("unauthenticated: the token has expired, and no newer");
     });
 
-    it("knows who has no URI name by CA and CN, after a renewal too", async () => {
+    it("identifies a certificate without a URI name by its CA and CN, also after a renewal", async () => {
       const requestId = "of-the-night-shift";
       const own: Call = (client) => client.nudge({ message: "later", requestId, mode: NudgeMode.QUEUE });
       const look: Call = (client) => client.getNudge({ requestId });
@@ -182,7 +182,7 @@ describe("a sidecar that takes roles from tokens", () => {
       }
     });
 
-    it("asks for a revocation list only where the policy is to require one", async () => {
+    it("requires a revocation list only if the policy does", async () => {
       expect(await ending(peek, cert.listless)).toBe("ok");
       expect(await ending(peek, cert.listless, undefined, strict)).toMatch(
         /^unauthenticated: .*no current revocation list/,
@@ -191,7 +191,7 @@ describe("a sidecar that takes roles from tokens", () => {
     });
   });
 
-  it("has written down each decision once, and nothing of a token anywhere", async () => {
+  it("audits each decision once, and writes no part of a token anywhere", async () => {
     const file = await readFile(join(dir, "audit.log"), "utf8");
     const lines = `${lenient.log()}${file}`.split("\n").filter((line) => line.includes('"audit":true'));
     const audited = lines.map((line) => JSON.parse(line) as Record<string, string>);

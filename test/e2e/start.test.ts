@@ -41,7 +41,7 @@ async function nothingIsLeft(): Promise<void> {
   if (left.includes("gt-sidecars")) expect(await readdir(join(dir, "gt-sidecars"))).toEqual([]);
 }
 
-it("--once peeks, nudges, peeks, tells the status, and leaves nothing running, also when two start at once", async () => {
+it("--once peeks, nudges, peeks, prints the status, and leaves nothing running, also when two run at once", async () => {
   const start = () => run(process.execPath, [...launch, "--once"], { env });
   const [{ stdout }, other] = await Promise.all([start(), start()]);
   expect(other.stdout).toMatch(/all as expected\n$/);
@@ -54,7 +54,7 @@ it("--once peeks, nudges, peeks, tells the status, and leaves nothing running, a
   await nothingIsLeft();
 });
 
-it("without a terminal prints commands that work as they are, and ends on SIGTERM", async () => {
+it("without a terminal it prints commands that run unchanged, and ends on SIGTERM", async () => {
   const child = spawn(process.execPath, launch, { env, stdio: ["ignore", "pipe", "inherit"] });
   const closed = once(child, "close");
   let output = "";
@@ -75,7 +75,7 @@ it("without a terminal prints commands that work as they are, and ends on SIGTER
   await nothingIsLeft();
 });
 
-it("in a terminal shows the agent live with its receipts, and gives the terminal back on q", async () => {
+it("in a terminal it shows the agent live with its receipts, and restores the terminal on q", async () => {
   const terminal = spawnPty(process.execPath, launch, {
     cols: 100,
     rows: 40,
@@ -125,7 +125,7 @@ it.each([
   await nothingIsLeft();
 });
 
-it("ends when its output cannot be written, or has no reader any more, and leaves nothing", async () => {
+it("ends when its output cannot be written or has lost its reader, and leaves nothing", async () => {
   await using full = await open("/dev/full", "w");
   const unread = spawn(process.execPath, launch, { env, stdio: ["ignore", "pipe", "ignore"] });
   const unwritten = spawn(process.execPath, launch, { env, stdio: ["ignore", full.fd, "ignore"] });
@@ -140,22 +140,25 @@ it("ends when its output cannot be written, or has no reader any more, and leave
   await nothingIsLeft();
 });
 
-it("says how to get tmux where there is none, and exits with 4", async () => {
+it("exits with 4 without tmux, and says how to install it", async () => {
   const alone = { ...env, PATH: dir };
   const failed = await runToEnd(process.execPath, [...launch, "--once"], { env: alone });
   expect(failed).toMatchObject({ code: 4, stderr: expect.stringContaining("brew install tmux") });
 });
 
-it.each([[], ["--bridge"], ["--relay"]])("%j says that there is no folder for temporary files", async (...flags) => {
-  const missing = { ...env, TMPDIR: join(dir, "none") };
-  const failed = await runToEnd(process.execPath, [...launch, ...flags, "--once"], { env: missing });
-  expect(failed).toMatchObject({
-    code: 4,
-    stderr: `start: error: cannot make a folder in ${join(dir, "none")}: there is no such folder\nstart: hint: set TMPDIR to a folder of your own with room in it\n`,
-  });
-});
+it.each([[], ["--bridge"], ["--relay"]])(
+  "with %j it reports a missing folder for temporary files",
+  async (...flags) => {
+    const missing = { ...env, TMPDIR: join(dir, "none") };
+    const failed = await runToEnd(process.execPath, [...launch, ...flags, "--once"], { env: missing });
+    expect(failed).toMatchObject({
+      code: 4,
+      stderr: `start: error: cannot make a folder in ${join(dir, "none")}: there is no such folder\nstart: hint: set TMPDIR to a folder of your own with room in it\n`,
+    });
+  },
+);
 
-it("never starts Claude Code that is not there, and says how to get it", async () => {
+it("exits with 4 if Claude Code is not installed, and says how to install it", async () => {
   const alone = { ...env, PATH: dir };
   const failed = await runToEnd(process.execPath, [...launch, "--agent", "claude"], { env: alone });
   expect(failed).toMatchObject({
@@ -164,7 +167,7 @@ it("never starts Claude Code that is not there, and says how to get it", async (
   });
 });
 
-it("shows the last screen of an agent that fails, and exits as it did", async () => {
+it("shows the last screen of an agent that fails, and exits with its code", async () => {
   // tmux may never read a program's output of its last moment: docs/protocols/events.md, "Events".
   const agent = "#!/bin/sh\necho no network today\nsleep 0.5\nexit 3\n";
   await writeFile(join(dir, "claude"), agent, { mode: 0o755 });

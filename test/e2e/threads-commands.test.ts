@@ -75,7 +75,7 @@ it("prints one object, or JSON lines, with --json", async () => {
   }
 });
 
-it("F16: hostile titles, texts, reasons and names of events stay text wherever they are printed", async () => {
+it("F16: hostile titles, texts, reasons and event names are printed as text everywhere", async () => {
   const made = (await world.gt("new", `title ${HOSTILE}`, "--with", "town/nux")).stdout.trim();
   await world.gt("post", made, `text ${HOSTILE}\nsecond line ${ESC}`, "--metadata", JSON.stringify({ path: ESC }));
   await world.gt("escalate", made, `reason ${HOSTILE}`);

@@ -22,7 +22,7 @@ afterAll(async () => {
 /** On a machine on which no server of threads runs. */
 const run = (...args: string[]) => gt(args, { HOME: home, XDG_CONFIG_HOME: join(home, "config"), USER: "ann" });
 
-it("reaches a server that the profile names, with tokens of its key, as its person", async () => {
+it("gt reaches the profile's server as the profile's person, with tokens of its key", async () => {
   expect(await run("threads", "ls")).toMatchObject({
     code: 4,
     stderr: expect.stringContaining("gt config set threads"),

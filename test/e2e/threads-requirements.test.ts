@@ -190,7 +190,7 @@ describe.each([["npm"], ["system"]])("the requirement, on the PostgreSQL of %s",
     expect(await stranger.code("search_messages", { thread_id })).toBe("FORBIDDEN");
   });
 
-  it("FR-07: a summary fits its bytes and names open findings and decisions; a stored one stands in it", async () => {
+  it("FR-07: a summary fits its size, names open findings and decisions, and includes a stored summary", async () => {
     const thread_id = await pair();
     const finding = { event_type: "finding_reported", metadata: { path: "a.ts" } };
     const { message_id } = await post(reviewer, thread_id, "first", finding);
@@ -211,7 +211,7 @@ describe.each([["npm"], ["system"]])("the requirement, on the PostgreSQL of %s",
     expect(text).toContain("all in all: one is open");
   });
 
-  it("FR-08: audit rows cannot be changed, and both chains verify; a changed message is named", async () => {
+  it("FR-08: audit rows cannot be changed, both chains verify, and a changed message is named", async () => {
     const thread_id = await pair();
     await post(reviewer, thread_id, "original");
     for (const sql of ["update threads.audit set actor = 'x'", "delete from threads.audit", "truncate threads.audit"]) {
@@ -230,7 +230,7 @@ describe.each([["npm"], ["system"]])("the requirement, on the PostgreSQL of %s",
     expect(await verify()).toMatchObject({ ok: true });
   });
 
-  it("FR-15: one major version in the path, and versions in each message and event", async () => {
+  it("FR-15: the path has one major version, and each message and event has its version", async () => {
     const thread_id = await pair();
     await post(reviewer, thread_id, "chat");
     await post(reviewer, thread_id, "why?", { event_type: "question" });
@@ -246,7 +246,7 @@ describe.each([["npm"], ["system"]])("the requirement, on the PostgreSQL of %s",
     expect(elsewhere.status).toBe(404);
   });
 
-  it("NFR-02: a message is with a waiter within 500 ms in the median, without the time in which the machine was busy", async () => {
+  it("NFR-02: a message reaches a waiter within 500 ms in the median, busy time of the machine excluded", async () => {
     const thread_id = await pair();
     const took: number[] = [];
     for (let at = 1; at <= 9; at++) {
@@ -259,7 +259,7 @@ describe.each([["npm"], ["system"]])("the requirement, on the PostgreSQL of %s",
     expect(took.sort((a, b) => a - b)[4]).toBeLessThan(500);
   });
 
-  it("NFR-03: 100 active threads of 20 participants each, who all see what is new in all of them", {
+  it("NFR-03: the 20 participants of each of 100 active threads all see what is new", {
     timeout: 600_000,
   }, async () => {
     const crew = Array.from({ length: 20 }, (_, at) => `crew/a${at}`);

@@ -72,7 +72,7 @@ describe.each([["npm"], ["system"]])("the rules of threads, on the PostgreSQL of
     expect(await messages(thread_id, { event_type: "escalated" })).toHaveLength(1);
   });
 
-  it("FR-09: it reaches the owner that is named by a wake, and the thread's owner without one", async () => {
+  it("FR-09: an escalation reaches the named owner by a wake, and otherwise the thread's owner", async () => {
     const thread_id = await world.thread(worker, ["town/keeper:keeper", "town/named:named"]);
     expect((await escalate(thread_id, "look", { owner: "town/named" })).owner).toBe("town/named");
     expect(await openWakes("town/named")).toHaveLength(1);
@@ -82,7 +82,7 @@ describe.each([["npm"], ["system"]])("the rules of threads, on the PostgreSQL of
     expect((await escalate(own.thread.thread_id, "look")).owner).toBe("town/keeper");
   });
 
-  it("FR-09: not acknowledged in time it goes to the operators, once; acknowledged in time it stays", async () => {
+  it("FR-09: an escalation goes to the operators once, unless it is acknowledged in time", async () => {
     const late = await world.thread(worker, ["town/keeper:keeper"]);
     const inTime = await world.thread(worker, ["town/keeper:keeper"]);
     await escalate(late, "late", { owner: "town/keeper" });
@@ -140,7 +140,7 @@ describe.each([["npm"], ["system"]])("the rules of threads, on the PostgreSQL of
     await operate("set_policy", { policy: { orchestrator: "" } });
   });
 
-  it("FR-16: nine agents in a circle are stopped, escalated once, and no one is woken after", async () => {
+  it("FR-16: a loop of nine agents is stopped and escalated once, and no one is woken afterwards", async () => {
     const names = Array.from({ length: 9 }, (_, at) => `circle/a${at}`);
     const agents = await Promise.all(names.map((name) => world.as(name)));
     const thread_id = await world.thread(agents[0] as McpCaller, names);
@@ -170,7 +170,7 @@ describe.each([["npm"], ["system"]])("the rules of threads, on the PostgreSQL of
     expect((await post(agents[3] as McpCaller, thread_id, "agreed")).thread_status).toBe("active");
   });
 
-  it("FR-16: a circle over two threads is stopped by its hops", async () => {
+  it("FR-16: a loop over two threads is stopped by its hop count", async () => {
     await operate("set_policy", { policy: { hops: 6 } });
     const [a, b] = [await world.as("hop/a"), await world.as("hop/b")];
     const there = await world.thread(a, ["hop/b"]);

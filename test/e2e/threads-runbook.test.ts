@@ -56,7 +56,7 @@ async function runAll(commands: readonly string[], more: Readonly<Record<string,
   return said;
 }
 
-it("names each kind of trouble, and every section has commands", () => {
+it("the runbook covers each kind of trouble, and every section has commands", () => {
   expect([...all].map(([heading, commands]) => [heading, commands.length > 0])).toEqual([
     ["", true],
     ["Agents go round in circles", true],
@@ -68,12 +68,12 @@ it("names each kind of trouble, and every section has commands", () => {
   ]);
 });
 
-it("looks first at the server, the wakes and the escalations", async () => {
+it("it looks first at the server, the wakes and the escalations", async () => {
   const [doctor] = await run("");
   expect(doctor).not.toContain("FAIL");
 });
 
-it("lets a thread continue that the loop guard has blocked", async () => {
+it("it unblocks a thread that the loop guard has blocked", async () => {
   using worker = server.client("shop/reviewer");
   for (let i = 0; i < 3; i++) await worker.call("post_message", { thread_id: thread, text: "same again" }, NEVER);
   const [shown] = await run("Agents go round in circles");
@@ -82,13 +82,13 @@ it("lets a thread continue that the loop guard has blocked", async () => {
   expect(after).toMatchObject({ status: "active" });
 });
 
-it("shows what a wake waits for, and wakes the agent", async () => {
+it("it shows what a wake waits for, and wakes the agent", async () => {
   const [, peeked, woken] = await run("A wake is stuck");
   expect(peeked).not.toBe("");
   expect(woken).toContain(AGENT);
 });
 
-it("ends what a leaked token may do", async () => {
+it("it revokes a leaked token", async () => {
   using leaked = server.client("shop/leaked");
   await leaked.call("whoami", {}, NEVER);
   await run("A token has leaked", { S: "s-shop-leaked" });
@@ -96,7 +96,7 @@ it("ends what a leaked token may do", async () => {
   await expect.poll(fate, { timeout: 5000 }).toBe("unauthenticated");
 });
 
-it("brings an export back into an empty database, whose chains are whole", async () => {
+it("it imports an export into an empty database, whose chains then verify", async () => {
   const commands = all.get("The database is lost, or restored") ?? [];
   const fresh = join(server.dir, "restored");
   const read = (env: Readonly<Record<string, string>>) => runAll(["gt threads read $T --json"], env);

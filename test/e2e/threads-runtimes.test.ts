@@ -46,7 +46,7 @@ describe.each([["npm"], ["system"]])("threads and runtimes, on the PostgreSQL of
     );
   const taken = (count: number) => eventually(`${count} texts`, () => fixer.taken.length === count, WAIT_MS);
 
-  it("FR-17: a wake is typed to an agent with a runtime of ours; another agent gets its messages when it asks", async () => {
+  it("FR-17: a wake is typed to an agent with one of our runtimes; any other agent reads its messages itself", async () => {
     const thread = await startThread(person, "two kinds", [fixer.address, "town/loner"], LONG);
     await post(thread, "for both of you");
     await taken(1);
@@ -60,7 +60,7 @@ describe.each([["npm"], ["system"]])("threads and runtimes, on the PostgreSQL of
     expect(await managed.call("read_messages", { thread_id: thread, ack_seq: 1 })).toMatchObject({ last_seen_seq: 1 });
   });
 
-  it("FR-18: a person at the keys is left alone for 20 s, a draft while it stands, and force is audited", async () => {
+  it("FR-18: a wake waits for 20 s without keys and for a draft to be gone, and force is audited", async () => {
     const before = fixer.taken.length;
     const thread = await startThread(person, "collision", [fixer.address], LONG);
     await using hands = gtInTerminal(["attach", fixer.address], server.env);
@@ -99,7 +99,7 @@ describe.each([["npm"], ["system"]])("threads and runtimes, on the PostgreSQL of
     await taken(before + 2);
   });
 
-  it("NFR-04 NFR-05: no token is in a log, and one id leads through message, wake and audit", async () => {
+  it("NFR-04 NFR-05: no log contains a token, and one id connects message, wake and audit", async () => {
     const token = server.token("town/tracer");
     const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
     const call = async (name: string, input: object) => {

@@ -21,7 +21,7 @@ afterAll(async () => {
   await server?.[Symbol.asyncDispose]();
 });
 
-it("gt threads watch shows who waits for whom and why, hostile titles as text, and does what keys say", async () => {
+it("gt threads watch shows who waits for whom and why, prints hostile titles as text, and obeys its keys", async () => {
   using tester = server.client("tester", "operator");
   using fixer = server.client("town/fixer");
   const thread = await startThread(tester, `${HOSTILE} title`, ["town/fixer"], LONG);
@@ -65,7 +65,7 @@ it("gt threads watch shows who waits for whom and why, hostile titles as text, a
 });
 
 it.each([[["--json"]], [[]]])(
-  "gt threads watch %j prints a line for each thing that happens, without a terminal",
+  "gt threads watch %j prints a line for each event without a terminal",
   async (flags: readonly string[]) => {
     using tester = server.client("tester", "operator");
     const thread = await startThread(tester, "lines", ["town/other"], LONG);

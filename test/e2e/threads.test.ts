@@ -80,8 +80,8 @@ describe.each([
   });
 
   it.each([
-    ["an agent that takes no part", "post_message", { text: "x", to: ["nobody"] }, "UNKNOWN_RECIPIENT"],
-    ["a role that none has", "post_message", { text: "x", to_role: ["painter"] }, "UNKNOWN_RECIPIENT"],
+    ["an agent that is no participant", "post_message", { text: "x", to: ["nobody"] }, "UNKNOWN_RECIPIENT"],
+    ["a role that no one has", "post_message", { text: "x", to_role: ["painter"] }, "UNKNOWN_RECIPIENT"],
     ["another sender", "post_message", { text: "x", sender: "town/boss" }, "CLAIM_MISMATCH"],
     ["another workspace", "post_message", { text: "x", workspace_id: "other" }, "OUT_OF_SCOPE_WORKSPACE"],
     ["a field that is not known", "post_message", { text: "x", colour: "red" }, "VALIDATION_ERROR"],
@@ -136,7 +136,7 @@ describe.each([
     expect(await reviewer.call("get_thread", { thread_id })).toMatchObject({ thread: { last_seq: 0, version: 1 } });
   });
 
-  it("FR-16: a loop is blocked, escalated once, and stopped for agents", async () => {
+  it("FR-16: a loop is blocked for agents and escalated once", async () => {
     const thread_id = await newThread();
     for (let round = 0; round < 2; round++) {
       await reviewer.call("post_message", { thread_id, text: "thanks!" });
@@ -153,7 +153,7 @@ describe.each([
     expect(messages.map((one) => one.event_type)).toEqual(["loop_blocked", "escalated"]);
   });
 
-  it("FR-11: refuses every call without a token that counts", async () => {
+  it("FR-11: every call without a valid token is refused", async () => {
     const ask = (authorization?: string) =>
       fetch(`${server.url}/v1/mcp`, {
         method: "POST",
@@ -168,7 +168,7 @@ describe.each([
     }
   });
 
-  it("FR-14: another workspace's thread does not exist for a caller", async () => {
+  it("FR-14: a thread of another workspace does not exist for a caller", async () => {
     expect(await fixer.code("get_thread", { thread_id: "t-abcdefghijkmnpqr" })).toBe("NOT_FOUND");
   });
 
@@ -185,7 +185,7 @@ describe.each([
     expect(await reviewer.call("post_message", again)).toMatchObject({ duplicate: true, seq: 1 });
   });
 
-  it("exits with 5 if another one uses the folder", async () => {
+  it("a second server exits with 5 if another one uses the folder", async () => {
     const ports = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
     const args = [programFile("threads"), ...ports, "--postgres", postgres];
     const { code, stderr } = await runToEnd(process.execPath, args, { env: server.env });
@@ -252,7 +252,7 @@ it.each([
   ["npm's package", "npm"],
   ["the system", "system"],
 ])(
-  "NFR-07: a dormant agent has the text of its wake 3 s after the message, without the time in which the machine was busy, on the PostgreSQL of %s",
+  "NFR-07: a dormant agent has its wake's text 3 s after the message, busy time excluded, on the PostgreSQL of %s",
   async (_, postgres) => {
     await using server = await ThreadsServer.start("--postgres", postgres);
     await using agent = await DemoSidecar.start("town/sleeper", server);

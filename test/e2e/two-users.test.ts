@@ -53,7 +53,7 @@ async function peekByHand(user: OtherUser, port: string, host = "127.0.0.1"): Pr
 
 describe.concurrent("a sidecar on loopback without TLS", () => {
   it.for(["127.0.0.1:0", "[::1]:0", "localhost:0"])(
-    "on %s serves its own user and root, no other user",
+    "on %s serves only its own user and root",
     async (listen, context) => {
       needsOtherUsers(context);
       await using ann = await otherUser(ANN);
@@ -97,7 +97,7 @@ describe.concurrent("a sidecar on loopback without TLS", () => {
   });
 });
 
-describe.concurrent("a user of a machine with others", () => {
+describe.concurrent("a user of a shared machine", () => {
   it("finds its sidecars by name although another user has made the folder for them", async (context) => {
     requireUsers(context);
     await using users = await TestUsers.make(["ann", "bob"]);
@@ -121,7 +121,7 @@ describe.concurrent("a user of a machine with others", () => {
     }
   });
 
-  it("finds by name what was started with XDG_RUNTIME_DIR, also where su or cron left none, or another's", async (context) => {
+  it("finds a sidecar that was started with XDG_RUNTIME_DIR, also where su or cron left it unset or wrong", async (context) => {
     needsOtherUsers(context);
     await using ann = await otherUser(ANN);
     await using bob = await otherUser(BOB);
@@ -137,7 +137,7 @@ describe.concurrent("a user of a machine with others", () => {
     expect(await ann.run(ann.program("gt", "peek", "after-su"))).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("learns what is wrong with a folder for temporary files, and a refused start leaves nothing there", async (context) => {
+  it("is told the fault of a folder for temporary files, and a refused start leaves nothing there", async (context) => {
     needsOtherUsers(context);
     await using ann = await otherUser(ANN);
     const start = (...words: string[]) =>

@@ -51,18 +51,22 @@ export function adoption({ here, run, namespace, image }: Installed): void {
       "gastown-session-other",
       /gastown-session-other.*is in gastown-session-example/,
     ],
-  ] as const)("says why its pod hangs that %s", { timeout: LIMIT_MS }, async ([, label, change, why], context) => {
-    const cluster = await here(context);
-    await cluster.kubectl(["-n", namespace, "apply", "-f", "-"], (await manifest()).replace(label, change));
-    const failed = async () => {
-      const session = await sessionOf("example");
-      return session?.["status"] === "failed" ? session : undefined;
-    };
-    expect(await until("its reason", 90_000, failed)).toMatchObject({
-      reason: "FailedMount",
-      error: expect.stringMatching(why),
-    });
-    await cluster.kubectl(["-n", namespace, "delete", "deployment", "agent-example", "--wait=true"]);
-    await until("it is gone", 90_000, async () => ((await sessionOf("example")) === undefined ? true : undefined));
-  });
+  ] as const)(
+    "reports a session as failed, with the reason, when its pod %s",
+    { timeout: LIMIT_MS },
+    async ([, label, change, why], context) => {
+      const cluster = await here(context);
+      await cluster.kubectl(["-n", namespace, "apply", "-f", "-"], (await manifest()).replace(label, change));
+      const failed = async () => {
+        const session = await sessionOf("example");
+        return session?.["status"] === "failed" ? session : undefined;
+      };
+      expect(await until("its reason", 90_000, failed)).toMatchObject({
+        reason: "FailedMount",
+        error: expect.stringMatching(why),
+      });
+      await cluster.kubectl(["-n", namespace, "delete", "deployment", "agent-example", "--wait=true"]);
+      await until("it is gone", 90_000, async () => ((await sessionOf("example")) === undefined ? true : undefined));
+    },
+  );
 }

@@ -17,11 +17,11 @@ const WAIT_MS = 60_000;
 /** `npm run e2e` runs all of it. */
 const isFull = process.env["GT_E2E"] === "full";
 
-describe("the controller on a real cluster, its agents in a namespace that enforces Pod Security restricted", () => {
+describe("the controller on a real cluster, with agents in a namespace that enforces Pod Security restricted", () => {
   const pair = useTwoReplicas();
 
   it(
-    "starts, shows, writes to, streams and stops an agent, through any replica",
+    "starts an agent, shows it, writes to it, streams it and stops it through any replica",
     async (context) => {
       const { cluster, agents } = await pair.here(context);
       const before = performance.now();
@@ -76,7 +76,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
   );
 
   it(
-    "gives an agent a token of its own beside it, renews it, and takes it away at the end",
+    "mounts a token of its own for each agent, renews it, and removes it at the end",
     async (context) => {
       const { cluster, agents } = await pair.here(context);
       await startDemoSession(pair.first, "token");
@@ -104,7 +104,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
   );
 
   it(
-    "is one session for the same call at both replicas, and says what it cannot do",
+    "starts one session for the same call at both replicas, and rejects unknown providers and paths",
     async (context) => {
       await pair.here(context);
       const both = await Promise.all([startDemoSession(pair.first, "two"), startDemoSession(pair.second, "two")]);
@@ -128,7 +128,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
   );
 
   it(
-    "adopts pods that others make, where the namespace's binding says so; a Secret of others stays as it is, and so does the pod",
+    "adopts others' pods where the namespace's binding permits it, and leaves a foreign Secret and its pod alone",
     async (context) => {
       const made = await pair.here(context);
       const { cluster, agents, adopting } = made;
@@ -163,7 +163,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
     ["huge", "Unschedulable", SessionStatus.STARTING],
     ["hungry", "OOMKilled", SessionStatus.FAILED],
   ] as const)(
-    "says that a session does not run (%s) within two seconds of the cluster's saying so: %s",
+    "reports that a session does not run (%s) within two seconds of the cluster's reason %s",
     { timeout: LIMIT_MS },
     async ([provider, reason, wanted], context) => {
       const { cluster, agents } = await pair.here(context);
@@ -204,7 +204,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
   disruptions(pair);
 
   it(
-    "has a provider while the cluster would take its pod, and says why when it would not",
+    "lists a provider as available while the cluster accepts its pod, and with the reason otherwise",
     async (context) => {
       const made = await pair.here(context);
       const { cluster, agents } = made;
@@ -229,7 +229,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
   );
 
   it(
-    "keeps a caller out at the sidecars, soon after its certificate is in the CA's revocation list",
+    "has the sidecars refuse a caller soon after the CA's revocation list contains its certificate",
     async (context) => {
       const made = await pair.here(context);
       await reaches(pair.second, "two", SessionStatus.RUNNING);
@@ -250,7 +250,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
   );
 
   it(
-    "replaces every certificate and the CA under load without one failed call, and the old CA is out at the end",
+    "replaces every certificate and the CA under load without a failed call, and drops the old CA at the end",
     async (context) => {
       const made = await pair.here(context);
       const before = new X509Certificate((await made.caSecret())["ca.crt"] ?? "").fingerprint256;
@@ -293,7 +293,7 @@ describe("the controller on a real cluster, its agents in a namespace that enfor
   );
 
   it(
-    "goes on when the replica that leads is killed: the other answers, and leads within 20 s",
+    "survives a kill of its leader: the other replica answers, and leads within 20 s",
     async (context) => {
       const found = await pair.here(context);
       const { cluster, agents } = found;

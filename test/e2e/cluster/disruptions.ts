@@ -23,7 +23,7 @@ export function disruptions(pair: Pair): void {
   const run = (provider: string, sessionId: string) =>
     pair.first.client.startSession({ projectId: "shop", sessionId, provider, repoPath: "/workspace" });
 
-  it("says that a LimitRange refuses the pod", { timeout: LIMIT_MS }, async (context) => {
+  it("reports that a LimitRange rejects the pod", { timeout: LIMIT_MS }, async (context) => {
     const { cluster, agents } = await pair.here(context);
     const limits = [{ type: "Container", max: { memory: "1Mi" } }];
     const range = { apiVersion: "v1", kind: "LimitRange", metadata: { name: "tiny" }, spec: { limits } };
@@ -40,7 +40,7 @@ export function disruptions(pair: Pair): void {
     ["drained", "EvictionByEvictionAPI", drain],
     ["preempted", "PreemptionByScheduler", preempt],
   ] as const)(
-    "tells that a session was %s, with the cluster's reason: %s",
+    "reports that a session was %s, with the cluster's reason %s",
     { timeout: LIMIT_MS },
     async ([sessionId, reason, disrupt], context) => {
       const { cluster } = await pair.here(context);
@@ -62,7 +62,7 @@ export function disruptions(pair: Pair): void {
     },
   );
 
-  it("tells that the second of two nodes is silent, and sees its pod again when it is back", {
+  it("reports that a node has stopped responding, and finds its pod again when the node is back", {
     timeout: LIMIT_MS,
   }, async (context) => {
     const { cluster, agents } = await pair.here(context);

@@ -57,7 +57,7 @@ export function examples({ here, clientDir, port }: Installed): void {
     expect(seqs).toEqual(seqs.map((_, i) => i + 1));
   });
 
-  it("serves the orchestrator's daemon of the examples: a task, its events in its own words, its end", {
+  it("serves the orchestrator daemon of the examples: a task, its events in the daemon's format, its end", {
     timeout: LIMIT_MS,
   }, async (context) => {
     await here(context);

@@ -30,7 +30,7 @@ const PORT = 20_000 + Math.floor(Math.random() * 10_000);
 const isFull = process.env["GT_E2E"] === "full";
 
 /** In order: each test continues with the state that the previous one left. */
-describe("the chart, installed on a real cluster and used from outside", () => {
+describe("the chart, installed on a real cluster and used from outside the cluster,", () => {
   let cluster: TestCluster | undefined;
   let helm: Helm;
   let dir = "";
@@ -111,7 +111,7 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     const who = { issuer: "admin", subject: "admin", audience: "bridge", projectId: "default" };
     return createClient({ target: `127.0.0.1:${port}`, mtls, jwt: { privateKeyPath: file("jwt.key"), ...who } });
   };
-  it("installs, and gives the first client what it needs", { timeout: LIMIT_MS }, async (context) => {
+  it("installs, and gives the first client its files", { timeout: LIMIT_MS }, async (context) => {
     const found = await here(context);
     const wait = ["--wait", "--timeout", "180s"];
     notes = await helm.run("install", "gastown", CHART, "-n", SYSTEM, "--create-namespace", "-f", values, ...wait);
@@ -152,7 +152,7 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     },
   );
 
-  it("says what to do first, which works unchanged", { timeout: LIMIT_MS }, async (context) => {
+  it("prints first commands that run unchanged", { timeout: LIMIT_MS }, async (context) => {
     const found = await here(context);
     const [program, gtFolder] = [await requireComponent(context, "kubectl"), join(ROOT, "cmd", "gt")];
     const script = /^Next: .*\n((?:.*\n)*? {2}gt agents\n)/m.exec(notes)?.[1] ?? "exit 1";
@@ -171,7 +171,7 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     expect(stdout).toMatch(/^one +one +apart +running +\/workspace$/m);
   });
 
-  it("gives a reader the rights that gt needs to peek by label, and none beside them", {
+  it("gives a reader the rights that gt needs to peek by label, and no others", {
     timeout: LIMIT_MS,
   }, async (context) => {
     const found = await here(context);
@@ -212,13 +212,13 @@ describe("the chart, installed on a real cluster and used from outside", () => {
 
   if (isFull) examples({ here, clientDir: () => join(dir, "admin"), port: () => forward?.port ?? 0 });
 
-  it("answers helm test", { timeout: LIMIT_MS }, async (context) => {
+  it("passes helm test", { timeout: LIMIT_MS }, async (context) => {
     await here(context);
     expect(await helm.run("test", "gastown", "-n", SYSTEM, "--timeout", "120s")).toContain("Succeeded");
   });
 
   if (isFull) {
-    it("is upgraded and rolled back under a live session and an open stream, which both go on", {
+    it("is upgraded and rolled back while a session and an open stream continue", {
       timeout: LIMIT_MS,
     }, async (context) => {
       const found = await here(context);
@@ -256,7 +256,9 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     });
   }
 
-  it("stops a session, whose pod and Secret go after the retention", { timeout: LIMIT_MS }, async (context) => {
+  it("stops a session, whose pod and Secret are deleted after the retention", {
+    timeout: LIMIT_MS,
+  }, async (context) => {
     const found = await here(context);
     expect(await run("stop", "first-demo")).toMatchObject({ code: 0 });
     const left = async () =>
@@ -286,7 +288,7 @@ describe("the chart, installed on a real cluster and used from outside", () => {
     image: () => shared()?.image ?? "",
   });
 
-  it("is uninstalled with a live session, and leaves only the namespaces, which go by the command of its notes", {
+  it("is uninstalled with a live session, and leaves only the namespaces, which the command in its notes deletes", {
     timeout: LIMIT_MS,
   }, async (context) => {
     const found = await here(context);

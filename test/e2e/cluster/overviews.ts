@@ -9,7 +9,7 @@ const WAIT_MS = 60_000;
 
 /** Tests the updates that watchers of a project's sessions receive. */
 export function overviews(pair: ReturnType<typeof useTwoReplicas>): void {
-  it("shows by label what an agent does, a nudge's receipt, that the agent left by itself, and that it is gone", {
+  it("watches by label an agent's state, a nudge's receipt, the agent's own exit, and its removal", {
     timeout: LIMIT_MS,
   }, async (context) => {
     await pair.here(context);

@@ -76,7 +76,7 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
   }
 
   it(
-    "is ready, is seen and written to from outside by gt, and ends its agent in order when it is deleted",
+    "is ready, is reached by gt from outside, and ends its agent in order when it is deleted",
     async (context) => {
       const found = await here(context);
       await using _pod = await pod("sidecar-pod.yaml");
@@ -101,7 +101,7 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
   );
 
   it.for(isFull ? ["sidecar-pod-mtls.yaml", "sidecar-pod-two-containers.yaml"] : ["sidecar-pod-mtls.yaml"])(
-    "%s is reached with a certificate of its trust domain, and not without",
+    "%s is reached only with a certificate of its trust domain",
     { timeout: LIMIT_MS },
     async (name, context) => {
       const found = await here(context);
@@ -132,7 +132,7 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
   if (!isFull) return;
 
   it(
-    "restarts when its first process is killed, and keeps what it had reported",
+    "restarts when its first process is killed, and keeps its earlier receipts",
     async (context) => {
       const found = await here(context);
       await using _pod = await pod("sidecar-pod.yaml");
@@ -173,7 +173,7 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
   );
 
   it(
-    "stays ready, and is not restarted, while it is asked for all it can give",
+    "stays ready and is not restarted under full load",
     async (context) => {
       const found = await here(context);
       await using _pod = await pod("sidecar-pod.yaml");
@@ -214,7 +214,7 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
   );
 
   it(
-    "lives on with the same agent when the node's kubelet and containerd crash and come back",
+    "keeps its agent while the node's kubelet and containerd crash and restart",
     async (context) => {
       const found = await here(context);
       if (found.control === undefined) return context.skip("only a cluster of our own is crashed");

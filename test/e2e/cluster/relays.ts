@@ -51,7 +51,7 @@ export function relays({ here, clientDir, bridge, namespaces, upgrade, image }: 
     return Number(new RegExp(`^${name} (.*)$`, "m").exec(text)?.[1]);
   };
 
-  it("gets relays by an upgrade, whose certificate and NATS they use", { timeout: LIMIT_MS }, async (context) => {
+  it("adds relays in an upgrade, with its certificate and its NATS", { timeout: LIMIT_MS }, async (context) => {
     const cluster = await here(context);
     const containers = await Containers.here(context);
     const dir = await mkdtemp(join(tmpdir(), "gt-relays-"));
@@ -75,7 +75,7 @@ export function relays({ here, clientDir, bridge, namespaces, upgrade, image }: 
     expect(await pods(cluster)).toHaveLength(2);
   });
 
-  it("serves agents that show the first client's certificate and token", { timeout: LIMIT_MS }, async (context) => {
+  it("serves agents that present the first client's certificate and token", { timeout: LIMIT_MS }, async (context) => {
     const cluster = await here(context);
     const [cert, key, ca, jwtKey] = await Promise.all(
       ["tls.crt", "tls.key", "ca.crt", "jwt.key"].map((name) => readFile(join(clientDir(), name), "utf8")),
@@ -98,7 +98,7 @@ export function relays({ here, clientDir, bridge, namespaces, upgrade, image }: 
     expect(await metric(cluster, second, "gastown_relay_lanes_held")).toBe(0);
   });
 
-  it("has a pod's agent do work once whose relay is deleted in the middle of the turn, and one result of it", {
+  it("has a pod's agent do work once, with one result, although its relay is deleted in mid-turn", {
     timeout: LIMIT_MS,
   }, async (context) => {
     const cluster = await here(context);
