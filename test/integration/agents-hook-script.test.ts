@@ -37,7 +37,7 @@ async function fire(event: string, spool: boolean, payload: string): Promise<Don
 }
 
 describe("the hook script", () => {
-  it("does nothing and succeeds when there is no FIFO", async () => {
+  it("succeeds without effect when there is no FIFO", async () => {
     expect(await fire("prompt-submitted", true, "{}")).toMatchObject({ code: 0, output: "" });
     expect(await readdir(hookDir)).toEqual([]);
   });
@@ -55,7 +55,7 @@ describe("the hook script", () => {
     expect(done.ms).toBeLessThan(2000);
   });
 
-  it("leaves a payload of any size in a private file and names it in a short line", async () => {
+  it("writes a payload of any size to a private file and names it in a short line", async () => {
     await execa("mkfifo", [fifo]);
     const reader = await open(fifo, "r+");
     const payload = JSON.stringify({ prompt: "x".repeat(1 << 20) });
@@ -80,7 +80,7 @@ describe("the hook script", () => {
     expect(buffer.toString("utf8", 0, bytesRead)).toBe("prompt-submitted\n");
   });
 
-  it("keeps lines of many hooks at once whole", async () => {
+  it("keeps the lines of concurrent hooks whole", async () => {
     await execa("mkfifo", [fifo]);
     const reader = await open(fifo, "r+");
     await Promise.all(Array.from({ length: 40 }, (_, i) => fire(i % 2 === 0 ? "activity" : "turn-ended", false, "{}")));

@@ -71,9 +71,9 @@ const PROGRAMS: readonly AgentProgram[] = ["claude-2.1.330", "claude-2.1.197", "
  * ended.
  */
 describe.concurrent.each(PROGRAMS)("%s", (program) => {
-  it("gets each defused message once and unchanged, and shows work, rest and dialogs", { timeout: LONG }, async ({
-    expect,
-  }) => {
+  it("receives each defused message once and unchanged, and shows when it works, rests or asks", {
+    timeout: LONG,
+  }, async ({ expect }) => {
     await using session = await TmuxAgent.start({
       program,
       args: program.startsWith("claude") ? ["--permission-mode", "default"] : [],
@@ -187,7 +187,7 @@ async function tellsByItsStateFile(session: TmuxAgent, expect: ExpectStatic): Pr
 }
 
 describe.concurrent.each(["claude-2.1.330", "claude-2.1.197"] as const)("the hooks of %s", (program) => {
-  it("tell start, prompt and end, beside the person's own, and leave the person's files alone", {
+  it("report start, prompt and end, run beside the user's own hooks, and leave the user's files alone", {
     timeout: LONG,
   }, async ({ expect }) => {
     const own = { hooks: { Stop: [{ hooks: [{ type: "command", command: "touch own-hook-ran" }] }] } };
@@ -218,7 +218,7 @@ describe.concurrent.each(["claude-2.1.330", "claude-2.1.197"] as const)("the hoo
   });
 });
 
-it.concurrent("codex-0.169.0 shows its work without the title too", { timeout: LONG }, async () => {
+it.concurrent("codex-0.169.0 shows that it works without its title as well", { timeout: LONG }, async () => {
   await using session = await TmuxAgent.start({
     program: "codex-0.169.0",
     args: ["-c", "tui.terminal_title=[]"],

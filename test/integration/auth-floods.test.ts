@@ -16,7 +16,7 @@ describe("a flood", () => {
   afterAll(() => server[Symbol.asyncDispose]());
 
   it.each<WrongCredentials>(["tokens", "certificates"])(
-    "of wrong %s locks no caller out, and costs no memory",
+    "of wrong %s locks no caller out and costs no memory",
     async (wrong) => {
       using open = server.caller();
       await open.call();
@@ -38,7 +38,7 @@ describe("a flood", () => {
     },
   );
 
-  it("of wrong tokens loses its connection, and a new one too; its owner's name is no other caller's", async () => {
+  it("of wrong tokens loses its connections, and does not affect the caller whose name it claims", async () => {
     using thief = server.caller(generateKeyPairSync("ed25519").privateKey);
     using honest = server.caller();
     const began = performance.now();

@@ -26,23 +26,23 @@ import {
   withClaims,
 } from "../support/bridge/refused-calls.ts";
 
-describe("a call with both layers", () => {
+describe("a call with a certificate and a token", () => {
   it.each<[string, () => CallAttempt]>([
     ["over a certificate of its issuer's CA", () => bearer(bridgeToken())],
     [
-      "over one that the server's own CA made for a client of the issuer's name",
+      "over a certificate that the server's own CA issued to a client with the issuer's name",
       () => ({ ...bearer(bridgeToken()), tls: certificate.named }),
     ],
     [
-      "bound to the certificate that it is shown over",
+      "bound to the connection's certificate",
       () => bearer(bridgeToken({ certificate: new X509Certificate(certificate.prd.cert) })),
     ],
     ["for several audiences, one of which is this", () => bearer(withClaims({ aud: ["other", "bridge"] }))],
     ["whose issuer's clock is 20 s ahead", () => bearer(withClaims({ iat: now() + 20, exp: now() + 120 }))],
-    ["with claims that nothing here reads", () => bearer(withClaims({ jti: "1", name: { first: "A" } }))],
-    ["with read for a call that needs it", () => bearer(bridgeToken({ scope: "read" }))],
+    ["with unknown claims", () => bearer(withClaims({ jti: "1", name: { first: "A" } }))],
+    ["with the scope read for a call that needs it", () => bearer(bridgeToken({ scope: "read" }))],
     ["of another issuer", () => ({ ...bearer(ndaraToken()), tls: certificate.ndara })],
-  ])("is answered: a token %s", async (_, ask) => {
+  ])("is answered with a token %s", async (_, ask) => {
     const before = server.audited.length;
     expect(await call(ask())).toMatchObject({ status: 200, text: expect.stringContaining("line") });
     expect(server.audited.slice(before).map((line) => JSON.parse(line) as object)).toMatchObject([
@@ -82,25 +82,21 @@ describe("a certificate is refused", () => {
       () => new TestCa("prd-manager").issue({ uris: [URI.prd] }),
       noAnswer("CERT_SIGNATURE_FAILURE"),
     ],
-    ["that signed itself", () => stranger.itself, noAnswer("DEPTH_ZERO_SELF_SIGNED_CERT")],
+    ["that is self-signed", () => stranger.itself, noAnswer("DEPTH_ZERO_SELF_SIGNED_CERT")],
     ["that has expired", () => prd.issue({ uris: [URI.prd], days: -0.5 }), noAnswer("CERT_HAS_EXPIRED")],
     ["that is not valid yet", () => prd.issue({ uris: [URI.prd], startDays: 0.5 }), noAnswer("CERT_NOT_YET_VALID")],
     ["that is revoked", () => revoked, revokedAnswer],
-    ["below a cross-signature that is revoked", () => revokedConsumer.issue({ uris: [URI.prd] }), revokedAnswer],
-    [
-      "below a cross-signature that has ended",
-      () => endedConsumer.issue({ uris: [URI.prd] }),
-      noAnswer("CERT_HAS_EXPIRED"),
-    ],
-    ["below an intermediate that is revoked", () => revokedBetween.issue({ uris: [URI.prd] }), revokedAnswer],
+    ["below a revoked cross-signature", () => revokedConsumer.issue({ uris: [URI.prd] }), revokedAnswer],
+    ["below an expired cross-signature", () => endedConsumer.issue({ uris: [URI.prd] }), noAnswer("CERT_HAS_EXPIRED")],
+    ["below a revoked intermediate", () => revokedBetween.issue({ uris: [URI.prd] }), revokedAnswer],
     ["for servers", () => prd.issue({ uris: [URI.prd], usages: ["server"] }), noAnswer("INVALID_PURPOSE")],
     [
-      "that does not say what it is for",
+      "without an extended key usage",
       () => prd.issue({ uris: [URI.prd], usages: [] }),
       answered("unauthenticated", "unauthenticated", "the caller's certificate is not for clients (no clientAuth)"),
     ],
     [
-      "with a name that its CA may not give",
+      "with a name that its CA may not issue",
       () => ndara.issue({ uris: ["spiffe://bridge/client/prd-manager"] }),
       unnamed,
     ],
@@ -115,7 +111,7 @@ describe("a certificate is refused", () => {
       noAnswer("INVALID_PURPOSE"),
     ],
     [
-      "of a sidecar that is for clients too",
+      "of a sidecar that may also be used by clients",
       () => bridge.issue({ uris: ["spiffe://bridge/ns/a/session/s"], usages: ["client", "server"] }),
       answered("permission_denied", "denied", "the caller's certificate is a sidecar's: sidecars may not call"),
     ],
@@ -127,11 +123,11 @@ describe("a certificate is refused", () => {
     ],
     ["signed with SHA-1", () => prd.issue({ uris: [URI.prd], sha1: true }), unnamed],
     [
-      "with a critical extension that nothing knows",
+      "with an unknown critical extension",
       () => prd.issue({ uris: [URI.prd], extensions: [UNKNOWN_CRITICAL] }),
       unnamed,
     ],
-    ["that is not there", () => ({ cert: "", key: "" }), noAnswer("ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE")],
+    ["that is missing", () => ({ cert: "", key: "" }), noAnswer("ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE")],
   ])("%s", async (_, material, { code, kind, reason }) => {
     const before = { handled: server.handled(), audited: server.audited.length };
     const answer = await call({ ...bearer(bridgeToken()), tls: material(), ciphers: "DEFAULT:@SECLEVEL=0" });

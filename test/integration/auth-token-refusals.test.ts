@@ -40,7 +40,7 @@ describe("a token is refused", () => {
   const jwk = () => issuerKeys.other.publicKey.export({ format: "jwk" });
   const flipped = () => bridgeToken().replace(/[^.](?=[^.]*$)/, (first) => (first === "A" ? "B" : "A"));
   it.each<[string, () => CallAttempt, string, string?]>([
-    ["that is not there", () => ({}), "has no token"],
+    ["that is missing", () => ({}), "has no token"],
     ["that is empty", () => bearer(""), "not Bearer"],
     ["with a scheme but no text", () => ({ authorization: ["Bearer"] }), "not Bearer"],
     ["of another scheme", () => ({ authorization: [`Basic ${bridgeToken()}`] }), "not Bearer"],
@@ -54,7 +54,7 @@ describe("a token is refused", () => {
     ["with a blank behind it", () => bearer(`${bridgeToken()} x`), "not a signed JWT"],
     ["with a blank before it", () => bearer(` ${bridgeToken()}`), "not a signed JWT"],
     ["that is larger than 4 KiB", () => bearer(withClaims({ x: "x".repeat(4096) })), "larger"],
-    ["that is not one", () => bearer("hello"), "not a signed JWT"],
+    ["that is no JWT", () => bearer("hello"), "not a signed JWT"],
     ["of two parts", () => bearer(bridgeToken().split(".").slice(0, 2).join(".")), "not a signed JWT"],
     ["of four parts", () => bearer(`${bridgeToken()}.x`), "not a signed JWT"],
     ["with padding", () => bearer(`${bridgeToken()}==`), "not a signed JWT"],
@@ -126,10 +126,10 @@ describe("a token is refused", () => {
       "token's project_id",
     ],
     ["whose aud is an empty list", () => bearer(withClaims({ aud: [] })), "token's aud"],
-    ["whose aud holds something else than text", () => bearer(withClaims({ aud: ["bridge", 1] })), "token's aud"],
+    ["whose aud holds something other than text", () => bearer(withClaims({ aud: ["bridge", 1] })), "token's aud"],
     ["whose exp is text", () => bearer(withClaims({ exp: String(now() + 60) })), "token's exp"],
     [
-      "whose exp is beyond all times",
+      "whose exp is no finite number",
       () => bearer(customToken(JSON.stringify(claims()).replace(/"exp":\d+/, '"exp":1e400'))),
       "token's exp",
     ],
@@ -144,7 +144,7 @@ describe("a token is refused", () => {
       () => bearer(bridgeToken({ certificate: new X509Certificate(certificate.ndara.cert) })),
       "another certificate",
     ],
-    ["of an issuer that is not known", () => bearer(withClaims({ iss: "evil" })), "issuer is not known"],
+    ["of an unknown issuer", () => bearer(withClaims({ iss: "evil" })), "issuer is not known"],
     [
       "of an issuer named as a property of objects",
       () => bearer(withClaims({ iss: "constructor" })),
@@ -172,7 +172,7 @@ describe("a token is refused", () => {
       "is not valid with this certificate",
     ],
     [
-      "of the other issuer's key",
+      "signed with the other issuer's key",
       () => ({ ...bearer(bridgeToken({}, issuerKeys.ndara.privateKey)), tls: certificate.prd }),
       "signature",
     ],
@@ -183,19 +183,19 @@ describe("a token is refused", () => {
       "permission_denied",
     ],
     [
-      "with read for a call that types",
+      "with the scope read for a call that types",
       () => ({ ...bearer(bridgeToken({ scope: "read" })), method: "SidecarService/Nudge" }),
       "needs the scope nudge",
       "permission_denied",
     ],
     [
-      "with nudge for a call that needs more",
+      "with the scope nudge for a call that needs more",
       () => ({ ...bearer(bridgeToken({ scope: "nudge" })), method: "SidecarService/SendKeys" }),
       "needs the scope operate",
       "permission_denied",
     ],
     [
-      "for a call that is nobody's",
+      "for a call that no caller may make",
       () => ({ ...bearer(bridgeToken()), method: "SidecarService/StopAgent" }),
       "no caller may call",
       "permission_denied",
@@ -213,12 +213,12 @@ describe("a token is refused", () => {
     expect((await call(ask())).status).toBe(200);
   });
 
-  it("of 64 KiB, before it is looked at", async () => {
+  it("of 64 KiB, before it is parsed", async () => {
     expect([431, 0]).toContain((await call(bearer("x".repeat(65_536)))).status);
     expect((await call(bearer(bridgeToken()))).status).toBe(200);
   });
 
-  it("with a correlation id that the audit log knows", async () => {
+  it("with a correlation id that is also in the audit log", async () => {
     const { text } = await call(bearer("x"));
     const details = (JSON.parse(text) as { details: { debug?: { metadata: Record<string, string> } }[] }).details;
     const id = details[0]?.debug?.metadata["correlation_id"] ?? "none";
@@ -230,7 +230,7 @@ describe("a session", () => {
   const send = (session: string, text = bridgeToken()) =>
     call({ ...bearer(text), method: "TerminalService/SendInput", body: { session, input: "hi", nudge: true } });
 
-  it("of another project looks as one that does not exist, and the audit log knows better", async () => {
+  it("of another project looks nonexistent to the caller, and the audit log has the real reason", async () => {
     const [theirs, none] = [await send("theirs"), await send("none")];
     expect([theirs.status, theirs.text.replaceAll("theirs", "none")]).toEqual([404, none.text]);
     const audited = server.audited.filter((line) => line.includes('"session":"theirs"'));
@@ -239,7 +239,7 @@ describe("a session", () => {
     ]);
   });
 
-  it("is not opened by an agent's token of this or another session's id, nor by an id that a caller's token claims", async () => {
+  it("is not opened by an agent's token for any session's id, nor by the session id of a caller's token", async () => {
     const names = { iss: "prd-manager", iat: now(), exp: now() + 60 };
     const agents = { ...names, aud: "threads", sub: "p1/mine", workspace_id: "p1", agent_id: "p1/mine" };
     for (const id of ["mine", "theirs"]) {
@@ -248,7 +248,7 @@ describe("a session", () => {
     expect(await send("theirs", withClaims({ session_id: "theirs" }))).toMatchObject({ code: "not_found" });
   });
 
-  it("takes so many inputs a minute of one caller, and says when it takes more", async () => {
+  it("limits a caller's inputs per minute, and says when it accepts more", async () => {
     const answers = await Promise.all(Array.from({ length: 7 }, () => send("mine")));
     const limited = answers.filter(({ code }) => code === "resource_exhausted");
     expect(limited.length).toBe(1);
@@ -294,7 +294,7 @@ describe("a stream", () => {
     await eventually("its handler has ended", () => server.open() === 0);
   });
 
-  it("continues when its caller has shown a newer token over its connection, and ends with that", async () => {
+  it("continues when its caller has presented a newer token over its connection, and ends with that one", async () => {
     using stream = await open(ending(4000));
     await stream.show(ending(10_000));
     expect(await settled(stream.ended, 5000)).toBe("still open");
@@ -305,7 +305,7 @@ describe("a stream", () => {
     ["of a smaller scope", { scope: "nudge" }],
     ["of another subject", { subject: "another" }],
     ["of another project", { project: "p2" }],
-  ])("ends although a newer token was shown %s", async (_, request) => {
+  ])("ends although its caller presents a newer token %s", async (_, request) => {
     using stream = await open(ending(4000));
     await stream.show(ending(110_000, request));
     expect(await stream.ended).toMatchObject({ kind: "unauthenticated" });

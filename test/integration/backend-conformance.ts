@@ -66,7 +66,7 @@ async function started(start: Start, ...flags: string[]): Promise<AgentPlace> {
 function peekTests(start: Start): void {
   const lines = Array.from({ length: 60 }, (_, i) => `line ${i + 1}`);
 
-  it("gives exactly the last lines: few, the screen, one more, history, more than there are", async () => {
+  it("returns exactly the requested number of last lines, from a few to more than there are", async () => {
     await using place = await start({
       argv: () => printer(`${lines.join("\n")}\n`),
       profile: "generic",
@@ -116,7 +116,7 @@ function peekTests(start: Start): void {
     expect((await peek(place.backend, { joinWrapped: true, lines: 2 })).output.split("\n")).toEqual([long, "end"]);
   });
 
-  it("says when the agent draws on the alternate screen", async () => {
+  it("reports that the agent draws on the alternate screen", async () => {
     await using place = await start({ argv: () => printer("before\n\x1b[?1049h\x1b[Hinside"), profile: "generic" });
     await eventually("the alternate screen, and nothing of the other", async () => {
       const { alternateScreen, output } = await peek(place.backend);
@@ -144,7 +144,7 @@ function peekTests(start: Start): void {
 }
 
 function nudgeTests(start: Start): void {
-  it("arrives once, and the receipt says so", async () => {
+  it("arrives once, as its receipt says", async () => {
     await using place = await started(start);
     const receipt = await nudge(place.backend, { message: "one message" });
     expect(receipt).toMatchObject({ outcome: "submitted", error: "", queuePosition: 0 });
@@ -154,7 +154,7 @@ function nudgeTests(start: Start): void {
     expect(await takenMessages(place)).toEqual(["one message"]);
   });
 
-  it("arrives whole: several lines, wide characters, a dash and a semicolon at the ends, 8 KiB", async () => {
+  it("arrives whole with several lines, wide characters, a dash first, a semicolon last, or 8 KiB", async () => {
     await using place = await started(start);
     const messages = ["a\nb\n\nc", "日本語 🎉", "-n 5;", `begin ${"lorem ipsum ".repeat(680)}end`];
     for (const message of messages) {
@@ -164,7 +164,7 @@ function nudgeTests(start: Start): void {
     expect(await takenMessages(place)).toEqual(messages);
   });
 
-  it("waits for a busy agent, and does not when asked to type at once", async () => {
+  it("waits for a busy agent, unless it is asked to type at once", async () => {
     await using place = await started(start, "--turn-ms", "1500");
     await nudge(place.backend, { message: "first" });
     const immediate = await nudge(place.backend, { message: "at once", mode: "immediate" });
@@ -174,7 +174,7 @@ function nudgeTests(start: Start): void {
     expect(await takenMessages(place)).toEqual(["first", "at once", "later"]);
   });
 
-  it("never mixes messages of several who send at once", async () => {
+  it("never mixes the messages of concurrent senders", async () => {
     await using place = await started(start, "--turn-ms", "100");
     const messages = Array.from({ length: 6 }, (_, i) => `message ${i} of six ${"·".repeat(30)}`);
     const receipts = await Promise.all(messages.map((message) => nudge(place.backend, { message, timeoutMs: 60_000 })));
@@ -211,7 +211,7 @@ function nudgeTests(start: Start): void {
     expect(await nudge(place.backend)).toMatchObject({ outcome: "agent-dead" });
   });
 
-  it("is refused when nothing is left of it", async () => {
+  it("is refused when cleaning leaves no text", async () => {
     await using place = await started(start);
     expect(await nudge(place.backend, { message: "\x1b[31m\x07" })).toMatchObject({ outcome: "unsafe" });
     await expect(nudge(place.backend, { message: "" })).rejects.toMatchObject({ kind: "invalid" });
@@ -238,7 +238,7 @@ function respondTests(start: Start): void {
   const answer = (backend: Backend, dialogId: string, choice: string) =>
     backend.respond({ dialogId, choice, requestId: "" }, never);
 
-  it("answers the dialog that was meant, once", async () => {
+  it("answers the requested dialog once", async () => {
     await using place = await started(start);
     await nudge(place.backend, { message: "ask: Which?|A|B|C" });
     const { id } = await eventually("the dialog", async () => (await state(place.backend, "dialog")).dialog);
@@ -271,7 +271,7 @@ function respondTests(start: Start): void {
 }
 
 function statusTests(start: Start): void {
-  it("tells idle, busy, dialog and dead", async () => {
+  it("reports idle, busy, dialog and dead", async () => {
     await using place = await started(start, "--turn-ms", "4000");
     const idle = await place.backend.status(never);
     expect(idle).toMatchObject({
@@ -302,7 +302,7 @@ function statusTests(start: Start): void {
 }
 
 function watchTests(start: Start): void {
-  it("gives the screen at once, then each change, and an end", async () => {
+  it("sends the screen at once, then each change, and an end", async () => {
     await using place = await started(start);
     const updates: WatchUpdate[] = [];
     const passed = calmTime();

@@ -68,7 +68,7 @@ describe("a CA that is cross-signed for clients", () => {
     ["an id of its own trust domain", [CLIENT, "subjectAltName=URI:spiffe://theirs/client/a"]],
     ["no id at all", [CLIENT]],
     ["a DNS name, by which no client is known", [CLIENT, "subjectAltName=DNS:a.example"]],
-  ])("lets in a client with %s", async (_, ext) => {
+  ])("admits a client with %s", async (_, ext) => {
     await mint("leaf", "theirs", ext);
     expect((await judged("leaf.crt", "client", "client-bundle.crt")).code).toBe(0);
   });
@@ -82,13 +82,13 @@ describe("a CA that is cross-signed for clients", () => {
     ["an id below ours", [CLIENT, "subjectAltName=URI:spiffe://x.ours/client/admin"], "excluded"],
     ["an id of a third project", [CLIENT, "subjectAltName=URI:spiffe://others/client/a"], "not permitted"],
     [
-      "one of ours beside its own",
+      "an id of ours and one of its own",
       [CLIENT, "subjectAltName=URI:spiffe://theirs/client/a,URI:spiffe://ours/client/b"],
       "spiffe://ours/client/b: excluded",
     ],
     ["the name of a sidecar of ours", [CLIENT, "subjectAltName=DNS:x.agents.session.ours"], "excluded"],
     ["a mailbox", [CLIENT, "subjectAltName=email:root@ours.example"], "not permitted"],
-  ])("lets in no client with %s", async (_, ext, why) => {
+  ])("admits no client with %s", async (_, ext, why) => {
     await mint("leaf", "theirs", ext);
     const { code, stderr } = await judged("leaf.crt", "client", "client-bundle.crt");
     expect([code, stderr]).toEqual([4, expect.stringContaining(`"theirs" may not certify`)]);
@@ -122,7 +122,7 @@ describe("a CA that is cross-signed for servers", () => {
 
   it.each([
     ["another name", "DNS:example.com", "example.com: not permitted"],
-    ["a name that ends alike", "DNS:evilbridge.example.com", "not permitted"],
+    ["a name with the same ending", "DNS:evilbridge.example.com", "not permitted"],
     ["another address", "DNS:bridge.example.com,IP:11.1.2.3", "11.1.2.3: not permitted"],
     ["another IPv6 address", "IP:2001:db9::1", "2001:db9::1: not permitted"],
     ["an id", "DNS:bridge.example.com,URI:spiffe://theirs/client/a", "spiffe://theirs/client/a: not permitted"],
@@ -141,13 +141,13 @@ describe("a CA that is cross-signed for servers", () => {
     );
   });
 
-  it("lets in no client", async () => {
+  it("admits no client", async () => {
     await mint("leaf", "theirs", [CLIENT, "subjectAltName=DNS:bridge.example.com"], "/CN=bridge");
     expect((await judged("leaf.crt", "client", "server-bundle.crt")).stderr).toContain('"theirs" is not for clients');
   });
 });
 
-it("certifies no address at all where none is permitted", async () => {
+it("a CA that is cross-signed without permitted addresses certifies no address", async () => {
   await sandbox.ok(`bridge-ca cross-sign --signer-ca ours/ca.crt --target-ca theirs.crt --out names-only.crt \
       --usage server --permit-dns bridge.example.com
     bridge-ca bundle --ca ours/ca.crt --cross-signed names-only.crt --out names-only-bundle.crt`);
@@ -158,8 +158,8 @@ it("certifies no address at all where none is permitted", async () => {
   }
 });
 
-describe("other links that fail", () => {
-  it("a self-signed CA that a caller sends along does not bypass the limits of the bundle's", async () => {
+describe("other failures in a chain:", () => {
+  it("a self-signed CA that a caller sends does not bypass the constraints of the one in the bundle", async () => {
     await mint("leaf", "theirs", [CLIENT, "subjectAltName=URI:spiffe://ours/client/admin"]);
     await sandbox.ok("cat leaf.crt theirs.crt > chain.crt");
     const { code } = await judged("chain.crt", "client", "client-bundle.crt", "-untrusted theirs.crt");
@@ -175,7 +175,7 @@ describe("other links that fail", () => {
     expect([ran.code, ran.stderr]).toEqual([4, expect.stringContaining(why)]);
   });
 
-  it("verify refuses a chain over SHA-1, as openssl does at level 2", async () => {
+  it("verify refuses a chain with a SHA-1 signature, as openssl does at level 2", async () => {
     await mint("leaf", "theirs", [CLIENT]);
     await sandbox.ok(
       "openssl x509 -req -sha1 -in leaf.csr -CA theirs.crt -CAkey theirs.key -extfile leaf.ext -out leaf.crt",
@@ -184,7 +184,7 @@ describe("other links that fail", () => {
     expect(ran.stderr).toContain("is signed with a weak or unknown algorithm (SHA-1, for example)");
   });
 
-  it("verify refuses a critical extension that it does not know", async () => {
+  it("verify refuses an unknown critical extension", async () => {
     await mint("leaf", "theirs", [CLIENT, "1.2.3.4=critical,ASN1:NULL"]);
     expect((await judged("leaf.crt", "client", "client-bundle.crt")).stderr).toContain(
       "unknown critical extension (1.2.3.4)",
@@ -203,7 +203,7 @@ describe("other links that fail", () => {
 });
 
 describe("revocation", () => {
-  it("of a leaf and of a cross-signature is seen by openssl and by verify", async () => {
+  it("of a leaf and of a cross-signature is detected by openssl and by verify", async () => {
     await sandbox.ok(
       "bridge-ca issue --type client --cn gone --ca ours/ca.crt --out gone --crl-url http://crl.example/ours.crl",
     );

@@ -74,7 +74,7 @@ const answers = async (calls: typeof EVENTS, sessionId: string) => {
 const every = (calls: typeof EVENTS, code: string) =>
   Object.fromEntries(Object.keys(calls).map((name) => [name, code]));
 
-describe("what a call about a session answers", () => {
+describe("each call about a session has its code for a session", () => {
   it.each<[string, string, Record<string, string>]>([
     ["that runs with a terminal", "terminal", { ...every(ALL, "OK"), ...every({ ...RECEIPT, ...MISSED }, "NotFound") }],
     [
@@ -96,7 +96,7 @@ describe("what a call about a session answers", () => {
   });
 });
 
-it("WatchOutput refuses a mode that it does not know, behind a bridge too", async () => {
+it("WatchOutput rejects an unknown mode, also behind a bridge", async () => {
   const watch = first(bridge.watchOutput({ sessionId: "terminal", request: { lines: 5, mode: 7 as WatchMode } }));
   expect(await codeOf(watch)).toBe("InvalidArgument");
 });

@@ -82,7 +82,7 @@ class CutBridge implements AsyncDisposable {
 }
 
 it(
-  `${CUTS} random cuts, of client, network and the killed daemon: a terminal's events keep order and lose nothing unnamed`,
+  `${CUTS} random cuts of client, network and daemon: a terminal's events stay in order, and each loss is reported`,
   async ({ onTestFailed }) => {
     onTestFailed(
       () => void process.stderr.write(`the same cuts again: GT_BRIDGE_CUTS=${CUTS} GT_BRIDGE_SEED=${SEED}\n`),

@@ -42,8 +42,8 @@ async function answerOf(call: Promise<unknown>): Promise<string> {
   );
 }
 
-describe("every RPC needs a certificate and a token, health and reflection too", () => {
-  it("both consumers' are good, each over a certificate of its own CA", async () => {
+describe("every RPC, health and reflection included, needs a certificate and a token:", () => {
+  it("both consumers are accepted, each with a certificate of its own CA", async () => {
     expect(await answerOf(health(folder.prd))).toBe("ok");
     expect(await answerOf(health(folder.ndara))).toBe("ok");
     expect((await folder.client(bridge, folder.prd).health({})).status).toBe("serving");
@@ -57,12 +57,12 @@ describe("every RPC needs a certificate and a token, health and reflection too",
     ],
     ["another consumer's certificate", () => ({ tls: folder.ndara.tls })],
     [
-      "a certificate of a CA that is not trusted",
+      "a certificate of an untrusted CA",
       () => ({ tls: new TestCa("prd-manager").issue({ uris: ["spiffe://x/client/a"] }) }),
     ],
     ["a certificate for servers", () => ({ tls: folder.prd.ca.issue({ ips: ["127.0.0.1"] }) })],
     ["a token for another audience", () => ({ token: { audience: "gt-sidecar" } })],
-    ["a token that has ended", () => ({ authorization: `Bearer ${folder.token(folder.prd, { ttlMs: -1000 })}` })],
+    ["an expired token", () => ({ authorization: `Bearer ${folder.token(folder.prd, { ttlMs: -1000 })}` })],
   ])("%s is refused, by every service", async (_, options) => {
     const transport = folder.transport(bridge, folder.prd, options());
     const reflected = async () => {
@@ -81,7 +81,7 @@ describe("every RPC needs a certificate and a token, health and reflection too",
     for (const answer of answers) expect(answer).toMatch(/^16 /);
   });
 
-  it("writes each decision down, and no token", async () => {
+  it("each decision is audited, and no token is written", async () => {
     await answerOf(health(folder.prd, { authorization: "Bearer secret-of-mine" }));
     const lines = await until("a refusal in the audit log", 30_000, async () => {
       const found = await folder.audited("audit.log");
@@ -94,8 +94,8 @@ describe("every RPC needs a certificate and a token, health and reflection too",
   });
 });
 
-describe("files that the configuration names are followed", () => {
-  it("a new server certificate is served, a torn one is not", async () => {
+describe("the bridge follows the files of its configuration:", () => {
+  it("it serves a new server certificate, and ignores a truncated one", async () => {
     await folder.issueServer({ ips: ["127.0.0.1"], cn: "second" });
     await until(
       "the new certificate",
@@ -122,7 +122,7 @@ describe("files that the configuration names are followed", () => {
     ["ca-bundle.crt", "a certificate was refused"],
     ["prd-manager-jwt.pub", "a token key file cannot be used"],
   ])(
-    "whatever is put in the place of %s, what it held stays in use, and what comes after it counts",
+    "when %s is replaced by something unusable, its previous content stays in use until the next usable one",
     async (name, words) => {
       const path = folder.path("certs", name);
       const good = await readFile(path);
@@ -150,7 +150,7 @@ describe("files that the configuration names are followed", () => {
     },
   );
 
-  it("a CA that leaves the bundle admits no caller any more", async () => {
+  it("callers of a CA that has left the bundle are refused", async () => {
     await folder.writeBundle([folder.prd]);
     await until(
       "the refusal",
@@ -168,7 +168,7 @@ describe("files that the configuration names are followed", () => {
     );
   });
 
-  it("a token key that is replaced counts no longer", async () => {
+  it("tokens of a replaced key are refused", async () => {
     await folder.writeTokenKey(folder.ndara, "certs/prd-manager-jwt.pub");
     await until(
       "the refusal",
@@ -185,7 +185,7 @@ describe("files that the configuration names are followed", () => {
     );
   });
 
-  it("a revocation ends a caller's access, and the list is served", async () => {
+  it("a revoked caller is refused, and the revocation list is served", async () => {
     const other = folder.ca.issue({ uris: ["spiffe://ai-agent-bridge/client/prd-manager"] });
     expect(await answerOf(health(folder.prd, { tls: other }))).toBe("ok");
     const list = folder.ca.revoke([other], { number: 2 });
@@ -207,7 +207,7 @@ describe("files that the configuration names are followed", () => {
   });
 });
 
-it("tells probes and metrics nothing but numbers, in plaintext", async () => {
+it("probes and metrics in plaintext contain only numbers", async () => {
   expect((await get(`${bridge.healthUrl}/livez`)).status).toBe(200);
   expect((await get(`${bridge.healthUrl}/readyz`)).status).toBe(200);
   const metrics = (await get(`${bridge.healthUrl}/metrics`)).body.toString();

@@ -65,7 +65,7 @@ describe("a stream of events", () => {
   }
 
   it.each(Object.entries(transports))(
-    "has its headers at once, then all events to the last one: %s",
+    "has its headers at once, then every event up to the last one: %s",
     async (name, transport) => {
       const sessionId = name.replaceAll(/[^A-Za-z0-9]/g, "-");
       const agent = await begin(sessionId);
@@ -93,7 +93,7 @@ describe("a stream of events", () => {
     },
   );
 
-  it("of another epoch or ahead of the head is refused with both in the details", async () => {
+  it("with another epoch or a number beyond the head is refused, with the current ones in the details", async () => {
     await begin("epochs");
     const client = room.client(room.prd);
     const { epoch, lastSeq } = await client.getSession({ sessionId: "epochs" });
@@ -110,7 +110,7 @@ describe("a stream of events", () => {
     expect(unnamed).toMatchObject({ kind: "invalid" });
   });
 
-  it("continues after what its subscriber has acknowledged, over another connection, each caller by itself", async () => {
+  it("continues after its subscriber's acknowledgement over another connection, separately for each caller", async () => {
     const agent = await begin("acks");
     say(agent, 10);
     const first = async (client: Client<typeof BridgeService>, subscriberId: string) => {
@@ -135,7 +135,7 @@ describe("a stream of events", () => {
     expect(await first(again, "log")).toMatchObject({ seq: 1n });
   });
 
-  it("names to each subscriber what the log has dropped before it came", async () => {
+  it("reports to each subscriber the events that the log had already dropped", async () => {
     await using own = await startBridgeRoom({ sessions: { eventBuffer: 50 } });
     const agent = await begin("dropped", own);
     say(agent, 200);
@@ -155,7 +155,7 @@ describe("a stream of events", () => {
     }
   });
 
-  it("ends with its token, unless a newer one is shown over the same connection", async () => {
+  it("ends with its token, unless a newer one is presented over the same connection", async () => {
     await begin("tokens");
     const connection = room.connect(room.prd, { ttlMs: 6000 });
     const client = createClient(BridgeService, connection.transport);
@@ -185,7 +185,7 @@ describe("a stream of events", () => {
 });
 
 describe("subscribers", () => {
-  it("that do not read cost the bridge a bounded amount, delay no other reader, and learn what they missed", async () => {
+  it("that do not read use bounded memory, delay no other reader, and learn what they missed", async () => {
     await using own = await startBridgeRoom({ sessions: { eventBuffer: 200 } });
     const agent = await begin("slow", own);
     const request = { sessionId: "slow", afterSeq: 1n };
@@ -244,7 +244,7 @@ const CUTS = Number(process.env["GT_BRIDGE_CUTS"] ?? 50);
 const SEED = Number(process.env["GT_BRIDGE_SEED"] ?? Math.floor(Math.random() * 1e6));
 
 it(
-  `${CUTS} random cuts, of client, network and server side, keep order and lose nothing unnamed`,
+  `${CUTS} random cuts by client, network and server keep the order, and each loss is reported`,
   async ({ onTestFailed }) => {
     onTestFailed(
       () => void process.stderr.write(`the same cuts again: GT_BRIDGE_CUTS=${CUTS} GT_BRIDGE_SEED=${SEED}\n`),

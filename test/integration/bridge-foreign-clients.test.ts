@@ -54,7 +54,7 @@ async function joseToken(): Promise<Metadata> {
   return metadata;
 }
 
-it("grpc-js with the plain .proto files and tokens of jose: a session from its start to its end", async () => {
+it("grpc-js with the plain .proto files and tokens by jose runs a whole session", async () => {
   const client = grpcJs();
   try {
     const metadata = await joseToken();
@@ -85,7 +85,9 @@ it("grpc-js with the plain .proto files and tokens of jose: a session from its s
   }
 });
 
-it("Python's gRPC with the plain .proto files and tokens of PyJWT: the same", { timeout: 120_000 }, async (context) => {
+it("Python's gRPC with the plain .proto files and tokens by PyJWT runs a whole session", {
+  timeout: 120_000,
+}, async (context) => {
   const python = await requireGrpcPython(context, "jwt", "google.protobuf");
   const { prd } = folder;
   const descriptors = folder.path("descriptors.binpb");

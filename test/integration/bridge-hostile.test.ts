@@ -63,7 +63,9 @@ async function misbehaves(way: string): Promise<SessionStatus> {
   return (await untilStatus(way, STOPPED, FAILED)).status;
 }
 
-it("is not held up by agents that misbehave, and leaves nothing of them", { timeout: 240_000 }, async () => {
+it("the bridge is not held up by misbehaving agents, and leaves nothing of them behind", {
+  timeout: 240_000,
+}, async () => {
   bridge.process.kill("SIGUSR2");
   const failing = ["exits-at-once", "hangs-at-start"].map(async (way) => {
     await start(way).catch(() => {});
@@ -90,7 +92,7 @@ const readTurn = () => {
   }
 };
 
-it("holds its limits under 500 starts at once, and names every session after kill -9", {
+it("the bridge keeps its limits under 500 concurrent starts, and reports every session after kill -9", {
   timeout: 240_000,
 }, async () => {
   // Fourteen programs that start together take long: none may fail and make room for another.

@@ -56,9 +56,9 @@ async function checked(sections: object, name: string) {
   return { codes: [await check.exited, await start.exited], text: check.log() };
 }
 
-describe("of two files, one that is", () => {
+describe("one of two revocation lists in separate files that is", () => {
   it.each(DAMAGED)(
-    "%s is refused while running: whom it revoked stays out, and the log names it",
+    "%s is refused while running: callers that it revoked stay refused, and the log names it",
     async (_, damage) => {
       const before = refusals();
       await put("certs/prd.pem", damage());
@@ -87,7 +87,7 @@ describe("of two files, one that is", () => {
   });
 });
 
-describe("of two blocks in one file, one that is", () => {
+describe("one of two revocation lists in the same file that is", () => {
   it.each(DAMAGED.slice(1, 5))("%s is refused by check and at the start, with 2", async (_, damage) => {
     const own = await readFile(folder.path("certs/own.pem"));
     await writeFile(folder.path("certs/both.pem"), Buffer.concat([own, Buffer.from(damage())]));
@@ -97,7 +97,7 @@ describe("of two blocks in one file, one that is", () => {
   });
 });
 
-it("a bundle and a token key of two blocks of which one is cut off are refused with 2", async () => {
+it("a bundle and a token key with a truncated second block are refused with 2", async () => {
   const bundle = await readFile(folder.path("certs/ca-bundle.crt"), "utf8");
   await writeFile(folder.path("certs/cut-bundle.crt"), bundle.slice(0, -60));
   const key = await readFile(folder.path("certs/prd-manager-jwt.pub"), "utf8");
@@ -109,7 +109,7 @@ it("a bundle and a token key of two blocks of which one is cut off are refused w
   expect([keys.codes, keys.text]).toEqual([[2, 2], expect.stringContaining("has no end")]);
 });
 
-it("CAs behind what openssl does not read as one are trusted as they were checked", async () => {
+it("CAs that follow a block that openssl skips are trusted as check accepted them", async () => {
   const stranger = new TestCa("stranger").pem.replace(/(.*\n)(.*)/, "$1$2 "); // a blank that openssl passes over
   const bundle = await readFile(folder.path("certs/ca-bundle.crt"), "utf8");
   await put("certs/ca-bundle.crt", stranger + bundle.replaceAll("-----BEGIN", "  -----BEGIN"));

@@ -60,9 +60,9 @@ const CALLS: Readonly<Record<string, Call>> = {
   },
 };
 
-describe("two projects with CAs of their own", () => {
+describe("each of two projects with its own CA", () => {
   it.each(Object.entries(CALLS))(
-    "%s finds no session of the other, exactly as one that does not exist",
+    "gets the same answer for the other's sessions as for nonexistent ones: %s",
     async (_, call) => {
       await start(room.ndara, "theirs");
       const { signal } = new AbortController();
@@ -79,7 +79,7 @@ describe("two projects with CAs of their own", () => {
     },
   );
 
-  it("may use the same session id, and list and watch their own only", async () => {
+  it("may use the same session id, and lists and watches only its own", async () => {
     await start(room.prd, "shared");
     await start(room.ndara, "shared");
     await start(room.prd, "only-prd");
@@ -102,7 +102,7 @@ describe("two projects with CAs of their own", () => {
     ],
     ["list", (client) => client.listSessions({ projectId: "ndara" })],
     ["watch", (client) => first(client.watchSessions({ projectId: "ndara" }))],
-  ])("may not name the other's project: %s", async (_, call) => {
+  ])("may not name the other project: %s", async (_, call) => {
     expect(await codeOf(call(mine))).toBe("PermissionDenied");
   });
 });
@@ -134,7 +134,7 @@ describe("a role", () => {
 });
 
 describe("a start", () => {
-  it("is idempotent, and tells other parameters and an id that has ended apart", async () => {
+  it("is idempotent, and is refused with other parameters or the id of an ended session", async () => {
     const [one, two] = await Promise.all([start(room.prd, "idem"), start(room.prd, "idem")]);
     expect(one).toEqual(two);
     expect(await codeOf(start(room.prd, "idem", { agentOpts: { model: "m" } }))).toBe("AlreadyExists");
@@ -157,7 +157,7 @@ describe("a start", () => {
     ["no path", { repoPath: "" }, "InvalidArgument"],
     ["a path that is not allowed", { repoPath: "/etc" }, "PermissionDenied"],
     ["an unknown provider", { provider: "nobody" }, "InvalidArgument"],
-    ["an option that is not known", { agentOpts: { shell: "/bin/sh" } }, "InvalidArgument"],
+    ["an unknown option", { agentOpts: { shell: "/bin/sh" } }, "InvalidArgument"],
     ["a mode that the provider lacks", { agentOpts: { mode: "terminal" } }, "FailedPrecondition"],
   ])("with %s is refused", async (_, more, code) => {
     const before = room.provider.agents.length;
@@ -178,7 +178,7 @@ describe("a start", () => {
 });
 
 describe("an input", () => {
-  it("is answered with its number, once for a key", async () => {
+  it("is answered with its number, the same for the same key", async () => {
     await start(room.prd, "input");
     const send = (text: string) => mine.sendInput({ sessionId: "input", text, idempotencyKey: "k" });
     const [one, two] = await Promise.all([send("hello"), send("hello")]);
@@ -190,13 +190,13 @@ describe("an input", () => {
   it.each<[string, object]>([
     ["no text", { text: "" }],
     ["more than 65,536 bytes", { text: "ä".repeat(32_769) }],
-    ["a key that is none", { text: "x", idempotencyKey: "a b" }],
+    ["an invalid key", { text: "x", idempotencyKey: "a b" }],
   ])("with %s is invalid", async (_, input) => {
     await start(room.prd, "input");
     expect(await codeOf(mine.sendInput({ sessionId: "input", ...input }))).toBe("InvalidArgument");
   });
 
-  it("in JSON with a field that is not known is no request", async () => {
+  it("in JSON with an unknown field is rejected", async () => {
     await start(room.prd, "strict");
     const post = (method: string, body: object) =>
       new Promise<string>((resolve, reject) => {
@@ -219,7 +219,7 @@ describe("an input", () => {
 });
 
 describe("pages of sessions", () => {
-  it("have each session once, in order, while others come and go, and know their own tokens only", async () => {
+  it("contain each session once, in order, while others come and go, and reject foreign page tokens", async () => {
     await using own = await startBridgeRoom();
     const client = own.client(own.prd);
     const begin = (sessionId: string) =>
@@ -251,7 +251,7 @@ describe("pages of sessions", () => {
 });
 
 describe("limits", () => {
-  it("hold for 500 starts at once, per project and together", async () => {
+  it("hold for 500 concurrent starts, per project and in total", async () => {
     await using own = await startBridgeRoom({
       sessions: { maxPerProject: 5, maxGlobal: 8 },
       limits: { startsPerMinute: 100_000 },
@@ -268,7 +268,7 @@ describe("limits", () => {
     for (const { name } of [own.prd, own.ndara]) expect(own.sessions.list(name).length).toBeLessThanOrEqual(5);
   });
 
-  it("of rates say how long to wait, for each issuer and session, whatever subjects its tokens name", async () => {
+  it("of rates apply per issuer and session whatever the token's subject, and say how long to wait", async () => {
     await using own = await startBridgeRoom({ limits: { startsPerMinute: 2, inputsPerMinute: 3 } });
     const begin = (sessionId: string, subject = "app") =>
       own
@@ -308,7 +308,7 @@ describe("Health and ListProviders", () => {
     });
   });
 
-  it("name one that hangs, and a start with it is refused", async () => {
+  it("name a provider that hangs, and a start with it is refused", async () => {
     await using own = await startBridgeRoom();
     const client = own.client(own.prd);
     own.provider.health_ = () => new Promise(() => {});

@@ -98,7 +98,7 @@ describe.concurrent.each(AGENTS)("$program in a terminal of the bridge", ({ kind
     await until("the earlier conversation on the screen", 60_000, shown, () => screen);
   };
 
-  it("starts, takes a message, has its permission answered, stops, and goes on with a conversation", {
+  it("starts, takes a message, has its permission answered, stops, and resumes its conversation", {
     timeout: 2 * TIMEOUT_MS,
   }, async (context) => {
     await requireComponent(context, kind);

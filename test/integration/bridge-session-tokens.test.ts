@@ -39,7 +39,7 @@ function inEnvironments(name: string): readonly string[] {
 }
 
 describe("with session_tokens an agent", () => {
-  it.for(["stdio", "terminal"])("over %s has a file with a token of its own while it lives", async (mode) => {
+  it.for(["stdio", "terminal"])("over %s has a file with its own token while it lives", async (mode) => {
     const sessionId = `token-${mode}`;
     const request = { projectId: "prd-manager", sessionId, provider: "demo", repoPath: folder.path("repos/one") };
     const roles = { agent: `agent-${mode}`, role: "reviewer" };

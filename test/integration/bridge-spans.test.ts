@@ -28,7 +28,7 @@ const start = (bridge: RunningBridge, sessionId: string, mode: string) =>
   });
 
 describe("with a collector", () => {
-  it("a call is one trace from its caller by the bridge to the sidecar and the receipt, without what was typed", async () => {
+  it("a call is one trace from its caller over the bridge to the sidecar and the receipt, without the typed text", async () => {
     await using collector = await SpanCollector.start();
     await using bridge = await folder.start({ tracing: { otlp_endpoint: collector.url } });
     await start(bridge, "t1", "terminal");
@@ -49,7 +49,7 @@ describe("with a collector", () => {
     await clientOf(bridge).stopSession({ sessionId: "t1", force: true });
   });
 
-  it("what was queued over stdio is followed to its receipt", async () => {
+  it("an input queued over stdio is traced to its receipt", async () => {
     await using collector = await SpanCollector.start();
     const providers = { demo: { args: ["--turn-ms", "5000", "--steps", "1"] } };
     await using bridge = await folder.start({ providers, tracing: { otlp_endpoint: collector.url } });
@@ -66,7 +66,7 @@ describe("with a collector", () => {
   });
 });
 
-it("a collector that never answers delays no call and no shutdown, and is reported once", async () => {
+it("a collector that never responds delays no call and no shutdown, and is reported once", async () => {
   await using collector = await SpanCollector.start({ answers: false });
   const bridge = await folder.start({ tracing: { otlp_endpoint: collector.url } });
   await start(bridge, "h1", "stdio");

@@ -32,8 +32,8 @@ async function checked(sections: Sections) {
   return ran("check", "--config", await folder.configure(sections, "checked.yaml"));
 }
 
-describe("check", () => {
-  it("finds nothing wrong with the requirement's file, and warns of an argument that is left out", async () => {
+describe("bridge check", () => {
+  it("accepts the requirement's file, and warns of an omitted argument", async () => {
     await writeFile(folder.path("requirement.yaml"), REQUIREMENT);
     const { code, text } = await ran("check", "--config", folder.path("requirement.yaml"));
     expect(text).toContain("requirement.yaml:32: warning: providers.codex.args: --quiet");
@@ -44,7 +44,7 @@ describe("check", () => {
     expect(code).toBe(0);
   });
 
-  it("names every fault of the file by line, with exit code 2", async () => {
+  it("reports every fault of the file with its line, and exits with 2", async () => {
     await writeFile(folder.path("wrong.yaml"), REQUIREMENT.replace("listen:", "lisen:").replace('"10s"', "ten"));
     const { code, text } = await ran("check", "-c", folder.path("wrong.yaml"));
     expect(text).toContain("wrong.yaml:3: server.lisen: is not known here; did you mean listen?");
@@ -57,7 +57,7 @@ describe("check", () => {
     ["another certificate's key", () => ({ tls: { key: "other.key" } }), "other.key is not the key of"],
     ["a certificate that has expired", () => ({ tls: { cert: "old.crt", key: "old.key" } }), "tls.cert: "],
     ["a bundle that is empty", () => ({ tls: { ca_bundle: "empty" } }), "tls.ca_bundle: "],
-    ["a list of a CA that is not trusted", () => ({ tls: { crl: "foreign.pem" } }), "contains a list that no CA of"],
+    ["a revocation list of an untrusted CA", () => ({ tls: { crl: "foreign.pem" } }), "contains a list that no CA of"],
     [
       "a token key that is private",
       () => ({ auth: { jwt_public_keys: [{ issuer: "a", key_path: "other.key" }] } }),
@@ -80,7 +80,7 @@ describe("check", () => {
       () => ({ server: { listen: "0.0.0.0:9999", health_listen: "127.0.0.1:9999" } }),
       "server.health_listen: port 9999 is that of server.listen too",
     ],
-  ])("names %s", async (_, sections, words) => {
+  ])("reports %s", async (_, sections, words) => {
     const [other, old] = [folder.ca.issue({ ips: ["127.0.0.1"] }), folder.ca.issue({ ips: ["127.0.0.1"], days: -0.5 })];
     await writeFile(folder.path("other.key"), other.key, { mode: 0o600 });
     await writeFile(folder.path("old.crt"), old.cert);
@@ -95,7 +95,7 @@ describe("check", () => {
   });
 });
 
-it("check warns of what lets others in: a file that they may write, every folder, a foreign root, a shared key", async () => {
+it("check warns of loose access: a file that others may write, every folder, a foreign root, a shared key", async () => {
   const bundle = readFileSync(folder.path("certs/ca-bundle.crt"), "utf8");
   await writeFile(folder.path("roots.crt"), bundle + new TestCa("stranger").pem);
   const keys = ["prd-manager", "ndara-orchestrator"].map((issuer) => ({ issuer, key_path: "certs/ndara-jwt.pub" }));
@@ -111,13 +111,13 @@ it("check warns of what lets others in: a file that they may write, every folder
   expect(code).toBe(0);
 });
 
-it("check warns of a provider that cannot be used, by line, and finds nothing else wrong", async () => {
+it("check warns of an unusable provider with its line, and of nothing else", async () => {
   const { code, text } = await checked({ providers: { claude: { binary: "/nowhere/claude" } } });
   expect(text).toMatch(/checked.yaml:\d+: warning: providers.claude: cannot be used now: .*nowhere/);
   expect(code).toBe(0);
 });
 
-it("says what a program says that cannot be used, without secrets: at the check, and in the log of a start", async () => {
+it("check and the log of a start quote an unusable program's output without secrets", async () => {
   const binary = folder.path("unlicensed");
   await writeFile(binary, "#!/bin/sh\necho 'no licence:\nCORP-77 api_key=1234' >&2; exit 3\n", { mode: 0o755 });
   const sections = { providers: { claude: { binary } }, logging: { redact_patterns: ["CORP-[0-9]+"] } };
@@ -131,18 +131,21 @@ it("says what a program says that cannot be used, without secrets: at the check,
   expect(bridge.log()).toMatch(/"level":40.*"provider":"claude".*"msg":"a provider cannot be used now"/);
 });
 
-it.each(["SIGTERM", "SIGKILL"] as const)("leaves no program that hangs at its version, after %s", async (signal) => {
-  const [binary, pidFile] = [folder.path("hanging"), folder.path(`hanging-${signal}`)];
-  await writeFile(binary, `#!/bin/sh\nsleep 1; echo $$ > ${pidFile}\nexec sleep 7777\n`, { mode: 0o755 });
-  await using bridge = await folder.start({ providers: { claude: { binary } } });
-  const pidOf = () => (existsSync(pidFile) ? Number(readFileSync(pidFile, "utf8")) || undefined : undefined);
-  const pid = await until("the program", 30_000, pidOf, bridge.log);
-  bridge.process.kill(signal);
-  await bridge.exited;
-  await until("its end", 30_000, () => !processLives(pid) || undefined, bridge.log);
-});
+it.each(["SIGTERM", "SIGKILL"] as const)(
+  "%s leaves no provider's program behind that hangs at --version",
+  async (signal) => {
+    const [binary, pidFile] = [folder.path("hanging"), folder.path(`hanging-${signal}`)];
+    await writeFile(binary, `#!/bin/sh\nsleep 1; echo $$ > ${pidFile}\nexec sleep 7777\n`, { mode: 0o755 });
+    await using bridge = await folder.start({ providers: { claude: { binary } } });
+    const pidOf = () => (existsSync(pidFile) ? Number(readFileSync(pidFile, "utf8")) || undefined : undefined);
+    const pid = await until("the program", 30_000, pidOf, bridge.log);
+    bridge.process.kill(signal);
+    await bridge.exited;
+    await until("its end", 30_000, () => !processLives(pid) || undefined, bridge.log);
+  },
+);
 
-it("serves without the usual health port where another process has it, and says so", async () => {
+it("serves without its default health port when another process has it, and warns", async () => {
   const holder = createServer().listen(9446, "127.0.0.1");
   await new Promise((resolve) => holder.once("listening", resolve).once("error", resolve)); // someone else's will do
   const config = await folder.configure({ server: { health_listen: undefined } }, "usual-health.yaml");
@@ -156,7 +159,7 @@ it("serves without the usual health port where another process has it, and says 
 });
 
 describe("a start is refused", () => {
-  it("with a configuration that is wrong: 2, and each fault", async () => {
+  it("with 2 and each fault for an invalid configuration", async () => {
     const { code, text } = await ran(
       "--config",
       await folder.configure({ tls: { verify: false }, input: { max_size_bytes: 0 } }, "no.yaml"),
@@ -166,7 +169,7 @@ describe("a start is refused", () => {
     expect(code).toBe(2);
   });
 
-  it("without a configuration, and with one that is not there: 2", async () => {
+  it("with 2 without a configuration, and with a missing one", async () => {
     expect((await ran()).code).toBe(2);
     expect(await ran("--config", "/nowhere/bridge.yaml")).toMatchObject({
       code: 2,
@@ -174,7 +177,7 @@ describe("a start is refused", () => {
     });
   });
 
-  it("when another bridge has the state folder, or the port: 1", async () => {
+  it("with 1 when another bridge has the state folder or the port", async () => {
     await using first = await folder.start();
     const again = await ran("--config", folder.path("bridge.yaml"));
     expect(again).toMatchObject({
@@ -188,7 +191,7 @@ describe("a start is refused", () => {
   });
 });
 
-it("ends with 0 on SIGTERM, and leaves nothing in the way of the next start", async () => {
+it("exits with 0 on SIGTERM, and the next start succeeds", async () => {
   for (let i = 0; i < 2; i++) {
     const bridge = await folder.start();
     bridge.process.kill("SIGTERM");
@@ -196,7 +199,7 @@ it("ends with 0 on SIGTERM, and leaves nothing in the way of the next start", as
   }
 });
 
-it("asks connections to go that are older than server.max_connection_age, and calls go on over new ones", async () => {
+it("sends GOAWAY on connections older than server.max_connection_age, and calls continue over new ones", async () => {
   await using bridge = await folder.start({ server: { max_connection_age: "1s" } });
   const { cert, key } = folder.prd.tls;
   const session = connect(bridge.url, { ca: folder.ca.pem, cert, key });

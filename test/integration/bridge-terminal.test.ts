@@ -65,7 +65,7 @@ async function untilStatus(sessionId: string, status: SessionStatus): Promise<vo
 }
 
 describe("a terminal session", () => {
-  it("runs, takes input that the receipt says the caller sent, shows its screen, and stops without a trace", async () => {
+  it("runs, takes input whose receipt names the caller, shows its screen, and stops without leftovers", async () => {
     await start("t1");
     await untilStatus("t1", SessionStatus.RUNNING);
     const sent = await client().sendInput({ sessionId: "t1", text: "hello there" });
@@ -93,7 +93,7 @@ describe("a terminal session", () => {
     expect(folders()).toEqual([]);
   });
 
-  it("is refused, and leaves nothing, with an option that its agent takes over stdio only", async () => {
+  it("is refused, and leaves nothing behind, with an option that its agent accepts only over stdio", async () => {
     const refused = start("t0", { mode: "terminal", raw: "true" });
     await expect(refused).rejects.toMatchObject({
       code: Code.InvalidArgument,
@@ -102,7 +102,7 @@ describe("a terminal session", () => {
     await expect(statusOf("t0")).rejects.toMatchObject({ code: Code.NotFound });
   });
 
-  it("follows its output as it comes, unread", async () => {
+  it("streams its output as it is printed", async () => {
     await start("t2");
     await untilStatus("t2", SessionStatus.RUNNING);
     const stop = new AbortController();
@@ -126,7 +126,7 @@ describe("a terminal session", () => {
     await untilStatus("t2", SessionStatus.STOPPED);
   });
 
-  it("of another project does not exist", async () => {
+  it("of another project does not exist for the caller", async () => {
     await start("t3");
     await untilStatus("t3", SessionStatus.RUNNING);
     const other = folder.client(bridge, folder.ndara);
@@ -137,7 +137,7 @@ describe("a terminal session", () => {
     await untilStatus("t3", SessionStatus.STOPPED);
   });
 
-  it("continues when its sidecar is killed, and fails when nothing of its agent is left either", async () => {
+  it("continues when its sidecar is killed, and fails when its agent is killed too", async () => {
     await start("t5");
     await untilStatus("t5", SessionStatus.RUNNING);
     const { epoch } = await client().getSession({ sessionId: "t5" });
@@ -157,7 +157,7 @@ describe("a terminal session", () => {
     expect(folders()).toEqual([]);
   });
 
-  it("of a program that does not start fails, and says why", async () => {
+  it("fails with the reason when its program does not start", async () => {
     await start("t4", { mode: "terminal" }, "claude");
     await untilStatus("t4", SessionStatus.FAILED);
     expect((await client().getSession({ sessionId: "t4" })).error).toBe(
@@ -167,7 +167,7 @@ describe("a terminal session", () => {
   });
 });
 
-it("outlives a bridge that is killed, with its events and positions; what does not is named", async () => {
+it("a terminal session survives a killed bridge with its events and positions, or fails with a reason", async () => {
   for (const id of ["k1", "k2"]) await start(id);
   for (const id of ["k1", "k2"]) await untilStatus(id, SessionStatus.RUNNING);
   await client().sendInput({ sessionId: "k1", text: "before the kill" });
@@ -191,7 +191,7 @@ it("outlives a bridge that is killed, with its events and positions; what does n
   expect(folders()).toEqual([]);
 });
 
-it("is named by the next bridge when it did not survive: an agent over standard streams, and what it has started ends", async () => {
+it("a session over standard streams fails at the next bridge, and the processes of its agent end", async () => {
   await start("s1", {});
   await untilStatus("s1", SessionStatus.RUNNING);
   const before = agents();
@@ -210,7 +210,7 @@ it("is named by the next bridge when it did not survive: an agent over standard 
   expect(agents().filter((pid) => before.includes(pid))).toEqual([]);
 });
 
-it("stops with the bridge, on SIGTERM", async () => {
+it("every session stops with the bridge on SIGTERM", async () => {
   await start("e1");
   await start("e2", {});
   await untilStatus("e1", SessionStatus.RUNNING);

@@ -105,7 +105,7 @@ describe("projects with run_as", () => {
   const placeOf = (name: string) =>
     spawnSync("find", [join(users.dir, "run"), "-name", name], { encoding: "utf8" }).stdout.trim();
 
-  it("run their agents as these users, over stdio and in terminals, with their own HOME and nothing of the bridge's", async () => {
+  it("run their agents as these users, over stdio and in terminals, with their HOME and without the bridge's environment", async () => {
     await start(folder.prd, "stdio", {});
     await start(folder.prd, "terminal", { mode: "terminal" });
     await running(folder.prd, "stdio");
@@ -120,7 +120,7 @@ describe("projects with run_as", () => {
     expect(sent.accepted).toBe(true);
   });
 
-  it("keep an agent with a whole toolbox from the other project's files, sockets and processes, and from the key", async () => {
+  it("keep a hostile agent from the other project's files, sockets and processes, and from the key", async () => {
     const { name } = await record(folder.prd.name);
     const place = placeOf(name);
     expect(statSync(place)).toMatchObject({ uid: userOf(0).uid, mode: 0o40700 });
@@ -146,7 +146,7 @@ describe("projects with run_as", () => {
     await none(1);
   });
 
-  it("connect to no socket that an agent put in its sidecar's place: a link or a second name of another project's", async () => {
+  it("connect to no symlink or hard link to another project's socket in place of the sidecar's", async () => {
     const places = join(users.dir, "places");
     await mkdir(places, { mode: 0o755 });
     const folderOf = (index: 0 | 1) => {
@@ -175,7 +175,7 @@ describe("projects with run_as", () => {
     expect(await readdir(places)).toEqual([]);
   });
 
-  it("hand no descriptor on that the bridge has inherited", () => {
+  it("pass on none of the bridge's inherited descriptors", () => {
     const code = `
       import { spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -193,7 +193,7 @@ import { once } from "node:events";
     expect([seen("keep"), seen("close")]).toEqual(["/etc/passwd", ""]);
   });
 
-  it("refuse a folder that the user may not enter, and a project without run_as", async () => {
+  it("refuse a folder that the user may not enter, and projects without run_as", async () => {
     const closed = start(folder.prd, "closed", {}, "demo", "closed");
     await closed.catch(() => {});
     const { error } = await folder.client(bridge, folder.prd).getSession({ sessionId: "closed" });
@@ -203,7 +203,7 @@ import { once } from "node:events";
     await expect(other.startSession(asked)).rejects.toThrow('the project "third" has no run_as');
   });
 
-  it("let a killed bridge's successor take over their terminals, and end all of them", async () => {
+  it("let the next bridge take over the terminals of a killed one, and stop them", async () => {
     const before = await record(folder.prd.name);
     bridge.process.kill("SIGKILL");
     await bridge.exited;
@@ -222,7 +222,7 @@ import { once } from "node:events";
     expect(placeOf(before.name)).toBe("");
   });
 
-  it("check refuses users that do not exist, are root, or can read the key", async () => {
+  it("are refused by check if a user does not exist, is root, or can read the key", async () => {
     const ran = async (projects: object) => {
       const config = await folder.configure({ ...sections, projects }, "checked.yaml");
       const check = folder.spawn(["check", "--config", config]);
@@ -238,7 +238,7 @@ import { once } from "node:events";
 });
 
 describe("providers.NAME.allow", () => {
-  it("refuses what a caller may not choose, says so by name, and leaves the rest; unknown names are faults", async () => {
+  it("refuses a start with any other option by name, and is itself refused with unknown names", async () => {
     await using folder = await BridgeFolder.create();
     await using bridge = await folder.start({ providers: { demo: { allow: ["raw"] } } });
     const start = (sessionId: string, agentOpts: Record<string, string>) =>
@@ -260,7 +260,7 @@ describe("providers.NAME.allow", () => {
 });
 
 describe("without run_as", () => {
-  it("check and the log of the start say that all projects' agents are one user", async () => {
+  it("check and the start's log warn that all projects' agents run as one user", async () => {
     await using folder = await BridgeFolder.create();
     await using bridge = await folder.start();
     const check = folder.spawn(["check", "--config", folder.path("bridge.yaml")]);

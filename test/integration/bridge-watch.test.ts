@@ -6,7 +6,7 @@ import { startBridgeRoom } from "../support/bridge/bridge-room.ts";
 import { eventually } from "../support/eventually.ts";
 
 describe.concurrent("WatchSessions", () => {
-  it("gives all sessions as they are, then changes only, numbered, until a session is gone", async () => {
+  it("sends the state of all sessions, then numbered changes until a session is gone", async () => {
     await using own = await startBridgeRoom({ sessions: { retentionMs: 300 } });
     const client = own.client(own.prd);
     const begin = (sessionId: string) =>
@@ -33,7 +33,7 @@ describe.concurrent("WatchSessions", () => {
     expect(seen.filter(({ id }) => id === "one")).toHaveLength(1);
   });
 
-  it("tells what an agent without a terminal does, and what it asks, without secrets", async () => {
+  it("reports the state and questions of an agent without a terminal, without secrets", async () => {
     await using room = await startBridgeRoom();
     const client = room.client(room.prd);
     const repoPath = room.repo;
@@ -61,7 +61,7 @@ describe.concurrent("WatchSessions", () => {
     await watching;
   });
 
-  it("knows two labels, and at most 50 lines", async () => {
+  it("accepts two labels, and at most 50 lines", async () => {
     await using room = await startBridgeRoom();
     const client = room.client(room.prd);
     const repoPath = room.repo;

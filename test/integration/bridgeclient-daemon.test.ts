@@ -44,7 +44,7 @@ async function untilRunning(sessionId: string): Promise<void> {
   await until("the session to run", 30_000, running, bridge.log);
 }
 
-describe("the SDK with the bridge itself", () => {
+describe("the SDK with a real bridge", () => {
   it("starts, commands and stops an agent, and reads its events to the last one", async () => {
     await start("sdk-1", "stdio");
     const session = client.session("sdk-1");
@@ -98,7 +98,7 @@ describe("the SDK with the bridge itself", () => {
     expect(first.value?.sessionAlive).toBe(true);
   });
 
-  it("shows one consumer nothing of another", async () => {
+  it("hides the sessions of one consumer from another", async () => {
     await using other = await clientOf(folder.ndara);
     await start("sdk-4", "stdio");
     await expect(other.getSession({ sessionId: "sdk-4" })).rejects.toMatchObject({ code: "not_found" });
@@ -108,7 +108,7 @@ describe("the SDK with the bridge itself", () => {
   });
 });
 
-describe("gt with the bridge itself", () => {
+describe("gt with a real bridge", () => {
   it("starts an agent in a terminal, talks to it, follows it and stops it", async () => {
     const dir = await folder.consumerFolder(folder.prd);
     const env = { PATH: process.env["PATH"] ?? "", HOME: folder.path("home"), USER: "ann" };

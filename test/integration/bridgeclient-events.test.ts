@@ -72,7 +72,7 @@ it("survives a bridge that is restarted on its port", async () => {
   expect(seqs(await read(events, 2))).toEqual([2, 3]);
 });
 
-it("acknowledges what was handled, and begins there the next time under the same name", async () => {
+it("acknowledges the handled events, and continues there the next time under the same name", async () => {
   emit(1, 5);
   const { bridge } = scene;
   await read(client.session("s1").events({ subscriberId: "r" }), 3); // the third was not asked past
@@ -93,13 +93,13 @@ it("acknowledges in batches while it waits for more", async () => {
   await events.return();
 });
 
-it("acknowledges nothing without a name, and begins where it is asked to", async () => {
+it("acknowledges nothing without a name, and begins at the requested number", async () => {
   emit(1, 5);
   expect(seqs(await read(client.session("s1").events({ afterSeq: 3 }), 2))).toEqual([4, 5]);
   expect(scene.bridge.calls).not.toContain("ackEvents");
 });
 
-it("ends behind the last event and acknowledges it; a later reader ends at once", async () => {
+it("ends after the last event and acknowledges it, and a later reader ends at once", async () => {
   emit(1, 1);
   scene.bridge.emit("s1", "", { type: EventType.SESSION_STOPPED, done: true });
   const events = await Array.fromAsync(client.session("s1").events({ subscriberId: "r" }));
@@ -108,7 +108,7 @@ it("ends behind the last event and acknowledges it; a later reader ends at once"
   expect(await Array.fromAsync(client.session("s1").events({ subscriberId: "r" }))).toEqual([]);
 });
 
-it("names events that are not held any more", async () => {
+it("reports events that the log no longer holds as a gap", async () => {
   emit(1, 10);
   scene.bridge.forget("s1", 3);
   const [gap, ...rest] = await read(client.session("s1").events({ afterSeq: 2n }), 4);
@@ -116,7 +116,7 @@ it("names events that are not held any more", async () => {
   expect(seqs(rest)).toEqual([8, 9, 10]);
 });
 
-it("names what is lost when the log begins again, and reads the new one from its beginning", async () => {
+it("reports the loss when the log restarts, and reads the new log from its beginning", async () => {
   emit(1, 3);
   const events = client.session("s1").events({ subscriberId: "r" });
   for (let i = 0; i < 3; i++) await events.next();
@@ -154,7 +154,7 @@ it.each<[string, (events: AsyncIterable<SessionEvent>) => Promise<unknown>]>([
   await eventually("the bridge's stream has ended", () => scene.bridge.openStreams === 0);
 });
 
-it("fails at once where another try cannot help", async () => {
+it("fails at once where a retry cannot help", async () => {
   scene.bridge.add("theirs", "p2");
   await expect(client.session("theirs").events().next()).rejects.toMatchObject({ code: "not_found" });
   await expect(client.session("s1").events({ afterSeq: 7n }).next()).rejects.toMatchObject({
@@ -163,14 +163,14 @@ it("fails at once where another try cannot help", async () => {
   });
 });
 
-it("waits where the bridge is busy, as long as it says", async () => {
+it("waits as long as a busy bridge says", async () => {
   const busy = () => new DomainError("exhausted", "too many streams", { fields: { retry_after_ms: 30 } });
   scene.bridge.failures.set("streamEvents", [busy(), busy(), busy(), busy(), busy()]);
   emit(1, 1);
   expect(seqs(await read(client.session("s1").events(), 1))).toEqual([1]);
 });
 
-it("puts many streams on few connections", async () => {
+it("shares few connections among many streams", async () => {
   emit(1, 1);
   const streams = Array.from({ length: 200 }, () => client.streamEvents({ sessionId: "s1" }));
   await Promise.all(streams.map((stream) => stream.next()));

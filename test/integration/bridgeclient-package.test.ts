@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
-it("is packed from outside the clone, and holds built files only, and no link", async () => {
+it("the package is packed outside the clone, and contains only built files and no link", async () => {
   const installed = join(project, "node_modules", NAME);
   const files = readdirSync(installed, { recursive: true, encoding: "utf8" });
   expect(files.filter((file) => /(?<![.]d)[.]ts$/.test(file))).toEqual([]);
@@ -97,7 +97,7 @@ describe("in a plain project", () => {
   });
 });
 
-it("is small: 48 KiB of its own, 220 KiB with what it brings, and next to nothing for an error class alone", async () => {
+it("the package has 48 KiB, 220 KiB with its dependencies, and hardly any for an error class alone", async () => {
   const bundled = async (contents: string) => {
     const { metafile } = await build({
       stdin: { contents, resolveDir: project },

@@ -43,7 +43,7 @@ describe.each([
 ])("on a host whose clock is %s", (name, byMs) => {
   const sessionId = name.replaceAll(" ", "-");
 
-  it("the SDK calls, starts and follows a session by the bridge's time", async () => {
+  it("the SDK uses the bridge's time to call, start and follow a session", async () => {
     setClock(byMs);
     await using client = newClient();
     await client.startSession({
@@ -57,14 +57,14 @@ describe.each([
     expect(events.at(-1)?.done).toBe(true);
   });
 
-  it("a stream that comes first is opened by the bridge's time", async () => {
+  it("the SDK uses the bridge's time for a stream as its first call", async () => {
     setClock(byMs);
     await using client = newClient();
     const events = await Array.fromAsync(client.session(sessionId).events());
     expect(events.at(-1)?.done).toBe(true);
   });
 
-  it("gt lists sessions by the control plane's time", async () => {
+  it("gt uses the control plane's time to list sessions", async () => {
     const wrong = `const right = Date.now; Date.now = () => right() + ${byMs}`;
     const env = {
       ...{ PATH: process.env["PATH"] ?? "", HOME: folder.path("home"), USER: "ann" },
@@ -77,7 +77,7 @@ describe.each([
   });
 });
 
-it("the SDK says by how much the clocks differ where it cannot ask again", async () => {
+it("the SDK reports the difference of the clocks when it cannot retry", async () => {
   setClock(-600_000);
   await using client = newClient();
   const first = client.watchSessions().next();
@@ -85,7 +85,7 @@ it("the SDK says by how much the clocks differ where it cannot ask again", async
 });
 
 describe("the SDK with revocation lists", () => {
-  it("refuses a bridge whose certificate its CA has revoked, and another without", async () => {
+  it("refuses a bridge whose certificate its CA has revoked", async () => {
     const revoked = join(dir, "revoked.pem");
     await writeFile(revoked, folder.ca.revoke([{ cert: await readFile(folder.path("certs/bridge.crt"), "utf8") }]));
     await using strict = newClient({ crlPath: revoked });
@@ -99,15 +99,15 @@ describe("the SDK with revocation lists", () => {
   it.each([
     ["empty", () => ""],
     ["cut off", () => folder.ca.revoke([]).slice(0, 200)],
-    ["of a CA that is not trusted", () => folder.prd.ca.revoke([])],
-  ])("takes no list that is %s", async (_, text) => {
+    ["of an untrusted CA", () => folder.prd.ca.revoke([])],
+  ])("rejects a list that is %s", async (_, text) => {
     const path = join(dir, "bad.pem");
     await writeFile(path, text());
     expect(() => newClient({ crlPath: path })).toThrow("bad.pem");
   });
 });
 
-it("the SDK refuses numbers that are none, by name", async () => {
+it("the SDK rejects invalid numbers by name", async () => {
   await using client = newClient();
   for (const afterSeq of [-1, 1.5, -1n, Number.NaN]) {
     expect(() => client.session("s").events({ afterSeq })).toThrow("afterSeq");

@@ -39,7 +39,7 @@ const failure = (call: Promise<unknown>): Promise<BridgeError> =>
     (err) => err as BridgeError,
   );
 
-it("starts a session, gives it input and stops it, as the requirement's example does", async () => {
+it("starts a session, sends it input and stops it, as the requirement's example does", async () => {
   const client = newClient();
   expect((await client.health()).status).toBe("serving");
   expect(await client.startSession(START)).toMatchObject({ sessionId: "s1", status: 2 });
@@ -89,7 +89,7 @@ it("reports another project's session as one that does not exist, with code, rea
   });
 });
 
-it("says how long to wait where the bridge says so", async () => {
+it("reports how long to wait when the bridge says so", async () => {
   const limited = new DomainError("exhausted", "too many starts", { fields: { retry_after_ms: 1500 } });
   scene.bridge.failures.set("startSession", [limited]);
   const error = await failure(newClient().startSession(START));
@@ -97,7 +97,7 @@ it("says how long to wait where the bridge says so", async () => {
   expect(error.fields).toEqual({ retry_after_ms: "1500" });
 });
 
-it("repeats a call only if that is safe", async () => {
+it("retries a call only if that is safe", async () => {
   const { bridge } = scene;
   bridge.add("s1", "p1");
   const gone = () => new DomainError("unavailable", "the bridge is going away");
@@ -128,7 +128,7 @@ it("ends a call at its deadline, retries included, and at the caller's signal", 
   expect((await call).message).toBe("enough");
 });
 
-it("gives up connecting when nothing listens, and says what it could not reach", async () => {
+it("gives up connecting when nothing listens, and names the address", async () => {
   await using other = await BridgeScene.create();
   const { port } = other.server;
   await other.server[Symbol.asyncDispose]();
@@ -137,7 +137,7 @@ it("gives up connecting when nothing listens, and says what it could not reach",
   expect(error.message).toContain("ECONNREFUSED");
 });
 
-it("does not trust a server of another CA, nor one with another name", async () => {
+it("trusts neither a server of another CA nor one with another name", async () => {
   const { mtls } = scene.files;
   const other = join(scene.dir, "other-ca.crt");
   await writeFile(other, new TestCa("stranger").pem);
@@ -175,7 +175,7 @@ it("uses a new certificate for the next call, while a stream continues with the 
   await events.return();
 });
 
-it("follows files through a link to a folder that is swapped", async () => {
+it("follows files through a link whose target folder is swapped", async () => {
   const files = join(scene.dir, "client");
   const link = join(scene.dir, "certs");
   await symlink(files, link);
@@ -264,7 +264,7 @@ it.each<[string, (options: ClientOptions) => ClientOptions, string]>([
     (o) => ({ ...o, mtls: { ...o.mtls, keyPath: o.jwt.privateKeyPath } }),
     "is not the key of",
   ],
-])("is not made with %s", (_what, change, message) => {
+])("rejects %s", (_what, change, message) => {
   expect(() => createClient(change(scene.options()))).toThrow(message);
 });
 

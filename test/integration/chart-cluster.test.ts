@@ -91,13 +91,13 @@ describe("the chart on a real API server", () => {
     return agentPod(sessionPodPlan(session, binding, options));
   }
 
-  it("installs, says what comes next, and nothing as missing that is there", async (context) => {
+  it("installs, and its notes name the next steps and only what is missing", async (context) => {
     await here(context);
     expect(notes).toContain("get secret gastown-client-admin");
     expect(notes).not.toMatch(/MISSING|WARNING/);
   });
 
-  it("takes a limit of all sessions below that of a project, and says which applies", async (context) => {
+  it("accepts a limit of all sessions below a project's limit, and says which one applies", async (context) => {
     await here(context);
     const less = ["--reuse-values", "--set", "sessions.maxGlobal=2", "--dry-run=server"];
     const said = await helm.run("upgrade", "gastown", CHART, "-n", SYSTEM, ...less);
@@ -106,14 +106,14 @@ describe("the chart on a real API server", () => {
   });
 
   it.for(["demo", "apart"])(
-    "lets the controller make its own pods (%s), and the namespace's Pod Security takes them",
+    "lets the controller create its own pods (%s), which the namespace's Pod Security admits",
     async (provider, context) => {
       await here(context);
       await create(AGENTS, sessionPod(`own-${provider}`, provider), as(CONTROLLER));
     },
   );
 
-  it('keeps pods out of an agents\' namespace that Pod Security "restricted" forbids', async (context) => {
+  it('refuses pods in an agents\' namespace that Pod Security "restricted" forbids', async (context) => {
     await here(context);
     const pod = plainPod("root");
     await expect(create(AGENTS, { ...pod, spec: { ...pod.spec, securityContext: {} } })).rejects.toThrow(
@@ -128,14 +128,14 @@ describe("the chart on a real API server", () => {
     ["managed by us", { "app.kubernetes.io/managed-by": "gastown" }, {}],
     ["an agent's address", {}, { "gastown.io/address": "shop/toast" }],
   ] as const)(
-    "lets no other account create a pod that claims to be %s, the cluster's admin included",
+    "lets no other account, not even the cluster's admin, create a pod that claims to be %s",
     async ([, labels, annotations], context) => {
       await here(context);
       await expect(create(AGENTS, plainPod("spoof", labels, annotations))).rejects.toThrow(/only the controller/);
     },
   );
 
-  it("lets accounts that a namespace lists make pods to be adopted there, and only there", async (context) => {
+  it("lets the accounts listed for a namespace create pods for adoption, and only there", async (context) => {
     const found = await here(context);
     for (const namespace of [AGENTS, ADOPTING]) {
       const make = ["-n", namespace, "create"];
@@ -150,7 +150,7 @@ describe("the chart on a real API server", () => {
     ).rejects.toThrow(/managed by gastown/);
   });
 
-  it("lets no account change a pod's labels, not even the controller, and no other account its annotations", async (context) => {
+  it("lets no account change a pod's labels, and only the controller its annotations", async (context) => {
     await here(context);
     const pod = sessionPod("marked", "demo");
     const name = pod.metadata?.name ?? "";
@@ -192,7 +192,7 @@ describe("the chart on a real API server", () => {
     await bind({ labels: { team: "a" } }, "pods/unbound/binding");
   });
 
-  it("lets a person of clients.readers find pods with gt, and says to others what is missing", async (context) => {
+  it("lets a person of clients.readers find pods with gt, and tells others which right they lack", async (context) => {
     const found = await here(context);
     await create(AGENTS, sessionPod("read/me", "demo"), as(CONTROLLER));
     const listed = JSON.parse(await gtAs("ann", "agents", "--json")) as { agent: string; reason: string }[];
@@ -226,7 +226,7 @@ describe("the chart on a real API server", () => {
     expect(texts).toEqual([...rules].sort());
   });
 
-  it("is accepted as a whole with each file of ci/", { timeout: LIMIT_MS }, async (context) => {
+  it("is accepted by the API server with each file of ci/", { timeout: LIMIT_MS }, async (context) => {
     const found = await here(context);
     const monitor = (kind: string) => {
       const plural = `${kind.toLowerCase()}s`;
@@ -262,7 +262,7 @@ describe("the chart on a real API server", () => {
     }
   });
 
-  it("makes the CA and the first client's files by the setup Job's account, which may do no more", {
+  it("creates the CA and the first client's files by the setup Job's account, which may do nothing else", {
     timeout: LIMIT_MS,
   }, async (context) => {
     const found = await here(context);
@@ -291,7 +291,7 @@ describe("the chart on a real API server", () => {
   chartUpgrades(upgraded, (namespace) => create(namespace, sessionPod("kept", "demo"), as(CONTROLLER)));
   chartLeftovers(upgraded);
 
-  it("goes without a trace of its own; the CA, others' pods and the namespaces stay", {
+  it("is uninstalled without leftovers; the CA, others' pods and the namespaces stay", {
     timeout: LIMIT_MS,
   }, async (context) => {
     const found = await here(context);

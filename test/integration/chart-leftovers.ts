@@ -19,7 +19,7 @@ const OF_A_PARENT = {
 export function chartLeftovers({ here, helm, dir, values }: Release): void {
   const upgrade = upgradeOf({ helm, dir, values });
 
-  it("an upgrade that names another first client takes the files of the one before away", {
+  it("an upgrade that names another first client deletes the previous client's files", {
     timeout: LIMIT_MS,
   }, async (context) => {
     const found = await here(context);
@@ -34,7 +34,7 @@ export function chartLeftovers({ here, helm, dir, values }: Release): void {
     ["a rollback", async () => await helm().run("rollback", "gastown", "1", "-n", SYSTEM)],
     ["another upgrade", async () => await upgrade({})],
   ] as const)(
-    "an upgrade that fails half-way leaves nothing after %s",
+    "an upgrade that fails half-way leaves no objects behind after %s",
     { timeout: LIMIT_MS },
     async ([, mend], context) => {
       const found = await here(context);

@@ -164,13 +164,13 @@ describe("the rights that the chart gives, on a real API server", () => {
     return (answer as { status: { allowed: boolean } }).status.allowed;
   }
 
-  it("are not asked for more by any program", async (context) => {
+  it("suffice for every program", async (context) => {
     await here(context);
     expect(made.length).toBeGreaterThan(EACH.length);
     expect(made.filter(({ status }) => status === 403)).toEqual([]);
   });
 
-  it("are those of this table and no more: no wildcard, no cluster role, names where they can be asked for", async (context) => {
+  it("are exactly those of this table, without a wildcard or cluster role, and by name where possible", async (context) => {
     await here(context);
     expect(roles.filter(({ kind }) => kind !== "Role")).toEqual([]);
     const given = bindings.flatMap(({ metadata, roleRef, subjects }) => {
@@ -194,7 +194,7 @@ describe("the rights that the chart gives, on a real API server", () => {
     expect([...new Set(unnamed)].sort()).toEqual(["create", "list"]);
   });
 
-  it.for(EACH)("are needed each: %s does not work without %s %s in %s", async (right, context) => {
+  it.for(EACH)("are all needed: %s does not work without %s %s in %s", async (right, context) => {
     await here(context);
     const request = made.find(isFor(right));
     if (request === undefined) throw new Error("no program ever asks for it");

@@ -23,7 +23,7 @@ describe("the chart's relay", () => {
     return relayOf(await tool.template("gastown", "-f", file));
   }
 
-  it("is not there unless it is asked for", async (context) => {
+  it("is absent by default", async (context) => {
     expect(relayOf(await (await bed.here(context)).template("gastown"))).toEqual([]);
   });
 
@@ -32,7 +32,7 @@ describe("the chart's relay", () => {
     expect(said).toContain("0 chart(s) failed");
   });
 
-  it("writes a configuration that the relay reads, with all that its values say", async (context) => {
+  it("writes a configuration that the relay reads, with all its values", async (context) => {
     const values = configOf(relayOf(await (await bed.here(context)).template("gastown", "-f", VALUES)));
     expect(values).toMatchObject({
       listen: { host: "0.0.0.0", port: 8080 },
@@ -52,7 +52,7 @@ describe("the chart's relay", () => {
     });
   });
 
-  it("mounts every file that its configuration names, from a Secret or a map of public keys", async (context) => {
+  it("mounts every file of its configuration from a Secret or a map of public keys", async (context) => {
     const manifests = relayOf(await (await bed.here(context)).template("gastown", "-f", VALUES));
     const { containers, volumes } = podOf(manifests);
     const named = JSON.stringify(configOf(manifests)).match(/\/etc\/relay\/[^"]+/g) ?? [];
@@ -64,7 +64,7 @@ describe("the chart's relay", () => {
     ]);
   });
 
-  it("has its certificate from the setup Job where no Secret is named, and takes the first client's tokens", async (context) => {
+  it("gets its certificate from the setup Job unless a Secret is named, and accepts the first client's tokens", async (context) => {
     const relay = { enabled: true, nats: LEAST.nats, service: { names: ["relay.town.example"] } };
     const file = join(bed.dir, "own-tls.json");
     await writeFile(file, JSON.stringify({ relay }));
@@ -85,7 +85,7 @@ describe("the chart's relay", () => {
     });
   });
 
-  it("is watched by a monitor that finds its metrics' Service, and by alerts", async (context) => {
+  it("has a monitor that finds its metrics' Service, and alerts", async (context) => {
     const monitoring = join(CHART, "ci", "monitoring-values.yaml");
     const tool = await bed.here(context);
     const all = manifestsOf(
@@ -111,7 +111,7 @@ describe("the chart's relay", () => {
     expect(used.filter(([, , labels = ""]) => !labels.startsWith(own))).toEqual([]);
   });
 
-  it("runs without rights, and is given longer to end than its drain takes", async (context) => {
+  it("runs without rights, with a termination grace period longer than its drain", async (context) => {
     const manifests = await rendered(context, "least", LEAST);
     const pod = podOf(manifests);
     expect(pod).toMatchObject({ automountServiceAccountToken: false, securityContext: { runAsNonRoot: true } });
@@ -131,14 +131,14 @@ describe("the chart's relay", () => {
     expect(podOf(slow).terminationGracePeriodSeconds).toBe(110);
   });
 
-  it("has a budget for disruptions where there are two, and none for one", async (context) => {
+  it("has a disruption budget for two replicas, and none for one", async (context) => {
     const kinds = async (replicas: number) =>
       (await rendered(context, `replicas-${replicas}`, { ...LEAST, replicas })).map(({ kind }) => kind);
     expect(await kinds(2)).toContain("PodDisruptionBudget");
     expect(await kinds(1)).not.toContain("PodDisruptionBudget");
   });
 
-  it("is reached by those whom its values name, and reaches NATS and its bridges", async (context) => {
+  it("is reachable only for the callers in its values, and reaches NATS and its bridges", async (context) => {
     const all = manifestsOf(await (await bed.here(context)).template("gastown", "-f", VALUES));
     const policies = all.filter(({ kind }) => kind === "NetworkPolicy") as unknown as readonly Policy[];
     const labels = { "app.kubernetes.io/name": "gastown-relay", "app.kubernetes.io/instance": "gastown" };
@@ -160,23 +160,23 @@ describe("the chart's relay", () => {
     ["a password in a URL", { nats: { url: "nats://u:p@nats:4222" } }, /url/],
     ["another protocol", { nats: { url: "http://nats:4222" } }, /url/],
     ["two copies of a stream", { nats: { url: "nats://n", replicas: 2 } }, /replicas/],
-    ["a name that is none", { service: { names: ["10.0.0.256"] } }, /relay\.service\.names: "10\.0\.0\.256"/],
+    ["an invalid name", { service: { names: ["10.0.0.256"] } }, /relay\.service\.names: "10\.0\.0\.256"/],
     [
       "the first client's name for another issuer",
       { tls: { secretName: "" }, auth: { issuers: [{ issuer: "admin", projects: ["a"], publicKey: PUBLIC_KEY }] } },
       /relay\.auth\.issuers: admin is there twice/,
     ],
     ["a misspelt key", { replica: 2 }, /replica/],
-    ["a bridge that is not there", { roles: { coding: { link: "bridge", bridge: "x" } } }, /needs the bridge "x"/],
+    ["a missing bridge", { roles: { coding: { link: "bridge", bridge: "x" } } }, /needs the bridge "x"/],
     ["a bridge without its Secret", { bridges: { town: { target: "a:1", issuer: "a", project: "b" } } }, /secretName/],
     ["a role's name with a dot", { roles: { "a.b": {} } }, /a\.b/],
     ["a seed for a public nkey", { signing: { signers: { a: `S${"A".repeat(57)}` } } }, /signers/],
     ["a request above its limit", { resources: { requests: { memory: "2Gi" } } }, /relay\.resources: requests\.memory/],
-  ] as const)("refuses %s, naming it", async ([name, relay, message], context) => {
+  ] as const)("refuses %s by name", async ([name, relay, message], context) => {
     await expect(rendered(context, name.replaceAll(" ", "-"), { ...LEAST, ...relay })).rejects.toThrow(message);
   });
 
-  it("refuses to be without a certificate where no Job makes one", async (context) => {
+  it("requires a certificate when no Job creates one", async (context) => {
     const tool = await bed.here(context);
     const file = join(bed.dir, "no-certificate.json");
     await writeFile(file, JSON.stringify({ setup: { enabled: false }, relay: { enabled: true, nats: LEAST.nats } }));

@@ -26,7 +26,7 @@ describe("the chart's threads", () => {
     threadsOf(await text(context, name, { threads }));
   const withAll = async (context: TestContext) => await (await bed.here(context)).template("gastown", "-f", VALUES);
 
-  it("are not there unless they are asked for, and agents get no tools then", async (context) => {
+  it("are absent by default, and agents then get no tools", async (context) => {
     const plain = await (await bed.here(context)).template("gastown");
     expect(threadsOf(plain)).toEqual([]);
     const { threads, sessionTokens } = configIn(plain).settings;
@@ -38,7 +38,7 @@ describe("the chart's threads", () => {
     expect(said).toContain("0 chart(s) failed");
   });
 
-  it("write a configuration that threads reads, with all that their values say", async (context) => {
+  it("write a configuration that threads reads, with all their values", async (context) => {
     const values = configOf(threadsOf(await withAll(context)));
     expect(values).toMatchObject({
       server: { listen: { host: "0.0.0.0", port: 9448 }, health_listen: { host: "0.0.0.0", port: 9449 } },
@@ -58,7 +58,7 @@ describe("the chart's threads", () => {
     });
   });
 
-  it("mount every file that the configuration names, and no private key of others", async (context) => {
+  it("mount every file of the configuration, and no private key of others", async (context) => {
     const manifests = threadsOf(await withAll(context));
     const { containers, volumes } = podOf(manifests);
     const named = JSON.stringify(configOf(manifests)).match(/\/etc\/threads\/[^"]+/g) ?? [];
@@ -79,7 +79,7 @@ describe("the chart's threads", () => {
     ]);
   });
 
-  it("have the controllers give agents the tools, take the servers' calls, and keep their certificates", async (context) => {
+  it("configure the controllers to give agents the tools, accept the servers' calls, and keep their certificates", async (context) => {
     const all = await withAll(context);
     const { settings, auth } = configIn(all);
     expect(settings.threads).toEqual({ url: "https://gastown-threads.gastown-system.svc:443" });
@@ -107,7 +107,7 @@ describe("the chart's threads", () => {
     expect(issuers?.secret?.items?.map(({ key }) => key)).toEqual(["admin.pub", "threads.pub"]);
   });
 
-  it("take Secrets of your own in place of the setup Job's, and hand your CA to agents", async (context) => {
+  it("accept the user's own Secrets in place of the setup Job's, and give the user's CA to agents", async (context) => {
     const threads = { ...LEAST, tls: { secretName: "own-tls" }, client: { secretName: "own-client", issuer: "waker" } };
     const all = await text(context, "own", { threads, sessionTokens: { secretName: "own-tokens" } });
     const { settings } = configIn(all);
@@ -117,7 +117,7 @@ describe("the chart's threads", () => {
     expect(configOf(threadsOf(all)).runtime.jwt_issuer).toBe("waker");
   });
 
-  it("migrate the database in a hook that needs nothing of the release", async (context) => {
+  it("migrate the database in a hook that does not depend on the release", async (context) => {
     const [job] = threadsOf(await withAll(context)).filter(({ kind }) => kind === "Job") as unknown as readonly Hook[];
     expect(job?.metadata.annotations["helm.sh/hook"]).toBe("pre-install,pre-upgrade");
     const { volumes, containers, serviceAccountName } =
@@ -133,7 +133,7 @@ describe("the chart's threads", () => {
     ]);
   });
 
-  it("are watched by a monitor that finds their metrics' Service, and by alerts", async (context) => {
+  it("have a monitor that finds their metrics' Service, and alerts", async (context) => {
     const tool = await bed.here(context);
     const monitoring = join(CHART, "ci", "monitoring-values.yaml");
     const all = manifestsOf(
@@ -156,7 +156,7 @@ describe("the chart's threads", () => {
     expect(used.filter(([, , labels = ""]) => !labels.startsWith(own))).toEqual([]);
   });
 
-  it("run without rights, on a read-only root, and have a budget for disruptions where there are two", async (context) => {
+  it("run without rights on a read-only root, and have a disruption budget for two replicas", async (context) => {
     const manifests = await rendered(context, "least", LEAST);
     const pod = podOf(manifests);
     expect(pod).toMatchObject({ automountServiceAccountToken: false, securityContext: { runAsNonRoot: true } });
@@ -180,7 +180,7 @@ describe("the chart's threads", () => {
     expect(one.map(({ kind }) => kind)).not.toContain("PodDisruptionBudget");
   });
 
-  it("are reached by agents and those whom their values name, and reach the database and the controllers", async (context) => {
+  it("are reachable only for agents and the callers in their values, and reach the database and the controllers", async (context) => {
     const all = manifestsOf(await withAll(context));
     const policies = all.filter(({ kind }) => kind === "NetworkPolicy") as unknown as readonly Policy[];
     const labels = {
@@ -212,8 +212,8 @@ describe("the chart's threads", () => {
 
   it.for([
     ["no database", { database: { secretName: "" } }, /threads\.database\.secretName: is missing/],
-    ["a port that is none", { database: { secretName: "db", ports: [0] } }, /ports/],
-    ["a name that is none", { service: { names: ["10.0.0.256"] } }, /threads\.service\.names: "10\.0\.0\.256"/],
+    ["an invalid port", { database: { secretName: "db", ports: [0] } }, /ports/],
+    ["an invalid name", { service: { names: ["10.0.0.256"] } }, /threads\.service\.names: "10\.0\.0\.256"/],
     [
       "the first client's name for its own",
       { client: { issuer: "admin" } },
@@ -230,7 +230,7 @@ describe("the chart's threads", () => {
       { resources: { requests: { memory: "2Gi" } } },
       /threads\.resources: requests\.memory/,
     ],
-  ] as const)("refuse %s, naming it", async ([name, threads, message], context) => {
+  ] as const)("refuse %s by name", async ([name, threads, message], context) => {
     await expect(rendered(context, name.replaceAll(" ", "-"), { ...LEAST, ...threads })).rejects.toThrow(message);
   });
 
@@ -242,7 +242,7 @@ describe("the chart's threads", () => {
       { tls: { secretName: "a" }, client: { secretName: "b" } },
       /sessionTokens\.secretName: is missing/,
     ],
-  ] as const)("refuse to be without %s where no Job makes it", async ([, threads, message], context) => {
+  ] as const)("require %s when no Job creates it", async ([, threads, message], context) => {
     const values = { setup: { enabled: false }, threads: { ...LEAST, ...threads } };
     await expect(text(context, "no-setup", values)).rejects.toThrow(message);
   });

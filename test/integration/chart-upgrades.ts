@@ -41,14 +41,14 @@ export function chartUpgrades(
     it.for([
       ["changes trustDomain", { trustDomain: "other.example" }, /trustDomain: .* has gastown\.local.*helm uninstall/],
       ["names another CA", { ca: { secretName: "other" } }, /a new one in gastown-ca\/other .*rotate-ca/],
-    ] as const)("that %s is refused, with what does it on purpose", async ([, change, why], context) => {
+    ] as const)("that %s is refused, and the error names the deliberate way", async ([, change, why], context) => {
       const found = await here(context);
       const before = await found.kubectl(["-n", SYSTEM, "get", "configmap", "gastown", "-o", "jsonpath={.data}"]);
       await expect(upgrade(change)).rejects.toThrow(why);
       expect(await found.kubectl(["-n", SYSTEM, "get", "configmap", "gastown", "-o", "jsonpath={.data}"])).toBe(before);
     });
 
-    it("that leaves sessions without their controller, or gives them to another project, is refused", {
+    it("that leaves sessions without their controller or moves them to another project is refused", {
       timeout: LIMIT_MS,
     }, async (context) => {
       const found = await here(context);
@@ -63,7 +63,7 @@ export function chartUpgrades(
       await expect(upgrade({ namespaces: [second] }, "--dry-run=server")).resolves.toContain("STATUS: pending-upgrade");
     });
 
-    it("that leaves a namespace out, a rollback to before it and ca.createNamespace=false keep the namespaces", {
+    it("that drops a namespace keeps it, as do a rollback to before it and ca.createNamespace=false", {
       timeout: LIMIT_MS,
     }, async (context) => {
       const found = await here(context);

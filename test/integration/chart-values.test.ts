@@ -78,7 +78,7 @@ describe("the chart's values", () => {
     return await helm.template("gastown", "-f", file);
   }
 
-  it("are refused by their keys where the controller would refuse them when it starts", async (context) => {
+  it("are refused by key wherever the controller would refuse them at its start", async (context) => {
     const wrong: string[] = [];
     const check = async (one: Case, i: number) => {
       const said = await rendered(context, `refused-${i}`, [one]).then(
@@ -93,7 +93,7 @@ describe("the chart's values", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("are taken at the edges of what the controller takes, which reads them as they were meant", async (context) => {
+  it("are accepted up to the controller's limits, and the controller reads them unchanged", async (context) => {
     const [first, second] = await Promise.all(
       TAKEN.map(async (cases, i) => configIn(await rendered(context, `taken-${i}`, cases))),
     );

@@ -39,7 +39,7 @@ const needing = (resources: object) => ({ agents: { claude: { image: "a", resour
 describe("the chart", () => {
   const bed = new HelmBed("chart");
 
-  it("is switched by a parent chart", async (context) => {
+  it("can be switched off by a parent chart", async (context) => {
     const tool = await bed.here(context);
     const parent = join(bed.dir, "parent");
     await mkdir(join(parent, "charts"), { recursive: true });
@@ -56,7 +56,7 @@ describe("the chart", () => {
     expect(await kindsOf("--set", "gastown.enabled=false")).toEqual([]);
   });
 
-  it("takes requests at their limits, several keys of an issuer, and accounts of any kind", async (context) => {
+  it("accepts requests at their limits, several keys per issuer, and accounts of any kind", async (context) => {
     const tool = await bed.here(context);
     const resources = {
       requests: { cpu: 0.3, memory: "2Gi", "ephemeral-storage": 1_000_000 },
@@ -86,7 +86,7 @@ describe("the chart", () => {
     }
   });
 
-  it("gives agents tokens where a Secret with a key is named, and mounts it for the controller", async (context) => {
+  it("gives agents tokens if a Secret with a key is named, and mounts it for the controller", async (context) => {
     const rendered = await (await bed.here(context)).template(
       ...["gastown", "-f", join(CHART, "ci", "containers-values.yaml")],
     );
@@ -98,7 +98,7 @@ describe("the chart", () => {
     expect(configIn(await (await bed.here(context)).template("gastown")).settings.sessionTokens).toBeUndefined();
   });
 
-  it("sends spans where a collector is named", async (context) => {
+  it("sends spans if a collector is named", async (context) => {
     const tool = await bed.here(context);
     const endpointOf = async (...args: string[]) => configIn(await tool.template("gastown", ...args)).otlpEndpoint;
     expect(await endpointOf("-f", join(CHART, "ci", "monitoring-values.yaml"))).toBe(
@@ -107,7 +107,7 @@ describe("the chart", () => {
     expect(await endpointOf()).toBeUndefined();
   });
 
-  it("makes the pods that its values describe", async (context) => {
+  it("creates the pods that its values describe", async (context) => {
     const { settings } = configIn(
       await (await bed.here(context)).template("gastown", "-f", join(CHART, "ci", "ha-values.yaml")),
     );
@@ -129,7 +129,7 @@ describe("the chart", () => {
     expect(settings.namespaces[1]?.templates.get("any")).toMatchObject({ user: undefined, command: ["bash", "-i"] });
   });
 
-  it("alerts by numbers that controllers and sidecars have, and by nothing else", async (context) => {
+  it("uses only metrics of controllers and sidecars in its alerts", async (context) => {
     const text = await (await bed.here(context)).template("gastown", "-f", join(CHART, "ci", "monitoring-values.yaml"));
     const rules = manifestsOf(text).find(({ kind }) => kind === "PrometheusRule");
     const used = new Set(JSON.stringify(rules).match(/\bgastown_[a-z_]+/g));
@@ -156,7 +156,7 @@ describe("the chart", () => {
     expect([...used].filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  it("gives the resources of its values to all its pods, which a quota may demand of each", async (context) => {
+  it("sets the resources of its values on all its pods, as a quota may require", async (context) => {
     const limits = { cpu: "1", memory: "2Gi", "ephemeral-storage": "1Gi" };
     const set = ["--set-json", `resources=${JSON.stringify({ limits })}`];
     const requests = { cpu: "100m", memory: "256Mi", "ephemeral-storage": "64Mi" };
@@ -166,7 +166,7 @@ describe("the chart", () => {
     );
   });
 
-  it("probes that bear a stall of a replica's event loop", async (context) => {
+  it("has probes that tolerate a stalled event loop of a replica", async (context) => {
     const tool = await bed.here(context);
     const deployment = manifestsOf(await tool.template("gastown")).find(({ kind }) => kind === "Deployment");
     const { spec } = deployment as unknown as { spec: { template: { spec: { containers: readonly [Probed] } } } };
@@ -175,7 +175,7 @@ describe("the chart", () => {
     expect(periodSeconds * failureThreshold).toBeGreaterThanOrEqual(60);
   });
 
-  it("labels the controllers, which dial sidecars, as their clients", async (context) => {
+  it("labels the controllers as clients of sidecars", async (context) => {
     const tool = await bed.here(context);
     const deployment = manifestsOf(await tool.template("gastown")).find(({ kind }) => kind === "Deployment");
     expect(deployment).toMatchObject({
@@ -183,7 +183,7 @@ describe("the chart", () => {
     });
   });
 
-  it("admits its helm test where callers are limited by networkPolicy.controller.from", async (context) => {
+  it("admits its helm test when networkPolicy.controller.from limits callers", async (context) => {
     const text = await (await bed.here(context)).template("gastown", "-f", join(CHART, "ci", "ha-values.yaml"));
     const policy = manifestsOf(text).find((one) => one.kind === "NetworkPolicy" && one.metadata.name === "gastown");
     const { spec } = policy as unknown as { spec: { podSelector: object; ingress: readonly [{ from: object[] }] } };
@@ -191,18 +191,18 @@ describe("the chart", () => {
     expect(spec.ingress[0].from).toEqual([callers, { podSelector: spec.podSelector }]);
   });
 
-  it("is the same text each time: nothing is made up while it is rendered", async (context) => {
+  it("renders the same text each time, without generated values", async (context) => {
     const tool = await bed.here(context);
     expect(await tool.template("gastown")).toBe(await tool.template("gastown"));
   });
 
-  it("undoes a release in a hook that says that it is one", async (context) => {
+  it("uninstalls a release in a hook that runs the command with --hook", async (context) => {
     const rendered = manifestsOf(await (await bed.here(context)).template("gastown"));
     const uninstall = rendered.find(({ kind, metadata }) => kind === "Job" && metadata.name === "gastown-uninstall");
     expect(JSON.stringify(uninstall)).toContain('"uninstall","--hook","--config"');
   });
 
-  it("never changes a Job of its own, for those who render it and apply the text", async (context) => {
+  it("never changes an existing Job, for users who apply the rendered text", async (context) => {
     const tool = await bed.here(context);
     const jobOf = async (...args: string[]) => {
       const rendered = manifestsOf(await tool.template("gastown", "--no-hooks", ...args));
@@ -257,7 +257,7 @@ describe("the chart", () => {
       { agents: { claude: { image: "a", workspace: { git: { url: "https://a/b", ref: "--upload-pack=x" } } } } },
       /ref/,
     ],
-    ["what is no quantity", { agents: { claude: { image: "a", resources: { limits: { memory: "4Gx" } } } } }, /memory/],
+    ["an invalid quantity", { agents: { claude: { image: "a", resources: { limits: { memory: "4Gx" } } } } }, /memory/],
     ["a workspace without room", { agents: { claude: { image: "a", workspace: { size: 0 } } } }, /size/],
     ["an address for a trust domain", { trustDomain: "1.2.3.4" }, /trustDomain/],
     ["a trust domain with an empty label", { trustDomain: "a..b" }, /trustDomain/],
@@ -322,7 +322,7 @@ describe("the chart", () => {
       /agents\.claude\.sidecarResources: requests\.memory/,
     ],
     ["its own request above its limit", { resources: { requests: { memory: "2Gi" } } }, /resources: requests\.memory/],
-  ] as const)("refuses %s, naming it", async ([, values, message], context) => {
+  ] as const)("refuses %s by name", async ([, values, message], context) => {
     const tool = await bed.here(context);
     const file = join(bed.dir, "wrong.json");
     await writeFile(file, JSON.stringify(values));

@@ -83,7 +83,7 @@ const calls = () =>
     .filter((line) => line.includes('"audit":true')).length;
 const seqOf = (line: string) => (JSON.parse(line) as { readonly seq?: number }).seq;
 
-it("gt and the SDK go on where they were, miss nothing without a word, and do not storm", {
+it("gt and the SDK continue after a freeze, report any loss, and do not flood the bridge with calls", {
   timeout: 400_000,
 }, async () => {
   const client = folder.client(bridge, folder.prd);

@@ -81,33 +81,36 @@ limits:
   turn: 5
 `;
 
-describe.each(["check", "serve"])("five faults of a file are five lines, with exit code 2: %s", (command) => {
-  const args = command === "check" ? ["check"] : [];
+describe.each(["check", "serve"])(
+  "five faults of a file are reported on five lines, with exit code 2, by",
+  (command) => {
+    const args = command === "check" ? ["check"] : [];
 
-  it("bridge", async () => {
-    const report = await ran("bridge", BRIDGE, ...args);
-    expect(placed(report)).toEqual([
-      "bridge.yaml:2: server.listn: is not known here; did you mean listen?",
-      "bridge.yaml:6: auth.jwt_max_ttl: must be a duration such as 30s, 5m or 1h30m, from 1s to 5m",
-      "bridge.yaml:8: sessions.idle_timeout: must be a duration such as 30s, 5m or 1h30m, from 0s to 8760h",
-      "bridge.yaml:9: providers.cladue: is not known here; did you mean claude?",
-      "bridge.yaml:10: allowed_paths[0]: must be an absolute path; * matches one component",
-    ]);
-    expect(report).toMatchObject({ code: 2, out: "" });
-  });
+    it("bridge", async () => {
+      const report = await ran("bridge", BRIDGE, ...args);
+      expect(placed(report)).toEqual([
+        "bridge.yaml:2: server.listn: is not known here; did you mean listen?",
+        "bridge.yaml:6: auth.jwt_max_ttl: must be a duration such as 30s, 5m or 1h30m, from 1s to 5m",
+        "bridge.yaml:8: sessions.idle_timeout: must be a duration such as 30s, 5m or 1h30m, from 0s to 8760h",
+        "bridge.yaml:9: providers.cladue: is not known here; did you mean claude?",
+        "bridge.yaml:10: allowed_paths[0]: must be an absolute path; * matches one component",
+      ]);
+      expect(report).toMatchObject({ code: 2, out: "" });
+    });
 
-  it("gt-controller", async () => {
-    const report = await ran("gt-controller", CONTROLLER, ...args);
-    expect(placed(report)).toEqual([
-      "gt-controller.yaml:1: trust_domain: must be lower-case letters, digits, dots and dashes",
-      "gt-controller.yaml:5: ca.reload: must be a duration such as 30s, 5m or 1h30m, from 1s to 87600h",
-      "gt-controller.yaml:8: auth.jwt_public_keys[0].projets: is not known here; did you mean projects?",
-      "gt-controller.yaml:11: namespaces[1].name: is bound twice: one namespace belongs to one project (agents)",
-      "gt-controller.yaml:14: providers.claude.imge: is not known here; did you mean image?",
-    ]);
-    expect(report).toMatchObject({ code: 2, out: "" });
-  });
-});
+    it("gt-controller", async () => {
+      const report = await ran("gt-controller", CONTROLLER, ...args);
+      expect(placed(report)).toEqual([
+        "gt-controller.yaml:1: trust_domain: must be lower-case letters, digits, dots and dashes",
+        "gt-controller.yaml:5: ca.reload: must be a duration such as 30s, 5m or 1h30m, from 1s to 87600h",
+        "gt-controller.yaml:8: auth.jwt_public_keys[0].projets: is not known here; did you mean projects?",
+        "gt-controller.yaml:11: namespaces[1].name: is bound twice: one namespace belongs to one project (agents)",
+        "gt-controller.yaml:14: providers.claude.imge: is not known here; did you mean image?",
+      ]);
+      expect(report).toMatchObject({ code: 2, out: "" });
+    });
+  },
+);
 
 it.each<["relay" | "desk", string, readonly string[]]>([
   [
@@ -132,13 +135,13 @@ it.each<["relay" | "desk", string, readonly string[]]>([
       "desk.yaml:8: limits.turn: must be a duration such as 30s, 5m or 1h30m, from 1s to 1h",
     ],
   ],
-])("five faults of %s's file are five lines, with exit code 2", async (daemon, text, lines) => {
+])("five faults of %s's file are reported on five lines, with exit code 2", async (daemon, text, lines) => {
   const report = await ran(daemon, text, "check");
   expect(placed(report)).toEqual(lines);
   expect(report).toMatchObject({ code: 2, out: "" });
 });
 
-it("a file that a configuration names and that is not there is a fault of its line", async () => {
+it("a missing file that a configuration names is a fault of its line", async () => {
   const text = CONTROLLER.replace("Town", "town.example")
     .replace("reload: 15", "reload: 15s")
     .replace("projets", "projects")

@@ -132,7 +132,7 @@ describe("the Secret of a session's pod, on a real API server", () => {
   const leafOf = (secret: { readonly data?: Record<string, string> }) =>
     new X509Certificate(Buffer.from(secret.data?.["tls.crt"] ?? "", "base64"));
 
-  it("is made before the pod's gate goes, is owned by the pod, and other gates stay", {
+  it("is created before the pod's gate is removed, is owned by the pod, and leaves other gates in place", {
     timeout: LIMIT_MS,
   }, async (context) => {
     await here(context);
@@ -150,7 +150,7 @@ describe("the Secret of a session's pod, on a real API server", () => {
     expect((await get("secret", "one-tls")).metadata.resourceVersion).toBe(before);
   });
 
-  it("is repaired within seconds of whatever was done to it by hand, unasked", {
+  it("is repaired within seconds after any manual change", {
     timeout: LIMIT_MS,
   }, async (context) => {
     await here(context);
@@ -209,7 +209,7 @@ describe("the Secret of a session's pod, on a real API server", () => {
     }
   });
 
-  it("is not written for a pod that was replaced by one of its name meanwhile", {
+  it("is not written for a pod that has been replaced by another of the same name", {
     timeout: LIMIT_MS,
   }, async (context) => {
     const found = await here(context);
@@ -225,7 +225,7 @@ describe("the Secret of a session's pod, on a real API server", () => {
     );
   });
 
-  it("leaves a Secret of that name that is someone else's as it is", { timeout: LIMIT_MS }, async (context) => {
+  it("does not replace a foreign Secret of that name", { timeout: LIMIT_MS }, async (context) => {
     const found = await here(context);
     await gatedPod("theirs");
     await found.kubectl(["-n", NAMESPACE, "create", "secret", "generic", "theirs-tls", "--from-literal=password=x"]);
@@ -233,7 +233,7 @@ describe("the Secret of a session's pod, on a real API server", () => {
     expect(Object.keys((await get("secret", "theirs-tls")).data)).toEqual(["password"]);
   });
 
-  it("goes with its pod", { timeout: LIMIT_MS }, async (context) => {
+  it("is deleted with its pod", { timeout: LIMIT_MS }, async (context) => {
     const found = await here(context);
     await gatedPod("leaving");
     await look("leaving");

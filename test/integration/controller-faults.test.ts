@@ -20,7 +20,7 @@ const SHARE = 0.3;
 const SEED = Number(process.env["GT_SEED"] ?? 20_261_122);
 
 /** No pod runs here: the test covers controllers and the API server. */
-describe(`two replicas behind an API server that goes wrong at random (GT_SEED=${SEED})`, () => {
+describe(`two replicas behind an API server with random faults (GT_SEED=${SEED})`, () => {
   let cluster: TestCluster | undefined;
   let town: ControllerCluster | undefined;
   let api: FaultyApi;
@@ -69,7 +69,7 @@ describe(`two replicas behind an API server that goes wrong at random (GT_SEED=$
     return sessions.filter(({ status }) => status !== SessionStatus.STOPPED).map(({ sessionId }) => sessionId);
   };
 
-  it("start and stop what they say, whatever happens to their calls, and miss nothing", {
+  it("start and stop what they report, whatever happens to their calls, and miss no event", {
     timeout: LIMIT_MS,
   }, async (context) => {
     await here(context);

@@ -129,7 +129,7 @@ describe("a controller, its sidecars, and a SIGSTOP", () => {
     ["after its first bytes", 1],
     ["with its certificate on the way", 2],
   ] as const)(
-    "a controller that is frozen in a handshake, %s, is left by the sidecar, and calls it when it continues",
+    "a controller that is frozen in a handshake, %s, loses its connection, and calls the sidecar when it continues",
     { timeout: LIMIT_MS },
     async ([, flight], context) => {
       await here(context);
@@ -152,7 +152,7 @@ describe("a controller, its sidecars, and a SIGSTOP", () => {
   );
 
   describe.concurrent("for a minute", () => {
-    it("a controller in mid-stream is left by its sidecars, which serve others, and comes back without a loss", {
+    it("a controller in mid-stream loses its connections while sidecars serve others, and resumes without a loss", {
       timeout: LIMIT_MS,
     }, async (context) => {
       await here(context);
@@ -188,7 +188,7 @@ describe("a controller, its sidecars, and a SIGSTOP", () => {
       expect(first.log()).not.toMatch(/"msg":"bug|unhandled|uncaught|"level":"fatal"/i);
     });
 
-    it("a sidecar under an idle connection of a controller ends no other project's stream, also when it is reset", {
+    it("a sidecar with an idle connection of a controller ends no other project's stream, also when it is reset", {
       timeout: LIMIT_MS,
     }, async (context) => {
       await here(context);

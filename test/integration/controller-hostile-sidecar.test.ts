@@ -70,21 +70,21 @@ const answering = (body: Buffer) => (stream: ServerHttp2Stream) => {
 };
 const status = create(SidecarStatusRequestSchema);
 
-describe("a sidecar in the hands of its agent", () => {
-  it("is not heard with a Status of half a million parts", async () => {
+describe("a sidecar that its agent controls", () => {
+  it("is refused when its Status has half a million parts", async () => {
     await using scene = await hostile(answering(repeated([0x3a, 0x00], 600_000)));
     const asked = scene.link.unary(SidecarService.method.status, status, CALLER, never);
     await expect(asked).rejects.toMatchObject({ kind: "exhausted" });
   });
 
-  it("has nothing kept of fields that are not known", async () => {
+  it("cannot make the controller keep unknown fields", async () => {
     await using scene = await hostile(answering(repeated([0xf8, 0x7f, 0x00], 500_000)));
     const request = create(SidecarPeekRequestSchema);
     const screen = await scene.link.unary(SidecarService.method.peek, request, CALLER, never);
     expect(screen.$unknown ?? []).toHaveLength(0);
   });
 
-  it("leaves others their turns, however many events it sends at once", async () => {
+  it("does not block other work, however many events it sends at once", async () => {
     const empty = repeated([0, 0, 0, 0, 0], 200_000);
     const flood = (stream: ServerHttp2Stream) => {
       stream.respond({ ":status": 200, "content-type": "application/connect+proto" });
@@ -121,7 +121,7 @@ describe("a sidecar in the hands of its agent", () => {
     expect(longest).toBeLessThan((performance.now() - began) / 2);
   });
 
-  it("has little of a stream taken that nobody reads", async () => {
+  it("cannot make the controller buffer much of an unread stream", async () => {
     const envelope = Buffer.concat([Buffer.from([0, 0, 0, 4, 0]), Buffer.alloc(1024)]);
     let taken = 0;
     await using scene = await hostile((stream) => {
@@ -140,7 +140,7 @@ describe("a sidecar in the hands of its agent", () => {
     await events.return();
   });
 
-  it("is left when it names origins, all of which would be kept", async () => {
+  it("is disconnected when it sends ORIGIN frames", async () => {
     await using scene = await hostile(
       () => {},
       (session) => {

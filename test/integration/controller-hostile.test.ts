@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000;
 const WRONG_CLOCK = "\"this machine's clock is not the API server's: set it right\"";
 
 /** No pod runs here: the test covers a controller and the API server. */
-describe("a controller on a real API server, with others who mean harm or are wrong", () => {
+describe("a controller on a real API server, among hostile or faulty parties,", () => {
   let town: ControllerCluster | undefined;
   let cluster: TestCluster | undefined;
   let replica: RunningReplica;
@@ -42,7 +42,7 @@ describe("a controller on a real API server, with others who mean harm or are wr
     return (await kubectl(...get)).trim();
   };
 
-  it("takes no token of a ServiceAccount, and gives one reason for all of them", {
+  it("accepts no token of a ServiceAccount, with the same reason for all of them", {
     timeout: LIMIT_MS,
   }, async (context) => {
     await here(context);
@@ -75,7 +75,7 @@ describe("a controller on a real API server, with others who mean harm or are wr
   });
 
   it.for([10, -10])(
-    "judges as the others do where its own clock is ahead by %i minutes, and says so",
+    "decides as the other replicas do when its own clock is %i minutes ahead, and warns",
     {
       timeout: LIMIT_MS,
     },

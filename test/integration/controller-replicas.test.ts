@@ -78,7 +78,7 @@ describe("three replicas of the controller on a real API server", () => {
   };
   const show = (line: string) => void (isFull && process.stderr.write(`${line}\n`));
 
-  it("makes one pod and one Secret of 100 calls for one session at all replicas", {
+  it("create one pod and one Secret from 100 calls for one session at all replicas", {
     timeout: LIMIT_MS,
   }, async (context) => {
     await here(context);
@@ -92,7 +92,7 @@ describe("three replicas of the controller on a real API server", () => {
     expect([(await pods()).length, certificates.length, names.length - certificates.length]).toEqual([1, 1, 1]);
   });
 
-  it("marks what it makes as managed by gastown: the pod, its Secrets and the Lease", {
+  it("label the pod, its Secrets and the Lease as managed by gastown", {
     timeout: LIMIT_MS,
   }, async (context) => {
     const { cluster: found } = await here(context);
@@ -102,7 +102,7 @@ describe("three replicas of the controller on a real API server", () => {
     expect(new Set(kinds.filter(Boolean))).toEqual(new Set(["pod", "secret", "lease.coordination.k8s.io"]));
   });
 
-  it("has another leader within 2 s of an orderly end, and answers reads throughout", {
+  it("have another leader within 2 s after an orderly end, and answer reads throughout", {
     timeout: LIMIT_MS,
   }, async (context) => {
     await here(context);
@@ -121,7 +121,7 @@ describe("three replicas of the controller on a real API server", () => {
     await add(first.account);
   });
 
-  it("has another leader within 20 s of a crash, and answers reads throughout", {
+  it("have another leader within 20 s after a crash, and answer reads throughout", {
     timeout: LIMIT_MS,
   }, async (context) => {
     await here(context);
@@ -139,7 +139,7 @@ describe("three replicas of the controller on a real API server", () => {
     await add(first.account);
   });
 
-  it("lets a leader that was suspended write nothing when it wakes", { timeout: LIMIT_MS }, async (context) => {
+  it("prevent a suspended leader from writing when it continues", { timeout: LIMIT_MS }, async (context) => {
     const { cluster: found, agents } = await here(context);
     const first = await leader();
     // Work that becomes due while it sleeps: a stopped session's retention ends.
@@ -161,7 +161,7 @@ describe("three replicas of the controller on a real API server", () => {
     replicas.push(first);
   });
 
-  it("answers reads while the API server is away, writes nothing twice, and follows it again", {
+  it("answer reads while the API server is down, write nothing twice, and follow it again", {
     timeout: LIMIT_MS,
   }, async (context) => {
     const { cluster: found } = await here(context);
@@ -187,7 +187,7 @@ describe("three replicas of the controller on a real API server", () => {
     await leader();
   });
 
-  it("tells a pod that was deleted by hand within 2 s, and forgets it", { timeout: LIMIT_MS }, async (context) => {
+  it("report a manually deleted pod within 2 s, and forget it", { timeout: LIMIT_MS }, async (context) => {
     const { cluster: found, agents } = await here(context);
     const replica = replicas[0] as RunningReplica;
     expect((await replica.client.getSession({ sessionId: "meanwhile" })).status).toBe(SessionStatus.STARTING);
@@ -199,7 +199,7 @@ describe("three replicas of the controller on a real API server", () => {
     show(`deleted pod: gone from ListSessions after ${Math.round(performance.now() - deletedAt)} ms`);
   });
 
-  it("fills a project up to its limit, not beyond, with concurrent starts at all replicas", {
+  it("fill a project exactly to its limit with concurrent starts at all replicas", {
     timeout: LIMIT_MS,
   }, async (context) => {
     await here(context);
@@ -231,7 +231,7 @@ describe("three replicas of the controller on a real API server", () => {
     expect(seen).toEqual(await ids(replicas[0] as RunningReplica));
   });
 
-  it("restart one after the other while pods change, answer reads throughout, and miss no change", {
+  it("restart one by one while pods change, answer reads throughout, and miss no change", {
     timeout: LIMIT_MS,
   }, async (context) => {
     const { cluster: found, agents } = await here(context);

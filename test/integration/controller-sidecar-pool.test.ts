@@ -46,7 +46,7 @@ async function callOf(named: string, dnsOf: string, ca: TestCa, trusted = ca, tr
   return { outcome, peers: server.peers.length };
 }
 
-it("is spoken to at the pod's address when its certificate names the session", async () => {
+it("a sidecar is called at the pod's address when its certificate names the session", async () => {
   expect(await callOf("one", "one", new TestCa("town"))).toEqual({ outcome: "line\n", peers: 1 });
 });
 
@@ -54,19 +54,22 @@ it.for([
   ["another session by both names", "two", "two"],
   ["another session, by the DNS name of this one", "two", "one"],
   ["this session, by the DNS name of another", "one", "two"],
-])("is not asked at all when its certificate names %s: the address was a pod's that is gone", async ([, uri, dns]) => {
-  const { outcome, peers } = await callOf(uri as string, dns as string, new TestCa("town"));
-  expect(outcome).toBe("unavailable"); // a caller's own credentials are not in question
-  expect(peers).toBe(0);
-});
+])(
+  "a server is not called when its certificate names %s, as after a pod's address was reused",
+  async ([, uri, dns]) => {
+    const { outcome, peers } = await callOf(uri as string, dns as string, new TestCa("town"));
+    expect(outcome).toBe("unavailable"); // a caller's own credentials are not in question
+    expect(peers).toBe(0);
+  },
+);
 
-it("is not asked when another trust domain's CA signed its certificate", async () => {
+it("a server is not called when another trust domain's CA signed its certificate", async () => {
   const { outcome, peers } = await callOf("one", "one", new TestCa("other"), new TestCa("town"));
   expect(outcome).toBe("unavailable"); // a caller's own credentials are not in question
   expect(peers).toBe(0);
 });
 
-it("is away, for a caller whose own credentials are good, when it does not accept the controller's certificate", async () => {
+it("a sidecar that refuses the controller's certificate is unavailable to a caller with valid credentials", async () => {
   const ca = new TestCa("town");
   const { outcome, peers } = await callOf("one", "one", ca, ca, new TestCa("other"));
   expect(outcome).toBe("unavailable");
@@ -78,7 +81,7 @@ async function toEnd(stream: AsyncIterator<unknown>): Promise<void> {
   while ((await stream.next()).done !== true);
 }
 
-it("is away for calls on a connection on which it falls silent, and the cause names it", async () => {
+it("a sidecar that stops responding is unavailable to the calls on its connection, and the cause names it", async () => {
   await using server = await startRpcServer({});
   await using relay = await FaultyRelay.to(server.port);
   const baseUrl = `http://127.0.0.1:${relay.port}`;
@@ -103,7 +106,7 @@ it("is away for calls on a connection on which it falls silent, and the cause na
   await expect(peek).rejects.toMatchObject(away);
 });
 
-it("lets the answers of one hostile sidecar hold 32 MiB while they arrive, those of a project 64, and those of all 96", () => {
+it("arriving answers may hold 32 MiB per sidecar, 64 MiB per project and 96 MiB in total", () => {
   const budgets: AnswerBudget[] = [];
   const connect = (options: Parameters<typeof sidecarTransport>[0]): SidecarConnection => {
     if (options.answers) budgets.push(options.answers);

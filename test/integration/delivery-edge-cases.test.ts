@@ -36,7 +36,7 @@ describe("the text", () => {
       for (const message of messages) expect(await sidecar.client.nudge({ message }), message).toMatchObject(SUBMITTED);
     });
 
-  it("has a bracket's end and other control sequences in it: they are taken out, and the receipt says so", async () => {
+  it("contains the end of bracketed paste and other control sequences: they are removed, and the receipt shows it", async () => {
     const message = "before\x1b[201~\rtouch broke-out\r\x1b[2J\x07\b\x7f\x9b3A after";
     let typed = "";
     const taken = await takenOf(async () => {
@@ -53,7 +53,7 @@ describe("the text", () => {
     expect(await sendAll(names)).toEqual(names);
   });
 
-  it("is empty, or nothing but controls: refused, and nothing is typed", async () => {
+  it("is empty or consists of control sequences: it is refused, and nothing is typed", async () => {
     const taken = await takenOf(async () => {
       await expect(sidecar.client.nudge({ message: "" })).rejects.toMatchObject({ code: Code.InvalidArgument });
       const controls = await sidecar.client.nudge({ message: "\x1b[2J\x07\x7f\x1b]0;x\x07" });
@@ -62,13 +62,13 @@ describe("the text", () => {
     expect(taken).toEqual([]);
   });
 
-  it("is the same twice in a row, and then the tail of it: each comes once", async () => {
+  it("is sent twice in a row, and then its tail: each arrives once", async () => {
     const long = "please look at the old barn behind the house";
     const texts = [long, long, long.slice(-20)];
     expect(await sendAll(texts)).toEqual(texts);
   });
 
-  it("is one byte over 64 KiB: refused as a whole", async () => {
+  it("is one byte over 64 KiB: it is refused as a whole", async () => {
     const taken = await takenOf(async () => {
       const call = sidecar.client.nudge({ message: "x".repeat(65_537) });
       await expect(call).rejects.toMatchObject({ code: Code.InvalidArgument });
@@ -77,8 +77,8 @@ describe("the text", () => {
   });
 });
 
-describe("a program that reads by the line", () => {
-  it("gets a line longer than a terminal keeps: whole, or it is not reported as submitted", async () => {
+describe("a program that reads line by line", () => {
+  it("gets a line longer than the terminal's buffer whole, or it is not reported as submitted", async () => {
     const command = ["sh", "-c", 'echo ready; while IFS= read -r line; do printf "%s\\n" "$line" >>lines.txt; done'];
     await using sidecar = await startSidecar({ agent: "generic", command });
     const lines = async () => (await readFile(join(sidecar.dir, "lines.txt"), "utf8").catch(() => "")).split("\n");
@@ -93,7 +93,7 @@ describe("a program that reads by the line", () => {
 });
 
 describe("the agent", () => {
-  it("is not ready yet: the text is held until it is, and comes whole and once", async () => {
+  it("is not ready yet: the text is held until it is, and arrives whole and once", async () => {
     await using sidecar = await withFaults("slow-start=1500");
     const message = "sent before\nthere was a composer";
     expect(await sidecar.client.nudge({ message })).toMatchObject(SUBMITTED);
@@ -101,7 +101,7 @@ describe("the agent", () => {
   });
 
   it.each(["drop-first-enter", "eat-enter-after-paste=120"])(
-    "swallows the Enter behind a paste (%s): it is pressed again, and the text comes once",
+    "ignores the Enter after a paste (%s): Enter is pressed again, and the text arrives once",
     async (fault) => {
       await using sidecar = await idle(await withFaults(fault, "--turn-ms", "50"));
       for (const message of ["first", "two\nlines", "third"]) {
@@ -112,7 +112,7 @@ describe("the agent", () => {
     },
   );
 
-  it("looks idle for a moment between two steps: nothing is typed then, and no Escape stops its turn", async () => {
+  it("looks idle between two steps: nothing is typed then, and no Escape stops its turn", async () => {
     await using sidecar = await idle(await withFaults("flicker-idle=900", "--turn-ms", "4000", "--steps", "4"));
     await sidecar.client.nudge({ message: "work on this" });
     const receipt = await sidecar.client.nudge({ message: "and then on that", timeoutMs: 30_000n });
@@ -123,7 +123,7 @@ describe("the agent", () => {
     expect(output.indexOf("Read your message")).toBeLessThan(output.lastIndexOf("and then on that"));
   });
 
-  it("works: ten texts at once are taken by its own queue or held here, each comes once and in order", async () => {
+  it("is working: ten concurrent texts enter its own queue or are held, and each arrives once and in order", async () => {
     await using sidecar = await idle(await startSidecar((dir) => ({ command: demoCommand(dir, "--turn-ms", "800") })));
     await sidecar.client.nudge({ message: "begin" });
     const texts = Array.from({ length: 10 }, (_, i) => `while busy ${i}`);
@@ -135,7 +135,7 @@ describe("the agent", () => {
     expect(await sidecar.taken()).toEqual(["begin", ...texts]);
   });
 
-  it("loses its core in the middle of each drawing: every text comes once, and its receipt says so", {
+  it("pauses in the middle of each drawing: each text arrives once, as its receipt says", {
     timeout: 300_000,
   }, async () => {
     await using sidecar = await idle(await withFaults("torn-drawing=30", "--turn-ms", "1500"));
@@ -148,7 +148,7 @@ describe("the agent", () => {
     expect(await sidecar.taken()).toEqual(texts);
   });
 
-  it("opens a dialog over what was just pasted: no Enter answers it, and the tool does not run", async () => {
+  it("opens a dialog over a pasted text: no Enter answers it, and the tool does not run", async () => {
     await using sidecar = await idle(await withFaults("open-dialog-on-paste"));
     const receipt = await sidecar.client.nudge({ message: "please go on" });
     expect([NudgeOutcome.UNKNOWN, NudgeOutcome.STRANDED]).toContain(receipt.outcome);
@@ -159,7 +159,7 @@ describe("the agent", () => {
 });
 
 describe("the terminal", () => {
-  it("is in copy mode, a tree to choose from, or a clock: the text comes all the same", async () => {
+  it("is in copy mode, tree mode or clock mode: the text still arrives", async () => {
     await using sidecar = await idle(await startSidecar((dir) => ({ command: demoCommand(dir, "--turn-ms", "20") })));
     const modes = ["copy-mode", "choose-tree", "clock-mode"];
     for (const mode of modes) {

@@ -38,7 +38,7 @@ async function hookFolder() {
 }
 
 describe.concurrent("hooks", () => {
-  it("writes events into the FIFO and prompts into private files", async () => {
+  it("write events into the FIFO and prompts into private files", async () => {
     await using dir = await hookFolder();
     await using pane = await DemoPane.start({ args: FAST, env: { GT_HOOK_FIFO: dir.fifo, GT_HOOK_DIR: dir.spool } });
     await pane.sees("ready · ");
@@ -63,7 +63,7 @@ describe.concurrent("hooks", () => {
     expect((await stat(join(dir.spool, name))).mode & 0o777).toBe(0o600);
   });
 
-  it("continues when the FIFO has no reader", async () => {
+  it("continue when the FIFO has no reader", async () => {
     await using dir = await hookFolder();
     await dir.stopReading();
     await using pane = await DemoPane.ready({ args: FAST, env: { GT_HOOK_FIFO: dir.fifo } });
@@ -95,7 +95,7 @@ describe.concurrent("faults", () => {
     expect(performance.now() - began).toBeGreaterThan(390);
   });
 
-  it("no-bracketed-paste: a paste of lines is text, the Enter after it submits", async () => {
+  it("no-bracketed-paste: pasted lines are typed text, and the next Enter submits them", async () => {
     await using pane = await faulty("no-bracketed-paste");
     await pane.paste("one\ntwo");
     await pane.sees("  two");
@@ -114,7 +114,7 @@ describe.concurrent("faults", () => {
     await pane.keys("C-d");
   });
 
-  it("exit-on: leaves with the code it was given", async () => {
+  it("exit-on: exits with the given code", async () => {
     await using pane = await faulty("exit-on=die now,exit-code=42");
     await pane.type("please die now");
     await pane.keys("Enter");
@@ -122,7 +122,7 @@ describe.concurrent("faults", () => {
     expect(await pane.takes(1)).toEqual(["please die now"]);
   });
 
-  it("hang-on: stays alive, draws and reads nothing any more", async () => {
+  it("hang-on: stays alive, but draws and reads nothing more", async () => {
     await using pane = await faulty("hang-on=freeze");
     await pane.type("freeze");
     await pane.keys("Enter");
@@ -135,7 +135,7 @@ describe.concurrent("faults", () => {
     expect(await pane.display("#{pane_dead}")).toBe("0");
   });
 
-  it("eat-enter-after-paste: an Enter right after the paste is a line break", async () => {
+  it("eat-enter-after-paste: an Enter directly after the paste becomes a line break", async () => {
     await using pane = await faulty("eat-enter-after-paste=2000");
     await pane.paste("text");
     await pane.keys("Enter");
@@ -160,7 +160,7 @@ describe.concurrent("faults", () => {
     await pane.until("another status line", async () => ((await pane.screen()).at(-1) === first ? undefined : true));
   });
 
-  it("slow-start: an Enter before the composer is there is lost, the text is not", async () => {
+  it("slow-start: an Enter before the composer is drawn is lost, typed text is not", async () => {
     await using pane = await DemoPane.start({ args: [...FAST, "--faults", "slow-start=4000"] });
     await pane.sees("Starting…");
     await pane.type("early");
@@ -169,7 +169,7 @@ describe.concurrent("faults", () => {
     expect(await pane.taken()).toEqual([]);
   });
 
-  it("garbage: control replies on the screen, and it works on", async () => {
+  it("garbage: it prints control replies on the screen and continues", async () => {
     await using pane = await faulty("garbage");
     await pane.type("hi");
     await pane.keys("Enter");

@@ -33,7 +33,7 @@ describe.concurrent("the demo agent in a real tmux", () => {
     expect(await pane.screen()).toContain("● Read your message (2 words).");
   });
 
-  it("lets its transcript grow into the terminal's history, each line once", async () => {
+  it("scrolls its transcript into the terminal's history, each line once", async () => {
     await using pane = await DemoPane.ready({ args: FAST });
     await pane.type("lines: 300");
     await pane.keys("Enter");
@@ -43,7 +43,7 @@ describe.concurrent("the demo agent in a real tmux", () => {
     expect(Number(await pane.display("#{history_size}"))).toBeGreaterThan(250);
   });
 
-  it("takes a pasted 64 KiB exactly, folded on the screen", async () => {
+  it("takes a paste of 64 KiB exactly, and shows it folded", async () => {
     await using pane = await DemoPane.ready({ args: FAST });
     const text = Array.from({ length: 1000 }, (_, row) => `row ${row} é日👍 ${"x".repeat(48)}`).join("\n");
     await pane.paste(text);
@@ -60,7 +60,7 @@ describe.concurrent("the demo agent in a real tmux", () => {
     expect(await pane.takes(1)).toEqual(["one\n  two\n\nfour"]);
   });
 
-  it("queues what is typed while it works, and takes it afterwards", async () => {
+  it("queues text that is typed while it works, and takes it afterwards", async () => {
     await using pane = await DemoPane.ready({ args: ["--turn-ms", "4000"] });
     for (const text of ["first", "second"]) {
       await pane.type(text);
@@ -81,7 +81,7 @@ describe.concurrent("the demo agent in a real tmux", () => {
     await pane.sees("ready · ");
   });
 
-  it("asks for permission and writes down what it would have run", async () => {
+  it("asks for permission and logs the tool call that it would run", async () => {
     await using pane = await DemoPane.ready({ args: FAST });
     await pane.type("run: make test");
     await pane.keys("Enter");
@@ -112,7 +112,7 @@ describe.concurrent("the demo agent in a real tmux", () => {
     expect(await pane.takes(1)).toEqual(["oe two \nnew"]);
   });
 
-  it("draws itself again in a narrower and a wider window and leaves nothing of the old drawing", async () => {
+  it("redraws in a narrower and a wider window without remains of the old drawing", async () => {
     await using pane = await DemoPane.ready({ args: FAST });
     await pane.type("lines: 60");
     await pane.keys("Enter");
@@ -138,7 +138,7 @@ describe.concurrent("the demo agent in a real tmux", () => {
     }
   });
 
-  it("draws its last rows in a window that gets lower and higher at the same width", async () => {
+  it("draws its last rows in a window that becomes lower and higher at the same width", async () => {
     await using pane = await DemoPane.ready({ args: FAST, cols: 80, rows: 24 });
     await pane.type("lines: 60");
     await pane.keys("Enter");
@@ -153,7 +153,7 @@ describe.concurrent("the demo agent in a real tmux", () => {
     }
   });
 
-  it("uses the alternate screen on request and restores the other one", async () => {
+  it("uses the alternate screen on request and restores the main screen", async () => {
     await using pane = await DemoPane.ready({ args: [...FAST, "--alternate-screen"] });
     expect(await pane.display("#{alternate_on}")).toBe("1");
     await pane.type("lines: 100");
@@ -177,14 +177,14 @@ describe.concurrent("the demo agent in a real tmux", () => {
     expect(await pane.exitCode()).toBe(0);
   });
 
-  it("asks for trust first and leaves on no", async () => {
+  it("asks for trust first and exits on no", async () => {
     await using pane = await DemoPane.start({ args: ["--trust-dialog"] });
     await pane.sees("? Do you trust the files in this folder?");
     await pane.keys("2");
     expect(await pane.exitCode()).toBe(1);
   });
 
-  it("ends on SIGTERM as a shell counts it", async () => {
+  it("exits with 143 on SIGTERM", async () => {
     await using pane = await DemoPane.ready();
     process.kill(Number(await pane.display("#{pane_pid}")), "SIGTERM");
     expect(await pane.exitCode()).toBe(143);

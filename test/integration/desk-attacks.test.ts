@@ -15,7 +15,7 @@ const LONGEST_MS = 60_000;
 const BUSY_MS = 300_000;
 
 describe("read_file", () => {
-  it("gives out no secret while folders and links are swapped, where a read of the resolved path does", () => {
+  it("reveals no secret while folders and links are swapped, although a read of the resolved path does", () => {
     const end = performance.now() + LONGEST_MS;
     const figures = raceReads(({ leakedByPath, good }) => (leakedByPath > 0 && good > 200) || performance.now() > end);
     expect(figures.leaked).toBe(0);
@@ -45,7 +45,7 @@ describe("read_file", () => {
 
 describe("a kill of either half", () => {
   it(
-    "leaves each text crossed once, or not at all, and says so truthfully",
+    "leaves each text crossed once or not at all, and reports which",
     async () => {
       const figures = await killWhileCrossing(2, randomFrom(7));
       expect(figures.wrong).toEqual([]);

@@ -24,7 +24,7 @@ const TARGETS = {
 const names = Object.keys(TARGETS);
 const isUsable = isSandboxUsable("the desk's boundary");
 
-describe.runIf(isUsable)("a start whose boundary has a hole ends with 4 and names it", () => {
+describe.runIf(isUsable)("a start ends with 4 and names the hole in its boundary", () => {
   let bed: DeskBed;
 
   beforeAll(async () => {
@@ -49,7 +49,7 @@ describe.runIf(isUsable)("a start whose boundary has a hole ends with 4 and name
   }
 
   it(
-    "where a place of the administrator's side is in the sandbox",
+    "when a path of the administrator's side is in the sandbox",
     async () => {
       const more = Object.values(TARGETS).flatMap((path) => ["--ro-bind", bed.path(path), bed.path(path)]);
       const ways = await waysOpen("admin", { more });
@@ -60,7 +60,7 @@ describe.runIf(isUsable)("a start whose boundary has a hole ends with 4 and name
   );
 
   it(
-    "where a descriptor or a variable is left to it",
+    "when the sandbox inherits a descriptor or a variable",
     async () => {
       const hole = { before: `exec 9<${bed.path("admin/prices.md")}`, more: ["--setenv", "ADMIN_KEY", "x"] };
       expect(await waysOpen("user", hole)).toEqual([
@@ -73,7 +73,7 @@ describe.runIf(isUsable)("a start whose boundary has a hole ends with 4 and name
 
   // The root folder of another process is accessible to root at most.
   it.runIf(process.getuid?.() === 0)(
-    "where it sees this machine's processes, with the right to look into them",
+    "when the sandbox sees this machine's processes and may inspect them",
     async () => {
       const ways = await waysOpen("admin", { without: "--unshare-pid", more: ["--cap-add", "ALL"] });
       expect(ways).toEqual([

@@ -34,7 +34,7 @@ async function openFrontOf(bed: DeskBed) {
 const crossings = (bed: DeskBed) => bed.records("front").filter(({ type }) => type === "crossing");
 
 describe("a crossing", () => {
-  it("is taken once if the bridge signed it, and refused in every forged form", async () => {
+  it("is accepted once if the bridge signed it, and refused in every forged form", async () => {
     await using bed = deskBed();
     const { key, publicPem, connection, socketPath } = await openFrontOf(bed);
     using _closed = connection;

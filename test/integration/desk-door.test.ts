@@ -53,7 +53,7 @@ describe("the door", () => {
   }
   const good = { authorization: `Bearer ${TOKEN}` };
 
-  it("offers an MCP client one tool with one argument, and nothing else", async () => {
+  it("offers an MCP client only one tool with one argument", async () => {
     const client = new Client({ name: "test", version: "1" });
     const url = new URL(`http://127.0.0.1:${port}/mcp`);
     await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers: good } }));
@@ -76,7 +76,7 @@ describe("the door", () => {
     }
   });
 
-  it("keeps no client waiting that subscribes to changes", async () => {
+  it("answers a client's subscription to changes at once", async () => {
     const meta = {
       "io.modelcontextprotocol/protocolVersion": "2026-07-28",
       "io.modelcontextprotocol/clientCapabilities": {},

@@ -31,7 +31,7 @@ const sizeOf = (bed: DeskBed, half: string) => statSync(bed.path(`.desk/${half}/
 const LONG = `tell customers ${"x".repeat(60_000)}`;
 
 describe.concurrent("a journal that cannot be written", () => {
-  it("of the back: nothing is read, nothing crosses, and the desk ends with 4", { timeout: BUSY_MS }, async ({
+  it("by the back ends the desk with 4; nothing is read, and nothing crosses", { timeout: BUSY_MS }, async ({
     expect,
   }) => {
     await using bed = deskBed();
@@ -48,7 +48,7 @@ describe.concurrent("a journal that cannot be written", () => {
     expect((await bed.run(["--mode", "admin", "--once"], "read /admin/prices.md")).out).toContain("wholesale 4.20");
   });
 
-  it("of the front: nothing is read, nothing crosses, and the turn fails with 4", { timeout: BUSY_MS }, async ({
+  it("by the front fails the turn with 4; nothing is read, and nothing crosses", { timeout: BUSY_MS }, async ({
     expect,
   }) => {
     await using bed = deskBed();
@@ -67,9 +67,7 @@ describe.concurrent("a journal that cannot be written", () => {
 });
 
 describe.concurrent("a front that is frozen while a text crosses", () => {
-  it("leaves it unknown whether the text crossed, and every record says so", { timeout: BUSY_MS }, async ({
-    expect,
-  }) => {
+  it("leaves the crossing's outcome unknown, as every record says", { timeout: BUSY_MS }, async ({ expect }) => {
     await using bed = deskBed({ "desk.yaml": "version: 1\nsupervisor: {}\ncustomer: {}\nlimits: { turn: 3s }\n" });
     await bed.run(["--mode", "admin"], "exit\n");
     for (const pid of bed.fronts()) process.kill(pid, "SIGSTOP");
@@ -89,8 +87,8 @@ describe.concurrent("a front that is frozen while a text crosses", () => {
   });
 });
 
-describe.concurrent("traces of a kill or an operator", () => {
-  it("a torn last line is cut off and counted", { timeout: BUSY_MS }, async ({ expect }) => {
+describe.concurrent("after a kill or a change by an operator", () => {
+  it("a partial last line is cut off and counted", { timeout: BUSY_MS }, async ({ expect }) => {
     await using bed = deskBed();
     await bed.run(["--mode", "admin", "--once"], "tell customers we close at five");
     await bed.endFronts();
@@ -106,7 +104,7 @@ describe.concurrent("traces of a kill or an operator", () => {
     expect(texts).toEqual(["tell customers we close at five", "tell customers we open at nine"]);
   });
 
-  it("a root that is replaced stays the one that was opened, and check names it", { timeout: BUSY_MS }, async ({
+  it("the opened root stays in use after its path was replaced, and check reports it", { timeout: BUSY_MS }, async ({
     expect,
   }) => {
     await using bed = deskBed();
@@ -123,7 +121,7 @@ describe.concurrent("traces of a kill or an operator", () => {
     expect((await ask()).out).toBe("cannot read /docs/hours.md: not found\n");
   });
 
-  it("a state folder that is open to others, or cannot be made, ends a start with 4", { timeout: BUSY_MS }, async ({
+  it("a state folder that is open to others or cannot be created ends a start with 4", { timeout: BUSY_MS }, async ({
     expect,
   }) => {
     await using bed = deskBed();
@@ -135,7 +133,7 @@ describe.concurrent("traces of a kill or an operator", () => {
     expect(await startIn("docs/hours.md/state")).toMatchObject({ code: 4, err: hint });
   });
 
-  it("a configuration that has become faulty leaves the previous one in force", { timeout: BUSY_MS }, async ({
+  it("a configuration that became invalid leaves the previous one in force", { timeout: BUSY_MS }, async ({
     expect,
   }) => {
     await using bed = deskBed({

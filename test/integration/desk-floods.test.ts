@@ -71,7 +71,7 @@ async function crosses(bed: DeskBed, text: string): Promise<void> {
 }
 
 describe.concurrent("a crossing passes", () => {
-  it("while thousands of users ask at once, each of whom gets an answer or a request to wait", {
+  it("while thousands of users ask at once, and each gets an answer or a request to wait", {
     timeout: BUSY_MS,
   }, async ({ expect }) => {
     await using desk = await openDesk();
@@ -102,7 +102,7 @@ describe.concurrent("a crossing passes", () => {
     expect(peakOf(bed) - before).toBeLessThan(ROOM_KIB);
   });
 
-  it("while users request much and read nothing", { timeout: BUSY_MS }, async ({ expect }) => {
+  it("while users send many requests and read no answer", { timeout: BUSY_MS }, async ({ expect }) => {
     await using desk = await openDesk({ "docs/long.md": "x".repeat(256 * 1024) });
     const { bed } = desk;
     const before = peakOf(bed);

@@ -29,7 +29,9 @@ describe.concurrent("an unusable input", () => {
     ['{"text": "read /admin/prices.md"}', { type: "answer" }],
   ];
 
-  it("is one event, is not recorded, and the next line counts", { timeout: BUSY_MS }, async ({ expect }) => {
+  it("yields one event, is not recorded, and does not affect the next line", { timeout: BUSY_MS }, async ({
+    expect,
+  }) => {
     await using bed = deskBed();
     const input = Buffer.concat(lines.flatMap(([line]) => [Buffer.from(line), Buffer.from("\n")]));
     const { code, out, err } = await bed.run(["--mode", "admin", "--jsonl"], input);
@@ -45,7 +47,7 @@ describe.concurrent("an unusable input", () => {
     expect(crossed).toMatchObject([{ admin_input: routed(MAX_BYTES), thread: "x".repeat(64) }]);
   });
 
-  it("on a user's side is refused in words that quote nothing", { timeout: BUSY_MS }, async ({ expect }) => {
+  it("on the user's side is refused without quoting it", { timeout: BUSY_MS }, async ({ expect }) => {
     await using bed = deskBed();
     const own = lines.filter(([line]) => !line.includes('"to"') && !line.includes("/admin"));
     const input = Buffer.concat(own.flatMap(([line]) => [Buffer.from(line), Buffer.from("\n")]));
@@ -59,8 +61,8 @@ describe.concurrent("an unusable input", () => {
   });
 });
 
-describe.concurrent("an input that becomes no turn", () => {
-  it("ends with a refused turn and 6, in each mode", { timeout: BUSY_MS }, async ({ expect }) => {
+describe.concurrent("an input without a valid text", () => {
+  it("ends with a refused turn and exit code 6 in each mode", { timeout: BUSY_MS }, async ({ expect }) => {
     await using bed = deskBed();
     const refused = { type: "turn_end", turn: expect.any(String), outcome: "refused" };
     const first = {
@@ -121,7 +123,7 @@ describe.concurrent("an unusable command line", () => {
     { args: ["--mode", "user", "--thread", "../x"], err: /thread/ },
     { args: ["--mode", "user", "--config", "other.yaml"], err: /other.yaml/ },
     { args: ["chekc"], err: /check/ },
-  ])("ends with 2 and a hint: $args", { timeout: BUSY_MS }, async ({ args, err: expected }, { expect }) => {
+  ])("exits with 2 and a hint: $args", { timeout: BUSY_MS }, async ({ args, err: expected }, { expect }) => {
     await using bed = deskBed();
     const { code, out, err } = await bed.run(args, "read /admin/prices.md\n");
     expect({ code, out, err }).toEqual({ code: 2, out: "", err: expect.stringMatching(expected) });
@@ -131,7 +133,7 @@ describe.concurrent("an unusable command line", () => {
 describe.concurrent("roots that overlap", () => {
   it.for([
     { name: "one in the other", config: "customer: { root: . }", prepare: () => {} },
-    { name: "the same by a link", config: "customer: { root: ./public }", prepare: linked("admin", "public") },
+    { name: "the same folder by a link", config: "customer: { root: ./public }", prepare: linked("admin", "public") },
     { name: "the state folder", config: "customer: { root: ./.desk }", prepare: folder(".desk") },
   ])("end a start with 4: $name", { timeout: BUSY_MS }, async ({ config, prepare }, { expect }) => {
     await using bed = deskBed({ "desk.yaml": `version: 1\nsupervisor: { root: ./admin }\n${config}\n` });

@@ -6,7 +6,7 @@ import { isSandboxUsable } from "../support/desk/sandbox-usable.ts";
 const isUsable = isSandboxUsable("the desk's sandbox");
 
 it.runIf(isUsable)(
-  "holds the customer's side in a sandbox that its probe cannot leave",
+  "the desk holds the customer's side in a sandbox that its probe cannot leave",
   async () => {
     await using bed = deskBed();
     const check = await bed.run(["check", "--isolation", "sandbox"]);
@@ -24,7 +24,7 @@ it.runIf(isUsable)(
   300_000,
 );
 
-it("does not start without the requested isolation", async () => {
+it("the desk does not start without the requested isolation", async () => {
   await using bed = deskBed();
   mkdirSync(bed.path("bin"));
   for (const name of ["uname", "dirname", "readlink"]) symlinkSync(`/usr/bin/${name}`, bed.path(`bin/${name}`));

@@ -7,7 +7,7 @@ import { ENCODING_COUNT, encodingsFound } from "../support/desk/encodings.ts";
 const BUSY_MS = 300_000;
 
 describe.concurrent("the customer's side", () => {
-  it(`holds no canary of the administrator's side in any of ${ENCODING_COUNT} encodings, and is the same beside another administrator`, {
+  it(`holds no canary of the administrator's side in any of ${ENCODING_COUNT} encodings, and does not depend on the administrator's side`, {
     timeout: BUSY_MS,
   }, async ({ expect }) => {
     const figures = await runTwins(40, randomFrom(11));
@@ -17,7 +17,9 @@ describe.concurrent("the customer's side", () => {
     expect(ENCODING_COUNT).toBeGreaterThanOrEqual(12);
   });
 
-  it("shows a leak that is planted, in a text that crosses or encoded", { timeout: BUSY_MS }, async ({ expect }) => {
+  it("reveals a planted leak to this search, in a crossing text or encoded", { timeout: BUSY_MS }, async ({
+    expect,
+  }) => {
     await using bed = secretBed(CANARIES.file);
     const { all } = await observe(bed, [{ text: `tell customers of ${CANARIES.file}` }], []);
     expect(encodingsFound(all, CANARIES.file)).toContain("plain");

@@ -5,7 +5,7 @@ const BUSY_MS = 300_000;
 const CONFIG = "version: 1\nsupervisor: {}\ncustomer: {}\nlimits: { threads: 2 }\n";
 
 it(
-  "a desk goes on taking new threads; it forgets the one idle longest, and says so in its journal",
+  "a full desk accepts new threads: it forgets the one idle longest, and journals that",
   async () => {
     await using bed = deskBed({ "desk.yaml": CONFIG });
     const tell = (to: string) => ({ text: `tell customers ${to} parks in the yard`, to, thread: `admin-${to}` });

@@ -12,7 +12,7 @@ customer: { agent: reader, root: ./docs, read: ["/docs/**"], credentials: ./cust
 limits: { input_bytes: 65536, file_bytes: 262144, turn: 5m, threads: 100, sessions: 8, queue: 8 }
 `;
 
-it("counts the bytes of what was withheld, of a desk whose file has every key", async () => {
+it("the transcript counts withheld bytes, with every key of the configuration in use", async () => {
   await using bed = deskBed({ "desk.yaml": WHOLE });
   await bed.events("admin", [{ text: "read /admin/prices.md" }, { text: "tell customers caf\u00e9" }]);
   const { out } = await bed.run(["transcript", "--json"]);

@@ -68,7 +68,7 @@ describe("the HTTP control plane", () => {
 });
 
 describe("the orchestrator's agent daemon", () => {
-  it("runs a task as a session, streams it in its own words, and cancels it", async () => {
+  it("runs a task as a session, streams it in the daemon's own format, and cancels it", async () => {
     const orchestrator = new TestCa("orchestrator");
     const [server, caller] = [orchestrator.issue({ ips: ["127.0.0.1"] }), orchestrator.issue({ cn: "scheduler" })];
     const dir = join(await folder.consumerFolder(folder.ndara), "serving");

@@ -18,7 +18,7 @@ afterAll(() => rm(dir, { recursive: true, force: true }));
 const gt = (...args: readonly string[]) =>
   run(process.execPath, [programFile("gt"), ...args], { cwd: dir, env: { PATH: process.env["PATH"], HOME: dir } });
 
-it("gt config: keeps all of eight profiles that are created at once", async () => {
+it("gt config keeps all of eight profiles that are created concurrently", async () => {
   const names = Array.from({ length: 8 }, (_, i) => `p${i}`);
   await Promise.all(names.map((name) => gt("config", "set", "server", `${name}:1`, "--profile", name)));
   const { profiles } = JSON.parse(await readFile(join(dir, ".config/gt/config.json"), "utf8"));

@@ -6,7 +6,7 @@ import { PID_NAMESPACE, requirePidNamespace } from "../support/sidecar/pid-names
 /** The long run of 10,000 takes minutes. */
 const COUNT = process.env["GT_TEST_ORPHANS"] ?? "300";
 
-it(`the first process of a pid namespace leaves no zombie among ${COUNT} orphans and takes no exit code from Node, a worker or a pty`, (context) => {
+it(`the first process of a pid namespace leaves no zombie among ${COUNT} orphans and steals no exit code from Node, a worker or a pty`, (context) => {
   requirePidNamespace(context);
   const [program, ...namespace] = PID_NAMESPACE;
   const args = [...namespace, process.execPath, "test/fakes/first-process-main.ts", COUNT];

@@ -40,7 +40,7 @@ const start = (...args: string[]) =>
   run("start", "demo", folder.path("repos/one"), "--mode", "terminal", ...server(), ...args);
 const bead = async () => JSON.parse(await readFile(folder.path("beads", `${BEAD}.json`), "utf8"))[0];
 
-it("gt start --bead writes where the session is, gt nudge finds it by the bead alone, and gt stop takes it out", async () => {
+it("gt start --bead records the session's address in the bead, gt nudge uses it, and gt stop removes it", async () => {
   expect(await start("--session", "b1", "--bead", BEAD)).toMatchObject({ code: 0, stderr: "" });
   const place = { backend: "bridge", bridge_server: `127.0.0.1:${bridge.port}`, sidecar_session: "b1" };
   expect(await bead()).toEqual({ id: BEAD, title: "Ann", metadata: { ...place, team: "platform" } });
@@ -54,7 +54,7 @@ it("gt start --bead writes where the session is, gt nudge finds it by the bead a
   expect((await run("nudge", BEAD, "too late")).code).toBe(3);
 });
 
-it("starts nothing for a bead that is not there, and says when a bead could not be written", async () => {
+it("gt start starts nothing for a missing bead, and reports a bead that could not be written", async () => {
   const none = await start("--session", "b2", "--bead", "gt-none");
   expect(none).toMatchObject({ code: 3, stderr: expect.stringContaining('there is no bead "gt-none"') });
   expect((await run("status", "b2", ...server())).code).toBe(3);
@@ -67,7 +67,7 @@ it("starts nothing for a bead that is not there, and says when a bead could not 
   await run("stop", "b3", "--force", ...server());
 });
 
-it("gives no token to a control plane that a bead names and our CA does not know", async () => {
+it("gt sends no token to a bead's control plane that our CA does not certify", async () => {
   const place = { backend: "bridge", bridge_server: "127.0.0.1:1", sidecar_session: "b4" };
   await writeFile(folder.path("beads", `${BEAD}.json`), JSON.stringify([{ id: BEAD, metadata: place }]));
   expect((await run("nudge", BEAD, "hello")).code).toBe(4);

@@ -20,7 +20,9 @@ afterAll(() => folder[Symbol.asyncDispose]());
 const run = (...args: string[]) => gt(args, env);
 const start = (id: string, ...more: string[]) => run("start", "demo", folder.path("repos/one"), "-s", id, ...more);
 
-it("answers a terminal session's dialog, presses its keys, attaches, and stops it", { timeout: 240_000 }, async () => {
+it("gt answers a terminal session's dialog, presses its keys, attaches, and stops it", {
+  timeout: 240_000,
+}, async () => {
   expect(await start("t", "--mode", "terminal")).toMatchObject({ code: 0 });
   expect(JSON.parse((await run("status", "t", "--json")).stdout)).toMatchObject({ state: "idle" });
   await using attached = gtInTerminal(["attach", "t"], env, 100, 30);
@@ -52,7 +54,7 @@ it("answers a terminal session's dialog, presses its keys, attaches, and stops i
   expect(await run("nudge", "t", "hello")).toMatchObject({ code: 6 });
 });
 
-it("shows a session without a terminal by what its events tell", { timeout: 180_000 }, async () => {
+it("gt shows a session without a terminal from its events", { timeout: 180_000 }, async () => {
   expect(await start("s")).toMatchObject({ code: 0 });
   const watching = run("watch", "s");
   expect(await run("nudge", "s", "hello there", "--request-id", "n1")).toMatchObject({ code: 0, stderr: "" });
@@ -81,7 +83,7 @@ it("shows a session without a terminal by what its events tell", { timeout: 180_
   expect(status).toBe(SessionStatus.STOPPED);
 });
 
-it("says why a session is over that was lost with its bridge", { timeout: 240_000 }, async () => {
+it("gt reports why a session ended that was lost with its bridge", { timeout: 240_000 }, async () => {
   const why = "the bridge ended during the session, and the agent ended with it";
   expect(await start("lost")).toMatchObject({ code: 0 });
   bridge.process.kill("SIGKILL");

@@ -48,14 +48,14 @@ describe("gt with a control plane", () => {
     expect(await run("peek", agent, "2")).toEqual({ code: 0, stdout: "the last line\nthe last line\n", stderr: "" });
   });
 
-  it("lists what runs when there is no such agent, and shows no other project's", async () => {
+  it("lists the running agents of its own project when there is no such agent", async () => {
     const { code, stderr } = await run("peek", "nux");
     expect(code).toBe(3);
     expect(stderr).toContain('no session or agent "nux"; running there: gastown/polecats/toast (session s1), plain\n');
   });
 
   it.each([["new"], ["gastown/polecats/new"]])(
-    "says of %s that it cannot know, where a list may be old",
+    "does not report %s as missing when the list may be stale",
     async (agent) => {
       scene.bridge.failures.set("getSession", [
         new DomainError("unavailable", "the API server does not answer: try again"),
@@ -66,7 +66,7 @@ describe("gt with a control plane", () => {
     },
   );
 
-  it("says that there may be more sessions than a list shows, and never that there is none then", async () => {
+  it("notes that an incomplete list may lack sessions, and does not call it empty", async () => {
     scene.bridge.incomplete = "the API server does not answer";
     const stderr = expect.stringMatching(/there may be more sessions at \S+: the API server does not answer\n$/);
     const empty = ["--tls-dir", tls, ...tokenFlags("p3")];
@@ -81,7 +81,7 @@ describe("gt with a control plane", () => {
     });
   });
 
-  it("delivers a message once, and tells its receipt", async () => {
+  it("delivers a message once, and prints its receipt", async () => {
     const sent = await run("nudge", "toast", "hello", "--request-id", "n1");
     expect(sent).toMatchObject({ code: 0, stderr: "" });
     expect(sent.stdout).toContain("submitted to gastown/polecats/toast");
@@ -90,7 +90,7 @@ describe("gt with a control plane", () => {
     expect((await run("cancel", "toast", "n1")).stdout + (await run("cancel", "toast", "n1")).stderr).toContain("n1");
   });
 
-  it("gives a session without a terminal its message as input, and shows it by its events", async () => {
+  it("sends a message as input to a session without a terminal, and shows the session from its events", async () => {
     scene.bridge.noTerminal.add("plain");
     expect(await run("nudge", "plain", "hello")).toMatchObject({ code: 0, stderr: "" });
     const status = await run("status", "plain", "--json");
@@ -118,7 +118,7 @@ describe("gt with a control plane", () => {
     expect((await run("status")).stdout).not.toContain("new");
   });
 
-  it("prints the id of a new session for scripts, and an error where it cannot start one", async () => {
+  it("prints a new session's id for scripts, or an error if it cannot start one", async () => {
     expect((await run("start", "demo", "/repos/two", "-q")).stdout).toMatch(/^[0-9a-f-]{36}\n$/);
     expect(await run("start", "missing", "/repos/two")).toMatchObject({
       code: 6,
@@ -126,7 +126,7 @@ describe("gt with a control plane", () => {
     });
   });
 
-  it("shows an overview, and what changes until the session is gone", async () => {
+  it("shows an overview, and each change until the session is gone", async () => {
     const overview = await run("status");
     expect(overview.stdout).toMatch(/^AGENT +STATE/);
     expect(overview.stdout).toMatch(/^gastown\/polecats\/toast +idle/m);
@@ -160,7 +160,7 @@ describe("gt with a control plane", () => {
     expect(await following.exited).toBe(0);
   });
 
-  it("takes the token of GT_TOKEN", async () => {
+  it("uses the token in GT_TOKEN", async () => {
     const key = signingKeyOf(await readFile(scene.files.privateKeyPath, "utf8"), "key");
     const claims = { issuer: "prd-manager", subject: "ci", project: "p1", audience: "bridge", ttlMs: 60_000 };
     const given = { ...env, GT_TOKEN: mintToken(key, claims, Date.now()) };
@@ -177,7 +177,7 @@ describe("gt with a control plane", () => {
   });
 });
 
-it("shows each new token over an open connection, so that what follows an agent outlives the first one", async () => {
+it("presents each new token over an open connection, so that followers survive the first token's expiry", async () => {
   const flags = parseFlags(SERVER_FLAGS, trust, env).values;
   const clock = new FakeClock(Date.now());
   using bridge = await openBridge(readPlace(flags, env), clock);
@@ -195,7 +195,7 @@ it("shows each new token over an open connection, so that what follows an agent 
   await updates.return();
 });
 
-describe("each way in which trust fails", () => {
+describe("gt has an error and a hint for each failure of trust:", () => {
   it("no control plane", async () => {
     const { code, lines } = await errorOf(["start", "demo"], { GT_SERVER: "" });
     expect([code, lines[0]]).toEqual([2, "gt: error: which control plane?"]);
@@ -250,7 +250,7 @@ describe("each way in which trust fails", () => {
   });
 
   it.each<[string, string[], RegExp, RegExp]>([
-    ["an issuer that is not known", ["--jwt-issuer", "nobody"], /issuer/, /--jwt-issuer is the name/],
+    ["an unknown issuer", ["--jwt-issuer", "nobody"], /issuer/, /--jwt-issuer is the name/],
     [
       "a token for another audience",
       ["--jwt-audience", "other"],
@@ -282,7 +282,7 @@ describe("each way in which trust fails", () => {
     ]);
   });
 
-  it("there is no listener", async () => {
+  it("no listener", async () => {
     const { code, lines } = await errorOf(["agents", ...trust], { GT_SERVER: "127.0.0.1:1" });
     expect(code).toBe(4);
     expect(lines[0]).toContain("ECONNREFUSED");
@@ -290,7 +290,7 @@ describe("each way in which trust fails", () => {
 });
 
 describe("gt config", () => {
-  it("keeps what leads to a control plane, for its owner only", async () => {
+  it("keeps the access to a control plane in a file for its owner only", async () => {
     const own = { ...env, HOME: join(scene.dir, "home-2"), GT_SERVER: "" };
     await mkdir(own.HOME);
     expect(await gt(["config", "show"], own)).toMatchObject({ code: 0, stdout: "" });
@@ -307,7 +307,7 @@ describe("gt config", () => {
     expect(await gt(["peek", "toast", "1"], own)).toEqual({ code: 0, stdout: "the last line\n", stderr: "" });
   });
 
-  it("has profiles by name, and refuses what it does not know", async () => {
+  it("has named profiles, and rejects unknown keys", async () => {
     const own = { ...env, HOME: join(scene.dir, "home-3"), GT_SERVER: "" };
     await mkdir(own.HOME);
     const config = (...words: string[]) => gt(["config", ...words], own);

@@ -51,7 +51,7 @@ const COMMANDS: readonly string[][] = [
   ["watch", "a", "--json"],
 ];
 
-it.each(COMMANDS)("gt %s %s prints nothing of a hostile server that a terminal obeys", async (...words) => {
+it.each(COMMANDS)("gt %s %s prints no control sequence of a hostile server", async (...words) => {
   await using server = await startHostileServer({ fields: { ...AGENT_LINES, state: AgentState.DIALOG } });
   expectHarmless(await gt([...words, "--port", String(server.port)], place.env));
 });
@@ -62,7 +62,7 @@ it.each([
   NudgeOutcome.UNKNOWN,
   NudgeOutcome.COMPOSER_BUSY,
   NudgeOutcome.EXPIRED,
-])("gt nudge prints nothing that a terminal obeys when the outcome is %s", async (outcome) => {
+])("gt nudge prints no control sequence when the outcome is %s", async (outcome) => {
   await using server = await startHostileServer({ fields: { ...AGENT_LINES, outcome } });
   expectHarmless(await gt(["nudge", "a", "hello", "--port", String(server.port)], place.env));
 });
@@ -78,7 +78,7 @@ it.each<[ErrorKind, string[]]>([
   ["exhausted", ["nudge", "a", "hello"]],
   ["invalid", ["watch", "a"]],
   ["invalid", ["peek", "a"]],
-])("an error %s of a hostile server is harmless to gt %s", async (fails, words) => {
+])("an error of kind %s from a hostile server is harmless to gt %s", async (fails, words) => {
   await using server = await startHostileServer({ fields: { ...AGENT_LINES, state: AgentState.DIALOG }, fails });
   expectHarmless(await gt([...words, "--port", String(server.port)], place.env));
 });

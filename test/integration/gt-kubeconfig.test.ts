@@ -112,7 +112,7 @@ function proxyTo(port: number): Server {
   });
 }
 
-it("gt peek --context goes by two merged files, groups, an exec plug-in and a proxy", async () => {
+it("gt peek --context uses two merged files, groups, an exec plug-in and a proxy", async () => {
   const { code, stdout, stderr } = await gt(
     ["peek", "test/polecats/demo", "--context", "lab", "--insecure-plaintext"],
     env,
@@ -129,7 +129,7 @@ it("gt peek --context goes by two merged files, groups, an exec plug-in and a pr
   }
 });
 
-it("says which entry the files do not explain", async () => {
+it("gt names the entry that the files do not define", async () => {
   await writeFile(join(dir, "bare"), await readFile(join(dir, "clusters")));
   const asked = gt(["peek", "test/polecats/demo", "--context", "lab", "--insecure-plaintext"], {
     ...env,

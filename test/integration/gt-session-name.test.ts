@@ -8,7 +8,7 @@ import { startSidecar } from "../support/sidecar/sidecar.ts";
 const ca = new TestCa("town");
 const CALLER = "spiffe://town.example/client/ann";
 
-it("an agent that is named by its session's id is reached at any address, and no other one there", async () => {
+it("an agent named by its session's id is reached at any address, and other names are refused there", async () => {
   const names = {
     uris: ["spiffe://town.example/ns/agents/session/s1"],
     dns: [sidecarDnsName("town.example", "agents", "s1")],

@@ -25,7 +25,7 @@ const start = (id: string, ...more: string[]) => gt(["start", "demo", "/repos/a"
 
 const looks = () => scene.bridge.calls.filter((name) => name === "getSession").length;
 
-it("waits while the session starts, and ends once its agent takes messages", async () => {
+it("gt start waits until the new session's agent takes messages", async () => {
   scene.bridge.startsAs = { status: STARTING };
   const before = looks();
   const started = start("slow");
@@ -34,12 +34,12 @@ it("waits while the session starts, and ends once its agent takes messages", asy
   expect(await started).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining(", running\n") });
 });
 
-it("does not wait with --no-wait", async () => {
+it("gt start does not wait with --no-wait", async () => {
   scene.bridge.startsAs = { status: STARTING };
   expect(await start("free", "--no-wait")).toMatchObject({ code: 0, stdout: expect.stringContaining(", starting\n") });
 });
 
-it("says why it takes no messages yet when its time is over, and prints its id for scripts", async () => {
+it("gt start reports at its time limit why the agent takes no messages yet, and prints the id for scripts", async () => {
   scene.bridge.startsAs = { status: STARTING, error: "no node accepts the pod" };
   const late = await start("late", "--timeout", "300ms", "-q");
   expect(late).toMatchObject({ code: 5, stdout: "late\n" });
@@ -48,7 +48,7 @@ it("says why it takes no messages yet when its time is over, and prints its id f
   );
 });
 
-it("ends with the reason of a session that fails while it starts", async () => {
+it("gt start ends with the reason of a session that fails while it starts", async () => {
   scene.bridge.startsAs = { status: STARTING };
   const started = start("broken");
   await eventually("it is there", () => scene.bridge.has("broken"), 30_000);
@@ -61,7 +61,7 @@ it("ends with the reason of a session that fails while it starts", async () => {
   );
 });
 
-it("leaves the session to itself when the wait is interrupted, and says so", async () => {
+it("gt start leaves the session running when its wait is interrupted, and says so", async () => {
   scene.bridge.startsAs = { status: STARTING };
   const before = looks();
   await using waiting = gtInTerminal(["start", "demo", "/repos/a", "-s", "left", ...trust], env, 200);

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(place.dir, { recursive: true }));
 
-it("gt says that a port does not serve TLS when it is called with a certificate", async () => {
+it("gt with a certificate reports a port that does not serve TLS", async () => {
   const town = new TestCa("town");
   const tls = join(place.dir, "tls");
   await writeTls(tls, { ...town.issue({ uris: ["spiffe://town.example/client/ann"] }), ca: town.pem });

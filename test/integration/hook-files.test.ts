@@ -70,7 +70,7 @@ function say(line: string): void {
 
 const untilHeard = (count: number) => until(`${count} lines`, 30_000, () => heard.length >= count || undefined);
 
-it("a folder outside that a link in the hooks' place leads to stays whole", async () => {
+it("a folder outside stays untouched when the hooks' folder is a link to it", async () => {
   rmSync(join(state, "hooks"), { recursive: true });
   symlinkSync(join(root, "outside"), join(state, "hooks"));
   say("prompt-submitted victim");
@@ -79,14 +79,14 @@ it("a folder outside that a link in the hooks' place leads to stays whole", asyn
   expect(existsSync(join(root, "outside/victim/deep"))).toBe(true);
 });
 
-it("a flood of lines is read a few at a time, and others have their turn in between", async () => {
+it("a flood of lines is read a few at a time, with turns for other work in between", async () => {
   say(Array(500).fill("prompt-submitted none").join("\n"));
   await untilHeard(500);
   expect(turns.length).toBeGreaterThanOrEqual(Math.floor(500 / 16) - 1);
   for (const [index, count] of turns.entries()) expect(count - (turns[index - 1] ?? 0)).toBeLessThanOrEqual(32);
 });
 
-it("a payload is removed once it is read, a folder of its name too, and no more than the link of a link", async () => {
+it("a payload is removed once it is read, as is a folder of its name, and of a link only the link itself", async () => {
   writeFileSync(join(state, "hooks/payload"), "{}");
   mkdirSync(join(state, "hooks/folder/deep"), { recursive: true });
   symlinkSync(join(root, "outside/victim"), join(state, "hooks/link"));
@@ -96,7 +96,7 @@ it("a payload is removed once it is read, a folder of its name too, and no more 
   expect([left, existsSync(join(root, "outside/victim/deep"))]).toEqual([[], true]);
 });
 
-it("what is put in the FIFO's place is not read, and the FIFO that comes back is", async () => {
+it("a replacement of the FIFO is not read, and the restored FIFO is", async () => {
   rmSync(join(state, "hooks.fifo"));
   symlinkSync("/dev/zero", join(state, "hooks.fifo"));
   await new Promise((resolve) => setTimeout(resolve, 1500));

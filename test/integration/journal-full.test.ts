@@ -23,7 +23,7 @@ journal.append({ n: "more" });
 console.log(JSON.stringify({ written, failure, full, after: journal.bytes }));
 `;
 
-it("a volume that is full leaves no half record, and what was written stays", async () => {
+it("a full volume leaves no partial record, and earlier records stay", async () => {
   const dir = await mkdtemp(join(tmpdir(), "gt-full-"));
   try {
     const path = join(dir, "journal");

@@ -84,7 +84,7 @@ describe("the Kubernetes API of a real API server", () => {
     };
   }
 
-  it("is called 300 times over at most 3 connections", async (context) => {
+  it("takes 300 calls over at most 3 connections", async (context) => {
     await here(context);
     const before = proxy.accepted;
     for (let round = 0; round < 15; round++) {
@@ -93,7 +93,7 @@ describe("the Kubernetes API of a real API server", () => {
     expect(proxy.accepted - before).toBeLessThanOrEqual(3);
   });
 
-  it("says what is wrong in terms of faults", async (context) => {
+  it("has its errors mapped to our error kinds", async (context) => {
     await here(context);
     await create("faults");
     await expect(create("faults")).rejects.toMatchObject({ fault: "already-exists" });
@@ -106,7 +106,7 @@ describe("the Kubernetes API of a real API server", () => {
     await remove("faults");
   });
 
-  it("is followed through cut connections, and through pages", async (context) => {
+  it("is followed through cut connections and pages", async (context) => {
     await here(context);
     await Promise.all(Array.from({ length: 12 }, (_, i) => create(`many-${i}`)));
     await using one = reflector();
@@ -140,7 +140,7 @@ describe("the Kubernetes API of a real API server", () => {
     LIMIT_MS,
   );
 
-  it("takes the Lease that the elector writes, and a released one is taken by the next", async (context) => {
+  it("accepts the elector's Lease, and a released Lease is taken by the next elector", async (context) => {
     await here(context);
     const path = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases/elector`;
     const led: string[] = [];

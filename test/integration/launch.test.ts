@@ -59,14 +59,14 @@ describe("the launcher", () => {
     expect(await clone.npmRuns()).toHaveLength(1);
   });
 
-  it("installs once when several start at the same time", async () => {
+  it("installs once when several launchers start at the same time", async () => {
     await using clone = await tinyClone();
     const ends = await Promise.all([1, 2, 3, 4].map((code) => clone.ended("exit.ts", String(code))));
     expect(ends.map((end) => end.code)).toEqual([1, 2, 3, 4]);
     expect(await clone.npmRuns()).toHaveLength(1);
   });
 
-  it("lets another install when the one that was at it was killed", async () => {
+  it("installs after another launcher was killed while installing", async () => {
     await using clone = await tinyClone();
     const first = clone.launch("exit.ts", "0");
     await once(first.stderr, "data");
@@ -74,7 +74,7 @@ describe("the launcher", () => {
     expect(await clone.ended("exit.ts", "5")).toMatchObject({ code: 5 });
   });
 
-  it("goes by the content when the lock file is younger than the packages", async () => {
+  it("compares the content when the lock file is newer than the packages", async () => {
     await using clone = await tinyClone();
     await clone.ended("exit.ts", "0");
     const later = new Date(Date.now() + 60_000);
@@ -86,7 +86,7 @@ describe("the launcher", () => {
     expect(await clone.npmRuns()).toHaveLength(2);
   });
 
-  it("ends by the signal that ended the program", async () => {
+  it("ends with the signal that ended the program", async () => {
     await using clone = await tinyClone();
     const child = clone.launch("wait.ts");
     await once(child.stdout, "data");
@@ -94,7 +94,7 @@ describe("the launcher", () => {
     expect(await once(child, "exit")).toEqual([null, "SIGTERM"]);
   });
 
-  it("says what is wrong in one line", async () => {
+  it("reports an error in one line", async () => {
     await using clone = await tinyClone();
     expect(await clone.ended()).toMatchObject({ code: 1, stderr: expect.stringContaining("error: usage: launch.mjs") });
     expect(await clone.ended("--bin", "nope")).toEqual({
@@ -103,7 +103,7 @@ describe("the launcher", () => {
     });
   });
 
-  it("says so when npm fails, and does not start the program", async () => {
+  it("reports a failure of npm, and does not start the program", async () => {
     await using clone = await tinyClone();
     await writeFile(join(clone.path, "npm-cli.js"), "process.exit(3);");
     const { code, stderr } = await clone.ended("exit.ts", "0");

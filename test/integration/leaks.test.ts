@@ -12,7 +12,7 @@ const before = presentNow();
 const held = (since = before) =>
   heldSince(since, MARKER).flatMap((leak) => (leak.kind === "process" && !leak.isOurs ? [] : [leak.what]));
 
-describe("what a test file still holds", () => {
+describe("a leak of a test file", () => {
   it("is a child, until it has ended", async () => {
     const child = spawn("sleep", ["60"], { stdio: "ignore", env: {} });
     const ended = new Promise((resolve) => child.once("close", resolve));
@@ -22,7 +22,7 @@ describe("what a test file still holds", () => {
     expect(held()).not.toContain(`${child.pid} sleep 60`);
   });
 
-  it("is a descendant that made itself a daemon", async () => {
+  it("is a descendant that became a daemon", async () => {
     const child = spawn("sh", ["-c", "setsid sleep 60 >/dev/null 2>&1 & echo $!"], { env });
     const pid = Number(await text(child.stdout));
     try {
@@ -32,7 +32,7 @@ describe("what a test file still holds", () => {
     }
   });
 
-  it("is a socket that listens, also one that does not keep the process alive", async () => {
+  it("is a listening socket, even one that does not keep the process alive", async () => {
     const server = createServer().unref();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as { readonly port: number };
@@ -41,7 +41,7 @@ describe("what a test file still holds", () => {
     expect(held()).not.toContain(`tcp port ${port}`);
   });
 
-  it("is nothing that was there before", async () => {
+  it("is nothing that existed before", async () => {
     const server = createServer().unref();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const child = spawn("sleep", ["60"], { stdio: "ignore", env });

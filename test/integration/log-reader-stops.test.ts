@@ -6,7 +6,7 @@ import { startSidecar, until } from "../support/sidecar/sidecar.ts";
 const MESSAGES = 1200;
 const SENDER = "s".repeat(200);
 
-it("a reader of the log that stops reading stalls no call, and learns later how much it missed", async () => {
+it("a log reader that stops reading stalls no call, and learns later how much it missed", async () => {
   await using sidecar = await startSidecar({ flags: ["--log-level", "info"] });
   await sidecar.untilState(AgentState.IDLE);
   sidecar.process.stderr?.pause();

@@ -65,8 +65,8 @@ beforeAll(async () => {
 afterAll(() => sidecar[Symbol.asyncDispose](), 60_000);
 beforeEach(() => sidecar.print("\x1b[0m\x1b[2J\x1b[3J\x1b[H"), 60_000);
 
-describe("output that looks like something else", () => {
-  it("is shown as text when it imitates tmux's control mode, and is not taken for it", async () => {
+describe("misleading output", () => {
+  it("that imitates tmux's control mode is shown as text and not interpreted", async () => {
     const lines = [
       "%begin 1 1 1",
       "%end 1 1 1",
@@ -84,7 +84,7 @@ describe("output that looks like something else", () => {
     expect(await slowestStatus(sidecar)).toBeLessThan(SOON_MS);
   });
 
-  it("gets one answer to each question that it asks a terminal: tmux's", async () => {
+  it("that queries the terminal gets one answer per query, from tmux", async () => {
     await sidecar.print("\x1b[c\x1b[6n\x1b[5n\x1b[>q\x1b]10;?\x07\x1b]52;c;?\x07\x1b[?2026$p\x1bP$qm\x1b\\done");
     await lastLine(sidecar, "done");
     const typed = await until("an answer", 30_000, async () => {
@@ -95,7 +95,7 @@ describe("output that looks like something else", () => {
     expect(typed.match(/\x1b\[0n/g)).toHaveLength(1);
   });
 
-  it("comes to a person as plain text, or with styles only: titles, clipboards, links, pictures and broken characters", async () => {
+  it("with titles, clipboards, links, pictures or broken characters is shown as plain or styled text", async () => {
     const hostile = [
       "\x1b]0;title\x07\x1b]2;\x1b\\\x1b]52;c;c2VjcmV0\x07\x1b]8;;http://example.invalid\x1b\\link\x1b]8;;\x1b\\\r\n",
       "\x1bPq#0;2;0;0;0#0!100~-\x1b\\\x1b_application\x1b\\\x1b^private\x1b\\after\r\n",
@@ -119,7 +119,7 @@ describe("output that looks like something else", () => {
     }
   });
 
-  it("reaches a RAW watcher byte for byte, whatever it is", async () => {
+  it("reaches a RAW watcher byte for byte", async () => {
     const bytes = Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * 7 + (i >> 8)) & 0xff));
     // Earlier output has arrived once its last byte is seen; otherwise it would be mistaken for the first of these
     // bytes.
@@ -149,7 +149,7 @@ async function begin({ client }: RunningSidecar): Promise<void> {
   await until("the flood", 30_000, async () => (await client.peek({})).offset > 1_000_000n || undefined);
 }
 
-describe("output that is too much", () => {
+describe("excessive output", () => {
   it("may be a line of 10 MB", async () => {
     await sidecar.print(Buffer.concat([Buffer.alloc(10_000_000, "x"), Buffer.from("\r\nafter the line\r\n")]));
     expect(await slowestStatus(sidecar)).toBeLessThan(SOON_MS);
@@ -167,7 +167,7 @@ describe("output that is too much", () => {
     expect(await slowestStatus(sidecar)).toBeLessThan(SOON_MS);
   });
 
-  it("may be a flood: Status answers in it, and a new RAW watcher is shown a screen at once", async () => {
+  it("may be a flood: Status answers during it, and a new RAW watcher gets a screen at once", async () => {
     const script = "read x; exec yes a flood of lines that does not end";
     await using sidecar = await startSidecar({ agent: "generic", command: ["sh", "-c", script] });
     await begin(sidecar);
@@ -200,7 +200,7 @@ describe("output that is too much", () => {
   });
 });
 
-it("a terminal that disappears is reported once, with a reason, and ends the stream", async () => {
+it("a terminal that disappears is reported once with a reason and ends the stream", async () => {
   const flags = ["--restart", "never", "--linger", "10s"];
   const command = ["bash", "-c", "read x; echo bye; kill -9 $$"];
   await using sidecar = await startSidecar({ agent: "generic", command, flags });

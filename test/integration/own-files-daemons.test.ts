@@ -65,7 +65,7 @@ ${tokens === undefined ? "" : `session_tokens: { key_path: ${tokens} }`}
 `;
 
 describe.each([["check"], []])("gt-controller %s", (...command) => {
-  it("names each token key and CA that cannot be used, what is wrong and how to mend it", async () => {
+  it("reports each unusable token key and CA by name, with the fault and the remedy", async () => {
     const keys = TOKEN_KEYS.map(([file]) => `key_path: ${file}`);
     const cas = CAS.map(([file]) => `key_path: good.pub, ca: ${file}`);
     await writeFile(at("controller.yaml"), CONTROLLER([...keys, ...cas]));
@@ -81,7 +81,7 @@ describe.each([["check"], []])("gt-controller %s", (...command) => {
   });
 });
 
-it.each(SIGNING_KEYS)("gt-controller refuses %s as the key of agents' tokens, by name", async (file, why) => {
+it.each(SIGNING_KEYS)("gt-controller refuses %s by name as the key of agents' tokens", async (file, why) => {
   await writeFile(at(`${file}.yaml`), CONTROLLER(["key_path: good.pub"], file));
   const shown = await outcomeOf("gt-controller", ["check", "--config", at(`${file}.yaml`)]);
   expect(shown).toMatchObject({ code: 2, stdout: "" });
@@ -94,7 +94,7 @@ it.each([
   ["client-key: other.key", "other.key is not the key of good.crt"],
   ["client-key: good.crt", "good.crt holds a certificate, not a private key"],
   ["client-key: empty", "empty is empty"],
-])("gt-controller refuses a kubeconfig with %s, by name", async (key, why) => {
+])("gt-controller refuses a kubeconfig with %s by name", async (key, why) => {
   const name = key.replace(/\W+/g, "-");
   await writeFile(at(`${name}.yaml`), CONTROLLER(["key_path: good.pub"]));
   const cluster = "{ server: 'https://127.0.0.1:9', certificate-authority: good.crt }";
@@ -111,7 +111,7 @@ current-context: x
   expect(shown.stderr).not.toContain("bug");
 });
 
-it("bridge check names its own files and its issuers' in the same way", async () => {
+it("bridge check reports its own and its issuers' files in the same way", async () => {
   const text = (tls: string, key: string) => `tls: { ${tls} }
 auth: { jwt_public_keys: [{ issuer: shop, key_path: ${key} }] }
 providers: { demo: {} }
@@ -131,7 +131,7 @@ it.each([
   ["tls.crt", "good.key", "tls.crt holds a private key, not a certificate"],
   ["tls.key", "encrypted.key", "tls.key is encrypted with a passphrase"],
   ["tls.key", "other.key", "tls.key is not the key of"],
-])("relay names the %s for NATS that is %s, before it calls the server", async (name, file, why) => {
+])("relay reports a %s for NATS that is %s before it calls the server", async (name, file, why) => {
   const folder = `nats-${name}-${file}`;
   await mkdir(at(folder));
   const files = { "tls.crt": "good.crt", "tls.key": "good.key", "ca.crt": "good.crt", [name]: file };
@@ -163,7 +163,7 @@ describe("the SDK", () => {
     ["keyPath", "other.key", "other.key is not the key of good.crt"],
     ["crlPath", "empty", "empty is empty"],
     ["crlPath", "good.crt", "good.crt holds a certificate, not a revocation list"],
-  ] as const)("refuses %s: %s as invalid, with the name, the reason and the command", (name, file, why) => {
+  ] as const)("refuses an invalid %s, %s, with its name, the reason and the command", (name, file, why) => {
     const err = failure({ [name]: file });
     expect(err).toBeInstanceOf(BridgeError);
     expect(err).toMatchObject({ code: "invalid_argument", reason: "invalid", fromServer: false });

@@ -34,7 +34,7 @@ it.each([
     () => new CrlServer({ host: "127.0.0.1", port: 0, path: "/crl", lists: () => "" }),
   ],
   ["the desk's presence", () => new CallerPresence(systemClock, { path: join(dir, "presence"), lingerMs: 60_000 })],
-])("%s goes on after connections that could not be accepted", async (_what, make) => {
+])("%s continues after connections that could not be accepted", async (_what, make) => {
   const made: Server[] = [];
   const listen = Server.prototype.listen;
   const spy = vi.spyOn(Server.prototype, "listen").mockImplementation(function (this: Server, ...args: unknown[]) {
@@ -56,7 +56,7 @@ it.each([
   }
 });
 
-it("a sidecar that may not be signalled has not ended by that", async () => {
+it("a sidecar that may not be signalled does not count as ended", async () => {
   const command = { program: "/bin/sleep", args: ["600"], cwd: dir, env: {}, log: join(dir, "log") };
   const sidecar = await startSidecarProcess(command);
   let ended = false;
@@ -76,14 +76,14 @@ it("a sidecar that may not be signalled has not ended by that", async () => {
   expect(await sidecar.ended).toEqual({ signal: "SIGKILL" });
 });
 
-it("a process without a descriptor left fails to start programs, and goes on", async () => {
+it("a process without a free descriptor fails to start programs, and continues", async () => {
   const main = fileURLToPath(new URL("../fakes/no-descriptors-main.ts", import.meta.url));
   const line = 'ulimit -n 128; exec "$0" "$@"';
   const { stdout } = await promisify(execFile)("/bin/sh", ["-c", line, process.execPath, main], { timeout: 60_000 });
   expect(stdout).toBe("full: EMFILE\nguard: goes on\ntmux: TmuxUnavailableError\n");
 });
 
-it("a server on a unix socket goes on after a connection that it could not accept as it began to listen", async () => {
+it("a server on a unix socket continues after it could not accept its first connection", async () => {
   const server = createServer();
   const listening = listen(server, { host: "", port: 0, path: join(dir, "early") });
   await once(server, "listening");
@@ -110,7 +110,7 @@ async function relayStandIn(onConnection: (request: IncomingMessage) => void) {
   };
 }
 
-it("an agent's dialler dials again when what the relay sends is no frame", async () => {
+it("an agent's dialler reconnects when the relay sends something other than a frame", async () => {
   let connections = 0;
   using relay = await relayStandIn(({ socket }) => {
     connections++;
@@ -130,7 +130,7 @@ it("an agent's dialler dials again when what the relay sends is no frame", async
   await running;
 });
 
-it("an editor whose input breaks has left", async () => {
+it("an editor whose input breaks counts as gone", async () => {
   using relay = await relayStandIn(() => input.destroy(new Error("read ECONNRESET")));
   const input = new PassThrough();
   const editor = { url: relay.url, headers: {}, tls: undefined };
