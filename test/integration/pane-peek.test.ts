@@ -59,8 +59,8 @@ async function truth(sidecar: RunningSidecar, ...flags: string[]): Promise<reado
 const last = (lines: readonly string[], count: number) => lines.slice(-count).join("\n");
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => `line ${i + 1} of it`).join("\n");
 
-describe("peek gives exactly the last lines", () => {
-  it("whatever their number, and all of them", async () => {
+describe("peek returns exactly the last lines", () => {
+  it("for any number of lines, and all of them", async () => {
     await using sidecar = await printing(`${numbered(3000)}\n\n\n`);
     const lines = await truth(sidecar);
     expect(lines).toHaveLength(3000);
@@ -96,7 +96,7 @@ describe("peek gives exactly the last lines", () => {
     }
   });
 
-  it("with wrapped lines joined and not", async () => {
+  it("with wrapped lines joined or as on the screen", async () => {
     const long = "word ".repeat(40).trim();
     const wide = `a${"日".repeat(70)}`;
     const longest = Array.from({ length: 300 }, (_, i) => `<${i}>`).join("");
@@ -110,7 +110,7 @@ describe("peek gives exactly the last lines", () => {
     }
   });
 
-  it("on the alternate screen, which is reported", async () => {
+  it("of the alternate screen, which it reports", async () => {
     await using sidecar = await printing(`${numbered(40)}\n\x1b[?1049h\x1b[Hfull screen\r\nsecond row`);
     const lines = await truth(sidecar);
     for (const count of [1, 2, ROWS, 30]) {
@@ -120,18 +120,18 @@ describe("peek gives exactly the last lines", () => {
     }
   });
 
-  it("refuses more than 100,000", async () => {
+  it("and refuses more than 100,000", async () => {
     await using sidecar = await printing("x\n");
     await expect(sidecar.client.peek({ lines: 100_001 })).rejects.toMatchObject({ code: Code.InvalidArgument });
   });
 });
 
-describe("what is shown is text", () => {
+describe("the shown text", () => {
   const HOSTILE =
     "\x1b]52;c;c2VjcmV0\x07\x1b]8;;http://example.invalid\x1b\\link\x1b]8;;\x1b\\\r\n" +
     "\x1b[31mred\x1b[0m \x1b[1;4mbold\x1b[0m\r\n\x1bPq#0;2;0;0;0\x1b\\\x1b]0;evil\x07\x1b]1337;File=:AA==\x07done\r\n";
 
-  it("without any escape sequence, and with --ansi with styling only", async () => {
+  it("has no escape sequences, or with ansi only those for styles", async () => {
     await using sidecar = await printing(HOSTILE);
     const plain = await sidecar.client.peek({ lines: 10 });
     expect(plain.output).toBe("link\nred bold\ndone");
@@ -140,7 +140,7 @@ describe("what is shown is text", () => {
     expect(output.replace(/\x1b\[[0-9;:]*m/g, "")).toBe("link\nred bold\ndone");
   });
 
-  it("keeps a style that continues over several lines, whichever of them are asked for", async () => {
+  it("keeps a style that spans several lines, whichever lines are requested", async () => {
     await using sidecar = await printing("\x1b[31mone\ntwo\nthree\x1b[0m\nplain\n");
     for (const count of [2, 3, 4]) {
       const { output } = await sidecar.client.peek({ lines: count, ansi: true });
@@ -151,7 +151,7 @@ describe("what is shown is text", () => {
   });
 });
 
-it("answers for a dead agent with its last screen", async () => {
+it("of a dead agent is its last screen", async () => {
   const flags = [...SIZE, "--restart", "never", "--linger", "20s"];
   const command = ["sh", "-c", "echo last words; sleep 0.3; exit 3"];
   await using sidecar = await startSidecar({ agent: "generic", command, flags });
@@ -159,7 +159,7 @@ it("answers for a dead agent with its last screen", async () => {
   expect(await sidecar.client.peek({ lines: 5 })).toMatchObject({ sessionAlive: false, output: "last words" });
 });
 
-describe("after the serving half was killed", () => {
+describe("a restarted serving half", () => {
   const killed = async (sidecar: RunningSidecar) => {
     const pid = sidecar.servingPid();
     kill(pid, "SIGKILL");
@@ -169,7 +169,7 @@ describe("after the serving half was killed", () => {
     });
   };
 
-  it("gives the same answers", async () => {
+  it("returns the same lines", async () => {
     const long = "word ".repeat(40).trim();
     await using sidecar = await printing(`${numbered(1500)}\n日本語 🎉\n${long}\n`);
     const ask = async () => {
@@ -184,7 +184,7 @@ describe("after the serving half was killed", () => {
     expect(await ask()).toEqual(before);
   });
 
-  it("knows the main screen behind an alternate one, and shows it when that is left", async () => {
+  it("keeps the main screen behind an alternate one, and shows it when the agent leaves the latter", async () => {
     const script =
       "echo before; printf '\\033[?1049h\\033[Hfull screen'; read x; printf '\\033[?1049l'; echo after; cat";
     await using sidecar = await startSidecar({ agent: "generic", command: ["sh", "-c", script], flags: SIZE });
@@ -198,7 +198,7 @@ describe("after the serving half was killed", () => {
     expect((await sidecar.client.peek({ lines: 5 })).output).toBe(last(await truth(sidecar), 5));
   });
 
-  it("shows what is printed meanwhile and after", async () => {
+  it("shows output from during and after the restart", async () => {
     const script = "i=0; while [ $i -lt 600 ]; do i=$((i+1)); echo row $i; sleep 0.005; done; exec sleep 1000";
     await using sidecar = await startSidecar({ agent: "generic", command: ["sh", "-c", script], flags: SIZE });
     for (let i = 0; i < 2; i++) await killed(sidecar);

@@ -42,7 +42,7 @@ it.each<[string, string, readonly [number, number], readonly [number, number]]>(
   ["a full screen that becomes higher", lines(60), [80, 20], [80, 45]],
   ["blank rows that become fewer", `${lines(40)}${ERASED}${lines(3)}`, [80, 40], [80, 10]],
   ["a full screen that becomes lower", lines(60), [80, 40], [80, 10]],
-])("%s while it is hidden goes on where tmux goes on", async (_, printed, before, after) => {
+])("after %s while hidden, output continues where tmux continues it", async (_, printed, before, after) => {
   await using both = await twoTerminals(...before);
   const { emulator, pane, client, write } = both;
   await write(`${printed}\x1b[?1049h\x1b[Han editor`);

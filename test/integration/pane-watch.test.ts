@@ -98,7 +98,7 @@ class Assembled {
 }
 
 describe("a raw watch", () => {
-  it.each([1, 2])("gives every byte of a random stream in order (seed %i)", async (seed) => {
+  it.each([1, 2])("delivers every byte of a random stream in order (seed %i)", async (seed) => {
     const { sidecar, go, recorded } = await printing(1_500_000, seed);
     await using _ = sidecar;
     const assembled = new Assembled();
@@ -112,7 +112,7 @@ describe("a raw watch", () => {
     expect(assembled.bytes.equals(await recorded())).toBe(true);
   });
 
-  it("continues where a watcher left off, and refuses an offset that is yet to come", async () => {
+  it("continues where a watcher left off, and refuses a future offset", async () => {
     const { sidecar, go, recorded } = await printing(400_000, 3);
     await using _ = sidecar;
     const first = new Assembled();
@@ -134,7 +134,7 @@ describe("a raw watch", () => {
     await expect(Array.fromAsync(future)).rejects.toMatchObject({ message: expect.stringContaining("cannot resume") });
   });
 
-  it("tells a slow reader what it missed, and shows it the screen as it is", async () => {
+  it("reports to a slow reader what it missed, and sends it the current screen", async () => {
     const { sidecar, go } = await printing(24_000_000, 4, ["--raw-bytes", "65536"]);
     await using _ = sidecar;
     const assembled = new Assembled();
@@ -158,7 +158,7 @@ describe("a raw watch", () => {
 });
 
 describe("a screen watch", () => {
-  it("shows the screen at once, then what changes, and its end with a reason", async () => {
+  it("sends the screen at once, then its changes, and its end with a reason", async () => {
     const script = "echo first; read x; echo second; exit 0";
     const flags = ["--restart", "never", "--linger", "5s"];
     await using sidecar = await startSidecar({ agent: "generic", command: ["sh", "-c", script], flags });

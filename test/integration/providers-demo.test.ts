@@ -33,7 +33,7 @@ async function taken(log: string): Promise<readonly string[]> {
 }
 
 describe.concurrent("the demo provider", () => {
-  it("takes two turns, each message once, and tells what the agent does", async () => {
+  it("takes two turns, each message once, and reports the agent's phases", async () => {
     const log = join(dir, "two-turns.log");
     await using session = await ProviderSession.start(demo(["--log", log]), dir);
     expect(await session.send("first message", "a-1")).toEqual({ outcome: "submitted", error: "" });
@@ -50,7 +50,7 @@ describe.concurrent("the demo provider", () => {
     expect(await session.send("too late", "a-3")).toMatchObject({ outcome: "agent-dead" });
   });
 
-  it("answers with queued while it works, and tells when the message was taken", async () => {
+  it("answers with queued while it works, and reports when the message was taken", async () => {
     const log = join(dir, "queued.log");
     await using session = await ProviderSession.start(demo(["--log", log, "--turn-ms", "4000"]), dir);
     await session.send("first", "q-1");
@@ -69,7 +69,7 @@ describe.concurrent("the demo provider", () => {
   it.each([
     ["deny", "Not allowed"],
     ["allow", "Allowed"],
-  ])("answers a permission request with %s, and tells that it waited", async (mode, shown) => {
+  ])("answers a permission request with %s, and reports the dialog", async (mode, shown) => {
     const tools = join(dir, `tools-${mode}.log`);
     const provider = demo(["--tool-log", tools]);
     await using session = await ProviderSession.start(provider, dir, { permission_mode: mode });
@@ -83,7 +83,7 @@ describe.concurrent("the demo provider", () => {
     expect(await readFile(tools, "utf8").catch(() => "")).toBe(mode === "allow" ? "rm -rf /tmp/x\n" : "");
   });
 
-  it("passes the program's own lines on in place of the text when raw is asked for", async () => {
+  it("passes the program's raw lines on instead of the text if raw is set", async () => {
     await using session = await ProviderSession.start(demo(), dir, { raw: "true" });
     await session.send("hello", "r-1");
     await session.turns(1);
@@ -92,7 +92,7 @@ describe.concurrent("the demo provider", () => {
     expect(session.phases).toEqual(["idle", "busy", "idle"]);
   });
 
-  it("passes lines that are not of the protocol on as text, without their escape sequences", async () => {
+  it("passes lines outside the protocol on as text without escape sequences", async () => {
     await using session = await ProviderSession.start(demo(["--faults", "garbage"]), dir);
     await session.send("hello", "g-1");
     await session.turns(1);
@@ -100,7 +100,7 @@ describe.concurrent("the demo provider", () => {
     expect(session.text).not.toContain("\x1b");
   });
 
-  it("ends named when the agent exits in the middle of a turn, and settles what was queued", async () => {
+  it("reports the agent's exit in the middle of a turn, and settles queued messages", async () => {
     const provider = demo(["--faults", "exit-on=BOOM,exit-code=7", "--turn-ms", "4000"]);
     await using session = await ProviderSession.start(provider, dir);
     await session.send("slow", "e-1");
@@ -111,7 +111,7 @@ describe.concurrent("the demo provider", () => {
     expect(session.events.filter((event) => event.type === "ended")).toHaveLength(1);
   });
 
-  it("refuses options that are not on its list, before anything is started", async () => {
+  it("refuses unlisted options before it starts anything", async () => {
     const provider = demo();
     for (const options of [{ model: "x" }, { raw: "yes" }, { permission_mode: "--allow" }, { __proto__x: "1" }]) {
       await expect(ProviderSession.start(provider, dir, options as Record<string, string>)).rejects.toMatchObject({
@@ -120,7 +120,7 @@ describe.concurrent("the demo provider", () => {
     }
   });
 
-  it("keeps a surrounding terminal and the daemon's secrets out of the agent's environment", async () => {
+  it("removes a surrounding terminal and the daemon's secrets from the agent's environment", async () => {
     const secrets = { TMUX: "/tmp/x,1,0", TMUX_PANE: "%1", BRIDGE_CA_PASSPHRASE: "s3cret", GT_TOKEN: "t0ken" };
     await using session = await ProviderSession.start(demo([], secrets), dir);
     const environment = await readFile(`/proc/${session.handle.pid}/environ`, "latin1");
@@ -131,7 +131,7 @@ describe.concurrent("the demo provider", () => {
     }
   });
 
-  it("tells its version, and that a program is missing", async () => {
+  it("reports its version, or that its program is missing", async () => {
     expect(await demo().health(new AbortController().signal)).toMatchObject({ available: true, error: "" });
     const missing = makeProvider({ provider: "demo", binary: "no-such-agent" });
     expect(await missing.health(new AbortController().signal)).toEqual({

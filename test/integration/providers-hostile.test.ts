@@ -45,14 +45,14 @@ async function childOf(session: ProviderSession): Promise<number> {
 }
 
 describe.concurrent("an agent that misbehaves", () => {
-  it("exits at once: the start says with which code and why, without secrets", async () => {
+  it("exits at once: the start fails with its code and reason, without secrets", async () => {
     await expect(start("exits-at-once")).rejects.toMatchObject({
       kind: "precondition",
       message: "the agent ended with code 3 before it accepted messages: no licence for [redacted]",
     });
   });
 
-  it("hangs at its start: it is killed when its time is over", async () => {
+  it("hangs at its start: it is killed at the time limit", async () => {
     const passed = calmTime();
     await expect(ProviderSession.start(agent("hangs-at-start", 700), dir)).rejects.toMatchObject({ kind: "deadline" });
     expect(passed()).toBeLessThan(5_000);
@@ -66,7 +66,7 @@ describe.concurrent("an agent that misbehaves", () => {
     await expect(started).rejects.toThrow("not wanted any more");
   });
 
-  it("hangs at its version: the provider's health is reported without it", async () => {
+  it("hangs at --version: the provider's health is reported without a version", async () => {
     const provider = agent("hangs-at-version", 6_000);
     const passed = calmTime();
     const health = await provider.health(new AbortController().signal);
@@ -78,7 +78,7 @@ describe.concurrent("an agent that misbehaves", () => {
     }
   });
 
-  it("never says that it took a message: what became of it is unknown, and it is given once only", async () => {
+  it("never confirms a message: the outcome is unknown, and the message is sent only once", async () => {
     await using session = await start("never-answers");
     const answer = session.send("hello", "n-1");
     await session.until("the turn", ({ phases }) => phases.includes("busy"));
@@ -116,7 +116,7 @@ describe.concurrent("an agent that misbehaves", () => {
     expect(session.events.filter((event) => event.type === "ended")).toHaveLength(1);
   });
 
-  it("exits and leaves a child that holds its pipes: the end is reported, and the child is ended", async () => {
+  it("exits and leaves a child with its pipes: the end is reported, and the child is ended", async () => {
     await using session = await start("forks-and-exits");
     await session.send("go", "x-1");
     const child = await childOf(session);
@@ -125,30 +125,27 @@ describe.concurrent("an agent that misbehaves", () => {
     expect(processLives(child)).toBe(false);
   });
 
-  it.each(["forks", "daemonises"])(
-    "%s, and leaves nothing running when its holder is killed with KILL",
-    async (way) => {
-      const host = spawn(
-        process.execPath,
-        ["--disable-warning=ExperimentalWarning", hostProgram, process.execPath, program, way],
-        {
-          cwd: dir,
-          stdio: ["ignore", "pipe", "inherit"],
-        },
-      );
-      let printed = "";
-      host.stdout.on("data", (chunk: Buffer) => {
-        printed += chunk.toString();
-      });
-      await until(() => /child \d+/.test(printed));
-      const [agent = 0, child = 0] = (/agent (\d+)[\s\S]*child (\d+)/.exec(printed) ?? []).slice(1).map(Number);
-      expect([agent, child].map(processLives)).toEqual([true, true]);
-      host.kill("SIGKILL");
-      await until(() => ![agent, child].some(processLives));
-    },
-  );
+  it.each(["forks", "daemonises"])("%s: nothing stays running when its holder is ended by SIGKILL", async (way) => {
+    const host = spawn(
+      process.execPath,
+      ["--disable-warning=ExperimentalWarning", hostProgram, process.execPath, program, way],
+      {
+        cwd: dir,
+        stdio: ["ignore", "pipe", "inherit"],
+      },
+    );
+    let printed = "";
+    host.stdout.on("data", (chunk: Buffer) => {
+      printed += chunk.toString();
+    });
+    await until(() => /child \d+/.test(printed));
+    const [agent = 0, child = 0] = (/agent (\d+)[\s\S]*child (\d+)/.exec(printed) ?? []).slice(1).map(Number);
+    expect([agent, child].map(processLives)).toEqual([true, true]);
+    host.kill("SIGKILL");
+    await until(() => ![agent, child].some(processLives));
+  });
 
-  it("closes its output and lives: it is stopped, and its session fails and says so", async () => {
+  it("closes its output and continues: it is stopped, and its session fails with that reason", async () => {
     await using session = await start("closes-its-output");
     expect(await session.send("go", "c-1")).toMatchObject({ outcome: "submitted" });
     await session.read;
@@ -156,7 +153,7 @@ describe.concurrent("an agent that misbehaves", () => {
     expect(processLives(session.handle.pid)).toBe(false);
   });
 
-  it("dies in the middle of a line: the half line is shown, and its end is named", async () => {
+  it("dies in the middle of a line: the partial line is shown, and the signal is named", async () => {
     await using session = await start("dies-in-mid-line");
     await session.send("go", "d-1");
     await session.read;
@@ -166,7 +163,7 @@ describe.concurrent("an agent that misbehaves", () => {
 });
 
 describe("an agent that prints too much", () => {
-  it("floods: nothing is lost, the event loop continues, and a reader that does not read holds it back", async () => {
+  it("floods: nothing is lost, the event loop continues, and an unread stream holds the agent back", async () => {
     await using session = await start("floods", false);
     const before = process.memoryUsage().rss;
     await session.send("go", "f-1");
@@ -183,7 +180,7 @@ describe("an agent that prints too much", () => {
     expect(turn.ms).toBeLessThan(100);
   });
 
-  it("prints 100 MB on one line: its beginning is shown, the rest is named, and the event loop continues", async () => {
+  it("prints 100 MB on one line: its beginning is shown, the rest is counted, and the event loop continues", async () => {
     await using session = await start("long-line");
     const before = process.memoryUsage().rss;
     using turn = new LongestTurn();

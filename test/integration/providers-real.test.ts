@@ -48,7 +48,7 @@ const TIMEOUT_MS = 120_000;
 
 describe.concurrent.each(AGENTS)("$program over its standard streams", ({ kind, program, afterDenial }) => {
   it(
-    "takes two turns, is denied what no person can allow, stops, and continues in its own conversation",
+    "takes two turns, is denied permissions without a person, stops, and resumes its conversation",
     async () => {
       await using on = await stage(kind, program, "turns");
       const { model, provider, workdir } = on;
@@ -92,7 +92,7 @@ describe.concurrent.each(AGENTS)("$program over its standard streams", ({ kind, 
   );
 
   it(
-    "queues while it works, runs what is allowed, and its end by a signal is named",
+    "queues messages while it works, runs allowed tools, and reports its end by a signal",
     async () => {
       await using on = await stage(kind, program, "crash");
       const { model, provider, workdir } = on;

@@ -13,7 +13,7 @@ const nameOf = (n: number) => `item-${String(n).padStart(4, "0")}`;
 const itemOf = (n: number) =>
   [nameOf(n), ...Array.from({ length: (n % 5) * 3 }, (_, i) => `${n}${"abcdefghij"[i % 10]}${i}`)].join(" ");
 
-it("the events of a recorded session of Claude Code tell each line once, whole, in order", async () => {
+it("the events of a recorded session of Claude Code contain each line once, whole and in order", async () => {
   const { width, height } = JSON.parse(readFileSync(RECORDING, "utf8").split("\n", 1)[0] ?? "");
   await using sidecar = await startSidecar({
     agent: "claude",

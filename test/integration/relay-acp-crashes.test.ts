@@ -96,7 +96,7 @@ describe.concurrent.each([
   ["oldest", () => oldestNats()],
   ["newest", newestNats],
 ] as const)("a relay that is killed, on the %s server", (name, program) => {
-  it("leaves each work of an agent that is its child done once, or uncertain", TIMES, async (context) => {
+  it("leaves each work of a child agent done once, or uncertain", TIMES, async (context) => {
     await using nats = await NatsServer.start(await program(context));
     await using coordinator = await Coordinator.connect(nats);
     const log = (role: string) => join(folder, `${name}-${role}.log`);
@@ -127,7 +127,7 @@ describe.concurrent.each([
     expect(await survivor.stop()).toBe(0);
   });
 
-  it("leaves each work of an agent that dialled in done once, or uncertain", TIMES, async (context) => {
+  it("leaves each work of a dialled-in agent done once, or uncertain", TIMES, async (context) => {
     await using nats = await NatsServer.start(await program(context));
     await using coordinator = await Coordinator.connect(nats);
     await using survivor = await RelayProcess.start(nats.url);

@@ -57,7 +57,7 @@ async function hangUp(child: ChildProcess): Promise<void> {
 const task = (id: string, text: string) => ({ id, type: "work.coding", payload: { task: text } });
 
 describe("an ACP agent that relay dial connects", () => {
-  it("gets prompts, and its answers become results; updates of any kind are progress, unchanged", async () => {
+  it("gets prompts, its answers become results, and its updates of any kind become progress unchanged", async () => {
     const progress: string[] = [];
     const subscription = coordinator.nc.subscribe("sessions.acp.progress.coding", {
       callback: (_err, message) => void progress.push(message.string()),
@@ -76,7 +76,7 @@ describe("an ACP agent that relay dial connects", () => {
     subscription.unsubscribe();
   });
 
-  it("has its permissions requested on the session's approvals, and gets the decision", async () => {
+  it("gets its permissions decided on the session's approvals", async () => {
     await dial("permit");
     await coordinator.work("permit", task("p1", "ask"));
     const asked = await until("the request", 60_000, async () => {
@@ -93,7 +93,7 @@ describe("an ACP agent that relay dial connects", () => {
     expect(result?.body["payload"]).toMatchObject({ text: "decided yes" });
   });
 
-  it("has a permission refused that no one answers, and late answers are reported", async () => {
+  it("is refused a permission that no one answers, and late answers are reported", async () => {
     const file = join(folder, "hasty.yaml");
     await writeFile(file, "turns: { permission_timeout: 1s, create_timeout: 10m }\n");
     await using hasty = await RelayProcess.start(nats.url, { args: ["--config", file] });
@@ -123,7 +123,7 @@ describe("an ACP agent that relay dial connects", () => {
 });
 
 describe("an agent that dials in by itself", () => {
-  it("as ACP is initialized first, offered no files and terminals, and prompted in a session of its own", async () => {
+  it("with ACP is initialized first, without files and terminals, and prompted in its own session", async () => {
     using agent = SeedAgent.begin(url, { session: "raw", protocols: ["acp.v1"] });
     const initialize = await agent.request(1);
     expect(initialize.value).toMatchObject({
@@ -144,7 +144,7 @@ describe("an agent that dials in by itself", () => {
     });
   });
 
-  it("as an MCP client is initialized, and sampled with MCP's parameters", async () => {
+  it("with MCP is initialized, and sampled with MCP's parameters", async () => {
     using agent = SeedAgent.begin(url, { session: "mcp", protocols: ["mcp.sampling.2025-11-25"] });
     await until("the connection", 60_000, () => agent.socket.readyState === agent.socket.OPEN || undefined);
     expect(agent.socket.protocol).toBe("mcp.sampling.2025-11-25");

@@ -39,7 +39,7 @@ const task = (id: string, text: string, more: object = {}) => ({
 const success = (text: string) => ({ type: "result.success", payload: { text, stop_reason: "end_turn" } });
 
 describe.concurrent("an ACP agent of version 2", () => {
-  it("gets prompts, and its turn ends when it is idle; its updates are progress, unchanged", TIMES, async () => {
+  it("gets prompts, its turn ends when it is idle, and its updates become progress unchanged", TIMES, async () => {
     const progress: Record<string, unknown>[] = [];
     coordinator.nc.subscribe("sessions.turns.progress.coding", {
       callback: (_err, message) => void progress.push(message.json<Record<string, unknown>>()),
@@ -69,7 +69,7 @@ describe.concurrent("an ACP agent of version 2", () => {
     ]);
   });
 
-  it("fails work as it reports, and continues", TIMES, async () => {
+  it("fails work with the error that it reports, and continues", TIMES, async () => {
     using _peer = await Acp2Agent.dial(url, { session: "fails" });
     for (const [index, text] of ["error", "refuse", "fail", "hello"].entries()) {
       await coordinator.work("fails", task(`w${index}`, text));
@@ -113,26 +113,30 @@ describe.concurrent("an ACP agent of version 2", () => {
     expect(peer.closed).toBeUndefined();
   });
 
-  it("is not asked again when it disconnects in mid-turn; the next one opens its session again", TIMES, async () => {
-    {
-      using _peer = await Acp2Agent.dial(url, { session: "gone" });
-      await coordinator.work("gone", task("w1", "hello"));
-      await coordinator.results("gone", 1);
-      await coordinator.work("gone", task("w2", "gone", { continue: true }));
-      await coordinator.event("gone", "agent.disconnected");
-    }
-    using peer = await Acp2Agent.dial(url, { session: "gone", known: ["gone-1"] });
-    await coordinator.work("gone", task("w3", "back", { continue: true }));
-    const results = await coordinator.results("gone", 3);
-    expect(results.map(({ body }) => [body["id"], body["payload"]])).toMatchObject([
-      ["w1", { text: "you said hello" }],
-      ["w2", { reason: "uncertain" }],
-      ["w3", { text: "you said back" }],
-    ]);
-    expect(peer.calls).toEqual(["initialize", "session/resume gone-1", "session/prompt gone-1"]);
-  });
+  it(
+    "is not prompted again when it disconnects in mid-turn, and the next agent reopens its session",
+    TIMES,
+    async () => {
+      {
+        using _peer = await Acp2Agent.dial(url, { session: "gone" });
+        await coordinator.work("gone", task("w1", "hello"));
+        await coordinator.results("gone", 1);
+        await coordinator.work("gone", task("w2", "gone", { continue: true }));
+        await coordinator.event("gone", "agent.disconnected");
+      }
+      using peer = await Acp2Agent.dial(url, { session: "gone", known: ["gone-1"] });
+      await coordinator.work("gone", task("w3", "back", { continue: true }));
+      const results = await coordinator.results("gone", 3);
+      expect(results.map(({ body }) => [body["id"], body["payload"]])).toMatchObject([
+        ["w1", { text: "you said hello" }],
+        ["w2", { reason: "uncertain" }],
+        ["w3", { text: "you said back" }],
+      ]);
+      expect(peer.calls).toEqual(["initialize", "session/resume gone-1", "session/prompt gone-1"]);
+    },
+  );
 
-  it("that speaks version 1 after all fails its work", TIMES, async () => {
+  it("that answers with version 1 fails its work", TIMES, async () => {
     using agent = SeedAgent.begin(url, { session: "older", protocols: ["acp.v2"] });
     agent.answer = () => ({ protocolVersion: 1, agentCapabilities: {} });
     await agent.request(1);
@@ -143,7 +147,7 @@ describe.concurrent("an ACP agent of version 2", () => {
   });
 });
 
-it("acp.v2 is known only if it is enabled", TIMES, async () => {
+it("acp.v2 is accepted only if it is enabled", TIMES, async () => {
   await using plain = await RelayProcess.start(nats.url);
   const place = "/acp/flag/coding?agent_id=agent_2";
   expect(await refusalStatus(`${await plain.url()}${place}`, { protocols: ["acp.v2"] })).toBe(426);

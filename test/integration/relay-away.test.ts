@@ -7,7 +7,7 @@ import { Coordinator } from "../support/relay/relay-bed.ts";
 import { RelayProcess } from "../support/relay/relay-process.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
-it("relay send --wait says that NATS does not answer, and ends with 4", { timeout: 300_000 }, async () => {
+it("relay send --wait reports that NATS does not respond, and exits with 4", { timeout: 300_000 }, async () => {
   await using nats = await NatsServer.start(await oldestNats());
   await using relay = await RelayProcess.start(nats.url);
   await using coordinator = await Coordinator.connect(nats);

@@ -75,7 +75,9 @@ describe.concurrent.each([
   ["oldest", () => oldestNats()],
   ["newest", newestNats],
 ] as const)("an outbox that is full while the %s server is away", (_name, program) => {
-  it("keeps answers, reads no agent, and names the events that it lost", { timeout: PATIENCE_MS }, async (context) => {
+  it("keeps answers, pauses reading from agents, and counts the lost events", {
+    timeout: PATIENCE_MS,
+  }, async (context) => {
     await using server = await NatsServer.start(await program(context));
     await using its = await start(server, `outbox-${_name}.yaml`, { nats: { outbox_bytes: "64KiB" } });
     await using people = await Coordinator.connect(server);
@@ -147,8 +149,8 @@ describe.concurrent.each([
   });
 });
 
-describe.concurrent("what is too much", () => {
-  it("of updates, more than NATS accepts, is dropped and leaves a gap, and the turn continues", {
+describe.concurrent("an excess", () => {
+  it("of updates while NATS hangs is dropped with a gap, and the turn continues", {
     timeout: PATIENCE_MS,
   }, async () => {
     await using server = await NatsServer.start(await oldestNats());
@@ -181,7 +183,7 @@ describe.concurrent("what is too much", () => {
     expect((await people.results("floods", 1))[0]?.body["type"]).toBe("result.success");
   });
 
-  it("of an ACP agent's text fails that work, not its lane", { timeout: PATIENCE_MS }, async () => {
+  it("of text from an ACP agent fails that work, not its lane", { timeout: PATIENCE_MS }, async () => {
     const { agent, promptId } = await prompted("talks");
     using _ = agent;
     const content = { type: "text", text: "x".repeat(64 * KIB) };
@@ -196,7 +198,7 @@ describe.concurrent("what is too much", () => {
     expect((await coordinator.results("talks", 2))[1]?.body["payload"]).toMatchObject({ text: "short" });
   });
 
-  it("of an update leaves a gap in the progress; the relay and the turn continue", {
+  it("in one update's size leaves a gap in the progress, and the turn continues", {
     timeout: PATIENCE_MS,
   }, async () => {
     await coordinator.work("large", task("w1", "large", "child"), { role: "child" });
@@ -205,7 +207,7 @@ describe.concurrent("what is too much", () => {
     await counted(relay, "progress_gaps_total", 1);
   });
 
-  it("of permissions at one time is refused; the others are asked for", { timeout: PATIENCE_MS }, async () => {
+  it("of open permissions is refused, and the others are requested", { timeout: PATIENCE_MS }, async () => {
     const { agent, promptId } = await prompted("begs");
     using _ = agent;
     const params = { sessionId: "s-1", toolCall: { toolCallId: "t" }, options: [] };
@@ -222,7 +224,7 @@ describe.concurrent("what is too much", () => {
     await coordinator.results("begs", 1);
   });
 
-  it("of work, as much as NATS accepts, is a dead letter; parts that do not fit are named", {
+  it("in a work's size becomes a dead letter, truncated to fit NATS", {
     timeout: PATIENCE_MS,
   }, async () => {
     using agent = await SeedAgent.dial(url, { session: "whole" });
@@ -236,7 +238,7 @@ describe.concurrent("what is too much", () => {
     expect(dead?.text.length).toBe(MAX_PAYLOAD - 4 * KIB);
   });
 
-  it("write timeout: an agent that does not read is not read, and is disconnected", {
+  it("write timeout: an agent that does not read is paused and disconnected", {
     timeout: PATIENCE_MS,
   }, async () => {
     using agent = SeedAgent.begin(url, { session: "deaf", protocols: ["mcp.sampling.2025-11-25"] });

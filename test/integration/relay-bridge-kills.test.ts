@@ -47,7 +47,7 @@ describe("a terminal behind a bridge gets each prompt exactly once", () => {
   });
 
   it(
-    "when its relay is killed while it waits for a permission, and the next one requests it again",
+    "when its relay is killed while it waits for a permission, which the next relay requests again",
     TIMES,
     async () => {
       await using doomed = await bed.relay("leave-1", { leave: bed.role() });
@@ -64,7 +64,7 @@ describe("a terminal behind a bridge gets each prompt exactly once", () => {
     },
   );
 
-  it("when its relay is asked to end in the middle of the turn", TIMES, async () => {
+  it("when its relay is stopped in the middle of the turn", TIMES, async () => {
     await using first = await bed.relay("drain-1", { drain: bed.role() }, { drain_timeout: "0s" });
     await bed.coordinator.work("drain", task("w1", "run: drain", "drain"), { role: "drain" });
     await bed.isTaken("run: drain");
@@ -91,7 +91,7 @@ describe("a terminal behind a bridge gets each prompt exactly once", () => {
   });
 });
 
-it("an agent over stdio gets a prompt at most once: it is uncertain when the bridge is killed", TIMES, async () => {
+it("an agent over stdio gets a prompt at most once, and it is uncertain when the bridge is killed", TIMES, async () => {
   const args = (log: string) => ["--turn-ms", "600000", "--steps", "1", "--log", log];
   await using slow = await BridgeBed.create((folder) => ({
     ...{ sessions: { max_per_project: 1 }, providers: { demo: { args: args(folder.path("taken")) } } },

@@ -63,7 +63,7 @@ describe.concurrent.each(AGENTS)("$program in a terminal of a bridge", ({ kind }
   const asked = (count: number) => bed.approval("real", count, kind);
   const grant = (request: Stored) => bed.decide("real", request, "granted");
 
-  it("gets each prompt once and has its dialog answered, whatever is killed meanwhile", TIMES, async (context) => {
+  it("gets each prompt once and its dialog answered, whatever is killed meanwhile", TIMES, async (context) => {
     await requireComponent(context, kind);
     for (const [index, point] of POINTS.entries()) {
       await using doomed = await relay(point, { GT_RELAY_CRASH_AT: point });

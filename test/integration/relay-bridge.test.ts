@@ -40,7 +40,7 @@ async function sessionsOf(session: string, role = "coding"): Promise<readonly st
 const readText = /success: [\s\S]*● Read your message \(2 words\)/;
 
 describe.concurrent("an agent in a terminal of a bridge", () => {
-  it("does the work of its lane in one session, and its lines are the answer", TIMES, async () => {
+  it("does its lane's work in one session, and its lines become the answer", TIMES, async () => {
     await bed.coordinator.work("keep", task("k1", "hello there"));
     await bed.coordinator.work("keep", task("k2", "and again"));
     const [first, second] = await bed.answers("keep", 2);
@@ -76,7 +76,7 @@ describe.concurrent("an agent in a terminal of a bridge", () => {
     expect(tools).not.toContain("make clean");
   });
 
-  it("is another one when its session has ended", TIMES, async () => {
+  it("is replaced by one in a new session when its session has ended", TIMES, async () => {
     await bed.coordinator.work("ends", task("e1", "one two"));
     await bed.answers("ends", 1);
     const [id = ""] = await sessionsOf("ends");
@@ -87,7 +87,7 @@ describe.concurrent("an agent in a terminal of a bridge", () => {
     expect(await sessionsOf("ends")).toHaveLength(2);
   });
 
-  it("is another one for each work if its role says so, and the previous one is stopped", TIMES, async () => {
+  it("is replaced for each work if its role says so, and the previous session is stopped", TIMES, async () => {
     await bed.coordinator.work("new", task("f1", "one two", "fresh"), { role: "fresh" });
     await bed.coordinator.work("new", task("f2", "three four", "fresh"), { role: "fresh" });
     await bed.answers("new", 2, "fresh");
@@ -97,7 +97,7 @@ describe.concurrent("an agent in a terminal of a bridge", () => {
     expect(sessions.filter((id) => running.includes(id))).toEqual(sessions.slice(1));
   });
 
-  it("is interrupted when the work is cancelled, and does the next in the same session", TIMES, async () => {
+  it("is interrupted when its work is cancelled, and does the next work in the same session", TIMES, async () => {
     await bed.coordinator.work("stops", task("s1", "run: sleep"));
     await bed.approval("stops", 1);
     const { payload } = await bed.coordinator.control("stops", { id: "s1", type: "cancel", payload: { by: "ann" } });
@@ -108,7 +108,7 @@ describe.concurrent("an agent in a terminal of a bridge", () => {
     expect(await sessionsOf("stops")).toHaveLength(1);
   });
 
-  it("gets only work that it can receive", TIMES, async () => {
+  it("gets only work that it supports", TIMES, async () => {
     const image = { prompt: [{ type: "image", data: "", mimeType: "image/png" }] };
     await bed.coordinator.work("large", task("l1", "x".repeat(65_537)));
     await bed.coordinator.work("large", { id: "l2", type: "work.coding", payload: image });
@@ -119,7 +119,7 @@ describe.concurrent("an agent in a terminal of a bridge", () => {
   });
 });
 
-it("an agent over stdio does the work of its lane in one session", TIMES, async () => {
+it("an agent over stdio does its lane's work in one session", TIMES, async () => {
   await bed.coordinator.work("spoken", task("p1", "hello you", "spoken"), { role: "spoken" });
   await bed.coordinator.work("spoken", task("p2", "again you", "spoken"), { role: "spoken" });
   const answers = await bed.answers("spoken", 2, "spoken");
@@ -127,7 +127,7 @@ it("an agent over stdio does the work of its lane in one session", TIMES, async 
   expect(await sessionsOf("spoken", "spoken")).toHaveLength(1);
 });
 
-it("check names what is wrong with a role's bridge by line", async () => {
+it("check reports the faults of a role's bridge by line", async () => {
   const file = await bed.configure("wrong", { a: { link: "bridge" }, b: bed.role({ bridge: "other" }) });
   const { code, stdout, stderr } = await runRelay(["check", "--config", file]);
   expect(code).toBe(2);

@@ -46,7 +46,7 @@ function wallClockOf({ frames }: SeedAgent): number {
 
 const task = (id: string) => ({ id, type: "work.coding", payload: { task: `task ${id}` } });
 
-it("clocks that are two hours apart, and jump, change nothing: turns end once each, at either relay", {
+it("turns end once each at either relay although the relays' clocks differ by two hours and jump", {
   timeout: PATIENCE_MS,
 }, async () => {
   await using ahead = await wrongBy(HOUR_MS);

@@ -53,7 +53,7 @@ async function prompted(session: string, relayOf: RelayProcess, initialized: obj
 }
 
 describe.concurrent("cancel", () => {
-  it("of an open turn asks the agent to end it; one that does not is disconnected, and its answer counts for nothing", async () => {
+  it("of an open turn notifies the agent, and disconnects one that does not end it and ignores its answer", async () => {
     const session = "ignores";
     using agent = await SeedAgent.dial(await one.url(), { session });
     await coordinator.work(session, task("w1"));
@@ -78,7 +78,7 @@ describe.concurrent("cancel", () => {
     });
   });
 
-  it("of a turn whose agent had its answer ready leaves that answer", async () => {
+  it("of a turn whose agent answers anyway keeps that answer", async () => {
     const session = "crosses";
     using agent = await SeedAgent.dial(await other.url(), { session });
     await coordinator.work(session, task("w1"));
@@ -90,7 +90,7 @@ describe.concurrent("cancel", () => {
     expect(agent.closed).toBeUndefined();
   });
 
-  it("of an ACP agent's turn is session/cancel; an open permission is cancelled, and the session continues", async () => {
+  it("of an ACP agent's turn sends session/cancel, cancels an open permission, and keeps the session", async () => {
     const session = "acp-cancel";
     const { agent, promptId } = await prompted(session, other);
     using _ = agent;
@@ -117,7 +117,7 @@ describe.concurrent("cancel", () => {
     expect((await coordinator.results(session, 2))[1]?.body["type"]).toBe("result.success");
   });
 
-  it("reaches the relay that holds the lane, whichever is asked: ten in a row", async () => {
+  it("reaches the relay that holds the lane through either relay, ten times in a row", async () => {
     const session = "either";
     using agent = await SeedAgent.dial(await one.url(), { session });
     for (let i = 0; i < 10; i++) {
@@ -128,7 +128,7 @@ describe.concurrent("cancel", () => {
     agent[Symbol.dispose]();
   });
 
-  it("is refused if it cannot be read, and unknown for work that is not there", async () => {
+  it("is refused if it is malformed, and answered with unknown for missing work", async () => {
     const session = "unread";
     const errors: readonly (readonly [object | string, string])[] = [
       ["{", "invalid_message"],
@@ -149,7 +149,7 @@ describe.concurrent("cancel", () => {
 });
 
 describe.concurrent("steer", () => {
-  it("puts text into the open turn of an ACP agent that can be steered", async () => {
+  it("sends text into the open turn of an ACP agent that supports it", async () => {
     const session = "steered";
     const { agent, promptId } = await prompted(session, one, { _meta: { steering: { supported: true } } });
     using _ = agent;
@@ -171,7 +171,7 @@ describe.concurrent("steer", () => {
     });
   });
 
-  it("says so of an agent that cannot be steered", async () => {
+  it("is refused for an agent that does not support it", async () => {
     const session = "straight";
     using agent = await SeedAgent.dial(await one.url(), { session });
     await coordinator.work(session, task("w1"));
@@ -188,7 +188,7 @@ describe.concurrent.each([
   ["oldest", () => oldestNats()],
   ["newest", newestNats],
 ] as const)("on the %s server", (name, program) => {
-  it("queued work is cancelled once, with an agent or without", async (context) => {
+  it("queued work is cancelled once, with or without an agent", async (context) => {
     await using server = await NatsServer.start(await program(context));
     await using there = await relay(server, "graceful");
     await using to = await Coordinator.connect(server);
@@ -219,7 +219,7 @@ describe.concurrent.each([
     expect(agent.requests.map(({ value }) => value["id"])).toEqual(["w1", "w4"]);
   });
 
-  it("work without an agent in time is a dead letter", async (context) => {
+  it("work that gets no agent in time becomes a dead letter", async (context) => {
     await writeFile(join(folder, `brief-${name}.yaml`), "turns: { work_ttl: 8s }\n");
     await using server = await NatsServer.start(await program(context));
     await using there = await relay(server, `brief-${name}`);
@@ -246,7 +246,7 @@ describe.concurrent.each([
   });
 });
 
-describe("a turn's times", () => {
+describe("a turn's time limits", () => {
   const limits = [
     ["whole", "turns: { deadline: 2s, cancel_grace: 1s }\n"],
     ["idle", "turns: { idle: 2s, cancel_grace: 1s }\n"],
@@ -254,7 +254,7 @@ describe("a turn's times", () => {
   ] as const;
 
   it.concurrent.each(limits)(
-    "%s: an agent that exceeds it fails the work, and the next one goes on",
+    "%s: an agent that exceeds it fails the work, and the next work continues",
     async (what, yaml) => {
       const session = `time-${what}`;
       await writeFile(join(folder, `${what}.yaml`), yaml);

@@ -52,7 +52,7 @@ for (const [name, program] of [
       await nats?.[Symbol.asyncDispose]();
     });
 
-    it.concurrent.each(POINTS)("after %s leaves work that is answered once", async (point, asked) => {
+    it.concurrent.each(POINTS)("after %s leaves its work answered once", async (point, asked) => {
       if (missing !== undefined) return skipOrFail(missing);
       const session = `crash-${point}`;
       await using doomed = await RelayProcess.start(nats.url, { env: { GT_RELAY_CRASH_AT: point } });

@@ -38,7 +38,7 @@ async function oneResultEach(coordinator: Coordinator, sessions: readonly string
   expect(said.sort()).toEqual(right.sort());
 }
 
-it("SIGTERM with 100 open turns: all are given back and continue at the other relay, each with one result", {
+it("on SIGTERM a relay gives 100 open turns back, which continue at the other relay with one result each", {
   timeout: PATIENCE_MS,
 }, async (context) => {
   await using nats = await NatsServer.start(await newestNats(context));
@@ -60,7 +60,7 @@ it("SIGTERM with 100 open turns: all are given back and continue at the other re
   for (const { asked } of agents) expect(asked).toEqual(["w1", "w1"]);
 });
 
-it("500 agents that come back at once, after their relay was killed, are all served, each once", {
+it("500 agents that reconnect at once after their relay was killed are served once each", {
   timeout: PATIENCE_MS,
 }, async () => {
   await using nats = await NatsServer.start(await oldestNats());

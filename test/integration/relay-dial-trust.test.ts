@@ -54,7 +54,7 @@ async function works(session: string): Promise<void> {
 }
 
 describe.concurrent("relay token", () => {
-  it("prints a token for one agent of one session, which lets it in", async () => {
+  it("prints a token that admits one agent of one session", async () => {
     const more = ["--ttl", "90s", "--subject", "ci", "--cert", join(tlsDir, "tls.crt")];
     const { code, stdout } = await runRelay(["token", ...place("printed"), ...signer(), ...more]);
     expect(code).toBe(0);
@@ -79,14 +79,14 @@ describe.concurrent("relay token", () => {
     [["--jwt-key", "k", "--jwt-issuer", "i", "--project", "p", "--audience", ""], "--audience is empty"],
     [["--jwt-key", "k", "--jwt-issuer", "i", "--project", "p", "x"], 'unexpected argument "x"'],
     [["--role", "a b"], "--role has up to 64 letters"],
-  ])("refuses %j with 2: %s", async (args, message) => {
+  ])("exits with 2 for %j: %s", async (args, message) => {
     const { code, stderr } = await runRelay(["token", ...place("s"), ...args]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
   });
 });
 
 describe.concurrent("relay dial", () => {
-  it("presents its certificate and the token of a file, and renews the token before it expires", TIMES, async () => {
+  it("presents its certificate and a file's token, and renews the token before it expires", TIMES, async () => {
     const file = join(room.folder, "kept");
     start(["token", ...place("kept"), ...signer(), "--ttl", "30s", "--file", file]);
     const first = await until("the token", 60_000, () => readFile(file, "utf8").catch(() => undefined));
@@ -106,7 +106,7 @@ describe.concurrent("relay dial", () => {
     await works("signed");
   });
 
-  it("ends with 2 if the relay refuses it permanently, and says why", async () => {
+  it("exits with 2 and the reason if the relay refuses it permanently", async () => {
     const file = join(room.folder, "other");
     await writeFile(file, room.token());
     const { code, stderr } = await runRelay([
@@ -133,7 +133,7 @@ describe.concurrent("relay dial", () => {
       "a token needs all three",
     ],
     [["--server", "wss://127.0.0.1:1", "--tls-dir", "nowhere"], "cannot read nowhere/tls."],
-  ])("refuses %j with 2", async (args, message) => {
+  ])("exits with 2 for %j", async (args, message) => {
     const { code, stderr } = await runRelay(["dial", ...place("s"), ...args, ...AGENT_COMMAND]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
   });

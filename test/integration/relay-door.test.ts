@@ -151,7 +151,7 @@ describe.concurrent.each(WAYS)("an agent is refused %s, before the 101, and audi
   });
 });
 
-describe("by the handshake, and audited once", () => {
+describe("the handshake refuses, with one audit record,", () => {
   it.each<[string, () => RelayRequest["client"], string]>([
     ["without a certificate", () => undefined, "PEER_DID_NOT_RETURN_A_CERTIFICATE"],
     ["with a certificate of an unknown CA", () => new TestCa("x").issue({ cn: "x" }), ""],
@@ -160,7 +160,7 @@ describe("by the handshake, and audited once", () => {
       () => room.ca.issue({ uris: [], startDays: -3, days: -1 }),
       "CERT_HAS_EXPIRED",
     ],
-  ])("an agent is refused %s", async (_, client, reason) => {
+  ])("an agent %s", async (_, client, reason) => {
     const before = (await room.audited()).length;
     expect((await room.ask({ client: client() })).status).toBe(0);
     const lines = await until("the audit", 60_000, async () => {
@@ -172,7 +172,7 @@ describe("by the handshake, and audited once", () => {
   });
 });
 
-it("an agent is refused with a certificate that was revoked", async () => {
+it("an agent with a revoked certificate is refused", async () => {
   const client = room.newClient();
   await room.revoke(client);
   const answer = await until("the revocation", 60_000, async () => {
@@ -182,7 +182,7 @@ it("an agent is refused with a certificate that was revoked", async () => {
   expect(answer).toMatchObject({ status: 401, audited: [{ reason: "the caller's certificate is revoked" }] });
 });
 
-it("an agent is let in by header or subprotocol, which is never echoed, and audited with its place", async () => {
+it("an agent is admitted by header or subprotocol, which is never echoed, and audited with its session and role", async () => {
   for (const asked of [
     {},
     { ...bearer(), headers: offering(`bearer.${room.token()}`, "relay.seed") },

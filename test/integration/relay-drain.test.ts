@@ -4,7 +4,7 @@ import { Coordinator } from "../support/relay/relay-bed.ts";
 import { RelayProcess } from "../support/relay/relay-process.ts";
 import { SeedAgent, textResult } from "../support/relay/seed-agent.ts";
 
-it("a relay that is stopped lets no one in, and its open turn ends over the connection that it has", async () => {
+it("a stopping relay refuses new connections, and its open turn ends over the existing one", async () => {
   await using nats = await NatsServer.start(await oldestNats());
   await using relay = await RelayProcess.start(nats.url);
   await using coordinator = await Coordinator.connect(nats);
@@ -28,7 +28,7 @@ it("a relay that is stopped lets no one in, and its open turn ends over the conn
   expect(await ended).toBe(0);
 });
 
-it("requests other than upgrades, and pages of other hosts, are refused by the server's gates", async () => {
+it("the server refuses requests other than upgrades, and pages of other hosts", async () => {
   await using nats = await NatsServer.start(await oldestNats());
   await using relay = await RelayProcess.start(nats.url);
   const base = (await relay.url()).replace("ws:", "http:");

@@ -98,7 +98,7 @@ class Editor implements Disposable {
 }
 
 describe.concurrent.each(["WebSocket", "HTTP"] as const)("an editor by %s", (way) => {
-  it("prompts an agent, which does it once as work of its lane, and sees what it says", TIMES, async () => {
+  it("prompts an agent, which does the prompt once as work of its lane, and sees its output", TIMES, async () => {
     using editor = await Editor.open(way, `session=prompt-${way}&role=coding`);
     const session = await editor.start();
     expect(session).toBe(`prompt-${way}:coding`);
@@ -113,7 +113,7 @@ describe.concurrent.each(["WebSocket", "HTTP"] as const)("an editor by %s", (way
     expect(first?._meta).toMatchObject({ relay: { epoch: expect.any(String), seq: 2, id: results[0]?.body["id"] } });
   });
 
-  it("is asked for permission, and its answer reaches the agent", TIMES, async () => {
+  it("gets a permission request, and its answer reaches the agent", TIMES, async () => {
     using editor = await Editor.open(way);
     const session = await editor.start();
     await editor.prompt(session, "ask");
@@ -125,7 +125,7 @@ describe.concurrent.each(["WebSocket", "HTTP"] as const)("an editor by %s", (way
     expect(editor.said).toEqual(["decided yes", "decided no", "decided no"]);
   });
 
-  it("may leave the answer to others on the session's approvals", TIMES, async () => {
+  it("may leave the decision to others on the session's approvals", TIMES, async () => {
     using editor = await Editor.open(way, `session=others-${way}&role=coding`);
     editor.decide = "none";
     const session = await editor.start();
@@ -141,7 +141,7 @@ describe.concurrent.each(["WebSocket", "HTTP"] as const)("an editor by %s", (way
     expect(editor.said).toEqual(["decided yes"]);
   });
 
-  it("cancels a prompt that its agent is working on", TIMES, async () => {
+  it("cancels a prompt in progress", TIMES, async () => {
     using editor = await Editor.open(way);
     editor.decide = "none";
     const session = await editor.start();
@@ -155,7 +155,7 @@ describe.concurrent.each(["WebSocket", "HTTP"] as const)("an editor by %s", (way
     expect(editor.said.at(-1)).toMatch(/^prompt 2: after it$/);
   });
 
-  it("opens a session again, sees the kept updates and learns which are missing", TIMES, async () => {
+  it("reopens a session, sees the kept updates, and learns which are missing", TIMES, async () => {
     const query = `session=again-${way}&role=coding`;
     let session: string;
     let place: object | undefined;

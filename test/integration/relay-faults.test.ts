@@ -98,7 +98,7 @@ describe("the requirement's error tables", () => {
     expect((await coordinator.results("invalid", 1))[0]?.body["payload"]).toEqual({ text: "still here" });
   });
 
-  it("answers that were not asked for are dropped: the right one counts, once", async () => {
+  it("unsolicited answers are dropped, and the right answer counts once", async () => {
     using agent = await SeedAgent.dial(url, { session: "twice" });
     await coordinator.work("twice", task("t1"));
     await agent.request(1);
@@ -147,7 +147,7 @@ describe("the requirement's error tables", () => {
     expect(await coordinator.results("back", 1)).toHaveLength(1);
   });
 
-  it("an agent that answers too much fails that work, not its lane", async () => {
+  it("an agent with too large an answer fails that work, not its lane", async () => {
     const first = await SeedAgent.dial(url, { session: "toomuch" });
     await coordinator.work("toomuch", task("l1"));
     await first.request(1);
@@ -164,7 +164,7 @@ describe("work that cannot be done", () => {
     ["no JSON", "{not json", "invalid_message"],
     ["no UTF-8", new Uint8Array([0x22, 0xff, 0x22]), "invalid_message"],
     [
-      "nested deep",
+      "deeply nested",
       `{"id":"d","type":"work.coding","payload":${"[".repeat(500)}${"]".repeat(500)}}`,
       "invalid_message",
     ],
@@ -176,29 +176,32 @@ describe("work that cannot be done", () => {
       "session_mismatch",
     ],
     ["too large", `{"id":"l","type":"work.coding","payload":{"task":"${"x".repeat(5000)}"}}`, "too_large"],
-  ])("%s: a dead letter with its bytes and reason, an event, and the lane goes on", async (what, body, reason) => {
-    const session = `poison-${what.replace(/\W/g, "-")}`;
-    using agent = await SeedAgent.dial(url, { session });
-    agent.answer = () => textResult("ok");
-    await coordinator.work(session, body);
-    await coordinator.work(session, {
-      id: "p",
-      type: "work.coding",
-      payload: JSON.parse('{"task":"x","__proto__":1}'),
-    });
-    expect((await coordinator.event(session, "work.rejected")).body["payload"]).toMatchObject({ reason });
-    const [dead] = await coordinator.stored("RELAY_DEAD", `sessions.${session}.dead.coding`);
-    expect(dead?.header("Relay-Reason")).toBe(reason);
-    expect(dead?.header("traceparent")).toMatch(/^00-/);
-    expect(dead?.text).toBe(typeof body === "string" ? body : new TextDecoder().decode(body));
-    const last = async () => {
-      const found = await coordinator.stored("RELAY_RESULTS", `sessions.${session}.results.coding`);
-      return found.find(({ body: result }) => result["id"] === "p");
-    };
-    expect((await until("the next work's result", 30_000, last)).body["type"]).toBe("result.success");
-  });
+  ])(
+    "%s: it becomes a dead letter with its bytes and reason and an event, and the lane continues",
+    async (what, body, reason) => {
+      const session = `poison-${what.replace(/\W/g, "-")}`;
+      using agent = await SeedAgent.dial(url, { session });
+      agent.answer = () => textResult("ok");
+      await coordinator.work(session, body);
+      await coordinator.work(session, {
+        id: "p",
+        type: "work.coding",
+        payload: JSON.parse('{"task":"x","__proto__":1}'),
+      });
+      expect((await coordinator.event(session, "work.rejected")).body["payload"]).toMatchObject({ reason });
+      const [dead] = await coordinator.stored("RELAY_DEAD", `sessions.${session}.dead.coding`);
+      expect(dead?.header("Relay-Reason")).toBe(reason);
+      expect(dead?.header("traceparent")).toMatch(/^00-/);
+      expect(dead?.text).toBe(typeof body === "string" ? body : new TextDecoder().decode(body));
+      const last = async () => {
+        const found = await coordinator.stored("RELAY_RESULTS", `sessions.${session}.results.coding`);
+        return found.find(({ body: result }) => result["id"] === "p");
+      };
+      expect((await until("the next work's result", 30_000, last)).body["type"]).toBe("result.success");
+    },
+  );
 
-  it("work that is published twice is done once; an id with other work is rejected", async () => {
+  it("work that is published twice is done once, and an id with other work is rejected", async () => {
     using agent = await SeedAgent.dial(url, { session: "again" });
     agent.answer = () => textResult("ok");
     await coordinator.work("again", task("w"), { msgId: "one" });

@@ -16,7 +16,7 @@ const LANE = "?session=sess_123&role=coding";
 
 it.each<[string, () => RelayRequest, number, string]>([
   ["with a token of its lane", () => at(LANE), 101, ""],
-  ["with a token alone, which says the lane", () => at(""), 101, ""],
+  ["with a token that names the lane", () => at(""), 101, ""],
   ["with the scope nudge", () => at(LANE, { scope: "nudge" }), 101, ""],
   ["without a token", () => ({ path: `/acp${LANE}`, authorization: [] }), 401, "the call has no token"],
   ["without a certificate", () => ({ ...at(LANE), client: undefined }), 0, ""],
@@ -25,7 +25,7 @@ it.each<[string, () => RelayRequest, number, string]>([
   ["for another role", () => at("?role=review"), 403, "the token is for another role"],
   ["with a bridge's token", () => at(LANE, { aud: "bridge" }), 401, "the token is for another audience"],
   ["for two sessions", () => at("?session=a&session=sess_123"), 400, "session is no name"],
-])("an editor %s", { timeout: 120_000 }, async (_, asked, status, reason) => {
+])("an editor is admitted or refused %s", { timeout: 120_000 }, async (_, asked, status, reason) => {
   const { status: answered, text, headers, audited } = await room.ask(asked());
   expect(answered).toBe(status);
   expect(text).toContain(reason);

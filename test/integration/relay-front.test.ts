@@ -56,7 +56,7 @@ const child = (more: object = {}) => ({
 const text = (value: string) => [{ type: "text", text: value }];
 
 describe.concurrent("an editor at the front door", () => {
-  it("sees updates unchanged, of kinds and with numbers that no one here knows", TIMES, async () => {
+  it("sees updates of unknown kinds and with large numbers unchanged", TIMES, async () => {
     await using worker = await start("worker", { verbatim: child() });
     using editor = await RawEditor.open(`${url}/acp?session=raw&role=verbatim`);
     const sessionId = await editor.begin();
@@ -66,7 +66,7 @@ describe.concurrent("an editor at the front door", () => {
     expect(await worker.stop()).toBe(0);
   });
 
-  it("sees the text of an agent that does not stream, and its requests for tools", TIMES, async () => {
+  it("sees the text and the tool requests of an agent that does not stream", TIMES, async () => {
     using agent = await SeedAgent.dial(url, { session: "sampled", role: "tools" });
     const tool = { type: "tool_use", id: "t1", name: "bash", input: { command: "ls" } };
     agent.answer = () => ({ role: "assistant", content: [{ type: "text", text: "I look" }, tool] });
@@ -82,7 +82,7 @@ describe.concurrent("an editor at the front door", () => {
   });
 
   it(
-    "learns that the outcome of a prompt is unknown when its relay was killed, and which updates are missing",
+    "learns after a kill of its relay that a prompt's outcome is unknown and which updates are missing",
     TIMES,
     async () => {
       const log = join(folder, "killed.log");
@@ -109,7 +109,7 @@ describe.concurrent("an editor at the front door", () => {
     },
   );
 
-  it("is notified when its relay stops, which does not wait for it", TIMES, async () => {
+  it("is notified when its relay stops, and does not delay the stop", TIMES, async () => {
     await using leaving = await start("leaving", {});
     using editor = await RawEditor.open(`${await leaving.url()}/acp?role=none`);
     await editor.begin();
@@ -117,7 +117,7 @@ describe.concurrent("an editor at the front door", () => {
     expect(await until("the end", 60_000, () => editor.closed)).toBe(1001);
   });
 
-  it("is refused what it may not do, and the connection continues", TIMES, async () => {
+  it("is refused forbidden requests, and the connection continues", TIMES, async () => {
     using editor = await RawEditor.open(`${url}/acp?session=hostile&role=none`);
     editor.send("no JSON");
     editor.send("[]");
@@ -152,7 +152,7 @@ describe.concurrent("an editor at the front door", () => {
 });
 
 describe.concurrent("relay acp", () => {
-  it("is an agent that acpx works with, configured as docs/relay.md says", TIMES, async () => {
+  it("works as an agent of acpx, configured as docs/relay.md says", TIMES, async () => {
     await agentProgram("codex-0.169.0"); // installs acpx as well
     await using worker = await start("acpx", { coding: child() });
     const home = join(folder, "home");
@@ -168,7 +168,7 @@ describe.concurrent("relay acp", () => {
     expect(await worker.stop()).toBe(0);
   });
 
-  it("says why there is no relay, and ends with the editor's input", TIMES, async () => {
+  it("reports why it cannot reach a relay, and ends with the editor's input", TIMES, async () => {
     const args = (server: string) => ["acp", "--server", server, "--role", "coding"];
     const gone = await runRelayWith(args("ws://127.0.0.1:1"), "");
     expect([gone.code, gone.stdout]).toEqual([4, ""]);

@@ -82,7 +82,7 @@ describe("an agent", () => {
     await until("the event", 60_000, gone);
   });
 
-  it("that answers twice, to other ids, with the wrong type and in batches gets errors, and its one answer counts", {
+  it("that answers twice, for other ids, with wrong types and in batches gets errors, and one answer counts", {
     timeout: PATIENCE_MS,
   }, async () => {
     using agent = await SeedAgent.dial(url, { session: "liar" });
@@ -121,7 +121,7 @@ it("unknown fields and large integers reach the other side unchanged", async () 
   expect((await coordinator.results("exact", 1))[0]?.text).toContain(`"input":${input}`);
 });
 
-it("ids of work that look like headers, paths or subjects are only ids", async () => {
+it("work ids that look like headers, paths or subjects are handled as plain ids", async () => {
   using agent = await SeedAgent.dial(url, { session: "ids" });
   agent.answer = ({ id }) => textResult(String(id));
   const ids = [
@@ -145,7 +145,7 @@ function frameOf(text: string): Buffer {
   return Buffer.concat([Buffer.of(0x81, 0x80 | text.length, 0, 0, 0, 0), Buffer.from(text)]);
 }
 
-it("an editor that sends no frame at all while its connection is being closed ends no relay", async () => {
+it("an editor that sends no frame while its connection is being closed does not end the relay", async () => {
   const headers = { "sec-websocket-version": "13", "sec-websocket-key": Buffer.alloc(16).toString("base64") };
   const asked = request(`${url.replace("ws:", "http:")}/acp?session=rude&role=coding`, {
     headers: { ...headers, connection: "upgrade", upgrade: "websocket" },

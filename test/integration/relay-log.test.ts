@@ -16,7 +16,7 @@ describe.concurrent.each([
   ["oldest", () => oldestNats()],
   ["newest", newestNats],
 ] as const)("a lane's log, on the %s server", (_name, program) => {
-  it("accepts nothing of a writer whose acknowledgement came too late, after another's record", async (context) => {
+  it("rejects a writer whose acknowledgement was late and whose record another writer has followed", async (context) => {
     await using server = await NatsServer.start(await program(context));
     const options = { url: server.url, name: "test", streamPrefix: "RELAY", firstMs: 60_000 };
     const [one, other] = await Promise.all([1, 2].map(() => Bus.open(systemClock, options, NEVER)));
@@ -43,7 +43,7 @@ describe.concurrent.each([
     }
   });
 
-  it("a lost acknowledgement: nothing is written, published or asked twice", { timeout: 600_000 }, async (context) => {
+  it("repeats no record, result or prompt after a lost acknowledgement", { timeout: 600_000 }, async (context) => {
     await using server = await NatsServer.start(await program(context));
     await using thief = await AckThief.listen(server.url, 2);
     await using relay = await RelayProcess.start(thief.url, { args: ["--pong-timeout", "300"] });

@@ -32,7 +32,7 @@ describe.concurrent.each([
   ["oldest", () => oldestNats()],
   ["newest", newestNats],
 ] as const)("with the %s server", (_name, program) => {
-  it("killed during turns and restarted: agents stay, and their turns end once each, in order", async (context) => {
+  it("agents stay connected while it is killed and restarted, and their turns end once each, in order", async (context) => {
     await using it = await bed(await program(context));
     const { nats, relay, coordinator, url } = it;
     using agent = await SeedAgent.dial(url, { session: "s" });
@@ -70,7 +70,7 @@ describe.concurrent.each([
     expect([agent.closed, idle.closed]).toEqual([undefined, undefined]);
   });
 
-  it("hung for a while during a turn: the turn ends once it continues", async (context) => {
+  it("a turn ends once the suspended server continues", async (context) => {
     await using it = await bed(await program(context));
     const { nats, coordinator, url } = it;
     using agent = await SeedAgent.dial(url, { session: "s" });
@@ -88,7 +88,7 @@ describe.concurrent.each([
     await coordinator.allSettled();
   });
 
-  it("back with an empty store: that is reported, open turns are uncertain, and every lane continues", async (context) => {
+  it("the loss of its store is reported, open turns are uncertain, and every lane continues", async (context) => {
     await using it = await bed(await program(context));
     const { nats, relay, coordinator, url } = it;
     using busy = await SeedAgent.dial(url, { session: "busy" });

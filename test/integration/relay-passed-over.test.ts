@@ -16,7 +16,7 @@ describe.concurrent.each([
   ["oldest", () => oldestNats()],
   ["newest", newestNats],
 ] as const)("the consumer of a lane, on the %s server", (_name, program) => {
-  it("delivers what it has passed, then what comes", async (context) => {
+  it("delivers unacknowledged work again, then new work", async (context) => {
     await using server = await NatsServer.start(await program(context));
     const options = { url: server.url, name: "test", streamPrefix: "RELAY", firstMs: 60_000 };
     const bus = await Bus.open(systemClock, options, NEVER);
@@ -57,7 +57,7 @@ describe.concurrent.each([
   ["oldest", () => oldestNats()],
   ["newest", newestNats],
 ] as const)("the consumer of a lane, on the %s server", (_name, program) => {
-  it("delivers lost work again at once, unless the lane is another relay's", async (context) => {
+  it("redelivers lost work at once, unless another relay holds the lane", async (context) => {
     await using server = await NatsServer.start(await program(context));
     const options = { url: server.url, name: "test", streamPrefix: "RELAY", firstMs: 60_000 };
     const bus = await Bus.open(systemClock, options, NEVER);

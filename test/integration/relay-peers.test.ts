@@ -76,7 +76,7 @@ function decide(session: string, approvalId: string, type: string, id: string): 
   return coordinator.js.publish(`sessions.${session}.approvals`, JSON.stringify(body));
 }
 
-describe.concurrent("what other relays and agents have got wrong", () => {
+describe.concurrent("known faults of other relays and agents do not occur:", () => {
   it("a permission that nobody answers holds up no other session of the agent", TIMES, async () => {
     const [first, second] = [acpAgent("waits"), acpAgent("goes")];
     using _first = first.agent;
@@ -94,7 +94,7 @@ describe.concurrent("what other relays and agents have got wrong", () => {
     expect((await coordinator.results("waits", 1))[0]?.body["type"]).toBe("result.success");
   });
 
-  it("a permission is decided by the first answer of its session, and by no other's", TIMES, async () => {
+  it("a permission is decided by the first answer of its own session", TIMES, async () => {
     const { agent, prompt } = acpAgent("decided");
     using _ = agent;
     await coordinator.work("decided", task("w1"));
@@ -111,7 +111,7 @@ describe.concurrent("what other relays and agents have got wrong", () => {
     await coordinator.results("decided", 1);
   });
 
-  it("cancel reaches a prompt of a session that was loaded", TIMES, async () => {
+  it("cancel reaches a prompt of a loaded session", TIMES, async () => {
     {
       const { agent, prompt } = acpAgent("loaded", { loadSession: true });
       using _ = agent;
@@ -134,7 +134,7 @@ describe.concurrent("what other relays and agents have got wrong", () => {
     expect((await coordinator.results("loaded", 2))[1]?.body).toMatchObject({ id: "w2", type: "result.cancelled" });
   });
 
-  it("an agent that is cut in the middle of a frame has given no answer", TIMES, async () => {
+  it("an answer whose frame is cut off does not count", TIMES, async () => {
     {
       using agent = await SeedAgent.dial(url, { session: "cut" });
       await coordinator.work("cut", task("w1"));
@@ -154,29 +154,25 @@ describe.concurrent("what other relays and agents have got wrong", () => {
     expect((await coordinator.results("cut", 1)).map(({ body }) => body["payload"])).toEqual([{ text: "whole" }]);
   });
 
-  it(
-    "a prompt that failed leaves its agent to the next one, and prompts of two lanes are open at once",
-    TIMES,
-    async () => {
-      const [failing, beside] = [acpAgent("fails"), acpAgent("beside-fails")];
-      using _failing = failing.agent;
-      using _beside = beside.agent;
-      await coordinator.work("fails", task("w1"));
-      await coordinator.work("beside-fails", task("w1"));
-      const [first, other] = [await failing.prompt(), await beside.prompt()]; // both are open
-      failing.agent.send({ jsonrpc: "2.0", id: first, error: { code: -32603, message: "model unavailable" } });
-      const [failure] = await coordinator.results("fails", 1);
-      expect(failure?.body).toMatchObject({ type: "result.failure", payload: { error: "model unavailable" } });
-      await coordinator.work("fails", task("w2"));
-      const next = await until("the next prompt", 60_000, () => failing.prompts[1]);
-      failing.agent.reply(next, { stopReason: "end_turn" });
-      expect((await coordinator.results("fails", 2))[1]?.body["type"]).toBe("result.success");
-      beside.agent.reply(other, { stopReason: "end_turn" });
-      expect((await coordinator.results("beside-fails", 1))[0]?.body["type"]).toBe("result.success");
-    },
-  );
+  it("a failed prompt frees its agent for the next one, and two lanes have prompts open at once", TIMES, async () => {
+    const [failing, beside] = [acpAgent("fails"), acpAgent("beside-fails")];
+    using _failing = failing.agent;
+    using _beside = beside.agent;
+    await coordinator.work("fails", task("w1"));
+    await coordinator.work("beside-fails", task("w1"));
+    const [first, other] = [await failing.prompt(), await beside.prompt()]; // both are open
+    failing.agent.send({ jsonrpc: "2.0", id: first, error: { code: -32603, message: "model unavailable" } });
+    const [failure] = await coordinator.results("fails", 1);
+    expect(failure?.body).toMatchObject({ type: "result.failure", payload: { error: "model unavailable" } });
+    await coordinator.work("fails", task("w2"));
+    const next = await until("the next prompt", 60_000, () => failing.prompts[1]);
+    failing.agent.reply(next, { stopReason: "end_turn" });
+    expect((await coordinator.results("fails", 2))[1]?.body["type"]).toBe("result.success");
+    beside.agent.reply(other, { stopReason: "end_turn" });
+    expect((await coordinator.results("beside-fails", 1))[0]?.body["type"]).toBe("result.success");
+  });
 
-  it("an editor sees an agent's thoughts as they are", TIMES, async () => {
+  it("an editor sees an agent's thoughts unchanged", TIMES, async () => {
     const { agent, prompt } = acpAgent("thinks");
     using _ = agent;
     using editor = await RawEditor.open(`${url}/acp?session=thinks&role=coding`);
@@ -191,7 +187,7 @@ describe.concurrent("what other relays and agents have got wrong", () => {
     expect(updates.map(({ params }) => (params as { readonly update: object }).update)).toEqual([update]);
   });
 
-  it("an editor that does not read loses updates, by name, and holds up nobody", TIMES, async () => {
+  it("an editor that does not read loses updates, which are reported, and holds up no one", TIMES, async () => {
     const { agent, prompt } = acpAgent("slow");
     using _ = agent;
     using editor = await RawEditor.open(`${url}/acp?session=slow&role=coding`);

@@ -74,7 +74,7 @@ describe.concurrent("subscribe failed: a relay without the permissions in NATS t
     ["sessions.*.control.*", { subscribe: "sessions.*.control.>" }],
     ["sessions.*.approvals", { subscribe: "sessions.*.approvals" }],
     ["$JS.API.STREAM.INFO.RELAY_WORK", { publish: "$JS.API.STREAM.INFO.>" }],
-  ])("%s: ends with 4 and names it", TIMES, async (subject, denied) => {
+  ])("exits with 4 and names it: %s", TIMES, async (subject, denied) => {
     const { key, flags } = await nkeyUser(`no-${subject.replace(/\W/g, "-")}`);
     await using server = await NatsServer.start(await oldestNats(), serverConfig(key, denied));
     const { code, stderr } = await fails(server, flags);
@@ -82,7 +82,7 @@ describe.concurrent("subscribe failed: a relay without the permissions in NATS t
   });
 
   it(
-    "publishes on a subject that is denied: ends with 4 and names it; what it tried is in no stream",
+    "exits with 4 and names a subject on which it may not publish, and its attempts are in no stream",
     TIMES,
     async () => {
       const { key, flags } = await nkeyUser("no-publish");
@@ -107,7 +107,7 @@ describe.concurrent("subscribe failed: a relay without the permissions in NATS t
     },
   );
 
-  it("with another's nkey, or without a required one, ends with 4", TIMES, async () => {
+  it("exits with 4 with a foreign nkey, or without a required one", TIMES, async () => {
     const { key } = await nkeyUser("known");
     const { flags } = await nkeyUser("unknown");
     const config = `authorization { users: [{ nkey: ${key} }] }\n`;
@@ -118,7 +118,7 @@ describe.concurrent("subscribe failed: a relay without the permissions in NATS t
     }
   });
 
-  it("with files that are no credentials, ends with 2 and names them, never their text", TIMES, async () => {
+  it("exits with 2 for files that contain no credentials, and names them but not their text", TIMES, async () => {
     const file = await write("wrong", "SECRET-TEXT");
     for (const [flag, name] of [
       ["--nats-nkey", file],
@@ -137,7 +137,7 @@ describe.concurrent.each([
   ["oldest", () => oldestNats()],
   ["newest", newestNats],
 ] as const)("a relay that the %s server knows", (name, program) => {
-  it("by an nkey of the configuration file serves, and so do its commands", TIMES, async (context) => {
+  it("by an nkey in the configuration file serves, and its commands work", TIMES, async (context) => {
     const { key, flags } = await nkeyUser(`nkey-${name}`);
     const config = `authorization { users: [{ nkey: ${key} }] }\n`;
     await using server = await NatsServer.start(await program(context), config);
@@ -148,7 +148,7 @@ describe.concurrent.each([
     expect(await relay.stop()).toBe(0);
   });
 
-  it("by a creds file, with inboxes of its own, carries work", TIMES, async (context) => {
+  it("by a creds file with its own inboxes carries work", TIMES, async (context) => {
     const [operator, account, system, user] = [createOperator(), createAccount(), createAccount(), createUser()];
     const limits = { mem_storage: -1, disk_storage: -1, streams: -1, consumer: -1, conn: -1, leaf: -1 };
     const own = { imports: -1, exports: -1, wildcards: true, subs: -1, data: -1, payload: -1 };
@@ -172,7 +172,7 @@ resolver_preload: { ${account.getPublicKey()}: ${ofAccount}, ${system.getPublicK
     expect([sent.code, sent.stdout]).toEqual([0, expect.stringContaining('"text":"ok"')]);
   });
 
-  it("by a certificate reaches it over TLS 1.3; without one it does not", TIMES, async (context) => {
+  it("by a certificate connects over TLS 1.3, and not without it", TIMES, async (context) => {
     const ca = new TestCa(`nats-${name}`);
     const server = ca.issue({ ips: ["127.0.0.1"] });
     const client = ca.issue({ uris: ["spiffe://test/relay"] });
@@ -197,7 +197,7 @@ resolver_preload: { ${account.getPublicKey()}: ${ofAccount}, ${system.getPublicK
   });
 
   it(
-    "publish failed: what NATS does not permit for a while is tried again, and the relay not ready",
+    "publish failed: messages that NATS rejects for a while are retried, and the relay is not ready",
     TIMES,
     async (context) => {
       const { key, flags } = await nkeyUser(`publish-${name}`);
@@ -219,7 +219,7 @@ resolver_preload: { ${account.getPublicKey()}: ${ofAccount}, ${system.getPublicK
   );
 
   it(
-    "subscribe failed later: the relay is not ready until NATS permits it again, and serves",
+    "subscribe failed later: the relay is not ready until NATS permits it again, and then serves",
     TIMES,
     async (context) => {
       const { key, flags } = await nkeyUser(`subscribe-${name}`);

@@ -59,7 +59,7 @@ const refused = (url: string, session: string, agent: string) =>
   refusedAt(`${url}/acp/${session}/coding?agent_id=${agent}`);
 
 describe.concurrent("two relays on one NATS", () => {
-  it("give an agent that connects to the other one its lane and its open turn; the old socket is closed", async () => {
+  it("hand an agent's lane and open turn over when it connects to the other relay, and close the old socket", async () => {
     const session = "moves";
     using old = await SeedAgent.dial(await one.url(), { session });
     const asked = await openTurn(old, session);
@@ -71,7 +71,7 @@ describe.concurrent("two relays on one NATS", () => {
     });
   });
 
-  it("serve an agent that dials both at once, or one of them again and again: the newest connection holds", async () => {
+  it("serve an agent that dials both repeatedly over its newest connection", async () => {
     const session = "both";
     const urls = [await one.url(), await other.url(), await one.url()];
     const dialled: SeedAgent[] = [];
@@ -101,7 +101,7 @@ describe.concurrent("two relays on one NATS", () => {
     expect((await coordinator.results(session, 1))[0]?.body["payload"]).toEqual({ text: "still held" });
   });
 
-  it("give the lane of a relay that was killed to another agent, and its open turn", async () => {
+  it("give a killed relay's lane and open turn to another agent", async () => {
     const session = "killed";
     await using doomed = await relay();
     using lost = await SeedAgent.dial(await doomed.url(), { session, agent: "agent_1" });
@@ -112,7 +112,7 @@ describe.concurrent("two relays on one NATS", () => {
     await takesOver(next, session, asked);
   });
 
-  it("give the lane of a relay that hangs to another agent, and what the hung one does later counts for nothing", async () => {
+  it("give a suspended relay's lane to another agent, and ignore its later answers", async () => {
     const session = "hung";
     await using hung = await relay();
     await using quick = await relay();
@@ -127,7 +127,7 @@ describe.concurrent("two relays on one NATS", () => {
     expect(await coordinator.results(session, 2)).toHaveLength(2);
   });
 
-  it("hand the open turn of a relay that is stopped to the other one", async () => {
+  it("hand a stopping relay's open turn to the other one", async () => {
     const session = "drains";
     await using draining = await relay("draining");
     using first = await SeedAgent.dial(await draining.url(), { session });

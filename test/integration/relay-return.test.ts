@@ -47,7 +47,7 @@ async function timeToWork(url: string, session: string): Promise<{ readonly agen
   return { agent, ms };
 }
 
-it("an agent that comes back, to either relay, has its interrupted work again within 500 ms", {
+it("an agent that reconnects to either relay gets its interrupted work again within 500 ms", {
   timeout: PATIENCE_MS,
 }, async () => {
   await using one = await relay();

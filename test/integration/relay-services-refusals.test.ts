@@ -63,7 +63,7 @@ async function offered(relay: RelayProcess, { nc }: Coordinator): Promise<SeedAg
 }
 
 describe.concurrent("a prompt by the agent protocol", () => {
-  it("is refused with 400 when it is not a prompt, and does not reach the agent", TIMES, async () => {
+  it("is refused with 400 and does not reach the agent when it is malformed", TIMES, async () => {
     await using nats = await NatsServer.start(await oldestNats());
     await using coordinator = await Coordinator.connect(nats);
     await using relay = await start(nats, "refused");
@@ -103,7 +103,7 @@ describe.concurrent("a prompt by the agent protocol", () => {
     expect(await relay.stop()).toBe(0);
   });
 
-  it("finds its lane full after 16 open ones; those end when the relay does, and their work stays", TIMES, async () => {
+  it("is refused after 16 open ones on its lane; those end with the relay, and their work stays", TIMES, async () => {
     await using nats = await NatsServer.start(await oldestNats());
     await using coordinator = await Coordinator.connect(nats);
     await using relay = await start(nats, "full", { turns: { drain_timeout: "0s" } });

@@ -94,7 +94,7 @@ describe.concurrent.each([
     expect(coding.closed).toBeUndefined();
   });
 
-  it("see an agent's text as it comes, and continue its session", TIMES, async (context) => {
+  it("see an agent's text as it arrives, and continue its session", TIMES, async (context) => {
     const { stack, vendor, coordinator, relay } = await bed(context);
     await using _stack = stack;
     const asked: ReceivedFrame["value"][] = [];
@@ -132,7 +132,7 @@ describe.concurrent.each([
     expect(agent.requests.map(({ value }) => value["method"])).toEqual(methods);
   });
 
-  it("answer what an agent asks; no answer or another one is a refusal", TIMES, async (context) => {
+  it("answer an agent's questions, and any other or missing answer is a refusal", TIMES, async (context) => {
     const { stack, vendor, coordinator, relay } = await bed(context);
     await using _stack = stack;
     let asking: ReceivedFrame["value"] | undefined;
@@ -173,7 +173,7 @@ describe.concurrent.each([
     expect(await run.ended()).toEqual(told("decided yes"));
   });
 
-  it("have a prompt done once although its relay is killed in mid-turn", TIMES, async (context) => {
+  it("get a prompt done once although its relay is killed in mid-turn", TIMES, async (context) => {
     const { stack, nats, vendor, coordinator, relay } = await bed(context);
     await using _stack = stack;
     const asked: string[] = [];

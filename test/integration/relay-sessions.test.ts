@@ -60,11 +60,11 @@ function said({ body }: Stored): string {
 const goesOn = { continue: true };
 const asked = async (role: string) => (await readFile(join(folder, `${role}.log`), "utf8")).trim().split("\n");
 
-describe.concurrent("work that continues the session of an agent that is gone", () => {
+describe.concurrent("work that continues a disconnected agent's session", () => {
   it.each([
     ["loads", "load"],
     ["resumes", "resume"],
-  ])("opens it again if the agent %s", async (role, line) => {
+  ])("reopens it if the agent %s sessions", async (role, line) => {
     await using relay = await start(role);
     await work(role, "w1", "one");
     await work(role, "w2", "two", goesOn);
@@ -81,7 +81,7 @@ describe.concurrent("work that continues the session of an agent that is gone", 
     expect(await second.stop()).toBe(0);
   });
 
-  it("begins a new one, and says so, if the agent cannot open it", async () => {
+  it("begins a new session, and reports that, if the agent cannot reopen it", async () => {
     await using relay = await start("forgets");
     await work("forgets", "w1", "one");
     await work("forgets", "w2", "exit", goesOn);
@@ -93,8 +93,8 @@ describe.concurrent("work that continues the session of an agent that is gone", 
   });
 });
 
-describe("a prompt whose outcome is not known", () => {
-  it("is sent again if the role says so, by the next relay after a kill", async () => {
+describe("a prompt with an unknown outcome", () => {
+  it("is sent again by the next relay after a kill if the role permits it", async () => {
     await using doomed = await start("again");
     await work("again", "w1", "wait");
     await until(
@@ -113,7 +113,7 @@ describe("a prompt whose outcome is not known", () => {
     expect(await relay.stop()).toBe(0);
   });
 
-  it("is sent again if the work itself says so", async () => {
+  it("is sent again if the work permits it", async () => {
     await using relay = await start("loads");
     await work("loads", "i1", "exit", { idempotent: true });
     await until("five prompts", 120_000, async () => {

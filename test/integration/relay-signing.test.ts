@@ -72,7 +72,7 @@ async function bySigner(stream: string, subject: string): Promise<readonly boole
   });
 }
 
-it("work without a valid signature is a dead letter, not a result of its id; the lane continues", async () => {
+it("work without a valid signature becomes a dead letter without a result, and the lane continues", async () => {
   using agent = await SeedAgent.dial(await relay.url(), { session: "work" });
   agent.answer = () => textResult("ok");
   const subject = subjectOf("work");
@@ -110,7 +110,7 @@ it("relay send signs with the seed of its configuration", async () => {
   expect([sent.code, sent.stdout]).toEqual([0, expect.stringContaining('"text":"ok"')]);
 });
 
-it("control is refused without one, and the answer is signed", async () => {
+it("control without a signature is refused, and the answer to signed control is signed", async () => {
   using _agent = await SeedAgent.dial(await relay.url(), { session: "control" });
   const [subject, body] = ["sessions.control.control.coding", '{"type":"status"}'];
   expect(await coordinator.control("control", body)).toMatchObject({
@@ -122,7 +122,7 @@ it("control is refused without one, and the answer is signed", async () => {
   expect(ours.hasSigned(answer)).toBe(true);
 });
 
-it("a decision without one is a dead letter, and the next one counts", async () => {
+it("an unsigned decision becomes a dead letter, and the next signed one counts", async () => {
   const place = ["--server", await relay.url(), "--session", "asked", "--role", "coding", "--agent-id", "agent_acp"];
   const args = [programFile("relay"), "dial", ...place, "--", process.execPath, AGENT];
   dialled = spawn(process.execPath, args, { stdio: "ignore" });
@@ -146,7 +146,7 @@ it("a decision without one is a dead letter, and the next one counts", async () 
   expect((await bySigner("RELAY_EVENTS", subject))[0]).toBe(true);
 });
 
-it("unusable keys are faults, and no seed is shown", async () => {
+it("unusable keys are reported as faults without a seed", async () => {
   for (const [signing, message] of [
     [{ seed_file: "none.nk" }, "none.nk"],
     [{ seed_file: "relay.yaml" }, "relay.yaml: it holds no seed of an nkey"],

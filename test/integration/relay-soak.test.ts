@@ -7,7 +7,7 @@ describe.concurrent.each([
   ["oldest", () => oldestNats()],
   ["newest", newestNats],
 ] as const)("while agents, relays and the %s server are cut, killed and suspended", (name, program) => {
-  it("every work has one true result", { timeout: 1_800_000 }, async (context) => {
+  it("every work gets one correct result", { timeout: 1_800_000 }, async (context) => {
     const seed = name === "oldest" ? 7 : 8;
     const options = { nats: await program(context), works: 120, sessions: 8, seed, everyMs: 700, say: () => {} };
     const result = await soakRelay(options, context.signal);

@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const task = (id: string, text: string) => ({ id, type: "work.coding", payload: { task: text } });
 
-it("an agent without WebSocket does the work of its lane", TIMES, async () => {
+it("an agent without WebSocket does its lane's work", TIMES, async () => {
   using agent = await EventAgent.dial(url, "events");
   await coordinator.work("events", task("e1", "line one\nline two"));
   const { id, params } = await agent.request(1);
@@ -38,7 +38,7 @@ it("an agent without WebSocket does the work of its lane", TIMES, async () => {
   expect(result?.body["payload"]).toEqual({ text: "done" });
 });
 
-it("is refused frames of others, and of connections that are not open", TIMES, async () => {
+it("an agent without WebSocket cannot send frames for others or for closed connections", TIMES, async () => {
   using agent = await EventAgent.dial(url, "posts");
   expect(await agent.post({ id: 1, method: "x" }, "none")).toBe(404);
   const elsewhere = `${url}/acp/other/coding?agent_id=agent_sse`;
@@ -56,33 +56,41 @@ it("is refused frames of others, and of connections that are not open", TIMES, a
   await coordinator.results("posts", 1);
 });
 
-it("gives up its lane when its stream ends: the next agent gets the same work", TIMES, async () => {
-  const first = await EventAgent.dial(url, "gone");
-  await coordinator.work("gone", task("g1", "one"));
-  await first.request(1);
-  first[Symbol.dispose]();
-  await coordinator.event("gone", "agent.disconnected");
-  using second = await EventAgent.dial(url, "gone");
-  const { id } = await second.request(1);
-  expect(id).toBe("g1");
-  await second.post({ id, result: textResult("done") });
-  expect(await coordinator.results("gone", 1)).toHaveLength(1);
-});
+it(
+  "an agent without WebSocket loses its lane when its stream ends, and the next agent gets the same work",
+  TIMES,
+  async () => {
+    const first = await EventAgent.dial(url, "gone");
+    await coordinator.work("gone", task("g1", "one"));
+    await first.request(1);
+    first[Symbol.dispose]();
+    await coordinator.event("gone", "agent.disconnected");
+    using second = await EventAgent.dial(url, "gone");
+    const { id } = await second.request(1);
+    expect(id).toBe("g1");
+    await second.post({ id, result: textResult("done") });
+    expect(await coordinator.results("gone", 1)).toHaveLength(1);
+  },
+);
 
-it("is notified when it is superseded, and when the relay stops, after its turn", TIMES, async () => {
-  await using leaving = await RelayProcess.start(nats.url);
-  const at = await leaving.url();
-  const first = await EventAgent.dial(at.replace("ws", "http"), "told");
-  using second = await SeedAgent.dial(at, { session: "told", agent: "agent_sse" });
-  expect(await first.end()).toEqual({ code: 4001, reason: "superseded" });
-  second.socket.close();
-  await coordinator.event("told", "agent.disconnected");
-  using last = await EventAgent.dial(at.replace("ws", "http"), "last");
-  await coordinator.work("last", task("l1", "one"));
-  const { id } = await last.request(1);
-  leaving.child.kill("SIGTERM");
-  expect(await last.post({ id, result: textResult("done") })).toBe(202);
-  expect(await last.end()).toMatchObject({ code: 1001 });
-  expect(await leaving.exited()).toBe(0);
-  await coordinator.results("last", 1);
-});
+it(
+  "an agent without WebSocket is notified when it is superseded, and after its turn when the relay stops",
+  TIMES,
+  async () => {
+    await using leaving = await RelayProcess.start(nats.url);
+    const at = await leaving.url();
+    const first = await EventAgent.dial(at.replace("ws", "http"), "told");
+    using second = await SeedAgent.dial(at, { session: "told", agent: "agent_sse" });
+    expect(await first.end()).toEqual({ code: 4001, reason: "superseded" });
+    second.socket.close();
+    await coordinator.event("told", "agent.disconnected");
+    using last = await EventAgent.dial(at.replace("ws", "http"), "last");
+    await coordinator.work("last", task("l1", "one"));
+    const { id } = await last.request(1);
+    leaving.child.kill("SIGTERM");
+    expect(await last.post({ id, result: textResult("done") })).toBe(202);
+    expect(await last.end()).toMatchObject({ code: 1001 });
+    expect(await leaving.exited()).toBe(0);
+    await coordinator.results("last", 1);
+  },
+);

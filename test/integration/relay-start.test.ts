@@ -30,7 +30,7 @@ async function file(name: string, text: string): Promise<string> {
 // It starts five programs, which takes minutes on a busy machine.
 const TOUR = { timeout: 300_000 };
 
-it("npm start -- --relay --once brings a coding task through and ends with 0", TOUR, async () => {
+it("npm start -- --relay --once completes a coding task and exits with 0", TOUR, async () => {
   const main = fileURLToPath(new URL("../../scripts/start/main.ts", import.meta.url));
   const { code, output } = await runMerged(process.execPath, [main, "--relay", "--once"]);
   expect(output).toContain('"type":"result.success"');
@@ -39,7 +39,7 @@ it("npm start -- --relay --once brings a coding task through and ends with 0", T
 });
 
 it(
-  "npm start -- --relay lets those speak to its NATS who can read its key, and prints commands that do",
+  "npm start -- --relay admits only readers of its key file to NATS, and prints commands that use it",
   TOUR,
   async () => {
     const main = fileURLToPath(new URL("../../scripts/start/main.ts", import.meta.url));
@@ -68,8 +68,8 @@ it(
   },
 );
 
-describe("check", () => {
-  it("names every fault of the file by line, with exit code 2", async () => {
+describe("relay check", () => {
+  it("reports every fault of the file with its line, and exits with 2", async () => {
     const path = await file("wrong.yaml", "lisen: 127.0.0.1:1\nnats:\n  replicas: 2\nturns:\n  deadline: soon\n");
     const { code, stderr } = await runRelay(["check", "--config", path]);
     expect(stderr).toContain("wrong.yaml:1: lisen: is not known here; did you mean listen?");
@@ -78,7 +78,7 @@ describe("check", () => {
     expect(code).toBe(2);
   });
 
-  it("finds nothing wrong with the file of the documentation", async () => {
+  it("accepts the documentation's file", async () => {
     const path = await file(
       "good.yaml",
       "listen: 127.0.0.1:0\nroles:\n  coding: { max_tokens: 5, tools: [{ name: x }] }\n",
@@ -94,15 +94,15 @@ describe("check", () => {
     [["send", "--session", "a b", "--role", "coding", "x"], {}, "--session has up to 64"],
     [["check"], { OUROCODUS_RELAY_PORT: "x" }, 'OUROCODUS_RELAY_PORT takes a port, from 0 to 65535, not "x"'],
     [["check"], { OUROCODUS_PING_INTERVAL: "soon" }, "needs seconds"],
-  ])("refuses %j with %j", async (args, env, text) => {
+  ])("exits with 2 for %j with %j", async (args, env, text) => {
     const { code, stderr } = await runRelay(args, env);
     expect(stderr).toContain(text);
     expect(code).toBe(2);
   });
 });
 
-describe("a NATS that does not fit", () => {
-  it("ends with 6 if a stream has other settings, and names both", async () => {
+describe("the relay with an unsuitable NATS", () => {
+  it("exits with 6 if a stream has other settings, and names both values", async () => {
     await using first = await RelayProcess.start(nats.url);
     expect(await first.stop()).toBe(0);
     const path = await file("three.yaml", "nats: { replicas: 3 }\n");
@@ -111,7 +111,7 @@ describe("a NATS that does not fit", () => {
     expect(second.log).toContain("the stream RELAY_WORK has other settings: num_replicas: 1, not 3");
   });
 
-  it("ends commands with 4 if no relay has made its streams, or NATS is not there", async () => {
+  it("ends commands with 4 if the streams are missing or NATS cannot be reached", async () => {
     const place = ["--session", "s", "--role", "r"];
     const none = await runRelay(["send", ...place, "--nats-url", nats.url, "--stream-prefix", "OTHER", "x"]);
     expect(none.stderr).toContain("NATS has no stream OTHER_WORK");
@@ -121,7 +121,7 @@ describe("a NATS that does not fit", () => {
     expect(away.code).toBe(4);
   });
 
-  it("takes its port, address of NATS and heartbeat from the environment", async () => {
+  it("reads its port, NATS address and heartbeat from the environment", async () => {
     const env = {
       ...{ OUROCODUS_NATS_URL: nats.url, OUROCODUS_PING_INTERVAL: "5", OUROCODUS_PONG_TIMEOUT: "2s" },
     };

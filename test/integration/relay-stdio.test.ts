@@ -102,7 +102,7 @@ describe.concurrent("an ACP agent as a child of the relay", () => {
     expect(gone.body["payload"]).toMatchObject({ reason: "the agent ended with 3" });
   });
 
-  it("that ends soon after each start is a crash loop, named in the log and in the work's failure", async () => {
+  it("that ends soon after each start is reported as a crash loop in the log and in the work's failure", async () => {
     await coordinator.work("loop", task("l1", "hello", "broken"), { role: "broken" });
     // Four waits that double from a second on, and five starts of a program on a busy machine.
     const [result] = await until("the failure", 300_000, async () => {
@@ -115,7 +115,7 @@ describe.concurrent("an ACP agent as a child of the relay", () => {
     expect(await relay.logged("crash_loop")).toMatchObject({ level: "error", session_id: "loop", ends: 5 });
   });
 
-  it("that cannot be started is the work's failure", async () => {
+  it("that cannot be started fails the work", async () => {
     await coordinator.work("none", task("n1", "hello", "missing"), { role: "missing" });
     const [result] = await coordinator.results("none", 1, "missing");
     expect(result?.body["payload"]).toMatchObject({
@@ -123,7 +123,7 @@ describe.concurrent("an ACP agent as a child of the relay", () => {
     });
   });
 
-  it("is stopped for another session's if the role may have no more", async () => {
+  it("is stopped for another session's agent at the role's limit", async () => {
     for (const session of ["one", "two", "three"]) {
       await coordinator.work(session, task("s1", "hello", "single"), { role: "single" });
     }
@@ -133,8 +133,8 @@ describe.concurrent("an ACP agent as a child of the relay", () => {
   });
 });
 
-describe("a relay's children after its end", () => {
-  it("are gone when it is killed; the work is uncertain at the next relay, and no agent is asked again", async () => {
+describe("a relay's children", () => {
+  it("end when it is killed; the work is uncertain at the next relay, and no agent is prompted again", async () => {
     const role = agent({ env: { ACP_AGENT_LOG: log("killed") } });
     await using doomed = await start("killed.yaml", { killed: role });
     await coordinator.work("left", task("w1", "pid", "killed"), { role: "killed" });
@@ -151,7 +151,7 @@ describe("a relay's children after its end", () => {
     expect(await survivor.stop()).toBe(0);
   });
 
-  it("are gone when it is asked to end", async () => {
+  it("end when it is stopped", async () => {
     await using asked = await start("asked.yaml", { asked: agent({}) });
     await coordinator.work("asked", task("a1", "pid", "asked"), { role: "asked" });
     await coordinator.work("asked", task("a2", "leave", "asked"), { role: "asked" });
@@ -162,7 +162,7 @@ describe("a relay's children after its end", () => {
   });
 });
 
-it("two relays with the role do each work once", async () => {
+it("two relays with the same role do each work once", async () => {
   const role = agent({ env: { ACP_AGENT_LOG: log("both") } });
   await using one = await start("one.yaml", { both: role });
   await using two = await start("two.yaml", { both: role });
@@ -175,7 +175,7 @@ it("two relays with the role do each work once", async () => {
   expect([await one.stop(), await two.stop()]).toEqual([0, 0]);
 });
 
-it("check names what is wrong with a role's child by line", async () => {
+it("check reports the faults of a role's child by line", async () => {
   const file = join(folder, "wrong.yaml");
   await writeFile(file, "roles:\n  a: { link: stdio }\n  b: { link: stdin }\n  c: { link: stdio, command: run me }\n");
   const { code, stdout, stderr } = await runRelay(["check", "--config", file]);

@@ -25,7 +25,7 @@ async function file(name: string, value: object | string): Promise<string> {
 
 const check = (path: string, ...more: string[]) => runRelay(["check", "--config", path, ...more]);
 
-describe.concurrent("what does not let the relay start, with exit code 2", () => {
+describe.concurrent("the relay does not start, and exits with 2, for", () => {
   it.each([["0.0.0.0:0"], ["[::]:0"], ["192.0.2.1:0"]])("--listen %s in plaintext", async (listen) => {
     for (const command of ["serve", "check"]) {
       const { code, stderr } = await runRelay([command, "--listen", listen]);
@@ -34,7 +34,7 @@ describe.concurrent("what does not let the relay start, with exit code 2", () =>
     }
   });
 
-  it("keys that do not fit, by line", async () => {
+  it("invalid configuration keys, reported by line", async () => {
     const path = await file(
       "wrong.yaml",
       `auth:
@@ -54,7 +54,7 @@ audit: { file: x }
     expect(stderr).toMatch(/wrong\.yaml:7: audit\.file: is not known here/);
   });
 
-  it("tokens or lists without certificates, and files that cannot be used", async () => {
+  it("tokens or lists without certificates, and unusable files", async () => {
     const keys = { jwt_public_keys: [{ issuer: "town", key_path: "none.pub" }] };
     const bare = await check(await file("bare.yaml", { auth: keys, tls: { crl_policy: "require" } }));
     expect(bare.code).toBe(2);
@@ -73,13 +73,13 @@ audit: { file: x }
   });
 });
 
-it("check warns where a certificate alone makes anyone any agent", async () => {
+it("check warns if a certificate alone lets its holder act as any agent", async () => {
   const { code, stdout, stderr } = await check(await file("certificates.yaml", { tls: { dir: "tls" } }));
   expect([code, stdout]).toEqual([0, expect.stringContaining("certificates.yaml: ok")]);
   expect(stderr).toContain("whoever has a certificate of ca.crt can be any agent of any session");
 });
 
-it("serves any address with certificates alone, and audits to its file; in plaintext other hosts get 403", async () => {
+it("the relay serves any address with certificates, audits to its file, and in plaintext answers other hosts with 403", async () => {
   await using nats = await NatsServer.start(await oldestNats());
   const audit = join(folder, "audit.log");
   const config = await file("audit.yaml", { audit: { path: "audit.log" } });

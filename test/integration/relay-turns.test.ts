@@ -96,7 +96,7 @@ describe("the requirement's success criteria", () => {
     for (const agent of agents) agent[Symbol.dispose]();
   });
 
-  it("6: an agent that goes is taken out of the registry, with an event and its reason", async () => {
+  it("6: a disconnected agent is removed from the registry, with an event and its reason", async () => {
     const agent = await SeedAgent.dial(url, { session: "going", agent: "agent_g" });
     agent[Symbol.dispose]();
     const { body } = await coordinator.event("going", "agent.disconnected");
@@ -105,7 +105,7 @@ describe("the requirement's success criteria", () => {
     expect(stdout).not.toContain("agent_g");
   });
 
-  it("7: what happens is logged as JSON lines in the requirement's form, without any content", async () => {
+  it("7: events are logged as JSON lines in the requirement's form, without any content", async () => {
     using agent = await SeedAgent.dial(url, { session: "logged", agent: "agent_l" });
     agent.answer = () => textResult("a secret answer");
     await coordinator.work("logged", { id: "l1", type: "work.coding", payload: { task: "a secret task" } });
@@ -126,8 +126,8 @@ describe("the requirement's success criteria", () => {
   });
 });
 
-describe("the relay's commands", () => {
-  it("send publishes work and waits for its last result, results prints them again", async () => {
+describe("the relay", () => {
+  it("publishes work and waits for its last result with send, and prints the results again with results", async () => {
     using agent = await SeedAgent.dial(url, { session: "sent" });
     agent.answer = () => ({ content: [{ type: "text", text: "hm" }, ...TOOL_USE.content] });
     const place = ["--nats-url", nats.url, "--session", "sent"];
@@ -142,7 +142,7 @@ describe("the relay's commands", () => {
     expect(await runRelay(["results", ...place, "--id", "other"])).toMatchObject({ code: 3 });
   });
 
-  it("answers probes and counts what it does", async () => {
+  it("answers probes and serves metrics", async () => {
     expect((await relay.health("/readyz")).status).toBe(200);
     const metrics = await (await relay.health("/metrics")).text();
     expect(metrics).toContain("gastown_relay_nats_connected 1");
@@ -150,7 +150,7 @@ describe("the relay's commands", () => {
   });
 });
 
-it("does the same on the newest server", async (context) => {
+it("a coding workflow also runs on the newest server", async (context) => {
   await using newest = await NatsServer.start(await newestNats(context));
   await using other = await RelayProcess.start(newest.url);
   await using to = await Coordinator.connect(newest);

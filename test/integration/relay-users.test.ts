@@ -101,63 +101,71 @@ class User implements AsyncDisposable {
 
 const work = (id: string) => JSON.stringify({ id, type: "work.coding", payload: { task: "x" } });
 
-it("relay nats makes a seed once, with mode 0600, and prints a configuration; mistakes end with 2", TIMES, async () => {
-  const first = await printed("once", "server-config");
-  expect((await stat(first.nkey)).mode & 0o777).toBe(0o600);
-  expect(await printed("once", "server-config")).toEqual(first);
-  expect(first.text).not.toContain((await readFile(first.nkey, "utf8")).trim());
-  await writeFile(join(folder, "bad.nk"), "SECRET-TEXT");
-  const user = ["nats", "user", "--session", "s", "--can"];
-  for (const [args, message] of [
-    [[...user, "submit,all", "--nkey", "k"], "--can takes a list of submit, read, approve"],
-    [[...user, "read"], "--nkey is missing"],
-    [["nats", "user", "--session", "a.b", "--can", "read", "--nkey", "k"], "--session has up to 64"],
-    [["nats", "server-config", "--nkey", join(folder, "bad.nk")], "bad.nk holds no seed of a user's nkey"],
-    [["nats", "server-config", "--nkey", join(folder, "none", "k")], "cannot write"],
-  ] as const) {
-    const { code, stderr } = await runRelay(args);
-    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
-    expect(stderr).not.toContain("SECRET-TEXT");
-  }
-});
+it(
+  "relay nats creates a seed once with mode 0600, prints a configuration, and exits with 2 on mistakes",
+  TIMES,
+  async () => {
+    const first = await printed("once", "server-config");
+    expect((await stat(first.nkey)).mode & 0o777).toBe(0o600);
+    expect(await printed("once", "server-config")).toEqual(first);
+    expect(first.text).not.toContain((await readFile(first.nkey, "utf8")).trim());
+    await writeFile(join(folder, "bad.nk"), "SECRET-TEXT");
+    const user = ["nats", "user", "--session", "s", "--can"];
+    for (const [args, message] of [
+      [[...user, "submit,all", "--nkey", "k"], "--can takes a list of submit, read, approve"],
+      [[...user, "read"], "--nkey is missing"],
+      [["nats", "user", "--session", "a.b", "--can", "read", "--nkey", "k"], "--session has up to 64"],
+      [["nats", "server-config", "--nkey", join(folder, "bad.nk")], "bad.nk holds no seed of a user's nkey"],
+      [["nats", "server-config", "--nkey", join(folder, "none", "k")], "cannot write"],
+    ] as const) {
+      const { code, stderr } = await runRelay(args);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+      expect(stderr).not.toContain("SECRET-TEXT");
+    }
+  },
+);
 
 describe.concurrent.each([
   ["oldest", () => oldestNats()],
   ["newest", newestNats],
 ] as const)("on the %s server, the users that relay nats prints", (name, program) => {
-  it("let a relay and its commands do all they do, and a session's user its own", TIMES, async (context) => {
-    const { config, file, a } = await configured(`own-${name}`);
-    await using server = await NatsServer.start(await program(context), config);
-    await using relay = await RelayProcess.start(server.url, { args: ["--config", file] });
-    using agent = await SeedAgent.dial(await relay.url(), { session: "a" });
-    agent.answer = () => textResult("ok");
-    const url = ["--nats-url", server.url, "--config", file];
-    const sent = await runRelay(["send", "--session", "a", "--role", "coding", "--wait", "x", ...url]);
-    expect([sent.code, sent.stdout]).toEqual([0, expect.stringContaining('"text":"ok"')]);
-    await using own = await userOf(server, a, "a");
-    expect(await own.reader("RELAY_RESULTS", "sessions.a.results.*")).toMatchObject({ name: "reader-a" });
-    expect(await own.reader("RELAY_EVENTS", "sessions.a.events")).toMatchObject({ name: "reader-a" });
-    expect((await own.next("RELAY_RESULTS"))["payload"]).toEqual({ text: "ok" });
-    expect((await own.next("RELAY_EVENTS"))["type"]).toBe("agent.connected");
-    const stored = await own.nc.request("sessions.a.work.coding", work("w1"), { timeout: 60_000 });
-    expect(stored.json()).toMatchObject({ stream: "RELAY_WORK" });
-    expect(await own.next("RELAY_RESULTS")).toMatchObject({ id: "w1", payload: { text: "ok" } });
-    const control = await own.nc.request("sessions.a.control.coding", '{"type":"status"}', { timeout: 60_000 });
-    expect(control.json()).toMatchObject({ type: "status", session_id: "a" });
-    await own.nc.request("sessions.a.approvals", '{"type":"approval.granted"}', { timeout: 60_000 });
-    await own.nc.request("sessions.a.work.coding", "no work", { timeout: 60_000 });
-    const dead = await until("the dead letter", 60_000, async () => {
-      const { stdout } = await runRelay(["dead", "ls", ...url]);
-      return /^\s*(\d+)\s.*invalid_message/m.exec(stdout)?.[1];
-    });
-    for (const action of ["show", "requeue"]) {
-      expect(await runRelay(["dead", action, dead, ...url])).toMatchObject({ code: 0 });
-    }
-    expect(await runRelay(["status", ...url])).toMatchObject({ code: 0 });
-    expect(own.refused).toEqual([]);
-    expect(relay.lines.filter(({ action }) => ["nats_error", "nats_refuses"].includes(String(action)))).toEqual([]);
-    expect(await relay.stop()).toBe(0);
-  });
+  it(
+    "permit a relay and its commands everything they do, and a session's user its own session",
+    TIMES,
+    async (context) => {
+      const { config, file, a } = await configured(`own-${name}`);
+      await using server = await NatsServer.start(await program(context), config);
+      await using relay = await RelayProcess.start(server.url, { args: ["--config", file] });
+      using agent = await SeedAgent.dial(await relay.url(), { session: "a" });
+      agent.answer = () => textResult("ok");
+      const url = ["--nats-url", server.url, "--config", file];
+      const sent = await runRelay(["send", "--session", "a", "--role", "coding", "--wait", "x", ...url]);
+      expect([sent.code, sent.stdout]).toEqual([0, expect.stringContaining('"text":"ok"')]);
+      await using own = await userOf(server, a, "a");
+      expect(await own.reader("RELAY_RESULTS", "sessions.a.results.*")).toMatchObject({ name: "reader-a" });
+      expect(await own.reader("RELAY_EVENTS", "sessions.a.events")).toMatchObject({ name: "reader-a" });
+      expect((await own.next("RELAY_RESULTS"))["payload"]).toEqual({ text: "ok" });
+      expect((await own.next("RELAY_EVENTS"))["type"]).toBe("agent.connected");
+      const stored = await own.nc.request("sessions.a.work.coding", work("w1"), { timeout: 60_000 });
+      expect(stored.json()).toMatchObject({ stream: "RELAY_WORK" });
+      expect(await own.next("RELAY_RESULTS")).toMatchObject({ id: "w1", payload: { text: "ok" } });
+      const control = await own.nc.request("sessions.a.control.coding", '{"type":"status"}', { timeout: 60_000 });
+      expect(control.json()).toMatchObject({ type: "status", session_id: "a" });
+      await own.nc.request("sessions.a.approvals", '{"type":"approval.granted"}', { timeout: 60_000 });
+      await own.nc.request("sessions.a.work.coding", "no work", { timeout: 60_000 });
+      const dead = await until("the dead letter", 60_000, async () => {
+        const { stdout } = await runRelay(["dead", "ls", ...url]);
+        return /^\s*(\d+)\s.*invalid_message/m.exec(stdout)?.[1];
+      });
+      for (const action of ["show", "requeue"]) {
+        expect(await runRelay(["dead", action, dead, ...url])).toMatchObject({ code: 0 });
+      }
+      expect(await runRelay(["status", ...url])).toMatchObject({ code: 0 });
+      expect(own.refused).toEqual([]);
+      expect(relay.lines.filter(({ action }) => ["nats_error", "nats_refuses"].includes(String(action)))).toEqual([]);
+      expect(await relay.stop()).toBe(0);
+    },
+  );
 
   it("reach nothing of another session", TIMES, async (context) => {
     const { config, file, a, b } = await configured(`other-${name}`);
@@ -211,7 +219,7 @@ describe.concurrent.each([
     expect(await relay.stop()).toBe(0);
   });
 
-  it("change nothing by the subjects on which they ask to be answered", TIMES, async (context) => {
+  it("change nothing through the reply subjects of their requests", TIMES, async (context) => {
     const { config, file, a, b } = await configured(`reply-${name}`);
     await using server = await NatsServer.start(await program(context), config);
     await using relay = await RelayProcess.start(server.url, { args: ["--config", file] });
@@ -255,7 +263,7 @@ describe.concurrent.each([
   });
 });
 
-it("sessions of the same name in two accounts have a relay each, and nothing in common", TIMES, async () => {
+it("sessions of the same name in two accounts have separate relays and share nothing", TIMES, async () => {
   const towns = await Promise.all(
     ["one", "two"].map(async (account) => {
       const relay = await printed(`${account}-relay`, "server-config");

@@ -73,7 +73,7 @@ const STEPS = [0, 10, 24, 100, 800, 1500, 2500, 5000];
 const FAULTS: readonly Fault[] = ["freeze", "reset", "end"];
 
 describe.each(WAYS)("a client over %s", (way) => {
-  it.each(FAULTS)("ends its calls and calls again when its connection meets %s at any step", async (fault) => {
+  it.each(FAULTS)("ends its calls and reconnects after a %s at any step", async (fault) => {
     await using server = await startServer(way);
     const oneStep = async (direction: "to-server" | "to-client", bytes: number) => {
       await using relay = await FaultyRelay.to(server.port);
@@ -98,7 +98,7 @@ describe.each(WAYS)("a client over %s", (way) => {
     await Promise.all(steps);
   });
 
-  it("lives when the peer freezes under an idle connection, is checked, and resets all of them", async () => {
+  it("survives a peer that freezes an idle connection, fails the check, and resets all connections", async () => {
     await using server = await startServer(way);
     await Promise.all(
       [0, 40, 80, 120, 160, 200, 240, 280, 320].map(async (beforeReset) => {
@@ -122,7 +122,7 @@ describe.each(WAYS)("a client over %s", (way) => {
     );
   });
 
-  it("ends a call that is aborted while the peer says nothing, at once", async () => {
+  it("ends an aborted call at once while the peer is silent", async () => {
     await using server = await startServer(way);
     await using relay = await FaultyRelay.to(server.port);
     using connection = connectTo(relay.port, way, { ...TIMES, pingTimeoutMs: 60_000 });

@@ -7,7 +7,7 @@ import { startRpcServer } from "../support/bridge/rpc-server.ts";
 const LIST_SERVICES = Buffer.from([0, 0, 0, 0, 2, 0x3a, 0]);
 
 it.each(["its stream", "its connection"])(
-  "a client that cuts %s amid reflection is no bug in the log",
+  "a client that cuts %s during reflection is not logged as a bug",
   async (what) => {
     await using fixture = await startRpcServer();
     const session = connect(fixture.url);

@@ -132,7 +132,7 @@ describe.each([
       expectInfo(await call(json, Buffer.from(text)), Code.InvalidArgument, "invalid");
   });
 
-  it("for binary that cannot be decoded, which is the caller's mistake", async () => {
+  it("for binary that cannot be decoded, as the caller's mistake", async () => {
     expectInfo(await call(binary, NO_MESSAGE), Code.InvalidArgument, "invalid");
   });
 
@@ -146,13 +146,13 @@ describe.each([
     expectInfo(error, Code.Unimplemented, "unimplemented");
   });
 
-  it("for a deadline that passed", async () => {
+  it("for an exceeded deadline", async () => {
     const [name, value] = protocol.timeout;
     const error = await call(json, Buffer.from(JSON.stringify({ lines: ASK.wait })), { [name]: value });
     expectInfo(error, Code.DeadlineExceeded, "deadline");
   });
 
-  it("for a deadline that is none", async () => {
+  it("for an invalid deadline", async () => {
     const [name] = protocol.timeout;
     expectInfo(await call(json, Buffer.from("{}"), { [name]: "soon" }), Code.InvalidArgument, "invalid");
   });
@@ -164,7 +164,7 @@ describe.each([
   });
 });
 
-it("names a reason for a content type that is none of ours, and for a wrong HTTP method or version", async () => {
+it("a reason is named for an unsupported content type and for a wrong HTTP method or version", async () => {
   const cases: [string, string, number, Code, string][] = [
     ["Peek", "text/plain", 415, Code.InvalidArgument, "invalid"],
     ["Attach", "application/connect+proto", 505, Code.Unimplemented, "unimplemented"],
@@ -179,7 +179,7 @@ it("names a reason for a content type that is none of ours, and for a wrong HTTP
   expectInfo(errorFromJsonBytes(await got.bytes(), undefined, unreadable), Code.Unimplemented, "unimplemented");
 });
 
-it("answers an unknown method over gRPC in a head that ends the stream, as gRPC takes no other one without a message", async () => {
+it("an unknown method over gRPC is answered with headers that end the stream, as gRPC requires", async () => {
   const session = connect(fixture.url);
   const stream = session.request({
     ":method": "POST",
@@ -193,7 +193,7 @@ it("answers an unknown method over gRPC in a head that ends the stream, as gRPC 
   expect(flags & constants.NGHTTP2_FLAG_END_STREAM).not.toBe(0);
 });
 
-it("answers an unknown method over Connect with 404, and a path that is no method without a word", async () => {
+it("an unknown method over Connect is answered with 404, and any other path without a body", async () => {
   const headers = { "content-type": "application/json" };
   expect(await post(`${SERVICE}/Nothing`, headers, Buffer.from("{}"))).toMatchObject({ status: 404 });
   const other = await post("/nothing", headers, Buffer.from("{}"));

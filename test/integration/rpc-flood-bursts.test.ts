@@ -55,7 +55,7 @@ async function probesServer() {
 }
 
 describe("many requests in one write", () => {
-  it("end an HTTP/1.1 connection that does not wait for their answers", async () => {
+  it("end an HTTP/1.1 connection whose client does not wait for answers", async () => {
     await using fixture = await startRpcServer();
     const head = `POST ${PEEK} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n`;
     await answersTo(fixture.port, `${head}{}`.repeat(400));
@@ -67,7 +67,7 @@ describe("many requests in one write", () => {
     expect(countOf(few, "HTTP/1.1 200")).toBe(4);
   });
 
-  it("do not begin where their caller takes them back before their turn", async () => {
+  it("do not begin when their caller cancels them before their turn", async () => {
     await using fixture = await startRpcServer();
     const session = connectHttp2(fixture.url).on("error", () => {});
     await once(session, "remoteSettings");
@@ -84,7 +84,7 @@ describe("many requests in one write", () => {
     session.destroy();
   });
 
-  it("make the metrics of the port for probes once for all, and end the connection", async () => {
+  it("to the probe port render the metrics once for all, and end the connection", async () => {
     await using probes = await probesServer();
     const text = "GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(1000);
     const began = performance.now();
@@ -93,7 +93,7 @@ describe("many requests in one write", () => {
     expect((await fetch(`http://127.0.0.1:${probes.port}/livez`)).status).toBe(200);
   });
 
-  it("are reset beyond 16 streams of a connection of the port for probes", async () => {
+  it("to the probe port are limited to 16 streams per connection", async () => {
     await using probes = await probesServer();
     const session = connectHttp2(`http://127.0.0.1:${probes.port}`).on("error", () => {});
     const [settings] = await once(session, "remoteSettings");

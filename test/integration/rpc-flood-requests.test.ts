@@ -14,7 +14,7 @@ import { until } from "../support/sidecar/sidecar.ts";
 
 const PEEK = "/gastown.v1.SidecarService/Peek";
 
-describe("requests that are too large", () => {
+describe("a request that is too large:", () => {
   it("HTTP/1.1 headers get 431", async () => {
     await using fixture = await startRpcServer();
     const socket = connect(fixture.port, "127.0.0.1")
@@ -37,7 +37,7 @@ describe("requests that are too large", () => {
     session.destroy();
   });
 
-  it("HTTP/2 headers that are larger than any that are looked at end the connection", async () => {
+  it("HTTP/2 headers beyond the parsed size end the connection", async () => {
     await using fixture = await startRpcServer();
     const { socket, frame, frames } = await rawHttp2(fixture.port);
     // A literal header of 100,000 bytes; its length is an integer with a prefix of 7 bits.
@@ -61,30 +61,27 @@ describe("requests that are too large", () => {
     ["gRPC", "application/grpc+proto", "8"],
     ["gRPC-Web", "application/grpc-web+proto", undefined],
     ["Connect", "application/proto", undefined],
-  ])(
-    "a message is answered while it is sent, and its sender is not left waiting for room (%s)",
-    async (_, type, status) => {
-      await using fixture = await startRpcServer({ readMaxBytes: 1024 });
-      const session = connectHttp2(fixture.url);
-      const stream = session.request({ ":method": "POST", ":path": PEEK, "content-type": type, te: "trailers" });
-      let trailer: unknown;
-      stream.on("trailers", (trailers) => {
-        trailer = trailers["grpc-status"];
-      });
-      const answered = once(stream, "response");
-      const frame = Buffer.alloc(500_000, 97);
-      if (type !== "application/proto") frame.set([0, 0, 7, 161, 27]); // no flags, 499,995 bytes follow
-      stream.end(frame);
-      await answered;
-      stream.resume();
-      await once(stream, "close");
-      expect(stream.rstCode).toBe(0);
-      expect(trailer).toBe(status);
-      session.destroy();
-    },
-  );
+  ])("a message is answered while it is sent, and its sender does not stall (%s)", async (_, type, status) => {
+    await using fixture = await startRpcServer({ readMaxBytes: 1024 });
+    const session = connectHttp2(fixture.url);
+    const stream = session.request({ ":method": "POST", ":path": PEEK, "content-type": type, te: "trailers" });
+    let trailer: unknown;
+    stream.on("trailers", (trailers) => {
+      trailer = trailers["grpc-status"];
+    });
+    const answered = once(stream, "response");
+    const frame = Buffer.alloc(500_000, 97);
+    if (type !== "application/proto") frame.set([0, 0, 7, 161, 27]); // no flags, 499,995 bytes follow
+    stream.end(frame);
+    await answered;
+    stream.resume();
+    await once(stream, "close");
+    expect(stream.rstCode).toBe(0);
+    expect(trailer).toBe(status);
+    session.destroy();
+  });
 
-  it("fields that are not known take no memory while the call lasts", async () => {
+  it("unknown fields take no memory during the call", async () => {
     const held: unknown[] = [];
     const routes: Routes = (router) => {
       const peek = ({ $unknown }: { readonly $unknown?: unknown }) => {
@@ -118,8 +115,8 @@ describe("requests that are too large", () => {
   });
 });
 
-describe("calls that take more together than there is", () => {
-  it("are refused beyond their number, each in its protocol, and answered again once others have ended", async () => {
+describe("calls beyond the limits", () => {
+  it("in number are refused in their protocol, and answered again once others have ended", async () => {
     await using fixture = await startRpcServer({ limits: { maxCalls: 4, maxCallsOfOne: 2 } });
     const protocols = (["connect", "grpc"] as const).map((protocol) =>
       sidecarTransport({ baseUrl: fixture.url, protocol }),
@@ -141,7 +138,7 @@ describe("calls that take more together than there is", () => {
     for (const connection of protocols) connection[Symbol.dispose]();
   });
 
-  it("are refused where their requests hold too much, and small ones are not", async () => {
+  it("of held request bytes are refused, and small ones are not", async () => {
     await using fixture = await startRpcServer({ limits: { maxRequestBytes: 1024 * 1024 } });
     const session = connectHttp2(fixture.url);
     const nudge = "/gastown.v1.SidecarService/Nudge";
@@ -164,9 +161,9 @@ describe("calls that take more together than there is", () => {
   });
 
   it.each([
-    ["a handler that says what it is about to answer has it refused", "Peek", { lines: 150_000 }],
-    ["one that does not is cut off", "Nudge", { message: "x".repeat(500_000) }],
-  ])("are held back where answers are not taken, and small ones are not: %s", async (_, method, request) => {
+    ["a handler that announces its answer's size is refused", "Peek", { lines: 150_000 }],
+    ["another handler is cut off", "Nudge", { message: "x".repeat(500_000) }],
+  ])("of unread answer bytes are held back, and small ones are not: %s", async (_, method, request) => {
     await using fixture = await startRpcServer({ limits: { maxAnswerBytesOfOne: 3 * 1024 * 1024 } });
     const session = connectHttp2(fixture.url);
     const ends: (number | undefined)[] = [];
@@ -188,7 +185,7 @@ describe("calls that take more together than there is", () => {
     await until("room", 30_000, () => peek({ lines: 150_000 }).catch(() => undefined));
   });
 
-  it("are cut off when those who were refused keep their streams", async () => {
+  it("are cut off if their callers keep refused streams open", async () => {
     await using fixture = await startRpcServer({ limits: { maxCalls: 2, maxCallsOfOne: 2 } });
     const session = connectHttp2(fixture.url);
     const codes: number[] = [];

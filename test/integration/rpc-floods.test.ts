@@ -43,7 +43,7 @@ describe("10,000 connections that never finish their handshake", () => {
     return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
   };
 
-  it("lock no caller out, and cost the memory of the 512 that are allowed at a time", async () => {
+  it("lock no caller out, and use the memory of the 512 that are allowed at a time", async () => {
     using connection = sidecarTransport({
       baseUrl: `https://127.0.0.1:${port}`,
       tls: ca.issue({ uris: ["spiffe://a/client/b"] }),
@@ -79,10 +79,10 @@ describe("10,000 connections that never finish their handshake", () => {
   });
 });
 
-describe("handshakes that are asked for faster than they may begin", () => {
+describe("handshakes beyond their rate limit", () => {
   const RATE = { handshakesPerSecond: 50, handshakeBurst: 10 };
 
-  it("begin at their rate, and delay no caller from another address", async () => {
+  it("begin at that rate, and delay no caller from another address", async () => {
     const ca = new TestCa("town");
     await using fixture = await startRpcServer({ tls: ca.issue({ ips: ["127.0.0.1"] }), limits: RATE });
     const hello = await clientHello();
@@ -119,8 +119,8 @@ describe("handshakes that are asked for faster than they may begin", () => {
   }
 });
 
-describe("one connection too many", () => {
-  it("takes the place of the one that has been idle longest, and is counted", async () => {
+describe("a connection beyond the limit", () => {
+  it("replaces the one that has been idle longest, and is counted", async () => {
     await using fixture = await startRpcServer({ limits: { maxConnections: 3, maxConnectionsOfOne: 3 } });
     const idle = await Promise.all([1, 2, 3].map(() => idleSession(fixture.url)));
     using connection = sidecarTransport({ baseUrl: fixture.url });
@@ -140,7 +140,7 @@ async function idleSession(url: string, options: SecureClientSessionOptions = {}
 }
 
 describe("connections without a call", () => {
-  it("get GOAWAY in time although they send PING, and our client continues over a new one", async () => {
+  it("get GOAWAY at the idle limit although they send PING, and our client continues over a new one", async () => {
     await using fixture = await startRpcServer({ limits: { idleMs: 300 } });
     const session = await idleSession(fixture.url);
     let goaway: number | undefined;
@@ -160,7 +160,7 @@ describe("connections without a call", () => {
     session.destroy();
   });
 
-  it("of callers without a role are few together and end early; Health stays open to all", async () => {
+  it("of callers without a role have a smaller limit and end earlier, and Health stays open to all", async () => {
     const ca = new TestCa("town");
     const server = ca.issue({ ips: ["127.0.0.1"] });
     await using fixture = await startRpcServer({

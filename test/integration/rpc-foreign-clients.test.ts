@@ -44,7 +44,7 @@ describe("grpc-js with the plain .proto files", () => {
     }
   }
 
-  it("calls and gets enums and 64-bit numbers", async () => {
+  it("makes calls and gets enums and 64-bit numbers", async () => {
     const [peeked, nudged] = await using((client) =>
       Promise.all([
         new Promise((resolve, reject) =>
@@ -59,14 +59,14 @@ describe("grpc-js with the plain .proto files", () => {
     expect(nudged).toMatchObject({ outcome: "NUDGE_OUTCOME_SUBMITTED", delivered_text: "ü" });
   });
 
-  it("gets a failure's code and sentence", async () => {
+  it("gets a failure's code and message", async () => {
     const err = await using(
       (client) => new Promise((resolve) => client.Peek({ lines: ASK.notFound }, (failure) => resolve(failure))),
     );
     expect(err).toMatchObject({ code: status.NOT_FOUND, details: 'no session "x"' });
   });
 
-  it("streams, and gets the code of a failure after the first message", async () => {
+  it("reads a stream, and gets the code of a failure after the first message", async () => {
     await using(async (client) => {
       const got: string[] = [];
       for await (const { output } of client.WatchOutput({ lines: 300 })) got.push(output);
@@ -93,7 +93,7 @@ describe("grpc-js with the plain .proto files", () => {
 
 describe("curl with Connect JSON", () => {
   it.for(["--http1.1", "--http2-prior-knowledge"])(
-    "%s: calls and shows a failure's details",
+    "%s: it makes a call and shows a failure's details",
     async (version, context) => {
       const curl = await requireComponent(context, "curl");
       const call = async (body: string) => {
@@ -112,7 +112,7 @@ describe("curl with Connect JSON", () => {
 describe("grpcurl by reflection", () => {
   const grpcurl = async (program: string, ...args: string[]) => (await execa(program, ["-plaintext", ...args])).stdout;
 
-  it("lists, describes and calls", async (context) => {
+  it("lists, describes and calls methods", async (context) => {
     const program = await requireComponent(context, "grpcurl");
     const address = `127.0.0.1:${fixture.port}`;
     const services = (await grpcurl(program, address, "list")).trim().split("\n");
@@ -124,7 +124,7 @@ describe("grpcurl by reflection", () => {
     expect(JSON.parse(answer)).toMatchObject({ output: "line\n", offset: String(2n ** 60n) });
   });
 
-  it("asks for health, and shows a failure's details in words", async (context) => {
+  it("checks health, and shows a failure's details as text", async (context) => {
     const program = await requireComponent(context, "grpcurl");
     const address = `127.0.0.1:${fixture.port}`;
     expect(JSON.parse(await grpcurl(program, address, "grpc.health.v1.Health/Check"))).toEqual({ status: "SERVING" });

@@ -48,7 +48,7 @@ async function say(program: string, ...args: string[]): Promise<string> {
   return code === 0 ? stdout : stderr + stdout;
 }
 
-it("grpc-js: is known by its certificate, and learns why when it is revoked", async () => {
+it("grpc-js is identified by its certificate, and learns that it was revoked", async () => {
   const { gastown } = loadPackageDefinition(
     loadSync(["gastown/v1/sidecar.proto"], {
       includeDirs: [at("proto")],
@@ -74,7 +74,7 @@ it("grpc-js: is known by its certificate, and learns why when it is revoked", as
   expect(await peek()).toMatchObject({ code: status.UNAVAILABLE });
 });
 
-it("Python's gRPC: calls, streams, sees failures, and nothing without certificate", {
+it("Python's gRPC calls, streams and sees failures, only with a certificate", {
   timeout: 180_000,
 }, async (context) => {
   const python = await requireGrpcPython(context);
@@ -96,7 +96,7 @@ it("Python's gRPC: calls, streams, sees failures, and nothing without certificat
   expect(await client("revoked")).toMatchObject({ peek: refused, watch: refused });
 });
 
-it.for(["--http1.1", "--http2"])("curl %s: calls with a certificate, and only so", async (version, context) => {
+it.for(["--http1.1", "--http2"])("curl %s makes calls only with a certificate", async (version, context) => {
   const curl = await requireComponent(context, "curl");
   const ask = (...who: string[]) => {
     const json = ["-H", "content-type: application/json", "-d", '{"lines": 1}'];
@@ -117,7 +117,7 @@ it.for(["--http1.1", "--http2"])("curl %s: calls with a certificate, and only so
   expect(await ask()).toMatch(/^curl: \(\d+\)/);
 });
 
-it("grpcurl: lists and calls by reflection with a certificate, and only so", async (context) => {
+it("grpcurl lists and calls by reflection only with a certificate", async (context) => {
   const grpcurl = await requireComponent(context, "grpcurl");
   const as = (who: "known" | "revoked") => ["-cert", file(who, "tls.crt"), "-key", file(who, "tls.key")];
   const ca = ["-cacert", file("known", "ca.crt")];
@@ -130,7 +130,7 @@ it("grpcurl: lists and calls by reflection with a certificate, and only so", asy
   expect(await say(grpcurl, ...ca, "-max-time", "5", address, "list")).toMatch(/Failed|deadline|required/i);
 });
 
-it("ghz: 500 calls over 5 connections, all answered", async (context) => {
+it("ghz gets an answer to each of 500 calls over 5 connections", async (context) => {
   const ghz = await requireComponent(context, "ghz");
   const tls = [
     "--cacert",

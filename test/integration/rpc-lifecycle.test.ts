@@ -69,14 +69,14 @@ describe("a caller that goes away", () => {
     await eventually("the handler has ended", () => fixture.open() === 0);
   });
 
-  it("is found by PING when it neither answers nor closes", async () => {
+  it("is detected by PING when it neither responds nor closes", async () => {
     await using fixture = await startRpcServer({ limits: { pingIntervalMs: 50, pingTimeoutMs: 100 } });
     const socket = muteHttp2Client(fixture.port);
     await new Promise((resolve) => socket.once("close", resolve));
     await eventually("it is logged", () => fixture.log.some((line) => line.includes("does not answer")));
   });
 
-  it("is not confused with one whose answer came while this process was held up", async () => {
+  it("is distinguished from one whose PING response arrived while this process was blocked", async () => {
     await using fixture = await startRpcServer({ limits: { pingIntervalMs: 100, pingTimeoutMs: 200 } });
     const source = `
       const session = require("node:http2").connect("${fixture.url}").on("error", () => {});
@@ -88,7 +88,7 @@ describe("a caller that goes away", () => {
     await worker.terminate();
   });
 
-  it("is not confused with one that is only silent", async () => {
+  it("is distinguished from one that is only silent", async () => {
     await using fixture = await startRpcServer({ limits: { pingIntervalMs: 20, pingTimeoutMs: 2000 } });
     using connection = sidecarTransport({ baseUrl: fixture.url });
     const client = createClient(SidecarService, connection.transport);
@@ -137,7 +137,7 @@ describe("a slow or broken caller", () => {
   });
 
   it.each(["a b", "127.0.0.1:99999", "[::1", "%00"])(
-    "gets 400 for the authority %j, and the server lives on",
+    "gets 400 for the authority %j, and the server continues",
     async (host) => {
       await using fixture = await startRpcServer();
       const status = await new Promise((resolve, reject) => {
@@ -162,7 +162,7 @@ describe("a slow or broken caller", () => {
     },
   );
 
-  it("gets 400 for a broken authority over HTTP/2 as well", async () => {
+  it("gets 400 for an invalid authority over HTTP/2 too", async () => {
     await using fixture = await startRpcServer();
     const session = connectHttp2(fixture.url);
     const headers = {
@@ -178,7 +178,7 @@ describe("a slow or broken caller", () => {
   });
 });
 
-describe("Host and Origin", () => {
+describe("the check of Host and Origin", () => {
   const peek = async (port: number, headers: Record<string, string>) => {
     const transport = createConnectTransport({
       baseUrl: `http://127.0.0.1:${port}`,
@@ -188,7 +188,7 @@ describe("Host and Origin", () => {
     return createClient(SidecarService, transport).peek({ lines: 1 });
   };
 
-  it("refuses a page that rebound its name, a page that calls directly, and says which flag allows", async () => {
+  it("refuses a page after DNS rebinding and a page of another origin, and names the flag that permits it", async () => {
     await using fixture = await startRpcServer({ hostCheck: { allowHosts: ["sidecar.example"] } });
     const rebound = await failureOf(peek(fixture.port, { host: "evil.example:80" }));
     expect(rebound).toMatchObject({ kind: "denied", message: expect.stringContaining("--allow-host") });
@@ -201,7 +201,7 @@ describe("Host and Origin", () => {
 });
 
 describe("a server that stops", () => {
-  it("says NOT_SERVING, ends streams and calls with a reason, and takes no more", async () => {
+  it("reports NOT_SERVING, ends streams and calls with a reason, and accepts no more", async () => {
     await using fixture = await startRpcServer();
     using connection = sidecarTransport({ baseUrl: fixture.url });
     const client = createClient(SidecarService, connection.transport);
@@ -219,7 +219,7 @@ describe("a server that stops", () => {
     expect(await failureOf(client.peek({ lines: 1 }))).toMatchObject({ kind: "unavailable" });
   });
 
-  it("tells watchers of health before it goes, when there is time to turn away", async () => {
+  it("notifies health watchers before it stops, within the drain delay", async () => {
     await using fixture = await startRpcServer({ drainDelayMs: 2000 });
     using connection = sidecarTransport({ baseUrl: fixture.url });
     const statuses = createClient(Health, connection.transport).watch({})[Symbol.asyncIterator]();
@@ -231,7 +231,7 @@ describe("a server that stops", () => {
     await stopped;
   });
 
-  it("does not wait for kept-alive connections that do nothing, or for callers that never read", async () => {
+  it("does not wait for idle keep-alive connections or for callers that never read", async () => {
     await using fixture = await startRpcServer({ graceMs: 300 });
     const idle = connect(fixture.port, "127.0.0.1").resume();
     idle.write("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
@@ -244,7 +244,7 @@ describe("a server that stops", () => {
     stuck.destroy();
   });
 
-  it("keeps an HTTP/1.1 connection open from one request to the next until then", async () => {
+  it("keeps an HTTP/1.1 connection open between requests until it stops", async () => {
     await using fixture = await startRpcServer();
     const socket = connect(fixture.port, "127.0.0.1").setEncoding("utf8");
     let answers = 0;
@@ -258,7 +258,7 @@ describe("a server that stops", () => {
     socket.destroy();
   });
 
-  it("cannot listen twice on a port, and says on which", async () => {
+  it("names the port if it cannot listen on it", async () => {
     await using fixture = await startRpcServer();
     const deps = { clock: systemClock, logger: createLogger("test", "silent") };
     const second = new RpcServer(deps, { host: "127.0.0.1", port: fixture.port, routes: () => {} });
@@ -268,8 +268,8 @@ describe("a server that stops", () => {
   });
 });
 
-describe("a connection that is cut under a call", () => {
-  it("is unavailable, not cancelled, for calls and streams, and the next call connects again", async () => {
+describe("a connection that is cut during a call", () => {
+  it("ends calls and streams as unavailable, not cancelled, and the next call reconnects", async () => {
     const sockets = new Set<Socket>();
     await using fixture = await startRpcServer();
     const relay = createServer((client) => {
@@ -295,7 +295,7 @@ describe("a connection that is cut under a call", () => {
   });
 });
 
-describe("the port for probes", () => {
+describe("the probe port", () => {
   const statusFor = (port: number, host: string) =>
     new Promise<number | undefined>((resolve, reject) => {
       const asked = httpRequest({ host: "127.0.0.1", port, path: "/metrics", headers: { host } });

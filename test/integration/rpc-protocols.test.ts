@@ -37,7 +37,7 @@ async function collect(messages: AsyncIterable<{ readonly output: string }>, int
 describe.each(Object.entries(transports))("%s", (_name, transport) => {
   const client = () => createClient(SidecarService, transport(fixture.url));
 
-  it("answers a unary call, 64-bit numbers intact", async () => {
+  it("answers a unary call with 64-bit numbers intact", async () => {
     const answer = await client().peek({ lines: 3 });
     expect(answer).toMatchObject({ output: "line\nline\nline\n", offset: 2n ** 60n });
   });
@@ -46,7 +46,7 @@ describe.each(Object.entries(transports))("%s", (_name, transport) => {
     expect(await collect(client().watchOutput({ lines: 500 }))).toEqual(["first", ...numbers(1, 500)]);
   });
 
-  it("has the headers of a stream before its first message when the handler sends them, and all the rest after", async () => {
+  it("sends a stream's headers before its first message if the handler does, and the messages after them", async () => {
     const began = Promise.withResolvers<Headers>();
     const got: string[] = [];
     const failed = collect(client().watchOutput({ lines: ASK.headFirst }, { onHeader: began.resolve }), got).catch(
@@ -59,7 +59,7 @@ describe.each(Object.entries(transports))("%s", (_name, transport) => {
     expect(got).toEqual(["first"]);
   });
 
-  it("carries a failure's kind, sentence and fields", async () => {
+  it("carries a failure's kind, message and fields", async () => {
     const err = domainErrorOf(
       await client()
         .peek({ lines: ASK.notFound })
@@ -76,7 +76,7 @@ describe.each(Object.entries(transports))("%s", (_name, transport) => {
     expect(got).toEqual(["first"]);
   });
 
-  it("says nothing of a bug but that there is one", async () => {
+  it("reports a bug without details", async () => {
     const unary = await client()
       .peek({ lines: ASK.bug })
       .catch((err: unknown) => err);
@@ -128,12 +128,12 @@ it("speaks gRPC over HTTP/1.1 with trailers", async () => {
   expect(answer).toMatchObject({ status: 200, trailers: { "grpc-status": "0" } });
 });
 
-it("answers 404 for what it does not serve and 415 for what is no RPC", async () => {
+it("answers 404 for unknown paths and 415 for other content types", async () => {
   expect(await post("/nothing", "application/json", Buffer.from("{}"))).toMatchObject({ status: 404 });
   expect(await post("/gastown.v1.SidecarService/Peek", "text/plain", Buffer.from("{}"))).toMatchObject({ status: 415 });
 });
 
-it("counts what happened by method, code and protocol", async () => {
+it("counts calls by method, code and protocol", async () => {
   const text = await fixture.metrics.registry.metrics();
   const count = (labels: string) =>
     Number(text.match(new RegExp(`^gastown_rpc_requests_total\\{${labels}\\} (\\d+)`, "m"))?.[1]);

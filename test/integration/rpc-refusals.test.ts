@@ -51,22 +51,12 @@ const LEAKS = /line\n|\/(tmp|work|home|root)\/|node_modules|[.]ts\b|-----BEGIN|a
 
 describe("a caller is refused", () => {
   it.each<[string, TlsMaterial, string, string]>([
-    [
-      "with another CA's certificate, though that CA bears the same name",
-      stranger.issue(CLIENT),
-      "unauthenticated",
-      "",
-    ],
+    ["with a certificate of another CA of the same name", stranger.issue(CLIENT), "unauthenticated", ""],
     ["with an expired certificate", town.issue({ ...CLIENT, days: -0.5 }), "unauthenticated", ""],
     ["with one that is not valid yet", town.issue({ ...CLIENT, startDays: 0.5 }), "unauthenticated", ""],
     ["with a revoked one", revoked, "unauthenticated", "is revoked"],
     ["with one for servers", town.issue({ ...CLIENT, usages: ["server"] }), "unauthenticated", ""],
-    [
-      "with one that does not say what it is for",
-      town.issue({ ...CLIENT, usages: [] }),
-      "unauthenticated",
-      "clientAuth",
-    ],
+    ["with one without an extended key usage", town.issue({ ...CLIENT, usages: [] }), "unauthenticated", "clientAuth"],
     [
       "with a sidecar's",
       town.issue({ ips: ["127.0.0.1"], uris: ["spiffe://town/ns/agents/session/s2"] }),
@@ -74,7 +64,7 @@ describe("a caller is refused", () => {
       "",
     ],
     [
-      "with a sidecar's that was made for callers too",
+      "with a sidecar's that may also be used by clients",
       town.issue({ uris: ["spiffe://town/ns/agents/session/s2"], usages: ["client", "server"] }),
       "denied",
       "sidecars may not call",
@@ -87,7 +77,7 @@ describe("a caller is refused", () => {
     expect(server.peers.length).toBe(calls);
   });
 
-  it("and one with a good certificate is not", async () => {
+  it("unless its certificate is valid", async () => {
     expect(await refusalOf(town.issue(CLIENT))).toBe("no refusal");
   });
 });
@@ -125,7 +115,7 @@ describe("a connection is refused", () => {
     ["plaintext HTTP/1.1", "GET /gastown.v1.SidecarService/Status HTTP/1.1\r\nhost: x\r\n\r\n"],
     ["plaintext HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
     ["noise", "\u0000\u0001\u0002\u0003".repeat(100)],
-  ])("that speaks %s to the TLS port, with no more than an alert", async (_, bytes) => {
+  ])("that speaks %s to the TLS port, with only an alert", async (_, bytes) => {
     const answer = await new Promise<Buffer>((resolve) => {
       const chunks: Buffer[] = [];
       const socket = connectTcp(server.port, "127.0.0.1", () => socket.write(bytes, "latin1"));
@@ -135,7 +125,7 @@ describe("a connection is refused", () => {
     expect(answer.length).toBeLessThanOrEqual(7);
   });
 
-  it("is counted, and the server continues", async () => {
+  it("and counted, and the server continues", async () => {
     const text = await server.metrics.registry.metrics();
     const count = /gastown_connections_refused_total\{reason="handshake"\} (\d+)/.exec(text)?.[1];
     expect(Number(count)).toBeGreaterThan(5);
@@ -144,7 +134,7 @@ describe("a connection is refused", () => {
 });
 
 describe("a page on another origin", () => {
-  it("is refused although its browser lends it a caller's certificate", async () => {
+  it("is refused although its browser presents a caller's certificate", async () => {
     const { cert, key } = town.issue(CLIENT);
     const ask = (headers: Record<string, string>) =>
       new Promise<[number | undefined, string]>((resolve, reject) => {
@@ -161,7 +151,7 @@ describe("a page on another origin", () => {
   });
 });
 
-describe("openssl, as a caller that tries more than it should", () => {
+describe("openssl, as a hostile caller,", () => {
   const files = async () => {
     const { cert, key } = town.issue(CLIENT);
     const path = (name: string) => join(dir, name);
@@ -205,7 +195,7 @@ describe("openssl, as a caller that tries more than it should", () => {
     expect(await refusalOf(town.issue(CLIENT))).toBe("no refusal");
   });
 
-  it("is given no ticket that allows early data", async (context) => {
+  it("gets no ticket that allows early data", async (context) => {
     const openssl = await requireComponent(context, "openssl");
     const session = join(dir, "session.pem");
     const first = await client(

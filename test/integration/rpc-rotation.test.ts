@@ -90,8 +90,8 @@ function callOnAndOn(client: Sidecar) {
   };
 }
 
-describe("a certificate and its CA are replaced under 100 open streams with calls going on", () => {
-  it("and no call fails: streams end only with the CA that let them in, with a reason, and go on over the new one", async () => {
+describe("a certificate and its CA are replaced during 100 open streams and further calls,", () => {
+  it("no call fails, and streams end with a reason only with their CA and continue under the new one", async () => {
     using connection = connectWith();
     const { client } = connection;
     const stop = new AbortController();
@@ -136,7 +136,7 @@ describe("a certificate and its CA are replaced under 100 open streams with call
 });
 
 describe("a connection", () => {
-  it("ends when the certificate of its caller ends, and others go on", async () => {
+  it("ends when its caller's certificate expires, and others continue", async () => {
     using short = connectWith({ ...CLIENT, days: 8 / 86_400 });
     using long = connectWith();
     const ends = [await watch(short.client), await watch(long.client)];
@@ -151,7 +151,7 @@ describe("a connection", () => {
     expect((await long.client.peek({ lines: 1 })).output).toBe("line\n");
   });
 
-  it("ends when its caller is revoked, with that reason; the next one is answered the same, and others go on", async () => {
+  it("ends when its caller is revoked, with that reason, as does the next one, and others continue", async () => {
     const revoked = old.issue(CLIENT);
     using bad = sidecarTransport({ baseUrl: server.url, tls: revoked });
     using good = connectWith();
@@ -172,7 +172,7 @@ describe("a connection", () => {
     );
   });
 
-  it("ends when the CA of its caller is taken out, also while the server's own certificate stays", async () => {
+  it("ends when its caller's CA is removed, also while the server's certificate stays", async () => {
     await put({ ...old.issue(SERVER), ca: old.pem + next.pem });
     using leaving = sidecarTransport({ baseUrl: server.url, tls: { ...next.issue(CLIENT), ca: old.pem } });
     const client = createClient(SidecarService, leaving.transport);
@@ -185,7 +185,7 @@ describe("a connection", () => {
     expect(await failureOf(client.peek({ lines: 1 }))).toMatchObject({ kind: "unauthenticated" });
   });
 
-  it("of a caller whose CA is an intermediate one is accepted while that CA is itself in ca.crt", async () => {
+  it("of a caller below an intermediate CA is accepted while ca.crt contains that CA", async () => {
     const between = new TestCa("between", old);
     using connection = connectWith(CLIENT, between);
     const refused = await failureOf(connection.client.peek({ lines: 1 }));
@@ -201,8 +201,8 @@ describe("a connection", () => {
   });
 });
 
-describe("files that cannot be used", () => {
-  it("keep the pair before in use, each counted once: torn, mismatched, expired, emptied, gone", async () => {
+describe("unusable files", () => {
+  it("leave the previous pair in use and are counted once each: cut off, mismatched, expired, empty, missing", async () => {
     const good = old.issue(SERVER);
     const bad = [
       { ...good, cert: good.cert.slice(0, 300) },
@@ -236,7 +236,7 @@ describe("files that cannot be used", () => {
     await ended;
   });
 
-  it("cost a bounded amount of work when they are swapped 1,000 times", async () => {
+  it("cause a bounded amount of work when they are swapped 1,000 times", async () => {
     using connection = connectWith();
     const sets = [old.issue(SERVER), old.issue(SERVER), { cert: "", key: "", ca: "" }];
     const versions = await Promise.all(sets.map((files) => secret.prepare(files)));
@@ -256,7 +256,7 @@ describe("files that cannot be used", () => {
 });
 
 describe("a plain folder", () => {
-  it("that is written in place, file by file, is taken when all of it fits", async () => {
+  it("that is written in place, file by file, is loaded once its files match", async () => {
     const plain = join(secret.dir, "plain");
     await writeTls(plain, old.issue(SERVER));
     await using fixture = await startTlsFolderServer(plain);

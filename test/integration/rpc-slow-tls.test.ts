@@ -76,7 +76,7 @@ function finished(protocol: string | undefined): Socket {
   return connectTls(protocol === undefined ? options : { ...options, ALPNProtocols: [protocol] });
 }
 
-it("a caller that drips its ClientHello is cut off", async () => {
+it("a caller that sends its ClientHello slowly is cut off", async () => {
   expectInTime(await drip(connect(server.port, "127.0.0.1"), "connect", HELLO));
 });
 
@@ -86,13 +86,13 @@ it.each([
   ["the headers of an HTTP/2 request", "h2", PREFACE + SETTINGS + HALF_HEADERS, ""],
   ["the headers of an HTTP/1.1 request", "http/1.1", "", HEAD],
   ["the body of an HTTP/1.1 request", "http/1.1", `${HEAD}\r\n`, ""],
-  ["an HTTP/1.1 request without having asked for a protocol", undefined, "", HEAD],
-])("a caller with a certificate that drips %s is cut off", async (_, protocol, begin, rest) => {
+  ["an HTTP/1.1 request without ALPN", undefined, "", HEAD],
+])("a caller with a certificate that sends %s slowly is cut off", async (_, protocol, begin, rest) => {
   expectInTime(await drip(finished(protocol), "secureConnect", begin, rest));
 });
 
 it.each(["h2", "http/1.1", undefined])(
-  "a caller with a certificate that says nothing after its handshake (ALPN %s) is cut off",
+  "a caller with a certificate that is silent after its handshake (ALPN %s) is cut off",
   async (protocol) => {
     const socket = finished(protocol);
     await new Promise((resolve) => socket.once("secureConnect", resolve));

@@ -28,13 +28,13 @@ async function peek(baseUrl: string, tls?: TlsMaterial, protocol: "connect" | "g
 }
 
 describe("a server with certificates", () => {
-  it.each(["connect", "grpc"] as const)("knows who calls by the URI of the certificate (%s)", async (protocol) => {
+  it.each(["connect", "grpc"] as const)("identifies a caller by its certificate's URI (%s)", async (protocol) => {
     await using fixture = await startRpcServer({ tls: serverTls });
     expect(await peek(fixture.url, clientTls, protocol)).toBe("line\n");
     expect(fixture.peers).toMatchObject([{ type: "certificate", identities: ["spiffe://test/client/alice"] }]);
   });
 
-  it("serves HTTP/1.1 to those who prove who they are", async () => {
+  it("serves HTTP/1.1 to callers with a certificate", async () => {
     await using fixture = await startRpcServer({ tls: serverTls });
     const options = { ...clientTls, method: "POST", headers: { "content-type": "application/json" }, agent: false };
     const status = await new Promise((resolve, reject) => {
@@ -78,7 +78,7 @@ describe("a server with certificates", () => {
     expect(await tls12()).toBe("Error");
   });
 
-  it("uses a changed certificate and CA for new connections and lets streams go on", async () => {
+  it("uses a changed certificate and CA for new connections while streams continue", async () => {
     await using fixture = await startRpcServer({ tls: serverTls });
     using connection = sidecarTransport({ baseUrl: fixture.url, tls: clientTls });
     const client = createClient(SidecarService, connection.transport);
@@ -91,14 +91,14 @@ describe("a server with certificates", () => {
     expect(fixture.open()).toBe(1);
   });
 
-  it("keeps the old certificate when the new one is not readable", async () => {
+  it("keeps the old certificate when the new one is unreadable", async () => {
     await using fixture = await startRpcServer({ tls: serverTls });
     expect(() => fixture.server.setTls({ ...serverTls, cert: "no PEM" })).toThrow();
     expect(await peek(fixture.url, clientTls)).toBe("line\n");
   });
 });
 
-it("does not begin to serve with TLS material that is no PEM, and says so to those who wait", async () => {
+it("fails to start with TLS material that is not PEM, and rejects the promise of its port", async () => {
   const deps = { clock: systemClock, logger: createLogger("test", "silent") };
   const tls = { ...serverTls, key: "no PEM" };
   const server = new RpcServer(deps, { host: "127.0.0.1", port: 0, routes: () => {}, tls });
@@ -107,7 +107,7 @@ it("does not begin to serve with TLS material that is no PEM, and says so to tho
 });
 
 describe("a client", () => {
-  it("does not trust a server of another CA, or with another name", async () => {
+  it("does not trust a server of another CA or with another name", async () => {
     await using strange = await startRpcServer({ tls: other.issue({ ips: ["127.0.0.1"] }) });
     expect(await peek(strange.url, clientTls)).toMatchObject({ kind: "unauthenticated" });
     await using misnamed = await startRpcServer({ tls: ca.issue({ ips: ["10.0.0.1"] }) });
@@ -115,7 +115,7 @@ describe("a client", () => {
   });
 
   it.each(["connect", "grpc"] as const)(
-    "reports it unreachable when nothing is listening, or when only one side speaks TLS (%s)",
+    "reports a server as unreachable that does not listen or does not speak TLS as the client does (%s)",
     async (protocol) => {
       const fixture = await startRpcServer();
       const plain = await startRpcServer({ tls: serverTls });
