@@ -15,7 +15,7 @@ async function attachedCount(sidecar: RunningSidecar, wanted: number): Promise<v
   await until(`${wanted} attached`, 30_000, ask);
 }
 
-describe("people and nudges at one agent", () => {
+describe("a sidecar with people and nudges at one agent", () => {
   let sidecar: RunningSidecar;
   beforeAll(async () => {
     sidecar = await startSidecar();
@@ -23,7 +23,7 @@ describe("people and nudges at one agent", () => {
   });
   afterAll(() => sidecar[Symbol.asyncDispose]());
 
-  it("does not let a nudge onto what a person has just typed, and a queued one waits for it", async () => {
+  it("refuses a nudge onto a text that a person is typing, and a queued one waits", async () => {
     await using ann = openAttach(sidecar.client);
     await ann.sees("> Type a message");
     ann.type("h");
@@ -44,7 +44,7 @@ describe("people and nudges at one agent", () => {
     await sidecar.untilState(AgentState.IDLE);
   });
 
-  it("keeps every text whole while two people and nudges go at it at once, and every receipt true", async () => {
+  it("keeps each text whole and each receipt true while two people and nudges type concurrently", async () => {
     const before = (await sidecar.taken()).length;
     await using ann = openAttach(sidecar.client, { name: "ann" });
     await using bob = openAttach(sidecar.client, { name: "bob", cols: 80, rows: 24 });
@@ -74,7 +74,7 @@ describe("people and nudges at one agent", () => {
     expect(typed.join("").replaceAll("\n", "")).toBe("p0p1p2p3p4p5p6p7p8p9");
   });
 
-  it("types nothing for a person who only looks, whatever it is sent", async () => {
+  it("types nothing for a read-only person, whatever that person sends", async () => {
     const before = await sidecar.taken();
     await using eve = openAttach(sidecar.client, { readOnly: true, name: "eve" });
     await eve.sees("> Type a message");
@@ -84,7 +84,7 @@ describe("people and nudges at one agent", () => {
     expect((await sidecar.client.status({})).draft).toBe(false);
   });
 
-  it("counts who is there, and forgets who left, whether in order or not", async () => {
+  it("counts attached people, and forgets those who detach or are cut off", async () => {
     await using ann = openAttach(sidecar.client);
     await using bob = openAttach(sidecar.client, { readOnly: true });
     await attachedCount(sidecar, 2);
@@ -97,8 +97,8 @@ describe("people and nudges at one agent", () => {
   });
 
   it.each([
-    ["a size of nothing", { case: "hello", value: { cols: 0, rows: 0 } }],
-    ["a window as wide as a house", { case: "hello", value: { cols: 501, rows: 30 } }],
+    ["a size of zero", { case: "hello", value: { cols: 0, rows: 0 } }],
+    ["a window that is too wide", { case: "hello", value: { cols: 501, rows: 30 } }],
     ["keys before the hello", { case: "data", value: Buffer.from("x") }],
   ] as const)("refuses %s", async (_what, first) => {
     await using call = openAttach(sidecar.client, { first });
@@ -116,7 +116,7 @@ describe("people and nudges at one agent", () => {
   });
 });
 
-it("lets Ctrl-C overtake a flood that one terminal does not read, and shows that one the screen as it is", async () => {
+it("Ctrl-C overtakes a flood that one terminal does not read, and that terminal gets the current screen", async () => {
   const flood = `trap 'kill $!; printf stopped; exec cat' INT; yes ${"0123456789 ".repeat(15)} & wait`;
   await using sidecar = await startSidecar({ agent: "generic", command: ["sh", "-c", flood] });
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -138,7 +138,7 @@ it("lets Ctrl-C overtake a flood that one terminal does not read, and shows that
   await stuck.hears("notice output came faster than this terminal reads it");
 });
 
-it("informs people of the agent's restarts, and that keys are dropped in between", async () => {
+it("people are notified of the agent's restarts and that keys are dropped in between", async () => {
   await using sidecar = await startSidecar((dir) => ({
     agent: "generic",
     command: ["sh", "-c", `echo ready; read line; echo "$line" >> ${join(dir, "lines")}; exit 9`],
@@ -152,7 +152,7 @@ it("informs people of the agent's restarts, and that keys are dropped in between
   expect(await readFile(join(sidecar.dir, "lines"), "utf8")).toBe("one\n");
 });
 
-it("gives the modes of a full-screen program to a terminal that comes later, also after the serving half was killed", async () => {
+it("a terminal that attaches later gets a full-screen program's modes, also after a kill of the serving half", async () => {
   const set = "\\033[?1049h\\033[?1002h\\033[?1006h\\033[?1h\\033=\\033[?25l\\033[3;10rfull screen";
   await using sidecar = await startSidecar({ agent: "generic", command: ["sh", "-c", `printf '${set}'; exec cat`] });
   const modes = async () => {
@@ -184,7 +184,7 @@ it("gives the modes of a full-screen program to a terminal that comes later, als
   expect(await modes()).toEqual([]);
 });
 
-it("has a redraw for each of a thousand resizes, and stays whole", async () => {
+it("a person may resize a thousand times, and can then still type", async () => {
   await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir) }));
   await sidecar.untilState(AgentState.IDLE);
   await using ann = openAttach(sidecar.client);

@@ -58,7 +58,7 @@ describe.each(["root", "another user"] as const)(
   (user) => {
     beforeEach(requireMountNamespace);
 
-    it("reads no byte of the key, runs nothing there, deletes nothing there, and is noticed", {
+    it("cannot read the key, or run or delete anything there, and its attempts are logged", {
       timeout: 180_000,
     }, async () => {
       const secret = randomBytes(24).toString("hex");

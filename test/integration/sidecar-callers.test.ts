@@ -55,7 +55,7 @@ describe("callers of a sidecar with TLS", () => {
     return createClient(SidecarService, connection.transport);
   }
 
-  it("see and cancel only their own nudges, known as `<sender> via <peer>` behind a controller", async () => {
+  it("see and cancel only their own nudges, and are named `<sender> via <peer>` behind a controller", async () => {
     const ann = clientOf(CONTROLLER, "ann");
     const bob = clientOf(CONTROLLER, "bob");
     const requestId = "of-ann";
@@ -69,7 +69,7 @@ describe("callers of a sidecar with TLS", () => {
     await expect.poll(() => sidecar.log(), { timeout: 60_000 }).toContain(`"sender":"ann via ${CONTROLLER}"`);
   });
 
-  it("are themselves, whomever they name, when they are not believed", async () => {
+  it("keep their own identity, whomever they name, unless they may name a sender", async () => {
     const direct = clientOf("spiffe://town/client/ann", "boss");
     await direct.nudge({ message: "direct", requestId: "direct", mode: NudgeMode.QUEUE });
     await expect.poll(() => sidecar.log(), { timeout: 60_000 }).toContain('"sender":"spiffe://town/client/ann"');
@@ -84,7 +84,7 @@ describe("callers of a sidecar with TLS", () => {
     expect(status.personInputAt).toBeUndefined();
   });
 
-  it("have each a position under the same subscriber_id", async () => {
+  it("have separate positions under the same subscriber_id", async () => {
     const ann = clientOf(CONTROLLER, "ann");
     const bob = clientOf(CONTROLLER, "bob");
     const first = async (client: typeof ann) => {
@@ -137,7 +137,7 @@ describe("a request that types", () => {
     expect(await sidecar.taken()).toEqual([]);
   });
 
-  it("types the text of SendInput cleaned: a carriage return submits nothing, Ctrl-C ends nothing", async () => {
+  it("has its text cleaned by SendInput: a carriage return submits nothing, Ctrl-C ends nothing", async () => {
     using connection = sidecarTransport({ baseUrl: sidecar.url });
     const terminal = createClient(TerminalService, connection.transport);
     const typed = await terminal.sendInput({ input: "one\rtwo\x03 three\x1b[A\r", nudge: false });

@@ -19,7 +19,7 @@ describe("foreign clients of a running sidecar", () => {
   });
   afterAll(() => sidecar[Symbol.asyncDispose]());
 
-  it("grpc-js with the plain .proto files: nudge, status, peek, watch", async () => {
+  it("may be grpc-js with the plain .proto files, for nudge, status, peek and watch", async () => {
     const files = ["gastown/v1/sidecar.proto"];
     const options = { includeDirs: [proto], longs: String, enums: String, keepCase: true };
     const { gastown } = loadPackageDefinition(loadSync(files, options)) as unknown as {
@@ -46,22 +46,25 @@ describe("foreign clients of a running sidecar", () => {
     expect(await sidecar.taken()).toContain("from grpc-js");
   });
 
-  it.for(["--http1.1", "--http2-prior-knowledge"])("curl with Connect JSON over %s", async (version, context) => {
-    const curl = await requireComponent(context, "curl");
-    const call = async (method: string, body: object) => {
-      const url = `${sidecar.url}/gastown.v1.${method}`;
-      const args = ["-sS", version, "-H", "content-type: application/json", "-d", JSON.stringify(body), url];
-      return JSON.parse((await execa(curl, args)).stdout);
-    };
-    const message = `from curl ${version}`;
-    expect(await call("SidecarService/Nudge", { message })).toMatchObject({ delivered: true });
-    expect(await call("TerminalService/SendInput", { input: `${message} again`, nudge: true })).toEqual({
-      delivered: true,
-    });
-    expect(await sidecar.taken()).toEqual(expect.arrayContaining([message, `${message} again`]));
-  });
+  it.for(["--http1.1", "--http2-prior-knowledge"])(
+    "may be curl with Connect JSON over %s",
+    async (version, context) => {
+      const curl = await requireComponent(context, "curl");
+      const call = async (method: string, body: object) => {
+        const url = `${sidecar.url}/gastown.v1.${method}`;
+        const args = ["-sS", version, "-H", "content-type: application/json", "-d", JSON.stringify(body), url];
+        return JSON.parse((await execa(curl, args)).stdout);
+      };
+      const message = `from curl ${version}`;
+      expect(await call("SidecarService/Nudge", { message })).toMatchObject({ delivered: true });
+      expect(await call("TerminalService/SendInput", { input: `${message} again`, nudge: true })).toEqual({
+        delivered: true,
+      });
+      expect(await sidecar.taken()).toEqual(expect.arrayContaining([message, `${message} again`]));
+    },
+  );
 
-  it("grpcurl by reflection", async (context) => {
+  it("may be grpcurl with reflection", async (context) => {
     const grpcurl = await requireComponent(context, "grpcurl");
     const address = `127.0.0.1:${sidecar.port}`;
     const call = async (...args: string[]) => (await execa(grpcurl, ["-plaintext", ...args])).stdout;
@@ -71,7 +74,7 @@ describe("foreign clients of a running sidecar", () => {
     expect(await sidecar.taken()).toContain("from grpcurl");
   });
 
-  it("a probe at the health port", async () => {
+  it("may be a probe at the health port", async () => {
     expect(await (await fetch(`${sidecar.healthUrl}/livez`)).text()).toBe("ok\n");
     expect((await fetch(`${sidecar.healthUrl}/readyz`)).status).toBe(200);
     const metrics = await (await fetch(`${sidecar.healthUrl}/metrics`)).text();

@@ -27,7 +27,7 @@ function childrenOf(pid: number): readonly string[] {
 }
 
 describe("tmux's control client", () => {
-  it("is a child of the supervising half: the serving half runs no program", async () => {
+  it("is a child of the supervising half, as the serving half runs no program", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     const status = readFileSync(`/proc/${await clientPid(sidecar)}/status`, "latin1");
@@ -36,7 +36,7 @@ describe("tmux's control client", () => {
     expect((await sidecar.client.status({})).versions["tmux"]).toMatch(/^\S*\d\.\d/);
   });
 
-  it("is started again within a second after kill -9; the agent takes the next message", async () => {
+  it("is restarted within a second after kill -9, and the agent takes the next message", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     const { agentPid } = await sidecar.client.status({});
@@ -55,7 +55,7 @@ describe("tmux's control client", () => {
     expect([outcome, (await sidecar.client.status({})).agentPid]).toEqual([NudgeOutcome.SUBMITTED, agentPid]);
   });
 
-  it("is one at a time, however many connect: the sidecar has its own back", async () => {
+  it("runs only once, however many connect, and the sidecar gets its own back", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     const sockets = Array.from({ length: 50 }, () => createConnection(join(sidecar.stateDir, "clients.sock")));
@@ -71,7 +71,7 @@ describe("tmux's control client", () => {
   });
 });
 
-describe("connections that come and go faster than a control client starts", () => {
+describe("connections that open and close faster than a control client starts", () => {
   // tmux before 3.7 dies if a control client is killed or ends while another one identifies itself.
   it("end neither tmux nor the agent", { timeout: 120_000 }, async () => {
     await using sidecar = await startSidecar();
@@ -91,8 +91,8 @@ describe("connections that come and go faster than a control client starts", () 
   });
 });
 
-describe("a stranger in the place of the supervising half's sockets", () => {
-  it.each(["control.sock", "clients.sock"])("on %s is put away, whatever it says", async (name) => {
+describe("a foreign listener in place of the supervising half", () => {
+  it.each(["control.sock", "clients.sock"])("on %s is replaced, whatever it sends", async (name) => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     const { agentPid } = await sidecar.client.status({});

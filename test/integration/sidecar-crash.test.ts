@@ -13,9 +13,9 @@ const CRASHES = Number(process.env["GT_CRASHES"] ?? 12);
 const BACK_WITHIN_MS = 1000;
 const CRASH_ON_SIGNAL = new URL("../fakes/crash-on-signal.ts", import.meta.url).pathname;
 
-describe("the serving half killed under traffic", () => {
+describe("a serving half that is killed under traffic", () => {
   it(
-    `comes back within a second each of ${CRASHES} times; the agent lives on and takes each message once`,
+    `is back within a second each of ${CRASHES} times, and the same agent takes each message once`,
     async () => {
       await using build = await temporaryFolder();
       const program = await buildBinary("gt-sidecar", build.path);
@@ -49,7 +49,7 @@ describe("the serving half killed under traffic", () => {
   );
 });
 
-describe("the serving half ended by", () => {
+describe("a serving half that is ended by", () => {
   const count = Math.max(2, Math.floor(Number(process.env["GT_CRASHES"] ?? 0)));
 
   it.each([
@@ -57,7 +57,7 @@ describe("the serving half ended by", () => {
     ["a rejection that nobody handles", "SIGCONT"],
     ["its own heap's limit", "SIGWINCH"],
   ] as const)(
-    `%s, ${count} times: back within a second each time, the same agent, every receipt`,
+    `%s is back within a second each of ${count} times, with the same agent and every receipt`,
     async (_, signal) => {
       await using build = await temporaryFolder();
       const program = await buildBinary("gt-sidecar", build.path);

@@ -10,7 +10,7 @@ const SEED = Number(process.env["GT_EVENT_SEED"] ?? "1");
 /** An act takes about 50 ms, and several times that on a busy machine. */
 const LIMIT_MS = 60_000 + ACTS * 500;
 
-it("tells each line once, whole and in order, while the window changes and screens come, go and are cleared", {
+it("each line is reported once, whole and in order, while the window is resized and screens are switched and cleared", {
   timeout: LIMIT_MS,
 }, async () => {
   const seed = SEED;

@@ -24,7 +24,7 @@ async function killServing(sidecar: RunningSidecar): Promise<void> {
 }
 
 describe("a session's events", () => {
-  it("tell of everything that happens, in order, and end with it", async () => {
+  it("report everything that happens, in order, and end with the session", async () => {
     await using sidecar = await startSidecar((dir) => ({
       flags: ["--linger", "5s"],
       command: demoCommand(dir, "--faults", "exit-on=crash,exit-code=7"),
@@ -76,7 +76,7 @@ describe("a session's events", () => {
     );
   });
 
-  it("hold each line of a turn once, and neither the input box nor what moved while it worked", async () => {
+  it("contain each line of a turn once, and neither the input box nor the spinner", async () => {
     await using sidecar = await startSidecar();
     await using reader = new SidecarEventReader(sidecar.client);
     await reader.until("idle", ({ state }) => state === AgentState.IDLE);
@@ -93,7 +93,7 @@ describe("a session's events", () => {
     expect(reader.text).not.toMatch(/Type a message|esc to interrupt|────/);
   });
 
-  it("of a program on the alternate screen tell what changed", async () => {
+  it("of a program on the alternate screen contain only changed lines", async () => {
     await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir, "--alternate-screen") }));
     await using reader = new SidecarEventReader(sidecar.client);
     await reader.until("idle", ({ state }) => state === AgentState.IDLE);
@@ -117,7 +117,7 @@ describe("a session's events", () => {
 });
 
 describe("a reader", () => {
-  it("gets every event once or a gap that names it, while the serving half is killed twenty times", async () => {
+  it("gets every event once or in a gap, while the serving half is killed twenty times", async () => {
     await using sidecar = await shell("i=0; while :; do i=$((i+1)); echo number $i; sleep 0.004; done");
     await using reader = new SidecarEventReader(sidecar.client);
     for (let i = 0; i < 20; i++) {
@@ -162,7 +162,7 @@ describe("a reader", () => {
     expect(missingNumbers(slow)).toEqual([]);
   });
 
-  it("continues after what it has acknowledged, also after a crash, and others from the start", async () => {
+  it("continues after its acknowledgement, also after a crash, while others begin at the start", async () => {
     await using sidecar = await shell("seq 1 500; sleep 1000");
     await using reader = new SidecarEventReader(sidecar.client);
     await reader.until("the pause", ({ text }) => text.includes("500\n"));
@@ -178,7 +178,7 @@ describe("a reader", () => {
     expect(resumed.gap?.to).toBe(resumed.seq + 1n);
   });
 
-  it("learns that its stream has begun while nothing happens, and gets what happens then", async () => {
+  it("gets its stream's headers before any event, and then the next event", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     await using before = new SidecarEventReader(sidecar.client);
@@ -194,7 +194,7 @@ describe("a reader", () => {
     stop.abort();
   });
 
-  it("is refused another epoch and a number beyond the head, with the current ones", async () => {
+  it("is refused with another epoch or a number beyond the head, and gets the current ones", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     const { epoch } = await firstEvent(sidecar, "");
@@ -217,7 +217,7 @@ describe("a reader", () => {
     expect(await refusal(stream({ subscriberId: "x".repeat(129) }))).toMatchObject(invalid);
   });
 
-  it("of another gRPC implementation gets the same", async () => {
+  it("of another gRPC implementation gets the same events", async () => {
     await using sidecar = await shell("echo hello; sleep 1000");
     const includeDirs = [fileURLToPath(new URL("../../proto/", import.meta.url))];
     const definition = loadPackageDefinition(
@@ -248,7 +248,7 @@ describe("a reader", () => {
 });
 
 describe("secrets", () => {
-  it("are in no event, wherever the terminal or a pause cuts them, but on the screen as they are", async () => {
+  it("are in no event, wherever the terminal or a pause splits them, but stay on the screen", async () => {
     const secret = "s3cr3t".repeat(60);
     const wrapped = `printf '%150s token=%s\\n' x ${secret}`;
     const paused = "printf 'password: '; sleep 0.3; printf 'hun'; sleep 0.3; echo ter2";

@@ -9,7 +9,7 @@ import { startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 const STOPPED_MS = 700;
 
-it("a serving half that has just begun does not call an agent dead that it has not looked at", async () => {
+it("a new serving half does not report an agent as dead before it has looked at it", async () => {
   await using sidecar = await startSidecar();
   await sidecar.untilState(AgentState.IDLE);
   const { client, stateDir, servingPid } = sidecar;

@@ -37,7 +37,7 @@ async function smallVolume() {
   };
 }
 
-it("a serving half that came back on a full volume shows the agent's screen once there is room", {
+it("a serving half that restarted on a full volume shows the agent's screen once there is room", {
   timeout: 120_000,
 }, async () => {
   await using volume = await smallVolume();

@@ -42,8 +42,8 @@ const endOf = ({ client }: RunningSidecar, requestId: string) =>
     return receipt.outcome === NudgeOutcome.QUEUED ? undefined : receipt;
   });
 
-describe("an agent that hangs while a message is typed", () => {
-  it("gets nothing more typed, is never idle, and takes the next message when it continues, without the first", async () => {
+describe("an agent that hangs while a message is typed to it", () => {
+  it("gets no more text, is never idle, and takes only the next message when it continues", async () => {
     await using sidecar = await start("--stall-after", "5s");
     const { client } = sidecar;
     const states = new Set<AgentState>();
@@ -71,7 +71,7 @@ describe("an agent that hangs while a message is typed", () => {
     expect((await client.status({})).draft).toBe(false);
   });
 
-  it("has its text submitted when it continues before the receipt was given", async () => {
+  it("gets its text submitted when it continues before the receipt is given", async () => {
     await using sidecar = await start();
     let receipt: ReturnType<typeof sidecar.client.nudge>;
     {
@@ -83,7 +83,7 @@ describe("an agent that hangs while a message is typed", () => {
     expect(await sidecar.taken()).toEqual(["late but whole"]);
   });
 
-  it("also when the serving half is killed meanwhile", async () => {
+  it("takes only the next message after a kill of the serving half, too", async () => {
     await using sidecar = await start();
     const { client } = sidecar;
     {

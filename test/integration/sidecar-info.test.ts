@@ -15,7 +15,7 @@ function agentVersion(sidecar: RunningSidecar): Promise<string> {
   return until("the agent's version", 30_000, async () => (await sidecar.client.status({})).versions["agent"]);
 }
 
-it("tells in Status and /metrics who the sidecar is and the versions of its programs", async () => {
+it("Status and /metrics contain the sidecar's identity and its programs' versions", async () => {
   await using sidecar = await startSidecar({ flags: labels });
   expect(await agentVersion(sidecar)).toBe(version);
   const { versions } = await sidecar.client.status({});
@@ -24,7 +24,7 @@ it("tells in Status and /metrics who the sidecar is and the versions of its prog
   expect(await info(sidecar)).toBe(`gastown_sidecar_info{${who},${its}} 1`);
 });
 
-it("asks a program of the agent's name once, and is ready though it does not answer", async () => {
+it("the version of a program with the agent's name is asked once, and readiness does not depend on the answer", async () => {
   await using sidecar = await startSidecar((dir) => {
     const program = join(dir, "claude");
     const script = `#!/bin/sh\ncase "$1" in --version) echo asked >> ${dir}/asked;; esac\nexec sleep 1000\n`;

@@ -14,7 +14,7 @@ import {
 } from "../support/sidecar/sidecar.ts";
 
 describe("after a supervising half was killed", () => {
-  it("the next one on its folder takes its agent over and knows every receipt", async () => {
+  it("the next one on its folder takes over its agent and every receipt", async () => {
     await using folder = await temporaryFolder();
     const before = await killed(folder.path);
     await using sidecar = await startSidecar({}, folder.path);
@@ -31,7 +31,7 @@ describe("after a supervising half was killed", () => {
     expect(isAlive(before.agentPid)).toBe(false);
   });
 
-  it("the next one ends an agent that was started in another way, and knows every receipt", async () => {
+  it("the next one ends an agent that was started differently, and keeps every receipt", async () => {
     await using folder = await temporaryFolder();
     const before = await killed(folder.path);
     await using sidecar = await startSidecar(
@@ -48,7 +48,7 @@ describe("after a supervising half was killed", () => {
     expect(await sidecar.taken()).toEqual(["told before"]);
   });
 
-  it("an agent that ended meanwhile is started again by the policy", async () => {
+  it("an agent that ended meanwhile is restarted according to the policy", async () => {
     await using folder = await temporaryFolder();
     const before = await killed(folder.path);
     kill(before.agentPid, "SIGKILL");
@@ -58,7 +58,7 @@ describe("after a supervising half was killed", () => {
   }, 120_000);
 });
 
-it("two sidecars started on one state folder at the same instant: one serves, the other says so and ends", async () => {
+it("of two sidecars that start at once on one state folder one serves, and the other ends with that reason", async () => {
   await using folder = await temporaryFolder();
   const both = await Promise.allSettled([0, 1].map(() => startSidecar({}, folder.path)));
   const serving = both.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
@@ -68,7 +68,7 @@ it("two sidecars started on one state folder at the same instant: one serves, th
   expect(refused.join("")).toContain("another gt-sidecar is using the state folder");
 });
 
-it("a state folder that the agent deletes is recreated: the same agent, every receipt, and new messages", async () => {
+it("a state folder that the agent deletes is recreated for the same agent with every receipt", async () => {
   await using sidecar = await startSidecar();
   await sidecar.untilState(AgentState.IDLE);
   const before = await sidecar.client.status({});
@@ -84,7 +84,7 @@ it("a state folder that the agent deletes is recreated: the same agent, every re
   expect(await sidecar.taken()).toEqual(["told before", "told after"]);
 });
 
-it("what the agent puts in the place of the state folder's parts is put away: the same agent, and new messages", async () => {
+it("entries that the agent puts in place of the state folder's parts are replaced, and the same agent takes messages", async () => {
   await using sidecar = await startSidecar();
   await sidecar.untilState(AgentState.IDLE);
   const { agentPid } = await sidecar.client.status({});

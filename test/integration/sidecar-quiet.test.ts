@@ -16,7 +16,7 @@ const typedAt = async ({ client }: RunningSidecar) => {
 };
 
 describe.concurrent("a person in tmux itself", () => {
-  it("is left the time that a nudge asks for after the last key, Enter too", async () => {
+  it("delays a nudge by its quiet time after the last key, Enter included", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     using person = tmuxPerson(sidecar.stateDir);
@@ -37,7 +37,7 @@ describe.concurrent("a person in tmux itself", () => {
     expect(await sidecar.taken()).toEqual(["by hand", "patient"]);
   });
 
-  it("counts for nothing who only looks", async () => {
+  it("delays no nudge when read-only", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     using person = tmuxPerson(sidecar.stateDir, "-r");

@@ -6,7 +6,7 @@ import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_p
 import { openAttach } from "../support/sidecar/attach-client.ts";
 import { demoCommand, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
-it("a window whose size the agent changes is reported and drawn at that size, and gets its own size back", async () => {
+it("a window that the agent resizes is reported and drawn at that size, and then restored", async () => {
   await using sidecar = await startSidecar();
   await sidecar.untilState(AgentState.IDLE);
   const tmux = (...args: readonly string[]) => execa("tmux", ["-S", join(sidecar.stateDir, "tmux.sock"), ...args]);
@@ -37,7 +37,7 @@ it("a window whose size the agent changes is reported and drawn at that size, an
   expect(await size()).toBe(narrow);
 }, 60_000);
 
-it("a window of 10,000 columns and rows costs the serving half no memory, and gets its own size back", async () => {
+it("a window of 10,000 columns and rows takes no memory of the serving half, and is then restored", async () => {
   await using sidecar = await startSidecar();
   await sidecar.untilState(AgentState.IDLE);
   const memory = async () =>
@@ -52,7 +52,7 @@ it("a window of 10,000 columns and rows costs the serving half no memory, and ge
   expect(await memory()).toBeLessThan(before + 80 * 1024);
 });
 
-it("the demo agent is idle, with its last rows on the screen, within a second of a person who comes, resizes and goes", async () => {
+it("the demo agent is idle with its last rows drawn within a second after a person attaches, resizes and detaches", async () => {
   await using sidecar = await startSidecar();
   await sidecar.untilState(AgentState.IDLE);
   const { outcome } = await sidecar.client.nudge({ message: "a turn before" });
@@ -82,7 +82,7 @@ it("the demo agent is idle, with its last rows on the screen, within a second of
   await idleWith(rows);
 }, 60_000);
 
-it("tells one state while a person attaches, drags the window's edge and leaves an agent known by its screen alone", async () => {
+it("an agent without hooks keeps one state while a person attaches, drags the window's edge and detaches", async () => {
   const withoutHooks = (dir: string) => ["env", "-u", "GT_HOOK_FIFO", ...demoCommand(dir)];
   await using sidecar = await startSidecar((dir) => ({ command: withoutHooks(dir) }));
   await sidecar.untilState(AgentState.IDLE);

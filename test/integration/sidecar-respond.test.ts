@@ -37,7 +37,7 @@ describe("Respond", () => {
     ["1", "Yes", "rm x\n"],
     ["2", "Yes, and do not ask again", "rm x\n"],
     ["3", "No", ""],
-  ])("gives choice %s (%s) of a permission dialog, walked to with the arrows", async (choice, _label, ran) => {
+  ])("selects choice %s (%s) of a permission dialog with the arrows, and confirms it", async (choice, _label, ran) => {
     await using sidecar = await startSidecar();
     await sidecar.client.nudge({ message: "please run: rm x" });
     const { id: dialogId } = await dialog(sidecar);
@@ -89,7 +89,7 @@ describe("Respond", () => {
     expect((await sidecar.client.peek({ lines: 50 })).output).toContain("⎿ mauve, with dots");
   });
 
-  it("refuses another dialog than the one on the screen, and names that one", async () => {
+  it("refuses a dialog other than the one on the screen, and names that one", async () => {
     await using sidecar = await startSidecar();
     await sidecar.client.nudge({ message: "please run: rm x" });
     const { id, choices } = await dialog(sidecar);
@@ -103,7 +103,7 @@ describe("Respond", () => {
     expect(await toolsRun(sidecar)).toBe("");
   });
 
-  it("tells that another dialog took its place", async () => {
+  it("reports that another dialog replaced the answered one", async () => {
     await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir, "--turn-ms", "1") }));
     await sidecar.client.nudge({ message: "run: first\nask: Which?|A|B" });
     const first = await dialog(sidecar);
@@ -115,7 +115,7 @@ describe("Respond", () => {
     expect(await sidecar.client.respond({ dialogId: second.id, choice: "2" })).toMatchObject({ outcome: ANSWERED });
   });
 
-  it("answers once for one request id, and refuses the id with another choice", async () => {
+  it("answers once per request id, and refuses the id with another choice", async () => {
     await using sidecar = await startSidecar();
     await sidecar.client.nudge({ message: "please run: rm x" });
     const { id: dialogId } = await dialog(sidecar);
@@ -128,7 +128,7 @@ describe("Respond", () => {
     expect(await toolsRun(sidecar)).toBe("rm x\n");
   });
 
-  it("lets one of two callers answer, and a message that waited goes through after it", async () => {
+  it("lets one of two callers answer, and then a waiting message is delivered", async () => {
     await using sidecar = await startSidecar();
     await sidecar.client.nudge({ message: "please run: rm x" });
     const { id: dialogId } = await dialog(sidecar);
@@ -146,7 +146,7 @@ describe("Respond", () => {
     expect(await sidecar.taken()).toEqual(["please run: rm x", "me later"]);
   });
 
-  it("says that nothing is known of the dialogs of a generic program", async () => {
+  it("reports that dialogs of a generic program are unknown", async () => {
     await using sidecar = await startSidecar({ agent: "generic", command: ["cat"] });
     const call = await failure(sidecar.client.respond({ dialogId: "0123456789abcdef", choice: "1" }));
     expect(call).toMatchObject({ code: Code.Unimplemented, message: expect.stringContaining("in its terminal") });
@@ -154,7 +154,7 @@ describe("Respond", () => {
 });
 
 describe("SendKeys", () => {
-  it("presses keys and types text into whatever is there", async () => {
+  it("presses keys and types text into the current screen", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     expect(await sidecar.client.sendKeys({ text: "Enter -n; C-c" })).toMatchObject({ sent: true });
@@ -164,7 +164,7 @@ describe("SendKeys", () => {
     expect(await sidecar.taken()).toEqual(["Enter -n; C-!"]);
   });
 
-  it("refuses keys with text, neither, what is no key, a text that is too long, a bad request id", async () => {
+  it("refuses keys together with text, neither, an unknown key, too long a text, and an invalid request id", async () => {
     await using sidecar = await startSidecar();
     const requests = [
       { keys: ["Enter"], text: "x" },
@@ -178,7 +178,7 @@ describe("SendKeys", () => {
     }
   });
 
-  it("presses once for one request id", async () => {
+  it("presses once per request id", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     const request = { text: "x", requestId: "k-1" };
@@ -201,7 +201,7 @@ describe("SendKeys", () => {
     expect((await failure(sidecar.client.sendKeys({ text: "x" }))).code).toBe(Code.FailedPrecondition);
   });
 
-  it("lets Ctrl-C overtake a delivery under way, whose receipt is true all the same", async () => {
+  it("lets Ctrl-C overtake a delivery in progress, whose receipt is still true", async () => {
     await using sidecar = await startSidecar((dir) => ({
       command: demoCommand(dir, "--faults", "echo-delay=3000"),
     }));

@@ -6,7 +6,7 @@ import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_p
 import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { demoCommand, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
-it("keeps a held message for the next life of an agent that died right before it was typed", async () => {
+it("a held message is kept for the restarted agent when the agent dies directly before it is typed", async () => {
   await using sidecar = await startSidecar();
   const submitted: string[] = [];
   for (let life = 0; life < 3; life++) {
@@ -28,7 +28,7 @@ it("keeps a held message for the next life of an agent that died right before it
   expect(await sidecar.taken()).toEqual(submitted);
 });
 
-it("takes the screen of an agent that was killed for no sign of its next life", { timeout: 60_000 }, async () => {
+it("the screen of a killed agent does not count as a sign of its restart", { timeout: 60_000 }, async () => {
   const flags = ["--alternate-screen", "--faults", "slow-start=3000"];
   await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir, ...flags) }));
   const submitted: string[] = [];
@@ -48,7 +48,7 @@ it("takes the screen of an agent that was killed for no sign of its next life", 
   expect(await sidecar.taken()).toEqual(submitted);
 });
 
-it("keeps the receipts of many long messages, and little of their text", { timeout: 180_000 }, async () => {
+it("the receipts of many long messages are kept with little of their text", { timeout: 180_000 }, async () => {
   // The turn does not end, so that none is typed before it is cancelled.
   await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir, "--turn-ms", "3600000") }));
   await sidecar.untilState(AgentState.IDLE);

@@ -5,7 +5,7 @@ import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { demoCommand, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 describe("a sidecar with the demo agent", () => {
-  it("says what the agent does, and brings a message to it once", async () => {
+  it("reports the agent's state, and delivers a message once", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     const receipt = await sidecar.client.nudge({ message: "hello there" });
@@ -44,7 +44,7 @@ describe("a sidecar with the demo agent", () => {
     expect(tools).toBe("");
   });
 
-  it("keeps a person's draft: a message is refused, and a queued one waits until the draft is gone", async () => {
+  it("keeps a person's draft: it refuses a message, and a queued one waits until the draft is gone", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     const typed = await fetch(`${sidecar.url}/gastown.v1.TerminalService/SendInput`, {
@@ -63,7 +63,7 @@ describe("a sidecar with the demo agent", () => {
     expect(called.outcome).toBe(NudgeOutcome.CANCELLED);
   });
 
-  it("brings fifty messages of callers at once, whole and in order", async () => {
+  it("delivers fifty concurrent messages whole and in order", async () => {
     await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir, "--turn-ms", "20") }));
     await sidecar.untilState(AgentState.IDLE);
     const texts = Array.from({ length: 50 }, (_, i) => `message ${i} ${"word ".repeat(i % 7)}end${i}`);
@@ -73,7 +73,7 @@ describe("a sidecar with the demo agent", () => {
     expect(await sidecar.taken()).toEqual(texts);
   });
 
-  it("refuses the fifty-first that waits", async () => {
+  it("refuses the fifty-first waiting message", async () => {
     await using sidecar = await startSidecar();
     await sidecar.client.nudge({ message: "please run: x" });
     await sidecar.untilState(AgentState.DIALOG);
@@ -95,14 +95,14 @@ describe("a sidecar with the demo agent", () => {
     ["only punctuation", "...?"],
     ["4 KiB", "lorem ipsum ".repeat(341)],
     ["64 KiB", "0123456789abcde ".repeat(4096)],
-  ])("brings a text that is or has: %s", async (_, message) => {
+  ])("delivers a text unchanged: %s", async (_, message) => {
     await using sidecar = await startSidecar();
     const receipt = await sidecar.client.nudge({ message });
     expect(receipt).toMatchObject({ outcome: NudgeOutcome.SUBMITTED, error: "" });
     expect(await sidecar.taken()).toEqual([receipt.deliveredText || message]);
   });
 
-  it("ends a message for a dead agent as such, and leaves with the agent's exit code", async () => {
+  it("fails a message with the agent's death, and exits with the agent's exit code", async () => {
     const flags = ["--restart", "never", "--linger", "3s"];
     await using sidecar = await startSidecar((dir) => ({
       flags,
@@ -115,7 +115,7 @@ describe("a sidecar with the demo agent", () => {
     expect(await sidecar.exited).toBe(7);
   });
 
-  it("starts an agent that failed again, and the message that waited reaches its next life", async () => {
+  it("restarts a failed agent, which then gets the waiting message", async () => {
     await using sidecar = await startSidecar((dir) => ({
       command: demoCommand(dir, "--faults", "exit-on=crash,exit-code=1"),
     }));

@@ -119,8 +119,8 @@ const MOVES: readonly (readonly [name: string, act: Act])[] = [
   ["rename-window", tmux("rename-window", "-t", "=claude:", "dead")],
 ];
 
-describe.each(MOVES)("a session that changes by %s", (_, act) => {
-  it("is no end: the same agent lives, and takes a message", async () => {
+describe.each(MOVES)("a change of the session by %s", (_, act) => {
+  it("does not end it: the same agent lives, and takes a message", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     const before = await sidecar.client.status({});
@@ -146,7 +146,7 @@ describe("an agent that ignores the hang-up of its terminal", () => {
     });
 
   it.each([["kill-session"], ["kill-server"], ["respawn-pane"]])(
-    "is ended after %s, before another one is started",
+    "is ended after %s before another one is started",
     async (way) => {
       await using sidecar = await stubborn();
       await until(
@@ -173,7 +173,7 @@ describe("an agent that ignores the hang-up of its terminal", () => {
 });
 
 describe("with --restart never", () => {
-  it("a session that is closed is the end: dead, no pid, not ready, the exit code of a hang-up", async () => {
+  it("a closed session stays ended: dead, without a pid, not ready, with the exit code of a hang-up", async () => {
     await using sidecar = await startSidecar({ flags: ["--restart", "never", "--linger", "15s"] });
     await using reader = new SidecarEventReader(sidecar.client);
     await sidecar.untilState(AgentState.IDLE);
@@ -198,7 +198,7 @@ describe("with --restart never", () => {
 });
 
 describe("while the serving half is being replaced", () => {
-  it("a session that is closed is reported by the next one, and the agent is restarted", async () => {
+  it("a closed session is reported by the next serving half, and the agent is restarted", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     const { agentPid } = await sidecar.client.status({});

@@ -26,7 +26,7 @@ describe("gt-sidecar as the first process of a container", () => {
   beforeEach(requirePidNamespace);
 
   it.each(["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP"] as const)(
-    "without a terminal ends in order on %s: streams end with a reason, and its code is the agent's",
+    "without a terminal it ends in order on %s: streams end with a reason, and it exits with the agent's code",
     async (signal) => {
       await using sidecar = await startSidecar({ isFirst: true });
       await sidecar.untilState(AgentState.IDLE);
@@ -37,7 +37,7 @@ describe("gt-sidecar as the first process of a container", () => {
     },
   );
 
-  it("opens no inspector on SIGUSR1, and is not ended by SIGUSR2", async () => {
+  it("it opens no inspector on SIGUSR1, and survives SIGUSR2", async () => {
     await using sidecar = await startSidecar({ isFirst: true });
     await sidecar.untilState(AgentState.IDLE);
     const pid = sidecar.servingPid();
@@ -48,7 +48,7 @@ describe("gt-sidecar as the first process of a container", () => {
     expect(sidecar.log()).not.toContain("Debugger");
   });
 
-  it("with a terminal takes Ctrl-C and Ctrl-\\ for keys: neither half ends; SIGTERM still ends it in order", async () => {
+  it("with a terminal it passes Ctrl-C and Ctrl-\\ on as keys, and SIGTERM still ends it in order", async () => {
     await using sidecar = await inTerminal();
     for (const key of ["\x03", "\x1c", "\x03"]) {
       sidecar.type(key);

@@ -22,7 +22,7 @@ describe("an agent that works without printing anything", () => {
   });
 
   it.each([
-    ["a child of it computes", "(while :; do :; done) & wait"],
+    ["its child computes", "(while :; do :; done) & wait"],
     ["its transcript grows", "while :; do printf %4000s x >>transcript; sleep 0.1; done"],
   ])("is busy while %s", async (_, work) => {
     await using sidecar = await startSidecar(silentAgent(work));

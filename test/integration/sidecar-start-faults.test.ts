@@ -37,14 +37,14 @@ describe("a first start that cannot succeed ends with one line and its exit code
     expect([code, lines]).toEqual([1, [expect.stringContaining(`cannot listen on 127.0.0.1:${port}`)]]);
   });
 
-  it("a folder to work in that is not there: 2", async () => {
+  it("a missing working folder: 2", async () => {
     const ports = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
     const { code, lines } = await run(...ports, "--workdir", join(dir, "none"));
     expect([code, lines]).toEqual([2, [expect.stringContaining("there is no such folder")]]);
   });
 });
 
-it("a token of threads that is not there yet is named in the log, and the agent starts", async () => {
+it("a missing token file for threads is named in the log, and the agent starts", async () => {
   const token = join(dir, "none.token");
   await using sidecar = await startSidecar({ flags: ["--threads", "http://127.0.0.1:1", "--threads-token", token] });
   const lines = sidecar
@@ -67,11 +67,11 @@ function ended(requestId: string) {
   return { type: "ended", at: Date.now(), receipt: { requestId, outcome: "submitted", sender: "s", ...nothing } };
 }
 
-describe("a journal that is not as we wrote it never ends the agent", () => {
+describe("a damaged or huge journal never ends the agent:", () => {
   const journal = () => join(dir, "state", "journal.jsonl");
   beforeEach(() => mkdir(join(dir, "state"), { mode: 0o700 }));
 
-  it("a record with an id that no request may have is skipped, named and set aside; the others are delivered", async () => {
+  it("a record with an invalid id is skipped, reported and set aside, and the others are delivered", async () => {
     const odd = { ...accepted("x", "odd"), nudge: { ...accepted("x", "odd").nudge, requestId: "a b;kill-server" } };
     await writeFile(journal(), [odd, accepted("good", "delivered")].map((one) => `${JSON.stringify(one)}\n`).join(""));
     await using sidecar = await startSidecar({ flags: ["--restart", "never"] }, dir);
@@ -82,7 +82,7 @@ describe("a journal that is not as we wrote it never ends the agent", () => {
     expect((await sidecar.client.status({})).restarts).toBe(0);
   });
 
-  it("120 MiB of valid records are read within bounded memory, and the receipts of the last ones are all there", async () => {
+  it("120 MiB of valid records are read in bounded memory, and the latest receipts are kept", async () => {
     const file = openSync(journal(), "a", 0o600);
     const filling = "x".repeat(60_000);
     for (let i = 0, bytes = 0; bytes < 120 * 1024 * 1024; i++) {

@@ -13,7 +13,7 @@ const stop = (sidecar: RunningSidecar, graceMs: number, force = false) =>
   sidecar.client.stopAgent({ graceMs: BigInt(graceMs), force });
 
 describe("StopAgent", () => {
-  it("asks the agent to leave, keeps it ended, serves on for the linger time, and says afterwards how it ended", async () => {
+  it("ends the agent, keeps it ended, serves for the linger time, and reports how it ended", async () => {
     await using sidecar = await startSidecar({ flags: ["--restart", "always", ...LINGER] });
     await sidecar.untilState(AgentState.IDLE);
     const { agentPid } = await sidecar.client.status({});
@@ -25,7 +25,7 @@ describe("StopAgent", () => {
     expect(await stop(sidecar, 10_000)).toMatchObject({ exitCode: 0, alreadyStopped: true });
   });
 
-  it("kills an agent that heeds nothing after the grace time; until then it is stopping, and takes nothing", async () => {
+  it("kills an agent that ignores signals after the grace time, until which it is stopping and takes nothing", async () => {
     await using sidecar = await startSidecar({
       agent: "generic",
       command: STUBBORN,
@@ -49,7 +49,7 @@ describe("StopAgent", () => {
     expect(await gentle).toMatchObject({ signal: "SIGKILL" });
   });
 
-  it("calls off a restart that is due", async () => {
+  it("cancels a pending restart", async () => {
     const command = ["sh", "-c", "sleep 1; exit 7"];
     await using sidecar = await startSidecar({ agent: "generic", command, flags: ["--restart", "always", ...LINGER] });
     await until("its end", 30_000, async () => (await sidecar.client.status({})).exitCode === 7 || undefined);
@@ -58,7 +58,7 @@ describe("StopAgent", () => {
     expect(await sidecar.client.status({})).toMatchObject({ state: AgentState.DEAD, exitCode: 7, restarts: 0 });
   });
 
-  it("continues while the serving half is killed, and the sidecar leaves with the agent's code", async () => {
+  it("continues after a kill of the serving half, and the sidecar exits with the agent's code", async () => {
     const command = ["sh", "-c", "trap 'sleep 6; exit 9' TERM; trap '' INT; echo up; while :; do sleep 0.1; done"];
     await using sidecar = await startSidecar({ agent: "generic", command, flags: ["--restart", "always"] });
     await sidecar.untilState(AgentState.UNCERTAIN);
@@ -80,7 +80,7 @@ describe("StopAgent", () => {
 
 describe("a signal to the sidecar", () => {
   it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
-    "%s: streams end with a reason, the agent is asked and leaves, its code is the sidecar's",
+    "(%s) ends streams with a reason and the agent in order, whose code is the sidecar's",
     async (signal) => {
       await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir) }));
       await sidecar.untilState(AgentState.IDLE);
@@ -93,7 +93,7 @@ describe("a signal to the sidecar", () => {
     },
   );
 
-  it("TERM ends what heeds nothing by KILL, within the grace time", async () => {
+  it("(TERM) kills an agent that ignores signals within the grace time", async () => {
     await using sidecar = await startSidecar({ agent: "generic", command: STUBBORN });
     await sidecar.untilState(AgentState.UNCERTAIN);
     const { agentPid } = await sidecar.client.status({});
@@ -104,7 +104,7 @@ describe("a signal to the sidecar", () => {
     expect(isAlive(agentPid)).toBe(false);
   });
 
-  it("that an agent is ended by becomes the exit code 128 + n", async () => {
+  it("that ends the agent becomes the exit code 128 + n", async () => {
     const command = ["sh", "-c", "echo up; exec sleep 1000"];
     await using sidecar = await startSidecar({ agent: "generic", command });
     await sidecar.untilState(AgentState.UNCERTAIN);

@@ -58,8 +58,8 @@ async function startHeld(isHeld: boolean): Promise<HeldTmux> {
   };
 }
 
-describe("while tmux's control client is away for a moment", () => {
-  it("calls to a terminal that Status calls alive wait for it", { timeout: 120_000 }, async () => {
+describe("while tmux's control client is briefly down", () => {
+  it("calls to a terminal that Status reports as alive wait for the client", { timeout: 120_000 }, async () => {
     const { sidecar, loseClient, letGo } = await startHeld(false);
     await using _ = sidecar;
     const { client } = sidecar;
@@ -80,7 +80,7 @@ describe("while tmux's control client is away for a moment", () => {
     expect(person.told.filter((line) => line.startsWith("notice"))).toEqual([]);
   });
 
-  it("Respond answers the dialog, and SendInput types its text", { timeout: 120_000 }, async () => {
+  it("Respond still answers the dialog, and SendInput types its text", { timeout: 120_000 }, async () => {
     const { sidecar, loseClient, letGo } = await startHeld(false);
     await using _ = sidecar;
     const { client } = sidecar;
@@ -102,7 +102,7 @@ describe("while tmux's control client is away for a moment", () => {
     expect(await typed).toMatchObject({ delivered: true, error: "" });
   });
 
-  it("the first keys for an agent wait until it has been found", { timeout: 120_000 }, async () => {
+  it("the first keys for an agent wait until the agent has been found", { timeout: 120_000 }, async () => {
     const { sidecar, letGo } = await startHeld(true);
     await using _ = sidecar;
     const keys = sidecar.client.sendKeys({ text: "b" });

@@ -66,10 +66,10 @@ async function twoHalves(work: string) {
   };
 }
 
-describe("an agent whose pids are not those of the serving half", () => {
+describe("an agent in another pid namespace than the serving half", () => {
   beforeEach(requirePidNamespace);
 
-  it("is busy while it computes in silence: its work is seen by who shares its pids", async () => {
+  it("is busy while it computes silently, as the half in its namespace sees", async () => {
     await using halves = await twoHalves("(while :; do :; done) & wait");
     await halves.untilState(AgentState.BUSY);
     const { agentPid } = await halves.client.status({});

@@ -52,7 +52,7 @@ describe("a sidecar on a unix socket", () => {
   }, 60_000);
   afterAll(() => sidecar[Symbol.asyncDispose]());
 
-  it("replaces a stale socket file; the new one is for its user alone", () => {
+  it("replaces a stale socket file by one for its user only", () => {
     expect(statSync(socketPath).mode & 0o777).toBe(0o600);
   });
 
@@ -60,7 +60,7 @@ describe("a sidecar on a unix socket", () => {
     expect((await clientOf(undefined, "grpc").peek({ lines: 5 })).sessionAlive).toBe(true);
   });
 
-  it("answers curl, whatever host it names", async (context) => {
+  it("answers curl for any host name", async (context) => {
     const curl = await requireComponent(context, "curl");
     for (const host of ["localhost", "agent", "sidecar.example"]) {
       const ask = ["-s", "--unix-socket", socketPath, "-H", "content-type: application/json", "-d", "{}"];
@@ -94,7 +94,7 @@ describe("a sidecar on a unix socket", () => {
     expect(JSON.parse(stdout)).toMatchObject({ sessionAlive: true });
   });
 
-  it("believes its callers when they name the person they speak for", async () => {
+  it("accepts the sender that its callers name", async () => {
     const ann = clientOf("ann");
     await ann.nudge({ message: "hello", requestId: "of-ann", mode: NudgeMode.QUEUE, sender: "mallory" });
     expect((await ann.getNudge({ requestId: "of-ann" })).requestId).toBe("of-ann");
@@ -103,7 +103,7 @@ describe("a sidecar on a unix socket", () => {
     expect(await unprintable.catch(domainErrorOf)).toMatchObject({ kind: "invalid" });
   });
 
-  it("is found by gt, by its address and by its path", async () => {
+  it("is reached by gt with its address or its path", async () => {
     const env = { PATH: process.env["PATH"], HOME: dir, XDG_RUNTIME_DIR: sidecar.runtimeDir, USER: "ann" };
     const gt = (...args: string[]) => run(process.execPath, [programFile("gt"), ...args], { env });
     expect((await gt("agents")).stdout).toContain(`unix:${socketPath}`);
@@ -113,21 +113,21 @@ describe("a sidecar on a unix socket", () => {
     await expect.poll(() => sidecar.log(), { timeout: 60_000 }).toContain("ann@");
   });
 
-  it("is the only listener there: a second one ends with 1 and leaves the first alone", async () => {
+  it("makes a second sidecar on its socket end with 1, and continues", async () => {
     await expect(startSidecar({ flags: ["--listen", `unix:${socketPath}`] })).rejects.toThrow(
       /ended with 1\n[\s\S]*another process is listening there/,
     );
     expect((await clientOf().peek({})).sessionAlive).toBe(true);
   });
 
-  it("removes its socket at the end", async () => {
+  it("removes its socket when it ends", async () => {
     sidecar.signal("SIGTERM");
     await sidecar.exited;
     expect(existsSync(socketPath)).toBe(false);
   });
 });
 
-describe("a unix socket is refused with 2 before anything is started", () => {
+describe("a unix socket is refused with 2 before anything is started for", () => {
   const open = join(dir, "open");
   mkdirSync(open);
   chmodSync(open, 0o755);
@@ -144,7 +144,7 @@ describe("a unix socket is refused with 2 before anything is started", () => {
   it.each([
     ["a folder that others may enter", join(open, "a.sock"), "its mode is 755"],
     ["a link to a folder", join(link, "a.sock"), "it is a link"],
-    ["no folder", join(dir, "none", "a.sock"), "it does not exist"],
+    ["a missing folder", join(dir, "none", "a.sock"), "it does not exist"],
     ["a path that is too long", join(folder, "a".repeat(120)), "at most 107 bytes"],
     ["no path", "", "takes the path of a socket"],
   ])("%s", async (_what, path, why) => {
@@ -153,7 +153,7 @@ describe("a unix socket is refused with 2 before anything is started", () => {
   });
 });
 
-it("leaves a file alone that is no socket, and ends with 1", async () => {
+it("a file that is no socket is left alone, and the sidecar ends with 1", async () => {
   const path = join(folder, "file");
   writeFileSync(path, "mine");
   await expect(startSidecar({ flags: ["--listen", `unix:${path}`] })).rejects.toThrow(

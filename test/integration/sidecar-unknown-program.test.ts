@@ -5,8 +5,8 @@ import { startSidecar } from "../support/sidecar/sidecar.ts";
 /** Does not echo its input, so that its prompt's contents are unknown. */
 const SILENT = ["sh", "-c", "stty -echo; echo ready; exec cat"];
 
-describe("a program of which nothing is known", () => {
-  it("gets nothing appended to a text that was not seen to leave, until someone presses keys", {
+describe("an unknown program", () => {
+  it("gets nothing appended to a text with an unknown outcome until someone presses keys", {
     timeout: 60_000,
   }, async () => {
     await using sidecar = await startSidecar({ agent: "generic", command: SILENT });

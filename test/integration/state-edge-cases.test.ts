@@ -38,7 +38,7 @@ describe("a dialog at the start", () => {
 });
 
 describe("an unanswered dialog", () => {
-  it("is reported as stuck, and since when, as long as it stays", async () => {
+  it("is reported as stuck with the time of its start, as long as it stays", async () => {
     await using sidecar = await startSidecar();
     await sidecar.client.nudge({ message: "please run: x" });
     await sidecar.untilState(AgentState.DIALOG);
@@ -61,8 +61,8 @@ describe("an unanswered dialog", () => {
   });
 });
 
-describe("a screen that is never still", () => {
-  it("because a spinner turns while the agent rests: it is idle nevertheless, and accepts a message", async () => {
+describe("a misleading screen", () => {
+  it("whose spinner turns while the agent rests is reported as idle, and the agent accepts a message", async () => {
     await using sidecar = await withFlags("--faults", "spinner-always");
     await sidecar.untilState(AgentState.IDLE);
     expect([...(await told(sidecar, 1000))]).toEqual([AgentState.IDLE]);
@@ -70,7 +70,7 @@ describe("a screen that is never still", () => {
     expect(await sidecar.taken()).toEqual(["hello"]);
   });
 
-  it("because the agent shows no sign of work for 900 ms between two steps: it is not reported idle", async () => {
+  it("without a sign of work for 900 ms between two steps is not reported as idle", async () => {
     await using sidecar = await withFlags("--faults", "flicker-idle=900", "--turn-ms", "20000", "--steps", "16");
     await sidecar.untilState(AgentState.IDLE);
     await sidecar.client.nudge({ message: "work" });
@@ -79,7 +79,7 @@ describe("a screen that is never still", () => {
 });
 
 describe("an idle agent", () => {
-  it("is not waited for", async () => {
+  it("gets a message without delay", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     const passed = calmTime();
@@ -90,7 +90,7 @@ describe("an idle agent", () => {
     if (isWaited) expect(passed()).toBeLessThan(500);
   });
 
-  it("is reported again soon after it was interrupted, and after one of its own commands", async () => {
+  it("is reported again soon after an interrupt, and after one of its own commands", async () => {
     await using sidecar = await withFlags("--turn-ms", "20000");
     await sidecar.untilState(AgentState.IDLE);
     await sidecar.client.nudge({ message: "work long on this" });
@@ -110,7 +110,7 @@ describe("an idle agent", () => {
   });
 });
 
-describe("lines in the hook FIFO that mean nothing", () => {
+describe("meaningless lines in the hook FIFO", () => {
   it("change no state", async () => {
     await using sidecar = await startSidecar();
     await sidecar.client.nudge({ message: "hello" });
@@ -123,7 +123,7 @@ describe("lines in the hook FIFO that mean nothing", () => {
 });
 
 describe("tmux", () => {
-  it("does not answer for three seconds: the agent is neither dead nor restarted, and accepts a message afterwards", async () => {
+  it("may hang for three seconds: the agent is neither reported as dead nor restarted, and accepts a message afterwards", async () => {
     await using sidecar = await startSidecar();
     await sidecar.untilState(AgentState.IDLE);
     const pid = Number((await inItsTmux(sidecar, "display-message", "-p", "#{pid}")).trim());
@@ -141,7 +141,7 @@ describe("tmux", () => {
 });
 
 describe("an agent that cannot be started", () => {
-  it("is reported in one line, with exit code 127, and not retried forever", async () => {
+  it("is reported in one line with exit code 127, and not retried forever", async () => {
     const dir = await mkdtemp(join(tmpdir(), "gt-none-"));
     try {
       const listen = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0", "--state-dir", join(dir, "state")];
@@ -156,7 +156,7 @@ describe("an agent that cannot be started", () => {
 });
 
 describe("an agent that keeps ending", () => {
-  it("is reported as a crash loop, a held message waits for the restart, and a caller is not kept waiting", async () => {
+  it("is reported as a crash loop, a held message waits for the restart, and no caller is blocked", async () => {
     await using sidecar = await startSidecar({
       command: ["sh", "-c", "sleep 0.05; exit 3"],
       flags: ["--restart", "always"],

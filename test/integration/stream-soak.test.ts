@@ -8,7 +8,7 @@ import { soakStreams } from "../lab/streams/streams.ts";
 const CUTS = Number(process.env["GT_CUTS"] ?? 40);
 
 it(
-  `loses, doubles and hides not one byte or event over ${CUTS} cut connections, stalls, floods, restarts and kills of the serving half`,
+  `streams lose, repeat and hide no byte or event over ${CUTS} cut connections, stalls, floods, restarts and kills`,
   async () => {
     const options = { ms: 600_000, cuts: CUTS, everyMs: 80, seed: 5, program: undefined, say: () => {} };
     const { faults, done, checked, events, connects } = await soakStreams(options, new AbortController().signal);

@@ -9,7 +9,7 @@ describe("an unknown program in local tmux", () => {
   it.each([
     ["that has drawn nothing for 5 s", "sleep 60", 5000],
     ["that has drawn something", "echo hello; sleep 60", 0],
-  ])("%s is uncertain, weakly", async (_, script, ageMs) => {
+  ])("%s is reported as uncertain with weak evidence", async (_, script, ageMs) => {
     await using place = await inLocalTmux({ argv: () => ["sh", "-c", script], profile: "generic" });
     await sleep(ageMs);
     const told = async () => {

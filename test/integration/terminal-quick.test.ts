@@ -38,7 +38,7 @@ async function peekAt(answer: (response: ServerResponse, body: string) => void, 
   }
 }
 
-it("asks for JSON, and fills in what protobuf leaves out", async () => {
+it("quick peek asks for JSON, and fills in fields that protobuf omits", async () => {
   let got = "";
   const { result, asked } = await peekAt((response, body) => {
     got = body;
@@ -62,7 +62,7 @@ const ODD: Readonly<Record<string, (response: ServerResponse) => void>> = {
   "no JSON": (response) => void response.end("<html>"),
   "a list": (response) => void response.end("[]"),
   "another type": (response) => void response.end('{"output":1}'),
-  "a number that is none": (response) => void response.end('{"offset":"x"}'),
+  "an invalid number": (response) => void response.end('{"offset":"x"}'),
   "a cut connection": (response) => void response.write("{", () => response.destroy()),
   "an endless answer": (response) => {
     const more = () => response.writable && response.write("x".repeat(1 << 20), () => setImmediate(more));
@@ -70,11 +70,11 @@ const ODD: Readonly<Record<string, (response: ServerResponse) => void>> = {
   },
 };
 
-it.each(Object.entries(ODD))("%s is left to the full backend", async (_, answer) => {
+it.each(Object.entries(ODD))("quick peek leaves %s to the full backend", async (_, answer) => {
   expect(await peekAt(answer)).toEqual({ result: { output: "by the full one" }, asked: true });
 });
 
-it("ends with its signal, and makes no other call then", async () => {
+it("quick peek ends with its signal, and then makes no other call", async () => {
   const stop = new AbortController();
   const reason = new Error("stopped");
   await expect(peekAt(() => stop.abort(reason), stop.signal)).rejects.toBe(reason);

@@ -89,7 +89,7 @@ const TOOLS_OF_AGENTS = 14;
 /** A worker gets these for operations of operators, before any id is looked up. */
 const NOT_FOR_WORKERS = new Set(["INSUFFICIENT_AUTHORITY"]);
 
-describe.each(Object.entries(STRANGERS))("F14, FR-14: %s reads nothing and learns nothing", (_, stranger) => {
+describe.each(Object.entries(STRANGERS))("F14, FR-14: %s learns nothing of a foreign thread", (_, stranger) => {
   it("by any RPC", async () => {
     using client = clientOf(stranger);
     const table = foreign(stranger.agent_id);
@@ -163,7 +163,7 @@ describe.each(Object.entries(STRANGERS))("F14, FR-14: %s reads nothing and learn
 });
 
 describe("FR-6: a subscription", () => {
-  it("of a thread hears nothing where its owner takes no part in it, though it is of the workspace", async () => {
+  it("of a thread in the workspace gets nothing if its owner is no participant", async () => {
     const uri = `thread://${ids.thread}`;
     const heard: Record<string, string[]> = { "town/fixer": [], "town/stranger": [] };
     const callers: McpCaller[] = [];

@@ -81,7 +81,7 @@ async function taken(agent: string): Promise<readonly string[]> {
 }
 
 describe.concurrent("--runtime bridge", () => {
-  it.each(["terminal", "stdio"])("wakes an idle agent of a %s session, once, with a receipt", async (mode) => {
+  it.each(["terminal", "stdio"])("wakes an idle agent of a %s session once, with a receipt", async (mode) => {
     const agent = await start(`idle-${mode}`, mode);
     await message(agent);
     await untilWake(agent, "SUBMITTED", "ACKED");
@@ -92,7 +92,7 @@ describe.concurrent("--runtime bridge", () => {
     });
   });
 
-  it("is checked by doctor, whose line names a bridge that cannot be reached", async () => {
+  it("is checked by doctor, which names an unreachable bridge", async () => {
     const env = { ...server.env };
     const doctor = (file: string) => runProgramOf("threads", ["doctor", "--config", file], env);
     expect((await doctor(config)).stdout).toContain("ok    runtime bridge: 127.0.0.1:");
@@ -104,7 +104,7 @@ describe.concurrent("--runtime bridge", () => {
   });
 });
 
-it("F8: an agent whose session has ended goes on with its conversation in another one, under its own name", async () => {
+it("F8: an agent whose session has ended continues its conversation in another one, under its own name", async () => {
   const agent = await start("first", "terminal", { agent: "phoenix" });
   await message(agent);
   await untilWake(agent, "SUBMITTED", "ACKED");
@@ -125,7 +125,7 @@ it("F8: an agent whose session has ended goes on with its conversation in anothe
   expect(known.map((one) => one["state"]).toSorted()).toEqual(["ended", "live"]);
 });
 
-it("an agent is unreachable while the bridge is away, and is woken when it is back", async () => {
+it("an agent is unreachable while the bridge is down, and is woken when the bridge is back", async () => {
   const agent = await start("away", "terminal");
   bridge.process.kill("SIGKILL");
   await bridge.exited;

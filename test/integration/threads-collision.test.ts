@@ -67,7 +67,7 @@ async function message(title: string): Promise<string> {
 }
 
 // Comes first: no one has typed yet.
-it("F7: a screen in copy mode and someone who only looks hold nothing up", async () => {
+it("F7: a screen in copy mode and a read-only person delay no wake", async () => {
   await quiet(FOR_EVER_MS);
   using looks = tmuxPerson(agent.stateDir, "-r");
   await looks.sees("Type a message");
@@ -79,7 +79,7 @@ it("F7: a screen in copy mode and someone who only looks hold nothing up", async
   await idle();
 });
 
-it("F7: not a byte onto a draft, nor before the keys were quiet after Enter; soon after that the text comes", async () => {
+it("F7: no byte is typed onto a draft or before the quiet time after Enter, and soon after it the text arrives", async () => {
   await quiet(QUIET_MS);
   const before = agent.taken.length;
   using hands = tmuxPerson(agent.stateDir);
@@ -101,7 +101,7 @@ it("F7: not a byte onto a draft, nor before the keys were quiet after Enter; soo
   await idle();
 });
 
-it("F7: not a byte into a dialog, whether it opens before the wake or while the wake is held", async () => {
+it("F7: no byte is typed into a dialog that opens before the wake or while the wake is held", async () => {
   await quiet(1);
   const before = agent.taken.length;
   const ask = async (text: string) =>
@@ -127,7 +127,7 @@ it("F7: not a byte into a dialog, whether it opens before the wake or while the 
   await idle();
 });
 
-it("F7: force waives the quiet time, not a draft, and is audited", async () => {
+it("F7: force waives the quiet time but not a draft, and is audited", async () => {
   await quiet(FOR_EVER_MS);
   const before = agent.taken.length;
   using hands = tmuxPerson(agent.stateDir);

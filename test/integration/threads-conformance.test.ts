@@ -9,7 +9,7 @@ const WHOLE = [
 ];
 
 it.for(REVISIONS)(
-  "NFR-06: threads does what MCP %s requires, apart from what it lists",
+  "NFR-06: threads meets MCP %s, apart from the listed exceptions",
   { timeout: 400_000 },
   async (revision, context) => {
     const program = await requireComponent(context, "mcp-conformance");

@@ -64,8 +64,8 @@ describe("hash chains", () => {
     ["a sender", "update threads.message set sender = 'town/x' where thread_id = $1 and seq = 2", 2],
     ["metadata", "update threads.message set metadata = '{}' where thread_id = $1 and seq = 1", 1],
     ["the last message", "delete from threads.message where thread_id = $1 and seq = 6", 6],
-    ["one in the middle", "delete from threads.message where thread_id = $1 and seq = 4", 4],
-  ])("name the first broken row when %s is changed or removed", async (_, statement, seq) => {
+    ["a message in the middle", "delete from threads.message where thread_id = $1 and seq = 4", 4],
+  ])("report the first broken row when %s is changed or removed", async (_, statement, seq) => {
     const thread = await talk();
     expect(await verify()).toMatchObject({ ok: true, broken: [] });
     const kept = await database.query<{ m: string }>(
@@ -80,7 +80,7 @@ describe("hash chains", () => {
     expect(kept).toHaveLength(6);
   });
 
-  it("of the audit trail: no row is changed, and a removed one is named", async () => {
+  it("of the audit trail prevent changes, and report a removed row", async () => {
     await talk();
     for (const statement of [
       "update threads.audit set actor = 'x'",
@@ -113,7 +113,7 @@ describe("export and import", () => {
     expect(ran).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("rows in") });
   });
 
-  it("replace no link by an archive", async () => {
+  it("refuse to write an archive through a link", async () => {
     const link = join(folder, "link.jsonl");
     await symlink("elsewhere.jsonl", link);
     const refused = await threads("export", ...at(database), "--file", link);
@@ -121,7 +121,7 @@ describe("export and import", () => {
     expect(existsSync(link)).toBe(false);
   });
 
-  it("carry everything to another PostgreSQL, also its embedded one", async () => {
+  it("move everything to another PostgreSQL, also the embedded one", async () => {
     const state = join(folder, "state");
     const imported = await threads("import", "--file", archive, "--state-dir", state);
     expect(imported).toMatchObject({ code: 0, stdout: expect.stringContaining("every chain of hashes is whole") });
@@ -137,9 +137,9 @@ describe("export and import", () => {
   });
 
   it.each([
-    ["is not there", "none.jsonl"],
+    ["is missing", "none.jsonl"],
     ["is a folder", "."],
-  ])("say that an archive %s", async (_, name) => {
+  ])("report an archive that %s", async (_, name) => {
     const file = join(folder, name);
     const ran = await threads("import", ...at(empty), "--file", file);
     expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining(`threads: error: ${file} cannot be read`)]);
@@ -149,8 +149,8 @@ describe("export and import", () => {
     ["a text", (text: string) => text.replace("more 2", "more 9"), "was changed"],
     ["the last line", (text: string) => text.trimEnd().split("\n").slice(0, -1).join("\n"), "cut off"],
     ["the first line", (text: string) => text.split("\n").slice(1).join("\n"), "does not begin"],
-    ["half a line", (text: string) => text.slice(0, -20), "no JSON"],
-  ])("refuse an archive without or with another %s, and store nothing", async (_, change, words) => {
+    ["a partial line", (text: string) => text.slice(0, -20), "no JSON"],
+  ])("refuse an archive in which %s was changed, and store nothing", async (_, change, words) => {
     const file = join(folder, "changed.jsonl");
     await writeFile(file, change(await readFile(archive, "utf8")));
     const ran = await threads("import", ...at(empty), "--file", file);
@@ -159,15 +159,15 @@ describe("export and import", () => {
   });
 });
 
-describe("a database that cannot be used is one line and its exit code", () => {
-  it.each([["doctor"], ["serve"]])("%s: away", async (command) => {
+describe("an unusable database is reported in one line with its exit code:", () => {
+  it.each([["doctor"], ["serve"]])("%s with an unreachable one", async (command) => {
     const url = `postgres://threads@localhost/postgres?host=${encodeURIComponent(folder)}`;
     const ran = await threads(command, "--database-url", url);
     expect(ran.code).toBe(3);
     expect(ran.stdout + ran.stderr).toContain("the database cannot be reached");
   });
 
-  it("of a newer schema", async () => {
+  it("one with a newer schema", async () => {
     await empty.query("insert into threads.kysely_migration (name, timestamp) values ('9999', 'now')");
     for (const command of ["serve", "migrate", "export"]) {
       const ran = await threads(command, ...at(empty));
@@ -176,7 +176,7 @@ describe("a database that cannot be used is one line and its exit code", () => {
     await empty.query("delete from threads.kysely_migration where name = '9999'");
   });
 
-  it("F17: read-only, and it recovers", async () => {
+  it("F17: a read-only one, from which the server recovers", async () => {
     using lead = server.client("town/lead", "orchestrator");
     await lead.call("create_thread", { title: "before" }, LONG);
     await database.query("alter system set default_transaction_read_only = on");
@@ -221,7 +221,7 @@ describe("threads.yaml", () => {
     return file;
   };
 
-  it("serves by it, with its issuers, policy and database", async () => {
+  it("configures the server with its issuers, policy and database", async () => {
     await writeFile(join(folder, "url"), `${database.url()}\n`, { mode: 0o600 });
     const file = await write(
       [
@@ -250,7 +250,7 @@ describe("threads.yaml", () => {
     expect(await ask("town", "orchestrator")).toMatchObject({ status: 401 });
   });
 
-  it("check: right is 0, and each fault has its line", async () => {
+  it("is checked: 0 if it is valid, and otherwise a line for each fault", async () => {
     expect(await threads("check", "--config", await write("runtime: { kind: none }\n"))).toMatchObject({
       code: 0,
       stdout: expect.stringContaining("threads.yaml: ok"),

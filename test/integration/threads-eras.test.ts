@@ -101,7 +101,7 @@ async function groundOf(agent: string) {
 describe.each(CLIENTS)("NFR-06: the client $era by $way", ({ way, era }) => {
   const isModern = era === "2.4 auto";
 
-  it("takes every answer and error of every tool, by the schemas that it was given", async () => {
+  it("accepts every answer and error of every tool under the advertised schemas", async () => {
     const agent = nameOf(way, era);
     const ground = await groundOf(agent);
     await using client = await connected(way, era, agent);
@@ -124,7 +124,7 @@ describe.each(CLIENTS)("NFR-06: the client $era by $way", ({ way, era }) => {
     await expect(client.callTool("no_such_tool", {})).rejects.toMatchObject({ code: -32_602 });
   });
 
-  it("reads the resources, and is refused others by a code", async () => {
+  it("reads the resources, and gets a code for any other", async () => {
     const agent = nameOf(way, era, "-reads");
     const { own, foreign } = await groundOf(agent);
     await using client = await connected(way, era, agent);
@@ -140,7 +140,7 @@ describe.each(CLIENTS)("NFR-06: the client $era by $way", ({ way, era }) => {
     expect(await refused("file:///x")).toMatchObject({ code: -32_602, data: { uri: "file:///x" } });
   });
 
-  it("FR-06: learns of new messages by a subscription if it has one, else by polling", async () => {
+  it("FR-06: learns of new messages by subscription if it can, and otherwise by polling", async () => {
     const agent = nameOf(way, era, "-hears");
     const { own, foreign } = await groundOf(agent);
     await using client = await connected(way, era, agent);
@@ -164,7 +164,7 @@ describe.each(CLIENTS)("NFR-06: the client $era by $way", ({ way, era }) => {
   });
 });
 
-it("each client gets a code for a database that is away, and continues when it is back", async () => {
+it("each client gets a code while the database is down, and continues when it is back", async () => {
   const clients = await Promise.all(CLIENTS.map(({ way, era }) => connected(way, era, nameOf(way, era, "-away"))));
   await using stack = new AsyncDisposableStack();
   for (const client of clients) stack.use(client);
@@ -203,7 +203,7 @@ describe("the list of tools", () => {
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_LIST_BYTES);
   });
 
-  it("says of a tool that it only reads, or that a second call changes nothing, where that is so", async () => {
+  it("marks exactly the tools that only read, and those whose repetition changes nothing", async () => {
     const agent = "town/hints";
     const ground = await groundOf(agent);
     await using client = await connected("/v1/mcp", "1.x", agent);

@@ -37,7 +37,9 @@ async function smallVolume(database: TestDatabase) {
   };
 }
 
-it("F17: a full disk is a named error without partial state, and it recovers", { timeout: 400_000 }, async () => {
+it("F17: a full disk yields a named error without partial state, and the server recovers", {
+  timeout: 400_000,
+}, async () => {
   await using database = await TestDatabase.start();
   expect(await runProgramOf("threads", ["migrate", "--database-url", database.url()])).toMatchObject({ code: 0 });
   await using volume = await smallVolume(database);

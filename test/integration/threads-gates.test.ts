@@ -25,7 +25,7 @@ function ask(headers: Readonly<Record<string, string>>, body = '{"jsonrpc":"2.0"
 
 const bearer = () => ({ authorization: `Bearer ${server.token("town/fixer", "fixer")}` });
 
-it("FR-11: a call of MCP passes the gates of every call, and each refusal is audited once", async () => {
+it("FR-11: an MCP call passes the same gates as every call, and each refusal is audited once", async () => {
   const before = audited("threads.mcp/POST /v1/mcp").length;
   const refusals = [await ask({}), await ask({ ...bearer(), origin: "https://evil.example" })];
   expect(refusals.map(({ status }) => status)).toEqual([401, 403]);
@@ -41,7 +41,7 @@ it("FR-11: a call of MCP passes the gates of every call, and each refusal is aud
   ]);
 });
 
-it("FR-11: bounds a request's body, and takes no JSON that readers may take differently", async () => {
+it("FR-11: a request's body is bounded, and ambiguous JSON is refused", async () => {
   expect((await ask(bearer(), `"${"x".repeat(600_000)}"`)).status).toBe(413);
   const twice = await ask(bearer(), '{"jsonrpc":"2.0","id":1,"id":2,"method":"tools/list"}');
   expect([twice.status, await twice.json()]).toMatchObject([400, { error: { code: -32_700 } }]);

@@ -7,7 +7,7 @@ import { requireComponent } from "../support/cluster/components.ts";
 /** On a busy machine a sidecar takes long to start, and a killed server's work is claimed only after its lease. */
 const LONG_MS = 400_000;
 
-describe.concurrent("servers and PostgreSQL killed at random", () => {
+describe.concurrent("with servers and PostgreSQL killed at random", () => {
   it(
     "F1 F3: 32 writers lose nothing, store nothing twice and leave no gap",
     async () => {
@@ -22,7 +22,7 @@ describe.concurrent("servers and PostgreSQL killed at random", () => {
   );
 
   it(
-    "F4 F5 F6: agents are woken for every message, once, and no receipt is false",
+    "F4 F5 F6: agents are woken once for every message, and no receipt is false",
     async () => {
       const { kills, typed, ...found } = await wakeWhileKilling({
         ...{ seconds: 30, agents: 2, random: randomFrom(3), pauseMs: 4000, everyMs: 2000 },
@@ -34,7 +34,7 @@ describe.concurrent("servers and PostgreSQL killed at random", () => {
     LONG_MS,
   );
 
-  it("F4 F5 F6: so is Claude Code", { timeout: LONG_MS }, async (context) => {
+  it("F4 F5 F6: Claude Code is woken once for every message", { timeout: LONG_MS }, async (context) => {
     await requireComponent(context, "claude");
     const { kills, typedToReal, ...found } = await wakeWhileKilling({
       ...{ seconds: 30, agents: 0, real: ["claude-2.1.330"], random: randomFrom(5), pauseMs: 4000, everyMs: 2000 },

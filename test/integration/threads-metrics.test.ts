@@ -8,7 +8,7 @@ import { ThreadsServer } from "../support/threads/threads-server.ts";
 /** Turns without progress at which the loop guard blocks. */
 const TURNS = 20;
 
-it("NFR-05: says what a waiter saw, what is unread, which loop was blocked, who was refused and what the database failed at", async () => {
+it("NFR-05: metrics cover waiters' latency, unread messages, blocked loops, refusals and database errors", async () => {
   await using database = await TestDatabase.start();
   const at = ["--database-url", database.url()];
   expect((await runProgramOf("threads", ["migrate", ...at])).code).toBe(0);

@@ -41,7 +41,7 @@ async function wanted(agent: string) {
 }
 
 describe("a wake that cannot be typed safely", () => {
-  it("has failed, and is escalated, once", async () => {
+  it("fails, and is escalated once", async () => {
     const { seat, thread } = await wanted("unsafe");
     seat.outcome = "unsafe";
     await seat.work();
@@ -54,7 +54,7 @@ describe("a wake that cannot be typed safely", () => {
   });
 });
 
-describe("what an agent was given and does not acknowledge", () => {
+describe("a message that an agent got and does not acknowledge", () => {
   const look = async (seat: WakeSeat) => {
     await ground.wait("121 seconds");
     await remindAgents(seat.deps, LONG);
@@ -65,7 +65,7 @@ describe("what an agent was given and does not acknowledge", () => {
   it.each([
     ["returned", true],
     ["named by a wake alone", false],
-  ])("waits again after two minutes, twice, and is shown to people then: %s", async (_, isRead) => {
+  ])("is repeated after two minutes, twice, and then escalated: %s", async (_, isRead) => {
     const agent = `forgets-${isRead}`;
     const { seat, thread } = await wanted(agent);
     seat.outcome = "submitted";
@@ -95,7 +95,7 @@ describe("what an agent was given and does not acknowledge", () => {
   it.each([
     ["at work", { state: "busy", stateSince: 0 }],
     ["idle for less", { state: "idle", stateSince: Date.now() + 3_600_000 }],
-  ])("does not wait again while its agent is %s", async (name, status) => {
+  ])("is not repeated while its agent is %s", async (name, status) => {
     const agent = `busy-${name.length}`;
     const { seat, thread } = await wanted(agent);
     seat.outcome = "submitted";
@@ -110,7 +110,7 @@ describe("what an agent was given and does not acknowledge", () => {
     expect(await stateOf(agent)).toEqual(["ACKED", "PENDING"]);
   });
 
-  it.each(["acknowledged", "read again"])("waits no more once it is %s", async (how) => {
+  it.each(["acknowledged", "read again"])("is no longer repeated once it is %s", async (how) => {
     const agent = `returns-${how.length}`;
     const { seat, thread } = await wanted(agent);
     seat.outcome = "submitted";
@@ -128,7 +128,7 @@ describe("what an agent was given and does not acknowledge", () => {
 });
 
 describe("a person at the keys", () => {
-  it("has the wake withdrawn after a minute, is reported once, and the text comes when the keys are quiet", async () => {
+  it("causes a wake to be withdrawn after a minute and reported once, and the text arrives after the quiet time", async () => {
     const { seat, thread } = await wanted("typing");
     const idle = seat.status;
     seat.status = { ...idle, personInputAt: Date.now() + 3_600_000 };
@@ -164,7 +164,7 @@ describe("a person at the keys", () => {
 });
 
 describe("a wake that interrupts", () => {
-  it("is queued from then on when it has met a draft", async () => {
+  it("is queued after it has met a draft", async () => {
     const { seat, thread } = await wanted("drafts");
     const lead = ground.caller("lead", "orchestrator");
     await postMessage(ground.service, lead, { thread_id: thread, text: "now", urgency: "interrupt" });
@@ -198,7 +198,7 @@ describe("a wake that an operator forces", () => {
   }
 
   it.each([true, false])(
-    "is typed at once although someone was just at the keys; the sidecar holds it: %s",
+    "is typed at once despite a person's recent keys, unless the sidecar holds it: %s",
     async (held) => {
       const agent = `forced-${held}`;
       const { seat, thread, running } = await blocked(agent, held);
@@ -219,7 +219,7 @@ describe("a wake that an operator forces", () => {
   it.each([
     ["composer-busy", "draft"],
     ["blocked-by-dialog", "dialog"],
-  ] as const)("is refused by %s, and goes on without force", async (outcome, by) => {
+  ] as const)("is refused by %s, and continues without force", async (outcome, by) => {
     const agent = `collides-${by}`;
     const { seat, thread } = await wanted(agent);
     seat.outcome = outcome;
@@ -244,7 +244,7 @@ describe("a wake that an operator forces", () => {
 });
 
 describe("a dialog", () => {
-  it("is for people after a minute, once, and the wake stays with the sidecar", async () => {
+  it("is escalated to people once after a minute, and the wake stays with the sidecar", async () => {
     const { seat, thread } = await wanted("asked");
     seat.status = { ...seat.status, state: "dialog", dialogTitle: "Trust\u001b[31m this\nfolder?" };
     const running = seat.work();

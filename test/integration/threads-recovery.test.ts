@@ -73,7 +73,7 @@ const policy = (patch: object) =>
 const soon = () => ground.wait("31 seconds");
 const template = { provider: "demo", repo_path: "/other", agent_opts: { mode: "stdio" } };
 
-it("F8: an agent that ended is resumed under its own name, and gets what waits for it", async () => {
+it("F8: an agent that ended is resumed under its own name, and gets its waiting messages", async () => {
   const { seat, bridge } = await ended("resumed");
   await seat.work();
   expect(await newest("resumed")).toMatchObject({ state: "DEFERRED", blockedBy: "starting" });
@@ -94,7 +94,7 @@ it("F8: an agent that ended is resumed under its own name, and gets what waits f
   ]);
 });
 
-it("F8: two resumes, then a spawn with a summary of its threads", async () => {
+it("F8: an agent is resumed twice, then spawned with a summary of its threads", async () => {
   await policy({ spawn: { worker: template } });
   const { seat, bridge, thread } = await ended("spawned");
   bridge.lives = false;
@@ -117,7 +117,7 @@ it("F8: two resumes, then a spawn with a summary of its threads", async () => {
   await policy({ spawn: {} });
 });
 
-it("F8: a stale one is spawned, not resumed", async () => {
+it("F8: an agent with a stale conversation is spawned, not resumed", async () => {
   await policy({ spawn: { worker: template } });
   const { seat } = await ended("stale");
   await ground.wait("13 hours");
@@ -126,7 +126,7 @@ it("F8: a stale one is spawned, not resumed", async () => {
   await policy({ spawn: {} });
 });
 
-it("F8: without a way to start it, people are informed once, and it is woken when it is back", async () => {
+it("F8: for an agent that cannot be started people are informed once, and it is woken when it is back", async () => {
   const { seat, bridge, thread } = await ended("lost");
   bridge.resumes = false;
   for (const _ of [1, 2]) {
@@ -143,7 +143,7 @@ it("F8: without a way to start it, people are informed once, and it is woken whe
   expect(await steps("lost")).toEqual(["live submitted"]);
 });
 
-it("F8: unreachable is not dead, and a start whose answer is lost is the same start again", async () => {
+it("F8: unreachable is not dead, and a start whose answer is lost is repeated as the same start", async () => {
   const { seat, bridge } = await ended("away");
   seat.failure = new DomainError("unavailable", "the bridge is away");
   await seat.work();
@@ -161,7 +161,7 @@ it("F8: unreachable is not dead, and a start whose answer is lost is the same st
 });
 
 it.each(["starts", "resumes"] as const)(
-  "F8: a bridge that does not answer is asked less and less often what it %s",
+  "F8: a bridge that does not answer is sent %s less and less often",
   async (what) => {
     const { seat, bridge } = await ended(`silent-${what}`);
     const away = new DomainError("unavailable", "the bridge does not answer");
@@ -183,7 +183,7 @@ it.each(["starts", "resumes"] as const)(
   },
 );
 
-it("F8: a start that is refused counts, and the next step follows", async () => {
+it("F8: a refused start counts as an attempt, and the next step follows", async () => {
   await policy({ spawn: { worker: template } });
   const { seat, bridge } = await ended("refused");
   bridge.failure = new DomainError("precondition", "the provider is not available");
@@ -197,7 +197,7 @@ it("F8: a start that is refused counts, and the next step follows", async () => 
   await policy({ spawn: {} });
 });
 
-it("F8: an unmanaged agent goes on with the conversation that it has named, once its program is silent", async () => {
+it("F8: an unmanaged agent continues the conversation that it has named once its program is silent", async () => {
   const seat = new WakeSeat(ground, "wanderer");
   const bridge = new Bridge(seat);
   seat.isLive = false;

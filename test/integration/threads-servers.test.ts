@@ -53,7 +53,7 @@ describe("two servers on one database", () => {
     return await lead.call("post_message", { thread_id, text, idempotency_key }, LONG);
   }
 
-  it("FR-04: the same post at both is stored once", async () => {
+  it("FR-04: store the same post to both once", async () => {
     const thread = await newThread("town/a");
     const posts = Array.from({ length: 16 }, (_, at) => post(at % 2 === 0 ? one : two, thread, "once", "key"));
     const answers = await Promise.all(posts);
@@ -61,7 +61,7 @@ describe("two servers on one database", () => {
     expect(answers.filter((answer) => answer["duplicate"] === false)).toHaveLength(1);
   });
 
-  it("FR-06: a message at one reaches who waits at the other", async () => {
+  it("FR-06: deliver a message at one to a waiter at the other", async () => {
     const thread = await newThread("town/waits");
     using waiter = two.client("town/waits");
     const waiting = waiter.call("read_messages", { thread_id: thread, wait_ms: 25_000 }, LONG);
@@ -69,7 +69,7 @@ describe("two servers on one database", () => {
     expect(await waiting).toMatchObject({ messages: [{ text: "over there", seq: 1 }], timed_out: false });
   });
 
-  it("F5: an agent whom both could wake has each text once", async () => {
+  it("F5: type each text once to an agent that both could wake", async () => {
     const agent = await DemoSidecar.start("town/shared", one, 100);
     await using _agent = agent;
     const thread = await newThread("town/shared");
@@ -84,7 +84,7 @@ describe("two servers on one database", () => {
     expect(new Set(agent.taken.map((text) => text.split("]")[0])).size).toBe(4);
   });
 
-  it("F9: a wake is taken back when the agent reads everything while it is queued", async () => {
+  it("F9: withdraw a queued wake when the agent has read everything", async () => {
     const agent = await DemoSidecar.start("town/busy", one, 600_000);
     await using _agent = agent;
     expect((await gt(["nudge", "town/busy", "a long turn"], one.env)).code).toBe(0);
@@ -100,7 +100,7 @@ describe("two servers on one database", () => {
     expect(await wakesOf("town/busy")).toHaveLength(1);
   });
 
-  it("a message that comes while a text is queued has a wake of its own", async () => {
+  it("give a message that arrives while a text is queued its own wake", async () => {
     const agent = await DemoSidecar.start("town/next", one, 3000);
     await using _agent = agent;
     expect((await gt(["nudge", "town/next", "a turn"], one.env)).code).toBe(0);
@@ -117,7 +117,7 @@ describe("two servers on one database", () => {
     expect(reasons[1]).toEqual({ reason: "came meanwhile" });
   });
 
-  it("says on /readyz that the database is away, and goes on alone when it is back", async () => {
+  it("report on /readyz that the database is down, and continue without help when it is back", async () => {
     const thread = await newThread("town/later");
     using waiter = one.client("town/later");
     await waiter.call("read_messages", { thread_id: thread }, LONG);
@@ -133,7 +133,7 @@ describe("two servers on one database", () => {
   });
 });
 
-it("refuses a database that needs migrate, with 3", async () => {
+it("exit with 3 at a database that needs migrate", async () => {
   await using database = await TestDatabase.start();
   const ran = await runProgramOf("threads", ["serve", "--database-url", database.url()]);
   expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining("run: threads migrate")]);

@@ -8,7 +8,7 @@ import { runToEnd } from "../support/run-to-end.ts";
 // It starts a database and five programs, which takes minutes on a busy machine.
 const TOUR_MS = 400_000;
 
-it("npm start -- --threads --once has demo agents woken that review and fix, prints the receipts, and leaves nothing", {
+it("npm start -- --threads --once wakes demo agents that review and fix, prints receipts, and leaves nothing behind", {
   timeout: TOUR_MS,
 }, async () => {
   const runtime = await mkdtemp(join(tmpdir(), "gt-threads-start-"));

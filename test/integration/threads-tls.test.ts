@@ -85,7 +85,7 @@ describe("threads over TLS", () => {
     await expect(stranger.call("whoami", {}, LONG)).rejects.toThrow("not trusted");
   });
 
-  it("takes no certificate for a token, and binds a token to the one that it names", async () => {
+  it("accepts no certificate in place of a token, and a bound token only with its certificate", async () => {
     const [client, other] = [newClient(), newClient()];
     expect(await ask(undefined, client)).toBe(401);
     expect(await ask(room.token(), client)).toBe(200);
@@ -109,7 +109,7 @@ describe("threads over TLS", () => {
     expect(await ask(room.token())).toBe(200);
   });
 
-  it("is called by gt, which knows the CA of this machine's server or gets it by a flag", async () => {
+  it("is called by gt, which uses the CA of this machine's server or a flag's", async () => {
     const file = join(room.dir, "fixer.token");
     const caFile = join(room.dir, "town.crt");
     await writeFile(file, room.token(), { mode: 0o600 });
@@ -127,7 +127,7 @@ describe("threads over TLS", () => {
     expect(shown.stdout).toContain(`GT_THREADS_CA = "${caFile}"`);
   });
 
-  it("is called by gt with a certificate of its own, to which the token is bound", async () => {
+  it("is called by gt with its own certificate and a token bound to it", async () => {
     const [file, certFile, keyFile] = ["bound.token", "bound.crt", "bound.key"].map((name) => join(room.dir, name));
     const client = newClient();
     await writeFile(file ?? "", boundTo(client), { mode: 0o600 });
@@ -152,7 +152,7 @@ describe("threads over TLS", () => {
     expect([away.code, away.stderr]).toEqual([2, expect.stringContaining("plaintext")]);
   });
 
-  it("passes MCP on over TLS", async () => {
+  it("is reached over TLS by the MCP pipe", async () => {
     const lines: string[] = [];
     const pipe = new McpPipe(
       systemClock,
@@ -165,7 +165,7 @@ describe("threads over TLS", () => {
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({ id: 7, result: { tools: expect.any(Array) } });
   });
 
-  it("does not start with files that cannot be used: exit code 4, and check names them", async () => {
+  it("does not start with unusable files: it exits with 4, and check names them", async () => {
     await using torn = await MountedSecret.create({ ...own, key: newClient().key });
     const ports = ["--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"];
     const started = await runProgramOf("threads", ["serve", ...ports, "--tls-dir", torn.dir, "--state-dir", room.dir]);

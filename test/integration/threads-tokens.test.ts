@@ -110,7 +110,7 @@ const WRONG: readonly (readonly [string, () => readonly string[]])[] = [
     () => bearer(signClaims(generateKeyPairSync("ed25519").privateKey, room.claims())),
   ],
   ["of one issuer in another's name", () => bearer(signClaims(room.keys.agent, room.claims("person")))],
-  ["of an issuer that is not known", saying({ iss: "others" })],
+  ["of an unknown issuer", saying({ iss: "others" })],
   ["for another audience", saying({ aud: "bridge" })],
   [
     "of a bridge",
@@ -161,12 +161,12 @@ async function refused(path: string, headers: readonly string[]): Promise<void> 
   for (const one of shown) expect(`${text}${JSON.stringify(records)}${room.server.log}`).not.toContain(one);
 }
 
-describe("FR-11: 401 and one record, nothing else", () => {
+describe("FR-11: a caller gets only 401 and one record", () => {
   it.each(WRONG)("for a token %s", async (_, wrong) => {
     for (const path of [MCP, RPC]) await refused(path, wrong());
   });
 
-  it("while one that counts is let in, by its agent's name", async () => {
+  it("unless its token is valid, with which it is admitted under its agent's name", async () => {
     for (const path of [MCP, RPC]) {
       expect((await ask(path, bearer(room.token()))).status).toBe(200);
       const names = { subject: "town/fixer", project: "w", agent: "town/fixer", role: "worker", session: "s-1" };
@@ -190,7 +190,7 @@ describe("FR-11: 401 and one record, nothing else", () => {
   });
 });
 
-describe("F13: what a token has let in ends with it, and is recorded once", () => {
+describe("F13: calls end with their token, recorded once:", () => {
   /** Lifetimes of a token: one of them is long enough to connect everything, also on a busy machine. */
   const LIVES_S = [15, 60, 240];
   /** Polls, which are answered after 25 s, begin this long before the end of the token. */
@@ -200,7 +200,7 @@ describe("F13: what a token has let in ends with it, and is recorded once", () =
     await person.call("revoke_token", what, LONG);
   };
 
-  describe.concurrent("polls and streams by RPC and MCP, when it", () => {
+  describe.concurrent("polls and streams by RPC and MCP when it", () => {
     it.each([
       ["is revoked", () => ({ jti: "leaked" }), () => revoked({ jti: "leaked" })],
       ["is of a session that has ended", () => ({ session_id: "s-over" }), () => revoked({ session_id: "s-over" })],
@@ -223,7 +223,7 @@ describe("F13: what a token has let in ends with it, and is recorded once", () =
     });
   });
 
-  it("polls and streams by RPC and MCP, when its key is removed from the file", async () => {
+  it("polls and streams by RPC and MCP when its key is removed from the file", async () => {
     const sub = "poller without a key";
     await ends(room.token({ sub }), sub, () => rm(join(room.dir, "agents.pub")));
     for (const path of [MCP, RPC]) await refused(path, bearer(room.token()));

@@ -42,7 +42,7 @@ async function former(database: TestDatabase): Promise<void> {
   }
 }
 
-it("a database of the version before is refused until it is migrated, and keeps what it holds", async () => {
+it("a database of the previous version is refused until it is migrated, and keeps its contents", async () => {
   await using database = await TestDatabase.start();
   await former(database);
   const threads = (...args: string[]) => runProgramOf("threads", [...args, "--database-url", database.url()]);
@@ -65,7 +65,7 @@ it("a database of the version before is refused until it is migrated, and keeps 
   expect((await threads("migrate")).code).toBe(0);
 }, 200_000);
 
-it("F19: servers go on while their database is migrated to the next version, and both versions write", async () => {
+it("F19: servers continue while their database is migrated, and both versions write", async () => {
   await using database = await TestDatabase.start();
   const at = ["--database-url", database.url()];
   expect((await runProgramOf("threads", ["migrate", ...at])).code).toBe(0);

@@ -57,11 +57,11 @@ async function look(status: Partial<RuntimeStatus> = {}): Promise<void> {
   await lookAgain({ clock: systemClock, logger, store, changes, wakes: ground.wakes, runtimes }, LONG);
 }
 
-describe("a wake without proof", () => {
+describe("a wake with an unknown outcome", () => {
   const again = { state: "PENDING", reason: SECOND_LOOK };
   const unknown = expect.objectContaining({ state: "UNKNOWN" });
 
-  it("is tried again after a minute, once, with what it named", async () => {
+  it("is retried once after a minute with the same messages", async () => {
     const { thread, ended } = await typed("doubt");
     await ended("unknown");
     await ground.wait("55 seconds");
@@ -80,7 +80,7 @@ describe("a wake without proof", () => {
     expect(await stateOf("doubt")).toEqual(["ACKED", "ACKED"]);
   });
 
-  it("is not tried again when it has been read", async () => {
+  it("is not retried when its messages have been read", async () => {
     const { thread, ended } = await typed("has-read");
     await ended("unknown");
     await read("has-read", thread);
@@ -92,7 +92,7 @@ describe("a wake without proof", () => {
   it.each([
     ["a draft", { draft: true }],
     ["a busy agent", { state: "busy" }],
-  ])("waits before %s, and is tried again when that has passed", async (name, status) => {
+  ])("waits for %s to pass, and is then retried", async (name, status) => {
     const agent = `before-${name.length}`;
     const { ended } = await typed(agent);
     await ended("unknown");
@@ -106,7 +106,7 @@ describe("a wake without proof", () => {
 });
 
 describe("an agent's sign of life", () => {
-  it.each(["submitted", "unknown"] as const)("counts before the receipt of its wake, %s, is known", async (outcome) => {
+  it.each(["submitted", "unknown"] as const)("counts before the wake's receipt (%s) is known", async (outcome) => {
     const agent = `quick-${outcome}`;
     const { thread, ended } = await typed(agent);
     await read(agent, thread);
@@ -115,7 +115,7 @@ describe("an agent's sign of life", () => {
     expect(await stateOf(agent)).toEqual(["ACKED"]);
   });
 
-  it("may be a post by one that has read before", async () => {
+  it("may be a post after an earlier read", async () => {
     const { thread, ended } = await typed("poster");
     await read("poster", thread);
     await post("poster", thread);
@@ -124,7 +124,7 @@ describe("an agent's sign of life", () => {
   });
 
   it.each(["submitted", "unknown"] as const)(
-    "is a post without a read, before the receipt, %s, is known",
+    "may be a post without a read, before the receipt (%s) is known",
     async (outcome) => {
       const agent = `blind-${outcome}`;
       const { thread, ended } = await typed(agent);
@@ -135,7 +135,7 @@ describe("an agent's sign of life", () => {
     },
   );
 
-  it("is a post that is not committed yet when the receipt comes", async () => {
+  it("may be a post that is not yet committed when the receipt arrives", async () => {
     const { ended } = await typed("late");
     const { promise: ending, resolve } = Promise.withResolvers<unknown>();
     await ground.service.store.write("default", async (tx) => {
@@ -151,7 +151,7 @@ describe("an agent's sign of life", () => {
 
   it.each([
     ["a post from before its text was typed", 3_600_000],
-    ["a post by one whose text may not have been typed", undefined],
+    ["a post by an agent whose text may not have been typed", undefined],
   ])("is not %s", async (name, typedMs) => {
     const agent = `before-typed-${name.length}`;
     const { thread, ended } = await typed(agent);
@@ -168,7 +168,7 @@ describe("an agent's sign of life", () => {
     expect(await stateOf("twice")).toEqual(["SUBMITTED"]);
   });
 
-  it("is not there while it has read only a part of what the text names", async () => {
+  it("is missing while it has read only a part of the named messages", async () => {
     const { ended } = await typed("slow");
     await ended("submitted");
     expect(await stateOf("slow")).toEqual(["SUBMITTED"]);
@@ -177,7 +177,7 @@ describe("an agent's sign of life", () => {
   it.each([
     ["that brings nothing new", {}],
     ["with a filter", { sender: "lead" }],
-  ])("is a read %s, too", async (name, more) => {
+  ])("may be a read %s", async (name, more) => {
     const agent = `reader-${name.length}`;
     const { thread, ended } = await typed(agent);
     await ended("submitted");

@@ -48,34 +48,37 @@ async function threadOf(who: Who, title: string, ...agents: readonly string[]): 
 }
 
 describe.concurrent("FR-6: WatchThreads", () => {
-  it.each(Object.entries(TRANSPORTS))("tells a person of all that is and comes: %s", async (name, transport) => {
-    const agent = `town/${name.replaceAll(/[^A-Za-z0-9]/g, "-")}`;
-    const before = await threadOf(alice, "before", agent);
-    await post(alice, before, "old");
-    await using watcher = new ThreadsWatcher(transport(alice));
-    await watcher.until("the snapshot", () => watcher.kinds.length > 0);
-    expect(watcher.kinds[0]).toBe("snapshot");
-    const shown = watcher.told("snapshot").flatMap(({ threads }) => threads);
-    expect(shown.find((one) => one.threadId === before)).toMatchObject({
-      title: "before",
-      lastSeq: 1n,
-      waiting: [{ agentId: agent, count: 1, from: "alice", seq: 1n, given: false }],
-    });
-    await watcher.until("its wake", () => watcher.told("wake").some((one) => one.agentId === agent));
-    const after = await threadOf(alice, "after", agent);
-    await post(as(agent), after, "one", "two");
-    await post(as(agent), before, "new");
-    await watcher.until("all messages", () => watcher.texts(before).length + watcher.texts(after).length === 3);
-    expect([watcher.texts(before), watcher.texts(after)]).toEqual([["new"], ["one", "two"]]);
-    using client = clientOf(alice);
-    await client.call("escalate_thread", { thread_id: after, reason: "help", severity: "high" }, LONG);
-    const state = (threadId: string) => watcher.told("thread").findLast((one) => one.threadId === threadId);
-    await client.call("update_thread_status", { thread_id: before, expected_version: 1, status: "closed" }, LONG);
-    await watcher.until("the change of status", () => state(before)?.status === "closed");
-    await watcher.until("the escalation", () => watcher.told("escalation").some((one) => one.threadId === after));
-  });
+  it.each(Object.entries(TRANSPORTS))(
+    "sends a person the current state and every change: %s",
+    async (name, transport) => {
+      const agent = `town/${name.replaceAll(/[^A-Za-z0-9]/g, "-")}`;
+      const before = await threadOf(alice, "before", agent);
+      await post(alice, before, "old");
+      await using watcher = new ThreadsWatcher(transport(alice));
+      await watcher.until("the snapshot", () => watcher.kinds.length > 0);
+      expect(watcher.kinds[0]).toBe("snapshot");
+      const shown = watcher.told("snapshot").flatMap(({ threads }) => threads);
+      expect(shown.find((one) => one.threadId === before)).toMatchObject({
+        title: "before",
+        lastSeq: 1n,
+        waiting: [{ agentId: agent, count: 1, from: "alice", seq: 1n, given: false }],
+      });
+      await watcher.until("its wake", () => watcher.told("wake").some((one) => one.agentId === agent));
+      const after = await threadOf(alice, "after", agent);
+      await post(as(agent), after, "one", "two");
+      await post(as(agent), before, "new");
+      await watcher.until("all messages", () => watcher.texts(before).length + watcher.texts(after).length === 3);
+      expect([watcher.texts(before), watcher.texts(after)]).toEqual([["new"], ["one", "two"]]);
+      using client = clientOf(alice);
+      await client.call("escalate_thread", { thread_id: after, reason: "help", severity: "high" }, LONG);
+      const state = (threadId: string) => watcher.told("thread").findLast((one) => one.threadId === threadId);
+      await client.call("update_thread_status", { thread_id: before, expected_version: 1, status: "closed" }, LONG);
+      await watcher.until("the change of status", () => state(before)?.status === "closed");
+      await watcher.until("the escalation", () => watcher.told("escalation").some((one) => one.threadId === after));
+    },
+  );
 
-  it("says who waits for whom: given, acknowledged, and what becomes of the wake", async () => {
+  it("reports who waits for whom: delivered, acknowledged, and the wake's outcome", async () => {
     const thread = await threadOf(alice, "waits", "town/waited");
     await using watcher = watch(alice);
     await post(alice, thread, "please");
@@ -93,7 +96,7 @@ describe.concurrent("FR-6: WatchThreads", () => {
     await watcher.until("it waits no more", () => waiting()?.length === 0);
   });
 
-  it("continues after what the caller has, each message once and in order", async () => {
+  it("continues after the caller's position, with each message once and in order", async () => {
     const texts = Array.from({ length: 220 }, (_, index) => `message ${index + 1}`);
     const thread = await threadOf(alice, "long", "town/long");
     // The posts of a person are limited per minute.
@@ -110,7 +113,7 @@ describe.concurrent("FR-6: WatchThreads", () => {
     expect(ahead.texts(thread)).toEqual(["after that"]);
   });
 
-  it("tells an agent of its own threads, wakes and escalations alone, from when it takes part until it does not", async () => {
+  it("sends an agent only its own threads, wakes and escalations, while it is a participant", async () => {
     const own = await threadOf(as("town/lead"), "own", "town/member");
     const strange = await threadOf(as("town/lead"), "strange", "town/other");
     await using watcher = watch(as("town/member"), { [strange]: 0n });
@@ -133,7 +136,7 @@ describe.concurrent("FR-6: WatchThreads", () => {
     expect(watcher.texts(strange)).toHaveLength(before);
   });
 
-  it("refuses a position that is none, and says that it lives while nothing happens", async () => {
+  it("refuses an invalid position, and sends heartbeats while nothing happens", async () => {
     await using wrong = watch(alice, { t: -1n });
     expect(await wrong.ended).toMatchObject({ kind: "invalid", fields: { code: "VALIDATION_ERROR" } });
     await using watcher = watch(as("town/quiet"));

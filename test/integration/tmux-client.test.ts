@@ -29,7 +29,7 @@ async function clientPids(box: TmuxSandbox): Promise<readonly number[]> {
 }
 
 describe("replies", () => {
-  it("come one per command of a list, also from inside a conditional", async () => {
+  it("arrive one per command of a list, also inside a conditional", async () => {
     await using box = await tmuxSandbox();
     expect(await box.client.script(`${print("a")} ; ${print("b")}`)).toEqual([
       { ok: true, lines: ["a"] },
@@ -39,7 +39,7 @@ describe("replies", () => {
     expect((await box.client.script(`if-shell -F 1 ${inner}`)).map((reply) => reply.lines)).toEqual([[], ["x"], ["y"]]);
   });
 
-  it("of a line that cannot be parsed are one error, and nothing of it runs", async () => {
+  it("to an unparsable line are one error, and none of it runs", async () => {
     await using box = await tmuxSandbox();
     const replies = await box.client.script(`${print("a")} ; no-such-command ; ${print("b")}`);
     expect(replies).toEqual([{ ok: false, lines: [expect.stringContaining("unknown command: no-such-command")] }]);
@@ -64,7 +64,7 @@ describe("replies", () => {
     expect(after).toEqual(["after"]);
   });
 
-  it("find their callers among 1,000 questions asked at once, a tenth of them errors", async () => {
+  it("reach their callers among 1,000 concurrent questions, a tenth of them errors", async () => {
     await using box = await tmuxSandbox();
     const numbers = Array.from({ length: 500 }, (_, i) => i);
     const answers = await Promise.all(
@@ -85,7 +85,7 @@ describe("replies", () => {
     }
   });
 
-  it("of callers who gave up are not given to others", async () => {
+  it("for callers who gave up do not reach others", async () => {
     await using box = await tmuxSandbox();
     const giveUp = new AbortController();
     const first = box.client.command(print("first"), { signal: giveUp.signal });
@@ -109,7 +109,7 @@ describe("replies", () => {
   });
 
   it.each(["", "# comment", "A=1", "list-panes\nkill-server", `${print("a")} ; ${print("b")}`])(
-    "to %j could not be matched, so it is not sent",
+    "to %j could not be matched, so the command is not sent",
     async (line) => {
       await using box = await tmuxSandbox();
       await expect(box.client.command(line)).rejects.toMatchObject({ kind: "invalid" });
@@ -137,7 +137,7 @@ describe("text as an argument", () => {
 });
 
 describe("B8", () => {
-  it("nothing is written before the first block has come", async () => {
+  it("writes nothing before the first block has arrived", async () => {
     const dir = await mkdtemp(join(tmpdir(), "gt-tmux-"));
     try {
       const program = join(dir, "tmux");
@@ -162,8 +162,8 @@ while read -r line; do n=$((n+1)); printf '%%begin 1 %s 1\\nok %s\\n%%end 1 %s 1
   });
 });
 
-describe("being attached", () => {
-  it("begins when the server has come, however late", async () => {
+describe("an attachment", () => {
+  it("begins once the server exists, however late", async () => {
     const dir = await mkdtemp(join(tmpdir(), "gt-tmux-"));
     const paths = { socketPath: join(dir, "tmux.sock"), configPath: join(dir, "tmux.conf") };
     await writeFile(paths.configPath, "new-session -d -s claude\n");
@@ -184,7 +184,7 @@ describe("being attached", () => {
     }
   });
 
-  it("ends with the session, and never moves to one whose name only begins the same", async () => {
+  it("ends with the session, and never moves to one with a longer name", async () => {
     await using box = await tmuxSandbox();
     await box.client.command("new-session -d -s claude-2");
     const exits: Notification[] = [];
@@ -195,7 +195,7 @@ describe("being attached", () => {
     expect(box.client.isAttached).toBe(false);
   });
 
-  it("is had again after the client was killed; what it had asked may have run", async () => {
+  it("is restored after the client was killed, whose pending commands may have run", async () => {
     await using box = await tmuxSandbox();
     const [pid = 0] = await clientPids(box);
     process.kill(box.server.pid ?? 0, "SIGSTOP");
@@ -211,7 +211,7 @@ describe("being attached", () => {
     await eventually("one client", async () => (await clientPids(box)).length === 1);
   });
 
-  it("is given up while the server does not answer, and had again when it does", async () => {
+  it("is dropped while the server does not respond, and restored when it does", async () => {
     await using box = await tmuxSandbox({ timeoutMs: 2000 });
     process.kill(box.server.pid ?? 0, "SIGSTOP");
     const startMs = performance.now();
@@ -232,7 +232,7 @@ describe("being attached", () => {
     expect(box.client.failures).toBe(0);
   });
 
-  it("is not given up because we ourselves stood still while the answer came", async () => {
+  it("is kept if this process was blocked while the answer arrived", async () => {
     await using box = await tmuxSandbox({ timeoutMs: 1000 });
     const pids = await clientPids(box);
     const asked = box.client.command(print("asked"));
@@ -242,7 +242,7 @@ describe("being attached", () => {
     expect(await clientPids(box)).toEqual(pids);
   });
 
-  it("is without output and without a say in the window's size, from the first moment on", async () => {
+  it("gets no output and does not affect the window's size, from its start", async () => {
     await using box = await tmuxSandbox();
     const [flags] = await box.client.command("list-clients -F '#{client_flags}'");
     expect(flags?.split(",")).toEqual(expect.arrayContaining(["control-mode", "ignore-size", "no-output"]));
@@ -268,14 +268,14 @@ describe("being attached", () => {
     },
   );
 
-  it("outlives long silence without questions", async () => {
+  it("survives a long time without commands", async () => {
     await using box = await tmuxSandbox({ timeoutMs: 1000 });
     const pids = await clientPids(box);
     await testDeps.clock.sleep(3000);
     expect(await clientPids(box)).toEqual(pids);
   });
 
-  it("tells the reason when the server was killed", async () => {
+  it("ends with the reason when the server was killed", async () => {
     await using box = await tmuxSandbox();
     const exits: Notification[] = [];
     box.client.onNotification((notification) => notification.name === "exit" && exits.push(notification));
@@ -296,7 +296,7 @@ describe("being attached", () => {
     process.kill(box.server.pid ?? 0, "SIGCONT");
   });
 
-  it("costs the agent nothing: commands are answered while it floods the pane", async () => {
+  it("answers commands while the agent floods the pane", async () => {
     await using box = await tmuxSandbox({ argv: ["sh", "-c", "yes 'a line of output that goes on and on'"] });
     const seen: string[] = [];
     box.client.onNotification((notification) => seen.push(notification.name));

@@ -13,8 +13,8 @@ import { tmuxSandbox } from "../support/screens/tmux-sandbox.ts";
 
 const run = promisify(execFile);
 
-describe("commands by one program a call", () => {
-  it("do everything that a pane needs, in their order", async () => {
+describe("commands as one program per call", () => {
+  it("do everything that a pane needs, in order", async () => {
     await using sandbox = await tmuxSandbox();
     const commands = new ForkedCommands({ tmuxProgram: "tmux", socketPath: sandbox.socketPath, env: process.env });
     const pane = await TmuxPane.find(commands, "claude", captureFolder(sandbox.dir));
@@ -32,7 +32,7 @@ describe("commands by one program a call", () => {
     expect((await pane.facts()).dead).toBe(false);
   });
 
-  it("tell a refusal from a server that is not there", async () => {
+  it("distinguish a refusal from a missing server", async () => {
     await using sandbox = await tmuxSandbox();
     const commands = new ForkedCommands({ tmuxProgram: "tmux", socketPath: sandbox.socketPath, env: process.env });
     await expect(commands.command("send-keys -t %99 x")).rejects.toThrow(TmuxCommandError);
@@ -45,7 +45,7 @@ describe("commands by one program a call", () => {
     await expect(nobody.command("list-sessions")).rejects.toThrow(TmuxUnavailableError);
   });
 
-  it("are not stopped by a Ctrl-C at our terminal: it reaches our process group only", async () => {
+  it("survive a Ctrl-C at our terminal, which reaches only our process group", async () => {
     await using sandbox = await tmuxSandbox();
     const note = join(sandbox.dir, "group");
     const tmuxProgram = join(sandbox.dir, "tmux-and-note");
@@ -58,7 +58,7 @@ describe("commands by one program a call", () => {
     expect(await readFile(note, "utf8")).not.toBe(`${ours}\n`);
   });
 
-  it("leave a server alive on which sessions come and go all the time", async () => {
+  it("do not crash a server on which sessions constantly begin and end", async () => {
     const dir = await mkdtemp(join(tmpdir(), "gt-tmux-"));
     const socketPath = join(dir, "s");
     const tmux = (...args: string[]) => run("tmux", ["-u", "-S", socketPath, "-f", "/dev/null", ...args]);

@@ -42,7 +42,7 @@ async function catsOf(parent: number): Promise<readonly number[]> {
 }
 
 describe("makeFifo", () => {
-  it("makes one that only we can open, in place of an old one", async () => {
+  it("replaces an old FIFO by one that only this user can open", async () => {
     await using fifo = await heldFifo();
     const before = await stat(fifo.path);
     expect(before.isFIFO()).toBe(true);
@@ -68,7 +68,7 @@ describe("readFifo", () => {
     await one[Symbol.asyncDispose]();
   });
 
-  it("stops while its consumer is busy, once that is done", async () => {
+  it("stops after its consumer's current call", async () => {
     await using fifo = await heldFifo();
     const stop = new AbortController();
     const busy = Promise.withResolvers<void>();
@@ -81,7 +81,7 @@ describe("readFifo", () => {
     await done;
   });
 
-  it("continues when writers come and go", async () => {
+  it("continues when writers open and close", async () => {
     await using fifo = await heldFifo();
     await using one = reading(fifo.path);
     for (const text of ["a", "b", "c"]) {
@@ -91,7 +91,7 @@ describe("readFifo", () => {
     expect(one.text()).toBe("abc");
   });
 
-  it("holds back the writers while its consumer is slow, and loses nothing", async () => {
+  it("holds writers back while its consumer is slow, and loses nothing", async () => {
     await using fifo = await heldFifo();
     const total = 4 << 20;
     const stop = new AbortController();
@@ -116,12 +116,12 @@ describe("readFifo", () => {
     expect(got).toBe(total);
   });
 
-  it("says what is wrong with a FIFO that does not exist", async () => {
+  it("reports a FIFO that does not exist", async () => {
     const run = readFifo("/nonexistent/fifo", () => {}, new AbortController().signal);
     await expect(run).rejects.toMatchObject({ kind: "unavailable", message: expect.stringContaining("ENOENT") });
   });
 
-  it("passes on what its consumer throws", async () => {
+  it("passes on its consumer's error", async () => {
     await using fifo = await heldFifo();
     const consumer = () => {
       throw new Error("consumer");
@@ -132,7 +132,7 @@ describe("readFifo", () => {
     await failure;
   });
 
-  it("can be replaced by another reader in the middle of a flood: what the first had not taken goes to the second", async () => {
+  it("can be replaced by another reader during a flood, which gets everything that the first did not take", async () => {
     await using fifo = await heldFifo();
     await using box = await tmuxSandbox({
       argv: ["sh", "-c", "read go; seq 1 200000; echo the end; exec cat"],
@@ -162,7 +162,7 @@ describe("readFifo", () => {
 });
 
 describe("the pipe of a pane", () => {
-  it("delivers the output, through any path, and stops when asked", async () => {
+  it("delivers the output through any path, and stops on request", async () => {
     await using box = await tmuxSandbox({ argv: ["cat"] });
     const dir = join(box.dir, "it's #{pid} #(id) %d $HOME");
     await mkdir(dir);
@@ -176,7 +176,7 @@ describe("the pipe of a pane", () => {
     expect((await box.pane.facts()).piped).toBe(false);
   });
 
-  it("continues over a respawn", async () => {
+  it("continues after a respawn", async () => {
     await using fifo = await heldFifo();
     await using box = await tmuxSandbox({ argv: ["cat"] });
     await using one = reading(fifo.path);
@@ -188,7 +188,7 @@ describe("the pipe of a pane", () => {
     expect((await box.pane.facts()).piped).toBe(true);
   });
 
-  it("is off when the process between tmux and the FIFO was killed, and can be turned on again", async () => {
+  it("is off after the process between tmux and the FIFO was killed, and can be turned on again", async () => {
     await using fifo = await heldFifo();
     await using box = await tmuxSandbox({ argv: ["cat"] });
     await using one = reading(fifo.path);
@@ -216,8 +216,8 @@ describe("the pipe of a pane", () => {
   });
 });
 
-describe("cut", () => {
-  it("loses and doubles nothing between the capture and the stream, 20 times under a flood", async () => {
+describe("the cut", () => {
+  it("between capture and stream loses and repeats nothing, 20 times during a flood", async () => {
     const flood = 'i=0; while :; do i=$((i+1)); echo "n $i"; done';
     await using box = await tmuxSandbox({ argv: ["sh", "-c", flood], cols: 40, historyLimit: 2000 });
     for (let round = 0; round < 20; round++) {

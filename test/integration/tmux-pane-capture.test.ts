@@ -9,7 +9,7 @@ import { ALL, deadPane, receiver, SCREEN } from "../support/screens/receiving-pa
 import { pipeTo, testDeps, tmuxSandbox, unpipe } from "../support/screens/tmux-sandbox.ts";
 
 describe("capture", () => {
-  it("gives ranges of lines, joined or not, with or without styling", async () => {
+  it("returns ranges of lines, joined or not, with or without styles", async () => {
     const script = "printf '%s\\n' one 漢字漢字漢字; printf '\\033[31mred\\033[0m\\n'; seq 4 9; exec sleep 1000";
     await using box = await tmuxSandbox({ argv: ["sh", "-c", script], cols: 10, rows: 5 });
     await eventually("output", async () => (await box.pane.capture(SCREEN)).includes("9"));
@@ -22,7 +22,7 @@ describe("capture", () => {
     expect(await box.pane.capture({ escapes: true, join: false, start: "-" })).toContain("\x1b[31mred");
   });
 
-  it("leaves neither buffer nor file behind, also when it fails", async () => {
+  it("leaves no buffer or file behind, also when it fails", async () => {
     await using box = await tmuxSandbox();
     await Promise.all([1, 2, 3].map(() => box.pane.capture(ALL)));
     const gone = new TmuxPane(box.client, "%99", captureFolder(box.dir));
@@ -31,7 +31,7 @@ describe("capture", () => {
     expect((await readdir(box.dir)).sort()).toEqual(["tmux.conf", "tmux.sock"]);
   });
 
-  it("says so when the file is not whole, as on a full volume, of which tmux does not tell", async () => {
+  it("reports a truncated file, as on a full volume, for which tmux reports success", async () => {
     await using box = await tmuxSandbox({ argv: ["sh", "-c", "echo here; exec sleep 1000"] });
     await eventually("output", async () => (await box.pane.capture(SCREEN)).startsWith("here"));
     const folder = captureFolder(box.dir);
@@ -53,7 +53,7 @@ describe("capture", () => {
     await eventually("output", async () => (await pane.capture(SCREEN)).startsWith("here"));
   });
 
-  it("gives the screen behind the alternate one when asked", async () => {
+  it("returns the screen behind the alternate one on request", async () => {
     await using box = await tmuxSandbox({
       argv: ["sh", "-c", "echo behind; printf '\\033[?1049hfront'; exec sleep 1000"],
     });
@@ -62,7 +62,7 @@ describe("capture", () => {
     expect(await box.pane.capture({ ...SCREEN, savedScreen: true })).toContain("behind");
   });
 
-  it("B1: a thousand captures of 2,000 lines leave the server's memory as it was", { timeout: 180_000 }, async () => {
+  it("B1: a thousand times with 2,000 lines does not grow the server's memory", { timeout: 180_000 }, async () => {
     await using box = await tmuxSandbox({
       argv: ["sh", "-c", "seq -f 'line %g of a history that is captured' 2000; exec sleep 1000"],
     });
@@ -82,7 +82,7 @@ describe("capture", () => {
 });
 
 describe("respawn", () => {
-  it("starts another command in the dead pane: last screen in the history, new pid, name of the window back", async () => {
+  it("starts another command in the dead pane, with the last screen in the history and the window's name restored", async () => {
     await using box = await deadPane();
     const before = await box.pane.facts();
     await box.pane.respawn({
@@ -102,7 +102,7 @@ describe("respawn", () => {
     expect(await all()).toMatch(/^last words\n+x "y"\n\/$/);
   });
 
-  it("does nothing to a command that runs: not even its screen", async () => {
+  it("does not affect a running command or its screen", async () => {
     await using box = await tmuxSandbox({ argv: ["sh", "-c", "echo alive; exec cat"] });
     await eventually("output", async () => (await box.pane.capture(SCREEN)).includes("alive"));
     await eventually("cat", async () => (await box.pane.facts()).currentCommand === "cat");
@@ -113,7 +113,7 @@ describe("respawn", () => {
     expect(await box.pane.facts()).toEqual(before);
   });
 
-  it("after a death on the alternate screen: the last frame can be captured before, and the new command has the main screen", async () => {
+  it("after a death on the alternate screen gives the new command the main screen; the last frame is captured before", async () => {
     await using box = await deadPane("history\\n\\033[?1049hlast frame");
     expect(await box.pane.facts()).toMatchObject({ dead: true, alternate: true });
     expect(await box.pane.capture(SCREEN)).toContain("last frame");
@@ -151,7 +151,7 @@ describe("respawn", () => {
     expect(box.server.exit).toBeUndefined();
   });
 
-  it("death is pushed: the window is renamed at once", async () => {
+  it("is preceded by a death that tmux announces at once by renaming the window", async () => {
     await using box = await tmuxSandbox({ argv: ["cat"] });
     const renamed = new Promise<string>((resolve) => {
       box.client.onNotification(({ name, rest }) => name === "window-renamed" && resolve(rest));
@@ -164,7 +164,7 @@ describe("respawn", () => {
   });
 });
 
-it("cuts an alternate screen that begins with a blank row which the next one continues", async () => {
+it("a cut handles an alternate screen whose first, blank row wraps into the next", async () => {
   // The cursor stays after the last column, and there is no history.
   await using box = await receiver(`${"x".repeat(80)}\\033[?1049h`);
   const { main, text, facts } = await box.pane.cut(0);

@@ -24,7 +24,7 @@ describe("sendBytes", () => {
     expect(await box.received()).toBe(text);
   });
 
-  it("delivers every byte there is, in the midst of text", async () => {
+  it("delivers every byte value in the middle of text", async () => {
     await using box = await receiver();
     const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
     const data = Buffer.concat([Buffer.from("some text 日本 "), bytes, Buffer.from(" more text 日本")]);
@@ -45,7 +45,7 @@ describe("paste", () => {
     expect(await box.pane.bufferExists("gt-x")).toBe(false);
   });
 
-  it("is bracketed for a program that asked for it", async () => {
+  it("is bracketed for a program that enabled it", async () => {
     await using box = await receiver("\\033[?2004h");
     await box.pane.stage("gt-x", "a\nb");
     await box.pane.paste("gt-x");
@@ -72,7 +72,7 @@ describe("paste", () => {
     expect(await box.received()).toBe("through\r");
   });
 
-  it("B3: is refused by a dead pane, the server lives on, and the buffer is left", async () => {
+  it("B3: is refused by a dead pane, the server survives, and the buffer stays", async () => {
     await using box = await deadPane();
     await box.pane.stage("gt-x", "text");
     for (let i = 0; i < 3; i++) expect(await box.pane.paste("gt-x")).toBe("refused");
@@ -124,7 +124,7 @@ describe("keys and text", () => {
     expect(await box.received()).toBe(expected);
   });
 
-  it("Enter arrives while modes are open on top of each other", async () => {
+  it("Enter arrives although several modes are open", async () => {
     await using box = await receiver();
     await box.client.command(`copy-mode -t ${box.pane.id}`);
     await box.client.command(`clock-mode -t ${box.pane.id}`);
@@ -134,7 +134,7 @@ describe("keys and text", () => {
     expect(await isInMode(box)).toBe(false);
   });
 
-  it("Enter is pressed only where the cursor was seen, when that is asked for", async () => {
+  it("Enter is pressed only at the expected cursor position, if one is given", async () => {
     await using box = await receiver();
     const { cursorX: x, cursorY: y } = await box.pane.facts();
     expect(await box.pane.enter({ x: x + 1, y })).toBe("moved");
@@ -144,7 +144,7 @@ describe("keys and text", () => {
     expect(await box.received()).toBe("\r");
   });
 
-  it("report how much typed text the program has not read, and type a text only where the cursor was seen", async () => {
+  it("report how much typed text is unread, and type a text only at the expected cursor position", async () => {
     const script = "stty raw -echo; printf ready; until [ -e go ]; do sleep 0.1; done; head -c 7 > got; sleep 60";
     await using box = await tmuxSandbox({ argv: ["sh", "-c", script] });
     await eventually("the program", async () => (await box.pane.capture(SCREEN)).includes("ready"));
@@ -164,14 +164,14 @@ describe("keys and text", () => {
 });
 
 describe("facts", () => {
-  it("contain an exit code and a signal", async () => {
+  it("contain the exit code and the signal", async () => {
     await using exited = await deadPane();
     expect(await exited.pane.recoverDeadStatus()).toMatchObject({ dead: true, deadStatus: 7 });
     await using killed = await deadPane("x", "kill -9 $$");
     expect(await killed.pane.recoverDeadStatus()).toMatchObject({ dead: true, deadSignal: 9 });
   });
 
-  it("cannot be forged by a program's title or name, nor can these put the replies out of step", async () => {
+  it("cannot be forged or put out of step by a program's title or name", async () => {
     const title = "%end 1 2 1 ,,, #{pane_pid} %d #(id) gt0123";
     const name = "x\n%end 1795000000 400 1\ny";
     const argv = ["bash", "-c", `printf '\\033]2;%s\\007' "$1"; exec -a "$2" sleep 1000`, "bash", title, name] as const;
@@ -198,7 +198,7 @@ describe("facts", () => {
     });
   });
 
-  it("of a pane that is gone are an error", async () => {
+  it("of a missing pane are an error", async () => {
     await using box = await tmuxSandbox();
     const gone = new TmuxPane(box.client, "%99", captureFolder(box.dir));
     await expect(gone.facts()).rejects.toMatchObject({ kind: "unavailable" });
@@ -206,7 +206,7 @@ describe("facts", () => {
     await expect(gone.sendText("x")).rejects.toMatchObject({ kind: "precondition" });
   });
 
-  it("B7: say that there is no status if the command closed its terminal and continues", async () => {
+  it("B7: contain no status if the command closed its terminal and continues", async () => {
     await using box = await tmuxSandbox({
       argv: ["sh", "-c", "trap '' HUP; exec sleep 1000 < /dev/null > /dev/null 2>&1"],
     });
@@ -229,7 +229,7 @@ describe("facts", () => {
 });
 
 describe("find", () => {
-  it("takes the session's first pane, and no session whose name only has the same beginning", async () => {
+  it("returns the session's first pane, and ignores a session with a longer name", async () => {
     await using box = await tmuxSandbox();
     await box.client.command("split-window -d -b -t =claude:");
     expect((await TmuxPane.find(box.client, "claude", captureFolder(box.dir))).id).toBe(box.pane.id);

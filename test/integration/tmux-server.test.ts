@@ -37,7 +37,7 @@ function running(server: TmuxServer) {
 }
 
 describe("the agent in its pane", () => {
-  it("is the pane's own process, with no shell around it and no trace of tmux's variables", async () => {
+  it("is the pane's own process, without a shell and without tmux's variables", async () => {
     await using dir = await tempDir();
     const env = { OUT: dir.path, HIDDEN: "x" };
     await using box = await tmuxSandbox({ argv: ["sh", "-c", REPORTER, "sh"], env, unsetEnv: ["HIDDEN"] });
@@ -53,7 +53,7 @@ describe("the agent in its pane", () => {
     await eventually("sleep", async () => (await readFile(`/proc/${pid}/cmdline`, "utf8")) === "sleep\x001000\0");
   });
 
-  it("gets arguments, variables and folder of any characters as they are", async () => {
+  it("gets arguments, variables and folder with any characters unchanged", async () => {
     await using dir = await tempDir();
     const nasty = [
       "",
@@ -99,7 +99,7 @@ describe("the agent in its pane", () => {
     expect(facts.deadStatus).toBe(127);
   });
 
-  it("has the history limit of the configuration from its first line on", async () => {
+  it("has the configured history limit from its first line", async () => {
     await using box = await tmuxSandbox({
       argv: ["sh", "-c", "seq 500; exec sleep 1000"],
       historyLimit: 100,
@@ -113,7 +113,7 @@ describe("the agent in its pane", () => {
 });
 
 describe("the window", () => {
-  it("keeps its size when a person attaches with a smaller terminal, and leaves", async () => {
+  it("keeps its size when a person with a smaller terminal attaches and detaches", async () => {
     await using box = await tmuxSandbox({ cols: 160, rows: 50 });
     const args = ["-N", "-u", "-S", box.socketPath, "attach-session", "-t", "=claude"];
     const person = spawnPty("tmux", args, { cols: 70, rows: 20, env: { ...process.env, TMUX: "" } });
@@ -153,7 +153,7 @@ describe("TmuxServer", () => {
     expect(server.exit).toEqual({ code: 0, signal: null });
   });
 
-  it("does not take the socket of a server that runs: the second one fails, the first one continues", async () => {
+  it("does not take a running server's socket: the second one fails, and the first continues", async () => {
     await using box = await tmuxSandbox();
     const second = serverFor(box.dir).run(new AbortController().signal);
     await expect(second).rejects.toMatchObject({ kind: "already-exists" });
@@ -161,7 +161,7 @@ describe("TmuxServer", () => {
   });
 
   it.each(["SIGKILL", "SIGSEGV"] as const)(
-    "tells an end by %s, and the next one takes over the stale socket",
+    "reports an end by %s, and the next one takes over the stale socket",
     async (signal) => {
       await using box = await tmuxSandbox();
       process.kill(box.server.pid ?? 0, signal);
@@ -183,7 +183,7 @@ describe("TmuxServer", () => {
     expect(await readFile(join(dir.path, "tmux.sock"), "utf8")).toBe("mine");
   });
 
-  it("names a socket path that is too long, and a program that is missing", async () => {
+  it("names too long a socket path, and a missing program", async () => {
     await using dir = await tempDir();
     const never = new AbortController().signal;
     const long = serverFor(dir.path, { socketPath: join(dir.path, "x".repeat(100)) }).run(never);
@@ -192,7 +192,7 @@ describe("TmuxServer", () => {
     await expect(missing).rejects.toMatchObject({ kind: "precondition" });
   });
 
-  it("kills a server that does not listen to kill-server and TERM", async () => {
+  it("kills a server that ignores kill-server and SIGTERM", async () => {
     await using dir = await tempDir();
     await writeFile(join(dir.path, "tmux.conf"), "new-session -d -s x\n");
     const server = serverFor(dir.path, { stopStepMs: 100 });
@@ -224,17 +224,17 @@ describe("probeVersion", () => {
     return program;
   }
 
-  it("takes the tmux of this machine", async () => {
+  it("accepts this machine's tmux", async () => {
     expect((await probeVersion("tmux", process.env)).major).toBeGreaterThanOrEqual(3);
   });
 
-  it("refuses one that is too old, with both versions in the message", async () => {
+  it("refuses too old a tmux, with both versions in the message", async () => {
     await using dir = await tempDir();
     const program = await fakeTmux(dir.path, "tmux 3.1c");
     await expect(probeVersion(program, process.env)).rejects.toThrow("tmux 3.1c is too old: 3.2 or newer is needed");
   });
 
-  it("says how to install one that is missing", async () => {
+  it("says how to install a missing tmux", async () => {
     await expect(probeVersion("no-such-tmux", process.env)).rejects.toMatchObject({
       kind: "precondition",
       message: expect.stringContaining("apt-get install tmux"),

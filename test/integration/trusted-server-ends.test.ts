@@ -16,7 +16,7 @@ async function openAll(asked: CallTarget): Promise<() => Promise<readonly string
   return () => Promise.all(calls.map(({ ended }) => ended));
 }
 
-it.concurrent("end with their token, and are audited once each", async () => {
+it.concurrent("connections end with their token, and are audited once each", async () => {
   await using room = await openRoom();
   const last = await openAll({ ...at(room), token: room.token({ ttlMs: 20_000 }) });
   const why = "the token has expired, and no newer one was sent over this connection";
@@ -27,7 +27,7 @@ it.concurrent("end with their token, and are audited once each", async () => {
   expect(ended.map(({ call }) => call).toSorted()).toEqual([CALLS.route, CALLS.socket, CALLS.stream].toSorted());
 });
 
-it.concurrent("end when their caller's certificate is revoked", async () => {
+it.concurrent("connections end when their caller's certificate is revoked", async () => {
   await using room = await openRoom();
   const last = await openAll(at(room));
   await room.revoke(room.client);
@@ -37,7 +37,7 @@ it.concurrent("end when their caller's certificate is revoked", async () => {
   expect([answer, socket]).toEqual([`openended: ${why}`, `ended: ${why}`]);
 });
 
-it.concurrent("end when the server drains, also an answer that does not hear of it", async () => {
+it.concurrent("connections end when the server drains, even an answer that ignores the signal", async () => {
   await using room = await openRoom({ graceMs: 60_000 });
   const last = await openAll(at(room));
   const deaf = await ask("deaf", at(room));
@@ -50,7 +50,7 @@ it.concurrent("end when the server drains, also an answer that does not hear of 
   await stopped;
 });
 
-it.concurrent("that arrive while the server drains are refused, and audited once each", async () => {
+it.concurrent("connections during the drain are refused, and audited once each", async () => {
   await using room = await openRoom({ graceMs: 60_000, limits: { handshakeTimeoutMs: 60_000 } });
   const begun = await Promise.all(KINDS.map((kind) => HalfSent.begin(kind, at(room))));
   const before = room.audited().length;
@@ -66,7 +66,7 @@ it.concurrent("that arrive while the server drains are refused, and audited once
   );
 });
 
-it.concurrent("need only a token where a certificate is optional, unless the token is bound to one", async () => {
+it.concurrent("connections need only a token where a certificate is optional, unless the token is bound to one", async () => {
   await using room = await openRoom({ clientCertificate: "optional" });
   const bare = { ...at(room), client: undefined };
   const bound = room.token({ certificate: certificateOf(room.client) });
@@ -85,7 +85,7 @@ it.concurrent("need only a token where a certificate is optional, unless the tok
   }
 });
 
-it.concurrent("are served over a unix socket too, with the token", async () => {
+it.concurrent("connections over a unix socket are served too, with a token", async () => {
   await using room = await openRoom({ onSocket: true });
   const asked = { socketPath: room.path, token: room.token() };
   const seen = await Promise.all(KINDS.map((kind) => ask(kind, asked)));

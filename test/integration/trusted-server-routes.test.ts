@@ -36,7 +36,7 @@ function send(method: string, path: string, body = "", token = room.token()): Pr
   });
 }
 
-it("answers at its path, over HTTP/1.1 and HTTP/2", async () => {
+it("a route answers at its path over HTTP/1.1 and HTTP/2", async () => {
   expect(await send("POST", "/echo/a?b=c", "hello")).toMatchObject({
     status: 200,
     text: JSON.stringify({ url: "/echo/a", text: "hello" }),
@@ -67,11 +67,11 @@ it.each<[string, () => Promise<Answer>, object]>([
     () => send("POST", "/echo/a", "", ""),
     { status: 401, headers: { "www-authenticate": "Bearer", "content-type": "application/json" } },
   ],
-])("refuses %s", async (_, asked, answer) => {
+])("a route refuses %s", async (_, asked, answer) => {
   expect(await asked()).toMatchObject(answer);
 });
 
-it("counts its calls by method and code", async () => {
+it("a route counts its calls by method and code", async () => {
   await send("POST", "/echo/a", "hello");
   await send("POST", "/echo/a", "", "");
   const counted = async () => {
@@ -89,7 +89,7 @@ it("counts its calls by method and code", async () => {
   });
 });
 
-it("keeps a WebSocket that says nothing, while an idle connection ends", async () => {
+it("the server keeps a silent WebSocket while an idle connection ends", async () => {
   await using quick = await openRoom({ limits: { idleMs: 300 } });
   const { port, ca, client } = quick;
   const asked = { port, ca: ca.pem, client, token: quick.token() };

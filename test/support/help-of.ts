@@ -19,7 +19,7 @@ export async function describeHelp(program: Program): Promise<void> {
   describe.each(["bash", "zsh", "fish"])("completion for %s", (shell) => {
     const script = completionScript(shell, program.name, all, program.lists ?? {});
 
-    it("knows every command and every flag", () => {
+    it("includes every command and flag", () => {
       for (const { node } of all) {
         expect(script).toContain(node.name);
         for (const flag of Object.keys(isCommand(node) ? node.flags : {}))
@@ -39,7 +39,7 @@ function describeOne(named: Named): void {
     expect(lines.filter((line) => line.length > columns)).toEqual([]);
   });
 
-  it("begins with what it does, and has nothing in it that was to be replaced", async () => {
+  it("begins with the purpose, and contains no placeholder", async () => {
     const text = await helpText(named);
     expect(text).toMatch(/^\S/);
     expect(text).toMatch(new RegExp(`\nUsage:\\s+${call}`));
@@ -56,7 +56,7 @@ function describeOne(named: Named): void {
     }
   });
 
-  it("shows every command below it and what that is for", async () => {
+  it("lists every subcommand with its purpose", async () => {
     const text = (await helpText(named, 110)).replaceAll(/\s+/g, " ");
     for (const { name, help } of await loaded(named.below)) {
       expect(text).toContain(`${call} ${name}`);
@@ -64,7 +64,7 @@ function describeOne(named: Named): void {
     }
   });
 
-  it("has an example that calls it", () => {
+  it("has an example of the command", () => {
     expect(node.help.examples.join("\n")).toContain(call);
   });
 }

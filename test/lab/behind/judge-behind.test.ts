@@ -7,14 +7,14 @@ const TRUTH: BehindTruth = { turns: [TURN], behind: [SHELL], sentAt: [8000], isT
 const look = (at: number, state: string, ...kinds: string[]): Look => ({ at, until: at + 20, state, kinds });
 const faults = (looks: readonly Look[], truth = TRUTH) => judgeBehind(looks, truth, 2000).faults;
 
-describe("looks at an agent with something behind its turns", () => {
-  it("are right when it is busy in its turn, and idle with the list behind it", () => {
+describe("looks at an agent with background work", () => {
+  it("are right when it is busy during its turn, and idle with the list afterwards", () => {
     const looks = [look(5000, "idle"), look(15_000, "busy"), look(25_000, "idle", "shell"), look(45_000, "idle")];
     expect(judgeBehind(looks, TRUTH, 2000)).toEqual({ judged: 4, faults: [] });
   });
 
   it.each([
-    ["idle in the midst of a turn", look(15_000, "idle")],
+    ["idle in the middle of a turn", look(15_000, "idle")],
     ["busy with [], and idle with [shell] is so", look(25_000, "busy")],
     ["idle with [], and idle with [shell] is so", look(25_000, "idle")],
     ["idle with [shell,shell], and idle with [shell] is so", look(25_000, "idle", "shell", "shell")],
@@ -33,19 +33,19 @@ describe("looks at an agent with something behind its turns", () => {
     expect(judgeBehind(looks, TRUTH, 2000)).toEqual({ judged: 1, faults: [] });
   });
 
-  it("are not judged when something changed before the answer was here", () => {
+  it("are not judged when something changed before the answer arrived", () => {
     expect(judgeBehind([{ ...look(5000, "idle"), until: 9500 }], TRUTH, 2000)).toEqual({ judged: 0, faults: [] });
   });
 
-  it("are not judged between a message and the turn that it begins", () => {
+  it("are not judged between a message and its turn", () => {
     expect(judgeBehind([look(8200, "busy")], TRUTH, 2000)).toEqual({ judged: 0, faults: [] });
   });
 
-  it("count a stretch of the same fault once", () => {
+  it("count consecutive equal faults once", () => {
     expect(faults([look(25_000, "busy"), look(25_200, "busy"), look(30_000, "idle", "shell")])).toHaveLength(1);
   });
 
-  it("of a program that tells nothing list nothing", () => {
+  it("list nothing for a program that reports nothing", () => {
     const truth = { ...TRUTH, isTold: false };
     expect(faults([look(25_000, "idle")], truth)).toEqual([]);
     expect(faults([look(25_000, "idle", "shell")], truth)).toHaveLength(1);

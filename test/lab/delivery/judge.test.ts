@@ -24,7 +24,7 @@ describe("the laboratory's own judgement", () => {
     expect(kinds(told, received)).toEqual([arrived, ...faults]);
   });
 
-  it("sees a person's draft joined, lost, or sent for them, a dialog answered, and text left standing", () => {
+  it("detects a joined, lost or submitted draft, an answered dialog, and text left in the composer", () => {
     const person = { person: ["my draft"] };
     expect(kinds("submitted", ["my draft", "hello    there"], person)).toEqual(["once"]);
     expect(kinds("submitted", ["my drafthello    there"], person)).toEqual(["changed", "wrong", "draft"]);

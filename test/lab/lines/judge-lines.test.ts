@@ -4,7 +4,7 @@ import { lineAt } from "./numbered-line.ts";
 
 const told = (...numbers: readonly number[]) => numbers.map((number) => `${lineAt(number)}\n`).join("");
 
-describe("the lines that were reported of a program's output", () => {
+describe("the reported lines of a program's output", () => {
   it("are right when each arrives once, whole and in order, with anything between them", () => {
     expect(judgeLines(`${told(0, 1)}\nan editor\n~\n${told(2)}`, 3)).toEqual([]);
   });
@@ -19,12 +19,12 @@ describe("the lines that were reported of a program's output", () => {
       `${told(0)}${lineAt(1).slice(0, -1)}\n${told(2)}`,
       [expect.stringContaining("not whole: <00000001")],
     ],
-    ["one has an end of another", `${told(0, 1)}${lineAt(2)} 7>\n`, [expect.stringContaining("not whole: <00000002")]],
+    ["one has another line's end", `${told(0, 1)}${lineAt(2)} 7>\n`, [expect.stringContaining("not whole: <00000002")]],
   ])("are wrong when %s", (_, text, faults) => {
     expect(judgeLines(text, 3)).toEqual(faults);
   });
 
-  it("may be missing where the events name a gap, and only there", () => {
+  it("may be missing only where the events report a gap", () => {
     expect(judgeLines(`${told(0)}${GAP}${told(2)}`, 3)).toEqual([]);
     expect(judgeLines(`${told(0)}${GAP}${told(1, 3)}`, 4)).toEqual(["missing: 2 to 2"]);
     expect(judgeLines(`${told(0)}${GAP}`, 3)).toEqual([]);

@@ -15,12 +15,12 @@ function told(...changes: readonly (readonly [at: number, state: string])[]): Sa
 }
 
 describe("the score", () => {
-  it("is full when the truth is reported within the lags, and reports the lags", () => {
+  it("is full when the true state is reported within the permitted lags, and contains the lags", () => {
     const score = scoreOf(told([0, "idle"], [10_120, "busy"], [20_250, "idle"]), [TURN], [], LAGS);
     expect(score).toMatchObject({ falseIdles: [], busyRecall: 1, idleRecall: 1, busyLagsMs: [120], idleLagsMs: [250] });
   });
 
-  it("counts each time that idle was reported for a working agent, beyond the lag", () => {
+  it("counts each report of idle for a working agent beyond the lag", () => {
     const flashes = told(
       [0, "idle"],
       [10_000, "busy"],
@@ -35,17 +35,17 @@ describe("the score", () => {
     expect(busyRecall).toBeCloseTo(1 - 500 / 9700, 3);
   });
 
-  it("counts idle that is reported too long after the work began, and not before", () => {
+  it("counts idle only when it is reported too long after the work began", () => {
     expect(scoreOf(told([0, "idle"], [10_300, "busy"]), [TURN], [], LAGS).falseIdles).toEqual([]);
     expect(scoreOf(told([0, "idle"], [10_500, "busy"]), [TURN], [], LAGS).falseIdles).toHaveLength(1);
   });
 
-  it("counts uncertain as a miss on both sides", () => {
+  it("counts uncertain as a miss for idle and for busy", () => {
     const score = scoreOf(told([0, "uncertain"]), [TURN], [], LAGS);
     expect(score).toMatchObject({ busyRecall: 0, busyUncertain: 1, idleRecall: 0, idleUncertain: 1, falseIdles: [] });
   });
 
-  it("leaves out what a person does, and rest before the first work", () => {
+  it("ignores a person's actions and rest before the first work", () => {
     const hands = [{ from: 22_000, to: 29_000 }];
     const score = scoreOf(
       told([10_000, "busy"], [20_000, "idle"], [22_000, "dialog"], [29_000, "idle"]),
@@ -57,7 +57,7 @@ describe("the score", () => {
     expect(score.idleMs).toBeLessThan(3000);
   });
 
-  it("tells no lag of a state that had been there all along", () => {
+  it("has no lag for a state that was there from the start", () => {
     expect(scoreOf(told([0, "busy"], [20_100, "idle"]), [TURN], [], LAGS).busyLagsMs).toEqual([]);
   });
 });

@@ -33,7 +33,7 @@ describe("an agent is at work", () => {
     ]);
   });
 
-  it("also while a tool is asked for and runs, until the model has heard of it and answered", () => {
+  it("while a tool is requested and runs, until the model has its result and has answered", () => {
     expect(turnsOf([span(100, 150, "call"), span(9000, 9100, "say")], [], OURS)).toEqual([
       { from: 100, to: 9100, withTool: true },
     ]);
@@ -49,7 +49,7 @@ describe("an agent is at work", () => {
     expect(turnsOf(spans.slice(0, 1), refused, OURS)).toEqual([{ from: 100, to: 500, withTool: true }]);
   });
 
-  it("not for requests of its own, and not forever when its work has no end yet", () => {
+  it("not during its own requests, and not forever when its work has no end yet", () => {
     const spans = [span(50, 60, "say", "ours", false), span(70, 80, "say", "a title"), span(100, undefined, "say")];
     expect(turnsOf(spans, [], OURS)).toEqual([]);
   });

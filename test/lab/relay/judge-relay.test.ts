@@ -17,14 +17,14 @@ const faults = (...call: Parameters<typeof judgeRelay>) => {
   return [lost.length, doubled.length, mixed.length, untrue.length];
 };
 
-it("finds nothing wrong with one answer for each work, of any request", () => {
+it("the judge accepts one answer for each work of any request", () => {
   const parts = [result("a", "2", { part: 1, parts: 2 }), result("a", "2", { part: 2, parts: 2 })];
   const verdict = judgeRelay([sampling], [...parts, result("b", "3")]);
   expect(verdict).toEqual({ lost: [], doubled: [], mixed: [], untrue: [], uncertain: 0, successes: 2 });
   expect(faults([truth("acp", { a: ["1"] })], [result("a", "1"), failed("b", "uncertain")])).toEqual([0, 0, 0, 0]);
 });
 
-it("finds what is lost, doubled, mixed or untrue", () => {
+it("the judge detects lost, repeated, mixed and false answers", () => {
   expect(faults([sampling], [result("a", "1")])).toEqual([1, 0, 0, 0]);
   expect(faults([sampling], [result("a", "1"), result("b", "3"), result("b", "3")])).toEqual([0, 1, 0, 0]);
   const [one, two] = [result("a", "1", { parts: 2 }), result("a", "2", { part: 2, parts: 2 })];

@@ -12,7 +12,7 @@ it.each([
   ["unknown and taken", "unknown", 1, { unknown: 1 }],
   ["unknown and not taken", "unknown", 0, { unknown: 1 }],
   ["without an outcome", null, 0, {}],
-])("a text that is %s", (_, outcome, times, wrong) => {
+])("the judge is right about a text that is %s", (_, outcome, times, wrong) => {
   const taken = ["[threads w-2-1] another", ...Array.from({ length: times }, () => "[threads w-1-1] one new")];
   expect(judgeTexts([attempt("w-1-1", outcome)], taken)).toEqual({ doubled: 0, false: 0, unknown: 0, ...wrong });
 });

@@ -8,7 +8,7 @@ it.each([
   ["of a conversation that grows are counted once", [[ONE], [ONE, TWO]], [ONE, TWO]],
   ["that arrived twice are counted twice", [[ONE], [ONE, ONE]], [ONE, ONE]],
   ["in one block are distinguished, and other texts are none", [[`${ONE}\n${TWO}`, "hello"]], [ONE, TWO]],
-  ["of before a compaction stay", [[ONE], ["a summary", TWO]], [ONE, TWO]],
+  ["from before a compaction are kept", [[ONE], ["a summary", TWO]], [ONE, TWO]],
 ])("a model's texts %s", (_, conversations, wanted) => {
   expect(textsOf(conversations)).toEqual(wanted);
 });
