@@ -12,7 +12,7 @@ it("names every npm script", () => {
   expect(Object.keys(scripts).filter((name) => !named(name))).toEqual([]);
 });
 
-it("names no npm script that there is not", () => {
+it("names only existing npm scripts", () => {
   const { scripts } = JSON.parse(read("package.json")) as { readonly scripts: Readonly<Record<string, string>> };
   const named = [...read("CONTRIBUTING.md").matchAll(/`npm run ([\w:]+)/g)].map(([, name = ""]) => name);
   expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);

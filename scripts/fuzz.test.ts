@@ -8,7 +8,7 @@ const SHARE: Readonly<Record<string, number>> = { journal: 1500 };
 const names = targetNames.filter((name) => name !== "tmux");
 
 it.each(names)(
-  "%s: no damaged input is taken for what it is not, and none ends the reader",
+  "%s: damaged input is never accepted as valid, and never ends the reader",
   { timeout: 30_000 },
   (name) => {
     expect(fuzz(name, 0, SHARE[name] ?? 10_000)).toEqual([]);

@@ -13,7 +13,7 @@ describe("missingOptional", () => {
     ["@x/binding-linux-arm-musleabihf", { os: ["linux"], cpu: ["arm"], libc: ["musl"] }],
     ["@x/tool-linux-armv7", { os: ["linux"], cpu: ["arm"], libc: ["glibc"] }],
     ["tool-windows-x64-baseline", { os: ["win32"], cpu: ["x64"] }],
-  ])("knows by its name where %s runs", (name, platform) => {
+  ])("finds by its name where %s runs", (name, platform) => {
     expect(missingOptional(lock(name))).toEqual({
       [`node_modules/${name}`]: { version: "1.0.0", optional: true, ...platform },
     });
@@ -24,7 +24,7 @@ describe("missingOptional", () => {
     expect(missingOptional(lock("a-linux-x64", "node_modules/tool/node_modules/a-linux-x64"))).toEqual({});
   });
 
-  it("refuses a name that tells no platform", () => {
+  it("refuses a name without a platform", () => {
     expect(() => missingOptional(lock("fast-things"))).toThrow(/platform of "fast-things"/);
   });
 });

@@ -225,7 +225,7 @@ for (const [name, rows] of Object.entries(NUMBERS)) {
   });
 }
 
-it("takes a number from the code as it is written there", () => {
+it("reads a number from the code as it is written there", () => {
   expect(numberIn("internal/bridge/local/session-table.ts", "MAX_ENDED_BYTES")).toBe(256 * 1024 * 1024);
   expect(written(1500, "s")).toBe("1.5 s");
   expect(written(16_384, "bytes")).toBe("16,384 bytes");

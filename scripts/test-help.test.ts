@@ -10,7 +10,7 @@ it.each(["--help", "-h"])("npm test -- %s explains itself and runs nothing", asy
   expect(stdout).not.toMatch(/^tmux …$/m);
 });
 
-it("scripts and configurations name only scripts that are there", () => {
+it("scripts and configurations name only existing scripts", () => {
   const root = join(import.meta.dirname, "..");
   const files = globSync(["scripts/**/*.{ts,mjs}", "*.json", "*.config.ts"], { cwd: root });
   const named = files.flatMap(

@@ -30,7 +30,7 @@ it("refuses a package that has no licence text anywhere", () => {
   expect(() => thirdPartyNotices(root, inputs)).toThrow("no licence text for without");
 });
 
-it("takes the licence from the end of a README where there is no other text", () => {
+it("uses the licence at the end of a README if there is no other text", () => {
   const inputs = [addPackage("a", "MIT")];
   const readme = join(root, "node_modules/a/README.md");
   writeFileSync(readme, `# a\n\n## Use\n\nuse it\n\n## License\n\nCopyright (c) Ann\n\n${"granted ".repeat(30)}\n`);

@@ -11,7 +11,7 @@ const all = readAllResults();
 
 describe("bench/RESULTS.md", () => {
   it.each(drawnFiles(all).map(([path, text]) => ({ path, text })))(
-    "$path is made of bench/results",
+    "$path is generated from bench/results",
     ({ path, text }) => {
       expect(readFileSync(join(root, path), "utf8")).toBe(text);
     },
@@ -30,7 +30,7 @@ describe("bench/RESULTS.md", () => {
     expect(lost).toEqual([]);
   });
 
-  it("lists each aim that was missed, and is short", () => {
+  it("lists each missed aim, and is short", () => {
     const text = renderResults(all);
     const missed = [...all.values()].flatMap(({ rows }) => rows.filter(({ aim }) => aim?.met === false));
     for (const { name } of missed) expect(text).toContain(`| ${name} |`);

@@ -15,7 +15,7 @@ it.each([["new", NEW_CA_STATE] as const, ["used", STATE] as const])(
 );
 
 it.each(["state", "issued", "revoked"])(
-  "with a key that is not known, in %s, is refused by name, not dropped",
+  "with an unknown key, in %s, is refused by name instead of being dropped",
   (place) => {
     const text = stateText(STATE);
     const before = { state: '"version"', issued: '"name"', revoked: '"reason"' }[place] ?? "";

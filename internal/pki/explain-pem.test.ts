@@ -33,7 +33,7 @@ it.each<[string, string, PemKind, string, RegExp | undefined]>([
   else expect(told?.hint).toMatch(hint);
 });
 
-it("leaves what has the right form to who reads it", () => {
+it("accepts a text of the right form", () => {
   expect(explainPem(pem("EC PRIVATE KEY"), "key", "/k")).toBeUndefined();
   expect(explainPem(pem("CERTIFICATE") + pem("PRIVATE KEY"), "certificate", "/k")).toBeUndefined();
 });

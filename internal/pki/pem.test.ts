@@ -9,16 +9,16 @@ const lists = one.revoke([]) + other.revoke([]);
 const invalid = (message: string) =>
   expect.objectContaining({ kind: "invalid", message: expect.stringContaining(message) });
 
-it("reads blocks with text around them, indented, and with the line ends of Windows", () => {
+it("reads blocks with text around them, with indents, and with Windows line ends", () => {
   const text = `\uFEFFSubject: one\n${one.pem}\n--- the other one ---\n  ${other.pem.replaceAll("\n", "\r\n  ")}`;
   expect(certificatesOf(text).map(({ subject }) => subject)).toEqual(["CN=one", "CN=other"]);
 });
 
-it("passes over other things that are whole", () => {
+it("skips other complete blocks", () => {
   expect(pemBlocks(one.itself.key + lists, "X509 CRL")).toHaveLength(2);
 });
 
-it("cut off anywhere holds what it did before, or is refused: nothing is missing without a trace", () => {
+it("cut off anywhere contains the blocks before the cut, or is refused: nothing is lost silently", () => {
   const whole = lists.indexOf("-----END X509 CRL-----") + "-----END X509 CRL-----".length;
   for (let length = whole; length < lists.length - 1; length++) {
     const cut = lists.slice(0, length);
@@ -27,7 +27,7 @@ it("cut off anywhere holds what it did before, or is refused: nothing is missing
   }
 });
 
-describe("behind a whole block, refuses", () => {
+describe("refuses, after a complete block,", () => {
   const [good, bad] = [one.revoke([]), other.revoke([])];
   it.each([
     ["one without its first line", bad.slice(bad.indexOf("\n") + 1), "has no beginning"],
@@ -44,13 +44,13 @@ describe("behind a whole block, refuses", () => {
   });
 });
 
-it("refuses the description of a list whose list is missing", () => {
+it("refuses the description of a list without the list", () => {
   const text = "Certificate Revocation List (CRL):\n        Version 2 (0x1)\n";
   expect(revocationListsOf(`${text}${one.revoke([])}`)).toHaveLength(1);
   expect(() => revocationListsOf(`${one.revoke([])}${text}`)).toThrow(invalid("describes a revocation list"));
 });
 
-it("refuses a certificate with data behind it in its block", () => {
+it("refuses a certificate with trailing data in its block", () => {
   const bytes = Buffer.concat([new X509Certificate(one.pem).raw, Buffer.from([0x30, 0x00])]);
   const text = `-----BEGIN CERTIFICATE-----\n${bytes.toString("base64")}\n-----END CERTIFICATE-----\n`;
   expect(() => certificatesOf(text)).toThrow(invalid("more data behind it"));

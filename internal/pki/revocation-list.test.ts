@@ -15,7 +15,7 @@ const certificate = ({ cert }: { readonly cert: string }) => new X509Certificate
 const [list] = revocationListsOf(pem) as [RevocationList];
 
 describe("a revocation list", () => {
-  it("names what it revokes and nothing else", () => {
+  it("lists the certificates that it revokes, and no others", () => {
     expect(list.size).toBe(1);
     expect(list.names(certificate(revoked))).toBe(true);
     expect(list.names(certificate(good))).toBe(false);
@@ -26,7 +26,7 @@ describe("a revocation list", () => {
     expect(list.isSignedBy(new X509Certificate(new TestCa("town").pem))).toBe(false);
   });
 
-  it("says from when to when it is current", () => {
+  it("has a period of validity", () => {
     const day = 86_400_000;
     expect(Math.abs(list.thisUpdate - (Date.now() - day))).toBeLessThan(5000);
     expect(Math.abs((list.nextUpdate ?? 0) - (Date.now() + 7 * day))).toBeLessThan(5000);
@@ -36,7 +36,7 @@ describe("a revocation list", () => {
     expect(revocationListsOf(ca.revoke([]))[0]?.size).toBe(0);
   });
 
-  it("may stand with others in one file", () => {
+  it("may be in one file with others", () => {
     expect(revocationListsOf(pem + new TestCa("other").revoke([])).map(({ size }) => size)).toEqual([1, 0]);
   });
 });
@@ -53,7 +53,7 @@ it.each([
   );
 });
 
-it("with a byte changed is refused, or its signature fails", () => {
+it("with a changed byte is refused, or its signature fails", () => {
   const [bytes] = pemBlocks(pem, "X509 CRL") as [Buffer];
   const issuer = new X509Certificate(ca.pem);
   fc.assert(
@@ -69,7 +69,7 @@ it("with a byte changed is refused, or its signature fails", () => {
   );
 });
 
-it("whose issuer's name is cut off in the middle of a letter is refused as malformed", () => {
+it("with an issuer's name that is cut within a character is refused as malformed", () => {
   const pem = new TestCa("odd").revoke([]);
   const der = Buffer.from(pem.replace(/-----[^-]+-----|\n/g, ""), "base64");
   der[der.indexOf("odd") - 2] = 0x1e; // a BMPString, of two bytes a letter

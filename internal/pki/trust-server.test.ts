@@ -10,14 +10,14 @@ const certificate = new X509Certificate(server.cert);
 
 it.each([
   ["names it", town.revoke([server]), "CERT_REVOKED"],
-  ["named it and is out of date", town.revoke([server], { days: -0.5, startDays: -2 }), "CERT_REVOKED"],
+  ["named it and has expired", town.revoke([server], { days: -0.5, startDays: -2 }), "CERT_REVOKED"],
   ["does not name it", town.revoke([]), undefined],
-  ["is another CA's", other.revoke([server]), undefined],
-])("a server whose list %s", (_, crl, code) => {
+  ["belongs to another CA", other.revoke([server]), undefined],
+])("a server certificate and a list that %s", (_, crl, code) => {
   const refuse = serverRevocation(town.pem + other.pem, crl, Date.now);
   expect((refuse(certificate, []) as { code?: string } | undefined)?.code).toBe(code);
 });
 
-it("a list that cannot be read is said at once", () => {
+it("an unreadable list is reported at once", () => {
   expect(() => serverRevocation(town.pem, "", Date.now)).toThrow("no revocation list");
 });

@@ -12,7 +12,7 @@ const next = new TestCa("next");
 const leafOf = ({ cert }: { readonly cert: string }) => new X509Certificate(cert);
 const trustIn = (...cas: TestCa[]) => new Trust(cas.map(({ pem }) => new X509Certificate(pem)));
 
-it("goes from good to untrusted when its CA is taken out", () => {
+it("goes from good to untrusted when its CA is removed", () => {
   const leaf = leafOf(old.issue({}));
   expect(trustIn(old).standing(leaf, now)).toBe("good");
   expect(trustIn(old, next).standing(leaf, now)).toBe("good");
@@ -20,7 +20,7 @@ it("goes from good to untrusted when its CA is taken out", () => {
   expect(trustIn().standing(leaf, now)).toBe("untrusted");
 });
 
-it("begins and ends with its dates, those of the CA too", () => {
+it("is valid within its dates and those of the CA", () => {
   const leaf = leafOf(old.issue({ startDays: 1, days: 3 }));
   const standings = [0.5, 2, 4].map((days) => trustIn(old).standing(leaf, now + days * DAY));
   expect(standings).toEqual(["not-yet-valid", "good", "expired"]);
@@ -29,7 +29,7 @@ it("begins and ends with its dates, those of the CA too", () => {
   expect(trustIn(old).notAfter(long)).toBe(new X509Certificate(old.pem).validToDate.getTime());
 });
 
-it("follows intermediates, and their revocation", () => {
+it("follows intermediates and their revocation", () => {
   const between = new TestCa("between", old);
   const { cert } = between.issue({});
   const [leaf, ...chain] = certificatesOf(cert);
@@ -39,7 +39,7 @@ it("follows intermediates, and their revocation", () => {
   expect(new Trust([new X509Certificate(old.pem)], lists).standing(leaf, now, chain)).toBe("revoked");
 });
 
-it("hears a revocation list of the certificate's own issuer only", () => {
+it("uses only the revocation list of the certificate's own issuer", () => {
   const revoked = old.issue({});
   const cas = [old, next].map(({ pem }) => new X509Certificate(pem));
   const standing = (crl: string) => new Trust(cas, revocationListsOf(crl)).standing(leafOf(revoked), now);
@@ -49,7 +49,7 @@ it("hears a revocation list of the certificate's own issuer only", () => {
   expect(standing(next.revoke([]) + old.revoke([revoked]))).toBe("revoked");
 });
 
-it("does not take a leaf for a CA", () => {
+it("does not accept a leaf as a CA", () => {
   const leaf = leafOf(old.issue({}));
   expect(new Trust([leaf]).standing(leaf, now)).toBe("untrusted");
 });
@@ -61,14 +61,14 @@ const pems = (...texts: string[]) => texts.map((pem) => new X509Certificate(pem)
 describe("a certificate below a cross-signature", () => {
   const leaf = leafOf(consumer.issue({ days: 30 }));
 
-  it("is good while the cross-signature is, and says which CA has signed it", () => {
+  it("is good while the cross-signature is valid, and reports which CA has signed it", () => {
     const cross = bridge.crossSign(consumer);
     const trust = new Trust(pems(bridge.pem, cross));
     expect(trust.standing(leaf, now)).toBe("good");
     expect(trust.issuerOf(leaf, now)?.raw).toEqual(new X509Certificate(cross).raw);
   });
 
-  it("ends with the cross-signature, and with the CA that signed that", () => {
+  it("ends with the cross-signature, or with the CA that signed it", () => {
     const short = new Trust(pems(bridge.pem, bridge.crossSign(consumer, { days: 2 })));
     expect(short.standing(leaf, now + 3 * DAY)).toBe("expired");
     expect(Math.abs(short.notAfter(leaf) - now - 2 * DAY)).toBeLessThan(60_000);
@@ -83,7 +83,7 @@ describe("a certificate below a cross-signature", () => {
     expect(new Trust(pems(bridge.pem, cross), lists).standing(leaf, now)).toBe("revoked");
   });
 
-  it("is good by the cross-signature that replaces a revoked or an ended one", () => {
+  it("is good if another cross-signature replaces a revoked or expired one", () => {
     const revoked = bridge.crossSign(consumer);
     const replacing = bridge.crossSign(consumer, { days: 5 });
     const lists = revocationListsOf(bridge.revoke([{ cert: revoked }]));
@@ -93,7 +93,7 @@ describe("a certificate below a cross-signature", () => {
     expect(trust.standing(leaf, now + 6 * DAY)).toBe("revoked");
   });
 
-  it("is followed to an end when CAs have signed each other in a circle", () => {
+  it("is decided even if CAs have signed each other in a circle", () => {
     const third = new TestCa("third");
     const all = pems(bridge.crossSign(consumer), consumer.crossSign(bridge), third.crossSign(bridge), bridge.pem);
     expect(new Trust(all).standing(leaf, now)).toBe("good");
@@ -108,14 +108,14 @@ describe("a CA whose revocation list is required", () => {
       crlPolicyOf: (issuer) => (issuer.raw.equals(cas[0]?.raw as Buffer) ? "require" : "if-present"),
     });
 
-  it("has no good certificate without a list, nor with one that is out of date", () => {
+  it("has no good certificate without a list, or with an expired one", () => {
     expect(require().standing(leaf, now)).toBe("no-list");
     expect(require(next.revoke([])).standing(leaf, now)).toBe("no-list");
     expect(require(old.revoke([], { days: 1 })).standing(leaf, now)).toBe("good");
     expect(require(old.revoke([], { days: 1 })).standing(leaf, now + 2 * DAY)).toBe("no-list");
   });
 
-  it("does not ask a list of the other CAs", () => {
+  it("does not require a list of the other CAs", () => {
     expect(require().standing(leafOf(next.issue({})), now)).toBe("good");
   });
 });

@@ -10,7 +10,7 @@ it.each([
   ["lines and escape sequences", "\x1b[31mError:\x1b[0m no licence\n  at start\n", ": Error: no licence at start"],
   ["secrets", "token=abc and CORP-1234\n", ": [redacted] and [redacted]"],
   ["a secret that begins before the cut", `${"x".repeat(290)} ${key} y`, `: ${"x".repeat(290)} [redacted…`],
-  ["a character that the cut would halve", `${"x".repeat(299)}😀`, `: ${"x".repeat(299)}…`],
+  ["a character at the cut", `${"x".repeat(299)}😀`, `: ${"x".repeat(299)}…`],
 ])("are a bounded line of plain text without secrets: %s", (_, stderr, words) => {
   expect(lastWords(stderr, redactor)).toBe(words);
 });

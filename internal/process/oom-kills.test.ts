@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { oomKills } from "./oom-kills.ts";
 
-describe("how many processes of the container were killed for lack of memory", () => {
+describe("the number of processes of the container that were killed for lack of memory", () => {
   let dir = "";
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), "gt-oom-"));

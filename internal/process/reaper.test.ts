@@ -21,7 +21,7 @@ function setUp() {
 const zombie = (startedAt: string): ChildState => ({ startedAt, isZombie: true });
 
 describe("the reaper", () => {
-  it("waits for a zombie at the third look, and not before", () => {
+  it("waits for a zombie on the third look, and not before", () => {
     const { processes, waited, reaper } = setUp();
     processes.set(7, zombie("100"));
     expect([reaper.look(), reaper.look()]).toEqual([true, true]);
@@ -31,14 +31,14 @@ describe("the reaper", () => {
     expect(reaper.reaped).toBe(1);
   });
 
-  it("leaves a child that lives", () => {
+  it("leaves a living child alone", () => {
     const { processes, waited, reaper } = setUp();
     processes.set(7, { startedAt: "100", isZombie: false });
     expect([reaper.look(), reaper.look(), reaper.look()]).toEqual([false, false, false]);
     expect(waited).toEqual([]);
   });
 
-  it("counts again for another process with the same pid", () => {
+  it("starts counting again for another process with the same pid", () => {
     const { processes, waited, reaper } = setUp();
     processes.set(7, zombie("100"));
     reaper.look();
@@ -62,7 +62,7 @@ describe("the reaper", () => {
 describe("a line of /proc/PID/stat", () => {
   const rest = "1 42 42 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 3599 0";
 
-  it("tells a zombie and its start, whatever its name is", () => {
+  it("shows a zombie and its start time, whatever its name is", () => {
     expect(parseStat(`42 (a) Z (b) Z ${rest}`)).toEqual({ startedAt: "3599", isZombie: true });
     expect(parseStat(`42 (Z) S ${rest}`)).toEqual({ startedAt: "3599", isZombie: false });
   });

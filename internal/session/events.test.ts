@@ -35,7 +35,7 @@ const kinds = (found: Awaited<ReturnType<typeof all>>) =>
   found.map((each) => (each.type === "missing" ? `missing ${each.missing.reason}` : each.event.type));
 
 describe("the log of a session", () => {
-  it("has the terminal's text before whatever came after it", async () => {
+  it("contains the terminal's text before any later event", async () => {
     const events = make();
     events.started();
     events.print("a line\n");
@@ -45,7 +45,7 @@ describe("the log of a session", () => {
     expect(kinds(await all(events))).toEqual(["session-started", "stdout", "phase-changed", "stdout"]);
   });
 
-  it("keeps the two streams of a program apart, and finds a secret that a stream has cut in two", async () => {
+  it("separates the two streams of a program, and finds a secret that a stream has split", async () => {
     const events = make();
     events.print("out hunt");
     events.print("err hunt", "stderr");
@@ -59,7 +59,7 @@ describe("the log of a session", () => {
     ]);
   });
 
-  it("has no secrets, in no kind of text", async () => {
+  it("contains no secrets, in any kind of text", async () => {
     const events = make();
     const secret = "is hunter2\x1b[31m";
     const choices = [{ key: "1", label: secret, selected: true }];
@@ -92,7 +92,7 @@ describe("the log of a session", () => {
     expect(text).not.toMatch(/hunter|\\u001b/);
   });
 
-  it("takes nothing after the last event, and its readers' streams end", async () => {
+  it("accepts nothing after the last event, and ends its readers' streams", async () => {
     const events = make();
     events.stopped({ done: true });
     events.phase("dead", 0);
@@ -100,7 +100,7 @@ describe("the log of a session", () => {
     expect(events.isOver).toBe(true);
   });
 
-  it("names output that was lost once, until lines come again", async () => {
+  it("reports lost output once, until lines arrive again", async () => {
     const events = make();
     events.lost("truncated", "much");
     events.lost("truncated", "more");
@@ -109,7 +109,7 @@ describe("the log of a session", () => {
     expect(kinds(await all(events))).toEqual(["output-lost", "stdout", "output-lost"]);
   });
 
-  it("gives its readers what there is when the process ends, then says why", async () => {
+  it("sends its readers the remaining events when the process ends, and then the reason", async () => {
     const events = make();
     events.print("last\n");
     events.end("shutting down");
@@ -135,7 +135,7 @@ describe("a subscriber", () => {
     },
   );
 
-  it("continues after what it acknowledged, in this process and in the next", async () => {
+  it("continues after its acknowledged position, in this process and in the next", async () => {
     const events = make();
     for (let i = 0; i < 5; i++) events.phase("busy", i);
     events.acknowledge({ owner: "", subscriber: "a" }, 3n, events.epoch);
@@ -149,7 +149,7 @@ describe("a subscriber", () => {
     expect(event?.seq).toBe((gap?.seq ?? 0n) + 1n);
   });
 
-  it("that says nothing new costs the journal nothing", () => {
+  it("that reports no progress writes nothing to the journal", () => {
     const events = make();
     events.phase("busy", 1);
     events.acknowledge({ owner: "", subscriber: "a" }, 1n, events.epoch);
@@ -175,7 +175,7 @@ describe("a subscriber", () => {
     );
   });
 
-  it("begins again in an epoch that is new because nothing could be promised", async () => {
+  it("starts over in a new epoch if no numbers could be reserved", async () => {
     let works = true;
     const events = make((record) => works && journal.push(record) > 0);
     for (let i = 0; i < 256; i++) events.phase("busy", i);
@@ -191,7 +191,7 @@ describe("a subscriber", () => {
   });
 });
 
-it("can be reported by its records", async () => {
+it("can be restored from its records", async () => {
   const events = make();
   events.phase("busy", 1);
   events.acknowledge({ owner: "", subscriber: "a" }, 1n, events.epoch);

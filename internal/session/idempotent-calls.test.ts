@@ -47,7 +47,7 @@ it("repeats only calls that failed before a key was pressed", async () => {
   await expect(once.once("ann", "b", "x", async () => 7)).rejects.toThrow("no");
 });
 
-it("forgets after an hour, and the oldest of too many", async () => {
+it("forgets an id after an hour, and the oldest above its limit", async () => {
   const { clock, call, calls } = counted();
   await call("old");
   await clock.advance(IDEMPOTENT_KEEP_MS);
@@ -60,7 +60,7 @@ it("forgets after an hour, and the oldest of too many", async () => {
   expect(calls()).toBe(before + 1);
 });
 
-it("keeps one caller's ids however many another uses", async () => {
+it("keeps one caller's ids, however many another uses", async () => {
   const { call, calls } = counted();
   await call("mine", "x", "bob");
   for (let i = 0; i < 2 * IDEMPOTENT_KEEP; i++) await call(`n${i}`);

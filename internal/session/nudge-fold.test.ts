@@ -40,17 +40,17 @@ describe("nudges of a journal", () => {
   });
 
   it.each(["stranded", "unknown"] as const)(
-    "keep the text of one that ended %s, which may still stand there",
+    "keep the text of one that ended %s, which may still be in the composer",
     (outcome) => {
       expect(folded(accepted("a"), ended("a", outcome))[0]?.nudge.text).toBe("text of a");
     },
   );
 
-  it("keep no text of one that was submitted", () => {
+  it("keep no text of a submitted one", () => {
     expect(folded(accepted("a"), ended("a"))[0]?.nudge).toMatchObject({ requestId: "a", text: "", message: "" });
   });
 
-  it("are bounded: the oldest of too many open ones go and are counted", () => {
+  it("are bounded: the oldest open ones above the limit are dropped and counted", () => {
     const fold = new NudgeFold();
     for (let i = 0; i < 200; i++) fold.take(accepted(`n${i}`));
     expect(fold.forgotten).toBe(72);
@@ -58,7 +58,7 @@ describe("nudges of a journal", () => {
   });
 });
 
-describe("of too many ended nudges", () => {
+describe("ended nudges above the limit", () => {
   const idsOf = (fold: NudgeFold) =>
     new Set(fold.records().map((each) => (each.type === "accepted" ? each.nudge.requestId : "")));
   const end = (fold: NudgeFold, prefix: string, count: number, outcome: NudgeOutcome) => {
@@ -66,7 +66,7 @@ describe("of too many ended nudges", () => {
       for (const step of [accepted(`${prefix}${i}`), ended(`${prefix}${i}`, outcome)]) fold.take(step);
   };
 
-  it("those that were never typed go first, the oldest of them before the others", () => {
+  it("are dropped starting with those that were never typed, the oldest first", () => {
     const fold = new NudgeFold();
     end(fold, "typed", 1, "submitted");
     end(fold, "untyped", 20_000, "expired");
@@ -80,7 +80,7 @@ describe("of too many ended nudges", () => {
     ]);
   });
 
-  it("the oldest go where all were typed", () => {
+  it("are dropped by age if all were typed", () => {
     const fold = new NudgeFold();
     end(fold, "typed", 20_001, "submitted");
     const ids = idsOf(fold);
@@ -88,19 +88,19 @@ describe("of too many ended nudges", () => {
   });
 });
 
-describe("where a record of the journal is lost", () => {
-  it("no open nudge counts as untyped: the lost record may have been its intent", () => {
+describe("after the loss of a record in the journal", () => {
+  it("no earlier open nudge counts as untyped, because the lost record may have been its intent", () => {
     expect(folded(accepted("a"), "damaged", accepted("b")).map(({ intent }) => intent)).toEqual([true, false]);
   });
 
-  it("an end without its beginning keeps the id taken", () => {
+  it("an end without its beginning keeps the id in use", () => {
     expect(folded("damaged", ended("a"))[0]).toMatchObject({
       nudge: { requestId: "a", messageHash: "" },
       ended: { receipt: { outcome: "submitted" } },
     });
   });
 
-  it("an id that has ended is not accepted a second time", () => {
+  it("an ended id is not accepted a second time", () => {
     const [only, ...others] = folded(accepted("a"), ended("a"), accepted("a"));
     expect([only?.ended?.receipt.outcome, others]).toEqual(["submitted", []]);
   });

@@ -49,23 +49,23 @@ function restored(records: readonly NudgeRecord[], keep = 100): readonly string[
 }
 
 it.each([
-  ["a message that waits", [accepted("a")], ["a"]],
+  ["a waiting message", [accepted("a")], ["a"]],
   ["one that may have been typed", [accepted("a"), intent("a")], ["a intent"]],
   ["one whose attempt typed nothing", [accepted("a"), intent("a"), withdrawn("a")], ["a"]],
-  ["one that was tried again", [accepted("a"), intent("a"), withdrawn("a"), intent("a")], ["a intent"]],
+  ["one with another attempt", [accepted("a"), intent("a"), withdrawn("a"), intent("a")], ["a intent"]],
   ["one that ended", [accepted("a"), intent("a"), ended("a")], ["a intent ended"]],
   ["several in the order of their acceptance", [accepted("b"), accepted("a"), intent("a")], ["b", "a intent"]],
-  ["records of messages that are not known", [intent("x"), ended("y"), withdrawn("z")], []],
+  ["records of unknown messages", [intent("x"), ended("y"), withdrawn("z")], []],
 ] as const)("restores %s", (_, records, expected) => {
   expect(restored(records)).toEqual(expected);
 });
 
-it("forgets receipts after their time, and never a message without an end", () => {
+it("forgets receipts after their time, and never a message that has not ended", () => {
   const records = [accepted("old"), ended("old", NOW - 24 * HOUR), accepted("open"), accepted("new")];
   expect(restored([...records, ended("new", NOW - 24 * HOUR + 1)])).toEqual(["open", "new ended"]);
 });
 
-it("forgets none whose age is not known: from before this boot, from before an upgrade", () => {
+it("forgets no receipt of unknown age: from before this boot or an upgrade", () => {
   const young = machineTime(new FakeClock(), { id: BOOT, upMs: 23 * HOUR });
   const { moment: _, ...unstamped } = ended("older") as NudgeRecord & { readonly type: "ended" };
   const records = [accepted("before"), ended("before", 99 * HOUR, "another boot"), accepted("older"), unstamped];
@@ -73,12 +73,12 @@ it("forgets none whose age is not known: from before this boot, from before an u
   expect(left.map(({ nudge }) => nudge.requestId)).toEqual(["before", "older"]);
 });
 
-it("keeps only the last receipts, and every message without an end", () => {
+it("keeps only the last receipts, and every message that has not ended", () => {
   const many = ["a", "b", "c"].flatMap((id) => [accepted(id), ended(id)]);
   expect(restored([accepted("open"), ...many], 2)).toEqual(["open", "b ended", "c ended"]);
 });
 
-it("writes the shortest list of records that says the same", () => {
+it("writes the shortest equivalent list of records", () => {
   const records = [
     accepted("a"),
     intent("a"),

@@ -18,7 +18,7 @@ it.each([
   ["65,536 bytes", "x".repeat(65_536)],
   ["65,536 bytes of two-byte characters", "é".repeat(32_768)],
   ["65,536 bytes of four-byte characters", "🎉".repeat(16_384)],
-])("takes a message of %s", (_, message) => {
+])("accepts a message of %s", (_, message) => {
   expect(check({ message }).message).toBe(message);
 });
 
@@ -31,7 +31,7 @@ it.each([
   expect(() => check({ message })).toThrow(expect.objectContaining({ kind: "invalid" }));
 });
 
-it("tells the limit, and nothing of the message", () => {
+it("names the limit, and nothing of the message", () => {
   const long = `secret${"x".repeat(65_536)}`;
   expect(() => check({ message: long })).toThrow(
     expect.objectContaining({
@@ -41,7 +41,7 @@ it("tells the limit, and nothing of the message", () => {
   );
 });
 
-it.each(["a", "A-z.0_9", "x".repeat(128)])("takes the request id %s", (requestId) => {
+it.each(["a", "A-z.0_9", "x".repeat(128)])("accepts the request id %s", (requestId) => {
   expect(check({ requestId }).requestId).toBe(requestId);
 });
 
@@ -50,15 +50,15 @@ it.each(["a b", "a/b", "é", "x".repeat(129), "a\n", "%0"])("refuses the request
 });
 
 it.each([
-  ["a missing id is made", {}, { requestId: "made-here" }],
-  ["a missing time-out is 75 s", {}, { timeoutMs: 75_000 }],
-  ["a missing quiet time is 2 s", {}, { quietMs: 2000 }],
-  ["a quiet time of ten minutes is allowed", { quietMs: 600_000 }, { quietMs: 600_000 }],
-  ["24 hours to live are allowed", { ttlMs: 86_400_000 }, { ttlMs: 86_400_000 }],
-  ["ten minutes are allowed", { timeoutMs: 600_000 }, { timeoutMs: 600_000 }],
-  ["a message lives 30 minutes", {}, { ttlMs: 1_800_000 }],
-  ["an urgent one two hours", { priority: "urgent" }, { ttlMs: 7_200_000 }],
-  ["or as long as asked for", { ttlMs: 5 }, { ttlMs: 5 }],
+  ["generates a missing id", {}, { requestId: "made-here" }],
+  ["uses a time-out of 75 s by default", {}, { timeoutMs: 75_000 }],
+  ["uses a quiet time of 2 s by default", {}, { quietMs: 2000 }],
+  ["allows a quiet time of ten minutes", { quietMs: 600_000 }, { quietMs: 600_000 }],
+  ["allows 24 hours to live", { ttlMs: 86_400_000 }, { ttlMs: 86_400_000 }],
+  ["allows a time-out of ten minutes", { timeoutMs: 600_000 }, { timeoutMs: 600_000 }],
+  ["lets a message live 30 minutes", {}, { ttlMs: 1_800_000 }],
+  ["lets an urgent one live two hours", { priority: "urgent" }, { ttlMs: 7_200_000 }],
+  ["or as long as requested", { ttlMs: 5 }, { ttlMs: 5 }],
 ] as const)("%s", (_, part, filled) => {
   expect(check(part)).toMatchObject(filled);
 });

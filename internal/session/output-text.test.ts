@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 describe("text", () => {
-  it("is given out as one event when nothing has come for a while", async () => {
+  it("is passed on as one event after a pause", async () => {
     output.push("a\n");
     await clock.advance(60);
     output.push("b\n");
@@ -36,7 +36,7 @@ describe("text", () => {
     expect(events).toEqual(["a\nb\n"]);
   });
 
-  it("does not wait forever while more comes", async () => {
+  it("does not wait forever while more arrives", async () => {
     for (let i = 0; i < 20; i++) {
       output.push(`${i}\n`);
       await clock.advance(50);
@@ -45,7 +45,7 @@ describe("text", () => {
     expect(events.join("")).toMatch(/^0\n1\n/);
   });
 
-  it("is cut into events of bounded size, after whole lines where there are any", async () => {
+  it("is split into events of bounded size, after whole lines if there are any", async () => {
     const lines = Array.from({ length: 3000 }, (_, i) => `line ${i}\n`).join("");
     output.push(lines);
     output.push("x".repeat(30_000));
@@ -55,7 +55,7 @@ describe("text", () => {
     expect(events[0]).toMatch(/\n$/);
   });
 
-  it("is given out at once when something else is to follow it", () => {
+  it("is passed on at once if something else must follow it", () => {
     output.push("before\n");
     output.flush();
     expect(events).toEqual(["before\n"]);
@@ -63,14 +63,14 @@ describe("text", () => {
     expect(events).toHaveLength(1);
   });
 
-  it("is given out when it ends", async () => {
+  it("is passed on when it ends", async () => {
     output.push("last words\n");
     stop.abort(new Error("stop"));
     await running;
     expect(events).toEqual(["last words\n"]);
   });
 
-  it("holds no secret, wherever it is cut, and no control characters", async () => {
+  it("contains no secret, wherever it is split, and no control characters", async () => {
     output.push("the passw");
     await clock.advance(30);
     output.push("ord: hun");
@@ -80,7 +80,7 @@ describe("text", () => {
     expect(events).toEqual(["the [redacted]\nnext\n"]);
   });
 
-  it("comes unbroken through a flood", () => {
+  it("is complete after a flood", () => {
     let sent = "";
     for (let i = 0; i < 3000; i++) {
       const text = i % 500 === 0 ? `token = s${i}cret\n` : `${i} the quick brown fox\n`.repeat(1 + (i % 7));

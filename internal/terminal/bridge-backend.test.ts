@@ -16,7 +16,7 @@ function backendOf(service: Partial<ServiceImpl<typeof BridgeService>>, clock: C
   return new BridgeBackend(deps, { where: "127.0.0.1:9445", hint: "", reconnectMs: 0, sessionId: "one" });
 }
 
-it("has stopped a session that its control plane forgets at once, because it never ran", async () => {
+it("treats a session that its control plane forgets at once, because it never ran, as stopped", async () => {
   let isThere = true;
   const backend = backendOf({
     getSession: () => {
@@ -32,7 +32,7 @@ it("has stopped a session that its control plane forgets at once, because it nev
   await expect(backend.stop({ force: false, graceMs: 0 }, signal)).rejects.toThrow("there is no such session");
 });
 
-it("waits for the end of a session that has failed and whose agent may start again", async () => {
+it("waits for the end of a failed session whose agent may start again", async () => {
   const clock = new FakeClock();
   let looks = 0;
   const backend = backendOf(

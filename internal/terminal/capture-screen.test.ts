@@ -3,7 +3,7 @@ import { FakeClock } from "../../test/support/fake-clock.ts";
 import type { PaneFacts } from "../tmux/pane/pane.ts";
 import { CaptureScreen } from "./capture-screen.ts";
 
-it("shows a whole picture to who looks while the next one is being drawn", async () => {
+it("shows a complete picture to a caller while the next one is being drawn", async () => {
   const clock = new FakeClock();
   const facts = { cols: 40, rows: 5, cursorX: 0, cursorY: 0, alternate: false } as PaneFacts;
   let text = "first picture\n";

@@ -66,7 +66,7 @@ function unavailable(message = "socket hang up"): ConnectError {
 const refused = "connect ECONNREFUSED";
 
 describe("peek and status", () => {
-  it("says what was asked and reads the answer", async () => {
+  it("sends the request and reads the answer", async () => {
     const far = backend({
       peek: (request) => ({
         output: `${request.lines} ${request.joinWrapped}`,
@@ -99,7 +99,7 @@ describe("peek and status", () => {
     });
   });
 
-  it("takes an unknown state for uncertain, an unknown outcome for unknown", async () => {
+  it("reads an unknown state as uncertain, and an unknown outcome as unknown", async () => {
     const far = backend({
       status: () => ({ state: 99 as AgentState }),
       nudge: () => ({ outcome: 99 as NudgeOutcome }),
@@ -108,7 +108,7 @@ describe("peek and status", () => {
     expect((await far.nudge(nudge, signal)).outcome).toBe("unknown");
   });
 
-  it("names where it is when it cannot be reached", async () => {
+  it("names the address if it cannot be reached", async () => {
     const far = backend({
       status: () => {
         throw unavailable();
@@ -122,7 +122,7 @@ describe("peek and status", () => {
 });
 
 describe("nudge", () => {
-  it("sends everything it was given", async () => {
+  it("sends every given field", async () => {
     let seen: unknown;
     const far = backend({
       nudge: (request) => {
@@ -152,7 +152,7 @@ describe("nudge", () => {
     expect(receipt).not.toHaveProperty("deliveredText");
   });
 
-  it("asks again under the same id when the connection breaks", async () => {
+  it("sends the same id again if the connection breaks", async () => {
     const ids: string[] = [];
     const far = backend({
       nudge: (request) => {
@@ -165,7 +165,7 @@ describe("nudge", () => {
     expect(ids).toEqual(["id-1", "id-1", "id-1", "id-1"]);
   });
 
-  it("says that the outcome is not known when the connection stays broken", async () => {
+  it("reports an unknown outcome if the connection stays broken", async () => {
     const far = backend({
       nudge: () => {
         throw unavailable();
@@ -176,7 +176,7 @@ describe("nudge", () => {
     await expect(failed).rejects.toMatchObject({ fields: { request_id: "id-1" } });
   });
 
-  it("says that the outcome is not known when the session has ended before it could be asked again", async () => {
+  it("reports an unknown outcome if the session has ended before it could ask again", async () => {
     const answers = [Code.Unavailable, Code.FailedPrecondition];
     const failing = () => {
       throw new ConnectError("stream closed", answers.shift() ?? Code.Internal);
@@ -185,7 +185,7 @@ describe("nudge", () => {
     expect(answers).toEqual([]);
   });
 
-  it("does not retry when nothing is listening, or when the request is wrong", async () => {
+  it("does not retry if nothing is listening, or if the request is wrong", async () => {
     let asked = 0;
     const gone = backend({
       nudge: () => {
@@ -214,7 +214,7 @@ describe("nudge", () => {
 });
 
 describe("watch", () => {
-  it("gives updates until the end", async () => {
+  it("yields updates until the end", async () => {
     const far = backend({
       async *watchOutput(request) {
         yield {
@@ -247,7 +247,7 @@ describe("watch", () => {
     await ended.promise;
   });
 
-  it("fails when the stream ends without saying so", async () => {
+  it("fails if the stream ends without a reason", async () => {
     const far = backend({
       async *watchOutput() {
         yield { kind: UpdateKind.SNAPSHOT };
@@ -256,7 +256,7 @@ describe("watch", () => {
     await expect(Array.fromAsync(far.watch(screen, signal))).rejects.toMatchObject({ kind: "unavailable" });
   });
 
-  it("throws the caller's reason when it is aborted", async () => {
+  it("throws the caller's reason if it is aborted", async () => {
     const stop = new AbortController();
     const far = backend({
       async *watchOutput(_, context) {

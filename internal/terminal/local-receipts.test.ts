@@ -39,7 +39,7 @@ function keepEnded(requestId: string): void {
   if (file !== undefined) utimesSync(join(folder, file), clock.now() / 1000, clock.now() / 1000);
 }
 
-it.each([2, -2])("knows an id when the wall clock has jumped by %i days, and does not clean it away", (days) => {
+it.each([2, -2])("keeps an id after the wall clock has jumped by %i days", (days) => {
   keepEnded("typed");
   clock.jump(days * DAY_MS);
   receipts().keep({ type: "accepted", nudge: nudge("another") });

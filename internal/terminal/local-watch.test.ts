@@ -19,7 +19,7 @@ it("ends when the session is gone", async () => {
   ]);
 });
 
-it("does not take a look that was broken off for the end of the session", async () => {
+it("does not treat an aborted look as the end of the session", async () => {
   const stop = new AbortController();
   const reason = new Error("stopped by the person");
   let looks = 0;

@@ -42,7 +42,7 @@ describe("a session's lock", () => {
     expect((await lock("s", 2, running).take(0, signal)).lastTypedAt).toBe(1234);
   });
 
-  it("reports without being taken whether someone is typing or has typed", async () => {
+  it("shows without being taken whether someone is typing or has typed", async () => {
     const other = lock("s", 2, running);
     expect(await other.isUsed(0)).toBe(false);
     const held = await lock("s", 1, running).take(0, signal);
@@ -59,13 +59,13 @@ describe("a session's lock", () => {
 
   it.each<[string, Record<number, string>]>([
     ["has ended", { 2: "b" }],
-    ["has ended and whose pid another process has now", { 1: "c", 2: "b" }],
+    ["has ended and whose pid another process now has", { 1: "c", 2: "b" }],
   ])("is free again when its holder %s", async (_, later) => {
     await lock("s", 1, running).take(0, signal);
     await lock("s", 2, later).take(0, signal);
   });
 
-  it("is free when its file is garbage", async () => {
+  it("is free if its file is garbage", async () => {
     await (await lock("s", 1, running).take(0, signal))[Symbol.asyncDispose]();
     const held = lock("s", 1, running);
     await held.take(0, signal);
@@ -74,14 +74,14 @@ describe("a session's lock", () => {
     await lock("s", 2, running).take(0, signal);
   });
 
-  it("is not given back by one who has lost it", async () => {
+  it("is not released by a process that has lost it", async () => {
     const lost = await lock("s", 1, running).take(0, signal);
     await lock("s", 2, { 2: "b" }).take(0, signal);
     await lost[Symbol.asyncDispose]();
     await expect(lock("s", 1, running).take(0, signal)).rejects.toMatchObject({ kind: "deadline" });
   });
 
-  it("is never held by two of many who ask at once after a holder died", async () => {
+  it("is never held by two of many that ask at once after a holder died", async () => {
     await lock("s", 9, { 9: "x" }).take(0, signal);
     const many = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [i + 100, "x"]));
     let holding = 0;
@@ -97,7 +97,7 @@ describe("a session's lock", () => {
     expect(most).toBe(1);
   });
 
-  it("stops waiting when asked to", async () => {
+  it("stops waiting when its signal is aborted", async () => {
     await lock("s", 1, running).take(0, signal);
     const stop = new AbortController();
     const waiting = lock("s", 2, running).take(10_000, stop.signal);

@@ -6,7 +6,7 @@ import { BridgeService, SessionStatus } from "../gen/bridge/v1/bridge_pb.ts";
 import { AgentState } from "../gen/gastown/v1/common_pb.ts";
 import { stdioCalls } from "./stdio-calls.ts";
 
-it("shows a session that starts and has no events yet, without a stream that it would have to break off", async () => {
+it("shows a starting session without events, and without opening a stream", async () => {
   let streams = 0;
   const transport = createRouterTransport((router) =>
     router.service(BridgeService, {

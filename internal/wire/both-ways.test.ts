@@ -15,7 +15,7 @@ const dialog: pane.Dialog = {
   choices: [{ key: "1", label: "Yes", selected: true }],
 };
 
-it.each(["normal", "urgent"] as const)("a nudge of priority %s", (priority) => {
+it.each(["normal", "urgent"] as const)("keeps a nudge of priority %s", (priority) => {
   const nudge: pane.NudgeRequest = {
     ...{ message: "m", requestId: "r", mode: "queue", timeoutMs: 5, sender: "s", owner: "s", ttlMs: 6, quietMs: 7 },
     priority,
@@ -24,7 +24,7 @@ it.each(["normal", "urgent"] as const)("a nudge of priority %s", (priority) => {
   expect(nudgeRequestOf(sent, { sender: "s", owner: "s" })).toEqual(nudge);
 });
 
-it("a receipt, as an answer and as an event", () => {
+it("keeps a receipt, as an answer and as an event", () => {
   const receipt: pane.NudgeReceipt = {
     ...{ requestId: "r", outcome: "composer-busy", error: "e", sender: "s", queuePosition: 0, evidence },
     timings: { queuedMs: 1, typedMs: 2 },
@@ -34,14 +34,14 @@ it("a receipt, as an answer and as an event", () => {
   expect(eventReceipt(receiptMessage(receipt))).toEqual(receipt);
 });
 
-it("the answer of a dialog", () => {
+it("keeps the answer to a dialog", () => {
   const asked: pane.RespondRequest = { dialogId: "d", choice: "1", requestId: "r", text: "why" };
   expect(respondRequestOf(create(pb.SidecarRespondRequestSchema, respondRequest(asked)))).toEqual(asked);
   const result: pane.RespondResult = { outcome: "changed", evidence };
   expect(respondResult(create(pb.SidecarRespondResponseSchema, respondResponse(result)))).toEqual(result);
 });
 
-it("a status, with all that it may leave out", () => {
+it("keeps a status with all of its optional fields", () => {
   const status: pane.PaneStatus = {
     ...{ alive: true, state: "crash-loop", stateSince: 1000, evidence, agentPid: 5, restarts: 2, uptimeSeconds: 7 },
     ...{ queueDepth: 1, attached: 1, epoch: "e", cols: 80, rows: 24, draft: true, versions: { tmux: "3.3a" } },
@@ -54,12 +54,12 @@ it("a status, with all that it may leave out", () => {
   expect(agentStatusOf(told)).toEqual({ ...status, ...whose });
 });
 
-it.each(["screen", "raw"] as const)("a watch's request: %s", (mode) => {
+it.each(["screen", "raw"] as const)("keeps a watch's request: %s", (mode) => {
   const request: pane.WatchRequest = { mode, lines: 3, intervalMs: 4, ansi: true, epoch: "e", afterOffset: 5n };
   expect(watchRequestOf(create(pb.SidecarWatchRequestSchema, watchRequest(request)))).toEqual(request);
 });
 
-it("an update", () => {
+it("keeps an update", () => {
   const update: pane.WatchUpdate = {
     ...{ kind: "heartbeat", output: "text", data: new Uint8Array([1]), alive: true, timestamp: 1_000_123, epoch: "e" },
     ...{ offset: 7n, cols: 80, rows: 24, alternateScreen: true, cursorX: 1, cursorY: 2, endReason: "" },
@@ -68,7 +68,7 @@ it("an update", () => {
   expect(watchUpdate(create(pb.SidecarOutputUpdateSchema, outputUpdate(update)))).toEqual(update);
 });
 
-it("what a newer sidecar says becomes the most careful word", () => {
+it("reads the unknown values of a newer sidecar as the most cautious words", () => {
   const unknown = 99 as never;
   expect(agentStatusOf(create(pb.SidecarStatusResponseSchema, { state: unknown })).state).toBe("uncertain");
   expect(nudgeReceipt(create(pb.SidecarNudgeResponseSchema, { outcome: unknown }), "").outcome).toBe("unknown");
@@ -81,7 +81,7 @@ it("what a newer sidecar says becomes the most careful word", () => {
   ]);
 });
 
-it("an attachment, without the messages of a newer program", async () => {
+it("keeps an attachment, without the messages of a newer program", async () => {
   const hello = { cols: 80, rows: 24, readOnly: true, name: "ann" };
   const inputs: readonly AttachInput[] = [
     { type: "data", data: new Uint8Array([1]) },

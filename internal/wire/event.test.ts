@@ -11,11 +11,11 @@ function wireOf(field: DescField) {
   return { number, name, fieldKind, presence, type };
 }
 
-it("a bridge's SessionEvent is a sidecar's SidecarEvent, field by field", () => {
+it("a bridge's SessionEvent matches a sidecar's SidecarEvent, field by field", () => {
   expect(SessionEventSchema.fields.map(wireOf)).toEqual(SidecarEventSchema.fields.map(wireOf));
 });
 
-it("and value by value", () => {
+it("their enums match, value by value", () => {
   const numbers = (values: readonly { readonly name: string; readonly number: number }[], prefix: string) =>
     values.map(({ name, number }) => [number === 0 ? name : name.replace(prefix, ""), number]);
   expect(numbers(EventTypeSchema.values, "")).toEqual(numbers(SidecarEventTypeSchema.values, "EVENT_TYPE_"));

@@ -168,19 +168,19 @@ function updateOf(part: Partial<pane.WatchUpdate>) {
   return create(SidecarOutputUpdateSchema, outputUpdate(update));
 }
 
-it("tells a receipt", () => {
+it("writes a receipt", () => {
   const told = create(SidecarNudgeResponseSchema, nudgeResponse({ ...receipt, deliveredText: "typed" }));
   expect(told).toMatchObject({ requestId: "r", deliveredText: "typed", error: "", queuePosition: 0 });
   expect(told.timings).toMatchObject({ queuedMs: 1n, typedMs: 2n, submittedMs: 0n, confirmedMs: 0n });
 });
 
-it("tells a step within the first millisecond as 1: 0 says that it was not reached", () => {
+it("writes a step within the first millisecond as 1, because 0 means that it was not reached", () => {
   const timings = { queuedMs: 0, typedMs: 0, submittedMs: 150 };
   const told = create(SidecarNudgeResponseSchema, nudgeResponse({ ...receipt, timings }));
   expect(told.timings).toMatchObject({ queuedMs: 1n, typedMs: 1n, submittedMs: 150n, confirmedMs: 0n });
 });
 
-it("takes a nudge's request with the sender that the server knows", () => {
+it("reads a nudge's request, with the sender that the server knows", () => {
   const request = create(SidecarNudgeRequestSchema, {
     message: "m",
     requestId: "r",
@@ -203,7 +203,7 @@ it("takes a nudge's request with the sender that the server knows", () => {
   });
 });
 
-it("tells whose status it is, and leaves out what there is none of", () => {
+it("writes the identity with a status, and omits absent fields", () => {
   const told = statusOf({});
   expect(told).toMatchObject({ agent: "rig/name", sessionId: "s", projectId: "p", provider: "demo", lastOutputAt: "" });
   expect([told.exitCode, told.dialog, told.versions]).toEqual([undefined, undefined, { tmux: "3.3a" }]);
@@ -213,7 +213,7 @@ it("tells whose status it is, and leaves out what there is none of", () => {
   });
 });
 
-it("takes a watch's request, an offset of 0 included", () => {
+it("reads a watch's request, including an offset of 0", () => {
   const raw = create(SidecarWatchRequestSchema, { mode: WatchMode.RAW, epoch: "e", afterOffset: 0n });
   expect(watchRequestOf(raw)).toMatchObject({ mode: "raw", epoch: "e", afterOffset: 0n });
   expect(watchRequestOf(create(SidecarWatchRequestSchema, {}))).toEqual({
@@ -225,12 +225,12 @@ it("takes a watch's request, an offset of 0 included", () => {
   });
 });
 
-it("refuses to watch in a way that it does not know", () => {
+it("refuses an unknown mode of a watch", () => {
   const request = create(SidecarWatchRequestSchema, { mode: 7 as WatchMode });
   expect(() => watchRequestOf(request)).toThrow("mode has no value 7");
 });
 
-it("tells a peek", () => {
+it("writes a peek", () => {
   const result: pane.PeekResult = {
     output: "x",
     alive: false,

@@ -47,7 +47,7 @@ it("sends the rest when it is flushed, and continues after a failure", async () 
   expect(sent).toEqual([1n, 2n]);
 });
 
-it("leaves after two seconds when the bridge does not answer", async () => {
+it("stops after two seconds if the bridge does not answer", async () => {
   const { clock, acks, handle, sent } = newAcks(aborted);
   handle(1);
   const left = acks.flush().then(() => "left");
@@ -56,7 +56,7 @@ it("leaves after two seconds when the bridge does not answer", async () => {
   expect(sent).toEqual([1n]);
 });
 
-it("does not acknowledge what was made on this side", async () => {
+it("does not acknowledge events that were made by the client", async () => {
   const { clock, sent, handle } = newAcks();
   handle(0);
   await clock.advance(1000);

@@ -19,7 +19,7 @@ function newTokens(ttlMs = JWT.ttlMs) {
 const claimsOf = (token: string) =>
   JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as object;
 
-it("signs what the bridge asks for, bound to the certificate", () => {
+it("signs a token as the bridge requires it, bound to the certificate", () => {
   const token = newTokens().tokens.current();
   const thumbprint = credentials.leaf.fingerprint256.replaceAll(":", "");
   expect(claimsOf(token)).toEqual({
@@ -47,14 +47,14 @@ it.each([
   expect(tokens.current()).not.toBe(first);
 });
 
-it("makes another when the clock was set back, since the bridge takes none from the future", () => {
+it("replaces its token after the clock was set back, because the bridge accepts none from the future", () => {
   const { clock, tokens } = newTokens();
   tokens.current();
   clock.now = NOW - 3_600_000;
   expect(claimsOf(tokens.current())).toMatchObject({ iat: NOW / 1000 - 3600 });
 });
 
-it("signs with a new key at once, and keeps its token when the key is the same", () => {
+it("signs with a new key at once, and keeps its token if the key is the same", () => {
   const { tokens } = newTokens();
   const first = tokens.current();
   tokens.useKey(privateKey);

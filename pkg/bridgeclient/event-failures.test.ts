@@ -24,18 +24,18 @@ it.each<[BridgeErrorCode, number, object]>([
   expect(after(coded(code), failures)).toEqual(expected);
 });
 
-it("gives up sooner on a bridge that has never let it in", () => {
+it("gives up sooner on a bridge that has never admitted it", () => {
   const error = coded("unauthenticated");
   expect(after(error, 3, "")).toEqual({ type: "reconnect", waitMs: 400 });
   expect(after(error, 4, "")).toEqual({ type: "fail" });
 });
 
-it("waits as long as the bridge says, when that is longer", () => {
+it("waits as long as the bridge says, if that is longer", () => {
   const error = new BridgeError("resource_exhausted", "too many", { retryAfterMs: 7000 });
   expect(after(error)).toEqual({ type: "reconnect", waitMs: 7000 });
 });
 
-it("begins again in another epoch, and fails in its own", () => {
+it("starts over in a new epoch, and fails within the same one", () => {
   const error = new BridgeError("failed_precondition", "stale", { fields: { epoch: "f", head: "3" } });
   expect(after(error)).toEqual({ type: "begin-again", epoch: "f" });
   expect(after(error, 1, "f")).toEqual({ type: "fail" });

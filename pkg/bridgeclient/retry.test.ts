@@ -8,15 +8,15 @@ const wait = (code: BridgeErrorCode, failures: number, leftMs: number, options: 
 
 it.each<[string, number | undefined, number | undefined]>([
   ["a bridge that is gone for a moment", wait("unavailable", 1, 5000), 100],
-  ["the second time", wait("unavailable", 2, 5000), 200],
-  ["the last try", wait("unavailable", 3, 5000), undefined],
+  ["the second attempt", wait("unavailable", 2, 5000), 200],
+  ["the last attempt", wait("unavailable", 3, 5000), undefined],
   ["no time left for the wait", wait("unavailable", 2, 150), undefined],
   ["a refusal", wait("permission_denied", 1, 5000), undefined],
   ["a limit: the caller decides", wait("resource_exhausted", 1, 5000, { retryAfterMs: 10 }), undefined],
   ["a token that the bridge refuses", wait("unauthenticated", 1, 5000, { fromServer: true }), undefined],
   ["a connection that is cut in its handshake, once", wait("unauthenticated", 1, 5000), 100],
-  ["the same again", wait("unauthenticated", 2, 5000), undefined],
-  ["as long as the bridge says", wait("unavailable", 1, 5000, { retryAfterMs: 700 }), 700],
+  ["a second such connection", wait("unauthenticated", 2, 5000), undefined],
+  ["the delay that the bridge states", wait("unavailable", 1, 5000, { retryAfterMs: 700 }), 700],
 ])("%s", (_what, waitMs, expected) => {
   expect(waitMs).toBe(expected);
 });

@@ -4,12 +4,12 @@ import { danglingOpeners, misnamed, oversized, type SourceFile } from "./source-
 const file = (path: string, lines: number): SourceFile => ({ path, text: "x\n".repeat(lines) });
 
 describe("the sizes of the sources", () => {
-  it("are fine at their limits", () => {
+  it("are accepted at their limits", () => {
     const room = Array.from({ length: 25 }, (_, i) => file(`internal/a/f${i}.ts`, 80));
     expect(oversized([...room, file("internal/b/long.ts", 350)])).toEqual([]);
   });
 
-  it("name a file that is too long, a test too", () => {
+  it("name a file that is too long, including a test", () => {
     expect(oversized([file("internal/a/x.test.ts", 351)])).toEqual(["internal/a/x.test.ts has 351 lines; at most 350"]);
   });
 

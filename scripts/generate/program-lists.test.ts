@@ -11,14 +11,14 @@ it.each(Object.entries(programLists(read)))("%s lists every agent program", (pat
   for (const name of profileNames) expect(text).toContain(name);
 });
 
-it("says what each program is typed", () => {
+it("shows the text that is typed into each program", () => {
   expect(page).toContain('| tab | `"a\\tb"` |');
   expect(typedInto("codex", "costs $x")).toBe('`"costs $x "`');
   expect(typedInto("claude", "costs $x")).toBe("as sent");
   expect(typedInto("claude", "\u200b")).toBe("UNSAFE");
 });
 
-it.each(profileNames)("names each character that makes a command of a message for %s", (name) => {
+it.each(profileNames)("lists each character that turns a message into a command for %s", (name) => {
   for (let code = 0x21; code < 0x7f; code++) {
     const message = `${String.fromCharCode(code)}x y`;
     if (typedInto(name, message) !== "as sent") expect(page).toContain(`| ${asCell(message)} |`);

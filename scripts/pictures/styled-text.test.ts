@@ -3,7 +3,7 @@ import { spansOf, wrapped } from "./styled-text.ts";
 
 const plain = (text: string) => ({ text, isBold: false, isDim: false });
 
-it("reads bold, dim and colours, each until it is taken back", () => {
+it("reads bold, dim and colours, each until it is reset", () => {
   expect(spansOf("a\x1b[1;32mb\x1b[39mc\x1b[22md\x1b[2me\x1b[0mf")).toEqual([
     plain("a"),
     { ...plain("b"), isBold: true, color: "green" },
@@ -14,7 +14,7 @@ it("reads bold, dim and colours, each until it is taken back", () => {
   ]);
 });
 
-it("takes bright colours for colours, and leaves the text where it does not know a style", () => {
+it("reads bright colours as colours, and keeps the text of an unknown style", () => {
   expect(spansOf("\x1b[91;4mx\x1b[my")).toEqual([{ ...plain("x"), color: "red" }, plain("y")]);
 });
 

@@ -34,14 +34,14 @@ function system(versions: readonly (string | undefined)[], aptCode = 0) {
   return { ran, lines, ensure };
 }
 
-it("takes the tmux that is there and runs nothing else", async () => {
+it("uses an installed tmux and runs nothing else", async () => {
   await program("tmux");
   const { ran, ensure } = system(["3.3a"]);
   expect(await ensure(0)).toEqual({ path: join(folder, "tmux"), version: "3.3a" });
   expect(ran).toEqual(["tmux -V"]);
 });
 
-it("installs one for root where apt-get is, and says what it does", async () => {
+it("installs one as root if apt-get exists, and reports what it does", async () => {
   await program("apt-get");
   const { ran, lines, ensure } = system([undefined, "3.5a"]);
   expect((await ensure(0)).version).toBe("3.5a");
@@ -68,7 +68,7 @@ it("never installs anything for a user who is not root", async () => {
   expect(ran).toEqual([]);
 });
 
-it("tells the last line of apt-get when it fails", async () => {
+it("reports the last line of apt-get if it fails", async () => {
   await program("apt-get");
   await expect(system([], 100).ensure(0)).rejects.toThrow("apt-get update failed (exit 100): E: no network");
 });

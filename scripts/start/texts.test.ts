@@ -44,7 +44,7 @@ it("writes a receipt on one line, safe to print", () => {
 });
 
 describe("configuration", () => {
-  it("starts the demo agent unless asked otherwise", () => {
+  it("starts the demo agent by default", () => {
     expect(readStartConfig([], {})).toEqual({
       agent: "demo",
       once: false,
@@ -68,7 +68,7 @@ describe("configuration", () => {
     expect(() => readStartConfig(argv, {})).toThrow(message);
   });
 
-  it("says how to get Claude Code where it is not installed", () => {
+  it("explains how to get Claude Code if it is not installed", () => {
     expect(() => agentCommand("claude", "/x", "/nowhere")).toThrow("Claude Code is not installed");
   });
 });

@@ -21,7 +21,7 @@ function model(more: Partial<ViewModel> = {}): ViewModel {
 }
 
 describe("the live view", () => {
-  it("shows who, state and evidence, the screen, and commands to type", () => {
+  it("shows agent, state and evidence, the screen, and commands to type", () => {
     expect(renderView(model())).toEqual([
       " demo  busy for 5.0 s  up 3 min 7 s · 127.0.0.1:9090 · pid 42",
       " known from: the agent accepted a message (hook, proof)",
@@ -63,7 +63,7 @@ describe("the live view", () => {
     expect(lines).not.toContain("r1");
   });
 
-  it("says why nothing is fresh", () => {
+  it("explains why nothing is fresh", () => {
     expect(renderView(model({ trouble: "no answer from the sidecar: gone" }))[1]).toBe(
       " no answer from the sidecar: gone",
     );

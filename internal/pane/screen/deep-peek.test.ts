@@ -35,7 +35,7 @@ const numbered = (count: number) => Array.from({ length: count }, (_, i) => `lin
 const lines = (request = ALL, version = 1, signal = live) => deep.lines(pane, request, version, signal);
 
 it.each([
-  ["all of a short history, at one look", 500, [-1000]],
+  ["all of a short history in one look", 500, [-1000]],
   ["all of a longer one", 3000, [-1000, -5000]],
   ["all of a deep one", 20_000, [-1000, -5000, "-"]],
 ])("fetches %s", async (_, count, looks) => {
@@ -44,7 +44,7 @@ it.each([
   expect([found.output.split("\n").length, found.truncated, asked]).toEqual([count, false, looks]);
 });
 
-it("fetches no more than fills an answer", async () => {
+it("fetches no more than fits an answer", async () => {
   rows = Array.from({ length: 20_000 }, (_, i) => `${i} ${"x".repeat(5000)}`);
   const found = await clock.until(lines());
   expect([found.truncated, asked]).toEqual([true, [-1000]]);
@@ -52,14 +52,14 @@ it("fetches no more than fills an answer", async () => {
   expect(found.output.split("\n").at(-1)).toMatch(/^19999 x/);
 });
 
-it("fetches so many lines as are asked for, at one look where they are few", async () => {
+it("fetches the requested number of lines, in one look if there are few", async () => {
   rows = numbered(20_000);
   expect((await lines({ ...ALL, count: 700 })).output.split("\n")).toHaveLength(700);
   const many = await clock.until(lines({ ...ALL, count: 7000 }, 2));
   expect([many.output.split("\n").length, asked]).toEqual([7000, [-700, -1000, -5000, -7000]]);
 });
 
-it("makes one answer for all who ask the same at a time, and another after that or for another screen", async () => {
+it("makes one answer for simultaneous callers, and another one later or for another screen", async () => {
   rows = numbered(10);
   const both = await Promise.all([lines(), lines()]);
   expect([both[0] === both[1], asked.length]).toEqual([true, 1]);
@@ -70,7 +70,7 @@ it("makes one answer for all who ask the same at a time, and another after that 
   expect(asked.length).toBe(3);
 });
 
-it("makes one answer after the other, and none for those who have gone", async () => {
+it("makes one answer after the other, and none for callers that have left", async () => {
   rows = numbered(10);
   const open = Promise.withResolvers<void>();
   gate = open.promise;
@@ -87,7 +87,7 @@ it("makes one answer after the other, and none for those who have gone", async (
   expect(asked).toEqual([-1, -3]);
 });
 
-it("lets others have their turn while it cleans much", async () => {
+it("yields to other work while it cleans a long text", async () => {
   rows = Array.from({ length: 900 }, () => "x".repeat(1000));
   const found = lines();
   await settle();

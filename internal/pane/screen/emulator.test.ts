@@ -19,14 +19,14 @@ describe("a screen", () => {
     expect(emulator.screen()).toMatchObject({ cols: 20, rows: 5, cursorX: 3, cursorY: 2, alternate: false });
   });
 
-  it("continues where its rows have moved to while the window was resized behind an alternate one", async () => {
+  it("continues where its rows were moved by a resize behind an alternate screen", async () => {
     const emulator = await drawn(`${"a".repeat(25)}\r\ntwo\r\n\x1b[?1049hfull\r\nscreen`);
     emulator.resize(40, 5);
     await emulator.write("\x1b[?1049lx");
     expect(textsOf(emulator)).toEqual(["a".repeat(25), "two", "x", "", ""]);
   });
 
-  it("is the same object until something was written", async () => {
+  it("is the same object until something is written", async () => {
     const emulator = await drawn("x");
     const before = emulator.screen();
     expect(emulator.screen()).toBe(before);
@@ -35,7 +35,7 @@ describe("a screen", () => {
     expect(emulator.version).toBe(2);
   });
 
-  it("splits a row where its style changes", async () => {
+  it("splits a row where the style changes", async () => {
     const emulator = await drawn(
       "ab\x1b[1mcd\x1b[0;2mef\x1b[0;7mg\x1b[0;31mh\x1b[38;5;200mi\x1b[38;2;1;2;255mj\x1b[0m",
     );
@@ -51,12 +51,12 @@ describe("a screen", () => {
     ]);
   });
 
-  it("keeps the blank of a cursor that is drawn as an inverse cell", async () => {
+  it("keeps the blank under a cursor that is drawn as an inverse cell", async () => {
     const emulator = await drawn("> \x1b[7m \x1b[0m   ");
     expect(emulator.screen().lines[0]?.runs.map((run) => run.text)).toEqual(["> ", " "]);
   });
 
-  it("gives a wide character one place, and joins what is combined", async () => {
+  it("puts a wide character in one cell, and joins combining characters", async () => {
     const emulator = await drawn("日本e\u0301x");
     expect(emulator.screen().lines[0]?.text).toBe("日本e\u0301x");
     expect(emulator.cursor).toEqual({ x: 6, y: 0 });
@@ -64,21 +64,21 @@ describe("a screen", () => {
 
   it.each([
     ["accents", "a", "\u0301"],
-    ["joined people", "👩", "\u200d👩"],
+    ["joined emoji of people", "👩", "\u200d👩"],
     ["variation selectors", "a", "\ufe0f"],
-  ])("gives a cell room for so many that combine and no more, and goes on after it: %s", async (_, first, more) => {
+  ])("limits the combining characters of one cell, and continues after it: %s", async (_, first, more) => {
     const emulator = await drawn(`${first}${more.repeat(10_000)}\r\nnext`);
     const [line, next] = emulator.screen().lines;
     expect(line?.text.length).toBeLessThan(100);
     expect([line?.text.startsWith(`${first}${more.repeat(5)}`), next?.text]).toEqual([true, "next"]);
   });
 
-  it("marks rows that go on from the one above", async () => {
+  it("marks rows that continue the row above", async () => {
     const emulator = await drawn("a".repeat(25));
     expect(emulator.screen().lines.map((line) => line.wrapped)).toEqual([false, true, false, false, false]);
   });
 
-  it("tells the alternate screen, bracketed paste and the title, and forgets them at a reset", async () => {
+  it("reports the alternate screen, bracketed paste and the title, and forgets them at a reset", async () => {
     const emulator = await drawn("main\x1b[?1049h\x1b[?2004h\x1b]0;a title\x07alt");
     expect(emulator.screen()).toMatchObject({ alternate: true, bracketedPaste: true, title: "a title" });
     emulator.reset();
@@ -86,13 +86,13 @@ describe("a screen", () => {
     expect(textsOf(emulator).join("")).toBe("");
   });
 
-  it("keeps the cursor within the columns after the last one was written", async () => {
+  it("keeps the cursor within the columns after the last column was written", async () => {
     const emulator = await drawn("a".repeat(20));
     expect(emulator.cursor).toEqual({ x: 19, y: 0 });
   });
 });
 
-describe("rows of history and screen", () => {
+describe("the rows of history and screen", () => {
   it("are read from the end, oldest first", async () => {
     const emulator = await drawn(Array.from({ length: 30 }, (_, i) => `row ${i}`).join("\r\n"));
     expect(emulator.historyLines).toBe(25);
@@ -100,7 +100,7 @@ describe("rows of history and screen", () => {
     expect(emulator.rowsText(Number.POSITIVE_INFINITY)).toHaveLength(30);
   });
 
-  it("keep blanks at a wrap, and none that a wide character left because it did not fit", async () => {
+  it("keep blanks at a wrap, but not the blank left by a wide character that did not fit", async () => {
     const spaced = await drawn(`${"a".repeat(18)}  bbb`);
     expect(spaced.rowsText(5).slice(0, 2)).toEqual([
       { text: `${"a".repeat(18)}  `, wrapped: false },
@@ -171,7 +171,7 @@ const hostile = fc
   )
   .map((parts) => parts.join(""));
 
-it("draws whatever a program prints, in pieces or whole, to the same screen with as many rows", async () => {
+it("draws the output of a program, in pieces or whole, to the same screen and number of rows", async () => {
   await fc.assert(
     fc.asyncProperty(hostile, fc.integer({ min: 0, max: 60 }), async (text, cut) => {
       const bytes = Buffer.from(text);
@@ -211,7 +211,7 @@ describe("rows that scroll into the history", () => {
   }
   const rows = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `row ${from + i}`);
 
-  it("are reported once each, in order, also when the history is full", async () => {
+  it("are reported once each, in order, also if the history is full", async () => {
     const { emulator, reported } = await listening(10);
     for (let i = 0; i < 60; i += 7)
       await emulator.write(
@@ -222,7 +222,7 @@ describe("rows that scroll into the history", () => {
     expect(reported).toEqual(rows(0, 63 - 4));
   });
 
-  it("are reported as one line where the terminal wrapped them, when the last of them has scrolled off", async () => {
+  it("are reported as one line if they are wrapped, after the last of them has scrolled off", async () => {
     const { emulator, reported } = await listening();
     await emulator.write(`${"a".repeat(25)}\r\n\r\n\r\n\r\n`);
     expect(reported).toEqual([]);
@@ -230,7 +230,7 @@ describe("rows that scroll into the history", () => {
     expect(reported).toEqual(["a".repeat(25)]);
   });
 
-  it("are one line at another width too, and reported once", async () => {
+  it("are one line after a change of width, too, and reported once", async () => {
     const { emulator, reported } = await listening();
     await emulator.write(`${"a".repeat(45)}\r\n${"b".repeat(30)}\r\n`);
     emulator.resize(50, 5);
@@ -242,7 +242,7 @@ describe("rows that scroll into the history", () => {
     expect(reported).toEqual(["a".repeat(45), "b".repeat(30), "c", "c"]);
   });
 
-  it("are reported once when the alternate screen comes in between", async () => {
+  it("are reported once, also across an alternate screen", async () => {
     const { emulator, reported } = await listening();
     await emulator.write(`${rows(0, 8).join("\r\n")}\x1b[?1049h`);
     await emulator.write("full\r\n\r\n\r\n\r\n\r\n\r\n\r\nscreen");
@@ -251,7 +251,7 @@ describe("rows that scroll into the history", () => {
     expect(reported).toEqual(rows(0, 7));
   });
 
-  it("are named when more went by at once than the history holds", async () => {
+  it("are reported as lost if more scroll by at once than the history holds", async () => {
     const { emulator, reported } = await listening(10);
     await emulator.write(rows(0, 40).join("\r\n"));
     expect(reported).toEqual(["overflow", ...rows(25, 35)]);
@@ -265,7 +265,7 @@ describe("rows that scroll into the history", () => {
     expect(reported).toEqual(rows(0, 3));
   });
 
-  it("are reported once, however the window changes", async () => {
+  it("are reported once, however the window's size changes", async () => {
     const { emulator, reported } = await listening();
     await emulator.write(rows(0, 8).join("\r\n"));
     emulator.resize(20, 3);
@@ -285,14 +285,14 @@ describe("rows that scroll into the history", () => {
     expect(emulator.standingLines().some(({ isReported }) => isReported)).toBe(false);
   });
 
-  it("are reported once when the screen is erased in between", async () => {
+  it("are reported once if the screen is erased meanwhile", async () => {
     const { emulator, reported } = await listening();
     await emulator.write(`${rows(0, 8).join("\r\n")}\x1b[2J\x1b[H`);
     await emulator.write(`${rows(8, 14).join("\r\n")}\x1b[H\x1b[J`);
     expect(reported).toEqual([...rows(0, 3), "erasing", ...rows(8, 9), "erasing"]);
   });
 
-  it("are reported before what stands below them when it is looked at while it is about to be drawn again", async () => {
+  it("are reported before the rows below them, if those are read just before a redraw", async () => {
     const emulator = make(20, 3);
     const told: string[] = [];
     const listener = { overflowed: () => {}, vanished: () => false, erasing: () => {}, cleared: () => {} };
@@ -308,7 +308,7 @@ describe("rows that scroll into the history", () => {
     expect(emulator.rows).toBe(4);
   });
 
-  it("are reported before the program throws the history away, and reported again after it", async () => {
+  it("are reported before the program clears the history, and reporting continues afterwards", async () => {
     const { emulator, reported } = await listening();
     await emulator.write(`${rows(0, 8).join("\r\n")}\x1b[2J\x1b[3J\x1b[H${rows(30, 37).join("\r\n")}`);
     expect(reported).toEqual([...rows(0, 3), "erasing", "cleared", ...rows(30, 32)]);

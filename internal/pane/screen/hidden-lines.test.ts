@@ -32,7 +32,7 @@ const OFF = "\x1b[?1049l";
 const CUT = `${LONG.slice(0, 20)}\r\nlast${ON}`;
 
 describe("the lines of a main screen that was hidden while its window became narrower", () => {
-  it("are reported as they were when the program erases them before the screen is known exactly", async () => {
+  it("are reported unchanged if the program erases them before the screen is known exactly", async () => {
     const { emulator, reported } = await printed(`${LONG}\r\nlast\r\n${ON}`);
     await emulator.replace(CUT, 20, 5);
     await emulator.write(`${OFF}\x1b[2J\x1b[H`);
@@ -42,7 +42,7 @@ describe("the lines of a main screen that was hidden while its window became nar
     expect(reported).toEqual([LONG, "last", "next", ""]);
   });
 
-  it("are followed by what the program printed since, and reported once when the screen is known exactly", async () => {
+  it("precede what the program printed since, and are reported once when the screen is known exactly", async () => {
     const { emulator, reported } = await printed(`${LONG}\r\nlast\r\n${ON}`);
     await emulator.replace(CUT, 20, 5);
     await emulator.write(`${OFF}\r\nfresh ${LONG}\r\n`);
@@ -57,7 +57,7 @@ describe("the lines of a main screen that was hidden while its window became nar
     expect(reported.filter((line) => line !== "")).toEqual([LONG, "last", `fresh ${LONG}`]);
   });
 
-  it("are reported when more goes by than can wait, and what follows them as it scrolls off", async () => {
+  it("are reported if more lines pass than can wait, and the later ones as they scroll off", async () => {
     const { emulator, reported } = await printed(`${LONG}\r\nlast${ON}`);
     await emulator.replace(CUT, 20, 5);
     const fresh = Array.from({ length: 320 }, (_, i) => `row ${i}`);
@@ -70,7 +70,7 @@ describe("the lines of a main screen that was hidden while its window became nar
     expect(reported).toEqual([LONG, "last", ...fresh.slice(0, -1), `${fresh.at(-1)}…`]);
   });
 
-  it("continue where the program continues in the cursor's line", async () => {
+  it("are joined with what the program adds in the cursor's line", async () => {
     const { emulator, reported } = await printed(`${LONG}\r\nlast${ON}`);
     await emulator.replace(`${LONG.slice(0, 20)}\r\nlast\x1b[2;5H${ON}`, 20, 5);
     await emulator.write(`${OFF} word`);
@@ -78,7 +78,7 @@ describe("the lines of a main screen that was hidden while its window became nar
     expect(reported).toEqual([LONG, "last word…"]);
   });
 
-  it("are not reported where the program draws its screen itself, but for those above the screen", async () => {
+  it("are not reported if the program draws its screen itself, except those above the screen", async () => {
     const { emulator, reported } = await printed("", true);
     emulator.holdLines(true);
     await emulator.write(`above\r\n\r\n\r\n\r\n${LONG}\r\nlast${ON}`);

@@ -13,8 +13,8 @@ async function print(output: OutputStream, text: string): Promise<void> {
 }
 const texts = (output: OutputStream) => output.emulator.rowsText(100).map((row) => row.text);
 
-describe("what the agent printed", () => {
-  it("is held as bytes with their offsets, and drawn", async () => {
+describe("the output of the agent", () => {
+  it("is stored as bytes with their offsets, and drawn", async () => {
     const output = stream(new FakeClock(), 100n);
     expect(output.drawnTo).toBe(100n);
     await print(output, "hello");
@@ -30,7 +30,7 @@ describe("what the agent printed", () => {
     expect([output.emulator.cols, output.emulator.rows]).toEqual([500, 300]);
   });
 
-  it("is reported to those who wait, bytes first and the screen when it shows them", async () => {
+  it("is reported to listeners: the bytes first, and the screen after it is drawn", async () => {
     const output = stream();
     const reported: string[] = [];
     output.bytes.listen(() => reported.push(`bytes to ${output.ring.end}, drawn to ${output.drawnTo}`));
@@ -39,7 +39,7 @@ describe("what the agent printed", () => {
     expect(reported).toEqual(["bytes to 3, drawn to 0", "screen, drawn to 3"]);
   });
 
-  it("tells when it was, and for how long it has been quiet", async () => {
+  it("has a time, and a duration of silence", async () => {
     const clock = new FakeClock();
     const output = stream(clock);
     expect([output.lastOutputAt, output.quietMs()]).toEqual([undefined, Number.POSITIVE_INFINITY]);
@@ -51,7 +51,7 @@ describe("what the agent printed", () => {
 });
 
 describe("after an interruption", () => {
-  it("skips an offset that is not delivered, names the gap, and shows the current screen", async () => {
+  it("skips an undelivered offset, reports the gap, and shows the current screen", async () => {
     const output = stream();
     await print(output, "old");
     await output.resumeFrom(redraw("new screen\r\nsecond row", 30, 6));
@@ -61,7 +61,7 @@ describe("after an interruption", () => {
     expect(texts(output).slice(0, 3)).toEqual(["new screen", "second row", ""]);
   });
 
-  it("is not output of the agent", async () => {
+  it("does not count the redraw as output of the agent", async () => {
     const clock = new FakeClock();
     const output = stream(clock);
     await output.resumeFrom(redraw("x"));
@@ -70,7 +70,7 @@ describe("after an interruption", () => {
     expect(output.quietMs()).toBe(100);
   });
 
-  it("draws nothing of the bytes before it over the new screen, also when they were being drawn", async () => {
+  it("draws no earlier bytes over the new screen, even if they were being drawn", async () => {
     const output = stream();
     output.take(Buffer.from("old bytes\r\n"));
     const restarting = output.resumeFrom(redraw("new screen"));
@@ -79,7 +79,7 @@ describe("after an interruption", () => {
     expect(output.drawnTo).toBe(output.ring.end);
   });
 
-  it("draws the bytes that come while it is under way on top of the new screen", async () => {
+  it("draws the bytes that arrive meanwhile on top of the new screen", async () => {
     const output = stream();
     const restarting = output.resumeFrom(redraw("new screen"));
     output.take(Buffer.from(" and more"));
@@ -90,7 +90,7 @@ describe("after an interruption", () => {
   });
 });
 
-it("draws what comes at the very moment at which it has drawn all there was", async () => {
+it("draws bytes that arrive at the moment at which it has drawn all others", async () => {
   const output = stream();
   await output.resumeFrom(redraw("screen"));
   for (let i = 0; i < 20; i++) await print(output, `${i % 10}`);
@@ -100,7 +100,7 @@ it("draws what comes at the very moment at which it has drawn all there was", as
   await expect.poll(() => output.drawnTo).toBe(40n);
 });
 
-it("moves the old screen to the history for a new life, and ends its modes", async () => {
+it("moves the old screen to the history for a restarted agent, and resets its modes", async () => {
   const output = stream();
   await print(output, "last words\x1b[?2004h");
   await output.renew();

@@ -22,12 +22,12 @@ describe("the last lines", () => {
     expect(lastLines(rows, count)).toEqual({ output, truncated: false });
   });
 
-  it("ask the caller what counts as blank", () => {
+  it("are blank if the caller says so", () => {
     const styled = ["text", "\x1b[31m\x1b[0m"];
     expect(lastLines(styled, 5, (line) => line.replace(/\x1b\[\d*m/g, "") === "").output).toBe("text");
   });
 
-  it("stay within 3 MiB: older lines go, and that is said", () => {
+  it("stay within 3 MiB: older lines are dropped, and that is reported", () => {
     const lines = Array.from({ length: 5 }, (_, i) => `${i}`.repeat(1024 * 1024 - 1));
     const { output, truncated } = lastLines(lines, 5);
     expect([output.length, truncated]).toEqual([PEEK_MAX_BYTES - 1, true]);
@@ -40,7 +40,7 @@ describe("the last lines", () => {
     expect(lastLines(lines, 2)).toEqual({ output: lines[1], truncated: true });
   });
 
-  it("give the end of a line that is too long by itself", () => {
+  it("contain the end of a single line that is too long", () => {
     const { output, truncated } = lastLines(["first", `${"é".repeat(2 * 1024 * 1024)}end`], 2);
     expect(truncated).toBe(true);
     expect(output).toMatch(/^é+end$/);
@@ -50,13 +50,13 @@ describe("the last lines", () => {
   });
 });
 
-describe("rows put together", () => {
+describe("joined rows", () => {
   const row = (text: string, wrapped = false) => ({ text, wrapped });
   it.each([
     ["lines of one row", [row("a"), row("b")], ["a", "b"]],
     ["a wrapped line", [row("aaa "), row("bbb", true), row("c")], ["aaa bbb", "c"]],
     ["a line over three rows", [row("a"), row("b", true), row("c  ", true)], ["abc"]],
-    ["a first row whose beginning is gone", [row("tail", true), row("b")], ["tail", "b"]],
+    ["a first row without its beginning", [row("tail", true), row("b")], ["tail", "b"]],
     ["none", [], []],
   ])("%s", (_, rows, lines) => {
     expect(joinRows(rows)).toEqual(lines);

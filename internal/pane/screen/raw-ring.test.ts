@@ -9,7 +9,7 @@ const read = (ring: RawRing, offset: bigint, limit = 1000) => {
 };
 
 describe("a raw ring", () => {
-  it("begins at the offset it is reported, empty", () => {
+  it("starts empty at the given offset", () => {
     const ring = new RawRing(100, 7n);
     expect([ring.start, ring.end]).toEqual([7n, 7n]);
     expect(read(ring, 7n)).toBe("");
@@ -17,7 +17,7 @@ describe("a raw ring", () => {
     expect(read(ring, 8n)).toBeUndefined();
   });
 
-  it("gives bytes back from any offset it holds, at most as many as asked for", () => {
+  it("returns bytes from any offset that it holds, at most as many as requested", () => {
     const ring = new RawRing(100, 10n);
     ring.push(bytes("hello "));
     ring.push(bytes(""));
@@ -27,7 +27,7 @@ describe("a raw ring", () => {
     expect(ring.end).toBe(21n);
   });
 
-  it("forgets the oldest first, and says so", () => {
+  it("drops the oldest bytes first, and reports it", () => {
     const ring = new RawRing(8000);
     for (let i = 0; i < 4; i++) ring.push(Buffer.alloc(3000, i));
     expect([ring.start, ring.end]).toEqual([6000n, 12_000n]);
@@ -35,14 +35,14 @@ describe("a raw ring", () => {
     expect(ring.read(6000n, 1)?.[0]).toBe(2);
   });
 
-  it("holds nothing of a chunk that is larger than itself", () => {
+  it("drops a chunk that is larger than itself", () => {
     const ring = new RawRing(10);
     ring.push(bytes("a".repeat(11)));
     expect([ring.start, ring.end]).toEqual([11n, 11n]);
     expect(read(ring, 0n)).toBeUndefined();
   });
 
-  it("takes little more memory than it holds, however small the chunks are", () => {
+  it("uses little more memory than it holds, however small the chunks are", () => {
     const ring = new RawRing(1024 * 1024);
     const kept = new Set<ArrayBufferLike>();
     for (let i = 0; i < 20_000; i++) ring.push(bytes("x".repeat(1 + ((i * 37) % 200))));
@@ -56,7 +56,7 @@ describe("a raw ring", () => {
     expect(taken / held).toBeLessThan(1.1);
   });
 
-  it("leaves what was read as it was while more is joined to it", () => {
+  it("does not change bytes that were read while it appends more", () => {
     const ring = new RawRing(100);
     for (const text of ["ab", "cd"]) ring.push(bytes(text));
     const before = ring.read(0n, 10) as Uint8Array;
@@ -65,7 +65,7 @@ describe("a raw ring", () => {
     expect(read(ring, 0n)).toBe("abcdef");
   });
 
-  it("skips offsets that will never be delivered, forward only, and keeps what came before", () => {
+  it("skips offsets that will never be delivered, only forwards, and keeps the bytes before", () => {
     const ring = new RawRing(100);
     ring.push(bytes("abc"));
     ring.skipTo(1n);
@@ -101,7 +101,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** The byte at an offset, so that a wrong place shows as a wrong value. */
 const byteAt = (offset: number) => (offset * 31 + (offset >> 8)) & 0xff;
 
-it("equals an endless array of bytes, whatever is pushed, skipped and read", () => {
+it("equals an unbounded array of bytes after any pushes, skips and reads", () => {
   const CAPACITY = 16_000;
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

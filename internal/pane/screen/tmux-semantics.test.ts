@@ -16,20 +16,20 @@ async function shows(bytes: string): Promise<readonly string[]> {
 
 /** A cursor behind the last column shows only by the place of the next character. */
 it.each<[what: string, bytes: string, rows: readonly string[]]>([
-  ["a line feed behind the last column stays behind it", `${FULL}\nx`, [FULL, "", "x", ""]],
-  ["going back from behind the last column counts from there", `${FULL}\x1b[Dx`, ["012345678x", "", "", ""]],
-  ["a backspace too", `${FULL}\bx`, ["012345678x", "", "", ""]],
-  ["a backspace at the beginning of a row that goes on from another", `${FULL}a\r\bx`, ["012345678x", "a", "", ""]],
-  ["nothing is behind the last column to be erased", `${FULL}\x1b[Xx`, [FULL, "x", "", ""]],
-  ["without wrapping nothing gets behind it", `\x1b[?7l${FULL}\x1b[?7hx`, ["012345678x", "", "", ""]],
-  ["repeating ends with the row", "1234567x\x1b[9by", ["1234567xxx", "y", "", ""]],
-  ["nothing but one byte is repeated", "é\x1b[3bx", ["éx", "", "", ""]],
-  ["moves by a and e are not known", "a\x1b[3ab\x1b[2ec", ["abc", "", "", ""]],
+  ["a line feed after the last column keeps the column", `${FULL}\nx`, [FULL, "", "x", ""]],
+  ["moving left from after the last column counts from there", `${FULL}\x1b[Dx`, ["012345678x", "", "", ""]],
+  ["a backspace from after the last column does, too", `${FULL}\bx`, ["012345678x", "", "", ""]],
+  ["a backspace at the beginning of a row that continues another", `${FULL}a\r\bx`, ["012345678x", "a", "", ""]],
+  ["nothing after the last column is erased", `${FULL}\x1b[Xx`, [FULL, "x", "", ""]],
+  ["without wrapping the cursor does not pass the last column", `\x1b[?7l${FULL}\x1b[?7hx`, ["012345678x", "", "", ""]],
+  ["a repetition ends with the row", "1234567x\x1b[9by", ["1234567xxx", "y", "", ""]],
+  ["only a single byte is repeated", "é\x1b[3bx", ["éx", "", "", ""]],
+  ["the movements a and e are unknown", "a\x1b[3ab\x1b[2ec", ["abc", "", "", ""]],
   ["columns do not count from the region's first row", "\x1b[2;4r\x1b[?6h\x1b[2;1H\x1b[5Gx", ["", "", "    x", ""]],
-  ["nor does a move to the side", "\x1b[2;4r\x1b[?6h\x1b[3Cx", ["", "   x", "", ""]],
+  ["nor does a movement to the side", "\x1b[2;4r\x1b[?6h\x1b[3Cx", ["", "   x", "", ""]],
   ["a region sets the cursor to the screen's first row", "\x1b[?6h\x1b[2;4r\x1b[Ax", ["x", "", "", ""]],
-  ["lines are inserted above a region into all of the screen", "a\r\nb\x1b[3;4r\x1b[L", ["", "a", "b", ""]],
-  ["and in the cursor's column", "abc\x1b[Lx", ["   x", "abc", "", ""]],
+  ["lines inserted above a region move the whole screen", "a\r\nb\x1b[3;4r\x1b[L", ["", "a", "b", ""]],
+  ["and inserted lines keep the cursor's column", "abc\x1b[Lx", ["   x", "abc", "", ""]],
   ["one saved cursor for both screens", "a\x1b[2;3H\x1b7\x1b[?1049h\x1b[H\x1b8x", ["", "  x", "", ""]],
   ["the saved cursor keeps origin mode", "\x1b[2;4r\x1b[?6h\x1b7\x1b[?6l\x1b8\x1b[Hx", ["", "x", "", ""]],
   ["leaving an alternate screen that is not on", "ab\x1b[?1049h\x1b[?1049l\x1b[3;1H\x1b[?1049lx", ["abx", "", "", ""]],
@@ -53,19 +53,19 @@ it.each<[what: string, bytes: string, rows: readonly string[]]>([
   ["a region below its first row scrolls", "a\r\nb\r\nc\x1b[2;3r\x1b[3;1H\n", ["b"]],
   ["it is scrolled by a number of rows", "a\r\nb\x1b[2S", ["a", "b"]],
   ["a region is scrolled by more rows than it has", "a\r\nb\r\nc\x1b[2;3r\x1b[9S", ["b", "c"]],
-])("what stood on the main screen goes into the history when %s", async (_, bytes, rows) => {
+])("the content of the main screen goes into the history when %s", async (_, bytes, rows) => {
   expect(await history(bytes)).toEqual(rows);
 });
 
 it.each([
   ["a part is erased", "a\r\nb\x1b[J"],
   ["it is blank", "\x1b[2J"],
-  ["it is the alternate one", "\x1b[?1049ha\x1b[2J\x1b[?1049l"],
-])("nothing goes there when %s", async (_, bytes) => {
+  ["the alternate screen is erased", "\x1b[?1049ha\x1b[2J\x1b[?1049l"],
+])("nothing goes into the history when %s", async (_, bytes) => {
   expect(await history(bytes)).toEqual([]);
 });
 
-it("a history that is full drops its oldest row for each that comes, in whatever way", async () => {
+it("a full history drops its oldest row for each new one, whatever adds it", async () => {
   const emulator = new Emulator({ cols: COLS, rows: 4, scrollback: 3 });
   await emulator.write("a\r\nb\r\nc\r\nd\x1b[2J\x1b[2;3r\x1b[2;1He\r\n\r\n\r\n");
   expect(emulator.historyLines).toBe(3);
@@ -77,7 +77,7 @@ it("a reset blanks the alternate screen and stays on it", async () => {
   expect([alternate, lines[0]?.text, lines[0]?.runs[0]?.fg]).toEqual([true, "x", "default"]);
 });
 
-it("has no colour in a row that came by wrapping, and none on a fresh alternate screen", async () => {
+it("a row that starts by wrapping, and a new alternate screen, have no colour", async () => {
   const wrapped = await drawn(`\x1b[4;1H\x1b[41m${FULL}x`);
   const alternate = await drawn("\x1b[41m\x1b[?1049h");
   const shown = new Emulator({ cols: COLS, rows: 4, scrollback: 0 });
@@ -98,19 +98,19 @@ it("erases up to the screen's last cell, and no mark of a row in the history", a
   expect([scrolled.historyLines, scrolled.rowsText(100)[1]]).toEqual([3, { text: "abc", wrapped: true }]);
 });
 
-it("no row continues one that was erased", async () => {
+it("an erased row is not continued by the next one", async () => {
   const { lines } = (await drawn(`${FULL}a\x1b[H\x1b[2K`)).screen();
   expect(lines.map((line) => line.wrapped)).toEqual([false, false, false, false]);
 });
 
-it("the redraw of a wrapped row that begins with unwritten cells puts its text where it was", async () => {
+it("a redraw of a wrapped row that starts with unwritten cells keeps the position of its text", async () => {
   const before = await drawn(`${FULL}abc\x1b[1Kd`);
   const after = await drawn(before.redraw());
   expect(after.screen().lines).toEqual(before.screen().lines);
   expect(before.screen().lines[1]?.text).toBe("   d");
 });
 
-it("is held up by no number, however large, in whatever sequence it comes", async () => {
+it("is not delayed by a number, however large, in any sequence", async () => {
   const finals = Array.from({ length: 0x7f - 0x40 }, (_, i) => String.fromCharCode(0x40 + i));
   const sequences = ["", " ", "'", "$", "!"].flatMap((between) =>
     ["2147483647", "?2147483647", "2147483647;2147483647"].flatMap((numbers) =>

@@ -9,7 +9,7 @@ const list = (signs: Partial<BackgroundSigns>, before: Parameters<typeof backgro
 const ids = (...given: Parameters<typeof list>) => list(...given).map(({ id }) => id);
 
 describe("the list of background tasks", () => {
-  it("is what the end of the turn reported, each since it was first seen", () => {
+  it("contains what the end of the turn reported, each with the time at which it was first seen", () => {
     const before = [{ ...task("b1"), since: 1000 }];
     expect(list({ told: [task("b1"), task("a1", "subagent")] }, before)).toEqual([
       { ...task("b1"), since: 1000 },
@@ -23,13 +23,13 @@ describe("the list of background tasks", () => {
     expect(ids({ told, counts: [{ kind: "shell", count: 0 }] })).toEqual(["a1"]);
   });
 
-  it("is empty once the agent's file says that nothing runs", () => {
+  it("is empty once the agent's file reports that nothing runs", () => {
     expect(ids({ told: [task("b1")], file: { type: "idle", background: "none" } })).toEqual([]);
     expect(ids({ told: [task("b1")], file: { type: "idle", background: "shell" } })).toEqual(["b1"]);
     expect(ids({ told: [task("b1")], file: { type: "busy" } })).toEqual(["b1"]);
   });
 
-  it("has a task without a title for what only the screen or the file knows", () => {
+  it("has an untitled task for each that only the screen or the file reports", () => {
     expect(list({ counts: [{ kind: "shell", count: 2 }] })).toEqual([
       { id: "shell-1", kind: "shell", title: "", since: NOW },
       { id: "shell-2", kind: "shell", title: "", since: NOW },
@@ -37,12 +37,12 @@ describe("the list of background tasks", () => {
     expect(ids({ file: { type: "idle", background: "shell" } })).toEqual(["shell-1"]);
   });
 
-  it("keeps since when a task that was only counted gets its name", () => {
+  it("keeps the start of a counted task when it gets its name", () => {
     const before = [{ id: "shell-1", kind: "shell", title: "", since: 77 }] as const;
     expect(list({ told: [task("b1"), task("b2")] }, before).map(({ since }) => since)).toEqual([77, NOW]);
   });
 
-  it("has titles of at most 200 characters on one line that a terminal obeys nothing of", () => {
+  it("has titles of at most 200 characters on one line without control characters", () => {
     const [hostile, long] = list({
       told: [task("b1", "shell", "a\x1b]0;x\x07\nb\u202e"), task("b2", "shell", "😀".repeat(900))],
     });
@@ -50,7 +50,7 @@ describe("the list of background tasks", () => {
     expect(Array.from(long?.title ?? "")).toHaveLength(200);
   });
 
-  it("is bounded whatever a screen counts", () => {
+  it("is bounded, whatever a screen counts", () => {
     expect(ids({ counts: [{ kind: "shell", count: 999 }] })).toHaveLength(100);
   });
 });

@@ -7,7 +7,7 @@ function form(row: string, labels: readonly string[], selected: string): DialogV
   return { kind: "other", title: "Publish?", text: `Publish?\n\n${row}`, choices, beside: true };
 }
 
-it("keeps a dialog's id while the mark goes from one of its buttons to another", () => {
+it("keeps a dialog's id while the mark moves from one of its buttons to another", () => {
   const labels = ["Accept", "Decline"];
   const first = dialogFrom(form("❯ Accept    Decline", labels, "Accept"), 0);
   expect(dialogFrom(form("  Accept  ❯ Decline", labels, "Decline"), 0).id).toBe(first.id);

@@ -64,7 +64,7 @@ it("is reported as plain text", () => {
   expect(told.choices).toEqual([{ key: "1", label: "Yes", selected: true }]);
 });
 
-describe("what matters of a view", () => {
+describe("the key of a view", () => {
   const composer = { top: 0, bottom: 0, text: "", pasteMarkers: 0 };
   const same: readonly (readonly [string, ScreenView, ScreenView])[] = [
     ["another draft", { composer: { ...composer, text: "a" } }, { composer: { ...composer, text: "ab" } }],
@@ -81,6 +81,6 @@ describe("what matters of a view", () => {
     ["a dialog", { composer }, { composer, dialog: view }],
     ["another dialog", { dialog: view }, { dialog: { ...view, title: "other" } }],
   ];
-  it.each(same)("not %s", (_, a, b) => expect(viewKey(a)).toBe(viewKey(b)));
-  it.each(different)("%s", (_, a, b) => expect(viewKey(a)).not.toBe(viewKey(b)));
+  it.each(same)("does not change with %s", (_, a, b) => expect(viewKey(a)).toBe(viewKey(b)));
+  it.each(different)("changes with %s", (_, a, b) => expect(viewKey(a)).not.toBe(viewKey(b)));
 });

@@ -195,20 +195,20 @@ table("stalled: busy without output for too long", [
   ],
 ]);
 
-describe("an agent that draws nothing after something was typed", () => {
+describe("an agent that draws nothing after text was typed", () => {
   const idle = { screen: [IDLE_SCREEN, 60_000], hook: ["turn-ended", 60_000], file: ["idle", 60_000] } as const;
   it.each<[string, JudgeInput, string]>([
-    ["is idle still while an echo may come", { ...idle, typedAge: 400, outputAge: 1000 }, "idle"],
-    ["is uncertain, whatever said idle before", { ...idle, typedAge: 600, outputAge: 1000 }, "uncertain"],
-    ["is stalled in the end", { ...idle, typedAge: STALL_AFTER_MS, outputAge: STALL_AFTER_MS + 1 }, "stalled"],
+    ["is still idle while an echo may come", { ...idle, typedAge: 400, outputAge: 1000 }, "idle"],
+    ["is uncertain, whatever reported idle before", { ...idle, typedAge: 600, outputAge: 1000 }, "uncertain"],
+    ["is finally stalled", { ...idle, typedAge: STALL_AFTER_MS, outputAge: STALL_AFTER_MS + 1 }, "stalled"],
     ["is idle again once it draws", { ...idle, typedAge: 5000, outputAge: 4000 }, "idle"],
-    ["is busy when it was", { ...idle, file: ["busy", 60_000], typedAge: 600, outputAge: 1000 }, "busy"],
-    ["waits in a dialog when it did", { screen: [DIALOG_SCREEN, 9000], typedAge: 600, outputAge: 1000 }, "dialog"],
+    ["stays busy", { ...idle, file: ["busy", 60_000], typedAge: 600, outputAge: 1000 }, "busy"],
+    ["stays in a dialog", { screen: [DIALOG_SCREEN, 9000], typedAge: 600, outputAge: 1000 }, "dialog"],
   ])("%s", (_, seen, state) => {
     expect(verdictOf(seen).state).toBe(state);
   });
 
-  it("is judged again when an echo is late, and when it becomes stalled", () => {
+  it("is judged again when the echo is late, and when it becomes stalled", () => {
     expect(verdictOf({ ...idle, typedAge: 400, outputAge: 1000 }).reconsiderAt).toBe(NOW + 100);
     const late = verdictOf({ ...idle, typedAge: 600, outputAge: 1000 });
     expect(late).toMatchObject({ reconsiderAt: NOW - 600 + STALL_AFTER_MS, stallsAt: NOW - 600 + STALL_AFTER_MS });

@@ -146,12 +146,16 @@ table("busy by any source", [
     "idle by agent-file (strong)",
   ],
 ]);
-describe("when to judge again without a new signal", () => {
+describe("the time of the next judgement without a new signal", () => {
   it.each([
     ["when a waiting hook expires", { hook: ["waiting", 500], screen: [IDLE_SCREEN, 10] }, 1000],
-    ["when a hook has been alone for too long", { hook: ["activity", 1000], screen: [IDLE_SCREEN, 10] }, 4000],
+    [
+      "when a hook has been the only source for too long",
+      { hook: ["activity", 1000], screen: [IDLE_SCREEN, 10] },
+      4000,
+    ],
     ["when busy becomes stalled", { file: ["busy", 5], outputAge: 1000 }, 599_000],
-    ["when a message has been submitted for a while", { submittedAge: 500, screen: [IDLE_SCREEN, 10] }, 1000],
+    ["when a message was submitted some time ago", { submittedAge: 500, screen: [IDLE_SCREEN, 10] }, 1000],
     ["never, for idle", { file: ["idle", 10], screen: [IDLE_SCREEN, 10] }, undefined],
   ] as const satisfies readonly (readonly [string, JudgeInput, number | undefined])[])("%s", (_, seen, inMs) => {
     const { reconsiderAt } = verdictOf(seen);
@@ -159,7 +163,7 @@ describe("when to judge again without a new signal", () => {
   });
 });
 
-it("tells how old its evidence is, in whole milliseconds, never less than 0", () => {
+it("reports the age of its evidence in whole milliseconds, never below 0", () => {
   expect(verdictOf({ file: ["busy", 1234.6] }).evidence[0]?.ageMs).toBe(1235);
   expect(verdictOf({ file: ["busy", -5] }).evidence[0]?.ageMs).toBe(0);
 });

@@ -21,4 +21,4 @@ it.each([
   ["the date has passed", "resets Oct 1, 1pm (UTC)"],
   ["there is no such day", "resets Feb 31, 1pm (UTC)"],
   ["there is no such hour", "resets 13pm (UTC)"],
-])("says nothing when %s", (_, text) => expect(told(text)).toBeUndefined());
+])("returns nothing if %s", (_, text) => expect(told(text)).toBeUndefined());

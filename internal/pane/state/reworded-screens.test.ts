@@ -96,7 +96,7 @@ async function statesOf(one: ScreenCase, by: Rewording, moves: boolean): Promise
   return told;
 }
 
-describe("when a new release words its screens again", () => {
+describe("after a new release has reworded its screens", () => {
   it.each(working.map((one) => [one.name, one] as const))("%s is never reported idle", async (_, one) => {
     await fc.assert(
       fc.asyncProperty(rewording, async (by) => {

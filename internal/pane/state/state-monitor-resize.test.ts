@@ -25,7 +25,7 @@ describe("a monitor during a resize", () => {
     expect(await state()).toBe("idle");
   };
 
-  it("keeps an idle that was proven while the screen is cut, moved and repainted", async () => {
+  it("keeps a proven idle while the screen is cut, moved and repainted", async () => {
     await becomeIdle();
     const { since } = await monitor.look(signal);
     forgetChanges();
@@ -41,7 +41,7 @@ describe("a monitor during a resize", () => {
     expect(monitor.report.isHeld).toBe(false);
   });
 
-  it("tells that a held state is not for typing, and what the screen says meanwhile", async () => {
+  it("reports that a held state does not allow typing, and what the screen shows meanwhile", async () => {
     await becomeIdle();
     monitor.resized();
     pane.show({}, screenOf([""]));
@@ -54,7 +54,7 @@ describe("a monitor during a resize", () => {
     ]);
   });
 
-  it("is uncertain after three seconds when the program does not repaint", async () => {
+  it("is uncertain after three seconds if the program does not repaint", async () => {
     await becomeIdle();
     monitor.resized();
     pane.show({}, screenOf(["half a box"]));
@@ -64,7 +64,7 @@ describe("a monitor during a resize", () => {
     expect(await state()).toBe("uncertain");
   });
 
-  it("looks again by itself when the time for repainting has passed", async () => {
+  it("looks again by itself after the time for repainting", async () => {
     await becomeIdle();
     const stop = new AbortController();
     monitor.resized();
@@ -78,7 +78,7 @@ describe("a monitor during a resize", () => {
     await clock.until(running);
   });
 
-  it("keeps a state through many resizes in a row, but not longer than ten seconds", async () => {
+  it("keeps a state through many resizes in a row, but for ten seconds at most", async () => {
     await becomeIdle();
     const seen: string[] = [];
     for (let ms = 0; ms < 12_000; ms += 500) {
@@ -90,7 +90,7 @@ describe("a monitor during a resize", () => {
     expect(seen).toEqual([...Array(20).fill("idle"), ...Array(4).fill("uncertain")]);
   });
 
-  it("believes a dialog or a mark of work on the new screen at once, and nothing from before after that", async () => {
+  it("accepts a dialog or a sign of work on the new screen at once, and then drops the earlier state", async () => {
     await becomeIdle();
     monitor.resized();
     pane.show({ dialog: SHOWN_DIALOG });
@@ -114,7 +114,7 @@ describe("a monitor during a resize", () => {
     ["a hook", () => monitor.signs.heard({ type: "waiting", reason: "permission" }), "dialog"],
     ["a submitted message", () => monitor.signs.submitted(), "busy"],
     ["the agent's end", () => monitor.signs.processIs({ type: "dead", restartDue: false, crashLoop: false }), "dead"],
-  ] as const)("keeps nothing against %s", async (_, say, expected) => {
+  ] as const)("replaces the held state on %s", async (_, say, expected) => {
     await becomeIdle();
     monitor.resized();
     pane.show({}, screenOf([""]));
@@ -122,7 +122,7 @@ describe("a monitor during a resize", () => {
     expect(await state()).toBe(expected);
   });
 
-  it("holds no idle over text that the agent has not drawn", async () => {
+  it("does not hold idle over text that the agent has not drawn", async () => {
     await becomeIdle();
     monitor.resized();
     monitor.signs.typedInto(clock.monotonicMs());
@@ -130,7 +130,7 @@ describe("a monitor during a resize", () => {
     expect(await state()).toBe("uncertain");
   });
 
-  it("keeps no state that had not been proven", async () => {
+  it("does not hold a state that was not proven", async () => {
     monitor.signs.started();
     repaint(80);
     expect(await state()).toBe("uncertain");

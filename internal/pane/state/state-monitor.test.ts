@@ -22,7 +22,7 @@ describe("a monitor", () => {
     expect(await state()).toBe("starting");
   });
 
-  it("calls a new agent starting until its composer is seen", async () => {
+  it("reports a new agent as starting until its composer is seen", async () => {
     pane.show({});
     monitor.signs.started();
     expect(await state()).toBe("starting");
@@ -32,7 +32,7 @@ describe("a monitor", () => {
     expect(await state()).toBe("idle");
   });
 
-  it("calls a new agent starting that has only said that its session begins, for ten seconds", async () => {
+  it("reports a new agent that has only announced its session as starting, for ten seconds", async () => {
     pane.show({});
     monitor.signs.started();
     monitor.signs.heard({ type: "session-start" });
@@ -52,7 +52,7 @@ describe("a monitor", () => {
     expect(monitor.report.evidence[0]).toMatchObject({ value: "it ended; it is being restarted", ageMs: 750 });
   });
 
-  it("counts the silence of a new life from its start", async () => {
+  it("counts the silence of a restarted agent from its start", async () => {
     monitor.signs.started();
     monitor.signs.printed();
     await clock.advance(60_000);
@@ -65,7 +65,7 @@ describe("a monitor", () => {
     expect(monitor.report.evidence[0]).toMatchObject({ value: "no source distinguishes busy from idle", ageMs: 0 });
   });
 
-  it("learns nothing about a restarted agent from the screen that the ended one left", async () => {
+  it("ignores the screen of the ended agent after a restart", async () => {
     pane.show({ composer: idleComposer });
     monitor.signs.started();
     await clock.advance(60_000);
@@ -80,7 +80,7 @@ describe("a monitor", () => {
     expect(await state()).toBe("idle");
   });
 
-  it("takes an unknown program for starting until it shows something, again in each life", async () => {
+  it("reports an unknown program as starting until it shows something, also after a restart", async () => {
     monitorProfile(fakeProfile(pane, "generic"));
     for (let life = 0; life < 2; life++) {
       pane.show({}, screenOf([""]));
@@ -94,7 +94,7 @@ describe("a monitor", () => {
     }
   });
 
-  it("calls an agent new from its start to the first message that it took, and never one whose start it did not see", () => {
+  it("treats an agent as new from its start to its first message, and never one whose start it did not see", () => {
     monitor.signs.resumed();
     expect(monitor.isNew()).toBe(false);
     monitor.signs.started();
@@ -114,7 +114,7 @@ describe("a monitor", () => {
     expect(await state()).toBe("busy");
   });
 
-  it("is not idle by the screen while something moves around the composer, and is in spite of what a person types", async () => {
+  it("is not idle by the screen while something moves around the composer; typing does not count", async () => {
     monitor.signs.started();
     const rows = (spinner: string) => screenOf([`${spinner} Frobnicating`, "> ", "status"]);
     const view = { composer: { ...idleComposer, top: 1, bottom: 1 } };
@@ -141,7 +141,7 @@ describe("a monitor", () => {
     }
   });
 
-  it("calls an agent busy that works in silence, and stalled once it does not", async () => {
+  it("reports an agent that works in silence as busy, and as stalled after its work stops", async () => {
     monitor.signs.started();
     pane.show({ composer: idleComposer, busy: "working" });
     monitor.signs.printed();
@@ -157,7 +157,7 @@ describe("a monitor", () => {
     expect(await state()).toBe("busy");
   });
 
-  it("forgets everything of the life before", async () => {
+  it("forgets everything about the previous run of the agent", async () => {
     monitor.signs.started();
     monitor.signs.heard({ type: "turn-ended" });
     monitor.signs.read({ type: "idle" });
@@ -167,7 +167,7 @@ describe("a monitor", () => {
     expect(await state()).toBe("starting");
   });
 
-  it("forgets that the agent waited once the dialog is answered, until it waits again", async () => {
+  it("forgets that the agent waited after the dialog is answered, until it waits again", async () => {
     monitor.signs.started();
     monitor.signs.heard({ type: "waiting", reason: "permission" });
     monitor.signs.read({ type: "waiting", reason: "permission" });
@@ -184,7 +184,7 @@ describe("a monitor", () => {
     expect(await state()).toBe("dialog");
   });
 
-  it("counts from when the screen changed, not from when it looked", async () => {
+  it("counts from the change of the screen, not from the time of the look", async () => {
     monitor.signs.started();
     await state();
     pane.show({ composer: idleComposer, busy: "working" });
@@ -200,7 +200,7 @@ describe("a monitor", () => {
     expect(monitor.report.evidence[0]?.ageMs).toBe(700);
   });
 
-  it("keeps since when a state holds", async () => {
+  it("reports since when a state holds", async () => {
     monitor.signs.started();
     pane.show({ composer: idleComposer, busy: "working" });
     const { since } = await monitor.look(signal);
@@ -210,7 +210,7 @@ describe("a monitor", () => {
     expect((await monitor.look(signal)).since).toBe(since + 3000);
   });
 
-  it("keeps a dialog's beginning while it stays the same, and reports when another one replaces it", async () => {
+  it("keeps the start of an unchanged dialog, and reports when another one replaces it", async () => {
     monitor.signs.started();
     pane.show({ dialog: SHOWN_DIALOG });
     const first = (await monitor.look(signal)).dialog;
@@ -225,7 +225,7 @@ describe("a monitor", () => {
     expect(monitor.waitsForPerson()).toBe(true);
   });
 
-  it("reports a person's draft, and does not take our own text for one", async () => {
+  it("reports a person's draft, and does not treat our own text as one", async () => {
     monitor.signs.started();
     pane.compose("half a thou");
     expect((await monitor.look(signal)).draft).toBe(true);
@@ -236,7 +236,7 @@ describe("a monitor", () => {
     expect((await monitor.look(signal)).draft).toBe(true);
   });
 
-  it("takes what a delivery left standing for a draft at once, without waiting for the screen to change", async () => {
+  it("treats a text that a delivery left behind as a draft at once, before the screen changes", async () => {
     const stop = new AbortController();
     const running = monitor.run(stop.signal);
     monitor.signs.started();
@@ -251,7 +251,7 @@ describe("a monitor", () => {
     await running;
   });
 
-  it("does not believe an idle from before our own message", async () => {
+  it("ignores an idle report from before our own message", async () => {
     monitor.signs.started();
     monitor.signs.heard({ type: "turn-ended" });
     expect(await state()).toBe("idle");
@@ -264,7 +264,7 @@ describe("a monitor", () => {
     expect(await state()).toBe("idle");
   });
 
-  it("remembers which message the agent took, and since when", async () => {
+  it("remembers which message the agent took, and when", async () => {
     expect(monitor.reportsPrompts()).toBe(false);
     await clock.advance(100);
     monitor.signs.heard({ type: "prompt-submitted", prompt: "hello" });
@@ -288,7 +288,7 @@ describe("a monitor", () => {
 });
 
 describe("a monitor that runs", () => {
-  it("looks when something happens, and again when the verdict may change by itself", async () => {
+  it("looks when something happens, and again when its judgement may change by itself", async () => {
     const stop = new AbortController();
     const running = monitor.run(stop.signal);
     monitor.signs.started();
@@ -309,7 +309,7 @@ describe("a monitor that runs", () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it.each([160, 400, 900])("is never idle when the busy mark is away for %i ms between steps", async (ms) => {
+  it.each([160, 400, 900])("is never idle if the busy mark disappears for %i ms between steps", async (ms) => {
     const stop = new AbortController();
     const seen = new Set<string>();
     monitor.signs.started();

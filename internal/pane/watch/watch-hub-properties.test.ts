@@ -30,7 +30,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom({ type: "restart" as const }, { type: "renew" as const }) },
 );
 
-it("delivers or names every byte exactly once, whichever watchers stall, leave or return, and whatever interrupts the stream", async () => {
+it("delivers every byte exactly once or reports it in a gap, whichever watchers stall, leave or return, and however the stream is interrupted", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
       const mine = new OutputStream({ clock }, { cols: 20, rows: 4, rawBytes: 400_000, epoch: "p", startOffset: 0n });

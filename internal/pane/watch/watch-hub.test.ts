@@ -16,7 +16,7 @@ import { WATCH_BACKLOG_BYTES } from "./watch-sink.ts";
 useWatchBed();
 
 describe("many raw watchers", () => {
-  it("get the same bytes, made once", async () => {
+  it("get the same bytes, encoded once", async () => {
     const watchers = await Promise.all(Array.from({ length: 50 }, () => watcher(rawRequest)));
     for (const text of ["one", "two", "three"]) {
       await printOutput(text);
@@ -27,7 +27,7 @@ describe("many raw watchers", () => {
     expect(watchers[0]?.sink.sent[1]).toBe(watchers[49]?.sink.sent[1]);
   });
 
-  it("are served together although they came at different times and places", async () => {
+  it("are served together even if they joined at different times and positions", async () => {
     const early = await watcher(rawRequest);
     await printOutput("abc");
     await clock.advance(200);
@@ -39,7 +39,7 @@ describe("many raw watchers", () => {
     expect(late.sink.sent[0]).toBe(early.sink.sent[1]);
   });
 
-  it("lose nothing by one that does not read: that one gets no more than its bound, and then the name of what it missed", async () => {
+  it("are not affected by one that does not read, which gets at most its limit and then a gap", async () => {
     const [slow, quick] = [await watcher(rawRequest), await watcher(rawRequest)];
     slow.sink.isStalled = true;
     let printed = "";
@@ -57,7 +57,7 @@ describe("many raw watchers", () => {
     expect(gaps).toEqual([[expect.any(BigInt), output.ring.end, "slow-reader"]]);
   });
 
-  it("catch up without a gap when what they missed is still held", async () => {
+  it("catch up without a gap while the missed bytes are still held", async () => {
     const slow = await watcher(rawRequest);
     slow.sink.isStalled = true;
     let printed = "";
@@ -72,7 +72,7 @@ describe("many raw watchers", () => {
     expect(assembled(slow.all())).toEqual({ text: printed, gaps: [] });
   });
 
-  it("are shown the screen again when the agent begins another life", async () => {
+  it("get a new snapshot when the agent restarts", async () => {
     const one = await watcher(rawRequest);
     await printOutput("last words\x1b[?2004h");
     await output.renew();
@@ -88,7 +88,7 @@ describe("many raw watchers", () => {
     expect(assembled(one.all()).gaps).toEqual([]);
   });
 
-  it("all hear the end, after the last bytes", async () => {
+  it("all get the end, after the last bytes", async () => {
     const [one, stalled] = [await watcher(rawRequest), await watcher(rawRequest)];
     stalled.sink.isStalled = true;
     await printOutput("x".repeat(300_000));
@@ -101,7 +101,7 @@ describe("many raw watchers", () => {
     expect(assembled(stalled.all()).text).toHaveLength(300_000);
   });
 
-  it("leave with their signal, and are sent nothing after it", async () => {
+  it("end when their signal is aborted, and get nothing after it", async () => {
     const own = new AbortController();
     const one = await watcher(rawRequest, own.signal);
     const other = await watcher(rawRequest);
@@ -113,7 +113,7 @@ describe("many raw watchers", () => {
     expect(assembled(other.all()).text).toBe("later");
   });
 
-  it("hear within a quarter of a minute that a silent agent's stream lives", async () => {
+  it("get a heartbeat of a silent agent's stream within 15 seconds", async () => {
     const one = await watcher(rawRequest);
     await clock.advance(16_000);
     expect(one.sink.sent.map((update) => update.kind)).toEqual(["heartbeat"]);
@@ -121,7 +121,7 @@ describe("many raw watchers", () => {
 });
 
 describe("many screen watchers", () => {
-  it("share each look at the screen; those who want other lines get theirs", async () => {
+  it("share each look at the screen, except those that request other lines", async () => {
     const watchers = await Promise.all(Array.from({ length: 20 }, () => watcher(screenRequest)));
     const other = await watcher({ ...screenRequest, lines: 1 });
     await printOutput("one\r\ntwo");
@@ -131,7 +131,7 @@ describe("many screen watchers", () => {
     expect(encoded).toBe(2);
   });
 
-  it("who do not read are sent the newest picture once they do", async () => {
+  it("that do not read get the newest picture once they do", async () => {
     const slow = await watcher(screenRequest);
     slow.sink.backlog = WATCH_BACKLOG_BYTES;
     for (const text of ["a", "b", "c"]) {
@@ -143,7 +143,7 @@ describe("many screen watchers", () => {
     expect(slow.sink.sent).toMatchObject([{ kind: "change", output: "abc" }]);
   });
 
-  it("see the last picture and hear the end", async () => {
+  it("get the last picture and the end", async () => {
     const one = await watcher(screenRequest);
     await printOutput("last words");
     end("the agent has ended");
@@ -154,7 +154,7 @@ describe("many screen watchers", () => {
     ]);
   });
 
-  it("are informed when watching is no longer possible", async () => {
+  it("are told when watching is no longer possible", async () => {
     const one = await watcher(screenRequest);
     const failed = expect(one.done).rejects.toThrow("no look");
     output.changed = () => Promise.reject(new Error("no look"));

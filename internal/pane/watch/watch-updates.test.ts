@@ -126,7 +126,7 @@ async function isReady(next: Promise<unknown>): Promise<boolean> {
 }
 
 describe("a screen watch", () => {
-  it("sends the screen at once, also an empty one", async () => {
+  it("sends the screen at once, even an empty one", async () => {
     const first = await nextOf(watched(screenRequest));
     expect(first).toMatchObject({
       kind: "snapshot",
@@ -152,7 +152,7 @@ describe("a screen watch", () => {
     }
   });
 
-  it("sends the whole last lines, and only when they have changed", async () => {
+  it("sends the last lines completely, and only if they have changed", async () => {
     await print("one\r\ntwo\r\nthree");
     const updates = watched({ ...screenRequest, lines: 2 });
     expect(await nextOf(updates)).toMatchObject({ kind: "snapshot", output: "two\nthree" });
@@ -169,7 +169,7 @@ describe("a screen watch", () => {
     [0, 100],
     [1, 10],
     [500, 500],
-  ])("keeps %i ms as its least time between two updates: %i", async (intervalMs, leastMs) => {
+  ])("uses an interval of %i ms between two updates as %i ms", async (intervalMs, leastMs) => {
     const updates = watched({ ...screenRequest, intervalMs });
     await nextOf(updates);
     const next = updates.next();
@@ -181,7 +181,7 @@ describe("a screen watch", () => {
     expect(await isReady(next)).toBe(true);
   });
 
-  it("is alive although nothing changes", async () => {
+  it("sends heartbeats although nothing changes", async () => {
     const updates = watched(screenRequest);
     await nextOf(updates);
     expect(await nextOf(updates)).toMatchObject({ kind: "heartbeat", output: "" });
@@ -193,7 +193,7 @@ describe("a screen watch", () => {
     expect((await next).value).toMatchObject({ kind: "change", output: "x" });
   });
 
-  it("sends the last screen and then the reason of the end", async () => {
+  it("sends the last screen and then the reason for the end", async () => {
     const updates = watched(screenRequest);
     await nextOf(updates);
     const next = updates.next();
@@ -224,7 +224,7 @@ describe("a screen watch", () => {
 });
 
 describe("a raw watch", () => {
-  it("begins with what redraws the screen, and the offset of the byte that follows", async () => {
+  it("begins with a redraw of the screen, and the offset of the next byte", async () => {
     await print("hello");
     const updates = watched(rawRequest);
     const first = await nextOf(updates);
@@ -239,7 +239,7 @@ describe("a raw watch", () => {
     expect((await clock.until(next)).value).toMatchObject({ kind: "change", offset: 15n, data: Buffer.from("more") });
   });
 
-  it("gives every byte once and in order, however it is cut", async () => {
+  it("sends every byte once and in order, however the output is split", async () => {
     const updates = watched(rawRequest);
     await nextOf(updates);
     let sent = "";
@@ -266,7 +266,7 @@ describe("a raw watch", () => {
     return text.slice(0, bytes);
   }
 
-  it("names what a slow reader missed, and shows the screen as it is", async () => {
+  it("reports the bytes that a slow reader missed, and shows the current screen", async () => {
     const updates = watched(rawRequest);
     await nextOf(updates);
     for (let i = 0; i < 20; i++) await print("x".repeat(9000));
@@ -280,7 +280,7 @@ describe("a raw watch", () => {
     expect(Buffer.from(update.data).toString()).toContain("now");
   });
 
-  it("names an interruption of the stream", async () => {
+  it("reports an interruption of the stream", async () => {
     await print("abc");
     const updates = watched(rawRequest);
     await nextOf(updates);
@@ -293,14 +293,14 @@ describe("a raw watch", () => {
     });
   });
 
-  describe("that comes back", () => {
-    it("continues without a snapshot where it left off", async () => {
+  describe("that resumes", () => {
+    it("continues without a snapshot from its offset", async () => {
       await print("hello there");
       const updates = watched({ ...rawRequest, epoch: "e1", afterOffset: 16n });
       expect(await nextOf(updates)).toMatchObject({ kind: "change", offset: 16n, data: Buffer.from("there") });
     });
 
-    it("at the very end gets what comes next", async () => {
+    it("at the end of the output gets the next bytes", async () => {
       await print("hello");
       const updates = watched({ ...rawRequest, epoch: "e1", afterOffset: 15n });
       expect(await nextOf(updates)).toMatchObject({ kind: "heartbeat", offset: 15n });
@@ -310,26 +310,26 @@ describe("a raw watch", () => {
       expect((await clock.until(next)).value).toMatchObject({ kind: "change", offset: 15n, data: Buffer.from("!") });
     });
 
-    it("too late learns that the bytes were evicted", async () => {
+    it("after an eviction gets the gap", async () => {
       for (let i = 0; i < 20; i++) await print("x".repeat(9000));
       const updates = watched({ ...rawRequest, epoch: "e1", afterOffset: 12n });
       const { gap, kind } = await nextOf(updates);
       expect([kind, gap]).toEqual(["snapshot", { first: 12n, to: output.ring.end, reason: "evicted" }]);
     });
 
-    it("from another epoch gets an error", async () => {
+    it("from another epoch gets a gap", async () => {
       await print("hello");
       const updates = watched({ ...rawRequest, epoch: "e0", afterOffset: 99n });
       expect(await nextOf(updates)).toMatchObject({ kind: "snapshot", gap: { first: 99n, reason: "restart" } });
     });
 
-    it("from the future is refused, with the epoch and the head", async () => {
+    it("from an offset after the end is refused, with the epoch and the head", async () => {
       const next = watched({ ...rawRequest, epoch: "e1", afterOffset: 11n }).next();
       await expect(next).rejects.toMatchObject({ kind: "precondition", fields: { epoch: "e1", head: "10" } });
     });
   });
 
-  it("is alive although nothing comes", async () => {
+  it("sends heartbeats although nothing is printed", async () => {
     const updates = watched(rawRequest);
     await nextOf(updates);
     expect(await nextOf(updates)).toMatchObject({ kind: "heartbeat", offset: 10n });
@@ -337,7 +337,7 @@ describe("a raw watch", () => {
     expect(clock.monotonicMs()).toBeLessThan(16_500);
   });
 
-  it("gives the last bytes before the end", async () => {
+  it("sends the last bytes before the end", async () => {
     const updates = watched(rawRequest);
     await nextOf(updates);
     await print("bye");

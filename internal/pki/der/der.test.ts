@@ -5,7 +5,7 @@ import { readDer } from "./der.ts";
 
 const bytes = (hex: string) => Buffer.from(hex, "hex");
 
-it("reads values that stand one after the other", () => {
+it("reads consecutive values", () => {
   const values = readDer(bytes("020101 0403aabbcc 0500".replaceAll(" ", "")));
   expect(values.map(({ tag, content }) => [tag, Buffer.from(content).toString("hex")])).toEqual([
     [0x02, "01"],
@@ -14,7 +14,7 @@ it("reads values that stand one after the other", () => {
   ]);
 });
 
-it("reads lengths of several bytes, and gives what a signature covers", () => {
+it("reads lengths of several bytes, and returns the signed bytes", () => {
   const long = Buffer.concat([bytes("04820100"), Buffer.alloc(256, 7)]);
   const [value] = readDer(long);
   expect(value?.content.length).toBe(256);
@@ -22,19 +22,19 @@ it("reads lengths of several bytes, and gives what a signature covers", () => {
 });
 
 it.each([
-  ["a tag and no length", "02"],
-  ["less than its length says", "020301"],
+  ["a tag without a length", "02"],
+  ["fewer bytes than the length states", "020301"],
   ["an indefinite length", "308002010100"],
   ["a length with a leading zero", "0482000101"],
   ["a short length in the long form", "04810101"],
   ["a length of five bytes", "04850000000001"],
-  ["a length cut off", "048201"],
+  ["an incomplete length", "048201"],
   ["a tag of several bytes", "1f8101020101"],
 ])("refuses %s", (_, hex) => {
   expect(() => readDer(bytes(hex))).toThrow("not DER");
 });
 
-it("ends for any bytes, with values that make up the whole or with an error of its own", () => {
+it("ends for any bytes, with values that cover all of them or with an error", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (any) => {
       try {

@@ -9,7 +9,7 @@ describe("options of a session", () => {
     { model: "openrouter/x-ai/grok:free" },
     { resume: "01a205ad-e173-7ab3-93b1-f1ea42f15221", raw: "true", mode: "stdio" },
     { system_prompt: "Be brief.\n\tUse tabs." },
-  ])("takes %j", (options) => {
+  ])("are accepted: %j", (options) => {
     expect(() => checkOptions("claude", rules, options)).not.toThrow();
   });
 
@@ -28,7 +28,7 @@ describe("options of a session", () => {
       'claude has no option "colour"; its options are mode, raw, agent, role, model, resume, system_prompt',
     ],
     [{ toString: "x" }, 'claude has no option "toString"'],
-  ])("refuses %j", (options, message) => {
+  ])("are refused: %j", (options, message) => {
     expect(() => checkOptions("claude", rules, options as Record<string, string>)).toThrow(message);
   });
 });

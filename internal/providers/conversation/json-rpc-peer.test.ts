@@ -14,7 +14,7 @@ function peer(handle: (method: string) => Promise<object | undefined> = async ()
 const never = new AbortController().signal;
 
 describe("one end of JSON-RPC over lines", () => {
-  it("gives each request its own answer, in whatever order they come", async () => {
+  it("returns to each request its own answer, whatever their order", async () => {
     const { rpc, written } = peer();
     const first = rpc.request("a", { x: 1 }, never);
     const second = rpc.request("b", {}, never);
@@ -28,7 +28,7 @@ describe("one end of JSON-RPC over lines", () => {
     expect(await second).toEqual({ n: 2 });
   });
 
-  it("rejects with the agent's reason, as plain text", async () => {
+  it("rejects with the agent's reason as plain text", async () => {
     const { rpc } = peer();
     const answer = rpc.request("a", {}, never);
     rpc.onLine('{"id":1,"error":{"code":-1,"message":"no\\u001b[31m such\\nthread","data":{"details":"gone"}}}');
@@ -38,7 +38,7 @@ describe("one end of JSON-RPC over lines", () => {
     });
   });
 
-  it("stops waiting when it is aborted, and ignores a late answer", async () => {
+  it("stops waiting when its signal is aborted, and ignores a late answer", async () => {
     const { rpc } = peer();
     const stop = new AbortController();
     const answer = rpc.request("a", {}, stop.signal);
@@ -47,7 +47,7 @@ describe("one end of JSON-RPC over lines", () => {
     expect(rpc.onLine('{"id":1,"result":{}}')).toBe(true);
   });
 
-  it("answers what the agent asks, refuses what is not known, and hides its own failures", async () => {
+  it("answers requests of the agent, refuses unknown ones, and hides its own failures", async () => {
     const { rpc, written, told } = peer(async (method) => {
       if (method === "fails") throw new Error("a secret");
       return method === "known" ? { yes: true } : undefined;
@@ -63,10 +63,7 @@ describe("one end of JSON-RPC over lines", () => {
     expect(told).toEqual(["told"]);
   });
 
-  it.each(["", "text", "[]", "{}", '{"id":{}}', '{"id":null,"result":1}', '{"method":7}'])(
-    "takes no message of %j",
-    (line) => {
-      expect(peer().rpc.onLine(line)).toBe(false);
-    },
-  );
+  it.each(["", "text", "[]", "{}", '{"id":{}}', '{"id":null,"result":1}', '{"method":7}'])("ignores %j", (line) => {
+    expect(peer().rpc.onLine(line)).toBe(false);
+  });
 });

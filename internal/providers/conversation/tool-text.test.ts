@@ -7,7 +7,7 @@ it.each([
   [{ other: 1 }, '{"other":1}'],
   [{}, ""],
   [{ questions: [{ question: "Which?", options: [{ label: "A" }, null] }, null] }, "Which? [A] [undefined]\n"],
-])("says of %j what it does", (input, text) => {
+])("describes the action of %j", (input, text) => {
   expect(toolInputText(input)).toBe(text);
 });
 

@@ -34,15 +34,15 @@ describe("session updates of the Agent Client Protocol", () => {
     );
   });
 
-  it("tells the model's words as whole lines", () => {
+  it("report the model's words as whole lines", () => {
     expect(read(words("one "), words("line\nand "), words("more"))).toEqual(["one line\n", "and more\n"]);
   });
 
-  it("tells a line in pieces when it gets too long", () => {
+  it("report a line in pieces if it is too long", () => {
     expect(read(words("x".repeat(5000)), words("y"))).toEqual(["x".repeat(5000), "y\n"]);
   });
 
-  it("says how much of a text is the model's words", () => {
+  it("mark the part of a text that is the model's words", () => {
     const { state, modelChars } = readAcpUpdate(NO_TEXT, words("● one\n  ⎿ two\nLook:"));
     expect(modelChars).toBe("● one\n  ⎿ two\n".length);
     expect(readAcpUpdate(state, tool("completed"))).toMatchObject({
@@ -52,7 +52,7 @@ describe("session updates of the Agent Client Protocol", () => {
     expect(endAcpText(state)).toMatchObject({ text: "Look:\n", modelChars: "Look:\n".length });
   });
 
-  it("tells each tool once with what it does and once with what it gave back", () => {
+  it("report each tool once with its action and once with its result", () => {
     const content = [{ type: "content", content: { type: "text", text: "a\nb" } }];
     const updates = [
       { ...tool("pending"), sessionUpdate: "tool_call", title: "bash" },

@@ -22,7 +22,7 @@ async function opened(options: Readonly<Record<string, string>> = {}) {
 }
 
 describe("a conversation with Claude Code", () => {
-  it("is busy from a message to the end of the last turn, with what it has kept in between", async () => {
+  it("is busy from a message to the end of the last turn, including queued messages", async () => {
     const { conversation, say, lifecycle, give, told, events } = await opened();
     const first = give("a");
     lifecycle("queued", first.uuid);
@@ -42,7 +42,7 @@ describe("a conversation with Claude Code", () => {
     expect(conversation.kept()).toEqual([]);
   });
 
-  it("holds messages for the end of the turn where the program does not say what becomes of them", async () => {
+  it("accepts no message until the end of the turn if the program does not report the state of messages", async () => {
     const { conversation, say, give } = await opened();
     const first = give("a");
     say({ type: "user", message: { content: [] }, isReplay: true, uuid: first.uuid });
@@ -52,7 +52,7 @@ describe("a conversation with Claude Code", () => {
     expect(conversation.takesMessages()).toBe(true);
   });
 
-  it("tells that a kept message was dropped, and is idle then", async () => {
+  it("reports that a queued message was dropped, and is then idle", async () => {
     const { say, lifecycle, give, told, events } = await opened();
     const first = give("a");
     lifecycle("queued", first.uuid);
@@ -69,7 +69,7 @@ describe("a conversation with Claude Code", () => {
     expect(told()).toEqual(["busy", "input-settled", "idle"]);
   });
 
-  it("tells that a turn has failed, and does not end the next one when its message is reported as cancelled", async () => {
+  it("reports a failed turn, and does not end the next one when the failed message is reported as cancelled", async () => {
     const { say, lifecycle, give, events } = await opened();
     const first = give("a");
     lifecycle("started", first.uuid);
@@ -96,7 +96,7 @@ describe("a conversation with Claude Code", () => {
     await expect(outcome).rejects.toThrow("claude has refused the message");
   });
 
-  it("answers a request that it does not know, so that the agent does not wait forever", async () => {
+  it("answers an unknown request, so that the agent does not wait forever", async () => {
     const { say, written } = await opened();
     say({ type: "control_request", request_id: "r", request: { subtype: "of a later version" } });
     expect(objectAt(written.at(-1), "response")).toMatchObject({ subtype: "error", request_id: "r" });

@@ -26,12 +26,12 @@ describe("a conversation with Codex", () => {
     expect(text()).toBe("● Conversation thread-1\n");
   });
 
-  it("continues with a thread in the session's folder, not in the thread's own", async () => {
+  it("continues a thread in the session's folder, not in the thread's own", async () => {
     const { written } = await opened({ resume: "thread-1" });
     expect(written[2]).toMatchObject({ method: "thread/resume", params: { threadId: "thread-1", cwd: "/a/folder" } });
   });
 
-  it("takes no message from the moment it is given one to the end of its turn", async () => {
+  it("accepts no message between a message and the end of its turn", async () => {
     const { conversation, say, give, told } = await opened();
     const given = give("a");
     expect(conversation.takesMessages()).toBe(false);
@@ -45,7 +45,7 @@ describe("a conversation with Codex", () => {
     expect(told()).toEqual(["session", "busy", "idle"]);
   });
 
-  it.each(["failed", "interrupted"])("tells that a turn has %s", async (status) => {
+  it.each(["failed", "interrupted"])("reports that a turn has %s", async (status) => {
     const { say, give, events } = await opened();
     const given = give("a");
     say({ id: 3, result: { turn: { id: "turn-1" } } });
@@ -54,7 +54,7 @@ describe("a conversation with Codex", () => {
     expect(events.at(-1)).toEqual({ type: "phase", state: "idle", hasFailed: true });
   });
 
-  it("is idle when its message is refused", async () => {
+  it("is idle after its message is refused", async () => {
     const { say, give, told, events } = await opened();
     const given = give("a");
     say({ id: 3, error: { code: -1, message: "no such model" } });
@@ -73,7 +73,7 @@ describe("a conversation with Codex", () => {
     expect(events.find((event) => event.type === "dialog-opened")).toMatchObject({ dialog: { text: "a.ts" } });
   });
 
-  it("answers a request that it does not know", async () => {
+  it("answers an unknown request", async () => {
     const { say, written } = await opened();
     say({ id: 7, method: "attestation/generate", params: {} });
     await settle();

@@ -28,7 +28,7 @@ describe("notifications of Codex's app-server", () => {
     ]);
   });
 
-  it("marks the model's words, and nothing of tools that looks like them", () => {
+  it("mark the model's words, and not tool output that looks like them", () => {
     const completed = (item: Json) => readCodexNotification("item/completed", { item }, THREAD);
     const text = "● read it\n  ⎿ myself";
     expect(completed({ type: "agentMessage", text })).toMatchObject([{ modelChars: text.length + 1 }]);

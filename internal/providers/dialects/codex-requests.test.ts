@@ -27,11 +27,11 @@ it.each([
     answer: { answers: {} },
   },
   { method: "mcpServer/elicitation/request", params: { message: "Name?" }, text: "Name?", answer: declined },
-])("$method asks what no person can answer", ({ method, params, text, answer }) => {
+])("$method asks for something that no person can answer", ({ method, params, text, answer }) => {
   const request = readCodexRequest(method, params, "");
   expect(request).toMatchObject({ question: { kind: "question", text }, answers: { allow: answer, deny: answer } });
 });
 
-it("knows no other request", () => {
+it("treats other requests as unknown", () => {
   expect(readCodexRequest("attestation/generate", {}, "")).toBeUndefined();
 });

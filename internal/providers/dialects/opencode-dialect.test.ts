@@ -37,12 +37,12 @@ describe("a conversation with OpenCode", () => {
   it.each([
     [LISTS, "session/resume"],
     [{}, "session/load"],
-  ])("goes on with a session, capabilities %j", async (capabilities, method) => {
+  ])("resumes a session, capabilities %j", async (capabilities, method) => {
     const { written } = await opened({ resume: "ses-0" }, capabilities);
     expect(written[1]).toMatchObject({ method, params: { sessionId: "ses-0", cwd: "/a/folder" } });
   });
 
-  it("takes an answer to a later request for proof that the prompt was taken, and is busy to its own", async () => {
+  it("accepts the answer to a later request as proof that the prompt was taken, and is busy until the prompt's own answer", async () => {
     const { conversation, say, give, update, told, text, written } = await opened();
     const given = give("a");
     await settle();
@@ -58,14 +58,14 @@ describe("a conversation with OpenCode", () => {
     expect(text()).toBe("● Conversation ses-1\ndone\n");
   });
 
-  it("takes a refusal of the later request for the same proof", async () => {
+  it("accepts a refusal of the later request as the same proof", async () => {
     const { say, give } = await opened({}, {});
     const given = give("a");
     say({ id: 4, error: { code: -32601, message: "method not found" } });
     expect(await given).toBe("submitted");
   });
 
-  it("is idle when the prompt fails, and says why", async () => {
+  it("is idle after the prompt fails, and reports the reason", async () => {
     const { say, give, told, text, events } = await opened();
     const given = give("a");
     say({ id: 3, error: { code: -32603, message: "no credentials" } });
@@ -79,7 +79,7 @@ describe("a conversation with OpenCode", () => {
     ["max_tokens", {}],
     ["refusal", { hasFailed: true }],
     ["cancelled", { hasFailed: true }],
-  ])("says that a turn ended by %s", async (stopReason, failure) => {
+  ])("reports that a turn ended by %s", async (stopReason, failure) => {
     const { say, give, text, events } = await opened();
     const given = give("a");
     say({ id: 3, result: { stopReason } });
@@ -100,7 +100,7 @@ describe("a conversation with OpenCode", () => {
     expect(written.at(-1)).toMatchObject({ id: 0, result: { outcome } });
   });
 
-  it("offers nothing of this machine", async () => {
+  it("offers no access to this machine", async () => {
     const { say, written } = await opened();
     say({ id: 9, method: "fs/read_text_file", params: { path: "/etc/passwd" } });
     await settle();

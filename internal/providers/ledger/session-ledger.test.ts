@@ -6,7 +6,7 @@ import { FakeClock } from "../../../test/support/fake-clock.ts";
 import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { SessionLedger } from "./session-ledger.ts";
 
-it("says why it cannot record a session, for callers", () => {
+it("reports to callers why it cannot record a session", () => {
   const folder = "/dev/null/sessions";
   const ledger = new SessionLedger({ clock: new FakeClock(), logger: silentLogger }, folder);
   const session = { project: "p", sessionId: "s", repoPath: "/srv", cwd: "/srv", options: {} };
@@ -15,7 +15,7 @@ it("says why it cannot record a session, for callers", () => {
   );
 });
 
-it("names what a killed daemon lost as it was asked for, and once", () => {
+it("returns what a killed daemon lost, as it was requested, and once", () => {
   const folder = mkdtempSync(join(tmpdir(), "gt-ledger-"));
   try {
     const open = () => new SessionLedger({ clock: new FakeClock(), logger: silentLogger }, folder);

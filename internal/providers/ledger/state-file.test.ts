@@ -10,7 +10,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 
-it("replaces a file for its owner alone, and makes its folder", () => {
+it("replaces a file that is private to its owner, and creates its folder", () => {
   const path = join(dir, "new", "record");
   replaceStateFile(path, "one");
   replaceStateFile(path, "two");
@@ -19,7 +19,7 @@ it("replaces a file for its owner alone, and makes its folder", () => {
   expect(readdirSync(join(dir, "new"))).toEqual(["record"]);
 });
 
-it("names what the system says, and not the path, when it cannot", () => {
+it("reports the system's message without the path if it cannot", () => {
   writeFileSync(join(dir, "file"), "");
   mkdirSync(join(dir, "taken"));
   const fails = (path: string, reason: string) =>

@@ -9,7 +9,7 @@ const dialect = {
   set: { DISABLE_AUTOUPDATER: "1" },
 };
 
-it("passes on what is listed and what the program asks for, and nothing else", () => {
+it("passes on the listed variables and those that the program requires, and no others", () => {
   const own = {
     ...{ PATH: "/bin", HOME: "/home/a", LC_ALL: "C", XDG_CONFIG_HOME: "/x", https_proxy: "http://p" },
     ...{ OPENAI_API_KEY: "k", CLAUDE_CONFIG_DIR: "/c", CLAUDE_CODE_SESSION_ID: "outer" },

@@ -14,7 +14,7 @@ function output(raw = false) {
 
 const text = (stream: "stdout" | "stderr", shown: string): AgentEvent => ({ type: "output", stream, text: shown });
 
-describe("what an agent writes", () => {
+describe("the output of an agent", () => {
   it("gives the protocol its lines, and shows and counts the others as plain text", () => {
     const { events, lines, output: agent } = output();
     agent.stdout(Buffer.from('{"a":1}\n\x1b[31mwarn'));
@@ -24,7 +24,7 @@ describe("what an agent writes", () => {
     expect(events).toEqual([text("stdout", "warning\n"), text("stderr", "● 1 of its lines could not be parsed\n")]);
   });
 
-  it("keeps stderr apart, and remembers its last line", () => {
+  it("separates stderr, and remembers its last line", () => {
     const { events, output: agent } = output();
     agent.stderr(Buffer.from("first\n\x1b[1mlast\x1b[0m"));
     agent.end();
@@ -32,13 +32,13 @@ describe("what an agent writes", () => {
     expect(agent.lastError).toBe("last");
   });
 
-  it("shows every line as it came when raw is asked for", () => {
+  it("shows every line unchanged if raw is set", () => {
     const { events, output: agent } = output(true);
     agent.stdout(Buffer.from('{"a":"\\u001b"}\nplain\n'));
     expect(events).toEqual([text("stdout", '{"a":"\\u001b"}\n'), text("stdout", "plain\n")]);
   });
 
-  it("names what is lost of a line over 4 MiB, and does not give it to the protocol", () => {
+  it("reports the lost part of a line over 4 MiB, and does not pass the line to the protocol", () => {
     const { events, lines, output: agent } = output();
     agent.stdout(Buffer.from(`{${"x".repeat(5 * 1024 * 1024)}\n{}\n`));
     expect(lines).toEqual(["{}"]);

@@ -10,7 +10,7 @@ async function readAll(queue: EventQueue): Promise<AgentEvent[]> {
   return events;
 }
 
-it("gives one reader everything in order, also what comes while it waits", async () => {
+it("returns everything to one reader in order, including events that arrive while it waits", async () => {
   const queue = new EventQueue({ events: 10, characters: 100 }, () => {});
   queue.push(line("a"));
   const read = readAll(queue);
@@ -26,7 +26,7 @@ it("gives one reader everything in order, also what comes while it waits", async
 it.each([
   ["events", ["", "", ""]],
   ["characters", ["x".repeat(100)]],
-])("says that it is full by its %s, and when there is room again", async (_what, texts) => {
+])("is full according to its %s, and reports when there is room again", async (_what, texts) => {
   let rooms = 0;
   const queue = new EventQueue({ events: 3, characters: 100 }, () => rooms++);
   for (const text of texts) queue.push(line(text));
@@ -37,7 +37,7 @@ it.each([
   expect(rooms).toBe(1);
 });
 
-it("drops nothing over its limits", async () => {
+it("drops nothing above its limits", async () => {
   const queue = new EventQueue({ events: 3, characters: 100 }, () => {});
   for (let count = 0; count < 5000; count++) queue.push(line(String(count)));
   queue.close();

@@ -3,7 +3,7 @@ import { HeldInputs } from "./held-inputs.ts";
 
 const input = (requestId: number) => ({ requestId: String(requestId), text: "x" });
 
-it("gives the oldest first, and refuses the fifty-first", () => {
+it("returns the oldest first, and refuses the fifty-first", () => {
   const held = new HeldInputs();
   for (let id = 0; id < 50; id++) held.add(input(id));
   expect(() => held.add(input(50))).toThrow("50 messages are already waiting for the agent");

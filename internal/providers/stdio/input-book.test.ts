@@ -4,7 +4,7 @@ import { InputBook } from "./input-book.ts";
 
 const submitted: InputOutcome = { outcome: "submitted", error: "" };
 
-it("gives the same id once, also while the first is under way", async () => {
+it("delivers an id once, also while its first input is in progress", async () => {
   const book = new InputBook();
   let given = 0;
   const give = async () => {
@@ -16,13 +16,13 @@ it("gives the same id once, also while the first is under way", async () => {
   expect(given).toBe(1);
 });
 
-it("lets an id be tried again that was refused", async () => {
+it("lets a refused id be tried again", async () => {
   const book = new InputBook();
   await expect(book.once("a", () => Promise.reject(new Error("full")))).rejects.toThrow("full");
   expect(await book.once("a", async () => submitted)).toEqual(submitted);
 });
 
-it("forgets the oldest of too many", async () => {
+it("forgets the oldest ids above its limit", async () => {
   const book = new InputBook();
   for (let id = 0; id <= 10_000; id++) await book.once(String(id), async () => submitted);
   let isGiven = false;

@@ -30,7 +30,7 @@ function program(answer: () => Promise<CommandResult>, binary = process.execPath
 
 const printed = async (): Promise<CommandResult> => ({ type: "exit", code: 0, stdout: "demo 1.2.3\n", stderr: "" });
 
-it("tells the version, and asks for it once a minute", async () => {
+it("reports the version, and requests it once a minute", async () => {
   const { clock, asked, health } = program(printed);
   const healthy = { available: true, error: "", version: "1.2.3" };
   expect(await Promise.all([health.check(), health.check()])).toEqual([healthy, healthy]);
@@ -44,14 +44,14 @@ it("tells the version, and asks for it once a minute", async () => {
   expect(clock.sleeping).toBe(0);
 });
 
-it("answers within two seconds while the program does not", async () => {
+it("answers within two seconds even if the program does not", async () => {
   const { clock, health } = program(() => new Promise(() => {}));
   const check = health.check();
   await clock.advance(2_000);
   expect(await check).toEqual({ available: true, error: "", version: "" });
 });
 
-it("answers with the version that is known while the program takes longer to say it again", async () => {
+it("answers with the known version while the program takes longer to report it again", async () => {
   const answers = [printed, () => new Promise<CommandResult>(() => {})];
   const { clock, health } = program(() => (answers.shift() ?? printed)());
   await health.check();
@@ -61,7 +61,7 @@ it("answers with the version that is known while the program takes longer to say
   expect(await check).toEqual({ available: true, error: "", version: "1.2.3" });
 });
 
-it("gives the program as long for its version as it may take to begin", async () => {
+it("allows the program as much time for its version as for its start", async () => {
   const { limits, health } = program(printed);
   await health.check();
   expect(limits).toEqual([45_000]);

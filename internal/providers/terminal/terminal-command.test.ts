@@ -20,12 +20,12 @@ describe("the arguments of an agent program in a terminal", () => {
     ["claude", ["--print", "--output-format", "stream-json", "--add-dir", "/x"], ["--add-dir", "/x"]],
     ["claude", ["--output-format=stream-json", "-p"], []],
     ["codex", ["--quiet", "--search"], ["--search"]],
-  ])("of %s leave out what belongs to its other modes: %j", (provider, configured, args) => {
+  ])("of %s leave out options of its other modes: %j", (provider, configured, args) => {
     expect(interactiveArgs(provider, configured, {})).toEqual(args);
   });
 });
 
-describe("an option that counts over stdio only", () => {
+describe("an option that is for stdio only", () => {
   it.each([
     ["codex", "raw", 'codex has no option "raw" in the mode terminal; its options there are model, sandbox,'],
     ["claude", "permission_mode", "its options there are model, resume, system_prompt"],

@@ -13,7 +13,7 @@ it.each<[string, object, object[]]>([
   expect(promptBlocks(work(type, payload))).toEqual(blocks);
 });
 
-it("takes the answer's text from message chunks only", () => {
+it("reads the answer's text from message chunks only", () => {
   const chunk = (kind: string) => ({ sessionUpdate: kind, content: { type: "text", text: "x" } });
   expect(chunkText(chunk("agent_message_chunk"))).toBe("x");
   expect(chunkText(chunk("agent_thought_chunk"))).toBeUndefined();
@@ -28,7 +28,7 @@ describe("the end of a turn", () => {
     expect(answerOfPrompt({ stopReason }, text)).toEqual(parts);
   });
 
-  it("without a reason is the agent's fault", () => {
+  it("without a reason is a fault of the agent", () => {
     expect(answerOfPrompt(null, "")).toMatchObject([{ payload: { reason: "agent_protocol" } }]);
   });
 });

@@ -36,7 +36,7 @@ describe("a turn", () => {
     ["an end without a reason", [OK, running, chunk("a"), idle()]],
     ["a question in between", [OK, running, asks, running, chunk("a"), idle("end_turn")]],
     ["an idle that is repeated first", [OK, idle(), running, chunk("a"), idle("end_turn")]],
-    ["what comes after the end", [OK, running, chunk("a"), idle("end_turn"), running, chunk("b"), idle("refusal")]],
+    ["updates after the end", [OK, running, chunk("a"), idle("end_turn"), running, chunk("b"), idle("refusal")]],
     ["a hook that ends before the prompt is taken", [running, idle(), OK, running, chunk("a"), idle("end_turn")]],
   ])("ends once, with its text: %s", (_, events) => {
     const turn = fold(events);
@@ -48,17 +48,17 @@ describe("a turn", () => {
     ["taken", [OK]],
     ["taken and shown", [OK, echo]],
     ["at work", [OK, running, chunk("a")]],
-    ["waiting for leave", [OK, running, asks]],
+    ["waiting for a permission", [OK, running, asks]],
     ["idle before anything", [idle(), OK, idle()]],
     ["not taken", [running, echo, chunk("a"), idle("end_turn")]],
-    ["in a state that no one here knows", [OK, running, { sessionUpdate: "state_update", state: "_new" }]],
+    ["in an unknown state", [OK, running, { sessionUpdate: "state_update", state: "_new" }]],
     ["at work again before it was taken", [running, chunk("a"), idle(), running, OK]],
-    ["of other updates", [OK, notice]],
+    ["updates of other kinds", [OK, notice]],
   ])("is open: %s", (_, events) => {
     expect(fold(events).end).toBeUndefined();
   });
 
-  it("of an agent that was working before is not ended by the end of that work, and has none of its text", () => {
+  it("of an agent that was already working does not end with that work, and contains none of its text", () => {
     const before = [chunk("old"), idle("end_turn")];
     const events: Events = [...before, OK, echo, running, chunk("new"), idle("end_turn")];
     expect(fold([...before, OK], { wasBusy: true }).end).toBeUndefined();
@@ -72,7 +72,7 @@ describe("a turn", () => {
 describe("an answer", () => {
   const ended = (stop: string, more = {}) => answerOfAcp2(fold([OK, running, chunk("a"), { ...idle(stop), ...more }]));
 
-  it("has each message once, in the order of their first parts", () => {
+  it("contains each message once, in the order of their first parts", () => {
     const events: Events = [
       OK,
       running,
@@ -88,7 +88,7 @@ describe("an answer", () => {
     expect(answerOfAcp2(fold([...events, clears, idle()]))).toMatchObject([{ payload: { text: "AByz" } }]);
   });
 
-  it("says why the agent stopped", () => {
+  it("reports why the agent stopped", () => {
     expect(ended("cancelled")).toEqual([{ type: "result.cancelled", payload: { by: "agent" } }]);
     expect(ended("max_tokens")).toMatchObject([{ type: "result.partial" }, { payload: { reason: "max_tokens" } }]);
     expect(ended("_new")).toMatchObject([{}, { type: "result.failure", payload: { reason: "_new" } }]);
@@ -100,14 +100,14 @@ describe("an answer", () => {
     expect(ended("error")).toMatchObject([{}, { type: "result.failure", payload: { error: expect.any(String) } }]);
   });
 
-  it("is a failure when it is too large, and not kept", () => {
+  it("is a failure if it is too large, and is not kept", () => {
     const turn = fold([OK, running, chunk("x".repeat(60)), chunk("x".repeat(60), "n"), idle("end_turn")]);
     expect(turn.messages.size).toBe(0);
     expect(answerOfAcp2(turn)).toMatchObject([{ type: "result.failure", payload: { reason: "too_large" } }]);
   });
 });
 
-it("a permission is asked with the request's title, and the tool call or other subject", () => {
+it("asks for a permission with the request's title, and the tool call or other subject", () => {
   const toolCall = { toolCallId: "t", kind: "edit", title: "Edit" };
   const subject = { type: "tool_call", toolCall };
   expect(toolCallIn({ title: "May I?", subject })).toEqual({ ...toolCall, title: "May I?" });

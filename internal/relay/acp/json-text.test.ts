@@ -6,7 +6,7 @@ describe("readJson", () => {
     '{"big":9007199254740993,"exact":1.10,"exponent":1e3,"small":-0,"plain":12}',
     '{"__proto__":{"polluted":true},"constructor":1}',
     '["é","\\u0000",{"nested":[]}]',
-  ])("keeps %s as it was", (text) => {
+  ])("keeps %s unchanged", (text) => {
     expect(writeJson(readJson(text))).toBe(text);
   });
 
@@ -21,7 +21,7 @@ describe("readJson", () => {
     ["empty", ""],
     ["a lone surrogate", '"\\ud800"'],
     ["a lone surrogate in a key", '{"\\udfff":1}'],
-    ["nested too deep", "[".repeat(101) + "]".repeat(101)],
+    ["nesting that is too deep", "[".repeat(101) + "]".repeat(101)],
     ["a megabyte of brackets", "[".repeat(1024 * 1024)],
   ])("refuses %s", (_what, text) => {
     expect(readJson(text)).toBeUndefined();

@@ -20,12 +20,12 @@ it.each<[string, Parameters<typeof outcomeOf>, object]>([
     { outcome: "selected", optionId: "no" },
   ],
   [
-    "granted, where only always is offered",
+    "granted, if only always is offered",
     [OPTIONS.slice(0, 1), { type: "granted", optionId: undefined }],
     { outcome: "cancelled" },
   ],
   ["denied", [OPTIONS, { type: "denied" }], { outcome: "selected", optionId: "no" }],
-  ["denied, without an option for it", [[], { type: "denied" }], { outcome: "cancelled" }],
+  ["denied, without an option for that", [[], { type: "denied" }], { outcome: "cancelled" }],
 ])("%s", (_what, call, outcome) => {
   expect(outcomeOf(...call)).toEqual(outcome);
 });

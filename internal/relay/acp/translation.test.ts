@@ -35,7 +35,7 @@ describe("the requirement's example", () => {
     );
   });
 
-  it("gets its answer published, byte for byte", () => {
+  it("has its answer published, byte for byte", () => {
     const result =
       '{"role":"assistant","content":[{"type":"tool_use","name":"bash","id":"tool_1",' +
       '"input":{"command":"git checkout -b auth-feature","big":9007199254740993}}]}';
@@ -102,7 +102,7 @@ describe("an answer", () => {
   });
 });
 
-it("asks an MCP client with MCP's names", () => {
+it("asks an MCP client with the names of MCP", () => {
   const messages = [
     { role: "user", content: "go" },
     { role: "assistant", content: [{ type: "tool_use", name: "bash", id: "t", input: {} }] },
@@ -150,11 +150,11 @@ describe("work", () => {
     expect(readWork(bytes, PLACE)).toMatchObject({ reason });
   });
 
-  it("that is no UTF-8 is refused", () => {
+  it("that is not UTF-8 is refused", () => {
     expect(readWork(Buffer.from([0x22, 0xff, 0x22]), PLACE)).toMatchObject({ reason: "invalid_message" });
   });
 
-  it("has the same hash whatever the order of its keys, and another one for other work", () => {
+  it("has the same hash whatever the order of its keys, and different work has another", () => {
     const one = work('{"id":"1","type":"work.coding","payload":{"task":"x","continue":true}}');
     const other = work('{"payload":{"continue":true,"task":"x"},"type":"work.coding","id":"1"}');
     expect(other.hash).toBe(one.hash);

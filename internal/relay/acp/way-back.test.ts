@@ -12,6 +12,6 @@ it.each([
   [{ agentCapabilities: {} }, []],
   [{}, []],
   ["odd", []],
-])("of %j an agent can %j", (initialized, ways) => {
+])("with %j an agent can %j", (initialized, ways) => {
   expect(waysBack(initialized)).toEqual(ways);
 });

@@ -15,7 +15,7 @@ function token(more: object = {}, rule: Partial<AgentIssuer> = {}): VerifiedToke
 }
 
 describe("readAgentClaims", () => {
-  it("reads the agent's claims beside those of every token", () => {
+  it("reads the agent's claims together with those of every token", () => {
     expect(readAgentClaims({ ...CLAIMS, scope: "read" })).toMatchObject({ subject: "app", role: "read", place: PLACE });
   });
 
@@ -37,11 +37,11 @@ it.each<[object, Partial<AgentIssuer>, string | undefined]>([
   [{ role: "Coding" }, {}, "the token is for another role"],
   [{ agent_id: "A" }, {}, "the token is for another agent"],
   [{ scope: "nudge" }, {}, "to be an agent takes the scope operate"],
-])("says of %j, by an issuer with %j: %s", (more, rule, message) => {
+])("answers %j, from an issuer with %j: %s", (more, rule, message) => {
   expect(claimsRefusal(token(more, rule), PLACE)?.message).toBe(message);
 });
 
-it("lets a token be succeeded by one of the same issuer, subject and project", () => {
+it("accepts a successor of a token only from the same issuer, subject and project", () => {
   expect(renewalRefusal(token(), token({ exp: 3 }))).toBeUndefined();
   for (const other of [{ iss: "x" }, { sub: "x" }, { project_id: "x" }]) {
     expect(renewalRefusal(token(), token(other))?.kind).toBe("denied");

@@ -22,7 +22,7 @@ async function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
   return text;
 }
 
-it("delays a frame that exceeds the rate, and loses none", async () => {
+it("delays a frame that exceeds the rate, and drops none", async () => {
   const { clock, channel } = opened();
   let frames = 0;
   channel.onFrame = () => frames++;
@@ -68,7 +68,7 @@ it("stops reading an agent that leaves 4 MiB unread, and ends with 1013 after 20
   expect(clock.sleeping).toBe(0);
 });
 
-it("continues with an agent that reads again in time", async () => {
+it("continues when an agent reads again in time", async () => {
   const { clock, channel, end } = opened();
   let frames = 0;
   channel.onFrame = () => frames++;

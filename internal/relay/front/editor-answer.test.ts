@@ -19,7 +19,7 @@ describe("text that an editor has not seen", () => {
   });
 });
 
-it("shows tools that a coordinator is to run, and the text beside them", () => {
+it("shows the tools that a coordinator must run, and the text beside them", () => {
   const tool = result("tool_use", { tool_name: "bash", tool_id: "t1", input: { command: "ls" } });
   const answer = answerOfResults([result("result.partial", { text: "I look" }), tool], "");
   const call = { toolCallId: "t1", title: "bash", kind: "other", status: "pending", rawInput: { command: "ls" } };
@@ -38,7 +38,7 @@ it.each(["refusal", "max_tokens", "max_turn_requests"])("ends a turn with %s", (
   expect(answerOfResults(results, "so far")).toEqual({ updates: [], response: ended(reason) });
 });
 
-it("ends a turn that was cancelled, and fails one that failed", () => {
+it("ends a cancelled turn, and reports a failed one as failed", () => {
   expect(answerOfResults([result("result.cancelled", { by: "ann" })], "").response).toEqual(ended("cancelled"));
   const failed = result("result.failure", { error: "not known", code: -32001, reason: "uncertain" });
   const error = { code: -32001, message: "not known", data: { reason: "uncertain" } };

@@ -54,7 +54,7 @@ function update(epoch: string, seq: number, text: string, id: string) {
   return { id, session_id: "s", type: "progress.agent_message_chunk", payload, epoch, seq };
 }
 
-it("shows updates in order and once, and names those that are missing, also of the next agent", async () => {
+it("shows updates in order and once, and reports missing ones, including those of the next agent", async () => {
   const { publish, said, gaps } = await followed();
   for (const seq of [7, 8, 8, 11, 12]) publish("a", seq, `a${seq}`);
   for (const seq of [3, 4]) publish("b", seq, `b${seq}`);
@@ -68,7 +68,7 @@ it("shows updates in order and once, and names those that are missing, also of t
   ]);
 });
 
-it("names the updates that an editor was too slow for, although none comes after them", async () => {
+it("reports the updates that an editor was too slow for, even if none follow", async () => {
   const goOn = Promise.withResolvers<void>();
   const { follows, publish, said, gaps } = await followed(() => goOn.promise);
   publish("a", 1, "x".repeat(5 * 1024 * 1024));
@@ -89,7 +89,7 @@ it("names the updates that an editor was too slow for, although none comes after
   expect((await said()).slice(3)).toEqual(["m on"]);
 });
 
-it("names the updates that it could not hold", async () => {
+it("reports the updates that it could not hold", async () => {
   const { follows, publish, said, gaps } = await followed();
   follows.hold();
   for (let seq = 1; seq <= 5000; seq++) publish("a", seq, `a${seq}`);
@@ -98,7 +98,7 @@ it("names the updates that it could not hold", async () => {
   expect(gaps()).toEqual([{ epoch: "a", first: 4096, to: 4999 }]);
 });
 
-it("shows what was kept before what came meanwhile, and nothing twice", async () => {
+it("shows the kept updates before newer ones, and none twice", async () => {
   const { follows, publish, said } = await followed();
   follows.hold();
   for (const seq of [2, 3]) publish("a", seq, `a${seq}`);
@@ -108,7 +108,7 @@ it("shows what was kept before what came meanwhile, and nothing twice", async ()
   expect(await said()).toEqual(["m hello", "m a1", "m a2", "m a3"].map((each, i) => (i === 0 ? "e hello" : each)));
 });
 
-it("knows the text that it has shown of a piece of work, unless some is missing", async () => {
+it("knows the text that it has shown for a piece of work, unless part of it is missing", async () => {
   const { follows, publish } = await followed();
   follows.note("w2");
   publish("a", 1, "of another", "w1");

@@ -23,7 +23,7 @@ describe("a connection", () => {
 });
 
 describe("a new session", () => {
-  it("is the connection's lane, or the one that it names, or a new session of the role", () => {
+  it("is the connection's lane, the named one, or a new session of the role", () => {
     expect(laneOfNew(fixed, {})).toEqual({ sessionId: "s", role: "r" });
     expect(laneOfNew(open, said({ session: "a", role: "b" }))).toEqual({ sessionId: "a", role: "b" });
     const made = [1, 2].map(() => laneOfNew({ ...open, role: "r" }, {}).sessionId);
@@ -31,7 +31,7 @@ describe("a new session", () => {
     expect(new Set(made).size).toBe(2);
   });
 
-  it("is refused without a role, without a name, and if the connection is for another one", () => {
+  it("is refused without a role, without a name, or if the connection is for another one", () => {
     for (const [place, params] of [
       [open, {}],
       [open, said({ role: "a b" })],

@@ -31,7 +31,7 @@ async function collectGarbage(): Promise<void> {
   }
 }
 
-it("answers the caller that has opened it, and no other", async () => {
+it("answers only the caller that has opened it", async () => {
   const { http, handled } = connections();
   expect((await http.answer(request("POST"), "c", "ann")).status).toBe(202);
   await expect(http.answer(request("POST"), "c", "bob")).rejects.toMatchObject({ kind: "denied" });
@@ -39,14 +39,14 @@ it("answers the caller that has opened it, and no other", async () => {
   expect(handled).toEqual(["POST"]);
 });
 
-it("begins a stream of events at once", async () => {
+it("starts a stream of events at once", async () => {
   const { http } = connections();
   const { body } = await http.answer(request("GET"), "c", "ann");
   const first = await body?.getReader().read();
   expect(Buffer.from(first?.value ?? []).toString()).toBe(": open\n\n");
 });
 
-it("ends a connection that no one uses for a minute, and none with an open stream", async () => {
+it("closes a connection after a minute without use, unless it has an open stream", async () => {
   const { http, clock, handled } = connections();
   const [stop, left] = [new AbortController(), new AbortController()];
   const running = http.run(stop.signal);

@@ -20,7 +20,7 @@ const answered = (id: string, fresh: boolean): Answered => ({
 const done = (id: string): LaneRecord => ({ t: "done", id, hash: `h-${id}` });
 
 describe("a lane", () => {
-  it("is free, claimed by one generation after the other, and free when the last one released it", () => {
+  it("is free, claimed by one generation after the other, and free again after the last release", () => {
     expect(foldLane([])).toEqual(emptyLane);
     expect(foldLane([claimed(1), claimed(2)]).holder).toMatchObject({ generation: 2, connection: "c2" });
     expect(foldLane([claimed(1), claimed(2), { t: "released", generation: 1 }]).holder?.generation).toBe(2);
@@ -49,7 +49,7 @@ describe("a lane", () => {
     expect([...ended.done]).toEqual([["1", "h-1"]]);
   });
 
-  it("continues a conversation, or begins a new one", () => {
+  it("continues a conversation, or starts a new one", () => {
     const turn = (id: string, fresh: boolean) => [prompted(id), answered(id, fresh), done(id)];
     expect(foldLane([...turn("1", true), ...turn("2", false)]).exchanges).toHaveLength(2);
     expect(foldLane([...turn("1", true), ...turn("2", true)]).exchanges).toHaveLength(1);
@@ -61,7 +61,7 @@ describe("a lane", () => {
     expect(foldLane([snapshotOf(state, ROOM)]).agentSession).toBe("s1");
   });
 
-  it("remembers the latest ids only", () => {
+  it("remembers only the latest ids", () => {
     const ids = Array.from({ length: MAX_DONE + 2 }, (_, i) => done(String(i)));
     const state = foldLane(ids);
     expect(state.done.size).toBe(MAX_DONE);
@@ -69,7 +69,7 @@ describe("a lane", () => {
     expect(state.done.has("2")).toBe(true);
   });
 
-  it("is the same after a snapshot, which replaces all records before it", () => {
+  it("is the same after a snapshot, which replaces all earlier records", () => {
     const turn = [claimed(3), prompted("1"), answered("1", true), done("1")];
     const before = foldLane(turn);
     const read = parseLaneRecord(JSON.stringify(snapshotOf(before, ROOM)));
@@ -78,7 +78,7 @@ describe("a lane", () => {
   });
 });
 
-it("a snapshot that would be too long leaves the older ids out, and at last the conversation", () => {
+it("a snapshot that would be too long drops the older ids, and finally the conversation", () => {
   const state = foldLane([claimed(3), answered("1", true), ...Array.from({ length: 64 }, (_, i) => done(String(i)))]);
   const length = (maxBytes: number) => JSON.stringify(snapshotOf(state, maxBytes)).length;
   const [whole, none] = [length(ROOM), length(0)];

@@ -23,7 +23,7 @@ function room(count: number) {
   return { box, bodies };
 }
 
-it("events that found no room are counted in outbox.overflow, in their place, as soon as there is room", () => {
+it("events without room are counted in outbox.overflow, in order, as soon as there is room", () => {
   const { box, bodies } = room(1);
   let id = 0;
   const events = new RelayEvents(box, () => String(++id));

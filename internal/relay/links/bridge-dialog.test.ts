@@ -36,7 +36,7 @@ it.each([
   expect([granted(options), denied(options)]).toEqual([selected(yes), selected(no)]);
 });
 
-it("grants nothing that is only permanent, and no question", () => {
+it("grants neither a permanent permission nor an answer to a question", () => {
   for (const labels of [["Always allow"], ["Tea", "Coffee"]]) {
     expect(granted(requestOfDialog("w1", dialog(...labels)).options)).toEqual({ outcome: "cancelled" });
   }

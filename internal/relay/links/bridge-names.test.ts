@@ -10,7 +10,7 @@ it("names a lane's sessions by UUIDs of version 5, the same ones at every relay"
   expect(sessionIdOf({ sessionId: "s1", role: "review" }, 1)).not.toBe(ids[0]);
 });
 
-it("names each attempt at each work by a key that bridges take", () => {
+it("names each attempt at a piece of work by a key that bridges accept", () => {
   const keys = [
     inputKeyOf(lane, "w1", 1),
     inputKeyOf(lane, "w1", 2),

@@ -101,7 +101,7 @@ const phase = (name: string) => ({ type: "phase", phase: name });
 const output = (text: string) => ({ type: "output", text });
 const whole = [input, receipt("submitted"), phase("busy"), output("done\n"), phase("idle")];
 
-it("answers with the agent's output, and sends it as progress meanwhile", async () => {
+it("answers with the agent's output, and also sends it as progress", async () => {
   const scene = new Scene();
   await scene.happens(output("before\n"), ...whole);
   expect(await scene.result).toEqual([{ type: "result.success", payload: { text: "done", stop_reason: "end_turn" } }]);
@@ -110,20 +110,20 @@ it("answers with the agent's output, and sends it as progress meanwhile", async 
   expect(scene.clock.sleeping).toBe(0);
 });
 
-it("says which events of the turn are missing", async () => {
+it("reports which events of the turn are missing", async () => {
   const scene = new Scene();
   const gap = { first: 3, to: 9, reason: "evicted" };
   await scene.happens(input, receipt("submitted"), phase("busy"), { type: "gap", gap }, output("x"), phase("idle"));
   expect(await scene.result).toMatchObject([{ type: "result.success", payload: { text: "x", gaps: [gap] } }]);
 });
 
-it("refuses an answer that is too large, and continues meanwhile", async () => {
+it("refuses an answer that is too large, and continues", async () => {
   const scene = new Scene({ maxBytes: 3 });
   await scene.happens(...whole);
   expect(await scene.result).toMatchObject([{ type: "result.failure", payload: { reason: "too_large" } }]);
 });
 
-it("sends the same key again while the bridge is away or full, after the time that the bridge names", async () => {
+it("sends the same key again while the bridge is away or full, after the time that the bridge states", async () => {
   const full = new DomainError("exhausted", "full", { fields: { retry_after_ms: 7000 } });
   const scene = new Scene({}, [full, new DomainError("unavailable", "away"), SUBMITTED]);
   await settle();
@@ -149,13 +149,13 @@ it.each(["stranded", "unknown"])("is lost when its input is %s", async (outcome)
   expect(await scene.result).toBe(`AgentLost: the agent is gone: the input is ${outcome}`);
 });
 
-it("is lost when it was sent before and the session's log is another", async () => {
+it("is lost if it was sent before and the session has another log", async () => {
   const scene = new Scene({ isAgain: true });
   expect(await scene.result).toMatch(/^AgentLost: .*its session at the bridge is not there any more/);
   expect(scene.calls).toEqual([]);
 });
 
-it("may be tried again when a draft is in the way, or a dead agent in a terminal, not over stdio", async () => {
+it("may be tried again after a draft, or after a dead agent in a terminal, but not over stdio", async () => {
   const results: unknown[] = [];
   for (const [outcome, isTerminal] of [
     ["composer-busy", true],
@@ -173,7 +173,7 @@ it("may be tried again when a draft is in the way, or a dead agent in a terminal
   ]);
 });
 
-it("decides a dialog that was already open before it may be tried again", async () => {
+it("answers a dialog that was already open before it may be tried again", async () => {
   const scene = new Scene();
   scene.shown = DIALOG;
   await scene.happens(input, receipt("blocked-by-dialog"));
@@ -204,7 +204,7 @@ it("requests permission for a lasting dialog of its turn, and presses Escape if 
   expect(await scene.result).toMatchObject([{ type: "result.success" }]);
 });
 
-it("is withdrawn if it is cancelled before it is typed, else interrupted", async () => {
+it("is withdrawn if it is cancelled before it is typed, and interrupted otherwise", async () => {
   const early = new Scene();
   await early.happens(input);
   early.prompt.cancel();
@@ -235,7 +235,7 @@ it.each(["unavailable", "precondition"] as const)("is interrupted again if a pre
   await scene.result;
 });
 
-it("ends with its signal", async () => {
+it("ends when its signal is aborted", async () => {
   const scene = new Scene();
   await scene.happens(input);
   scene.stop.abort(new Error("drained"));

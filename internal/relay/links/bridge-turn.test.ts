@@ -103,7 +103,7 @@ describe("a turn continues", () => {
   });
 });
 
-describe("a turn ends otherwise", () => {
+describe("a turn has another end", () => {
   const receipt = (outcome: BridgeInputOutcome) =>
     afterEvent(play("idle", "I"), { seq: 50, epoch: "e1", type: "receipt", key: "ours", outcome, error: "why" }).end;
 
@@ -115,7 +115,7 @@ describe("a turn ends otherwise", () => {
     expect(receipt(outcome)).toEqual({ type: "uncertain", why: `the input is ${outcome}` });
   });
 
-  it("unsafe, or taken back", () => {
+  it("unsafe, or withdrawn", () => {
     expect([receipt("unsafe"), receipt("cancelled")]).toEqual([
       { type: "unsafe", error: "why" },
       { type: "withdrawn" },
@@ -130,19 +130,19 @@ describe("a turn ends otherwise", () => {
     expect(play("idle", "B D X").end).toEqual({ type: "not-taken", outcome: "ended", error: "" });
   });
 
-  it("uncertain when the log begins again, whatever its events", () => {
+  it("uncertain if the log starts again, whatever its events", () => {
     const again = { seq: 1, epoch: "e2", type: "phase", phase: "idle" } as const;
     const end = { type: "uncertain", why: "the session's log has begun again" };
     for (const steps of ["", "I", "I R B"]) expect(afterEvent(play("idle", steps), again).end).toEqual(end);
   });
 
-  it("once", () => {
+  it("only once", () => {
     expect(play("idle", "I R B 1 D X B 2 D")).toEqual(play("idle", "I R B 1 D"));
   });
 });
 
-describe("what is missing", () => {
-  it("in the turn is kept, before it is not", () => {
+describe("the missing parts of a log", () => {
+  it("are kept within the turn, and ignored before it", () => {
     expect(play("idle", "I R B G 1 D").gaps).toEqual([{ first: 2, to: 9, reason: "evicted" }]);
     expect(play("idle", "G I R B 1 D").gaps).toEqual([]);
     const lost = { seq: 40, epoch: "e1", type: "gap", gap: { first: 40, to: 41, reason: "truncated" } } as const;
@@ -151,19 +151,19 @@ describe("what is missing", () => {
     expect(afterEvent(play("idle", ""), lost).gaps).toEqual([]);
   });
 
-  it("may be the receipt: the answer to the input says it", () => {
+  it("may include the receipt, which the answer to the input then replaces", () => {
     const answer = { outcome: "submitted", error: "" } as const;
     expect(afterAnswer(play("idle", "I G D"), answer).end).toEqual({ type: "over" });
     expect(afterAnswer(play("idle", "I B D"), answer).end).toBeUndefined();
   });
 
-  it("of a long answer is all of it", () => {
+  it("include all of an answer that is too long", () => {
     const turn = play("idle", "I R B 1 2 3 D", 5);
     expect([turn.text, turn.bytes]).toEqual(["", 6]);
   });
 });
 
-it("knows the dialog that is open", () => {
+it("knows the open dialog", () => {
   expect(play("idle", "I R B E").dialog?.id).toBe("d");
   expect(play("idle", "I R B E e").dialog).toBeUndefined();
 });

@@ -29,7 +29,7 @@ async function failure(message: string): Promise<unknown> {
   }
 }
 
-it("tries again at a server that was too busy for its credentials, and not at one that refuses them", async () => {
+it("retries a server that was too busy to check its credentials, and not one that refuses them", async () => {
   expect(await failure("Authentication Timeout")).toBe(SECOND);
   expect(await failure("Authorization Violation")).toMatchObject({ kind: "denied" });
 });

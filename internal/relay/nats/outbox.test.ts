@@ -14,7 +14,7 @@ function open(maxBytes: number) {
 
 const message = (bytes: number) => ({ subject: "s", body: "x".repeat(bytes - 1) });
 
-it("takes messages until the next would exceed its bound", () => {
+it("accepts messages until the next would exceed its limit", () => {
   const { outbox } = open(100);
   expect([outbox.offer(message(60)), outbox.offer(message(41)), outbox.offer(message(39))]).toEqual([
     true,
@@ -24,7 +24,7 @@ it("takes messages until the next would exceed its bound", () => {
   expect([outbox.messages, outbox.bytes, outbox.isFull]).toEqual([2, 99, false]);
 });
 
-it("always has room for answers, and is full from its bound on until half of it is free", () => {
+it("always has room for answers, and is full from its limit until half of it is free", () => {
   const { outbox, full } = open(100);
   const first = outbox.hold(90);
   expect(outbox.isFull).toBe(false);
@@ -57,7 +57,7 @@ function lossyPublisher(maxBytes: number) {
   return { lossy, bus, outbox, sent, confirm };
 }
 
-it("what may be lost is dropped while the outbox is full, NATS is away, or does not confirm what it has", async () => {
+it("droppable messages are dropped while the outbox is full, NATS is away, or does not confirm messages", async () => {
   const { lossy, bus, outbox, sent, confirm } = lossyPublisher(10);
   expect(["12345678", "123456789", "12", "3"].map((body) => lossy.publish("s", body))).toEqual([
     ...[true, false, true, false],
@@ -74,7 +74,7 @@ it("what may be lost is dropped while the outbox is full, NATS is away, or does 
   expect(sent).toEqual(["12345678", "12", "4"]);
 });
 
-it("the newest message of each subject that found no room is sent later, within the bound", async () => {
+it("the newest message of each subject without room is sent later, within the limit", async () => {
   const { lossy, sent, confirm } = lossyPublisher(10);
   lossy.publish("s", "12345678");
   expect(["s2a", "s2b", "s3"].map((body) => lossy.publish("s", body))).toEqual([false, false, false]);

@@ -13,7 +13,7 @@ it("gives the relay only its own subjects: no wildcard matches every subject", (
 describe("the user of a session", () => {
   const all = sessionPermissions(streams, "s1", RIGHTS);
 
-  it("has its session's name in each subject, and wildcards only after it", () => {
+  it("contains its session's name in each subject, and wildcards only after it", () => {
     for (const subject of [...all.publish, ...all.subscribe]) {
       const [before = "", ...rest] = subject.split(/(?<=[._-])s1(?=\.|$)/);
       expect([before.includes("*"), rest.length > 0], subject).toEqual([false, true]);

@@ -20,7 +20,7 @@ it("returns everything after an update, prompts included", () => {
   expect(rings.read(lane, { epoch: "z", seq: 4 })?.gap).toEqual({ epoch: "z", first: 5, to: 0 });
 });
 
-it("keeps half a MiB of a lane, and names what it has dropped", () => {
+it("keeps half a MiB of a lane, and reports what it has dropped", () => {
   const rings = new ProgressRings();
   for (let seq = 1; seq <= 20; seq++) rings.add(lane, entry(seq, "a", `"${"x".repeat(64 * 1024 - 2)}"`));
   expect(rings.read(lane, undefined)).toMatchObject({ bodies: { length: 8 }, gap: { epoch: "a", first: 1, to: 12 } });

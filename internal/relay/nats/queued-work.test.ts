@@ -22,12 +22,12 @@ function damaged(stored: Readonly<Record<number, string>>, counted: number) {
   } as unknown as Parameters<typeof oldestWork>[0];
 }
 
-it("finds by its sequence what the server counts and does not find by its subject", async () => {
+it("finds messages by their sequence that the server counts but does not find by subject", async () => {
   const bus = damaged({ 14: "sessions.other.work.r", 17: OWN, 20: OWN }, 2);
   expect(await oldestWork(bus, LANE)).toMatchObject({ lane: LANE, seq: 17 });
 });
 
-it("stops looking if nothing is counted, or nothing is there", async () => {
+it("stops searching if nothing is counted, or nothing is there", async () => {
   expect(await oldestWork(damaged({ 17: OWN }, 0), LANE)).toBeUndefined();
   expect(await oldestWork(damaged({ 14: "sessions.other.work.r" }, 1), LANE)).toBeUndefined();
 });

@@ -43,7 +43,7 @@ it("accepts a signature only for its own message and by its own signer", () => {
   }
 });
 
-it("takes seeds and public nkeys of users only, and shows no seed", () => {
+it("accepts seeds and public nkeys of users only, and shows no seed", () => {
   for (const text of ["", "SU", user.getPublicKey(), damaged]) {
     expect(() => new MessageSigner("boss", text)).toThrow("it holds no seed of an nkey");
   }

@@ -8,23 +8,23 @@ const success = (text: string) => [part("result.success", { text })];
 describe("the end of a prompt's answer", () => {
   it.each([
     ["an agent that does not stream", "", "all", "all"],
-    ["one that has streamed all", "all", "all", ""],
+    ["one that has streamed its whole text", "all", "all", ""],
     ["one whose last update was lost", "al", "all", "l"],
     ["a bridge, whose answer has no white space at its end", "all\n\n", "all", ""],
-  ])("has of %s what was not shown", (_, shown, text, rest) => {
+  ])("contains the text of %s that was not shown", (_, shown, text, rest) => {
     expect(answerOf(success(text), shown)).toEqual({ rest, failure: undefined });
   });
 
   it.each([
     ["updates in the middle were lost", "a c", "a b c"],
     ["an earlier attempt was shown", "try 1: a", "try 2: a"],
-  ])("has the whole text, and says so, when %s", (_, shown, text) => {
+  ])("contains the whole text, and says so, if %s", (_, shown, text) => {
     const { rest } = answerOf(success(text), shown);
     expect(rest).toMatch(/^\n\n\[relay: .*\]\n\n/);
     expect(rest.endsWith(`\n\n${text}`)).toBe(true);
   });
 
-  it("names a failure, after the text that there is", () => {
+  it("names a failure, after the text so far", () => {
     const failed = part("result.failure", { error: "no", reason: "max_tokens", code: 3, data: { x: 1 } });
     expect(answerOf([part("result.partial", { text: "half" }), failed], "")).toEqual({
       rest: "half",

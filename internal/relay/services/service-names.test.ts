@@ -6,7 +6,7 @@ const promptOf = (role: string, sessionId: string, agentId: string) =>
   subjectsOf({ lane: { role, sessionId }, agentId }).prompt;
 
 describe("an agent's subjects", () => {
-  it("have lower-case tokens, and two names never the same", () => {
+  it("have lower-case tokens, and no two names share them", () => {
     expect(promptOf("coding", "s-1", "abc")).toBe("agents.prompt.coding.s-1.abc");
     const names = ["A", "a", "a_b", "A_B", "x--41", "x--", "_", "-"];
     const tokens = names.map((name) => promptOf(name, "s", "a"));
@@ -24,7 +24,7 @@ describe("an agent's subjects", () => {
 describe("a question", () => {
   const options = [{ optionId: "1", name: "Yes" }, { optionId: "always" }, { name: "no id" }, "x"];
 
-  it("names what the agent wants and the answers", () => {
+  it("states what the agent wants, and the possible answers", () => {
     const toolCall = { toolCallId: "t", title: "rm x" };
     const text = questionOf({ approvalId: "a", expiresAt: null, toolCall, options });
     expect(text).toBe("May the agent do this: rm x\nAnswer with one of: 1 (Yes), always. Anything else is a refusal.");
@@ -33,7 +33,7 @@ describe("a question", () => {
     );
   });
 
-  it("is answered by an option's id or name, and refused by all else", () => {
+  it("is answered by an option's id or name, and refused by any other text", () => {
     expect(["1", " yes\n", "YES", "always"].map((answer) => optionOf(answer, options))).toEqual([
       "1",
       "1",

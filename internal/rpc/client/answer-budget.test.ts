@@ -32,10 +32,10 @@ function counted(answer: Answer, budget: AnswerBudget, isFramed = false): AsyncI
   return stream[Symbol.asyncIterator]();
 }
 
-describe("what answers hold while they arrive", () => {
+describe("the memory held by arriving answers", () => {
   const large = () => new Answer(Buffer.alloc(64 * KIB), Buffer.alloc(100 * KIB), Buffer.alloc(100 * KIB));
 
-  it("is bounded: the one that is too large fails, small ones do not, and there is room again when it has closed", async () => {
+  it("is bounded: an answer that is too large fails, small ones do not, and there is room again when it is closed", async () => {
     const budget = new AnswerBudget(150 * KIB);
     const first = large();
     const reader = counted(first, budget);
@@ -52,7 +52,7 @@ describe("what answers hold while they arrive", () => {
     expect(budget.heldBytes).toBe(100 * KIB);
   });
 
-  it("counts for one server and for all, and for neither where all have too much", async () => {
+  it("counts for one server and for all, and for neither if all have too much", async () => {
     const all = new AnswerBudget(150 * KIB);
     const [one, other] = [new AnswerBudget(150 * KIB, all), new AnswerBudget(150 * KIB, all)];
     const [a, b] = [counted(large(), one), counted(large(), other)];
@@ -62,7 +62,7 @@ describe("what answers hold while they arrive", () => {
     expect([one.heldBytes, other.heldBytes, all.heldBytes]).toEqual([100 * KIB, 0, 100 * KIB]);
   });
 
-  it("is, of a stream of messages, the one that is not whole, however it is cut", async () => {
+  it("is that of the incomplete message in a stream, however it is split", async () => {
     const bytes = Buffer.concat([enveloped(Buffer.alloc(100 * KIB)), enveloped(Buffer.alloc(0))]);
     const chunks = [bytes.subarray(0, 3), bytes.subarray(3, 90 * KIB), bytes.subarray(90 * KIB)];
     const budget = new AnswerBudget(1024 * KIB);
@@ -73,7 +73,7 @@ describe("what answers hold while they arrive", () => {
     expect(held).toEqual([0, open, 0, 0, open, 0]);
   });
 
-  it("is given back by a call whose reader has left", async () => {
+  it("is released by a call whose reader has left", async () => {
     const budget = new AnswerBudget(1024 * KIB);
     const answer = large();
     const reader = counted(answer, budget);

@@ -35,7 +35,7 @@ async function answered(stream: ClientHttp2Stream): Promise<void> {
   await once(stream, "close");
 }
 
-it("outlives an idle connection that the server ends while another call begins", async () => {
+it("replaces an idle connection that the server ends while another call begins", async () => {
   await using server = await answeringServer();
   const sessions = new ClientSessions(server.url);
   const first = await sessions.request("POST", "/", {}, {});
@@ -54,7 +54,7 @@ it("outlives an idle connection that the server ends while another call begins",
   sessions.abort();
 });
 
-it("pings half as often after a proxy has said too_many_pings", async () => {
+it("pings half as often after a proxy has answered too_many_pings", async () => {
   await using server = await answeringServer();
   const times = { pingIntervalMs: 60_000, pingTimeoutMs: 30_000, idleConnectionTimeoutMs: 60_000 };
   const sessions = new ClientSessions(server.url, times);
@@ -68,7 +68,7 @@ it("pings half as often after a proxy has said too_many_pings", async () => {
   sessions.abort();
 });
 
-it.for(["idle", "with a call under way"])("has no socket left after it was ended, %s", async (state) => {
+it.for(["idle", "with a call under way"])("has no socket left after its end, %s", async (state) => {
   const server = createNetServer((socket) => void socket.on("error", () => {}).resume());
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -82,21 +82,24 @@ it.for(["idle", "with a call under way"])("has no socket left after it was ended
   await new Promise((resolve) => server.close(resolve)); // it waits for the connection's end
 });
 
-it.for(["iterator", "for await"])("reads an answer that came whole before its reader began: %s", async (way) => {
-  await using server = await answeringServer(["first, ", "second"]);
-  const sessions = new ClientSessions(server.url);
-  const stream = await sessions.request("POST", "/", {}, {});
-  stream.end();
-  await vi.waitFor(() => expect(stream.closed).toBe(true), { interval: 1 });
-  const chunks: Buffer[] = [];
-  for await (const chunk of way === "iterator" ? stream.iterator({ destroyOnReturn: false }) : stream)
-    chunks.push(chunk);
-  expect(Buffer.concat(chunks).toString()).toBe("first, second");
-  if (!stream.destroyed) await once(stream, "close");
-  sessions.abort();
-});
+it.for(["iterator", "for await"])(
+  "reads an answer that arrived completely before its reader began: %s",
+  async (way) => {
+    await using server = await answeringServer(["first, ", "second"]);
+    const sessions = new ClientSessions(server.url);
+    const stream = await sessions.request("POST", "/", {}, {});
+    stream.end();
+    await vi.waitFor(() => expect(stream.closed).toBe(true), { interval: 1 });
+    const chunks: Buffer[] = [];
+    for await (const chunk of way === "iterator" ? stream.iterator({ destroyOnReturn: false }) : stream)
+      chunks.push(chunk);
+    expect(Buffer.concat(chunks).toString()).toBe("first, second");
+    if (!stream.destroyed) await once(stream, "close");
+    sessions.abort();
+  },
+);
 
-it("gives a new connection up on which the server says nothing", async () => {
+it("abandons a new connection on which the server sends nothing", async () => {
   const server = createNetServer();
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -111,7 +114,7 @@ it("gives a new connection up on which the server says nothing", async () => {
   server.close();
 });
 
-it("keeps a connection whose answer to a PING came while this process was held up", async () => {
+it("keeps a connection if the answer to a PING arrived while this process was delayed", async () => {
   const source = `
     const server = require("node:http2").createServer();
     server.on("session", (session) => session.on("error", () => {}));

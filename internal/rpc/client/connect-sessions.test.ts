@@ -14,7 +14,7 @@ const MOMENTS: Record<string, (fail: () => void) => void> = {
   "in a microtask": (fail) => queueMicrotask(fail),
 };
 
-it("speaks plaintext to an http address, also with certificates at hand", async () => {
+it("uses plaintext for an http address, even if certificates are configured", async () => {
   const server = createServer((_, res) => void res.writeHead(204).end());
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -27,7 +27,7 @@ it("speaks plaintext to an http address, also with certificates at hand", async 
 
 // An error without a listener fails the test run, since it would end the process. Connect alone also waits for such a
 // connection without end, in microtasks, so that nothing else runs.
-it.for(Object.entries(MOMENTS))("a connection that is reset as it opens is replaced: %s", async ([, at]) => {
+it.for(Object.entries(MOMENTS))("a connection that is reset while it opens is replaced: %s", async ([, at]) => {
   const server = createServer((_, res) => void res.writeHead(204).end());
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -28,7 +28,7 @@ it.each<[string, (stream: AsyncIterable<number>) => Promise<void>]>([
   expect(opened?.aborted).toBe(true);
 });
 
-it("passes an abort from outside on, with its reason", async () => {
+it("passes on an abort with its reason", async () => {
   const stop = new AbortController();
   let opened: AbortSignal | undefined;
   const stream = abortOnExit((signal) => {

@@ -19,12 +19,12 @@ const table: [ErrorKind, Code][] = [
 ];
 
 describe.each(table)("%s", (kind, code) => {
-  it("has a code of its own, there and back", () => {
+  it("has its own code in both directions", () => {
     expect(codeOfKind(kind)).toBe(code);
     expect(domainErrorOf(new ConnectError("no", code))).toMatchObject({ kind, message: "no" });
   });
 
-  it("comes back with kind, sentence and fields", () => {
+  it("is received with its kind, message and fields", () => {
     const sent = connectErrorOf(new DomainError(kind, "cannot", { fields: { epoch: "e", head: 7, ours: true } }));
     const got = domainErrorOf(sent);
     expect(got).toBeInstanceOf(DomainError);
@@ -37,19 +37,19 @@ describe.each(table)("%s", (kind, code) => {
   });
 });
 
-it("does not take another domain's detail, or a kind it does not know, for its own", () => {
+it("does not accept another domain's detail, or an unknown kind, as its own", () => {
   const foreign = (reason: string, domain: string) =>
     new ConnectError("no", Code.NotFound, undefined, [{ desc: ErrorInfoSchema, value: { reason, domain } }]);
   expect(domainErrorOf(foreign("denied", "example.org"))).toMatchObject({ kind: "not-found", fields: {} });
   expect(domainErrorOf(foreign("toString", "gastown"))).toMatchObject({ kind: "not-found" });
 });
 
-it.each([Code.Internal, Code.Unknown, Code.DataLoss])("leaves the other side's bug (code %d) what it is", (code) => {
+it.each([Code.Internal, Code.Unknown, Code.DataLoss])("keeps the other side's bug (code %d) unchanged", (code) => {
   const err = new ConnectError("internal error", code);
   expect(domainErrorOf(err)).toBe(err);
 });
 
-it("leaves our own bugs and our own errors what they are", () => {
+it("keeps our own bugs and errors unchanged", () => {
   const bug = new TypeError("x is not a function");
   const own = new DomainError("invalid", "no");
   expect(domainErrorOf(bug)).toBe(bug);

@@ -20,24 +20,24 @@ it.each([
   expect(networkFailureOf(failed(code))).toMatchObject({ kind, message: expect.stringContaining(code) });
 });
 
-it.each(["EACCES", "EPERM", "ENOTDIR", "EAGAIN"])("%s is unavailable where a connection is refused by it", (code) => {
+it.each(["EACCES", "EPERM", "ENOTDIR", "EAGAIN"])("%s is unavailable if it refuses a connection", (code) => {
   const refused = Object.assign(failed(code), { syscall: "connect" });
   expect(networkFailureOf(new Error("outer", { cause: refused }))).toMatchObject({ kind: "unavailable" });
   expect(networkFailureOf(Object.assign(failed(code), { syscall: "open" }))).toBeUndefined();
 });
 
-it("looks through causes and aggregated errors", () => {
+it("searches causes and aggregated errors", () => {
   const aggregate = new AggregateError([failed("EHOSTUNREACH")], "");
   expect(networkFailureOf(new Error("outer", { cause: failed("X", aggregate) }))).toMatchObject({
     kind: "unavailable",
   });
 });
 
-it("finds the certificate behind a connection that was reset for it", () => {
+it("finds the certificate error behind a connection that was reset because of it", () => {
   expect(networkFailureOf(failed("ECONNRESET", failed("CERT_REVOKED")))).toMatchObject({ kind: "unauthenticated" });
 });
 
-it("ends on an error that is its own cause, and on what is none", () => {
+it("ends at an error that is its own cause, and at a value that is not an error", () => {
   const loop = failed("X");
   loop.cause = loop;
   expect(networkFailureOf(loop)).toBeUndefined();

@@ -3,7 +3,7 @@ import { clientTlsOptions, serverTlsOptions } from "./tls.ts";
 
 const material = { cert: "C", key: "K", ca: "A" };
 
-it("names all that a server context falls back on otherwise", () => {
+it("sets everything for which a server context has a default", () => {
   expect(serverTlsOptions(material)).toEqual({
     ...material,
     minVersion: "TLSv1.3",
@@ -14,6 +14,6 @@ it("names all that a server context falls back on otherwise", () => {
   });
 });
 
-it("trusts a CA that is in ca.crt without its issuer", () => {
+it("trusts a CA in ca.crt without its issuer", () => {
   expect(clientTlsOptions(material)).toMatchObject({ allowPartialTrustChain: true });
 });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
 import { CallerBudget } from "./caller-budget.ts";
 
-it("gives each caller 256 at once and 50 a second, whatever others take", async () => {
+it("allows each caller 256 at once and 50 a second, whatever others use", async () => {
   const clock = new FakeClock();
   const budget = new CallerBudget(clock);
   const taken = (share: string, count: number) => Array.from({ length: count }, () => budget.take(share));

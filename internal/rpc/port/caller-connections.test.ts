@@ -46,7 +46,7 @@ describe("a caller whose credentials were refused too often", () => {
     for (let i = 0; i < 256; i++) callers.refused(peer);
   }
 
-  it("has its new connections cut at their first call, before its credentials are looked at, until it may again", async () => {
+  it("has its new connections cut at their first call, before its credentials are checked, until its time is over", async () => {
     expect(isCutByACall(connected("thief"))).toBe(false);
     spend();
     expect(isCutByACall(connected("thief"))).toBe(true);
@@ -54,7 +54,7 @@ describe("a caller whose credentials were refused too often", () => {
     expect(isCutByACall(connected("thief"))).toBe(false);
   });
 
-  it("keeps connections of which a call was let in, and costs others nothing", () => {
+  it("keeps connections on which a call was admitted, and does not affect others", () => {
     const good = connected("thief");
     callers.promote(good.peer);
     spend();

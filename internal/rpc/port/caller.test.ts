@@ -21,22 +21,28 @@ const stranger: Peer = { type: "unverified", address: "[::1]:7" };
 describe("the caller behind a peer", () => {
   it.each<[string, Peer, string | undefined, boolean, string]>([
     ["is the certificate's first URI name", controller, undefined, false, "spiffe://town/ns/gastown/controller"],
-    ["is the certificate by its SHA-256 where there is none", nameless, undefined, false, `certificate ${SHA256}`],
-    ["is whom a believed peer names", controller, "ann", true, "ann via spiffe://town/ns/gastown/controller"],
-    ["is whom a believed local peer names", local, "ann", true, "ann via unix"],
-    ["is the peer where it names nobody", local, "", true, "unix"],
-    ["is not whom a peer names that is not believed", controller, "ann", false, "spiffe://town/ns/gastown/controller"],
-    ["is not known on plaintext, whatever it says", stranger, "ann", false, ""],
+    ["is the certificate by its SHA-256 if it has no URI name", nameless, undefined, false, `certificate ${SHA256}`],
+    [
+      "is the caller that a believed peer names",
+      controller,
+      "ann",
+      true,
+      "ann via spiffe://town/ns/gastown/controller",
+    ],
+    ["is the caller that a believed local peer names", local, "ann", true, "ann via unix"],
+    ["is the peer if it names nobody", local, "", true, "unix"],
+    ["is the peer if its word is not believed", controller, "ann", false, "spiffe://town/ns/gastown/controller"],
+    ["is unknown on plaintext, whatever the peer says", stranger, "ann", false, ""],
   ])("%s", (_, peer, sender, believed, identity) => {
     expect(callerOf(peer, sender, believed).identity).toBe(identity);
   });
 
-  it("has a share by its address where it is not known", () => {
+  it("has a share by its address if it is unknown", () => {
     expect(callerOf(stranger, undefined, false).share).toBe("[::1]");
     expect(callerOf(controller, "ann", true).share).toBe("ann via spiffe://town/ns/gastown/controller");
   });
 
-  it.each(["a\tb", " ann", "ann ", "é", "x".repeat(257)])("is refused when it is named %j", (sender) => {
+  it.each(["a\tb", " ann", "ann ", "é", "x".repeat(257)])("is refused with the name %j", (sender) => {
     expect(callerOf(local, sender, true).fault).toMatchObject({ kind: "invalid" });
   });
 });

@@ -63,8 +63,8 @@ function tracked(connections: Connections, peer: Peer, kind: "stream" | "unary")
   return call.signal;
 }
 
-describe("a connection whose owner", () => {
-  it("stays welcome is left alone, and its calls with it", async () => {
+describe("a connection", () => {
+  it("is left alone with its calls while its owner is admitted", async () => {
     const { clock, connections, judge, end } = watched();
     const { connection, done } = session();
     const call = tracked(connections, connections.add(connection), "stream");
@@ -74,7 +74,7 @@ describe("a connection whose owner", () => {
     await end();
   });
 
-  it("may come again with another certificate ends in order: no new calls, streams at once, others within 5 s", async () => {
+  it("whose owner may return with another certificate ends in order: no new calls, streams at once, others within 5 s", async () => {
     const { clock, connections, judge, end } = watched();
     const { connection, done } = session();
     const peer = connections.add(connection);
@@ -92,7 +92,7 @@ describe("a connection whose owner", () => {
     await end();
   });
 
-  it("is not trusted at all is answered so for a second, without patience", async () => {
+  it("whose owner is not trusted is refused for a second, and then cut", async () => {
     const { clock, connections, judge, end } = watched();
     const { connection, done } = session();
     const peer = connections.add(connection);
@@ -105,7 +105,7 @@ describe("a connection whose owner", () => {
     await end();
   });
 
-  it("comes with a certificate that is refused is refused from its first call on", async () => {
+  it("with a refused certificate is refused from its first call on", async () => {
     const { connections, judge, clock, end } = watched();
     judge(REVOKED);
     const { connection, done } = session();
@@ -115,7 +115,7 @@ describe("a connection whose owner", () => {
     await end();
   });
 
-  it("has a certificate that ends is ended when it does, to the millisecond", async () => {
+  it("ends when its certificate expires, to the millisecond", async () => {
     const { clock, connections, end } = watched();
     const { connection, done } = session();
     connections.add(connection);
@@ -128,7 +128,7 @@ describe("a connection whose owner", () => {
     await end();
   });
 
-  it("closes by itself leaves nothing behind", async () => {
+  it("that closes by itself leaves nothing behind", async () => {
     const { clock, connections, judge, end } = watched();
     const { connection, done } = session();
     connections.add(connection);

@@ -20,7 +20,7 @@ function fakeSocket(ends: { readonly remoteAddress?: string; readonly remotePort
   };
 }
 
-it("cuts the oldest when there is one too many, and tells", () => {
+it("cuts the oldest if there is one too many, and reports it", () => {
   const told: string[] = [];
   const halfOpen = new HalfOpen(2, (what) => void told.push(what));
   const [a, b, c] = [socket(1), socket(2), socket(3)];
@@ -29,7 +29,7 @@ it("cuts the oldest when there is one too many, and tells", () => {
   expect([told, halfOpen.size]).toEqual([["cut"], 2]);
 });
 
-it("cuts the oldest of the address that has the most, however old another one's is", () => {
+it("cuts the oldest of the address that has the most, however old those of others are", () => {
   const halfOpen = new HalfOpen(3, () => {});
   const other = socket(1, "10.0.0.2");
   halfOpen.add(other.socket);
@@ -40,7 +40,7 @@ it("cuts the oldest of the address that has the most, however old another one's 
   expect(halfOpen.size).toBe(3);
 });
 
-it("counts neither those that are done nor those that have gone, and tells of the latter", () => {
+it("counts neither completed nor closed ones, and reports the latter", () => {
   const told: string[] = [];
   const halfOpen = new HalfOpen(2, (what) => void told.push(what));
   for (let port = 0; port < 100; port++) {
@@ -53,7 +53,7 @@ it("counts neither those that are done nor those that have gone, and tells of th
   expect([halfOpen.size, told.length, new Set(told)]).toEqual([0, 50, new Set(["gone"])]);
 });
 
-it("tells connections at a unix socket apart, which have neither address nor port", () => {
+it("distinguishes connections at a unix socket, which have neither address nor port", () => {
   const halfOpen = new HalfOpen(2, () => {});
   for (let i = 0; i < 100; i++) {
     const two = [fakeSocket({}), fakeSocket({})];

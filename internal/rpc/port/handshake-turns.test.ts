@@ -28,7 +28,7 @@ function come(name: string, address: string): Socket {
   return socket;
 }
 
-it("lets so many begin at once, then so many a second", async () => {
+it("starts a burst at once, and then a number per second", async () => {
   for (let i = 1; i <= 5; i++) come(`${i}`, `10.0.0.${i}`);
   expect(begun).toEqual(["1", "2"]);
   await clock.advance(99);
@@ -37,14 +37,14 @@ it("lets so many begin at once, then so many a second", async () => {
   expect(begun).toEqual(["1", "2", "3", "4", "5"]);
 });
 
-it("lets as many begin at once again after a quiet time, and no more", async () => {
+it("allows the same burst again after a quiet time, and no more", async () => {
   for (let i = 0; i < 2; i++) come("first", "a");
   await clock.advance(60_000);
   for (let i = 0; i < 3; i++) come("then", "a");
   expect(begun).toEqual(["first", "first", "then", "then"]);
 });
 
-it("gives each address its turn, and of one the newest", async () => {
+it("gives each address its turn, and within an address the newest", async () => {
   for (let i = 1; i <= 6; i++) come(`flood ${i}`, "a");
   come("b1", "b");
   come("b2", "b");
@@ -52,7 +52,7 @@ it("gives each address its turn, and of one the newest", async () => {
   expect(begun.slice(2)).toEqual(["flood 6", "b2", "flood 5", "b1", "flood 4"]);
 });
 
-it("lets a newcomer go before the address that has just had its turn", async () => {
+it("prefers a newcomer to the address that has just had its turn", async () => {
   for (let i = 1; i <= 6; i++) come(`flood ${i}`, "a");
   await clock.advance(150);
   come("b", "b");
@@ -60,7 +60,7 @@ it("lets a newcomer go before the address that has just had its turn", async () 
   expect(begun.slice(2)).toEqual(["flood 6", "b"]);
 });
 
-it("gives no turn to who has gone", async () => {
+it("skips connections that have closed", async () => {
   for (let i = 1; i <= 3; i++) come(`${i}`, "a");
   const gone = [come("4", "a"), come("5", "b")];
   for (const socket of gone) socket.destroy();
@@ -70,7 +70,7 @@ it("gives no turn to who has gone", async () => {
   expect([begun.length, clock.sleeping]).toEqual([3, 0]);
 });
 
-it("cuts off who waits when it closes", async () => {
+it("cuts waiting connections when it closes", async () => {
   for (let i = 1; i <= 2; i++) come(`${i}`, "a");
   const waiting = come("3", "a");
   const cut = new Promise((resolve) => waiting.once("close", resolve));

@@ -3,10 +3,10 @@ import { hasTooManyHeaders } from "./header-limit.ts";
 
 it.each([
   ["nothing", [], false],
-  ["what a caller usually sends", ["content-type", "application/proto", "user-agent", "x".repeat(100)], false],
-  ["one header just small enough", ["a", "b".repeat(16_384 - 33)], false],
+  ["the usual headers of a caller", ["content-type", "application/proto", "user-agent", "x".repeat(100)], false],
+  ["one header that just fits", ["a", "b".repeat(16_384 - 33)], false],
   ["one byte more", ["a", "b".repeat(16_384 - 32)], true],
-  ["many short ones", Array(1000).fill("a"), true],
+  ["many short headers", Array(1000).fill("a"), true],
 ])("%s", (_, headers, tooMany) => {
   expect(hasTooManyHeaders(headers)).toBe(tooMany);
 });

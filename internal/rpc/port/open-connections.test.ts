@@ -34,7 +34,7 @@ function port(limits: Partial<ConnectionLimits> = {}) {
 }
 
 describe("a new connection", () => {
-  it("of a caller at its share takes the place of that caller's longest idle one", async () => {
+  it("of a caller at its share replaces that caller's longest idle one", async () => {
     const { add, log } = port();
     for (const name of ["a1", "a2", "a3", "a4"]) {
       add(name, { busy: name === "a1" });
@@ -44,21 +44,21 @@ describe("a new connection", () => {
     expect(log).toEqual(["a2 cut"]);
   });
 
-  it("of a caller at its share, all of whose connections are busy, finds no place", () => {
+  it("of a caller at its share is refused if all of its connections are busy", () => {
     const { add, log } = port();
     for (const name of ["a1", "a2", "a3", "a4"]) add(name, { busy: true });
     expect(add("a5")).toBeUndefined();
     expect(log).toEqual(["a5 cut"]);
   });
 
-  it("takes, where there is no room, the place of a connection of the caller that has the most", () => {
+  it("replaces a connection of the caller that has the most if there is no room", () => {
     const { add, log } = port();
     for (const name of ["a1", "a2", "a3", "a4", "b1", "b2"]) add(name, { busy: true });
     expect(add("c1")).toBeDefined();
     expect(log).toEqual(["a1 cut"]);
   });
 
-  it("of a caller without a role takes the place of another such one, busy or not", () => {
+  it("of a caller without a role replaces that of another such caller, busy or not", () => {
     const { add, log, open } = port();
     add("ann1");
     for (const name of ["x1", "y1", "z1"]) add(name, { hasRole: false, busy: true });
@@ -66,7 +66,7 @@ describe("a new connection", () => {
     expect(open.size).toBe(3);
   });
 
-  it("of a probe takes the place of the oldest, where busy ones may be cut", () => {
+  it("of a probe replaces the oldest if busy ones may be cut", () => {
     const { add, log } = port({ mayCutBusy: true, maxConnectionsOfOne: 3 });
     for (const name of ["n1", "n2", "n3"]) add(name, { busy: true });
     expect(add("n4")).toBeDefined();
@@ -86,7 +86,7 @@ describe("a connection without a call", () => {
     expect(log).toEqual(["a1 closes"]);
   });
 
-  it("closes after ten seconds where its caller has no role, unless a call of it is let in", async () => {
+  it("closes after ten seconds if its caller has no role, unless one of its calls is admitted", async () => {
     const { add, log, open } = port();
     add("x1", { hasRole: false });
     const token = add("y1", { hasRole: false });

@@ -5,7 +5,7 @@ import { Pipelines } from "./pipelines.ts";
 
 const MAX_UNANSWERED = 8;
 
-it("cuts a connection with more requests than may wait for their answers, and takes none after it", () => {
+it("cuts a connection with more requests than may wait for their answers, and accepts no more from it", () => {
   const pipelines = new Pipelines();
   const socket = new Socket();
   const answers = Array.from({ length: MAX_UNANSWERED }, () => new EventEmitter());
@@ -19,7 +19,7 @@ it("cuts a connection with more requests than may wait for their answers, and ta
   expect(pipelines.admit(socket, new EventEmitter())).toBe(false);
 });
 
-it("counts each connection for itself", () => {
+it("counts each connection separately", () => {
   const pipelines = new Pipelines();
   const [one, other] = [new Socket(), new Socket()];
   for (let i = 0; i <= MAX_UNANSWERED; i++) pipelines.admit(one, new EventEmitter());

@@ -17,7 +17,7 @@ function turnsBed(limits: ConstructorParameters<typeof RequestTurns>[0]) {
   return { begun, add, gone, turn: () => scheduled.shift()?.() };
 }
 
-it("begins a few requests at once, and the others in later turns of the event loop", () => {
+it("starts a few requests at once, and the others in later turns of the event loop", () => {
   const { begun, add, turn } = turnsBed({ perTurn: 2 });
   for (const who of ["a1.1", "a1.2", "a1.3", "a1.4", "a1.5"]) expect(add(who)).toBe(true);
   expect(begun).toEqual(["a1.1", "a1.2"]);
@@ -29,14 +29,14 @@ it("begins a few requests at once, and the others in later turns of the event lo
   expect(begun.slice(4)).toEqual(["a1.5", "a1.6"]);
 });
 
-it("lets each caller have its turn, and of a caller each connection", () => {
+it("serves callers in turns, and the connections of each caller", () => {
   const { begun, add, turn } = turnsBed({ perTurn: 1 });
   for (const who of ["a1.1", "a1.2", "a1.3", "a1.4", "a2.1", "b1.1", "b1.2"]) add(who);
   for (let i = 0; i < 10; i++) turn();
   expect(begun).toEqual(["a1.1", "a1.2", "b1.1", "a2.1", "b1.2", "a1.3", "a1.4"]);
 });
 
-it("never begins a request whose caller went away while it waited", () => {
+it("never starts a request whose caller left while it waited", () => {
   const { begun, add, gone, turn } = turnsBed({ perTurn: 1 });
   for (const who of ["a1.1", "a1.2", "a1.3"]) add(who);
   gone.add("a1.2");
@@ -44,7 +44,7 @@ it("never begins a request whose caller went away while it waited", () => {
   expect(begun).toEqual(["a1.1", "a1.3"]);
 });
 
-it("refuses a caller that has its share waiting, and every caller when all places are taken", () => {
+it("refuses a caller whose share is waiting, and every caller if all places are taken", () => {
   const { add, turn } = turnsBed({ perTurn: 1, maxWaiting: 3, maxWaitingOfOne: 2 });
   expect(["a1.1", "a1.2", "a1.3", "a1.4"].map(add)).toEqual([true, true, true, false]);
   expect(["b1.1", "c1.1"].map(add)).toEqual([true, false]);

@@ -17,7 +17,7 @@ it.each([
   ["over IPv4", HEAD + own + row(CLIENT, SERVER), ends],
   ["from a socket for IPv6", HEAD + own + row(MAPPED + CLIENT, MAPPED + SERVER), ends],
   [
-    "named as mapped by the server's socket",
+    "with an address that the server's socket shows as mapped",
     HEAD + own + row(CLIENT, SERVER),
     { server: { host: "::ffff:127.0.0.1", port: 9090 }, client: { host: "::FFFF:127.0.0.1", port: 50_000 } },
   ],
@@ -27,11 +27,11 @@ it.each([
     { server: { host: "::1", port: 9090 }, client: { host: "::1", port: 50_000 } },
   ],
   ["that has sent its last byte", HEAD + own + row(CLIENT, SERVER, { state: "05" }), ends],
-])("tells the user of a client %s", (_, table, which) => {
+])("finds the user of a client %s", (_, table, which) => {
   expect(ownerIn(table, which, "LE")).toBe(1000);
 });
 
-it("reads addresses in the order of the machine", () => {
+it("reads addresses in the byte order of the machine", () => {
   const [server, client] = ["7F000001:2382", "7F000001:C350"];
   expect(ownerIn(HEAD + row(client, server), ends, "BE")).toBe(1000);
   expect(ownerIn(HEAD + row(client, server), ends, "LE")).toBeUndefined();
@@ -40,18 +40,18 @@ it("reads addresses in the order of the machine", () => {
 it.each([
   ["only the server's own row is there", own],
   ["no process holds the socket any more", own + row(CLIENT, SERVER, { uid: 0, inode: 0, state: "06" })],
-  ["a process that has closed it left bytes behind", own + row(CLIENT, SERVER, { uid: 0, inode: 0, state: "04" })],
-  ["another process begins with the same address", own + row(CLIENT, SERVER, { state: "02" })],
-  ["another address of this machine is meant", own + row(CLIENT, "0200007F:2382")],
-  ["another client's address is meant", own + row("0200007F:C350", SERVER)],
-  ["the table is none", "nonsense"],
-])("does not tell when %s", (_, rows) => {
+  ["a process that has closed it left unsent bytes", own + row(CLIENT, SERVER, { uid: 0, inode: 0, state: "04" })],
+  ["another process is connecting from the same address", own + row(CLIENT, SERVER, { state: "02" })],
+  ["the row has another address of this machine", own + row(CLIENT, "0200007F:2382")],
+  ["the row has another client's address", own + row("0200007F:C350", SERVER)],
+  ["the table is not a table", "nonsense"],
+])("finds no user if %s", (_, rows) => {
   expect(ownerIn(HEAD + rows, ends, "LE")).toBeUndefined();
 });
 
 const either = HEAD + row(CLIENT, SERVER) + row("7F000001:C350", "7F000001:2382");
 
-it("reads again what a table left out", async () => {
+it("reads again until a table contains the row", async () => {
   const clock = new FakeClock();
   let reads = 0;
   const asked = new SocketOwners(clock, async () => [++reads < 3 ? HEAD : either, undefined]).ownerOf(ends);
@@ -60,7 +60,7 @@ it("reads again what a table left out", async () => {
   expect(reads).toBe(3);
 });
 
-it("reads once for all who ask meanwhile, and again for those who come while it reads", async () => {
+it("reads once for all waiting callers, and again for those who ask while it reads", async () => {
   const first = Promise.withResolvers<string[]>();
   let reads = 0;
   const owners = new SocketOwners(new FakeClock(), () => (++reads === 1 ? first.promise : Promise.resolve([either])));
@@ -73,7 +73,7 @@ it("reads once for all who ask meanwhile, and again for those who come while it 
   expect(reads).toBe(2);
 });
 
-it("gives up where there is no table", async () => {
+it("gives up if there is no table", async () => {
   const clock = new FakeClock();
   const none = async () => [undefined, undefined];
   const asked = new SocketOwners(clock, none).ownerOf(ends);

@@ -34,7 +34,7 @@ function message(length: number): Uint8Array {
   return framed;
 }
 
-it("a body with one message is held whole, and passed on as it is", async () => {
+it("a body with one message is held completely, and passed on unchanged", async () => {
   const { state, call: counted } = call();
   const chunks = [Buffer.from("ab"), Buffer.from("cde")];
   const seen: [string, number][] = [];
@@ -46,7 +46,7 @@ it("a body with one message is held whole, and passed on as it is", async () => 
   expect(state.held).toBe(5);
 });
 
-it("of a body with many messages what is held is the message that is not whole yet, however it is cut", async () => {
+it("a body with many messages holds its incomplete message, however it is split", async () => {
   const lengths = fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 12 });
   const cuts = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 30 });
   await fc.assert(
@@ -73,7 +73,7 @@ it("of a body with many messages what is held is the message that is not whole y
   );
 });
 
-it("each part of an answer is held until the next one is asked for", async () => {
+it("each part of an answer is held until the next one is requested", async () => {
   const { state, call: counted } = call();
   const seen: [number, number][] = [];
   for await (const part of heldAnswer(chunksOf([Buffer.alloc(3), Buffer.alloc(5)]), counted))

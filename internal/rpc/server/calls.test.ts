@@ -19,15 +19,15 @@ const limits = {
 };
 const exhausted = expect.objectContaining({ kind: "exhausted" });
 
-describe("calls at a time", () => {
-  it("are refused to one caller, known by its address, who has its share, and not to others", () => {
+describe("simultaneous calls", () => {
+  it("are refused to a caller at its share, known by its address, and not to others", () => {
     const calls = new Calls({ ...limits, maxCalls: 4 });
     const addresses = ["[::1]:1", "[::1]:2", "[::1]:3", "[::2]:1"];
     const refusals = addresses.map((address) => calls.enter(at(address))?.refusal);
     expect(refusals).toEqual([undefined, undefined, exhausted, undefined]);
   });
 
-  it("are refused to every caller when there is no room, until one has ended", () => {
+  it("are refused to every caller if there is no room, until one has ended", () => {
     const calls = new Calls(limits);
     const [first] = ["a", "b", "c"].map((name) => calls.enter(known(`spiffe://t/client/${name}`)));
     const refused = calls.enter(known("spiffe://t/client/d"));
@@ -37,13 +37,13 @@ describe("calls at a time", () => {
     expect(calls.enter(known("spiffe://t/client/d"))?.refusal).toBe(undefined);
   });
 
-  it("count for a certificate's name wherever it calls from", () => {
+  it("count for a certificate's name, wherever it calls from", () => {
     const calls = new Calls(limits);
     for (const address of ["10.0.0.1:1", "10.0.0.2:1"]) calls.enter(known("spiffe://t/client/a", address));
     expect(calls.enter(known("spiffe://t/client/a", "10.0.0.3:1"))?.refusal).toEqual(exhausted);
   });
 
-  it("are cut off when those who were refused do not go", () => {
+  it("lead to a cut connection if a refused caller does not leave", () => {
     const calls = new Calls(limits);
     const all = Array.from({ length: 6 }, (_, i) => calls.enter(at(`10.0.0.${i}:1`)));
     expect(all.map((call) => call?.refusal)).toEqual([
@@ -66,10 +66,10 @@ const entered = (calls: Calls, address: string): Call => {
   return call;
 };
 
-describe("what requests hold together", () => {
+describe("the memory held by requests", () => {
   const full = expect.objectContaining({ rawMessage: "too much data is sent here at a time" });
 
-  it("is bounded, and free again with the answers", () => {
+  it("is bounded, and released with the answers", () => {
     const calls = new Calls(limits);
     const [first, second] = [entered(calls, "a:1"), entered(calls, "b:1")];
     first.hold(6000);
@@ -82,7 +82,7 @@ describe("what requests hold together", () => {
     entered(calls, "a:1").hold(10_000);
   });
 
-  it("is bounded for each caller, too", () => {
+  it("is bounded for each caller", () => {
     const calls = new Calls({ ...limits, maxRequestBytesOfOne: 6000 });
     const [first, second] = [entered(calls, "a:1"), entered(calls, "a:2")];
     first.hold(5000);
@@ -91,7 +91,7 @@ describe("what requests hold together", () => {
     entered(calls, "b:1").hold(5000);
   });
 
-  it("keeps out no small request", () => {
+  it("never excludes a small request", () => {
     const calls = new Calls(limits);
     entered(calls, "a:1").hold(10_000);
     const small = entered(calls, "b:1");
@@ -100,8 +100,8 @@ describe("what requests hold together", () => {
   });
 });
 
-describe("what answers hold together until they are taken", () => {
-  it("is bounded for one caller and for all, and free again with each part that is taken", () => {
+describe("the memory held by answers until they are read", () => {
+  it("is bounded for one caller and for all, and released with each part that is read", () => {
     const calls = new Calls(limits);
     const [first, second, other] = [entered(calls, "a:1"), entered(calls, "a:2"), entered(calls, "b:1")];
     first.answering(200 * KIB);
@@ -115,7 +115,7 @@ describe("what answers hold together until they are taken", () => {
     first.answering(250 * KIB);
   });
 
-  it("keeps back no small answer", () => {
+  it("never delays a small answer", () => {
     const calls = new Calls(limits);
     entered(calls, "a:1").answering(300 * KIB);
     entered(calls, "b:1").answering(200 * KIB);

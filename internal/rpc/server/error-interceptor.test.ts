@@ -34,8 +34,8 @@ async function drain(messages: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of messages);
 }
 
-describe("what a handler throws", () => {
-  it("keeps its kind and fields when it is a domain error", async () => {
+describe("an error thrown by a handler", () => {
+  it("keeps its kind and fields if it is a domain error", async () => {
     const { answers, log } = await answersTo(
       () => new DomainError("exhausted", "the queue is full", { fields: { limit: 50 } }),
     );
@@ -44,14 +44,14 @@ describe("what a handler throws", () => {
     expect(log).toEqual([]);
   });
 
-  it("passes as it is when it already has a code", async () => {
+  it("passes unchanged if it already has a code", async () => {
     const { answers, log } = await answersTo(() => new ConnectError("later", Code.Aborted));
     for (const answer of answers) expect(answer).toMatchObject({ code: Code.Aborted, rawMessage: "later" });
     expect(log).toEqual([]);
   });
 
   it.each([new Error("secret"), "secret", undefined, new DOMException("secret", "AbortError")])(
-    "is a bug otherwise: logged with the method, answered without its text (%s)",
+    "is a bug otherwise: logged with the method, and answered without its text (%s)",
     async (bug) => {
       const { answers, log } = await answersTo(() => bug);
       for (const answer of answers) expect(answer).toMatchObject({ code: Code.Internal, rawMessage: "internal error" });
@@ -62,8 +62,8 @@ describe("what a handler throws", () => {
 
   it.each<[string, (signal: AbortSignal) => unknown]>([
     ["the signal's reason", (signal) => signal.reason],
-    ["an AbortError for it", () => new DOMException("aborted", "AbortError")],
-  ])("is no bug after the call was aborted, when it is %s", async (_what, thrown) => {
+    ["an AbortError for that reason", () => new DOMException("aborted", "AbortError")],
+  ])("is not a bug after the call was aborted if it is %s", async (_what, thrown) => {
     const whenAborted = async (signal: AbortSignal) => {
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       return thrown(signal);

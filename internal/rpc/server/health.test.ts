@@ -22,7 +22,7 @@ it("lists all services", async () => {
   expect(statuses).toMatchObject({ "": { status: Status.NOT_SERVING }, "a.B": { status: Status.SERVING } });
 });
 
-it("tells a watcher each change once, from not knowing the service on", async () => {
+it("reports each change to a watcher once, starting from an unknown service", async () => {
   const health = new HealthState();
   const stop = new AbortController();
   const updates = clientOf(health).watch({ service: "a.B" }, { signal: stop.signal })[Symbol.asyncIterator]();
@@ -37,7 +37,7 @@ it("tells a watcher each change once, from not knowing the service on", async ()
   stop.abort();
 });
 
-it("stays down once shut down", () => {
+it("stays down after its shutdown", () => {
   const health = new HealthState();
   health.set("", true);
   health.set("a.B", true);
@@ -47,7 +47,7 @@ it("stays down once shut down", () => {
   expect([...health.services().values()]).toEqual([false, false, false]);
 });
 
-it("serves nothing while a hindrance lasts, and afterwards what was set in the meantime", async () => {
+it("is not serving during a hindrance, and has the latest set state afterwards", async () => {
   const health = new HealthState();
   health.set("", true);
   health.hinder("no certificate", true);
@@ -59,7 +59,7 @@ it("serves nothing while a hindrance lasts, and afterwards what was set in the m
   expect([...health.services().values(), health.hindrance]).toEqual([true, true, ""]);
 });
 
-it("forgets who waited for a change and gave up", async () => {
+it("forgets watchers that have left", async () => {
   const health = new HealthState();
   const stop = new AbortController();
   const waiting = health.changed(stop.signal);

@@ -30,18 +30,18 @@ describe("Host", () => {
     expect(hostRefusal(host, null, check)).toContain("--allow-host");
   });
 
-  it.each([undefined, "", "a b", "127.0.0.1:99999", ":80"])("%j names no host", (host) => {
+  it.each([undefined, "", "a b", "127.0.0.1:99999", ":80"])("%j is not a host", (host) => {
     expect(hostRefusal(host, null, check)).toBe("the request names no host");
   });
 });
 
-it("a server with certificates goes by any name, and still by no page's", () => {
+it("a server with certificates accepts any Host, and still no page's Origin", () => {
   const tls = { allowHosts: [], anyHost: true };
   expect(hostRefusal("pod.agents.svc:9090", null, tls)).toBeUndefined();
   expect(hostRefusal("pod.agents.svc:9090", "https://evil.example", tls)).toContain("origin");
 });
 
-it("names the flag that adds a host only where there is one", () => {
+it("names the flag that adds a host only if there is one", () => {
   const fixed = { allowHosts: [], isFixed: true };
   for (const refused of [
     hostRefusal("evil.example", null, fixed),
@@ -72,7 +72,7 @@ describe("Origin", () => {
     },
   );
 
-  it("of any length gives a sentence of a bounded one", () => {
+  it("of any length is quoted in a sentence of bounded length", () => {
     expect(hostRefusal("localhost", `https://${"x".repeat(10_000)}`, check)?.length).toBeLessThan(300);
   });
 });

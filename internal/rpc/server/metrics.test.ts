@@ -54,7 +54,7 @@ it("counts a stream while it is open, and once when it ends", async () => {
   expect(await read("gastown_rpc_requests_total", { method, code: "ok" })).toBe(1);
 });
 
-it("counts a stream that fails by its code", async () => {
+it("counts a failed stream by its code", async () => {
   const { client, read } = serve();
   const fail = async () => {
     for await (const _ of client.watchOutput({ lines: -1 }));
@@ -65,7 +65,7 @@ it("counts a stream that fails by its code", async () => {
   ).toBe(1);
 });
 
-it("takes the numbers of other rooms and of the process beside its own, each process its own", async () => {
+it("includes the numbers of other rooms and of the process, each process its own", async () => {
   const metrics = new Metrics();
   metrics.collectProcess();
   expect(await metrics.registry.metrics()).toContain("process_cpu_user_seconds_total");

@@ -52,7 +52,7 @@ describe("files", () => {
     { case: "fileContainingSymbol", value: "gastown.v1.SidecarService" },
     { case: "fileContainingSymbol", value: "gastown.v1.SidecarService.Peek" },
     { case: "fileContainingSymbol", value: "gastown.v1.SidecarPeekRequest" },
-  ])("come with all they import: $case $value", async (asked) => {
+  ])("are sent with all their imports: $case $value", async (asked) => {
     expect(await filesFor(asked)).toEqual([sidecar]);
   });
 
@@ -61,14 +61,14 @@ describe("files", () => {
     expect(await filesFor(asked)).toEqual([["google/rpc/error_details.proto", "google/protobuf/duration.proto"]]);
   });
 
-  it("are not sent twice as imports on one stream", async () => {
+  it("are not sent again as imports on one stream", async () => {
     const asked = (value: string): Ask => ({ case: "fileByFilename", value });
     const [first, second] = await filesFor(asked("gastown/v1/common.proto"), asked("gastown/v1/sidecar.proto"));
     expect(first).toEqual(["gastown/v1/common.proto", "google/protobuf/timestamp.proto"]);
     expect(second).toEqual(["gastown/v1/sidecar.proto"]);
   });
 
-  it("that are not known are an answer, and the stream continues", async () => {
+  it("that are unknown get an answer, and the stream continues", async () => {
     const answers = await filesFor(
       { case: "fileByFilename", value: "etc/passwd" },
       { case: "fileContainingSymbol", value: "x.Y" },

@@ -69,19 +69,19 @@ async function look(times: number): Promise<void> {
   }
 }
 
-it("tells what the agent wrote, and asks about its process only when the file has changed", async () => {
+it("reports what the agent wrote, and checks its process only if the file has changed", async () => {
   write("busy", 4000);
   await look(5);
   expect([reported, asked]).toEqual([[{ type: "busy" }], [PID]]);
 });
 
-it("takes no word of an earlier process that had the same pid", async () => {
+it("ignores an earlier process that had the same pid", async () => {
   write("idle", 3999);
   await look(3);
   expect(reported).toEqual([undefined]);
 });
 
-it("reports nothing until the process is known, and reports it then", async () => {
+it("reports nothing until the process is known, and the content then", async () => {
   facts = undefined;
   write("idle", 4000);
   await look(3);
@@ -93,10 +93,10 @@ it("reports nothing until the process is known, and reports it then", async () =
 
 it.each([
   ["a folder", (path: string) => mkdirSync(path)],
-  ["a FIFO that nobody writes to", (path: string) => execFileSync("mkfifo", [path])],
-  ["a link to a device without end", (path: string) => symlinkSync("/dev/zero", path)],
-  ["larger than any", (path: string) => writeFileSync(path, " ".repeat(65 * 1024))],
-])("takes a file that is %s for none, and reads the next one", async (_, put) => {
+  ["a FIFO without a writer", (path: string) => execFileSync("mkfifo", [path])],
+  ["a link to an endless device", (path: string) => symlinkSync("/dev/zero", path)],
+  ["above the size limit", (path: string) => writeFileSync(path, " ".repeat(65 * 1024))],
+])("ignores a file that is %s, and reads the next one", async (_, put) => {
   const path = join(home, `.claude/sessions/${PID}.json`);
   put(path);
   await look(3);
@@ -107,7 +107,7 @@ it.each([
   expect(reported).toEqual([{ type: "busy" }]);
 });
 
-it("takes a home that cannot be looked into for one without the file", async () => {
+it("treats an unreadable home folder as one without the file", async () => {
   write("busy", 4000);
   await look(2);
   rmSync(join(home, ".claude"), { recursive: true });
@@ -132,7 +132,7 @@ describe("the conversation's file that Codex keeps open", () => {
     await settle();
   });
 
-  it("names it, each time that the agent has printed", async () => {
+  it("is reported each time that the agent has printed", async () => {
     await print("state.jsonl", "rollout-x.jsonl");
     expect(sessions).toEqual([]);
     await print("state.jsonl", rollout(first));
@@ -144,7 +144,7 @@ describe("the conversation's file that Codex keeps open", () => {
     expect(sessions).toEqual([first, second]);
   });
 
-  it("is its own, while its sub-agents have theirs open", async () => {
+  it("is the agent's own while its sub-agents have theirs open", async () => {
     await print(rollout(second));
     await print(rollout(first), rollout(second));
     expect(sessions).toEqual([second, second]);

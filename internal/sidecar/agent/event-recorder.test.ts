@@ -107,7 +107,7 @@ afterEach(async () => {
 });
 
 describe("an agent that becomes idle", () => {
-  it("has the lines on its screen reported, and then that it is idle", async () => {
+  it("has the lines on its screen reported, and then its state", async () => {
     await stage.draw("");
     stage.is("busy");
     await stage.print("answer\r\nmore of it\r\n");
@@ -116,7 +116,7 @@ describe("an agent that becomes idle", () => {
     expect(await stage.reported()).toEqual(["is busy", "answer\nmore of it\n", "is idle"]);
   });
 
-  it("reports its background tasks, and each change of them, once", async () => {
+  it("reports its background tasks, and each change to them, once", async () => {
     const server = { id: "b1", kind: "shell", title: "npm run dev", since: 0 } as const;
     const helper = { id: "a1", kind: "subagent", title: "", since: 0 } as const;
     await stage.draw("");
@@ -136,7 +136,7 @@ describe("an agent that becomes idle", () => {
     ]);
   });
 
-  it("is given a moment to draw the end of its turn", async () => {
+  it("gets a moment to draw the end of its turn", async () => {
     await stage.draw("");
     stage.is("idle");
     await stage.clock.advance(20);
@@ -145,7 +145,7 @@ describe("an agent that becomes idle", () => {
     expect(await stage.reported()).toEqual(["the last line\n", "is idle"]);
   });
 
-  it("is reported without its input box, the text in it and the rows below", async () => {
+  it("is reported without its input box, the text in that and the rows below", async () => {
     await stage.draw("");
     stage.view = { composer: { top: 2, bottom: 2, text: "draft", pasteMarkers: 0 } };
     await stage.print("answer\r\n────────\r\n> draft\r\n────────\r\nhint");
@@ -154,7 +154,7 @@ describe("an agent that becomes idle", () => {
     expect(await stage.reported()).toEqual(["answer\n", "is idle"]);
   });
 
-  it("and continues at once has both reported, in order, and its lines at the next stop", async () => {
+  it("and continues at once is reported with both states in order, and with its lines at the next stop", async () => {
     await stage.draw("");
     await stage.print("answer\r\n");
     stage.is("idle");
@@ -165,7 +165,7 @@ describe("an agent that becomes idle", () => {
     expect(await stage.reported()).toEqual(["is idle", "is busy", "answer\n", "is idle"]);
   });
 
-  it("records in the journal which lines are on the screen, so that another process does not report them again", async () => {
+  it("records the lines on the screen in the journal, so that another process does not report them again", async () => {
     await stage.draw("");
     await stage.print("answer\r\n");
     stage.is("idle");
@@ -181,7 +181,7 @@ describe("an agent that becomes idle", () => {
 });
 
 describe("an agent that ends", () => {
-  it("reports its last output first, however long that takes to arrive", async () => {
+  it("has its last output reported first, however late that arrives", async () => {
     await stage.draw("");
     stage.recorder.alive({ fresh: true });
     stage.recorder.dead({ ...LIFE, exit: { code: 0 } });
@@ -196,7 +196,7 @@ describe("an agent that ends", () => {
     expect([reported[0], reported.at(-1)]).toEqual(["session-started", "session-stopped, done"]);
   });
 
-  it("and is started again has failed for now", async () => {
+  it("and is restarted counts as failed until then", async () => {
     await stage.draw("");
     stage.recorder.dead({ exit: { signal: 11 }, restartDue: true, crashLoop: false });
     stage.recorder.alive({ fresh: true });
@@ -204,7 +204,7 @@ describe("an agent that ends", () => {
     expect(await stage.reported()).toEqual(["failed: the agent ended with signal 11", "session-started"]);
   });
 
-  it("because it was asked to has not failed, whatever its exit code", async () => {
+  it("after a request to stop has not failed, whatever its exit code", async () => {
     await stage.draw("");
     stage.is("stopping");
     stage.recorder.dead({ ...LIFE, exit: { signal: 15 } });
@@ -212,7 +212,7 @@ describe("an agent that ends", () => {
     expect(await stage.reported()).toEqual(["is stopping", "session-stopped, done"]);
   });
 
-  it("without being asked has failed", async () => {
+  it("without a request has failed", async () => {
     await stage.draw("");
     stage.recorder.dead({ ...LIFE, exit: { code: 3 }, crashLoop: true });
     await stage.clock.until(stage.recorder.over);
@@ -220,7 +220,7 @@ describe("an agent that ends", () => {
   });
 });
 
-describe("a program of which no state is known", () => {
+describe("a program whose state is unknown", () => {
   beforeEach(async () => {
     await stage.end();
     stage = new Stage({ silent: true });
@@ -228,7 +228,7 @@ describe("a program of which no state is known", () => {
     stage.is("uncertain");
   });
 
-  it("reports the lines on its screen when it prints nothing for two seconds, each once", async () => {
+  it("has the lines on its screen reported once when it prints nothing for two seconds", async () => {
     await stage.print("$ ");
     await stage.clock.advance(1500);
     await stage.print("ls\r\nfile\r\n$ ");
@@ -238,7 +238,7 @@ describe("a program of which no state is known", () => {
     expect(await stage.reported()).toEqual(["is uncertain", "$ ls\nfile\n$ "]);
   });
 
-  it("has a line that stood without its end go on in the next text", async () => {
+  it("has an unfinished line continued in the next text", async () => {
     await stage.print("one\r\nworking …");
     await stage.clock.advance(3000);
     await stage.print(" still …");
@@ -248,7 +248,7 @@ describe("a program of which no state is known", () => {
     expect((await stage.reported()).slice(1)).toEqual(["one\nworking …", " still …", " done\nnext\n"]);
   });
 
-  it("has a line that stood without its end ended where another is printed in its place", async () => {
+  it("has an unfinished line ended if another is printed in its place", async () => {
     await stage.print("10 %");
     await stage.clock.advance(3000);
     await stage.print("\r20 %\r\n");
@@ -256,7 +256,7 @@ describe("a program of which no state is known", () => {
     expect((await stage.reported()).slice(1).join("")).toBe("10 %\n20 %\n");
   });
 
-  it("has the part of a line that stood known by another process, which continues with it", async () => {
+  it("has an unfinished line continued by another process", async () => {
     await stage.print("working …");
     await stage.clock.advance(3000);
     const { standing } = restoreEvents(stage.journal);
@@ -270,7 +270,7 @@ describe("a program of which no state is known", () => {
     expect((await stage.reported()).slice(1)).toEqual([" done\n"]);
   });
 
-  it("has lines that came back from the history known by another process", async () => {
+  it("has lines that returned from the history recognised by another process", async () => {
     await stage.print("1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8\r\n");
     await stage.clock.advance(1000);
     expect((await stage.reported()).slice(1)).toEqual(["1\n2\n3\n"]);
@@ -290,7 +290,7 @@ describe("a window that grows while no serving half is running", () => {
   const words = (from: number, to: number) =>
     Array.from({ length: to - from + 1 }, (_, i) => `line ${1000 + from + i}\r\n`).join("");
 
-  it("repeats no reported line, whether it was on the screen or had scrolled off", async () => {
+  it("repeats no reported line, whether it was on the screen or in the history", async () => {
     await stage.end();
     stage = new Stage({ silent: true });
     await stage.draw("");
@@ -311,7 +311,7 @@ describe("a window that grows while no serving half is running", () => {
 });
 
 describe("output that was never drawn", () => {
-  it("is named, but for what was before this process", async () => {
+  it("is reported as lost, except for output from before this process", async () => {
     await stage.draw("");
     expect(await stage.reported()).toEqual([]);
     await stage.draw("");
@@ -320,7 +320,7 @@ describe("output that was never drawn", () => {
   });
 });
 
-it("reports what is above the screen when nothing was reported before", async () => {
+it("reports lines above the screen if nothing was reported before", async () => {
   await stage.draw("banner 1\r\nbanner 2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8");
   await stage.print("\r\n9");
   stage.is("idle");
@@ -328,7 +328,7 @@ it("reports what is above the screen when nothing was reported before", async ()
   expect((await stage.reported()).slice(0, -1).join("")).toBe("banner 1\nbanner 2\n3\n4\n5\n6\n7\n8\n9");
 });
 
-it("tells when dialogs open, change and close", async () => {
+it("reports when dialogs open, change and close", async () => {
   await stage.draw("");
   const dialog = (id: string): Dialog => ({ id, kind: "other", title: "", text: "", choices: [], since: 0 });
   stage.is("dialog", dialog("a"));

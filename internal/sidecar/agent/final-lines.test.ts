@@ -33,7 +33,7 @@ describe("lines that scroll off", () => {
     expect(reported()).toBe("c\n");
   });
 
-  it("are reported in parts when they are longer than the history, and as one line all the same", () => {
+  it("are reported in parts that form one line if they are longer than the history", () => {
     const { lines, reported } = recorder();
     lines.scrolled([...gone("before"), { ...lineOf("one "), goesOn: true }]);
     lines.scrolled([{ ...lineOf("two "), isRest: true, goesOn: true }]);
@@ -41,14 +41,14 @@ describe("lines that scroll off", () => {
     expect(reported()).toBe("before\none two three\nafter\n");
   });
 
-  it("are ended where the rest never comes", () => {
+  it("are ended if the rest never arrives", () => {
     const { lines, reported } = recorder();
     lines.scrolled([{ ...lineOf("one "), goesOn: true }]);
     lines.stood(gone("another"));
     expect(reported()).toBe("one \nanother\n");
   });
 
-  it("are not reported when the terminal says that they were", () => {
+  it("are skipped if the terminal says that they were reported", () => {
     const { lines, reported } = recorder();
     lines.scrolled([{ ...lineOf("a"), isReported: true }, lineOf("b")]);
     expect(reported()).toBe("b\n");
@@ -56,7 +56,7 @@ describe("lines that scroll off", () => {
 });
 
 describe("lines that stood on the screen", () => {
-  it("are reported then, and not again when they scroll off", () => {
+  it("are reported once, and not again when they scroll off", () => {
     const { lines, reported } = recorder();
     lines.stood(rows("hello", "", "world", "", ""));
     expect(reported()).toBe("hello\n\nworld\n");
@@ -64,7 +64,7 @@ describe("lines that stood on the screen", () => {
     expect(reported()).toBe("new\n");
   });
 
-  it("are not reported again while they stay, nor when what is below them was drawn again further down", () => {
+  it("are not reported again while they stay, nor when the rows below them move down", () => {
     const { lines, reported } = recorder();
     const box = ["────────", "> ", "────────", "? for shortcuts"];
     lines.stood(rows("welcome", ...box));
@@ -76,7 +76,7 @@ describe("lines that stood on the screen", () => {
     expect(reported()).toBe("");
   });
 
-  it("are reported again when they changed", () => {
+  it("are reported again after they changed", () => {
     const { lines, reported } = recorder();
     lines.stood(rows("a", "$"));
     reported();
@@ -84,7 +84,7 @@ describe("lines that stood on the screen", () => {
     expect(reported()).toBe("$ ls\nfile\n");
   });
 
-  it("and were erased are not missed", () => {
+  it("and were erased cause no gap", () => {
     const { lines, reported } = recorder();
     lines.stood(rows("a", "working on it", "c"));
     reported();
@@ -92,14 +92,14 @@ describe("lines that stood on the screen", () => {
     expect(reported()).toBe("d\n");
   });
 
-  it("come a second time when the agent printed them a second time", () => {
+  it("are reported a second time if the agent printed them a second time", () => {
     const { lines, reported } = recorder();
     lines.stood(rows("npm test", "passed"));
     lines.stood(rows("npm test", "passed", "npm test", "passed"));
     expect(reported()).toBe("npm test\npassed\nnpm test\npassed\n");
   });
 
-  it("are known by another process that got their hashes", () => {
+  it("are recognised by another process that has their hashes", () => {
     const first = recorder();
     first.lines.stood(rows("a line", "another line"));
     const second = recorder(first.lines.standing);
@@ -108,7 +108,7 @@ describe("lines that stood on the screen", () => {
   });
 });
 
-it("tells of an alternate screen what changed since the last moment", () => {
+it("reports the changes of an alternate screen since the last look", () => {
   const { lines, reported } = recorder();
   lines.stoodAlternate(["file.txt", "", "one", "two", "~"]);
   expect(reported()).toBe("file.txt\none\ntwo\n~\n");
@@ -119,7 +119,7 @@ it("tells of an alternate screen what changed since the last moment", () => {
 });
 
 describe("an agent that clears its history and draws everything again", () => {
-  it("reports only what is new", () => {
+  it("has only its new lines reported", () => {
     const { lines, reported } = recorder();
     lines.scrolled(gone(...numbered(0, 500)));
     lines.stood(rows(...numbered(500, 520)));
@@ -130,7 +130,7 @@ describe("an agent that clears its history and draws everything again", () => {
     expect(reported()).toBe("a new line in between\nthe newest line\n");
   });
 
-  it("but prints something else has that reported, and costs no search for long", () => {
+  it("but prints something else has that reported, and the search ends soon", () => {
     const { lines, reported } = recorder();
     lines.scrolled(gone(...numbered(0, 2000)));
     lines.cleared();
@@ -140,7 +140,7 @@ describe("an agent that clears its history and draws everything again", () => {
   });
 });
 
-it("tells each line of a plain output once, however it is cut into scrolling and moments", () => {
+it("reports each line of a plain output once, however it is divided into scrolling and looks", () => {
   const step = fc.record({ print: fc.nat(30), stands: fc.boolean() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
@@ -219,7 +219,7 @@ describe("on a real terminal", () => {
     },
   );
 
-  it("every line is reported once, in order, whatever scrolls, stands and is resized", async () => {
+  it("every line is reported once, in order, whatever scrolls, stays and is resized", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
         const { reported, printed } = await play(steps);
@@ -229,7 +229,7 @@ describe("on a real terminal", () => {
     );
   });
 
-  it("every line is reported once, also when all is drawn again now and then", async () => {
+  it("every line is reported once, even if everything is drawn again now and then", async () => {
     const withRedraws = fc.oneof(
       { weight: 4, arbitrary: step },
       { weight: 1, arbitrary: fc.constant({ do: "redraw" as const }) },

@@ -38,39 +38,39 @@ const RECORDS: readonly SidecarRecord[] = [
   { type: "standing", lines: [1], isOpen: true },
 ];
 
-it.each(RECORDS)("takes a record of the type $type as it is", (record) => {
+it.each(RECORDS)("reads a record of the type $type unchanged", (record) => {
   expect(parseJournalRecord(JSON.parse(JSON.stringify(record)))).toEqual(record);
 });
 
-describe("a record that we would not write is not taken", () => {
+describe("a record that we would not write is ignored", () => {
   it.each([
     ["nothing", null],
     ["a text", "accepted"],
     ["a list", [{ type: "intent" }]],
     ["no type", { requestId: "r" }],
     ["another type", { type: "toString" }],
-    ["a prototype's name", { type: "__proto__" }],
+    ["a prototype's property name", { type: "__proto__" }],
     ["no nudge", { type: "accepted" }],
     ["another mode", { type: "accepted", nudge: { ...nudge, mode: "now" } }],
-    ["a time that is none", { type: "accepted", nudge: { ...nudge, expiresAt: "2" } }],
+    ["an invalid time", { type: "accepted", nudge: { ...nudge, expiresAt: "2" } }],
     ["no id", { type: "intent" }],
     ["an id that no request may have", { type: "intent", requestId: "a;b" }],
-    ["a text longer than any", { type: "accepted", nudge: { ...nudge, text: "x".repeat(200_000) } }],
+    ["a text above the limit", { type: "accepted", nudge: { ...nudge, text: "x".repeat(200_000) } }],
     ["another outcome", { type: "ended", at: 5, receipt: { ...receipt, outcome: "lost" } }],
-    ["a moment that is none", { type: "ended", at: 5, receipt, moment: { boot: "b", upMs: -1 } }],
-    ["evidence that is none", { type: "ended", at: 5, receipt: { ...receipt, evidence: [null] } }],
+    ["an invalid moment", { type: "ended", at: 5, receipt, moment: { boot: "b", upMs: -1 } }],
+    ["invalid evidence", { type: "ended", at: 5, receipt: { ...receipt, evidence: [null] } }],
     [
       "evidence without an age",
       { type: "ended", at: 5, receipt: { ...receipt, evidence: [{ ...evidence[0], ageMs: "x" }] } },
     ],
     ["half a millisecond", { type: "ended", at: 5, receipt: { ...receipt, timings: { typedMs: 0.5 } } }],
-    ["a time of a step that is none", { type: "ended", at: 5, receipt: { ...receipt, timings: { typedMs: "1" } } }],
-    ["an offset that is none", { type: "stream", epoch: "e", reservedTo: "-1" }],
+    ["an invalid time of a step", { type: "ended", at: 5, receipt: { ...receipt, timings: { typedMs: "1" } } }],
+    ["an invalid offset", { type: "stream", epoch: "e", reservedTo: "-1" }],
     ["an offset that is too large", { type: "stream", epoch: "e", reservedTo: "9".repeat(20) }],
-    ["a number that is none", { type: "events", epoch: "e", reservedTo: 5 }],
-    ["a position of nobody", { type: "cursor", epoch: "e", seq: "7", at: 5 }],
-    ["lines that are no hashes", { type: "standing", lines: ["a"] }],
-    ["lines that are open by a number", { type: "standing", lines: [1], isOpen: 1 }],
+    ["an invalid number", { type: "events", epoch: "e", reservedTo: 5 }],
+    ["a position without an owner", { type: "cursor", epoch: "e", seq: "7", at: 5 }],
+    ["lines that are not hashes", { type: "standing", lines: ["a"] }],
+    ["a number of open lines", { type: "standing", lines: [1], isOpen: 1 }],
     ["more lines than a screen has", { type: "standing", lines: Array(301).fill(1) }],
     ["an agent without a pid", { type: "agent", startedAt: 1, restarts: 1 }],
   ])("%s", (_, value) => {
@@ -78,7 +78,7 @@ describe("a record that we would not write is not taken", () => {
   });
 });
 
-it("sorts out what the journal holds: the end of each nudge, the last of everything else", () => {
+it("returns from the journal the end of each nudge, and the last of everything else", () => {
   const dir = mkdtempSync(join(tmpdir(), "gt-records-"));
   try {
     const path = join(dir, "journal");
@@ -106,13 +106,13 @@ it("sorts out what the journal holds: the end of each nudge, the last of everyth
   }
 });
 
-describe("what the journal holds of an agent's life", () => {
+describe("the journal's record of an agent's run", () => {
   const events = {} as ReturnType<typeof openJournal>["restored"]["events"];
   const agent = { type: "agent", pid: 7, startedAt: 1, restarts: 3, agentId: "a", stopping: true } as const;
 
   it.each([
     ["applies to the same agent", "a", agent],
-    ["applies while nobody says which agent it is", undefined, agent],
+    ["applies while nobody reports which agent it is", undefined, agent],
     ["does not apply to another agent", "b", { type: "agent", pid: 0, startedAt: 50, restarts: 0, agentId: "b" }],
   ])("%s", (_, id, expected) => {
     expect(ofAgent({ nudges: [], events, agent }, id, 50).agent).toEqual(expected);

@@ -60,7 +60,7 @@ const nudge = (requestId: string, message = "hello"): NudgeRequest => ({
 const never = new AbortController().signal;
 
 describe("the offsets of the output", () => {
-  it("go on in the next process, behind all that this one may have handed out", () => {
+  it("continue in the next process, after all that this one may have used", () => {
     const first = serve();
     first.agent.take(Buffer.from("seen by a watcher"));
     const next = serve();
@@ -68,7 +68,7 @@ describe("the offsets of the output", () => {
     expect(next.agent.output.ring.end).toBe(RESERVE_BYTES);
   });
 
-  it("are promised on before they are used up", () => {
+  it("are reserved further before they are used up", () => {
     const { agent } = serve();
     const chunk = Buffer.alloc(8 * 1024 * 1024);
     for (let i = 0; i < 5; i++) agent.take(chunk);
@@ -77,7 +77,7 @@ describe("the offsets of the output", () => {
   });
 });
 
-describe("a life of the agent", () => {
+describe("a run of the agent", () => {
   it("is reported by the status, from its start to its end", async () => {
     const half = serve();
     expect(half.agent.status()).toMatchObject({ alive: false, state: "starting", agentPid: 0, uptimeSeconds: 0 });
@@ -92,7 +92,7 @@ describe("a life of the agent", () => {
     expect(half.agent.status()).toMatchObject({ alive: true, agentPid: 8, restarts: 1 });
   });
 
-  it("is the same for the next process, which counts its time and its restarts on", async () => {
+  it("continues in the next process with its time and its restarts", async () => {
     const first = serve();
     born(first, 7);
     first.life.ended({ signal: 9 }, clock.now());
@@ -103,7 +103,7 @@ describe("a life of the agent", () => {
     expect(next.agent.status()).toMatchObject({ agentPid: 8, restarts: 1, uptimeSeconds: 10 });
   });
 
-  it("ends for good once: what watches it and what waits for it learns why", () => {
+  it("ends finally once, and watchers get the reason", () => {
     const half = serve();
     born(half, 7);
     half.agent.dead({ exit: { code: 0 }, restartDue: false, crashLoop: false });
@@ -112,7 +112,7 @@ describe("a life of the agent", () => {
     expect(half.agent.ended).toBeUndefined();
   });
 
-  it("has another size only where tmux says so", async () => {
+  it("changes its size only if tmux says so", async () => {
     const { agent } = serve();
     agent.sized({ cols: 50, rows: 9 });
     await agent.output.drawn();
@@ -123,7 +123,7 @@ describe("a life of the agent", () => {
 describe("the agent's own id of its conversation", () => {
   const idOf = ({ agent }: ReturnType<typeof serve>) => agent.status().agentSessionId;
 
-  it("is known from its report on, also to the next process, until another life reports its own", () => {
+  it("is known from its report on, also to the next process, until a new run reports another", () => {
     const half = serve();
     born(half, 7);
     expect(idOf(half)).toBeUndefined();
@@ -139,7 +139,7 @@ describe("the agent's own id of its conversation", () => {
     expect(idOf(serve())).toBe("c-2");
   });
 
-  it("may come before its process is found", () => {
+  it("may arrive before its process is found", () => {
     const half = serve();
     half.agent.heard({ type: "session", agentSessionId: "c-1" });
     born(half, 7);
@@ -162,7 +162,7 @@ describe("a nudge", () => {
     expect(agent.status().queueDepth).toBe(0);
   });
 
-  it("ends AGENT_DEAD when the agent has ended for good, in the journal too", async () => {
+  it("ends as AGENT_DEAD after the agent's final end, in the journal too", async () => {
     const half = serve();
     const stop = new AbortController();
     const running = Promise.all([half.agent.mailbox.run(stop.signal), half.agent.monitor.run(stop.signal)]);
@@ -185,8 +185,8 @@ describe("a nudge", () => {
   });
 });
 
-describe("an agent that is to end for good", () => {
-  it("is ended by the process after the one that was asked, should it still live", () => {
+describe("an agent that must end without a restart", () => {
+  it("is ended by the next process if it is still alive", () => {
     const first = serve();
     born(first, 7);
     void first.agent.stopper.stop({ graceMs: 0, force: true }, never).catch(() => {});
@@ -198,7 +198,7 @@ describe("an agent that is to end for good", () => {
   });
 });
 
-it("leaves a journal that holds everything where the file was taken away", async () => {
+it("rewrites a complete journal after the file was removed", async () => {
   const half = serve();
   born(half, 7);
   await half.agent.mailbox.send(nudge("n1"), never);
@@ -210,7 +210,7 @@ it("leaves a journal that holds everything where the file was taken away", async
   expect(restored.nudges.map((record) => record.type)).toEqual(["accepted"]);
 });
 
-it("begins an epoch of its own where no offset can be promised", () => {
+it("starts its own epoch if no offset can be reserved", () => {
   const first = serve();
   const { journal, restored } = openJournal(join(dir, "journal"));
   journal.close();

@@ -44,7 +44,7 @@ function outcomeOf(wait: PaneWait, signal = never): { got?: unknown } {
 }
 
 describe("the pane for a call", () => {
-  it("is there at once while tmux can be asked", async () => {
+  it("is there at once while tmux answers", async () => {
     const outcome = outcomeOf(access.forCall());
     await settle();
     expect([outcome.got, clock.sleeping]).toEqual([PANE, 0]);
@@ -52,8 +52,8 @@ describe("the pane for a call", () => {
 
   it.each([
     ["the pane has not been found yet", () => setPane(undefined), () => setPane(PANE)],
-    ["the control client is being started again", () => setAttached(false), () => setAttached(true)],
-  ])("is waited for where %s", async (_, lose, comeBack) => {
+    ["the control client is being restarted", () => setAttached(false), () => setAttached(true)],
+  ])("is waited for while %s", async (_, lose, comeBack) => {
     lose();
     const outcome = outcomeOf(access.forCall());
     await clock.advance(4900);
@@ -63,7 +63,7 @@ describe("the pane for a call", () => {
     expect(outcome.got).toBe(PANE);
   });
 
-  it("is waited for until five seconds after the call, and its turn to type counts", async () => {
+  it("is waited for until five seconds after the call, including the wait for its turn to type", async () => {
     isAttached = false;
     const wait = access.forCall();
     await clock.advance(4000); // another has the pen
@@ -74,7 +74,7 @@ describe("the pane for a call", () => {
     expect(outcome.got).toBe("nothing");
   });
 
-  it("is not waited for where the agent has ended", async () => {
+  it("is not waited for if the agent has ended", async () => {
     isAttached = false;
     life.ended({ signal: 1 }, 0);
     const outcome = outcomeOf(access.forCall());
@@ -82,7 +82,7 @@ describe("the pane for a call", () => {
     expect(outcome.got).toBe("nothing");
   });
 
-  it("is not that of an agent started meanwhile, which was not meant", async () => {
+  it("is not that of an agent that was started meanwhile", async () => {
     life.pane = undefined;
     const outcome = outcomeOf(access.forCall());
     await settle();
@@ -94,7 +94,7 @@ describe("the pane for a call", () => {
     expect(outcome.got).toMatchObject({ kind: "unavailable" });
   });
 
-  it("is that of the first agent, for a call that came before it", async () => {
+  it("is that of the first agent if the call came before it", async () => {
     life = new AgentLife(0, undefined);
     access = new PaneAccess({ clock, life, isAttached: () => isAttached });
     const outcome = outcomeOf(access.forCall());
@@ -105,7 +105,7 @@ describe("the pane for a call", () => {
     expect(outcome.got).toBe(PANE);
   });
 
-  it("is not waited for by a caller that has left", async () => {
+  it("is not waited for after the caller has left", async () => {
     isAttached = false;
     const caller = new AbortController();
     const outcome = outcomeOf(access.forCall(), caller.signal);
@@ -116,7 +116,7 @@ describe("the pane for a call", () => {
   });
 });
 
-it("a peek waits two seconds for the pane: it has the emulator's part to answer with", async () => {
+it("a peek waits two seconds for the pane, because it can answer with the emulator's part", async () => {
   isAttached = false;
   const outcome = outcomeOf(access.forPeek());
   await clock.advance(1900);

@@ -13,13 +13,13 @@ beforeEach(() => {
 const wrapped = (line: string, cols: number) => line.match(new RegExp(`.{1,${cols}}`, "g")) ?? [];
 
 describe("lines that a program draws again", () => {
-  it.each([10, 23, 60, 200])("are known when it wraps them at %i columns and frames them", (cols) => {
+  it.each([10, 23, 60, 200])("are recognised if it wraps them at %i columns and frames them", (cols) => {
     text.redrawn();
     const rows = LINES.flatMap((line) => wrapped(line, cols).map((row) => `│ ${row} │`));
     expect(freshOf(rows)).toEqual([]);
   });
 
-  it("are known when it draws the last of them only, and draws them twice", () => {
+  it("are recognised if it draws only the last of them, and draws those twice", () => {
     text.redrawn();
     const last = LINES.slice(21).flatMap((line) => wrapped(line, 30));
     expect(freshOf([...last, "╰────╯", ...last])).toEqual([]);
@@ -38,7 +38,7 @@ describe("lines that a program draws again", () => {
 });
 
 describe("lines that a program prints a second time", () => {
-  it("are new when nothing was drawn again", () => {
+  it("are new if nothing was drawn again", () => {
     expect(text.isKnown(LINES[3] ?? "")).toBe(false);
   });
 
@@ -49,12 +49,12 @@ describe("lines that a program prints a second time", () => {
     expect(text.isKnown(LINES[3] ?? "")).toBe(false);
   });
 
-  it("are new behind all the others where what follows them is", () => {
+  it("are new after all the others if the next line is new", () => {
     text.redrawn();
     expect(freshOf([...LINES, LINES[3] ?? "", "nobody has seen this"])).toEqual([LINES[3], "nobody has seen this"]);
   });
 
-  it("are new where they are like several others", () => {
+  it("are new if they equal several others", () => {
     for (let i = 0; i < 3; i++) text.add("return undefined here;");
     text.redrawn();
     for (const line of LINES) text.isKnown(line);
@@ -64,7 +64,7 @@ describe("lines that a program prints a second time", () => {
     expect(text.isKnown("return undefined here;")).toBe(false);
   });
 
-  it("are new when they are short and stand behind all the others", () => {
+  it("are new if they are short and come after all the others", () => {
     text.redrawn();
     for (const line of LINES) text.isKnown(line);
     expect([text.isKnown("OK"), text.isKnown("end 3")]).toEqual([false, false]);
@@ -77,13 +77,13 @@ describe("lines that a program prints a second time", () => {
   });
 });
 
-it("has a line without letters be as the one before it", () => {
+it("treats a line without letters like the previous line", () => {
   text.redrawn();
   expect([text.isKnown(""), text.isKnown(LINES[0] ?? ""), text.isKnown("────")]).toEqual([true, true, true]);
   expect([text.isKnown("never seen before"), text.isKnown("")]).toEqual([false, false]);
 });
 
-it("remembers no more than half a million letters, and the newest", () => {
+it("remembers the newest half a million letters", () => {
   for (let i = 0; i < 60_000; i++) text.add(`a line with number ${i}`);
   text.redrawn();
   expect(text.isKnown(LINES[1] ?? "")).toBe(false);

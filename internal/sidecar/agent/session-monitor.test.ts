@@ -149,7 +149,7 @@ async function watch(
 }
 
 describe("the monitor of the agent's session", () => {
-  it("tells an end for lack of memory from other ends by a signal, across a restart of its own too", async () => {
+  it("distinguishes an end for lack of memory from other ends by a signal, also across its own restart", async () => {
     let kills = 3;
     const before = { pid: 100, startedAt: clock.now(), restarts: 0, oomKills: 2 };
     await watch({ before, oomKills: () => kills });
@@ -169,19 +169,19 @@ describe("the monitor of the agent's session", () => {
     expect(await endings("15")).toEqual([`dead {"signal":15}${due}`]);
   });
 
-  it("finds the pane, tells that its agent is alive, and pipes its output", async () => {
+  it("finds the pane, reports that its agent is alive, and pipes its output", async () => {
     const { life } = await watch();
     expect(told).toEqual(["agent 100", "alive 100, fresh", "arm"]);
     expect([life.alive, life.pid, life.restarts, life.pane?.id]).toEqual([true, 100, 0, "%0"]);
   });
 
-  it("continues with the life that the journal knows", async () => {
+  it("continues with the run that is in the journal", async () => {
     const { life } = await watch({ before: { pid: 100, startedAt: 5, restarts: 2 } });
     expect(told).toEqual(["agent 100", "alive 100", "arm"]);
     expect([life.startedAt, life.restarts]).toEqual([5, 2]);
   });
 
-  it("starts an agent that ended again, later each time, and calls that a crash loop in the end", async () => {
+  it("restarts an ended agent with growing delays, and finally reports a crash loop", async () => {
     const { life } = await watch();
     const delays = [1000, 2000, 4000, 8000, 16_000];
     for (const delayMs of delays) {
@@ -197,7 +197,7 @@ describe("the monitor of the agent's session", () => {
     expect([life.alive, life.pid, life.restarts]).toEqual([true, 105, 5]);
   });
 
-  it("counts each agent that ended before it was seen alive, and no wait between them as a long life", async () => {
+  it("counts each agent that ended before it was seen alive, and does not count the waits as its lifetime", async () => {
     const { life } = await watch();
     session.endsAtOnce = true;
     session.ended({ status: "7" });
@@ -208,7 +208,7 @@ describe("the monitor of the agent's session", () => {
     expect(life.restarts).toBe(dead.length - 1);
   });
 
-  it("tells by which signal it ended, and does not start it again where the policy says so", async () => {
+  it("reports the signal that ended the agent, and does not restart it if the policy says so", async () => {
     const { life } = await watch({ restart: "never" });
     told = [];
     session.ended({ signal: "9" });
@@ -217,7 +217,7 @@ describe("the monitor of the agent's session", () => {
     expect([life.isFinished, life.exitCode]).toEqual([true, 137]);
   });
 
-  it("takes up an agent that a person started in the pane after the end", async () => {
+  it("adopts an agent that a person started in the pane after the end", async () => {
     const { life } = await watch({ restart: "never" });
     session.ended({ status: "0" });
     await clock.advance(1);
@@ -228,7 +228,7 @@ describe("the monitor of the agent's session", () => {
     expect([life.alive, life.isFinished, life.exit]).toEqual([true, false, undefined]);
   });
 
-  it("ends for good what was asked to stop while it waited for its restart", async () => {
+  it("ends finally if a stop is requested while it waits for a restart", async () => {
     const { life, stop } = await watch();
     told = [];
     session.ended({ status: "1" });
@@ -239,7 +239,7 @@ describe("the monitor of the agent's session", () => {
     expect(life.isFinished).toBe(true);
   });
 
-  it("treats another program in the pane as another life, after an end that was not observed", async () => {
+  it("treats another program in the pane as a new run, after an unobserved end", async () => {
     const { life } = await watch();
     told = [];
     session.started(300, true);
@@ -248,7 +248,7 @@ describe("the monitor of the agent's session", () => {
     expect([life.alive, life.restarts]).toEqual([true, 1]);
   });
 
-  it("pipes the output again when the pipe was lost, and when it goes elsewhere", async () => {
+  it("pipes the output again after the pipe was lost or diverted", async () => {
     await watch();
     told = [];
     session.pane.piped = false;
@@ -260,7 +260,7 @@ describe("the monitor of the agent's session", () => {
     expect(told).toEqual(["arm", "diverted", "arm"]);
   });
 
-  it("pipes the output of an agent started in a dead pane, whose pipe is an earlier process's", async () => {
+  it("pipes the output of an agent started in a dead pane whose pipe belongs to an earlier process", async () => {
     session.pane = { ...session.pane, dead: true, status: "1", piped: true };
     await watch();
     await clock.advance(1000);
@@ -270,7 +270,7 @@ describe("the monitor of the agent's session", () => {
     expect(told.slice(6)).toEqual([]);
   });
 
-  it("takes a session that is gone for the agent's end, and has it made again by the policy", async () => {
+  it("treats a missing session as the agent's end, and has it created again by the policy", async () => {
     const { life } = await watch();
     told = [];
     session.leave();
@@ -282,7 +282,7 @@ describe("the monitor of the agent's session", () => {
     expect([life.alive, life.restarts]).toEqual([true, 1]);
   });
 
-  it("waits for a session that cannot be seen while its agent still runs", async () => {
+  it("waits for a session that it cannot see while its agent still runs", async () => {
     const { life } = await watch({ sessionIs: "there" });
     told = [];
     session.leave();

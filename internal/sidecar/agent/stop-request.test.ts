@@ -22,7 +22,7 @@ function setUp({ asked = false, pen = Promise.resolve() } = {}) {
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("stopping the agent", () => {
-  it("is ordered once nothing is being typed, and answered when it has ended", async () => {
+  it("is ordered after any typing, and answered when the agent has ended", async () => {
     const pen = Promise.withResolvers<void>();
     const { orders, said, stopper } = setUp({ pen: pen.promise });
     stopper.alive();
@@ -36,7 +36,7 @@ describe("stopping the agent", () => {
     expect(await stopped).toEqual({ exitCode: 143, signal: "SIGTERM", alreadyStopped: false });
   });
 
-  it("waits for no person's typing when forced, and not indefinitely otherwise", async () => {
+  it("does not wait for a person's typing if forced, and only for a limited time otherwise", async () => {
     const { clock, orders, stopper } = setUp({ pen: new Promise(() => {}) });
     stopper.alive();
     const forced = stopper.stop({ graceMs: 0, force: true }, never);
@@ -49,14 +49,14 @@ describe("stopping the agent", () => {
     expect([(await forced).signal, (await asked).signal]).toEqual(["SIGKILL", "SIGKILL"]);
   });
 
-  it("says of a stopped agent how it ended", async () => {
+  it("reports how a stopped agent ended", async () => {
     const { orders, stopper } = setUp();
     stopper.dead({ code: 3 }, false);
     expect(await stopper.stop(request, never)).toEqual({ exitCode: 3, signal: "", alreadyStopped: true });
     expect(orders).toEqual([]);
   });
 
-  it("calls off a restart that is due", async () => {
+  it("cancels a pending restart", async () => {
     const { stopper } = setUp();
     stopper.dead({ code: 1 }, true);
     const stopped = stopper.stop(request, never);
@@ -66,14 +66,14 @@ describe("stopping the agent", () => {
     expect(await stopped).toEqual({ exitCode: 1, signal: "", alreadyStopped: true });
   });
 
-  it("continues in the next process when the one that was asked is gone", () => {
+  it("continues in the next process if the first one is gone", () => {
     const { orders, said, stopper } = setUp({ asked: true });
     expect(stopper.asked.aborted).toBe(true);
     stopper.alive();
     expect([said, orders]).toEqual([["stopping"], [{ graceMs: 0, force: false }]]);
   });
 
-  it("is not promised when its end stays unnoticed", async () => {
+  it("fails if the end is not seen", async () => {
     const { clock, stopper } = setUp();
     stopper.alive();
     const stopped = stopper.stop(request, never);

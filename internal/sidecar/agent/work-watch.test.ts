@@ -11,14 +11,14 @@ describe("an agent's processes", () => {
 
   it.each([
     ["nothing at all", at(0, 0), false],
-    ["what a waiting program's loop takes", at(590, 400), false],
+    ["the share of a waiting program's loop", at(590, 400), false],
     ["more than two hundredths of a core", at(600, 0), true],
     ["a line of a transcript", at(0, 1024), true],
-  ])("work when in 30 s they do: %s", (_, more, works) => {
+  ])("work if in 30 s they use: %s", (_, more, works) => {
     expect(didWork(at(5000, 7000), at(5000 + more.cpuMs, 7000 + more.writtenBytes), 30_000)).toBe(works);
   });
 
-  it("are seen with what they have done, and not when they are not there", () => {
+  it("are seen with their CPU time, and are skipped if they are gone", () => {
     const own = sampleWork(process.pid);
     expect(own?.cpuMs).toBeGreaterThan(0);
     expect(sampleWork(2 ** 30)).toBeUndefined();
@@ -70,14 +70,14 @@ describe("the watch for silent work", () => {
     }
   }
 
-  it("looks at no process while the agent is idle, or has long to go", async () => {
+  it("looks at no process while the agent is idle, or far from stalled", async () => {
     await pass(5);
     monitor.stallsAt = clock.monotonicMs() + STALL_AFTER_MS;
     await pass(500);
     expect(samples).toBe(0);
   });
 
-  it("tells of work before the agent counts as stalled", async () => {
+  it("reports work before the agent counts as stalled", async () => {
     const stallsAt = clock.monotonicMs() + STALL_AFTER_MS;
     monitor.stallsAt = stallsAt;
     await pass(599, 100);
@@ -85,7 +85,7 @@ describe("the watch for silent work", () => {
     expect(monitor.stallsAt).toBeGreaterThan(stallsAt);
   });
 
-  it("leaves an agent that does nothing to count as stalled, and looks on", async () => {
+  it("lets an agent that does nothing become stalled, and keeps watching", async () => {
     monitor.stallsAt = clock.monotonicMs() + STALL_AFTER_MS;
     await pass(650);
     expect(worked).toBe(0);
@@ -93,7 +93,7 @@ describe("the watch for silent work", () => {
     expect(worked).toBe(1);
   });
 
-  it("says nothing of processes that it cannot see", async () => {
+  it("ignores processes that it cannot see", async () => {
     sample = undefined;
     monitor.stallsAt = clock.monotonicMs() + STALL_AFTER_MS;
     await pass(700);

@@ -25,13 +25,13 @@ afterEach(() => rmSync(root, { recursive: true }));
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
 describe("a state folder", () => {
-  it("is made, private, with what lies above it", () => {
+  it("is created, private, with its parent folders", () => {
     const paths = statePaths(join(root, "a", "b"));
     prepareStateDir(paths, uid);
     for (const dir of [paths.dir, paths.hookDir, paths.captures]) expect(modeOf(dir)).toBe(0o700);
   });
 
-  it("that is there becomes private; the journal stays, one-use files go", () => {
+  it("that exists becomes private; the journal stays, one-use files are removed", () => {
     const paths = statePaths(join(root, "s"));
     prepareStateDir(paths, uid);
     chmodSync(paths.dir, 0o755);
@@ -43,7 +43,7 @@ describe("a state folder", () => {
     expect([existsSync(join(paths.captures, "old")), existsSync(join(paths.hookDir, "old"))]).toEqual([false, false]);
   });
 
-  it("is refused when it is a link, a file, or belongs to another user", () => {
+  it("is refused if it is a link, a file, or belongs to another user", () => {
     mkdirSync(join(root, "real"));
     symlinkSync(join(root, "real"), join(root, "link"));
     symlinkSync(join(root, "nowhere"), join(root, "dangling"));
@@ -54,7 +54,7 @@ describe("a state folder", () => {
     expect(() => prepareStateDir(statePaths(join(root, "real")), uid + 1)).toThrow(denied);
   });
 
-  it("is refused at a start, and left as it is, where it has someone's own files in the places of a sidecar's", () => {
+  it("is refused at a start, unchanged, if it has someone's own files in the place of a sidecar's", () => {
     const made: Readonly<Record<string, () => string>> = {
       hooks: () => join(mkdirSync(join(root, "hooks"), { recursive: true }) ?? join(root, "hooks"), "pre-commit"),
       captures: () => join(mkdirSync(join(root, "captures"), { recursive: true }) ?? join(root, "captures"), "1.png"),
@@ -76,7 +76,7 @@ describe("a state folder", () => {
     refuseForeignFiles(statePaths(join(root, "new")));
   });
 
-  it("that cannot be made is refused, not taken for a bug", () => {
+  it("that cannot be created is refused, and not reported as a bug", () => {
     writeFileSync(join(root, "file"), "");
     for (const dir of [join(root, "file", "below"), "/proc/below/it"]) {
       const denied = expect.objectContaining({ kind: "denied", message: expect.stringContaining(dir) });
@@ -84,14 +84,14 @@ describe("a state folder", () => {
     }
   });
 
-  it("is refused when a socket's path in it would be too long", () => {
+  it("is refused if a socket's path in it would be too long", () => {
     const fits = join(root, "x".repeat(107 - "/control.sock".length - root.length - 1));
     prepareStateDir(statePaths(fits), uid);
     expect(Buffer.byteLength(statePaths(fits).control)).toBe(107);
     expect(() => prepareStateDir(statePaths(`${fits}x`), uid)).toThrow(expect.objectContaining({ kind: "invalid" }));
   });
 
-  it("loses whatever else was put where a file or a socket of ours should be", () => {
+  it("loses anything else in the place of our files and sockets", () => {
     const paths = statePaths(join(root, "s"));
     prepareStateDir(paths, uid);
     writeFileSync(join(root, "precious"), "x");
@@ -116,7 +116,7 @@ describe("a state folder", () => {
 });
 
 describe("files of a launch", () => {
-  it("are private, and replace what was there, a link included", () => {
+  it("are private, and replace existing ones, including a link", () => {
     const paths = statePaths(join(root, "s"));
     prepareStateDir(paths, uid);
     writeFileSync(join(root, "outside"), "untouched");
@@ -128,7 +128,7 @@ describe("files of a launch", () => {
     expect(readFileSync(join(root, "outside"), "utf8")).toBe("untouched");
   });
 
-  it("never lie outside of the folder", () => {
+  it("are never outside the folder", () => {
     const paths = statePaths(join(root, "s"));
     for (const path of [join(root, "elsewhere"), `${paths.dir}x/file`, `${paths.dir}/../elsewhere`])
       expect(() => writeStateFiles(paths, { [path]: "" }), path).toThrow(/outside/);

@@ -23,7 +23,7 @@ describe.runIf(process.platform === "linux")("the lock of a state folder", () =>
     message: expect.stringContaining("another gt-sidecar"),
   });
 
-  it("is given to one of many that ask at the same instant", async () => {
+  it("is given to one of many that ask at the same moment", async () => {
     const asked = await Promise.allSettled(
       Array.from({ length: 20 }, () => lockState(new FakeClock(), paths, supervise)),
     );
@@ -33,7 +33,7 @@ describe.runIf(process.platform === "linux")("the lock of a state folder", () =>
     for (const { value } of got) await value[Symbol.asyncDispose]();
   });
 
-  it("is one for each half, and another in each folder", async () => {
+  it("exists for each half, and in each folder", async () => {
     await using _first = await lockState(new FakeClock(), paths, supervise);
     await using _second = await lockState(new FakeClock(), paths, serve);
     const other = mkdtempSync(join(tmpdir(), "gt-lock-"));
@@ -51,7 +51,7 @@ describe.runIf(process.platform === "linux")("the lock of a state folder", () =>
     await (await second)[Symbol.asyncDispose]();
   });
 
-  it("is not given while a supervising half answers on the folder's socket, wherever it runs", async () => {
+  it("is refused while a supervising half answers on the folder's socket, wherever it runs", async () => {
     const elsewhere = createServer((socket) => socket.destroy());
     await new Promise<void>((listening) => elsewhere.listen(paths.control, listening));
     await expect(lockState(new FakeClock(), paths, supervise)).rejects.toEqual(taken);

@@ -41,18 +41,18 @@ const NUDGE = ["Nudge", "GetNudge", "CancelNudge", "SendInput"];
 const OPERATE = ["SendKeys", "Respond", "StopAgent"];
 const FREE = Health.methods.map((method) => method.name);
 
-describe("who may call what", () => {
+describe("the methods that a caller may use", () => {
   it.each([
     ["an unknown certificate", client("stranger"), FREE],
     ["a reader", client("reader"), [...READ, ...FREE]],
     ["a nudger", client("nudger"), [...READ, ...NUDGE, ...FREE]],
     ["an operator", client("operator"), [...READ, ...NUDGE, ...OPERATE, ...FREE]],
-    ["any caller, where there is no TLS", { type: "plaintext" }, [...READ, ...NUDGE, ...OPERATE, ...FREE]],
+    ["any caller without TLS", { type: "plaintext" }, [...READ, ...NUDGE, ...OPERATE, ...FREE]],
   ])("%s", (_, peer, methods) => {
     expect([...allowed(peer)].sort()).toEqual([...methods].sort());
   });
 
-  it("is said for every method of the sidecar", () => {
+  it("are defined for every method of the sidecar", () => {
     const names = [...SidecarService.methods, ...TerminalService.methods].map((method) => method.name);
     expect([...READ, ...NUDGE, ...OPERATE].sort()).toEqual(names.sort());
   });

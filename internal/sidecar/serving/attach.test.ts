@@ -81,21 +81,21 @@ async function call(
 const hello = (readOnly: boolean) => ({ case: "hello", value: { cols: 80, rows: 24, readOnly, name: "ann" } }) as const;
 const data = { case: "data", value: Buffer.from("x") } as const;
 
-it("lets a reader look", async () => {
+it("lets a reader watch", async () => {
   const { seen } = await call(READER, hello(true));
   await settle();
   expect(seen).toEqual(["resized", "data"]);
   expect(people.count).toBe(1);
 });
 
-it("refuses a reader who wants to type, and tells what they may", async () => {
+it("refuses a reader who wants to type, and names what they may do", async () => {
   const { reading } = await call(READER, hello(false), data);
   await expect(reading).rejects.toMatchObject({ kind: "denied", fields: { hint: "attach read-only" } });
   expect(decisions).toEqual(["denied"]);
   expect(typed).toEqual([]);
 });
 
-it("refuses a reader's keys behind a read-only hello", async () => {
+it("refuses a reader's keys after a read-only hello", async () => {
   const { reading } = await call(READER, hello(true), data);
   await expect(clock.until(reading)).rejects.toMatchObject({ kind: "denied" });
   expect(typed).toEqual([]);
@@ -114,7 +114,7 @@ it("refuses a second hello", async () => {
   await expect(clock.until(reading)).rejects.toMatchObject({ kind: "invalid" });
 });
 
-it("waits five seconds for the first", async () => {
+it("waits five seconds for the first hello", async () => {
   const { reading } = await call(OPERATOR);
   await clock.advance(4999);
   const late = expect(reading).rejects.toMatchObject({ kind: "invalid", message: expect.stringContaining("hello") });

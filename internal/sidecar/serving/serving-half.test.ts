@@ -103,7 +103,7 @@ const statusOf = async () => {
 };
 
 describe("the serving half", () => {
-  it("waits two seconds for the supervising half's first word, then serves without it", async () => {
+  it("waits two seconds for the supervising half's first message, then serves without it", async () => {
     const ended = serve();
     await clock.advance(1900);
     expect(listening).toEqual([]);
@@ -113,7 +113,7 @@ describe("the serving half", () => {
     await ended;
   });
 
-  it("serves at once when the supervising half speaks, and says so to it", async () => {
+  it("serves at once when the supervising half sends one, and reports it", async () => {
     const { leave, ended } = await serving();
     expect(clock.monotonicMs()).toBeLessThan(2000);
     stop.abort();
@@ -121,7 +121,7 @@ describe("the serving half", () => {
     await leave();
   });
 
-  it("answers without tmux that no agent is alive, and is not ready", async () => {
+  it("reports without tmux that no agent is alive, and is not ready", async () => {
     const { leave, ended } = await serving();
     await clock.advance(5000);
     expect((await statusOf()).alive ?? false).toBe(false);
@@ -131,7 +131,7 @@ describe("the serving half", () => {
     await leave();
   });
 
-  it("keeps serving over a lost link, and says again that it serves", async () => {
+  it("continues to serve after a lost link, and reports again that it serves", async () => {
     const { leave, ended } = await serving();
     await leave();
     await clock.advance(10_000);
@@ -144,7 +144,7 @@ describe("the serving half", () => {
     await leaveAgain();
   });
 
-  it("stops before the supervising half has spoken, and owns no timer any more", async () => {
+  it("stops before the supervising half's first message, and leaves no timer", async () => {
     const ended = serve();
     await clock.advance(50);
     stop.abort();
@@ -152,7 +152,7 @@ describe("the serving half", () => {
     expect([listening, clock.sleeping]).toEqual([[], 0]);
   });
 
-  it("stops while it serves, and owns no timer any more", async () => {
+  it("stops while it serves, and leaves no timer", async () => {
     const { leave, ended } = await serving();
     stop.abort();
     await clock.until(ended);
@@ -160,7 +160,7 @@ describe("the serving half", () => {
     await leave();
   });
 
-  it("fails with the address that it cannot have, and never says that it serves", async () => {
+  it("fails with the address that is in use, and never reports that it serves", async () => {
     const leave = supervise();
     const other = createServer();
     await new Promise<void>((up) => other.listen(0, "127.0.0.1", up));
@@ -174,7 +174,7 @@ describe("the serving half", () => {
     await leave();
   });
 
-  it("serves although a folder is in place of its journal", async () => {
+  it("serves even if a folder is in place of its journal", async () => {
     mkdirSync(paths.journal);
     writeFileSync(join(paths.journal, "x"), "");
     const ended = serve();

@@ -17,7 +17,7 @@ function gate() {
   return { clock, call, look: () => first.done(), passed };
 }
 
-it("holds calls until the agent was looked at, and none afterwards", async () => {
+it("holds calls until the agent was examined, and none afterwards", async () => {
   const { clock, call, look, passed } = gate();
   const calls = [call("one"), call("two")];
   await clock.advance(500);
@@ -28,7 +28,7 @@ it("holds calls until the agent was looked at, and none afterwards", async () =>
   expect([passed, clock.sleeping]).toEqual([["one", "two", "three"], 0]);
 });
 
-it("holds no call for longer than two seconds after the start, whenever it came", async () => {
+it("holds no call for longer than two seconds after the start, whenever it arrived", async () => {
   const { clock, call, passed } = gate();
   await clock.advance(1700);
   const late = call("late");
@@ -40,7 +40,7 @@ it("holds no call for longer than two seconds after the start, whenever it came"
   expect(passed).toEqual(["late", "later"]);
 });
 
-it("lets calls pass that are not about the agent", async () => {
+it("passes calls that do not concern the agent", async () => {
   const { call, passed } = gate();
   await call("health", Health);
   expect(passed).toEqual(["health"]);

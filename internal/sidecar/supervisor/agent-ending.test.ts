@@ -44,7 +44,7 @@ beforeEach(() => {
 const settled = () => new Promise(setImmediate);
 
 describe("a request to stop the agent", () => {
-  it("continues a stopped tmux before it asks anything of it", () => {
+  it("continues a stopped tmux before it sends a command", () => {
     ending.request({ graceMs: 500, force: false });
     expect(calls).toEqual(["wake", "stop"]);
   });
@@ -58,7 +58,7 @@ describe("a request to stop the agent", () => {
     expect(stops[0]?.order.hurry.aborted).toBe(false);
   });
 
-  it("has no effect during another one, unless it forces the end", () => {
+  it("has no effect during another one, unless it is forced", () => {
     ending.request({ graceMs: 500, force: false });
     ending.request({ graceMs: 100, force: false });
     expect(stops).toHaveLength(1);
@@ -68,7 +68,7 @@ describe("a request to stop the agent", () => {
     expect(stops[0]?.order.hurry.aborted).toBe(true);
   });
 
-  it("ends the next agent too, after the first has ended", async () => {
+  it("ends the next agent as well after the first has ended", async () => {
     ending.request({ graceMs: 500, force: false });
     stops[0]?.ended({ code: 3 });
     await settled();
@@ -86,8 +86,8 @@ describe("a request to stop the agent", () => {
   });
 });
 
-describe("the end of the half", () => {
-  it("stops the agent within the grace period, and has the code of its signal", async () => {
+describe("the end of the supervising half", () => {
+  it("stops the agent within the grace period, and returns the code of its signal", async () => {
     const stop = new AbortController();
     const run = ending.run(stop.signal);
     await settled();
@@ -102,7 +102,7 @@ describe("the end of the half", () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it("waits for a requested stop until 1.5 s before the grace period is over, then kills", async () => {
+  it("waits for a requested stop until 1.5 s before the end of the grace period, then kills", async () => {
     ending.request({ graceMs: 600_000, force: false });
     const run = ending.run(AbortSignal.abort());
     await settled();
@@ -118,7 +118,7 @@ describe("the end of the half", () => {
     expect(stops).toHaveLength(2);
   });
 
-  it("is logged once, at the level of a refused start where the start was refused", async () => {
+  it("is logged once, at the level of a refused start if the start was refused", async () => {
     end.refuse(2);
     ending.request({ graceMs: 1, force: false });
     stops[0]?.ended({ code: 0 });

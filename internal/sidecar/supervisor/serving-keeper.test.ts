@@ -51,13 +51,13 @@ const soon = (look: () => void) => vi.waitFor(look, { timeout: 5000, interval: 2
 it.each([
   [78, 2],
   [75, 1],
-])("a first one that ends with %i refuses the start, with exit code %i for all", async (code, exitCode) => {
+])("a first process that ends with %i refuses the start, with exit code %i for the sidecar", async (code, exitCode) => {
   await keeperOf(`read go; exit ${code}`).run(stop.signal);
   expect(refusals).toEqual([exitCode]);
   expect(said).toEqual([]);
 });
 
-it("one that crashes each time before it serves is started again, the fifth time without its journal", async () => {
+it("a process that crashes each time before it serves is restarted, the fifth time without its journal", async () => {
   const running = keeperOf("read go; exit 70").run(stop.signal);
   for (let ended = 1; ended <= 10; ended++) {
     await soon(() => expect(told("restarting it")).toHaveLength(ended));
@@ -69,7 +69,7 @@ it("one that crashes each time before it serves is started again, the fifth time
   await running;
 });
 
-it("one that is killed costs no journal", async () => {
+it("a killed process does not lose the journal", async () => {
   const running = keeperOf("read go; kill -KILL $$").run(stop.signal);
   for (let ended = 1; ended <= 6; ended++) {
     await soon(() => expect(told("restarting it")).toHaveLength(ended));
@@ -80,7 +80,7 @@ it("one that is killed costs no journal", async () => {
   await running;
 });
 
-it("one that has served begins again at once, whatever its exit code", async () => {
+it("a process that has served is restarted at once, whatever its exit code", async () => {
   const keeper = keeperOf("read go; exit 78");
   await clock.advance(10);
   keeper.up();
@@ -91,7 +91,7 @@ it("one that has served begins again at once, whatever its exit code", async () 
   await running;
 });
 
-it("one that says nothing for more than fifteen seconds is killed, one that speaks is not", async () => {
+it("a process that is silent for more than fifteen seconds is killed, and one that sends messages is not", async () => {
   const keeper = keeperOf(SLEEPS);
   const running = keeper.run(stop.signal);
   for (let second = 0; second < 60; second++) {
@@ -108,7 +108,7 @@ it("one that says nothing for more than fifteen seconds is killed, one that spea
   await running;
 });
 
-it("one that does not heed TERM is killed two seconds after the stop", async () => {
+it("a process that ignores SIGTERM is killed two seconds after the stop", async () => {
   let isOver = false;
   const running = keeperOf(HEEDS_NO_TERM)
     .run(stop.signal)

@@ -94,7 +94,7 @@ async function notice(): Promise<void> {
 }
 
 describe("the keeper of the state folder", () => {
-  it("leaves a whole folder alone", async () => {
+  it("does not change a complete folder", async () => {
     const { ended } = await running();
     const before = lstatSync(paths.hookFifo).ino;
     await clock.advance(60_000);
@@ -119,7 +119,7 @@ describe("the keeper of the state folder", () => {
     ["a link in place of the folder of payloads", () => paths.hookDir, (path: string) => symlinkSync(root, path)],
     ["a file in place of the FIFO of hooks", () => paths.hookFifo, (path: string) => writeFileSync(path, "")],
     ["a folder in place of a socket", () => paths.control, (path: string) => mkdirSync(path)],
-    ["no configuration", () => paths.tmuxConfig, () => {}],
+    ["a missing configuration", () => paths.tmuxConfig, () => {}],
   ])("replaces %s", async (_, place, put) => {
     await running();
     rmSync(place(), { recursive: true });
@@ -129,7 +129,7 @@ describe("the keeper of the state folder", () => {
     expect([restored, reported]).toEqual([1, [place()]]);
   });
 
-  it("waits for a second look: tmux's socket is away while a lost server is made again", async () => {
+  it("waits for a second look, because tmux's socket is missing while a lost server is replaced", async () => {
     await running();
     rmSync(paths.tmuxSocket);
     await clock.advance(1000);
@@ -139,7 +139,7 @@ describe("the keeper of the state folder", () => {
     again.close();
   });
 
-  it("tries again each second while the folder cannot be created, and keeps the sidecar running", async () => {
+  it("tries again every second while the folder cannot be created, and keeps the sidecar running", async () => {
     const { ended } = await running();
     rmSync(dirname(paths.dir), { recursive: true });
     writeFileSync(dirname(paths.dir), "");
@@ -162,7 +162,7 @@ describe("the keeper of the state folder", () => {
     expect([restored, listens, clock.sleeping]).toEqual([0, 1, 0]);
   });
 
-  it("creates a folder again that is removed while its sockets are being made", async () => {
+  it("creates a folder again that is removed while its sockets are being created", async () => {
     listen = () => {
       listen = listenOn;
       rmSync(paths.dir, { recursive: true });
@@ -177,7 +177,7 @@ describe("the keeper of the state folder", () => {
     await ended;
   });
 
-  it("ends with the failure of a listener in a whole folder, which no new folder mends", async () => {
+  it("ends with the failure of a listener in a complete folder, which a new folder cannot fix", async () => {
     listen = () => Promise.reject(new Error("cannot listen"));
     const kept = keeper();
     await kept.make();

@@ -39,7 +39,7 @@ function stop(agent: Parameters<typeof stopAgent>[1], graceMs: number) {
   return clock.until(stopAgent({ clock, call, signal }, agent, { graceMs, hurry: hurry.signal }));
 }
 
-it("returns nothing where there is no agent, and the end of one that has ended, without doing anything", async () => {
+it("returns nothing if there is no agent, and the end of one that has ended, without any action", async () => {
   pane = undefined;
   expect(await stop("claude", 10_000)).toBeUndefined();
   pane = `${PID} 1 3 `;
@@ -47,7 +47,7 @@ it("returns nothing where there is no agent, and the end of one that has ended, 
   expect(done).toEqual([]);
 });
 
-it("asks an agent in its own way first, and leaves it alone once it has ended", async () => {
+it("asks an agent in its own way first, and does nothing else once it has ended", async () => {
   await stop("claude", 10_000);
   const keys = done.map(({ what }) => what).filter((what) => what.startsWith("key"));
   const last = keys.at(-1) ?? "";
@@ -59,7 +59,7 @@ it("asks an agent in its own way first, and leaves it alone once it has ended", 
   expect(done.map(({ what }) => what)).toEqual(keys.slice(0, keys.indexOf(last) + 1));
 });
 
-it("ends one that heeds nothing with TERM, HUP and KILL, in that order and within the grace period", async () => {
+it("ends an agent that ignores everything with TERM, HUP and KILL, in that order and within the grace period", async () => {
   expect(await stop("generic", 10_000)).toEqual({ signal: 9 });
   const signals = done.filter(({ what }) => what.startsWith("SIG"));
   expect(signals.map(({ what }) => what)).toEqual(["SIGTERM", "SIGCONT", "SIGHUP", "SIGKILL"]);
@@ -69,7 +69,7 @@ it("ends one that heeds nothing with TERM, HUP and KILL, in that order and withi
   expect(clock.sleeping).toBe(0);
 });
 
-it("tells by which signal or code it ended", async () => {
+it("reports the signal or code with which it ended", async () => {
   endsBy = { SIGTERM: `${PID} 1  15` };
   expect(await stop("generic", 10_000)).toEqual({ signal: 15 });
   pane = ALIVE;
@@ -77,13 +77,13 @@ it("tells by which signal or code it ended", async () => {
   expect(await stop("generic", 10_000)).toEqual({ code: 129 });
 });
 
-it("asks tmux again for an end that it does not know yet", async () => {
+it("asks tmux again for an end that is not known yet", async () => {
   pane = `${PID} 1  `;
   endsBy = { "run-shell": `${PID} 1 7 ` };
   expect(await stop("generic", 10_000)).toEqual({ code: 7 });
 });
 
-it("goes to KILL at once when it must hurry", async () => {
+it("sends KILL at once if time is short", async () => {
   hurry.abort();
   expect(await stop("claude", 60_000)).toEqual({ signal: 9 });
   expect(done.map(({ what }) => what)).toEqual(["SIGKILL"]);

@@ -66,7 +66,7 @@ function keeper(adopted?: KeptServer): TmuxKeeper {
 }
 
 describe("the keeper of tmux", () => {
-  it("makes a lost server again, once what is left of the agent has ended", async () => {
+  it("replaces a lost server after the remains of the agent have ended", async () => {
     const kept = keeper();
     const running = kept.run(stop.signal);
     await clock.advance(1);
@@ -113,7 +113,7 @@ describe("the keeper of tmux", () => {
     expect([agentEnds, servers.length]).toEqual([0, 0]);
   });
 
-  it("makes a stopped server continue within five seconds, again and again", async () => {
+  it("makes a stopped server continue within five seconds, repeatedly", async () => {
     const running = keeper().run(stop.signal);
     await clock.advance(10_001);
     expect(calls.filter((call) => call === "SIGCONT")).toHaveLength(2);
@@ -128,7 +128,7 @@ describe("a renewed server", () => {
     ["kill-server", ["kill-server"]],
     ["SIGTERM", ["kill-server", "SIGTERM"]],
     ["SIGKILL", ["kill-server", "SIGTERM", "SIGKILL"]],
-  ])("that ends at %s is followed by the next one at once", async (last, steps) => {
+  ])("that ends at %s is replaced at once", async (last, steps) => {
     const kept = keeper();
     const running = kept.run(stop.signal);
     await clock.advance(1);
@@ -140,7 +140,7 @@ describe("a renewed server", () => {
     await running;
   });
 
-  it("counts as no loss", async () => {
+  it("does not count as a loss", async () => {
     const kept = keeper();
     const running = kept.run(stop.signal);
     endingSteps = ["kill-server"];

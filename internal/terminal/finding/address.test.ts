@@ -46,7 +46,7 @@ describe("parseAddress", () => {
   });
 
   it.each(["mayor", "gastown/witness", "gastown/crew/max", "gastown/polecats/toast", "gastown/toast", "toast"])(
-    "%s is its own full form",
+    "%s is already a full address",
     (text) => {
       expect(formatAddress(parseAgentAddress(text))).toBe(text);
     },

@@ -10,28 +10,31 @@ function pod(agent: string, change: Partial<AgentPod> = {}): AgentPod {
 
 const choose = (asked: string, ...pods: readonly AgentPod[]) => choosePod(parseAgentAddress(asked), pods)?.name;
 
-describe("the pod that is meant", () => {
+describe("the pod of an agent", () => {
   const toast = pod("gastown/polecats/toast");
 
-  it.each(["gastown/polecats/toast", "gastown/toast", "toast", "s-pod-gastown-polecats-toast"])("by %s", (asked) => {
-    expect(choose(asked, pod("mayor"), toast)).toBe(toast.name);
-  });
+  it.each(["gastown/polecats/toast", "gastown/toast", "toast", "s-pod-gastown-polecats-toast"])(
+    "is found by %s",
+    (asked) => {
+      expect(choose(asked, pod("mayor"), toast)).toBe(toast.name);
+    },
+  );
 
-  it("is none where no agent fits", () => {
+  it("is undefined if no agent matches", () => {
     expect(choose("gastown/crew/toast", toast)).toBeUndefined();
   });
 
-  it("is the one that lives, of several of one address", () => {
+  it("is the living one of several with one address", () => {
     const ended = pod(toast.agent, { name: "old", status: "stopped" });
     expect(choose("toast", ended, toast)).toBe(toast.name);
     expect(choose("toast", ended)).toBe("old");
   });
 
-  it("is the session of that id, whatever another agent is called", () => {
+  it("is the session with that id, whatever another agent is called", () => {
     expect(choose("one", pod("y/polecats/one"), pod("x", { name: "meant", session: "one" }))).toBe("meant");
   });
 
-  it("is never guessed: two that fit are an error that names both", () => {
+  it("is never guessed: two matches are an error that names both", () => {
     const other = pod(toast.agent, { namespace: "more", session: "s-2" });
     expect(() => choose("toast", toast, other)).toThrow(
       '"toast" is ambiguous: gastown/polecats/toast (session s-pod-gastown-polecats-toast, pod agents/pod-gastown-polecats-toast), gastown/polecats/toast (session s-2, pod more/pod-gastown-polecats-toast)',
@@ -44,12 +47,12 @@ describe("a pod that cannot be reached", () => {
     ["starting", "unavailable", "pod agents/pod-a is not ready yet (Unschedulable: no node accepts the pod)"],
     ["failed", "precondition", "pod agents/pod-a has failed (Unschedulable: no node accepts the pod)"],
     ["stopped", "precondition", "pod agents/pod-a has ended (Unschedulable: no node accepts the pod)"],
-  ] as const)("because it is %s says why", (status, kind, message) => {
+  ] as const)("because it is %s is reported with the reason", (status, kind, message) => {
     const one = pod("a", { status, reason: "Unschedulable", error: "no node accepts the pod" });
     expect(() => checkReachable(one)).toThrow(expect.objectContaining({ kind, message }));
   });
 
-  it("is none that runs or is about to stop", () => {
+  it("does not include one that runs or is about to stop", () => {
     checkReachable(pod("a"));
     checkReachable(pod("a", { status: "stopping", reason: "Terminating" }));
   });

@@ -29,7 +29,7 @@ describe("beadIds", () => {
     expect(beadIds(parseAgentAddress(text), town)).toEqual(ids);
   });
 
-  it("reads a bare name in the rig we stand in", () => {
+  it("reads a bare name in the current rig", () => {
     const ids = ["ff-crew-nux", "ff-polecat-nux"];
     expect(beadIds(parseAgentAddress("nux"), { ...town, cwdRig: "ff" })).toEqual(ids);
   });
@@ -70,10 +70,10 @@ describe("lookUpBead", () => {
   it.each<[string, CommandResult]>([
     ["no bd", { type: "missing" }],
     ["no such bead", exit(1, "", "Error: no issue found matching x")],
-    ["no such bead, said in JSON", exit(1, '{"error":"issue x not found"}')],
+    ["no such bead, reported in JSON", exit(1, '{"error":"issue x not found"}')],
     ["no database", exit(1, "", "Error: no beads database found")],
     ["an empty answer", exit(0, "[]\n")],
-  ])("is absent with %s", async (_, result) => {
+  ])("returns undefined with %s", async (_, result) => {
     expect(await lookUpBead(["x"], deps({ x: result }), signal)).toEqual({ type: "absent" });
   });
 
@@ -86,7 +86,7 @@ describe("lookUpBead", () => {
       exit(0, '[{"metadata":{"backend":"k8s"}}]'),
       "bead x does not say where its agent is: backend=k8s without sidecar_host",
     ],
-  ])("is an error with %s, never local", async (_, result, message) => {
+  ])("fails with %s, and never falls back to local", async (_, result, message) => {
     expect(await lookUpBead(["x", "y"], deps({ x: result }), signal)).toMatchObject({ type: "error", message });
   });
 });

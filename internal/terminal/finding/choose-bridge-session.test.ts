@@ -21,17 +21,17 @@ it.each([
   expect(chooseBridgeSession(asked, SESSIONS).id).toBe(id);
 });
 
-it("chooses an ended session where no live one fits", () => {
+it("chooses an ended session if no live one matches", () => {
   expect(chooseBridgeSession("gastown/toast", SESSIONS.slice(0, 1)).id).toBe("s1");
 });
 
-it("wants to know which one of several is meant", () => {
+it("fails if several match", () => {
   expect(() => chooseBridgeSession("max", SESSIONS)).toThrow(
     '"max" is ambiguous: gastown/crew/max (session s3), other/crew/max (session s4); give the session id',
   );
 });
 
-it("lists what runs when there is no such session", () => {
+it("lists the running sessions if there is no such session", () => {
   expect(() => chooseBridgeSession("nobody", SESSIONS.slice(0, 3))).toThrow(
     'no session or agent "nobody"; running there: gastown/polecats/toast (session s2), gastown/crew/max (session s3)',
   );

@@ -36,7 +36,7 @@ beforeEach(async () => {
 afterEach(() => rm(base, { recursive: true }));
 
 describe("announcing", () => {
-  it("lists a running sidecar until it takes its file away", async () => {
+  it("lists a running sidecar until its file is removed", async () => {
     const running = deps({ 77: "100" });
     const announced = await announceSidecar(folder, sidecar, running);
     expect(await listLocalSidecars(folder, running)).toEqual([sidecar]);
@@ -44,7 +44,7 @@ describe("announcing", () => {
     expect(await listLocalSidecars(folder, running)).toEqual([]);
   });
 
-  it("writes a file and a folder that only we can read, and leaves no half file", async () => {
+  it("writes a private file and folder, and never a partial file", async () => {
     await announceSidecar(folder, sidecar, deps({ 77: "100" }));
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
     expect((await stat(join(folder, "s-1.json"))).mode & 0o777).toBe(0o600);
@@ -69,14 +69,14 @@ describe("listing", () => {
 
   it.each<[string, Record<number, string | undefined>]>([
     ["ended", {}],
-    ["ended and whose pid another process has now", { 77: "200" }],
+    ["ended and whose pid another process now has", { 77: "200" }],
   ])("removes the file of a sidecar that has %s", async (_, running) => {
     await announceSidecar(folder, sidecar, deps({ 77: "100" }));
     expect(await listLocalSidecars(folder, deps(running))).toEqual([]);
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it("leaves alone what it does not understand", async () => {
+  it("keeps files that it does not understand", async () => {
     await mkdir(folder, { mode: 0o700 });
     await writeFile(join(folder, "x.json"), "not json");
     await writeFile(join(folder, "other.txt"), "x");
@@ -107,7 +107,7 @@ describe("reading a file", () => {
     started_at: "2026-11-22T03:00:00Z",
   };
 
-  it("takes what was announced", () => {
+  it("accepts an announced sidecar", () => {
     expect(parseSidecar(JSON.stringify(good), "s.json")?.sidecar.listen).toBe("[::1]:9090");
     const local = JSON.stringify({ ...good, listen: "unix:/run/a.sock" });
     expect(parseSidecar(local, "s.json")?.sidecar.listen).toBe("unix:/run/a.sock");
@@ -133,7 +133,7 @@ describe("reading a file", () => {
   });
 });
 
-it("lives in XDG_RUNTIME_DIR, else in a folder of /tmp that names the user", () => {
+it("uses XDG_RUNTIME_DIR, or else a folder of /tmp that names the user", () => {
   expect(runtimeFolder({ xdgRuntimeDir: "/run/user/5", uid: 5 })).toBe("/run/user/5/gt-sidecars");
   expect(runtimeFolder({ uid: 5 })).toBe("/tmp/gt-sidecars-5");
   // Another user's, as su leaves it.

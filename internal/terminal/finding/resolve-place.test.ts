@@ -59,7 +59,7 @@ function find(agent: string, what: World, query: Partial<AgentQuery> = {}) {
 const k8s: BeadLookup = { type: "k8s", id: "b", muted: false, host: "10.0.0.7", port: 9099 };
 const everything: World = { bead: k8s, tmux: { "/s": ["gt-toast"] }, sidecars: [sidecar("gastown/polecats/toast")] };
 
-describe("where an agent lives", () => {
+describe("the place of an agent", () => {
   it("is what the flags say, whatever else is known", async () => {
     expect(await find("gastown/toast", everything, { host: "h", port: 1 })).toMatchObject({
       host: "h",
@@ -79,7 +79,7 @@ describe("where an agent lives", () => {
     });
   });
 
-  it("is what a bead of that very id says, when nothing here has the name", async () => {
+  it("is what a bead with that exact id says, if nothing here has the name", async () => {
     const lookUpBead = async (ids: readonly string[]) => (ids.includes("gt-9") ? k8s : ({ type: "absent" } as const));
     const resolve = (what: World, localOnly = false) =>
       resolvePlace({ agent: "gt-9", localOnly }, { ...world(what), lookUpBead }, signal);
@@ -118,7 +118,7 @@ describe("where an agent lives", () => {
     expect(await find("id-demo", what)).toMatchObject({ agent: "demo", host: "::1", port: 9191 });
   });
 
-  it("is local tmux alone when a socket was given by flag", async () => {
+  it("is only searched in local tmux if a socket was given by flag", async () => {
     expect(await find("toast", everything, { localOnly: true })).toMatchObject({ type: "tmux" });
     await expect(find("demo", { sidecars: [sidecar("demo")] }, { localOnly: true })).rejects.toMatchObject({
       kind: "not-found",
@@ -142,13 +142,13 @@ describe("an agent in a cluster whose context is named", () => {
     expect(await find("toast", { ...everything, pods }, { host: "h" })).toMatchObject({ source: "flags" });
   });
 
-  it("is the pod of the session that its bead names, else at the bead's address", async () => {
+  it("is the pod of the session that its bead names, or else at the bead's address", async () => {
     const bead = { ...k8s, session: "s-1" };
     expect(await find("toast", { bead, pods: [...pods, pod("gastown/polecats/toast", "s-2")] })).toMatchObject(place);
     expect(await find("toast", { bead: { ...k8s, session: "s-3" }, pods })).toMatchObject({ source: "bead" });
   });
 
-  it("is looked for locally when the cluster has none, unless the context was given by flag", async () => {
+  it("is searched locally if the cluster has none, unless the context was given by flag", async () => {
     const what = { ...everything, bead: { type: "absent" } as const, pods: [pod("mayor", "s-9")] };
     expect(await find("toast", what)).toMatchObject({ type: "tmux" });
     await expect(find("toast", { ...what, onlyPods: true })).rejects.toMatchObject({
@@ -157,11 +157,11 @@ describe("an agent in a cluster whose context is named", () => {
     });
   });
 
-  it("is not looked for there when a socket was given by flag", async () => {
+  it("is not searched there if a socket was given by flag", async () => {
     expect(await find("toast", { ...everything, pods }, { localOnly: true })).toMatchObject({ type: "tmux" });
   });
 
-  it("is listed beside those of this machine, or alone", async () => {
+  it("is listed together with those of this machine, or alone", async () => {
     const names = async (onlyPods: boolean) =>
       (await listPlaces(world({ ...everything, pods, onlyPods }), { localOnly: false }, signal)).agents.map(
         ({ type }) => type,
@@ -172,7 +172,7 @@ describe("an agent in a cluster whose context is named", () => {
 });
 
 describe("an agent that cannot be resolved", () => {
-  it("is never looked for locally when its bead cannot be understood", async () => {
+  it("is never searched locally if its bead cannot be understood", async () => {
     const bead: BeadLookup = { type: "error", id: "b", message: "bead b is odd", hint: "mend it" };
     await expect(find("toast", { ...everything, bead })).rejects.toMatchObject({
       kind: "precondition",
@@ -181,7 +181,7 @@ describe("an agent that cannot be resolved", () => {
     });
   });
 
-  it("is not found, with what exists", async () => {
+  it("is reported as not found, with the existing ones", async () => {
     const what = { tmux: { "/s": ["gt-nux", "my-notes", "hq-mayor"] }, sidecars: [sidecar("demo")] };
     await expect(find("toast", what)).rejects.toMatchObject({
       kind: "not-found",
@@ -193,12 +193,12 @@ describe("an agent that cannot be resolved", () => {
     );
   });
 
-  it("is ambiguous when two sidecars fit", async () => {
+  it("is ambiguous if two sidecars match", async () => {
     const what = { sidecars: [sidecar("a/polecats/toast"), sidecar("b/polecats/toast")] };
     await expect(find("toast", what)).rejects.toThrow(/a\/polecats\/toast \(session .*\), b\/polecats\/toast/);
   });
 
-  it("is refused for what is no address", async () => {
+  it("is refused if the name is not an address", async () => {
     await expect(find("a b", everything)).rejects.toMatchObject({ kind: "invalid" });
     await expect(find("a b", everything, { host: "h" })).rejects.toMatchObject({ kind: "invalid" });
   });
@@ -207,13 +207,13 @@ describe("an agent that cannot be resolved", () => {
 describe("listPlaces", () => {
   const what = { tmux: { "/s": ["gt-nux", "my-notes"] }, sidecars: [sidecar("demo")] };
 
-  it("leaves a person's own tmux sessions out, and names them apart", async () => {
+  it("leaves out a person's own tmux sessions, and names them separately", async () => {
     const { agents, otherSessions } = await listPlaces(world(what), { localOnly: false }, signal);
     expect(agents.map((one) => one.agent)).toEqual(["demo", "gastown/polecats/nux"]);
     expect(otherSessions).toEqual(["my-notes"]);
   });
 
-  it("lists every session of a server that was asked for", async () => {
+  it("lists every session of a requested server", async () => {
     const { agents } = await listPlaces(world(what), { localOnly: true }, signal);
     expect(agents.map((one) => one.agent)).toEqual(["gastown/polecats/nux", "my-notes"]);
   });

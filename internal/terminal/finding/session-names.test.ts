@@ -35,22 +35,22 @@ describe("chooseSession", () => {
     );
   });
 
-  it("takes a crew member before a polecat of the same name", () => {
+  it("prefers a crew member to a polecat of the same name", () => {
     expect(choose("gastown/max", ["gt-max", "gt-crew-max"])).toBe("gt-crew-max");
   });
 
-  it("never takes a session whose name only begins alike", () => {
+  it("never chooses a session by the beginning of its name", () => {
     expect(choose("gastown/toast", ["gt-toast-2", "gt-toaster"])).toBeUndefined();
   });
 
-  it("names the agents when a name fits several", () => {
+  it("lists the agents if a name matches several", () => {
     expect(() => choose("toast", ["gt-toast", "bd-toast"])).toThrow(/gastown\/polecats\/toast, beads\/polecats\/toast/);
     expect(() => choose("toast", ["gt-toast", "gt-crew-toast"])).toThrow(
       /gastown\/crew\/toast, gastown\/polecats\/toast/,
     );
   });
 
-  it("takes the rig we stand in when a name fits several", () => {
+  it("prefers the current rig if a name matches several", () => {
     expect(choose("toast", ["gt-toast", "bd-toast"], { ...town, cwdRig: "beads" })).toBe("bd-toast");
   });
 
@@ -79,7 +79,7 @@ describe("addressOfSession", () => {
     expect(formatAddress(addressOfSession(session, town))).toBe(address);
   });
 
-  it("gives every candidate its own address back", () => {
+  it("returns for every candidate its own address", () => {
     const [[candidate] = []] = sessionCandidates(parseAgentAddress("my-project/polecats/x-1"), town);
     expect(formatAddress(addressOfSession(candidate?.session ?? "", town))).toBe("my-project/polecats/x-1");
   });

@@ -12,12 +12,12 @@ const seen = { path: "/tmp/tmux-1000/default", uid: ME, folder: ours, socket };
 
 it.each([
   ["the folder that tmux makes", seen],
-  ["a folder that others may read and not change", { ...seen, path: "/srv/a/s", folder: { ...ours, mode: 0o40_755 } }],
+  ["a folder that others may read but not change", { ...seen, path: "/srv/a/s", folder: { ...ours, mode: 0o40_755 } }],
   ["a sticky folder of the system", { ...seen, path: "/tmp/s", folder: { ...ours, uid: 0, mode: 0o41_777 } }],
   ["tmux's folder, as tmux makes it", { ...seen, socket: { ...socket, mode: 0o140_660 } }],
   ["tmux's folder, with a client attached", { ...seen, socket: { ...socket, mode: 0o140_770 } }],
   ["any private folder", { ...seen, path: "/srv/a/s", socket: { ...socket, mode: 0o140_660 } }],
-])("trusts a socket of one's own in %s", (_, what) => {
+])("trusts one's own socket in %s", (_, what) => {
   expect(distrust(what)).toBeUndefined();
 });
 
@@ -28,7 +28,7 @@ it.each([
   ["a link in place of the folder", { folder: { ...ours, isDirectory: false } }, "/tmp/tmux-1000 is not a folder"],
   ["another user's folder", { path: "/srv/a/s", folder: { ...ours, uid: 7 } }, "/srv/a belongs to user 7"],
   [
-    "a folder in which all may write",
+    "a folder to which all may write",
     { path: "/srv/a/s", folder: { ...ours, mode: 0o40_777 } },
     "others may use /srv/a",
   ],
@@ -70,7 +70,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-it("looks at the files themselves", async () => {
+it("checks the files themselves", async () => {
   const uid = process.getuid?.() ?? 0;
   expect(await checkTmuxSocket(join(dir, "tmux-1", "s"), uid)).toBe(true);
   expect(await checkTmuxSocket(join(dir, "tmux-1", "none"), uid)).toBe(false);

@@ -4,13 +4,13 @@ import { socketPaths, townSocketName } from "./socket.ts";
 const uid = 1000;
 
 describe("socketPaths", () => {
-  it("asks only the socket that was named", () => {
+  it("returns only the named socket", () => {
     const query = { socket: "work", townRoot: "/nowhere/gt", townSocket: "x", tmux: "/tmp/tmux-1000/default,1,0", uid };
     expect(socketPaths(query)).toEqual(["/tmp/tmux-1000/work"]);
     expect(socketPaths({ ...query, socket: "/run/x/sock" })).toEqual(["/run/x/sock"]);
   });
 
-  it("asks the town's, then GT_TOWN_SOCKET's, then tmux's default", () => {
+  it("returns the town's, then GT_TOWN_SOCKET's, then tmux's default", () => {
     expect(socketPaths({ townRoot: "/nowhere/gt", townSocket: "mine", uid })).toEqual([
       `/tmp/tmux-1000/${townSocketName("/nowhere/gt")}`,
       "/tmp/tmux-1000/mine",
@@ -18,7 +18,7 @@ describe("socketPaths", () => {
     ]);
   });
 
-  it("follows TMUX_TMPDIR, and inside tmux the server we are in", () => {
+  it("follows TMUX_TMPDIR, and the current server inside tmux", () => {
     expect(socketPaths({ tmuxTmpdir: "/usr/../usr", uid })).toEqual(["/usr/tmux-1000/default"]);
     expect(socketPaths({ tmuxTmpdir: "/not-there", uid })).toEqual(["/tmp/tmux-1000/default"]);
     expect(socketPaths({ tmux: "/run/other/sock,77,0", uid })).toEqual(["/run/other/sock"]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parseRigs } from "./town.ts";
 
 describe("parseRigs", () => {
-  it("reads each rig's prefix and leaves out what is unusable", () => {
+  it("reads each rig's prefix and skips unusable ones", () => {
     const text = JSON.stringify({
       version: 1,
       rigs: {

@@ -4,7 +4,7 @@ import { explainFailure } from "./bridge-failures.ts";
 
 const call = { server: "127.0.0.1:9445", project: "shop" };
 
-it("says how to wait for a session that is starting, and nothing of it when the control plane is away", () => {
+it("explains how to wait for a starting session, but not if the control plane is away", () => {
   const starting = new DomainError("unavailable", "session is starting", { fields: { session: "starting" } });
   expect(explainFailure(starting, call)).toMatchObject({ fields: { hint: expect.stringContaining("gt wait") } });
   const away = new DomainError("unavailable", "connection refused");
@@ -21,14 +21,14 @@ it("names the control plane that cannot be reached", () => {
   expect(remote).toMatchObject({ fields: { hint: expect.not.stringContaining("port-forward") } });
 });
 
-it("says how to act for a project that the token's issuer may act for", () => {
+it("explains how to act for a project that the token's issuer may act for", () => {
   const denied = new DomainError("denied", "the token's issuer may not act for this project", {
     fields: { token: "project" },
   });
   expect(explainFailure(denied, call)).toMatchObject({ fields: { hint: expect.stringContaining("--project") } });
 });
 
-it("names the control plane that does not answer, and leaves other ends of a wait as they are", () => {
+it("names the control plane that does not answer, and keeps other deadlines unchanged", () => {
   const silent = new DomainError("deadline", "the operation timed out");
   expect(explainFailure(silent, call)).toMatchObject({
     message: "127.0.0.1:9445 does not answer in time",
@@ -38,7 +38,7 @@ it("names the control plane that does not answer, and leaves other ends of a wai
   expect(explainFailure(late, call)).toBe(late);
 });
 
-it("does not blame a certificate for a connection that ends before TLS, as that of a port-forward to nothing does", () => {
+it("does not blame a certificate for a connection that ends before TLS, such as a port-forward without a target", () => {
   const cause = Object.assign(
     new Error("Client network socket disconnected before secure TLS connection was established"),
     { code: "ECONNRESET" },
@@ -48,14 +48,14 @@ it("does not blame a certificate for a connection that ends before TLS, as that 
   expect(told).toMatchObject({ message: "127.0.0.1:9445 closed the connection before TLS began" });
 });
 
-it("lists the providers that a control plane has, where the one that was asked for is none of them", () => {
+it("lists the providers of a control plane if the requested one is unknown", () => {
   const unknown = new DomainError("invalid", 'no provider "bogus" is configured here', {
     fields: { known: "claude, demo" },
   });
   expect(explainFailure(unknown, call)).toMatchObject({ fields: { hint: "the providers there are claude, demo" } });
 });
 
-it("says how to act for another project: by --project, which changes nothing about a token of GT_TOKEN", () => {
+it("explains how to act for another project: by --project, which does not change a token in GT_TOKEN", () => {
   const denied = new DomainError("denied", "the token is for another project");
   expect(explainFailure(denied, call)).toMatchObject({
     fields: { hint: "the token is for shop; --project requests a token for another project" },

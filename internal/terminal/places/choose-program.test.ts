@@ -21,7 +21,7 @@ describe("the program in a pane", () => {
     expect(chooseProgram(signs)).not.toHaveProperty("absent");
   });
 
-  it("is the agent's process below a shell that started it", () => {
+  it("is the agent's process below the shell that started it", () => {
     const processes = [
       { pid: 5, words: ["bash", "-c", "claude"] },
       { pid: 6, words: ["claude"] },
@@ -29,7 +29,7 @@ describe("the program in a pane", () => {
     expect(chooseProgram({ currentCommand: "claude", processes })).toMatchObject({ profile: "claude" });
   });
 
-  it.each(["bash", "zsh", "-bash", "fish"])("is none while %s is in the foreground", (currentCommand) => {
+  it.each(["bash", "zsh", "-bash", "fish"])("is undefined while %s is in the foreground", (currentCommand) => {
     expect(chooseProgram({ ...running(currentCommand, currentCommand), named: "claude" })).toEqual({
       profile: "claude",
       absent: `${currentCommand} is running in the pane, and it is not an agent`,
@@ -44,14 +44,14 @@ describe("the program in a pane", () => {
     [["sh -c env", "env", "-zsh"], false],
     [["sh", "cat"], false],
     [["-sh", "cat"], false],
-  ])("below %j, with the shell in the foreground, is one: %s", (lines, isThere) => {
+  ])("below %j, with the shell in the foreground, is an agent: %s", (lines, isThere) => {
     const processes = lines.map((line, i) => ({ pid: i + 5, words: line.split(" ") }));
     const choice = chooseProgram({ currentCommand: "sh", processes });
     expect(choice).toMatchObject({ profile: "generic" });
     expect(choice.absent === undefined).toBe(isThere);
   });
 
-  it("is what the caller says", () => {
+  it("is what the caller states", () => {
     expect(chooseProgram({ ...running("bash", "bash"), asked: "generic" })).toEqual({ profile: "generic" });
   });
 });

@@ -13,7 +13,7 @@ const own = {
   annotations: { "gastown.io/address": "gastown/polecats/toast", "gastown.io/session-id": "a long: id" },
 };
 
-it("says which agent a pod is, where and how", () => {
+it("reads which agent a pod is, where it is and how to reach it", () => {
   expect(pod(own)).toEqual({
     ...{ namespace: "agents", name: "p", node: "n", provider: "demo", tls: true },
     ...{ agent: "gastown/polecats/toast", session: "a long: id", status: "running", reason: "", error: "" },
@@ -24,7 +24,7 @@ it.each([
   ["its sidecar's setting", [{ name: "GT_SESSION_ID", value: "set" }], labels, "set"],
   ["its label", [], labels, "5f4d"],
   ["its uid", [{ name: "GT_SESSION_ID", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } }], {}, "u-1"],
-])("takes the session of another's pod from %s, never from its annotation", (_, env, given, session) => {
+])("takes the session of a foreign pod from %s, never from its annotation", (_, env, given, session) => {
   const annotations = { "gastown.io/session-id": "claimed" };
   expect(pod({ labels: { "gastown.io/agent": "toast", ...given }, annotations }, env)?.session).toBe(session);
 });
@@ -37,16 +37,16 @@ it.each([
   expect(pod({ labels: { ...labels, ...more } })?.agent).toBe(address);
 });
 
-it("knows plaintext from what the pod says, and takes everything else for TLS", () => {
+it("uses plaintext only if the pod states it", () => {
   expect(pod(own, [{ name: "GT_SIDECAR_INSECURE", value: "1" }])?.tls).toBe(false);
   expect(pod(own, [{ name: "GT_SIDECAR_INSECURE", value: "0" }])?.tls).toBe(true);
 });
 
-it("takes a session that is kept after its end for stopped", () => {
+it("reports a session that is kept after its end as stopped", () => {
   const annotations = { ...own.annotations, "gastown.io/stopped-at": "2026-01-01T00:00:00Z" };
   expect(pod({ ...own, annotations })?.status).toBe("stopped");
 });
 
-it.each([undefined, null, 7, {}, { metadata: { name: "p" } }])("is nothing for %j", (value) => {
+it.each([undefined, null, 7, {}, { metadata: { name: "p" } }])("returns undefined for %j", (value) => {
   expect(agentPodOf(value)).toBeUndefined();
 });

@@ -10,7 +10,7 @@ const read = (argv: readonly string[], env: Env = {}) => readPlace(parseFlags(PL
 
 const nowhere = { host: undefined, port: undefined, server: undefined, socket: undefined, localOnly: false };
 
-describe("where an agent is", () => {
+describe("the place of an agent", () => {
   it.each<[string, Env, object]>([
     ["", {}, {}],
     ["", { GT_SIDECAR_HOST: "h", GT_SIDECAR_PORT: "7" }, { host: "h", port: 7 }],
@@ -57,7 +57,7 @@ describe("where an agent is", () => {
     expect(usageErrorOf(() => read(argv))[0]).toBe(message);
   });
 
-  it("names the variable that is wrong", () => {
+  it("names the wrong variable", () => {
     expect(usageErrorOf(() => read([], { GT_SIDECAR_PORT: "x" }))[0]).toBe('GT_SIDECAR_PORT needs a port, not "x"');
   });
 });

@@ -39,7 +39,7 @@ it.each([
   expect(profilePath(variables)).toBe(path);
 });
 
-it("is empty without a file, and keeps what is written for its owner only", () => {
+it("is empty without a file, and is written for its owner only", () => {
   expect(readProfiles(env)).toEqual({ current: "default", profiles: {} });
   const profiles = { current: "a", profiles: { a: { server: "x:1" }, b: {} } };
   writeProfiles(env, profiles);
@@ -50,7 +50,7 @@ it("is empty without a file, and keeps what is written for its owner only", () =
   expect(() => profileInUse(env, "c")).toThrow('no profile "c"; there are: a, b');
 });
 
-it("is not read when others may write it: they could send tokens and messages anywhere", () => {
+it("is refused if others may write it, because they could redirect tokens and messages", () => {
   const path = put("{}", 0o622);
   expect(() => readProfiles(env)).toThrow(`${path} can be written by others`);
 });
@@ -82,7 +82,7 @@ it("keeps a link, and writes the file that it leads to", () => {
   expect(() => writeProfiles(env, profiles)).toThrow(`cannot write ${path}, a link to ${kept}: there is no such file`);
 });
 
-it("leaves a file as it is that its owner has made read-only, also where it is a link's target", () => {
+it("does not change a file that its owner has made read-only, even through a link", () => {
   const path = put("{}", 0o444);
   expect(() => writeProfiles(env, { current: "a", profiles: {} })).toThrow(`cannot write ${path}: it is read-only`);
   const kept = join(dir, "kept.json");

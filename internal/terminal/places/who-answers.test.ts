@@ -12,11 +12,11 @@ describe("a sidecar that a bead names", () => {
     ["a bare name", bead, { agent: "gone", sessionId: "s-1" }],
     ["the session, whatever it calls itself", { ...bead, session: "s-2" }, other],
     ["the name within a rig", { ...bead, agent: "rig/gone" }, { agent: "rig/polecats/gone", sessionId: "s-1" }],
-  ])("is the one by %s", (_, asked, answer) => {
+  ])("is the right one by %s", (_, asked, answer) => {
     expect(whoAnswers(asked, answer)).toEqual({ type: "same" });
   });
 
-  it("is another one by its address, and both are named", () => {
+  it("is another one by its address, and the error names both", () => {
     expect(whoAnswers(bead, other)).toEqual({
       type: "another",
       message: "rig/polecats/other (session s-2) answers at 10.0.0.1:9090, but rig/polecats/gone was requested",
@@ -42,7 +42,7 @@ describe("a sidecar at --host and --port", () => {
     ["gone", other, "unclear"],
     ["rig/polecats/gone", { agent: "worker-7", sessionId: "s-2" }, "unclear"],
     ["s-2", other, "same"],
-  ])("asked for %j by %j is %s", (agent, answer, type) => {
+  ])("for %j answered by %j is %s", (agent, answer, type) => {
     expect(whoAnswers({ ...flags, agent }, answer)).toMatchObject({ type });
   });
 });

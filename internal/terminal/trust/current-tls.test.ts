@@ -31,7 +31,7 @@ function caller() {
   return { used, state, call: () => client.check({}) };
 }
 
-it("takes what replaces the files before the next call, once", async () => {
+it("loads replaced files before the next call, once", async () => {
   const { used, state, call } = caller();
   await call();
   expect(used).toEqual([]);
@@ -44,7 +44,7 @@ it("takes what replaces the files before the next call, once", async () => {
   expect(used).toEqual([files("two"), state.there]);
 });
 
-it("continues with what it has while the files are gone or torn, and takes them when they fit", async () => {
+it("keeps the loaded files while new ones are missing or torn, and loads them once they match", async () => {
   const { used, state, call } = caller();
   state.there = new Error("no such file");
   await call();

@@ -2,7 +2,7 @@ import { Registry } from "prom-client";
 import { expect, it } from "vitest";
 import { ThreadsMetrics } from "./threads-metrics.ts";
 
-it("counts what becomes of wakes, loops, refusals and the database, each in seconds and by words of ours", async () => {
+it("counts the outcomes of wakes, loops, refusals and the database in seconds and under fixed words", async () => {
   const registry = new Registry();
   const open = async () => ({ wakes: 3, escalations: 2, unread: 7 });
   const metrics = new ThreadsMetrics(registry, { hears: () => true, open });

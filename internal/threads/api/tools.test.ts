@@ -29,7 +29,7 @@ const VERSION_1 = [
   ["whoami", "", "", "agent_id role kind workspace_id session_id managed expires_at api_version limits"],
 ] as const;
 
-it.each(VERSION_1)("F19: %s still takes and answers what it did", (name, needs, takes, answers) => {
+it.each(VERSION_1)("F19: %s still accepts and returns its former fields", (name, needs, takes, answers) => {
   const words = (text: string) => text.split(" ").filter((word) => word !== "");
   const tool = TOOLS.find((one) => one.name === name);
   expect([...(tool?.required ?? [])].toSorted()).toEqual(words(needs).toSorted());

@@ -49,7 +49,7 @@ it.each([
   ["operator", true, "allowed"],
   ["operator", false, "allowed"],
   ["auditor", true, "authority"],
-] as const)("lets %s set a mark to %s: %s", (role, set, verdict) => {
+] as const)("allows %s to set a mark to %s: %s", (role, set, verdict) => {
   expect(judgeMark(set, { role })).toBe(verdict);
 });
 
@@ -60,6 +60,6 @@ it.each([
   ["orchestrator", "boss", "boss", "orchestrator"],
   ["orchestrator", "other", "boss", "worker"],
   ["reviewer", "boss", "boss", "worker"],
-])("FR-12: the role %s of %s, with %s named, is of the class %s", (role, agent, named, wanted) => {
+])("FR-12: the role %s of %s, with %s named, has the class %s", (role, agent, named, wanted) => {
   expect(classOf(role, agent, named)).toBe(wanted);
 });

@@ -27,14 +27,14 @@ const ids = (messages: readonly Message[]) => openFindings(messages).map((one) =
 it.each([
   ["a fix that names it", message({ eventType: "fix_pushed", metadata: { commit: "c", fixes: ["m-a"] } }), ["m-b"]],
   ["a fix that answers it", message({ eventType: "fix_pushed", inReplyTo: "m-a", metadata: { ref: "r" } }), ["m-b"]],
-  ["an end that answers it", message({ eventType: "resolved", inReplyTo: "m-b" }), ["m-a"]],
-  ["an end of all", message({ eventType: "resolved" }), []],
+  ["a resolution that answers it", message({ eventType: "resolved", inReplyTo: "m-b" }), ["m-a"]],
+  ["a resolution of the whole thread", message({ eventType: "resolved" }), []],
   ["nothing else", message({ inReplyTo: "m-a", text: "fixed it, I think" }), ["m-a", "m-b"]],
 ])("FR-5: a finding is open until %s", (_, after, wanted) => {
   expect(ids([finding("m-a"), finding("m-b"), after])).toEqual(wanted);
 });
 
-it("FR-7: says state, findings, decisions and the last messages, in no more bytes than asked for", () => {
+it("FR-7: contains state, findings, decisions and the last messages within the requested number of bytes", () => {
   const messages = [
     finding("m-a"),
     message({ eventType: "decision", text: "we keep it" }),

@@ -25,7 +25,7 @@ const contextOf = (of: Partial<Thread>, participants: number, messages: readonly
     readonly open_findings: readonly unknown[];
   };
 
-it("has the newest ten messages, five open findings and twenty participants", () => {
+it("contains the newest ten messages, five open findings and twenty participants", () => {
   const found = contextOf({}, 30, messagesOf(12, "broken", { eventType: "finding_reported" }));
   expect(found.last_messages.map(({ seq }) => seq)).toEqual([3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
   expect([found.open_findings.length, found.participants.length]).toEqual([5, 20]);
@@ -40,7 +40,7 @@ it.each([
     20,
     [],
   ],
-] as const)("has at most 8 KiB with %s, and the newest message", (_, of, participants, messages) => {
+] as const)("contains at most 8 KiB with %s, including the newest message", (_, of, participants, messages) => {
   const found = contextOf(of, participants, messages);
   expect(Buffer.byteLength(JSON.stringify(found))).toBeLessThanOrEqual(8 * 1024);
   expect(found.last_messages.at(-1)?.seq).toBe(messages.at(-1)?.seq);

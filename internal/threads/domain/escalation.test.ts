@@ -5,21 +5,21 @@ const member = (agentId: string, role = "worker", kind: "agent" | "person" = "ag
 const WORKERS = [member("a"), member("b")];
 const WITH_BOSS = [...WORKERS, member("boss", "orchestrator")];
 
-describe("FR-09: whose an escalation is", () => {
+describe("FR-09: an escalation belongs to", () => {
   it.each([
-    ["the named one's", { named: "n", threadOwner: "o", orchestrator: "boss", members: WITH_BOSS }, "n"],
-    ["else the thread's owner's", { named: undefined, threadOwner: "o", orchestrator: "boss", members: WORKERS }, "o"],
-    ["else the orchestrator's", { named: undefined, threadOwner: "", orchestrator: "far", members: WITH_BOSS }, "far"],
+    ["the named agent", { named: "n", threadOwner: "o", orchestrator: "boss", members: WITH_BOSS }, "n"],
+    ["or else the thread's owner", { named: undefined, threadOwner: "o", orchestrator: "boss", members: WORKERS }, "o"],
+    ["or else the orchestrator", { named: undefined, threadOwner: "", orchestrator: "far", members: WITH_BOSS }, "far"],
     [
-      "else of one that takes part",
+      "or else an orchestrator that takes part",
       { named: undefined, threadOwner: "", orchestrator: "", members: WITH_BOSS },
       "boss",
     ],
-    ["else the operators'", { named: undefined, threadOwner: "", orchestrator: "", members: WORKERS }, "operators"],
+    ["or else the operators", { named: undefined, threadOwner: "", orchestrator: "", members: WORKERS }, "operators"],
   ])("%s", (_, facts, owner) => expect(escalationOwner(facts)).toBe(owner));
 });
 
-describe("FR-09: whom an escalation wakes", () => {
+describe("FR-09: an escalation wakes", () => {
   it.each([
     ["an owner of the thread", "a", false, "", WORKERS, ["a"]],
     ["no worker of a blocked thread", "a", true, "", WORKERS, []],
@@ -28,8 +28,8 @@ describe("FR-09: whom an escalation wakes", () => {
     ["no other orchestrator while one is named", "boss", true, "far", WITH_BOSS, []],
     ["no one outside the thread", "stranger", false, "", WORKERS, []],
     ["no person", "ann", false, "", [...WORKERS, member("ann", "lead", "person")], []],
-    ["no one for the operators", "operators", false, "", WORKERS, []],
-    ["not who escalates", "caller", false, "", [member("caller")], []],
+    ["no one if it is for the operators", "operators", false, "", WORKERS, []],
+    ["not the agent that escalates", "caller", false, "", [member("caller")], []],
   ] as const)("%s", (_, owner, isBlocked, orchestrator, members, woken) => {
     const wakes = ownerWake(owner, { by: "caller", isBlocked, orchestrator, members });
     expect(wakes.map((one) => one.agentId)).toEqual(woken);

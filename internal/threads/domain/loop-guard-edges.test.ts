@@ -115,7 +115,7 @@ describe("FR-16: generated conversations", () => {
     );
   });
 
-  it("keep a bounded state, and begin again when they are unblocked", () => {
+  it("keep a bounded state, and start again when they are unblocked", () => {
     fc.assert(
       fc.property(fc.array(chat, { maxLength: 400 }), (said) => {
         let state: GuardState = FRESH_GUARD;

@@ -37,12 +37,12 @@ describe("FR-16: no_progress", () => {
     ["a fix with a new commit", say({ eventType: "fix_pushed", metadata: { commit: "c1" } })],
     ["a decision", say({ eventType: "decision" })],
     ["a new finding", finding("something else")],
-  ])("takes %s for progress", (_, progress) => {
+  ])("counts %s as progress", (_, progress) => {
     const { state } = run([...many(19), progress]);
     expect(run(many(19), state).rules.filter((rule) => rule !== undefined)).toEqual([]);
   });
 
-  it("does not take the same commit for progress twice, nor chat", () => {
+  it("does not count the same commit twice as progress, nor chat", () => {
     const fix = () => say({ eventType: "fix_pushed", metadata: { commit: "c1" } });
     const { rules } = run([fix(), ...many(18), fix(), ...many(1)]);
     expect(rules.at(-1)).toBe("no_progress");
@@ -73,14 +73,14 @@ describe("FR-16: repeated_finding", () => {
     expect(state.findings[key]?.cycles).toBe(1);
   });
 
-  it("takes texts that differ in case, spaces and final stops for the same", () => {
+  it("treats texts that differ in case, spaces and final stops as the same", () => {
     const again = () => finding("  Null   check MISSING. ");
     expect(run([finding(), answer(), again(), answer(), finding()]).rules.at(-1)).toBe("repeated_finding");
   });
 });
 
 describe("FR-16: other rules", () => {
-  it("blocks the third same text of one sender within 20 messages", () => {
+  it("blocks the third identical text of one sender within 20 messages", () => {
     const thanks = (sender: string) => say({ sender, text: "Thanks!" });
     expect(run([thanks("a"), thanks("b"), thanks("a"), thanks("b")]).rules.every((one) => one === undefined)).toBe(
       true,
@@ -103,7 +103,7 @@ describe("FR-16: other rules", () => {
     expect(run(many(400, (index) => ({ eventType: "decision", at: index * 20_000 }))).rules.at(-1)).toBeUndefined();
   });
 
-  it("begins again after it was reset", () => {
+  it("starts again after a reset", () => {
     const { state } = run(many(20));
     expect(state.blockedBy).toBe("guard");
     expect(run(many(19), resetGuard(state)).rules.every((one) => one === undefined)).toBe(true);

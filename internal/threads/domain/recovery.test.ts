@@ -28,15 +28,15 @@ const FACTS: RecoveryFacts = {
 describe("an agent whose runtime has ended", () => {
   it.each<[string, Partial<RecoveryFacts>, string]>([
     ["has its conversation resumed", {}, "resume"],
-    ["is resumed once more when that has ended too", { resumes: 1, recentStarts: 1 }, "resume"],
+    ["is resumed once more after the resumed one has ended", { resumes: 1, recentStarts: 1 }, "resume"],
     ["is spawned after two resumes", { resumes: 2, recentStarts: 2 }, "spawn"],
     ["is spawned when its session is stale", { last: { ...last, isStale: true } }, "spawn"],
     ["is spawned in a crash loop", { recentStarts: 3 }, "spawn"],
     ["is spawned when its conversation is unknown", { last: { ...last, agentSessionId: "" } }, "spawn"],
-    ["is spawned where its program resumes none", { canResume: false }, "spawn"],
+    ["is spawned if its program cannot resume", { canResume: false }, "spawn"],
     ["waits when five were spawned within the hour", { canResume: false, hourlySpawns: 5 }, "wait"],
-    ["is for people without a template", { canResume: false, template: undefined }, "escalate"],
-    ["is for people when the spawned one has ended as well", { spawns: 1, recentStarts: 1 }, "escalate"],
+    ["is escalated without a template", { canResume: false, template: undefined }, "escalate"],
+    ["is escalated after the spawned one has ended, too", { spawns: 1, recentStarts: 1 }, "escalate"],
     [
       "is left alone if no runtime has ever confirmed it",
       { last: undefined, isManaged: false, canResume: false },
@@ -53,7 +53,7 @@ describe("an agent whose runtime has ended", () => {
     ["of a stale session", { last: { ...last, isStale: true } }, "unmanaged", "unmanaged", "spawn"],
     ["whose two resumes have ended", { resumes: 2 }, "unmanaged", "escalate", "spawn"],
     ["without a template", { last: undefined, template: undefined }, "unmanaged", "unmanaged", "escalate"],
-  ])("is, if no runtime has confirmed it, brought back as far as the policy says: one %s", (_, facts, ...steps) => {
+  ])("is brought back as far as the policy says if no runtime has confirmed it: one %s", (_, facts, ...steps) => {
     const known = { ...FACTS, isManaged: false, ...facts };
     const planned = (["refuse", "resume", "spawn"] as const).map((unmanaged) =>
       planRecovery(known, { ...DEFAULT_POLICY, unmanaged }),
@@ -62,7 +62,7 @@ describe("an agent whose runtime has ended", () => {
   });
 });
 
-it("a template is the role's or the one of every role", () => {
+it("a template is that of the role, or of every role", () => {
   const spawn = { worker: template, "*": { ...template, provider: "demo" }, broken: { provider: 1 } };
   expect(templateFor(spawn, "worker")?.provider).toBe("claude");
   expect(templateFor(spawn, "reviewer")?.provider).toBe("demo");
@@ -75,7 +75,7 @@ it("a template is the role's or the one of every role", () => {
   }
 });
 
-it("the conversation of an unmanaged agent goes on as the template of its role says", () => {
+it("the conversation of an unmanaged agent continues as the template of its role says", () => {
   const unmanaged = { agentSessionId: "c-2", isStale: false, isRecent: false };
   expect(adoptedSession(unmanaged, template)).toEqual({
     ...{ sessionId: "", provider: "claude", repoPath: "/r", agentOpts: {}, agentSessionId: "c-2", isStale: false },

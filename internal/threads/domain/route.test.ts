@@ -24,8 +24,8 @@ it.each([
 
 it.each([
   ["an agent that takes no part", { to: ["fixer", "nobody"] }, /"nobody" is no participant/],
-  ["a role that none has", { toRole: ["auditor"] }, /the role "auditor"/],
-])("FR-3: refuses %s, and names what there is", (_, address, message) => {
+  ["a role that nobody has", { toRole: ["auditor"] }, /the role "auditor"/],
+])("FR-3: refuses %s, and lists the valid ones", (_, address, message) => {
   expect(() => recipientsOf(address, MEMBERS)).toThrow(message);
   try {
     recipientsOf(address, MEMBERS);

@@ -60,12 +60,12 @@ it("gives equal values the same hash", () => {
   expect(payloadHash({ a: 1 })).not.toBe(payloadHash({ a: 2 }));
 });
 
-it("decodes positions to what was encoded, and refuses others", () => {
+it("decodes encoded positions, and refuses others", () => {
   expect(positionOf(cursorOf([12, "t-1"]))).toEqual([12, "t-1"]);
   expect(() => positionOf("abc")).toThrow("cursor");
 });
 
-it("names an attempt the same each time", () => {
+it("gives an attempt the same name each time", () => {
   expect(requestIdOf("abc", 2)).toBe("w-abc-2");
 });
 

@@ -3,7 +3,7 @@ import { blockedBy, causeOf, isPersonPresent, mustDefer } from "./wake-blocks.ts
 
 const status = { alive: true, state: "idle", stateSince: 0, epoch: "e", draft: false };
 
-describe("why a queued wake is not typed", () => {
+describe("the reason why a queued wake is not typed", () => {
   it.each([
     ["an agent at work", { state: "busy" }, { by: "busy" }],
     ["one that starts", { state: "starting" }, { by: "busy" }],

@@ -40,7 +40,7 @@ it.each([
   expect(planWakes(given, thread, ALL).map((wake) => wake.agentId)).toEqual(wanted);
 });
 
-it("gives an agent in a long poll half a second, unless it is urgent", () => {
+it("gives an agent in a long poll half a second, unless the message is urgent", () => {
   const delays = (urgency: WakingMessage["urgency"]) =>
     planWakes(message({ urgency }), ACTIVE, [one("all")])[0]?.delayMs;
   expect([delays("normal"), delays("urgent"), delays("interrupt")]).toEqual([500, 0, 0]);

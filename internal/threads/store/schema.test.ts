@@ -8,7 +8,7 @@ const ADDS = [
   /^create index /,
 ];
 
-it("F19: migrations only add, so that servers of the version before go on", () => {
+it("F19: migrations only add, so that servers of the previous version continue", () => {
   const later = Object.entries(schema).filter(([name]) => name !== "SCHEMA_1");
   expect(later.length).toBeGreaterThan(1);
   for (const [name, text] of later) {

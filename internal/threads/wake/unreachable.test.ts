@@ -3,7 +3,7 @@ import { FakeClock } from "../../../test/support/fake-clock.ts";
 import { unreachableMs } from "./unreachable.ts";
 
 it.each([0, 0.5, 1])(
-  "a runtime that does not answer is asked less and less often, when the dice say %s",
+  "a runtime that does not answer is asked at growing intervals if the random number is %s",
   async (random) => {
     const clock = new FakeClock();
     const began = clock.monotonicMs();
@@ -21,6 +21,6 @@ it.each([0, 0.5, 1])(
   },
 );
 
-it("a clock that was set back does not disturb it", () => {
+it("the intervals are not affected by a clock that is set back", () => {
   expect(unreachableMs(-5000, () => 0.5)).toBe(1000);
 });

@@ -20,12 +20,12 @@ function block(time: number, number: number, flags: number, ok: boolean, ...body
 }
 
 describe("ControlParser", () => {
-  it("gives a block with its numbers, whether it is an error, and its lines", () => {
+  it("returns a block with its numbers, its lines, and whether it is an error", () => {
     const events = parse("%begin 10 7 1\nfirst\n\nlast\n%end 10 7 1\n%begin 11 8 0\n%error 11 8 0\n");
     expect(events).toMatchObject([block(10, 7, 1, true, "first", "", "last"), block(11, 8, 0, false)]);
   });
 
-  it("gives a body's bytes as they came, NUL and invalid UTF-8 included", () => {
+  it("returns a body's bytes unchanged, NUL and invalid UTF-8 included", () => {
     const body = Buffer.from([0, 0xff, 0xc3, 10, 0xe2, 0x82, 10]);
     const stream = Buffer.concat([Buffer.from("%begin 1 2 1\n"), body, Buffer.from("%end 1 2 1\n")]);
     for (const size of [1, 2, 100]) {
@@ -57,7 +57,7 @@ describe("ControlParser", () => {
     }
   });
 
-  it("gives the same events wherever the stream is cut in two", () => {
+  it("returns the same events, wherever the stream is split", () => {
     const stream = Buffer.from(
       "%window-renamed @0 dead\n%begin 1 2 1\n%end 1 2 0\né\n%error 1 2 1\n%exit server exited\n",
     );
@@ -69,7 +69,7 @@ describe("ControlParser", () => {
     }
   });
 
-  it("gives notifications with what follows the name, known or not", () => {
+  it("returns notifications with the text after the name, known or not", () => {
     expect(parse("%window-renamed @0 a  b\n%sessions-changed\n%from-the-future x\n%end 1 2 3\n")).toEqual([
       { type: "notification", name: "window-renamed", rest: "@0 a  b" },
       { type: "notification", name: "sessions-changed", rest: "" },
@@ -78,7 +78,7 @@ describe("ControlParser", () => {
     ]);
   });
 
-  it("tells an exit with and without a reason, and lines that are not tmux's", () => {
+  it("distinguishes an exit with a reason, one without, and lines that are not tmux's", () => {
     expect(parse("%exit\n%exit too far behind\nno server\n")).toEqual([
       { type: "exit", reason: "" },
       { type: "exit", reason: "too far behind" },
@@ -86,7 +86,7 @@ describe("ControlParser", () => {
     ]);
   });
 
-  it("does not take a begin with other fields for a block", () => {
+  it("does not treat a %begin with other fields as a block", () => {
     expect(parse("%begin 1 2\n%begin 1 2 3 4\n%begin a 2 1\n").map((event) => event.type)).toEqual([
       "notification",
       "notification",
@@ -94,7 +94,7 @@ describe("ControlParser", () => {
     ]);
   });
 
-  it.each([1, 13, 1000])("drops a body over the limit, says so once, and finds its end (chunks of %i)", (size) => {
+  it.each([1, 13, 1000])("drops a body over the limit, reports it once, and finds its end (chunks of %i)", (size) => {
     const stream = `%begin 1 2 1\n${"%end 1 2 0\n".repeat(50)}%end 1 2 1\n%begin 1 3 1\nok\n%end 1 3 1\n`;
     const events = parse(stream, size, { maxBodyBytes: 100 });
     const last = { ...block(1, 3, 1, true, "ok") };
@@ -105,14 +105,14 @@ describe("ControlParser", () => {
     else expect(events).toMatchObject([{ type: "overflow", part: "body", limitBytes: 100 }, cut, last]);
   });
 
-  it("does not take the end for one that begins where the dropped part of a body ended", () => {
+  it("does not accept an end line that is the rest of a line whose beginning was dropped", () => {
     const parser = new ControlParser({ maxBodyBytes: 10 });
     parser.push(Buffer.from(`%begin 1 2 1\n${"x".repeat(40)}`));
     expect(parser.push(Buffer.from("%end 1 2 1\n"))).toEqual([]);
     expect(parser.push(Buffer.from("%end 1 2 1\n"))).toMatchObject([{ type: "block", ok: true, truncated: true }]);
   });
 
-  it("drops a line over the limit, says so once, and continues with the next", () => {
+  it("drops a line over the limit, reports it once, and continues with the next", () => {
     const events = parse(`%output ${"x".repeat(300)}\n%exit\n`, 9, { maxLineBytes: 100 });
     expect(events).toEqual([
       { type: "overflow", part: "line", limitBytes: 100 },
@@ -120,7 +120,7 @@ describe("ControlParser", () => {
     ]);
   });
 
-  it("keeps the lines of an event when the chunk's memory is used again", () => {
+  it("keeps the lines of an event after the chunk's memory is reused", () => {
     const chunk = Buffer.from("%begin 1 2 1\nkept\n%end 1 2 1\n");
     const [event] = new ControlParser().push(chunk);
     chunk.fill(0);

@@ -22,7 +22,7 @@ function queueOf(maxInFlight = 64, maxWaiting = 2) {
 }
 
 describe("ReplyQueue", () => {
-  it("gives each reply to the oldest request", async () => {
+  it("passes each reply to the oldest request", async () => {
     const { queue, written, command } = queueOf();
     const a = command("list-panes");
     const b = command("list-buffers");
@@ -32,14 +32,14 @@ describe("ReplyQueue", () => {
     expect([await a.answer, await b.answer]).toEqual([["of a"], ["of b"]]);
   });
 
-  it("rejects with tmux's own words, and the command's name but not its arguments", async () => {
+  it("rejects with tmux's message and the command's name, but not its arguments", async () => {
     const { queue, command } = queueOf();
     const { answer } = command("set-buffer -b x -- secret");
     queue.accept(reply(false, "no \x1b[1mspace"));
     await expect(answer).rejects.toMatchObject({ kind: "precondition", message: "tmux refused set-buffer: no space" });
   });
 
-  it("writes no more than may be in flight, and the next when a reply comes", async () => {
+  it("writes no more than may be in flight, and the next after a reply", async () => {
     const { queue, written, command } = queueOf(1);
     const a = command("list-panes");
     command("list-buffers").answer.catch(() => {});
@@ -49,13 +49,13 @@ describe("ReplyQueue", () => {
     expect(written).toEqual(["list-panes\n", "list-buffers\n"]);
   });
 
-  it("is exhausted when too many wait", () => {
+  it("is exhausted if too many requests wait", () => {
     const { command } = queueOf(1, 2);
     for (let i = 0; i < 3; i++) command("list-panes");
     expect(() => command("list-panes")).toThrow(expect.objectContaining({ kind: "exhausted" }));
   });
 
-  it("withdraws a request that waits, but keeps the place of one that was written", async () => {
+  it("withdraws a waiting request, but keeps the place of a written one", async () => {
     const { queue, written, command } = queueOf(1);
     const a = command("list-panes");
     const b = command("list-buffers");
@@ -66,7 +66,7 @@ describe("ReplyQueue", () => {
     expect(written).toEqual(["list-panes\n"]);
   });
 
-  it("tells of each failed request whether it may have run", async () => {
+  it("reports for each failed request whether it may have run", async () => {
     const { queue, command } = queueOf(1);
     const sent = command("kill-server").answer;
     const waiting = command("list-panes").answer;
@@ -104,8 +104,8 @@ describe("scriptRequest", () => {
 
   it.each([
     ["more replies than any script has", 9000, 1],
-    ["larger replies than any script has", 40, 1 << 20],
-  ])("takes %s for none of tmux's", async (_, count, length) => {
+    ["more bytes of replies than any script has", 40, 1 << 20],
+  ])("does not accept %s as tmux's", async (_, count, length) => {
     const { queue } = queueOf();
     const { request, answer } = scriptRequest("list-panes ; list-panes", "nonce");
     queue.submit(request);

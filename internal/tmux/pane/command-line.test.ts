@@ -30,7 +30,7 @@ describe("plainCommandName", () => {
     'set-buffer -b x -- "a ; b { } \\" ; it\'s"',
     "send-keys \\;",
     'display-message -p "#{?a,b,c}"',
-  ])("takes the single command %s", (line) => {
+  ])("accepts the single command %s", (line) => {
     expect(plainCommandName(line)).toBe(line.split(" ")[0]);
   });
 

@@ -45,7 +45,7 @@ describe("checkKeys", () => {
     expect(() => checkKeys(["a", key])).toThrow(expect.objectContaining({ kind: "invalid" }));
   });
 
-  it("refuses none, and more than 256", () => {
+  it("refuses an empty list, and more than 256 keys", () => {
     expect(() => checkKeys([])).toThrow("no keys given");
     expect(() => checkKeys(Array<string>(257).fill("a"))).toThrow("at most 256");
   });

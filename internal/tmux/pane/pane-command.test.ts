@@ -4,7 +4,7 @@ import { commandArguments, cwdCommand, type PaneCommand, paneArgv } from "./pane
 const command: PaneCommand = { argv: ["claude", "--x"], env: { A: 'b "c"' }, unsetEnv: ["NODE_ENV"], cwd: "/w#{pid}" };
 
 describe("commandArguments", () => {
-  it("gives folder, variables and a command of several words, which tmux runs without a shell", () => {
+  it("contains folder, variables and a command of several words, which tmux runs without a shell", () => {
     const env = '"env" "-u" "TMUX" "-u" "TMUX_PANE" "-u" "NODE_ENV" "claude" "--x"';
     expect(commandArguments(command)).toBe(`-c "#{@gt-cwd}" -e "A=b \\"c\\"" -- ${env}`);
   });
@@ -23,13 +23,13 @@ describe("commandArguments", () => {
 });
 
 describe("cwdCommand", () => {
-  it("puts the folder into an option, whose value is not expanded", () => {
+  it("passes the folder in an option whose value is not expanded", () => {
     expect(cwdCommand(command)).toBe('set-option -s @gt-cwd "/w#{pid}"');
   });
 });
 
 describe("paneArgv", () => {
-  it("goes through a shell for a program that env would take for a variable", () => {
+  it("uses a shell for a program whose name env would read as a variable", () => {
     const argv = paneArgv({ ...command, argv: ["./a=b", "c"], unsetEnv: [] });
     expect(argv).toEqual(["env", "-u", "TMUX", "-u", "TMUX_PANE", "sh", "-c", 'exec "$@"', "sh", "./a=b", "c"]);
   });

@@ -10,7 +10,7 @@ import {
 } from "./pane-commands.ts";
 
 describe("pasteLine", () => {
-  it("looks at the pane and pastes in one step of the server, after leaving every mode", () => {
+  it("checks the pane and pastes in one step of the server, after leaving every mode", () => {
     expect(pasteLine("%0", "gt-1")).toBe(
       'if-shell -F -t %0 "#{||:#{||:#{pane_dead},#{pane_input_off}},#{&&:#{pane_synchronized},#{!=:#{window_panes},1}}}" ' +
         '"display-message -p -t %0 \\"#{?#{||:#{pane_dead},#{pane_input_off}},gt-refused,gt-synchronized}\\"" ' +
@@ -26,7 +26,7 @@ describe("enterLine", () => {
     expect(line).toContain('send-keys -t %0 -l -- \\"\\\\r\\"');
   });
 
-  it("looks for the cursor in the same step", () => {
+  it("reads the cursor in the same step", () => {
     const line = enterLine("%0", { x: 3, y: 7 });
     expect(line).toMatch(/^if-shell -F -t %0 "#\{&&:#\{==:#\{cursor_x\},3\},#\{==:#\{cursor_y\},7\}\}" /);
     expect(line).toMatch(/ "display-message -p gt-moved"$/);
@@ -34,7 +34,7 @@ describe("enterLine", () => {
 });
 
 describe("pipeLine", () => {
-  it("carries any path through strftime, format and sh", () => {
+  it("passes any path unchanged through strftime, format and sh", () => {
     expect(pipeLine("%0", "/it's #1 %d")).toBe(`pipe-pane -O -t %0 "exec cat > '/it'\\\\''s ##1 %%d'"`);
   });
 });
@@ -54,7 +54,7 @@ describe("captureLine", () => {
 });
 
 describe("saveLine", () => {
-  it("keeps a path from being expanded", () => {
+  it("prevents the expansion of a path", () => {
     expect(saveLine("b", "/x#{pid}")).toBe('save-buffer -b b "/x##{pid}"');
   });
 });

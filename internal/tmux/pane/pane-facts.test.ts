@@ -31,7 +31,7 @@ describe("parseFacts", () => {
     });
   });
 
-  it("tells an exit code from a signal from an end that tmux missed", () => {
+  it("distinguishes an exit code, a signal, and an end that tmux missed", () => {
     expect(facts("1,0,,0,1,0,1,1,0,0,0,", "", "")).toMatchObject({ dead: true, deadStatus: 0 });
     const signal = facts("1,,9,0,1,0,1,1,0,0,0,", "", "");
     expect(signal).toMatchObject({ deadSignal: 9 });
@@ -41,7 +41,7 @@ describe("parseFacts", () => {
     expect(missed).not.toHaveProperty("deadSignal");
   });
 
-  it("leaves commas and old separators in a title alone", () => {
+  it("keeps commas and old separators in a title", () => {
     const title = `1,2,gtffffffffffffffff,${SEPARATOR}x`;
     expect(facts("0,,,0,1,0,1,1,0,0,0,", "c,d", title)).toMatchObject({
       currentCommand: "c,d",
@@ -50,30 +50,30 @@ describe("parseFacts", () => {
   });
 
   it.each([
-    ["a width that is no number", "0,,,0,1,0,abc,24,0,0,0,"],
+    ["a width that is not a number", "0,,,0,1,0,abc,24,0,0,0,"],
     ["no width", "0,,,0,1,0,,24,0,0,0,"],
     ["a width of 0", "0,,,0,1,0,0,24,0,0,0,"],
     ["a height of more than tmux has", "0,,,0,1,0,80,99999,0,0,0,"],
     ["a height below 0", "0,,,0,1,0,80,-7,0,0,0,"],
-    ["a part of a column", "0,,,0,1,0,80.5,24,0,0,0,"],
-    ["a history without end", "0,,,0,1,0,80,24,1e308,0,0,"],
-    ["a cursor that is no number", "0,,,0,1,0,80,24,0,x,0,"],
-    ["a time that is none", "0,,,0,1,0,80,24,0,0,0,zzz"],
-    ["an exit code beyond 255", "1,99999,,0,1,0,80,24,0,0,0,"],
+    ["a fraction of a column", "0,,,0,1,0,80.5,24,0,0,0,"],
+    ["an infinite history", "0,,,0,1,0,80,24,1e308,0,0,"],
+    ["a cursor that is not a number", "0,,,0,1,0,80,24,0,x,0,"],
+    ["an invalid time", "0,,,0,1,0,80,24,0,0,0,zzz"],
+    ["an exit code above 255", "1,99999,,0,1,0,80,24,0,0,0,"],
     ["pid 0", "0,,,0,0,0,80,24,0,0,0,"],
-    ["a pid beyond those of the kernel", `0,,,0,${"9".repeat(30)},0,80,24,0,0,0,`],
-  ])("takes no answer that tmux never gives: %s", (_, numbers) => {
+    ["a pid above the kernel's limit", `0,,,0,${"9".repeat(30)},0,80,24,0,0,0,`],
+  ])("refuses an answer that tmux never gives: %s", (_, numbers) => {
     expect(() => facts(numbers, "", "")).toThrow(expect.objectContaining({ kind: "unavailable" }));
   });
 
-  it("says that a pane is gone when tmux answers with nothing in its format", () => {
+  it("reports a pane as gone if tmux answers with an empty format", () => {
     expect(() => facts("0,,,0,,0,,,,,", "", "")).toThrow(expect.objectContaining({ kind: "unavailable" }));
     expect(() => parseFacts([], SEPARATOR)).toThrow("it is gone");
   });
 });
 
 describe("factsCommand", () => {
-  it("is one line, and has tmux take control characters out of names that programs choose", () => {
+  it("is one line, and lets tmux remove control characters from names that programs choose", () => {
     const line = factsCommand("%3", SEPARATOR);
     expect(line).not.toMatch(/[\x00-\x1f]/);
     for (const name of ["pane_current_command", "pane_title"]) {
@@ -82,7 +82,7 @@ describe("factsCommand", () => {
   });
 });
 
-it("takes a mode that is no number for one that is not set", () => {
+it("treats a mode that is not a number as unset", () => {
   const modes = parseModes("x,,1e9,-1,NaN");
   for (const value of Object.values(modes)) expect([false, 0, "none"]).toContain(value);
 });
@@ -90,17 +90,17 @@ it("takes a mode that is no number for one that is not set", () => {
 describe("lastTyped", () => {
   const PERSON = "0,0,%3,1700000005";
 
-  it("is the newest key of the writing terminals on the pane, at the end of its second", () => {
+  it("is the latest key of the writing terminals on the pane, at the end of its second", () => {
     expect(lastTyped(["0,0,%3,1700000001", PERSON, "0,0,%3,1700000002"], "%3")).toBe(1_700_000_005_999);
   });
 
   it.each([
     ["there is no client", []],
     ["a program controls tmux", ["1,0,%3,1700000005"]],
-    ["someone only looks", ["0,1,%3,1700000005"]],
-    ["someone is at another pane", ["0,0,%31,1700000005"]],
-    ["the answer is none of tmux's", ["", "0,0,%3,", "0,0,%3,17e9", "0,0,%3,99999999999"]],
-  ])("is unknown where %s", (_, clients) => {
+    ["a client is read-only", ["0,1,%3,1700000005"]],
+    ["a client is at another pane", ["0,0,%31,1700000005"]],
+    ["the answer is not tmux's", ["", "0,0,%3,", "0,0,%3,17e9", "0,0,%3,99999999999"]],
+  ])("is unknown if %s", (_, clients) => {
     expect(lastTyped(clients, "%3")).toBeUndefined();
   });
 });

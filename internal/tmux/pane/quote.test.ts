@@ -16,7 +16,7 @@ describe("quoteArgument", () => {
     expect(quoteArgument(text)).toBe(quoted);
   });
 
-  it("keeps an octal escape apart from the digits after it", () => {
+  it("separates an octal escape from the digits after it", () => {
     expect(quoteArgument("\x017")).toBe('"\\0017"');
   });
 
@@ -26,7 +26,7 @@ describe("quoteArgument", () => {
 });
 
 describe("quoteShell", () => {
-  it("makes one word for sh", () => {
+  it("quotes a text as one word for sh", () => {
     expect(quoteShell("it's $HOME")).toBe("'it'\\''s $HOME'");
   });
 
@@ -36,12 +36,12 @@ describe("quoteShell", () => {
 });
 
 describe("formatLiteral", () => {
-  it("doubles what a format would expand", () => {
+  it("doubles the characters that a format would expand", () => {
     expect(formatLiteral("/a#{pid}/%d")).toBe("/a##{pid}/%d");
     expect(formatLiteral("/a#{pid}/%d", { time: true })).toBe("/a##{pid}/%%d");
   });
 
-  it("refuses what cannot be escaped", () => {
+  it("refuses text that cannot be escaped", () => {
     expect(() => formatLiteral("/a#[bold]")).toThrow(expect.objectContaining({ kind: "invalid" }));
   });
 });

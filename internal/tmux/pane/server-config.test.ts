@@ -6,7 +6,7 @@ const text = serverConfig({ session: "claude", cols: 160, rows: 50, historyLimit
 const lines = text.trimEnd().split("\n");
 
 describe("serverConfig", () => {
-  it("sets what a pane keeps from its start before the pane is made", () => {
+  it("sets the options that a pane keeps from its start before the pane is created", () => {
     const pane = lines.findIndex((line) => line.startsWith("new-session"));
     for (const option of ["history-limit 20000", "remain-on-exit on", "default-terminal tmux-256color", "@gt-cwd"]) {
       const at = lines.findIndex((line) => line.includes(option));
@@ -15,7 +15,7 @@ describe("serverConfig", () => {
     }
   });
 
-  it("starts the agent in the one window of the one session, with the size asked for", () => {
+  it("starts the agent in the only window of the only session, with the requested size", () => {
     expect(text).toMatch(/^new-session -d -s "claude" -n agent -x 160 -y 50 -c .* "claude"$/m);
   });
 
@@ -24,7 +24,7 @@ describe("serverConfig", () => {
     expect(text).not.toContain("window-size");
   });
 
-  it("gives the person who attaches no prefix key, and takes nothing from their environment", () => {
+  it("gives the attached person no prefix key, and takes nothing from their environment", () => {
     expect(lines).toContain("set -g prefix None");
     expect(lines).toContain("set -g update-environment ''");
   });
