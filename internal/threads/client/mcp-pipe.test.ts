@@ -72,7 +72,59 @@ describe("McpPipe", () => {
     await pipe.end();
   });
 
-  it("answers a later request with an error at once, and initialize after 110 s", async () => {
+  it("makes a later call once a server that was down accepts connections, and only once", async () => {
+    const url = await serve();
+    server?.close();
+    await once(server as Server, "close");
+    const { clock, lines, wrote, pipe } = pipeTo({ url });
+    pipe.send(CALL);
+    while (clock.sleeping === 0) await settle();
+    let calls = 0;
+    server = createServer((_, res) => {
+      calls++;
+      res.writeHead(200, { "content-type": "application/json", connection: "close" });
+      res.end('{"jsonrpc":"2.0","id":2,"result":{}}');
+    });
+    await once(server.listen(Number(new URL(url).port), "127.0.0.1"), "listening");
+    await clock.advance(300);
+    await wrote;
+    expect(lines).toEqual(['{"jsonrpc":"2.0","id":2,"result":{}}']);
+    expect(calls).toBe(1);
+    await pipe.end();
+  });
+
+  it("answers a later call with an error after 5 s without a connection", async () => {
+    const url = await serve();
+    server?.close();
+    await once(server as Server, "close");
+    const { clock, lines, wrote, pipe } = pipeTo({ url });
+    pipe.send(CALL);
+    for (let passed = 0; passed < 8000 && lines.length === 0; passed += 1000) {
+      while (clock.sleeping === 0 && lines.length === 0) await settle();
+      expect(passed > 4000 || lines.length === 0).toBe(true);
+      await clock.advance(1000);
+    }
+    await wrote;
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({ id: 2, ...UNAVAILABLE });
+    await pipe.end();
+  });
+
+  it("answers a later call with an error at once if its connection breaks after the request was sent", async () => {
+    let calls = 0;
+    server = createServer((req) => {
+      calls++;
+      req.socket.destroy();
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { clock, lines, wrote, pipe } = pipeTo({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+    pipe.send(CALL);
+    await wrote;
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({ id: 2, ...UNAVAILABLE });
+    expect([calls, clock.sleeping]).toEqual([1, 0]);
+    await pipe.end();
+  });
+
+  it("answers a later request with an error at once without a token, and initialize after 110 s", async () => {
     const { clock, lines, pipe } = pipeTo({});
     pipe.send(CALL);
     await settle();

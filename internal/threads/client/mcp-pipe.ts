@@ -3,7 +3,7 @@ import { request } from "node:https";
 import { Readable } from "node:stream";
 import { backoffMs } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
-import { DomainError, errorText } from "../../base/errors.ts";
+import { causesOf, DomainError, errorText, isConnectFailure } from "../../base/errors.ts";
 import { type Json, parseObject } from "../../base/json-fields.ts";
 import { LineCutter } from "../../base/text/line-cutter.ts";
 import type { ThreadsTls } from "./threads-client.ts";
@@ -26,13 +26,18 @@ const GRACE_MS = 2000;
 /** The first requests of an agent program. After an error to one of them, many use no tool as long as they run. */
 const FIRST_REQUESTS = new Set(["initialize", "server/discover", "tools/list"]);
 /** How long a first request waits for the server. Agents that are given these tools at launch wait for two minutes. */
-const HOLD_MS = 110_000;
+const FIRST_HOLD_MS = 110_000;
+/**
+ * How long another request waits for a server that accepts no connection, such as one that is being restarted. After an
+ * error an agent may end its turn without the message that it was woken for.
+ */
+const HOLD_MS = 5000;
 const RETRY = { firstMs: 200, maxMs: 2000, factor: 1.5 };
 
 /**
  * Forwards JSON-RPC unchanged, in both directions and for MCP with and without `initialize`. Each message is a POST;
- * its answer, one object or a stream, is written line by line. While the server is unavailable, requests are answered
- * with an error; the first ones of a session wait up to 110 s for the server and a valid token.
+ * its answer, one object or a stream, is written line by line. Requests are answered with an error when the server has
+ * accepted no connection for 5 s; the first ones of a session wait up to 110 s for the server and a valid token.
  */
 export class McpPipe {
   readonly #clock: Clock;
@@ -86,10 +91,7 @@ export class McpPipe {
       this.#write(one);
     };
     try {
-      const isFirst = isRequest && FIRST_REQUESTS.has(method);
-      const response = await (isFirst
-        ? this.#held(line, message, abort.signal)
-        : this.#post(line, message, abort.signal));
+      const response = await this.#held(line, message, isRequest && FIRST_REQUESTS.has(method), abort.signal);
       await passAnswer(response, write);
       if (isRequest && !answered) this.#fail(id, UNAVAILABLE, `threads answered with HTTP ${response.status}`);
     } catch (err) {
@@ -99,17 +101,25 @@ export class McpPipe {
     }
   }
 
-  /** Posts a message until the server takes it. After `HOLD_MS`, the outcome of the last attempt is the result. */
-  async #held(line: string, message: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Response> {
-    const until = this.#clock.monotonicMs() + HOLD_MS;
+  /**
+   * Posts a message until the server takes it: one of the first requests after any failure that may pass, another
+   * message only if no connection was made. After the time for it, the outcome of the last attempt is the result.
+   */
+  async #held(
+    line: string,
+    message: Readonly<Record<string, unknown>>,
+    isFirst: boolean,
+    signal: AbortSignal,
+  ): Promise<Response> {
+    const until = this.#clock.monotonicMs() + (isFirst ? FIRST_HOLD_MS : HOLD_MS);
     for (let attempt = 0; ; attempt++) {
       const isLast = this.#clock.monotonicMs() >= until;
       try {
         const response = await this.#post(line, message, signal);
-        if (isLast || !isAway(response)) return response;
+        if (isLast || !isFirst || !isAway(response)) return response;
         await response.body?.cancel();
       } catch (err) {
-        if (isLast || signal.aborted || (err instanceof DomainError && err.kind === "exhausted")) throw err;
+        if (isLast || signal.aborted || !(isFirst ? mayPass(err) : causesOf(err).some(isConnectFailure))) throw err;
       }
       await this.#clock.sleep(backoffMs(RETRY, attempt, Math.random), signal);
     }
@@ -154,6 +164,10 @@ export class McpPipe {
 /** Whether the server cannot answer yet, or the token in its file is about to be replaced. */
 function isAway({ status }: Response): boolean {
   return status === 401 || status >= 500;
+}
+
+function mayPass(err: unknown): boolean {
+  return !(err instanceof DomainError && err.kind === "exhausted");
 }
 
 /** Like `fetch`, over TLS 1.3 to a server with a certificate of these CAs. */

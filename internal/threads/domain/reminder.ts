@@ -15,10 +15,15 @@ export const REMINDERS = 2;
 /** Time that an agent has to acknowledge messages, ms. */
 export const REMIND_MS = 120_000;
 
-/** Whether the agent has been idle for `REMIND_MS`; false without a status. `now`: wall clock, ms. */
+/**
+ * Whether the agent has been idle for `REMIND_MS`; false without a status. An idle agent that has printed nothing since
+ * was idle before its sidecar's serving half started again. `now`: wall clock, ms.
+ */
 export function hasForgotten(
-  status: Pick<RuntimeStatus, "alive" | "state" | "stateSince"> | undefined,
+  status: Pick<RuntimeStatus, "alive" | "state" | "stateSince" | "lastOutputAt"> | undefined,
   now: number,
 ): boolean {
-  return status?.alive === true && status.state === "idle" && now - status.stateSince >= REMIND_MS;
+  if (status?.alive !== true || status.state !== "idle") return false;
+  const { stateSince, lastOutputAt = stateSince } = status;
+  return now - Math.min(stateSince, lastOutputAt) >= REMIND_MS;
 }

@@ -14,8 +14,10 @@ export interface RuntimeStatus {
   readonly alive: boolean;
   /** `idle`, `busy`, `dialog`, `parked`, … */
   readonly state: string;
-  /** When the agent entered this state, wall clock, ms. */
+  /** When the agent entered this state, wall clock, ms; a serving half that starts again begins anew. */
   readonly stateSince: number;
+  /** When it last printed, wall clock, ms. */
+  readonly lastOutputAt?: number;
   readonly epoch: string;
   readonly draft: boolean;
   readonly dialogTitle?: string;

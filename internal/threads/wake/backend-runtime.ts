@@ -55,11 +55,12 @@ export class BackendRuntime implements Runtime {
   }
 
   async status(signal: AbortSignal): Promise<RuntimeStatus> {
-    const { dialog, personInputAt, agentSessionId, ...status } = await this.#backend.status(signal);
+    const { dialog, personInputAt, agentSessionId, lastOutputAt, ...status } = await this.#backend.status(signal);
     const { alive, state, stateSince, epoch, draft } = status;
     return {
       ...{ alive, state, stateSince, epoch, draft },
       ...(agentSessionId !== undefined && { agentSessionId }),
+      ...(lastOutputAt !== undefined && { lastOutputAt }),
       ...(dialog && { dialogTitle: dialog.title }),
       ...(personInputAt !== undefined && { personInputAt }),
     };
