@@ -18,88 +18,88 @@ const shell = { id: "b1", kind: "shell", title: "" } as const;
 const endedWith = (...background: (typeof helper | typeof shell)[]): HookEvent => ({ type: "turn-ended", background });
 const WAITS: ScreenView = { composer, background: [{ kind: "subagent", count: 1 }] };
 
-table("what goes on behind a turn that has ended does not make it busy", [
+table("work in the background of an ended turn does not count as busy", [
   [
-    "the file says busy for a sub-agent that the end of the turn named",
+    "if the file reports busy for a sub-agent that the end of the turn named",
     { file: ["busy", 9000], hook: [endedWith(helper), 8000], screen: [IDLE_SCREEN, 8000] },
     "idle by hook (strong)",
   ],
   [
-    "the file says busy, and the screen that it waits for sub-agents, which it counts",
+    "if the file reports busy, and the screen counts the sub-agents that it waits for",
     { file: ["busy", 9000], screen: [WAITS, 1500, 0] },
     "idle by screen (weak)",
   ],
   [
-    "not when a mark of work is on the screen",
+    "unless the screen shows a sign of work",
     { file: ["busy", 9000], hook: [endedWith(helper), 8000], screen: [BUSY_SCREEN, 100] },
     "busy by agent-file (strong)",
   ],
   [
-    "not when a message was submitted since",
+    "unless a message was submitted since",
     { file: ["busy", 9000], hook: [endedWith(helper), 8000], screen: [IDLE_SCREEN, 8000], submittedAge: 3000 },
     "busy by agent-file (strong)",
   ],
   [
-    "not when it took a prompt since",
+    "unless the agent took a prompt since",
     { file: ["busy", 9000], hook: ["prompt-submitted", 100], screen: [IDLE_SCREEN, 8000] },
     "busy by agent-file (strong)",
   ],
   [
-    "not without a composer",
+    "unless there is no composer",
     { file: ["busy", 9000], hook: [endedWith(helper), 8000], screen: [UNKNOWN_SCREEN, 8000] },
     "busy by agent-file (strong)",
   ],
   [
-    "not for shells: the file does not call them busy",
+    "unless it is a shell, for which the file does not report busy",
     { file: ["busy", 300], hook: [endedWith(shell), 400], screen: [IDLE_SCREEN, 300] },
     "busy by agent-file (strong)",
   ],
 ]);
 
-table("after our own submit no older idle counts", [
-  ["nothing else is known yet", { submittedAge: 100, screen: [IDLE_SCREEN, 9000] }, "busy by output (weak)"],
+table("after our own submit an older idle does not count", [
+  ["if nothing else is known yet", { submittedAge: 100, screen: [IDLE_SCREEN, 9000] }, "busy by output (weak)"],
   [
-    "the file's idle is older",
+    "if the file's idle is older",
     { submittedAge: 100, screen: [IDLE_SCREEN, 9000], file: ["idle", 5000] },
     "busy by output (weak)",
   ],
   [
-    "the end of a turn is older",
+    "if the end of a turn is older",
     { submittedAge: 100, screen: [IDLE_SCREEN, 9000], hook: ["turn-ended", 200] },
     "busy by output (weak)",
   ],
   [
-    "the end of the turn came since",
+    "but the end of a turn since then does",
     { submittedAge: 100, screen: [IDLE_SCREEN, 50], hook: ["turn-ended", 50] },
     "idle by hook (strong)",
   ],
   [
-    "the file went idle since",
+    "but a file that became idle since then does",
     { submittedAge: 1000, screen: [IDLE_SCREEN, 50], file: ["idle", 50] },
     "idle by agent-file (strong)",
   ],
   [
-    "the file's older idle, while it may lag",
+    "from the file, while the file may lag",
     { submittedAge: 1800, screen: [IDLE_SCREEN, 1800], file: ["idle", 5000] },
     "idle by screen (weak)",
   ],
   [
-    "the file's older idle, after its lag",
+    "but the file's does after its lag",
     { submittedAge: 2001, screen: [IDLE_SCREEN, 2001], file: ["idle", 5000] },
     "idle by agent-file (strong)",
   ],
   [
-    "the screen shows nothing for too short a time",
+    "if the screen is unchanged for too short a time",
     { submittedAge: 1499, screen: [IDLE_SCREEN, 9000] },
     "busy by output (weak)",
   ],
   [
-    "the screen shows an idle agent for long enough",
+    "but a screen that shows an idle agent for long enough does",
     { submittedAge: 1500, screen: [IDLE_SCREEN, 1500] },
     "idle by screen (weak)",
   ],
   [
-    "a screen that changed after the submit counts from its change",
+    "and a screen that changed after the submit counts from its change",
     { submittedAge: 1600, screen: [IDLE_SCREEN, 1000] },
     "uncertain by screen (weak)",
   ],
@@ -110,16 +110,16 @@ table("idle", [
   ["by the file", { file: ["idle", 10], screen: [IDLE_SCREEN, 10] }, "idle by agent-file (strong)"],
   ["by the screen after a while", { screen: [IDLE_SCREEN, 1500] }, "idle by screen (weak)"],
   [
-    "not without a composer, whatever a hook says",
+    "not without a composer, whatever a hook reports",
     { hook: ["turn-ended", 10], screen: [UNKNOWN_SCREEN, 9000] },
     "uncertain by output (weak)",
   ],
   [
-    "not without a composer, whatever the file says",
+    "not without a composer, whatever the file reports",
     { file: ["idle", 9000], screen: [UNKNOWN_SCREEN, 9000] },
     "uncertain by output (weak)",
   ],
-  ["not by the screen while anything moves", { screen: [IDLE_SCREEN, 9000, 1499] }, "uncertain by screen (weak)"],
+  ["not by the screen while anything moves on it", { screen: [IDLE_SCREEN, 9000, 1499] }, "uncertain by screen (weak)"],
   ["by the screen once all is still", { screen: [IDLE_SCREEN, 9000, 1500] }, "idle by screen (weak)"],
   [
     "by the screen long after a turn that an interrupt ended without a hook",
@@ -127,12 +127,12 @@ table("idle", [
     "idle by screen (weak)",
   ],
   [
-    "not by the screen before it has been still for that long after the last word of work",
+    "not by the screen before it has been still for five seconds after the last report of work",
     { hook: ["activity", 9000], screen: [IDLE_SCREEN, 9000, 4999] },
     "uncertain by screen (weak)",
   ],
   [
-    "not by the screen while a hook says busy",
+    "not by the screen while a hook reports busy",
     { hook: ["prompt-submitted", 4999], screen: [IDLE_SCREEN, 4999] },
     "busy by hook (strong)",
   ],
@@ -146,24 +146,24 @@ describe("an agent that shows no busy mark between two steps", () => {
   });
 });
 
-table("a program of which nothing is known", [
+table("an unknown program", [
   [
     "is never idle by its screen",
     { screen: [UNKNOWN_SCREEN, 99_000], proof: "silence", outputAge: 99_000 },
     "uncertain by output (weak)",
   ],
   [
-    "not even if a composer could be seen",
+    "is not idle by a visible composer either",
     { screen: [IDLE_SCREEN, 99_000], proof: "silence", outputAge: 99_000 },
     "uncertain by output (weak)",
   ],
   [
-    "is idle when it says so itself",
+    "is idle if it reports that itself",
     { screen: [UNKNOWN_SCREEN, 99_000], proof: "silence", hook: ["turn-ended", 10] },
     "idle by hook (strong)",
   ],
   [
-    "is busy when it says so itself",
+    "is busy if it reports that itself",
     { screen: [UNKNOWN_SCREEN, 99_000], proof: "silence", hook: ["activity", 10] },
     "busy by hook (strong)",
   ],

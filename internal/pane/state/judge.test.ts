@@ -14,7 +14,7 @@ import {
 
 table("the process comes first", [
   [
-    "nobody has looked for it yet",
+    "it has not been looked for yet",
     { process: { type: "expected" }, screen: [IDLE_SCREEN, 9000] },
     "starting by process (weak)",
   ],
@@ -28,14 +28,14 @@ table("the process comes first", [
   ],
 ]);
 
-table("any source may say that a person is needed", [
+table("any source may report that a person is needed", [
   [
-    "a dialog on the screen, whatever the file says",
+    "a dialog on the screen, whatever the file reports",
     { screen: [DIALOG_SCREEN, 10], file: ["idle", 50] },
     "dialog by screen (strong)",
   ],
   [
-    "a dialog on the screen, whatever a hook says",
+    "a dialog on the screen, whatever a hook reports",
     { screen: [DIALOG_SCREEN, 10], hook: ["turn-ended", 5] },
     "dialog by screen (strong)",
   ],
@@ -45,7 +45,7 @@ table("any source may say that a person is needed", [
     { screen: [IDLE_SCREEN, 9000], file: ["waiting", 10] },
     "dialog by agent-file (strong)",
   ],
-  ["a fresh hook says waiting", { screen: [IDLE_SCREEN, 9000], hook: ["waiting", 100] }, "dialog by hook (strong)"],
+  ["a fresh hook reports waiting", { screen: [IDLE_SCREEN, 9000], hook: ["waiting", 100] }, "dialog by hook (strong)"],
   [
     "a waiting hook just before it expires",
     { screen: [IDLE_SCREEN, 9000], hook: ["waiting", 1499] },
@@ -73,25 +73,25 @@ table("starting until it has shown that it takes messages", [
     { everReady: false, screen: [{ busy: "x" }, 9] },
     "starting by process (strong)",
   ],
-  ["a hook that tells of work ends it", { everReady: false, hook: ["activity", 10] }, "busy by hook (strong)"],
+  ["a hook that reports work ends it", { everReady: false, hook: ["activity", 10] }, "busy by hook (strong)"],
   [
-    "a hook that says that it begins does not end it at once",
+    "a hook that reports the start of a session does not end it at once",
     { everReady: false, hook: ["session-start", 9999], file: ["idle", 10], startedAge: 12_000 },
     "starting by process (strong)",
   ],
   [
-    "a hook that says that it begins, and no composer ever",
+    "a hook that reports the start of a session, without a composer ever",
     { everReady: false, hook: ["session-start", 10_000], startedAge: 12_000 },
     "uncertain by output (weak)",
   ],
   ["a state file ends it", { everReady: false, file: ["busy", 10] }, "busy by agent-file (strong)"],
   [
-    "a program of which nothing is known, while it shows nothing",
+    "an unknown program, while it shows nothing",
     { everReady: false, screen: [UNKNOWN_SCREEN, 10], proof: "silence", startedAge: 4000 },
     "starting by process (strong)",
   ],
   [
-    "a program of which nothing is known, but not forever",
+    "an unknown program, for a limited time",
     { everReady: false, screen: [UNKNOWN_SCREEN, 10], proof: "silence", startedAge: 5000 },
     "uncertain by output (weak)",
   ],
@@ -100,17 +100,17 @@ table("starting until it has shown that it takes messages", [
 table("busy by any source", [
   ["the file", { file: ["busy", 10], screen: [IDLE_SCREEN, 9000] }, "busy by agent-file (strong)"],
   [
-    "the file, although the turn is said to have ended",
+    "the file, although a hook reports the end of the turn",
     { file: ["busy", 10], hook: ["turn-ended", 300] },
     "busy by agent-file (strong)",
   ],
   [
-    "the mark on the screen, although the file says idle",
+    "the mark on the screen, although the file reports idle",
     { screen: [BUSY_SCREEN, 10], file: ["idle", 9000] },
     "busy by screen (strong)",
   ],
   [
-    "the mark on the screen, although the turn is said to have ended",
+    "the mark on the screen, although a hook reports the end of the turn",
     { screen: [BUSY_SCREEN, 10], hook: ["turn-ended", 50] },
     "busy by screen (strong)",
   ],
@@ -121,7 +121,7 @@ table("busy by any source", [
   ],
   ["a hook: a tool runs", { hook: ["activity", 4000], screen: [IDLE_SCREEN, 3000] }, "busy by hook (strong)"],
   [
-    "a hook, when the file's idle is older",
+    "a hook, if the file's idle is older",
     { hook: ["prompt-submitted", 100], file: ["idle", 200], screen: [IDLE_SCREEN, 150] },
     "busy by hook (strong)",
   ],
@@ -131,17 +131,17 @@ table("busy by any source", [
     "idle by agent-file (strong)",
   ],
   [
-    "not a hook that is alone for five seconds",
+    "not a hook that is the only source for five seconds",
     { hook: ["activity", 5000], screen: [IDLE_SCREEN, 4000] },
     "uncertain by screen (weak)",
   ],
   [
-    "a hook that is alone, while no composer is seen",
+    "a hook that is the only source, while no composer is visible",
     { hook: ["activity", 5000], screen: [UNKNOWN_SCREEN, 4000] },
     "busy by hook (strong)",
   ],
   [
-    "not a hook against a file that says idle for five seconds after it",
+    "not a hook against a file that reports idle for five seconds after it",
     { hook: ["prompt-submitted", 5000], file: ["idle", 60_000], screen: [IDLE_SCREEN, 5000] },
     "idle by agent-file (strong)",
   ],
