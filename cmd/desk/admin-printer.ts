@@ -5,7 +5,7 @@ import type { BackEvent } from "../../internal/desk/supervisor/back-event.ts";
 
 type Decision = Extract<BackEvent, { type: "decision" }>;
 
-/** Prints a turn for the administrator. Whose words stand behind the margin is said before it. */
+/** Prints a turn for the administrator. The margin names the author of the words after it. */
 export function adminPrinter(out: Output): (event: BackEvent) => void {
   let decision: Decision | undefined;
   const toCustomer = (text: PrintableText) => {
@@ -37,12 +37,12 @@ export function adminPrinter(out: Output): (event: BackEvent) => void {
   };
 }
 
-/** Each line behind its author. */
+/** Prefixes each line with its author. */
 export function withMargin(out: Output, author: string, text: string): void {
   for (const line of plainText(text).split("\n")) out.line(printable`${author} │ ${PrintableText.plain(line)}`);
 }
 
-/** `rule 1`, or what else decided. */
+/** `rule 1`, or another reason for the decision. */
 export function ruleText(rule: number | string): string {
   return typeof rule === "number" ? `rule ${rule}` : rule;
 }

@@ -10,7 +10,7 @@ export function agentProgramOf(agent: string, env: Environment): string | undefi
   if (agent === "reader") return undefined;
   const found = locateProgram(agent, env["PATH"] ?? "", "/");
   if (found !== undefined) return realpathSync(found);
-  throw new DomainError("unavailable", `the agent ${agent} is not to be had: no program ${agent} is found`, {
+  throw new DomainError("unavailable", `the agent ${agent} is not available: no program ${agent} is found`, {
     fields: { hint: "install it, put it on PATH, or use the agent reader" },
   });
 }

@@ -26,7 +26,7 @@ export const check: Command<typeof flags> = {
   help: {
     usage: "",
     summary: "check the configuration, and try to cross the boundary",
-    text: "Reads the configuration, tries each way out of the bounds of the customer's side, compares the folder that it has opened with the one of that name, and sends it forged crossings; prints a line for each. It begins the customer's side if it does not run.",
+    text: "Reads the configuration, tries each way out of the bounds of the customer's side, compares the folder that it has opened with the one of that name, and sends it forged crossings; prints a line for each. It starts the customer's side if that is not running.",
     notes: "Exit codes: 0 everything holds; 2 faulty file; 4 something does not hold.",
     examples: ["desk check"],
   },

@@ -29,7 +29,7 @@ export const ISOLATION_FLAG = {
   type: "string",
   value: "HOW",
   complete: ISOLATIONS,
-  help: "what holds the customer's side: auto, sandbox, none (as configured; auto)",
+  help: "how the customer's side is confined: auto, sandbox, none (as configured; auto)",
 } as const satisfies CommandFlag;
 
 /** Flags of the two modes. */
@@ -45,7 +45,7 @@ export const MODE_FLAGS = {
     help: "the agent of this side: reader, claude, codex, opencode (as configured; reader)",
   },
   isolation: ISOLATION_FLAG,
-  once: { type: "boolean", help: "take all of stdin as one input, and exit with what became of it" },
+  once: { type: "boolean", help: "take all of stdin as one input, and exit with its outcome" },
   jsonl: { type: "boolean", help: 'take JSON lines {"text", "thread", "to"}, print events as JSON lines' },
   json: { type: "boolean", help: "print events as JSON lines" },
 } as const satisfies CommandFlags;
@@ -63,7 +63,7 @@ export interface ModeOptions {
   readonly json: boolean;
 }
 
-/** @throws DomainError `invalid` for a call that names no mode, or what does not go together */
+/** @throws DomainError `invalid` for a call without a mode, or with flags that exclude each other */
 export function modeOptions({ values, positionals, rest }: Given<typeof MODE_FLAGS>): ModeOptions {
   const { thread = "main", to = "main", once = false, jsonl = false, json = false } = values;
   const extra = [...positionals, ...(rest ?? [])];

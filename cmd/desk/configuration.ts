@@ -7,7 +7,7 @@ import { type DeskFile, deskSchema } from "./desk-file.ts";
 
 /** Where the configuration and the state are. */
 export interface DeskPlace {
-  /** Undefined: none, the defaults count. */
+  /** Undefined: there is none, and the defaults apply. */
   readonly file?: string;
   /** The folder of the file, or the current one; absolute. */
   readonly folder: string;
@@ -54,7 +54,7 @@ export class Configuration {
     return this.#hasSupervisor;
   }
 
-  /** As the file says now; while it is faulty, as it said before, and `onFault` hears of it once. */
+  /** The current configuration; while the file is faulty, the previous one, and `onFault` is called once. */
   get current(): DeskFile {
     const stamp = this.#stampNow();
     if (stamp === this.#stamp) return this.#current;
@@ -64,7 +64,7 @@ export class Configuration {
     } catch (err) {
       if (!(err instanceof DomainError)) throw err;
       const lines = err instanceof ConfigError ? err.lines : [errorText(err)];
-      this.#onFault(`${lines.join("; ")}; what it said before stays in use`);
+      this.#onFault(`${lines.join("; ")}; the previous configuration stays in use`);
     }
     return this.#current;
   }

@@ -24,7 +24,7 @@ export type FrontSettingsFile = z.infer<typeof frontSettings>;
 
 const MAX_BYTES = 256 * 1024;
 
-/** The text of the file that hands a configuration over. */
+/** The text of the file that passes a configuration on. */
 export function frontSettingsText(
   { customer, limits }: Pick<DeskFile, "customer" | "limits">,
   outside: Pick<FrontSettingsFile, "root" | "program" | "credentials">,
@@ -34,7 +34,7 @@ export function frontSettingsText(
   return `${JSON.stringify(settings)}\n`;
 }
 
-/** @throws DomainError `unavailable` for a file that is none of ours */
+/** @throws DomainError `unavailable` for a file that this program did not write */
 export function readFrontSettings(path: string): FrontSettingsFile {
   const text = readPlainFileSync(path, MAX_BYTES);
   try {

@@ -17,7 +17,7 @@ export const front: Command<typeof flags> = {
   help: {
     usage: "",
     summary: "run the customer's side in the foreground",
-    text: "Runs the customer's side until it is stopped, or 60 seconds after its last caller has left. The modes begin it by themselves; this is for watching it.",
+    text: "Runs the customer's side until it is stopped, or 60 seconds after its last caller has left. The modes start it by themselves; this command is for watching it.",
     examples: ["desk front"],
   },
   completion: [],

@@ -59,7 +59,7 @@ function write(path: string, text: string): boolean {
     writeFileSync(path, text, { flag: "wx" });
     return true;
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOSPC") rmSync(path, { force: true }); // it has a part of it at most
+    if ((cause as NodeJS.ErrnoException).code === "ENOSPC") rmSync(path, { force: true }); // it contains only a part of the text
     throw new DomainError("unavailable", `cannot write ${path}: ${systemReason(cause)}`, { cause });
   }
 }

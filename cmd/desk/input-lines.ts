@@ -2,10 +2,10 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { type CutLine, LineCutter } from "../../internal/base/text/line-cutter.ts";
 
-/** One input as it came. */
+/** One input, unchanged. */
 export type InputLine =
   | { readonly type: "text"; readonly text: string }
-  /** Longer than the bound; it was not kept. */
+  /** Longer than the limit; it was dropped. */
   | { readonly type: "too long" }
   /** Not UTF-8. */
   | { readonly type: "not text" };
@@ -24,7 +24,7 @@ function inputOf({ bytes, lostBytes }: CutLine): InputLine {
   return lostBytes > 0 ? { type: "too long" } : textOf(bytes);
 }
 
-/** All of a stream as one input; one line end at its end is taken off. */
+/** All of a stream as one input, without one line end at its end. */
 export async function wholeInput(stdin: Readable, maxBytes: number): Promise<InputLine> {
   const held: Buffer[] = [];
   let bytes = 0;

@@ -23,7 +23,7 @@ const INSTRUCTIONS =
 /** How long the front stays after its last caller has left. */
 const LINGER_MS = 60_000;
 
-/** The probe, started as the front is: its plan comes on stdin, what it found goes to stdout. */
+/** The probe, started like the front: reads its plan from stdin and writes its findings to stdout. */
 export async function runProbe({ stdin, stdout, env }: MainContext): Promise<number> {
   const plan = JSON.parse(await text(stdin)) as ProbePlan;
   stdout.write(JSON.stringify(tryWays(plan, Object.keys(env))));
@@ -31,14 +31,14 @@ export async function runProbe({ stdin, stdout, env }: MainContext): Promise<num
 }
 
 /**
- * The customer's half in its own process; `settings` is the file that hands it its configuration, `name` the start's.
+ * The customer's half in its own process; `settings` is the file with its configuration, `name` identifies this start.
  */
 export async function runInside(
   { settings, name }: { readonly settings: string; readonly name: string },
   { clock, signal, env }: MainContext,
 ): Promise<number> {
   const folder = dirname(settings);
-  if (basename(folder) !== "front") throw new DomainError("invalid", "these are no settings of a desk's front");
+  if (basename(folder) !== "front") throw new DomainError("invalid", "these are not the settings of a desk's front");
   const place = frontPlace(dirname(folder), process.getuid?.() ?? 0);
   await using stack = new AsyncDisposableStack();
   try {

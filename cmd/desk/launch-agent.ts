@@ -14,7 +14,7 @@ export interface AgentSetup {
   readonly agent: "claude" | "codex" | "opencode";
   /** Its program, a file. */
   readonly program: string;
-  /** The half's own; what its program keeps is below it. */
+  /** The half's own folder; its program stores its data below it. */
   readonly home: string;
   readonly tmp: string;
   readonly cwd: string;
@@ -22,7 +22,7 @@ export interface AgentSetup {
   readonly path: string;
 }
 
-/** Options of a session by agent: nothing is asked, nothing but the door's tool is granted. */
+/** Options of a session by agent: it asks nothing, and may use only the door's tool. */
 export const SESSION_OPTIONS: Readonly<Record<AgentSetup["agent"], Readonly<Record<string, string>>>> = {
   claude: {},
   codex: { permission_mode: "deny" },
@@ -31,7 +31,7 @@ export const SESSION_OPTIONS: Readonly<Record<AgentSetup["agent"], Readonly<Reco
 
 /** The longest limit of a turn: that limit ends a start, too. */
 const START_LIMIT_MS = 3_600_000;
-/** How long a program waits for an answer of the door: it would go on without its tool. */
+/** The time that a program waits for an answer of the door; after it, the program continues without its tool. */
 const DOOR_LIMIT_MS = 600_000;
 
 /**
@@ -56,7 +56,7 @@ export function launchAgent(setup: AgentSetup, launch: AgentLaunch): Provider {
 
 /** Removes what `launchAgent` has written for a session that has ended. */
 export function releaseAgent({ home }: Pick<AgentSetup, "home">, id: string): void {
-  // Its program may still be writing what it keeps.
+  // Its program may still be writing its data.
   rmSync(folderPath(home, id), { recursive: true, force: true, maxRetries: 3 });
 }
 

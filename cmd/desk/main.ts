@@ -1,7 +1,7 @@
 import type { ErrorKind } from "../../internal/base/errors.ts";
 import { type MainContext, runMain } from "../../internal/cli/run-main.ts";
 
-/** Usage 2, no such thread 3, what is not to be had 4, refused 6; what is not here is 1. */
+/** Usage 2, no such thread 3, unavailable 4, refused 6; anything else is 1. */
 const exitCodes: Readonly<Record<ErrorKind, number>> = {
   invalid: 2,
   "already-exists": 2,

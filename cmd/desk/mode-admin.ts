@@ -31,7 +31,7 @@ import { runLoop, type Side } from "./turn-loop.ts";
 
 const INSTRUCTIONS =
   "You are a supervisor's assistant for an administrator. Answer from files below /admin, which you read with read_file.";
-/** How long another process that has the back is waited for. */
+/** The time to wait for another process that holds the administrator's half. */
 const LOCK_WAIT_MS = 10_000;
 
 /** `desk --mode admin`: the administrator's half lives in this process. */

@@ -91,7 +91,7 @@ function userEvent({ type, path, reason, text }: PublicEvent): UserEvent | undef
   }
 }
 
-/** @throws what is a bug, of either side */
+/** @throws an error that is a bug, of either side */
 function refusalOf(err: unknown, signal: AbortSignal): { readonly reason: string; readonly outcome: Outcome } {
   if (signal.aborted) return { reason: "interrupted", outcome: "failed" };
   const known = domainErrorOf(err);

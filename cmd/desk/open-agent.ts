@@ -22,11 +22,11 @@ export interface AgentOfHalf extends Omit<AgentSetup, "agent" | "program" | "cre
 export interface OpenAgent extends AsyncDisposable {
   readonly agent: HalfAgent;
   readonly tasks: readonly Task[];
-  /** Asks a real agent one thing, in a session without tools or history; the model's words. */
+  /** Asks a real agent one question, in a session without tools or history; returns the model's words. */
   readonly ask?: (text: string, signal: AbortSignal) => Promise<string>;
 }
 
-/** Opens the agent of a half; what a real one needs is loaded here. @throws DomainError `unavailable` */
+/** Opens the agent of a half; the code for a real one is loaded only here. @throws DomainError `unavailable` */
 export async function openAgent(half: AgentOfHalf): Promise<OpenAgent> {
   const { agent, program, prefix, sessions, instructions } = half;
   if (agent === "reader" || program === undefined) {

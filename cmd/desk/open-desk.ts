@@ -8,10 +8,10 @@ import { type OpenFront, openFront } from "./open-front.ts";
 /** A desk whose configuration is read and whose front can be begun. */
 export interface Desk {
   readonly configuration: Configuration;
-  /** As it was at the start, with what flags say. */
+  /** The configuration at the start, with the flags applied. */
   readonly config: DeskFile;
   readonly front: OpenFront;
-  /** The configuration at a turn's start; the front is handed its part. */
+  /** The configuration at a turn's start; the front gets its part. */
   atTurn(): DeskFile;
 }
 

@@ -102,14 +102,14 @@ function isolationOf({ isolation, config }: Pick<OpenFrontOptions, "isolation" |
   return isolation === "sandbox" || config.customer.agent !== "reader" ? "sandbox" : "permission";
 }
 
-/** @throws DomainError `unavailable` where a sandbox is needed and not to be had */
+/** @throws DomainError `unavailable` if a sandbox is needed but not available */
 function bubblewrapOf(options: OpenFrontOptions): string {
   if (isolationOf(options) !== "sandbox") return "";
   const found = locateProgram("bwrap", options.env["PATH"] ?? "", "/");
   if (found !== undefined) return found;
   throw new DomainError("unavailable", "isolation by a sandbox needs bubblewrap, and no program bwrap is found", {
     fields: {
-      hint: "install it with: apt-get install bubblewrap; or use the agent reader, or --isolation none, which holds nothing",
+      hint: "install it with: apt-get install bubblewrap; or use the agent reader, or --isolation none, which confines nothing",
     },
   });
 }
@@ -124,7 +124,7 @@ function checkRoots({ config, hasSupervisor, place }: OpenFrontOptions, program:
   ]);
 }
 
-/** The reader needs no credentials: a file of them that is not there is none. */
+/** The reader needs no credentials: a missing file counts as none. */
 function withCredentialsInUse(config: DeskFile): DeskFile {
   const { supervisor, customer } = config;
   return { ...config, supervisor: withoutUnused(supervisor), customer: withoutUnused(customer) };

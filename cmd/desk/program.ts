@@ -45,7 +45,7 @@ Exit codes: 0 done; 1 bug; 2 usage or faulty file; 3 no such thread; 4 agent, fr
   },
 };
 
-/** A refusal of the system, e.g. for a folder that cannot be written or too many descriptors, is no bug. */
+/** A refusal of the system, e.g. for a folder that cannot be written or too many descriptors, is not a bug. */
 function systemFailure(err: unknown): DomainError | undefined {
   const { code, syscall, path = "" } = err as NodeJS.ErrnoException;
   if (!(err instanceof Error) || code === undefined || syscall === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** A value that says where something is or how it is set, and opens nothing. */
+/** A value that is a location or a setting, and gives no access. */
 const PLAIN_VALUES: readonly RegExp[] = [
   /^(true|false|yes|no|on|off)$/i,
   /^\d{1,6}$/,

@@ -10,7 +10,7 @@ import type { OpenFront } from "./open-front.ts";
 export async function tryBounds(front: OpenFront, { err, signal }: CommandContext): Promise<void> {
   const ways = await front.probe(signal);
   if (front.isolation !== "none") return assertClosed(ways);
-  err.line(printable`desk: warning: --isolation none: what follows is not held`);
+  err.line(printable`desk: warning: --isolation none: the following is not confined`);
   for (const { name, isOpen } of ways)
     if (isOpen) err.line(printable`desk: warning: the customer's side reaches ${name}`);
 }

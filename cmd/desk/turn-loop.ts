@@ -12,9 +12,9 @@ export interface Side {
   readonly inputBytes: number;
   /** Runs a turn and prints it. */
   turn(text: string, given: LineFields, signal: AbortSignal): Promise<Outcome>;
-  /** An input that became no turn, for this reason. */
+  /** An input that was refused, and the reason. */
   refuse(reason: string): void;
-  /** A line that is no input at all. */
+  /** A line that is not an input. */
   faulty(reason: string): void;
   readonly fields: z.ZodType<{ readonly text: string } & LineFields>;
 }

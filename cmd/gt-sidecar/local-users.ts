@@ -26,7 +26,7 @@ export function readLocalUsers(
   const isLoopback = isLoopbackHost(listen.host);
   if (tls || listen.path !== undefined || !isLoopback || given?.includes(ANY)) return undefined;
   if (isTold) return users;
-  throw new DomainError("invalid", "this machine does not tell which user connects to a port on loopback", {
+  throw new DomainError("invalid", "this machine does not report which user connects to a port on loopback", {
     fields: { hint: "give --listen unix:PATH or --tls-dir; --allow-local-user any serves every user of the machine" },
   });
 }

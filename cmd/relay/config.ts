@@ -184,7 +184,7 @@ export function readDial({ values, positionals, rest = [] }: Given<typeof DIAL_F
   const { "tls-dir": tlsDir, "token-file": file } = values;
   const server = relayServer(values.server, tlsDir);
   const signer = readSigner(values);
-  if (file !== undefined && signer !== undefined) throw invalid("a token comes of --token-file or of --jwt-key");
+  if (file !== undefined && signer !== undefined) throw invalid("a token comes from --token-file or from --jwt-key");
   const token = file === undefined ? signer : { file };
   if (token !== undefined && tlsDir === undefined) throw invalid("a token is sent over wss:// only: give --tls-dir");
   return {

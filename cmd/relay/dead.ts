@@ -33,9 +33,9 @@ export function dead(command: DeadCommand, printing: Printing): Promise<number> 
     }
     if (action === "requeue") {
       const lane = laneOfSubject(letter.subject);
-      if (lane === undefined) throw new DomainError("invalid", `${letter.subject} is no lane`);
+      if (lane === undefined) throw new DomainError("invalid", `${letter.subject} is not a lane`);
       if (letter.from !== "")
-        throw new DomainError("invalid", `${seq} was no work: it was published on ${letter.from}`);
+        throw new DomainError("invalid", `${seq} was not work: it was published on ${letter.from}`);
       const headers = natsHeaders({ "Relay-Requeued": String(seq) });
       await publishOnce(bus, { subject: subjects.work(lane), body: letter.data, headers });
     }

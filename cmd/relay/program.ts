@@ -109,7 +109,7 @@ const token: Command<typeof TOKEN_FLAGS> = {
   help: {
     usage: "--session S --role R --agent-id A …",
     summary: "print a token by which an agent dials in, or keep a file with one",
-    text: `Prints a token for one agent of one session, for a relay with auth in relay.yaml. It counts over a certificate of its
+    text: `Prints a token for one agent of one session, for a relay with auth in relay.yaml. It is valid over a certificate of its
 issuer only, and for 5 minutes at most. With --file it keeps a file with a valid one, for relay dial --token-file.`,
     notes: EXIT_CODES,
     examples: [

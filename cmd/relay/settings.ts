@@ -119,7 +119,7 @@ function checkBridges(findings: Findings, { bridges, roles }: RelayValues): void
   for (const name of Object.keys(bridges)) findings.tried(["bridges", name], () => checkBridge(bridges, name));
   for (const [role, { link, bridge = "" }] of Object.entries(roles)) {
     const isUnknown = link === "bridge" && !Object.hasOwn(bridges, bridge);
-    if (isUnknown) findings.fault(["roles", role, "bridge"], `is none of bridges: ${JSON.stringify(bridge)}`);
+    if (isUnknown) findings.fault(["roles", role, "bridge"], `is not one of bridges: ${JSON.stringify(bridge)}`);
   }
 }
 

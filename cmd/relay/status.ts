@@ -29,7 +29,7 @@ export function status({ nats, json }: StatusCommand, printing: Printing): Promi
       out.line(printable`${JSON.stringify({ relays: replicas })}`);
       return 0;
     }
-    if (replicas.length === 0) out.line(printable`no relay is there`);
+    if (replicas.length === 0) out.line(printable`no relay answers`);
     for (const { relay_id, instance, turns_open, connections } of replicas) {
       out.line(printable`${relay_id} ${instance}: ${connections.length} connections, ${turns_open} turns open`);
       for (const { session_id, role, agent_id, dialect, connected_at, alive } of connections) {

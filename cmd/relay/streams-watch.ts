@@ -37,7 +37,7 @@ export class StreamsWatch implements Task {
     while (!signal.aborted) {
       const isNew = bus.isConnected && bus.reconnects > this.#reconnects;
       health.hinder("NATS is away", !bus.isConnected || isNew);
-      health.hinder("NATS refuses what the relay has to do", bus.isRefused);
+      health.hinder("NATS refuses an operation of the relay", bus.isRefused);
       try {
         if (!isNew) {
           await bus.changes.next(signal);

@@ -113,8 +113,8 @@ export function readToken(given: Given<typeof TOKEN_FLAGS>, env: Env): TokenConf
   const place = readCommonSettings(given, env);
   const { agent, role = "worker", session, ttl, file } = given.values;
   if (agent === undefined) throw new DomainError("invalid", "threads token needs --agent");
-  if (!AGENT.test(agent)) throw new DomainError("invalid", `--agent is no address: ${JSON.stringify(agent)}`);
-  if (!ROLE.test(role)) throw new DomainError("invalid", `--role is no role: ${JSON.stringify(role)}`);
+  if (!AGENT.test(agent)) throw new DomainError("invalid", `--agent is not an address: ${JSON.stringify(agent)}`);
+  if (!ROLE.test(role)) throw new DomainError("invalid", `--role is not a role: ${JSON.stringify(role)}`);
   const longest = role === "operator" ? LONGEST.operator : LONGEST.agent;
   const ttlMs = ttl ?? longest;
   if (ttlMs < 1000 || ttlMs > longest) {
@@ -136,14 +136,14 @@ export function readCommonSettings(given: Given<typeof COMMON_FLAGS>, env: Env):
   for (const name of ["database-url", "migrate-url"] as const) {
     const url = values[name];
     if (url !== undefined && !isDatabaseUrl(url)) {
-      throw new DomainError("invalid", `--${name} is no URL that begins with postgres://`);
+      throw new DomainError("invalid", `--${name} is not a URL that begins with postgres://`);
     }
   }
   const databaseUrl = values["database-url"] ?? fromFile.databaseUrl;
   const migrateUrl = values["migrate-url"] ?? (values["database-url"] === undefined ? fromFile.migrateUrl : undefined);
   const workspace = values.workspace ?? "default";
   if (!WORKSPACE.test(workspace))
-    throw new DomainError("invalid", `--workspace is no name: ${JSON.stringify(workspace)}`);
+    throw new DomainError("invalid", `--workspace is not a name: ${JSON.stringify(workspace)}`);
   return {
     stateDir: values["state-dir"] ?? defaultStateDir(env, databaseUrl === undefined),
     databaseUrl,

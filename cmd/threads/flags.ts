@@ -5,11 +5,11 @@ import { LOG_LEVELS } from "../../internal/cli/command/log-level.ts";
 export const COMMON_FLAGS = {
   config: {
     ...{ type: "string", value: "FILE", env: "GT_THREADS_CONFIG", complete: "file" },
-    help: "threads.yaml; flags and environment go before it",
+    help: "threads.yaml; flags and environment override it",
   },
   "database-url": {
     ...{ type: "string", value: "URL", env: "GT_THREADS_DATABASE_URL" },
-    help: "a PostgreSQL of 15 or newer; default: an own one in the state folder",
+    help: "PostgreSQL 15 or newer; default: a private one in the state folder",
   },
   "migrate-url": {
     ...{ type: "string", value: "URL", env: "GT_THREADS_MIGRATE_URL" },
@@ -17,11 +17,11 @@ export const COMMON_FLAGS = {
   },
   "state-dir": {
     ...{ type: "string", value: "DIR", env: "GT_THREADS_STATE_DIR", complete: "folder" },
-    help: "keys, and the own PostgreSQL (~/.local/state/gastown-threads; root with an own PostgreSQL: /var/lib/gastown-threads)",
+    help: "keys, and the private PostgreSQL (~/.local/state/gastown-threads; root with a private PostgreSQL: /var/lib/gastown-threads)",
   },
   postgres: {
     ...{ type: "string", value: "WHICH", env: "GT_THREADS_POSTGRES", complete: ["npm", "system"] },
-    help: "npm, system, or a folder with initdb and postgres; default: the first there is",
+    help: "npm, system, or a folder with initdb and postgres; default: the first that exists",
   },
   workspace: {
     ...{ type: "string", value: "NAME", env: "GT_THREADS_WORKSPACE" },
@@ -68,7 +68,7 @@ export const TOKEN_FLAGS = {
     ...{ type: "string", value: "S" },
     help: "its session; default: the one of the sidecar that has this address now",
   },
-  ttl: { type: "duration", value: "D", help: "how long it counts, at most 1 hour (1h)" },
+  ttl: { type: "duration", value: "D", help: "how long it is valid, at most 1 hour (1h)" },
   file: {
     ...{ type: "string", value: "F", complete: "file" },
     help: "write it there (0600), and replace it at half of its life until stopped",

@@ -75,7 +75,7 @@ function urlIn(path: string | undefined, key: string, findings: Findings): strin
   if (url === undefined) return undefined;
   findings.checkPrivate(at, path);
   if (isDatabaseUrl(url)) return url;
-  findings.fault(at, `${path} holds no URL that begins with postgres://`);
+  findings.fault(at, `${path} does not contain a URL that begins with postgres://`);
   return undefined;
 }
 
@@ -97,7 +97,7 @@ function issuersOf(keys: ThreadsValues["auth"]["jwt_public_keys"], findings: Fin
     const rule = { issuer, kind, workspaces, roles };
     const rights = JSON.stringify([kind, workspaces, roles]);
     if ((seen.get(issuer) ?? rights) !== rights) {
-      findings.fault([...key, "issuer"], "has other rights in an entry above: an issuer's keys have the same");
+      findings.fault([...key, "issuer"], "has other rights in an earlier entry: all keys of an issuer have the same");
     }
     seen.set(issuer, rights);
     return { path, rule };

@@ -71,7 +71,7 @@ describe("the command line of threads", () => {
     [["--listen", "0.0.0.0:9448"], /--listen: cannot serve 0\.0\.0\.0 in plaintext/],
     [["--runtime", "kubernetes"], /--runtime takes local, bridge or none/],
     [["--log-level", "loud"], /--log-level takes debug/],
-    [["doctor", "--database-url", "mysql://x"], /--database-url is no URL that begins with postgres/],
+    [["doctor", "--database-url", "mysql://x"], /--database-url is not a URL that begins with postgres/],
   ] as const)("refuses %j", async ([argv, message]) => {
     await expect(read(argv)).rejects.toThrow(
       expect.objectContaining({ kind: "invalid", message: expect.stringMatching(message) }),

@@ -9,7 +9,7 @@ import { readArchive, readCommonSettings, readServe, readToken, tlsOf } from "./
 import { ARCHIVE_FLAGS, CHECK_FLAGS, COMMON_FLAGS, SERVE_FLAGS, TOKEN_FLAGS } from "./flags.ts";
 
 const EXIT_CODES = `Exit codes: 0 done; 1 a bug; 2 usage or configuration; 3 the database cannot be reached, is older than 15 or needs
-migrate, or there is no PostgreSQL; 4 a key or certificate cannot be used; 5 the own database's folder is in use, out
+migrate, or there is no PostgreSQL; 4 a key or certificate cannot be used; 5 the private database's folder is in use, out
 of its user's reach, or of another major version.`;
 
 const serve: Command<typeof SERVE_FLAGS> = {

@@ -78,7 +78,7 @@ describe("bridge check", () => {
     [
       "two listeners at one port",
       () => ({ server: { listen: "0.0.0.0:9999", health_listen: "127.0.0.1:9999" } }),
-      "server.health_listen: port 9999 is that of server.listen too",
+      "server.health_listen: port 9999 is used by server.listen too",
     ],
   ])("reports %s", async (_, sections, words) => {
     const [other, old] = [folder.ca.issue({ ips: ["127.0.0.1"] }), folder.ca.issue({ ips: ["127.0.0.1"], days: -0.5 })];

@@ -44,7 +44,7 @@ it("gt start reports at its time limit why the agent takes no messages yet, and 
   const late = await start("late", "--timeout", "300ms", "-q");
   expect(late).toMatchObject({ code: 5, stdout: "late\n" });
   expect(late.stderr).toMatch(
-    /error: session late takes no messages after 300 ?ms: no node accepts the pod\ngt: hint: it goes on: gt wait late/,
+    /error: session late takes no messages after 300 ?ms: no node accepts the pod\ngt: hint: it continues: gt wait late/,
   );
 });
 
@@ -68,5 +68,5 @@ it("gt start leaves the session running when its wait is interrupted, and says s
   await eventually("it waits", () => looks() > before + 2, 30_000);
   waiting.type("\x03");
   await waiting.exited;
-  expect(waiting.seen()).toContain("session left was started and goes on; gt stop left ends it");
+  expect(waiting.seen()).toContain("session left was started and continues; gt stop left ends it");
 });

@@ -211,7 +211,7 @@ resolver_preload: { ${account.getPublicKey()}: ${ofAccount}, ${system.getPublicK
       agent.reply("w1", textResult("ok"));
       await relay.logged("publish_failed");
       await readiness(relay, 503);
-      expect(await (await relay.health("/readyz")).text()).toContain("NATS refuses what the relay has to do");
+      expect(await (await relay.health("/readyz")).text()).toContain("NATS refuses an operation of the relay");
       await server.configure(serverConfig(key));
       expect((await people.results("s", 1))[0]?.body["payload"]).toEqual({ text: "ok" });
       await readiness(relay, 200);

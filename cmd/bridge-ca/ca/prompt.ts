@@ -19,7 +19,7 @@ export async function readHidden({ stdin, stderr, signal }: CaContext, question:
     for (const [i, key] of keys.entries()) {
       if (ENTER.test(key)) {
         stdin.off("data", onData).pause();
-        if (i + 1 < keys.length) stdin.unshift(keys.slice(i + 1).join("")); // of the next answer
+        if (i + 1 < keys.length) stdin.unshift(keys.slice(i + 1).join("")); // the beginning of the next answer
         return resolve(typed.join(""));
       }
       if (key === INTERRUPT) return reject(new DomainError("cancelled", "interrupted"));
@@ -30,7 +30,7 @@ export async function readHidden({ stdin, stderr, signal }: CaContext, question:
   };
   const onAbort = () => reject(signal.reason);
   const onEnd = () => reject(new DomainError("unauthenticated", "the terminal was closed"));
-  // This listener stays: a terminal that is gone may say so twice.
+  // This listener stays: a terminal that is gone may report that twice.
   stdin.on("error", onEnd);
   stdin.setRawMode(true).setEncoding("utf8").on("data", onData).on("end", onEnd).resume();
   stderr.write(question);

@@ -20,9 +20,9 @@ export async function runRevoke(context: CaContext, options: RevokeOptions): Pro
   const { out, clock } = context;
   const [certificate] = readCertificates(cert);
   const authority = readCertificate(ca);
-  readFile(caKey); // what is remembered lies beside it: a copy of ca.crt alone is the wrong place
+  readFile(caKey); // the state lies beside the key: a copy of ca.crt alone is not enough
   if (!isIssuedBy(certificate, authority)) {
-    throw new DomainError("denied", `${cert} was not issued by ${ca}: only the CA that issued it can runRevoke it`, {
+    throw new DomainError("denied", `${cert} was not issued by ${ca}: only the CA that issued it can revoke it`, {
       fields: { hint: "name that CA with --ca FILE" },
     });
   }

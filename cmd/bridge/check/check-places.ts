@@ -33,7 +33,7 @@ function checkPorts({ listen, healthListen, isHealthOptional, crlServer }: Bridg
   ];
   for (const [i, { key, at }] of all.entries()) {
     const other = all.slice(0, i).find((one) => meet(one.at, at));
-    if (other !== undefined) findings.fault(key, `port ${at.port} is that of ${other.key.join(".")} too`);
+    if (other !== undefined) findings.fault(key, `port ${at.port} is used by ${other.key.join(".")} too`);
   }
 }
 

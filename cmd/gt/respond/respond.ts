@@ -12,7 +12,7 @@ export const respond: Command<RespondFlags> = {
     text: `Answers the dialog that an agent has open. The dialog is looked at again right before the key. Without a choice it shows
 the dialog and its choices.
 
-A choice is its key, or a beginning of its label that no other has; upper and lower case are alike. A whole label goes
+A choice is its key, or a beginning of its label that no other has; upper and lower case are alike. A whole label wins
 before a beginning.`,
     sections: [PLACE_SECTION],
     notes:

@@ -68,7 +68,7 @@ async function taken(
     const status = (either: AbortSignal) => backend.status(either);
     return await untilTaking({ look, status }, { clock, timeoutMs }, signal);
   } catch (err) {
-    note(`session ${sessionId} was started and goes on; gt stop ${sessionId} ends it`);
+    note(`session ${sessionId} was started and continues; gt stop ${sessionId} ends it`);
     throw err;
   }
 }
@@ -90,7 +90,7 @@ function tell(
   }
   if (type === "late") {
     const text = `session ${sessionId} takes no messages after ${durationText(waitMs ?? 0)}${why && `: ${why}`}`;
-    error(text, `it goes on: gt wait ${sessionId} --for idle waits longer, gt stop ${sessionId} ends it`);
+    error(text, `it continues: gt wait ${sessionId} --for idle waits longer, gt stop ${sessionId} ends it`);
     return NOT_YET;
   }
   if (type === "dialog") note(`the agent asks something first: gt respond ${sessionId} shows it`);

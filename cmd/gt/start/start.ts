@@ -16,7 +16,7 @@ commands take the session's id in place of an agent.`,
     sections: [SERVER_SECTION],
     notes: `Exit codes: 0 it takes messages, or asks something first, which a note says; with --no-wait: it starts or runs. 4 not
 permitted or not reached, 5 still starting after --timeout, 6 it could not be started, has ended or a limit is reached. At 5
-the session goes on.`,
+the session continues.`,
     examples: [
       "gt start claude /repos/shop --session r-1 --server bridge.example.com:9445",
       'gt start claude -s r-1 && gt nudge r-1 "run the tests, please" && gt peek r-1',

@@ -8,8 +8,8 @@ export const stop: Command<StopFlags> = {
   flags: STOP_FLAGS,
   help: {
     usage: "<agent>",
-    summary: "end the agent for good",
-    text: `Ends an agent for good and prints how it ended: the agent is asked to leave in its own way, then terminated, then
+    summary: "end the agent permanently",
+    text: `Ends an agent permanently and prints how it ended: the agent is asked to leave in its own way, then terminated, then
 killed. It is not restarted. Waits until it has ended. Needs a sidecar.`,
     sections: [PLACE_SECTION],
     notes: "Exit codes: 0 it has ended (also when it had ended before), 4 its end was not seen.",

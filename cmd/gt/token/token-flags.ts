@@ -3,21 +3,21 @@ import { USED_PROFILE_FLAG } from "../../../internal/terminal/places/place-flags
 
 export const TOKEN_FLAGS = {
   "jwt-key": { type: "string", value: "FILE", help: "your project's private Ed25519 key (PEM)", complete: "file" },
-  "jwt-issuer": { type: "string", value: "NAME", help: "whose key it is: the issuer that the server knows" },
+  "jwt-issuer": { type: "string", value: "NAME", help: "the issuer of the key, as the server knows it" },
   project: { type: "string", value: "NAME", help: "the project whose sessions the token is for" },
-  audience: { type: "string", value: "NAME", help: "whom it is for (bridge; a sidecar: gt-sidecar)" },
-  subject: { type: "string", value: "NAME", help: "who shows it (user@host)" },
+  audience: { type: "string", value: "NAME", help: "the audience (bridge; a sidecar: gt-sidecar)" },
+  subject: { type: "string", value: "NAME", help: "the caller's name (user@host)" },
   scope: {
     type: "string",
     value: "SCOPE",
     help: "what it allows: read, nudge or operate (operate)",
     complete: ["read", "nudge", "operate"],
   },
-  ttl: { type: "duration", value: "TIME", help: "how long it counts, 5m at most (5m)" },
+  ttl: { type: "duration", value: "TIME", help: "how long it is valid, 5m at most (5m)" },
   cert: {
     type: "string",
     value: "FILE",
-    help: "bind it to this certificate: over others it does not count",
+    help: "bind it to this certificate: it is not valid over others",
     complete: "file",
   },
   ...USED_PROFILE_FLAG,

@@ -8,7 +8,7 @@ export const token: Command<TokenFlags> = {
   help: {
     usage: "[--jwt-key FILE --jwt-issuer NAME --project NAME]",
     summary: "print a token for scripts and curl",
-    text: `Prints a token that a bridge or a sidecar takes in "authorization: Bearer", and nothing else. It counts only over a
+    text: `Prints a token that a bridge or a sidecar accepts in "authorization: Bearer", and nothing else. It is valid only over a
 certificate of its issuer, and for 5 minutes at most. Key, issuer and project that are not given are those of your
 profile (gt config). Other commands make their own tokens in the same way, or send what GT_TOKEN holds.`,
     examples: [

@@ -57,9 +57,9 @@ const LANE_FLAGS = {
 export const SEND_FLAGS = {
   ...LANE_FLAGS,
   id: { type: "string", value: "ID", help: "of the work (a new one)" },
-  requirement: { type: "list", value: "TEXT", help: "what the answer has to meet; repeatable" },
+  requirement: { type: "list", value: "TEXT", help: "a requirement for the answer; repeatable" },
   "tool-result": { type: "string", value: "TOOL_ID", help: "TASK is the result of this tool" },
-  continue: { type: "boolean", help: "go on with the conversation of the lane" },
+  continue: { type: "boolean", help: "continue the conversation of the lane" },
   wait: { type: "boolean", help: "print the results until the last one" },
   timeout: { type: "duration", value: "TIME", help: "how long to wait for them (30m)" },
   ...NATS_FLAGS,
@@ -68,7 +68,7 @@ export const SEND_FLAGS = {
 export const RESULTS_FLAGS = {
   ...LANE_FLAGS,
   id: { type: "string", value: "ID", help: "only those of this work" },
-  follow: { type: "boolean", help: "go on with results that come" },
+  follow: { type: "boolean", help: "continue with new results" },
   ...NATS_FLAGS,
 } as const satisfies CommandFlags;
 
@@ -112,19 +112,19 @@ export const SIGN_FLAGS = {
     ...{ type: "string", value: "FILE", complete: "file" },
     help: "the issuer's private Ed25519 key (PEM)",
   },
-  "jwt-issuer": { type: "string", value: "NAME", help: "whose key it is: the issuer that the relay knows" },
+  "jwt-issuer": { type: "string", value: "NAME", help: "the issuer of the key, as the relay knows it" },
   project: { type: "string", value: "NAME", help: "the project that the token is for" },
-  audience: { type: "string", value: "NAME", help: "whom it is for, as the relay's jwt_audience (relay)" },
+  audience: { type: "string", value: "NAME", help: "the audience, as the relay's jwt_audience (relay)" },
 } as const satisfies CommandFlags;
 
 export const TOKEN_FLAGS = {
   ...AGENT_FLAGS,
   ...SIGN_FLAGS,
-  subject: { type: "string", value: "NAME", help: "who shows it, in the audit log (the agent's name)" },
-  ttl: { type: "duration", value: "TIME", help: "how long it counts, 5m at most (5m)" },
+  subject: { type: "string", value: "NAME", help: "the caller's name, in the audit log (the agent's name)" },
+  ttl: { type: "duration", value: "TIME", help: "how long it is valid, 5m at most (5m)" },
   cert: {
     ...{ type: "string", value: "FILE", complete: "file" },
-    help: "bind it to this certificate: over others it does not count",
+    help: "bind it to this certificate: it is not valid over others",
   },
   file: {
     ...{ type: "string", value: "FILE", complete: "file" },

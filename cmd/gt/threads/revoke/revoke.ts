@@ -2,13 +2,13 @@ import type { Command } from "../../../../internal/cli/command/command.ts";
 import { THREADS_CODES } from "../common/threads-flags.ts";
 import { REVOKE_FLAGS } from "./revoke-flags.ts";
 
-/** `gt threads revoke`: end what a token or a session may do. */
+/** `gt threads revoke`: revokes a token, or the tokens of a session. */
 export const revoke: Command<typeof REVOKE_FLAGS> = {
   name: "revoke",
   flags: REVOKE_FLAGS,
   help: {
     usage: "[jti]",
-    summary: "end what a token, or a session, may do",
+    summary: "revoke a token, or the tokens of a session",
     text: `Refuses the token with this jti, or all tokens of a session, from now on; calls and streams that it has let in end
 within 5 seconds. For operators.`,
     notes: THREADS_CODES,

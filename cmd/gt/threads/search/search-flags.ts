@@ -14,5 +14,5 @@ export const SEARCH_FLAGS = {
   },
   since: { type: "string", value: "TIME", help: "not before, such as 2026-11-27T10:00:00Z" },
   until: { type: "string", value: "TIME", help: "before" },
-  limit: { type: "number", value: "N", help: "at most so many, up to 100 (50)" },
+  limit: { type: "number", value: "N", help: "at most this many, up to 100 (50)" },
 } as const satisfies CommandFlags;

@@ -7,7 +7,7 @@ export const show: Command<typeof THREADS_FLAGS> = {
   flags: THREADS_FLAGS,
   help: {
     usage: "<thread>",
-    summary: "a thread, who takes part, and all that was said",
+    summary: "a thread, its participants and its messages",
     text: `Shows a thread with its participants, messages and wakes.`,
     notes: THREADS_CODES,
     examples: ["gt threads show t-abc"],

@@ -9,7 +9,7 @@ export const status: Command<typeof THREAD_STATUS_FLAGS> = {
   help: {
     usage: "<thread> <status>",
     summary: "set a thread to active, blocked, resolved or closed",
-    text: `Changes a thread's status as far as your role may. A thread that the loop guard has blocked goes on when it is set
+    text: `Changes a thread's status as far as your role may. A thread that the loop guard has blocked continues when it is set
 to active.`,
     notes: THREADS_CODES,
     examples: ['gt threads status t-abc active --reason "go on, but agree first"'],

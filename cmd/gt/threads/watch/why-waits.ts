@@ -9,11 +9,11 @@ export type Concern = "person" | "wrong" | "waits" | "given";
 
 const BLOCKED: Readonly<Record<string, string>> = {
   busy: "the agent is busy",
-  dialog: "a dialog stands",
-  draft: "a draft stands in its composer",
+  dialog: "a dialog is open",
+  draft: "a draft is in its composer",
   person: "a person is at its keys",
   parked: "the agent's limit is used up",
-  unreachable: "no runtime of it answers",
+  unreachable: "none of its runtimes answers",
   paused: "wakes are paused",
   rate: "it is woken too often",
 };
