@@ -77,7 +77,7 @@ export function opencodeConfig(own: string | undefined, tools: ThreadTools): str
   return config === undefined ? (own ?? "") : JSON.stringify(withOpencodeServer(config, tools));
 }
 
-/** The object of a JSON text; undefined: it is none. */
+/** The object of a JSON text; undefined if the text is not a JSON object. */
 export function parsedObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -36,7 +36,7 @@ export function unnumberedChoices(screen: Screen, { anchor, mark, to }: Unnumber
     selected: top + i === anchor,
   }));
   if (choices.length === 1 && choices.some(({ label }) => / {3,}| {2}❯ /.test(label))) {
-    return { type: "unclear", why: "its only row holds more than one thing", top, bottom };
+    return { type: "unclear", why: "its only row may hold several choices", top, bottom };
   }
   return { type: "list", choices, top, bottom };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { EventSource, Held } from "./log-cursor.ts";
 
-/** Sequence numbers that this log may hand out, promised in a store that outlives the process. */
+/** Sequence numbers that this log may hand out, reserved in a store that outlives the process. */
 export interface SeqPromise {
   readonly epoch: string;
   /** The last number that may have been handed out. */

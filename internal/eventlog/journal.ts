@@ -113,7 +113,7 @@ export class Journal<T> {
       renameSync(next, path);
     } catch (err) {
       fresh.close();
-      this.#file.remove(".next"); // on a full volume it takes what others need
+      this.#file.remove(".next"); // on a full volume it uses space that others need
       throw err;
     }
     closeSync(this.#fd);

@@ -115,7 +115,7 @@ export class KubeTransport implements KubeApi {
         keep === undefined ? JSON.parse(await wholeText(body, MAX_BYTES)) : await readList(body, keep, MAX_BYTES);
       // Other programs that answer with 200, e.g. a proxy on the way, set no kind.
       if (asText(objectOf(answer)["kind"]) !== "") return answer;
-      throw new SyntaxError("the answer is no object of Kubernetes");
+      throw new SyntaxError("the answer is not an object of Kubernetes");
     } catch (err) {
       throw new KubeUnreachableError(actionOf(request), err);
     }

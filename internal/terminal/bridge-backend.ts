@@ -12,7 +12,7 @@ export interface BridgeBackendOptions extends GrpcSidecarOptions {
 }
 
 const LOOK_AGAIN_MS = 200;
-/** Statuses with which a bridge refuses calls of a session that takes nothing any more. */
+/** Statuses with which a bridge refuses calls of a session that accepts no more input. */
 const GONE: ReadonlySet<string> = new Set(["stopping", "stopped", "failed"]);
 const STOP_LIMIT_MS = 300_000;
 /** A session's reason while its node does not report: the end may take as long as that lasts. */

@@ -14,7 +14,7 @@ export interface LockDeps {
   readonly uid: number;
 }
 
-/** The lock while it is ours; disposing gives it back. */
+/** The lock while it is ours; disposing releases it. */
 export interface HeldLock extends AsyncDisposable {
   /** Wall clock, ms: when someone last typed into the session under this lock. */
   readonly lastTypedAt: number | undefined;
@@ -49,7 +49,7 @@ export class SessionLock {
   }
 
   /**
-   * Waits for the lock; disposing the answer gives it back.
+   * Waits for the lock; disposing the result releases it.
    * @throws DomainError `deadline` when others hold it for `waitMs`; `denied` when the folder cannot be trusted.
    */
   async take(waitMs: number, signal: AbortSignal): Promise<HeldLock> {

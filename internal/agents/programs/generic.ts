@@ -4,9 +4,9 @@ import { plainLaunch } from "../launch.ts";
 import type { AgentProfile } from "../profile.ts";
 
 /**
- * Any program with a prompt of which nothing is known: it is never reported idle, its screen is not read, and Enter is
- * pressed only after a longer pause, because some programs take an Enter soon after a burst of text for a newline. A
- * program may report more by writing the lines of `hook-lines.ts` to `$GT_HOOK_FIFO`.
+ * An unknown program with a prompt: it is never reported idle, its screen is not read, and Enter is pressed only after
+ * a longer pause, because some programs take an Enter soon after a burst of text for a newline. A program may report
+ * more by writing the lines of `hook-lines.ts` to `$GT_HOOK_FIFO`.
  */
 export const generic: AgentProfile = {
   name: "generic",

@@ -14,9 +14,9 @@ export interface MissingSessionsDeps {
   readonly client: PodClient;
 }
 
-/** How long the API server may take to answer, and the watch to show what it said. */
+/** The time for the API server to answer, and for the watch to show the same. */
 const ANSWER_MS = 1_000;
-/** Questions of one project: so many at once, then one each. Beyond that, the watch alone decides. */
+/** Look-ups of one project: this many at once, then one per interval. Beyond that, the watch alone decides. */
 const BURST = 40;
 const EVERY_MS = 50;
 

@@ -32,6 +32,6 @@ export function sidecarEvent(payload: Uint8Array): SidecarEvent {
   try {
     return fromBinary(SidecarEventSchema, payload, { readUnknownFields: false });
   } catch (cause) {
-    throw new DomainError("unavailable", "the session's sidecar sends what is no event", { cause });
+    throw new DomainError("unavailable", "the session's sidecar sends something that is not an event", { cause });
   }
 }

@@ -76,7 +76,10 @@ export class SessionStopper {
   async noteEndAgain(record: SessionRecord, signal: AbortSignal): Promise<void> {
     await this.#ended(record, signal);
     const { key, pod } = record;
-    this.#deps.logger.warn({ session: key.id, pod: pod.name }, "stopped-at is no date: the session's retention begins");
+    this.#deps.logger.warn(
+      { session: key.id, pod: pod.name },
+      "stopped-at is not a date: the session's retention begins",
+    );
   }
 
   async #stopAgent(record: SessionRecord, signal: AbortSignal): Promise<void> {

@@ -144,7 +144,7 @@ class Session {
     const size = `${cols}x${rows}`;
     if (size !== this.#size) {
       this.#size = size;
-      this.#offset = undefined; // what is on the screen was moved about
+      this.#offset = undefined; // the content of the screen was moved
       return { type: "resized", cols, rows };
     }
     if (this.#isRough && output.isExact) this.#offset = undefined;

@@ -3,7 +3,7 @@ import { type Attempt, type DeliveryEnd, LOOK_MS } from "./delivery-attempt.ts";
 import { Patience } from "./patience.ts";
 import { ComposerProbe, type Probe } from "./probe.ts";
 
-/** A hook's word usually comes after the screen: how long a receipt waits for this stronger evidence. */
+/** A hook's report usually comes after the screen: the time that a receipt waits for this stronger evidence. */
 const HOOK_GRACE_MS = 40;
 /**
  * The same if the screen does not show the text that was taken: only the hook can then reveal that a person's keys went

@@ -119,7 +119,7 @@ export class Drawing {
     }
     this.#work = "drawing";
     void this.#drawAll().finally(() => {
-      const isAsked = this.#work === "again"; // what came while it was about to end
+      const isAsked = this.#work === "again"; // the bytes that came while it was about to end
       this.#work = "none";
       if (isAsked) this.draw();
     });

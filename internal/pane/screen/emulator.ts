@@ -39,7 +39,7 @@ export class Emulator {
 
   constructor(options: EmulatorOptions) {
     this.#terminal = tmuxTerminal(options, (move) => {
-      this.#version++; // who looks now, in the middle of a chunk, sees what is erased
+      this.#version++; // a listener that looks now, within a chunk, sees the text that is erased
       this.#reporter.erasing(move);
     });
     this.#reporter = new ScrollReporter(this.#terminal, options.scrollback);

@@ -222,7 +222,7 @@ function judgeUndrawn(
   return { state: "uncertain", evidence: [evidence], reconsiderAt: stallsAt, stallsAt };
 }
 
-/** An echo takes some milliseconds: only then is its lack worth a word. */
+/** An echo takes some milliseconds: only after that does its absence mean anything. */
 function untilUndrawn({ typedAt }: JudgeSignals, now: number, other: Verdict): Verdict {
   const from = (typedAt ?? Number.NEGATIVE_INFINITY) + UNDRAWN_MS;
   return now < from ? { ...other, reconsiderAt: Math.min(from, other.reconsiderAt ?? from) } : other;
@@ -241,7 +241,7 @@ function judgeIdle(signals: JudgeSignals, now: number): Verdict | undefined {
   return screen?.idleProof === "screen" ? judgeStill(screen, signals, now) : undefined;
 }
 
-/** Idle by the screen alone. A busy word of a hook must be old, and nothing may have moved for longer. */
+/** Idle by the screen alone. A hook's report of work must be old, and nothing may have moved for longer. */
 function judgeStill(screen: ScreenSign, { hook, submittedAt = 0 }: JudgeSignals, now: number): Verdict {
   // A screen that shows a wait for sub-agents counts their time: that movement is understood.
   const agents = screen.view.background?.some(({ kind }) => kind === "subagent");

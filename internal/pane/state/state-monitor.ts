@@ -107,7 +107,7 @@ export class StateMonitor implements AgentSigns {
   /** Our own text is in the composer while a delivery is under way: that is no draft. */
   typing(now: boolean): void {
     this.#typing = now;
-    if (!now) this.#wake(); // what it left standing is a draft from now on
+    if (!now) this.#wake(); // the text that it left is a draft from now on
   }
 
   /**

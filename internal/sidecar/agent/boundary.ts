@@ -1,10 +1,10 @@
 import type { Logger } from "../../base/logger.ts";
 
 /**
- * Acts that only an agent that reaches for the serving half commits, by the place where they were found: a `link`,
- * another `kind` of file or another `owner`'s in the state folder; a `peer` on the link that is no supervising half; a
- * `stream` that is not tmux's; a `capture` that tmux reported as written and that does not exist; output that is piped
- * elsewhere (`pipe`).
+ * Acts of an agent that attacks the serving half, by the place where they were found: a `link`, another `kind` of file
+ * or another `owner`'s in the state folder; a `peer` on the link that is not the supervising half; a `stream` that is
+ * not tmux's; a `capture` that tmux reported as written and that does not exist; output that is piped elsewhere
+ * (`pipe`).
  */
 export const VIOLATIONS = ["link", "kind", "owner", "peer", "stream", "capture", "pipe"] as const;
 export type Violation = (typeof VIOLATIONS)[number];

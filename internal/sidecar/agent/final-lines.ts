@@ -192,7 +192,7 @@ export class FinalLines {
       this.#patience = Math.min(PATIENCE, this.#patience + 1);
       return true;
     }
-    // The lines at the end of the screen may come by again; the rest is gone for good.
+    // The lines at the end of the screen may come by again; the rest never returns.
     if (--this.#patience === 0) this.#expect(this.standing.slice(-STANDING_MAX));
     return false;
   }
@@ -221,7 +221,7 @@ export function hashesOf(lines: readonly { readonly text: string }[]): readonly 
   return lines.map(({ text }) => hashOf(text.trimEnd()));
 }
 
-/** 52 bits, of which a chance hit is one in 10^12 for a thousand lines: a number in JSON. */
+/** 52 bits, which fit a number in JSON; the chance of a false match among a thousand lines is one in 10^12. */
 function hashOf(line: string): number {
   let high = 0xdeadbeef;
   let low = 0x41c6ce57;

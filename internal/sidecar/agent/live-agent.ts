@@ -242,7 +242,7 @@ export class LiveAgent {
   heard(event: HookEvent): void {
     if (event.agentSessionId !== undefined) this.inSession(event.agentSessionId);
     this.monitor.signs.heard(event);
-    this.output.screens.notify(); // a delivery that waits for the screen takes this word as well
+    this.output.screens.notify(); // a delivery that waits for the screen handles this report as well
   }
 
   /** The agent's own id of its conversation is known. */
@@ -311,7 +311,7 @@ export class LiveAgent {
     if (pane === undefined) throw new DomainError("unavailable", "cannot resize the window: tmux is away");
     this.monitor.resized(); // the program may repaint before tmux has answered
     await pane.resize(cols, rows);
-    const { cols: width, rows: height } = await pane.facts(); // less than asked for where someone has split the window
+    const { cols: width, rows: height } = await pane.facts(); // less than requested if someone has split the window
     await this.output.resize(width, height);
   }
 

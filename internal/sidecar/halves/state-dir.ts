@@ -82,7 +82,7 @@ export function refuseForeignFiles(paths: StatePaths): void {
   for (const path of [paths.lock, ...stateEntriesOf(paths).keys()]) {
     if (!holdsData(path)) continue;
     throw new DomainError("denied", `cannot use the state folder ${paths.dir}: ${path} is not of a sidecar`, {
-      fields: { hint: "give a --state-dir of its own: a sidecar replaces what has the names of its files" },
+      fields: { hint: "give another --state-dir: a sidecar replaces files that have the names of its own" },
     });
   }
 }

@@ -58,7 +58,7 @@ function lockName(paths: StatePaths, half: string): string {
 
 /**
  * The first process writes it and links the finished file into its place, so that no process reads a part of it.
- * @throws DomainError `denied` where something else stands
+ * @throws DomainError `denied` if something else has its name
  */
 function secretOf(path: string): string {
   const there = readPlainFileSync(path, MAX_SECRET_BYTES);

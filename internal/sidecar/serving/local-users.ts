@@ -14,7 +14,7 @@ export interface LocalUsersDeps {
 }
 
 const ROOT = 0;
-const HINT = "--allow-local-user names others; --listen unix:PATH and --tls-dir tell who calls";
+const HINT = "--allow-local-user names others; --listen unix:PATH and --tls-dir identify callers";
 
 /**
  * A gate for plaintext on loopback, where any user of the machine may connect: it serves the sidecar's own user, root

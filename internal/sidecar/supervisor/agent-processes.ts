@@ -42,7 +42,7 @@ export class AgentProcesses {
       return;
     const before = this.#leader;
     this.#leader = { pid, startedAt: stat.startedAt };
-    // Put out of its pane, it may not have left.
+    // An agent that was removed from its pane may still be running.
     if (before !== undefined && lives(before)) void this.#end(before);
   }
 

@@ -14,7 +14,7 @@ export class HalfEnd {
     return this.#exitCode ?? 0;
   }
 
-  /** At which level the end is logged: a start that was refused has said why already. */
+  /** The level at which the end is logged; a refused start has already reported the reason. */
   get level(): "info" | "debug" {
     return this.#isRefused ? "debug" : "info";
   }

@@ -10,8 +10,8 @@ export interface ServingKeeperDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * The first serving half cannot begin with these flags or addresses, and has said why: with this exit code it all
-   * ends.
+   * The first serving half cannot begin with these flags or addresses, and has reported the reason: the sidecar ends
+   * with this exit code.
    */
   readonly refused: (exitCode: number) => void;
   /** Moves the journal, which a serving half reads at its start, out of the way. */
@@ -54,7 +54,7 @@ export class ServingKeeper implements Task {
   readonly #processes: ServingProcesses;
   #child: ChildProcess | undefined;
   #heardAt = 0;
-  /** When the last one said that it serves; 0: none did yet. */
+  /** When the last one reported that it serves; 0: none yet. */
   #upAt = 0;
 
   constructor(deps: ServingKeeperDeps, program: ServingProgram) {

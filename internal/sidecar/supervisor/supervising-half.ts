@@ -93,7 +93,7 @@ export class SupervisingHalf implements Task {
     );
   }
 
-  /** At which level its end is logged: a start that was refused has said why already. */
+  /** The level at which its end is logged; a refused start has already reported the reason. */
   get endLevel(): "info" | "debug" {
     return this.#end.level;
   }

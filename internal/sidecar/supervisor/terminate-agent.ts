@@ -25,7 +25,7 @@ const RESERVE_MS = 1500;
 const ASK_SHARE = 0.4;
 const ASK_MOST_MS = 5000;
 const HANG_UP_SHARE = 0.8;
-/** Between two keys: programs that want a key twice take it for two when they come together. */
+/** The pause between two keys, so that a program that wants a key twice handles each press. */
 const KEY_EVERY_MS = 400;
 /** How often tmux is asked how the agent ended. */
 const END_LOOKS = 20;

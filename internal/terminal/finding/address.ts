@@ -55,7 +55,8 @@ export function formatAddress(address: AgentAddress): string {
 }
 
 /**
- * True if `asked` means an agent that calls itself `own`. `own` may be any text; one that is no address never matches.
+ * True if `asked` means an agent that calls itself `own`. `own` may be any text; one that is not an address never
+ * matches.
  */
 export function addressMatches(asked: AgentAddress, own: string): boolean {
   const known = tryParse(own);

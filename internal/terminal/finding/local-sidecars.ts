@@ -34,7 +34,7 @@ const MAX_FILES = 10_000;
 
 /**
  * Writes the sidecar's file into `folder` (see `runtimeFolder`), all at once, so that `gt` finds it. Disposing the
- * answer takes it away again. A sidecar that is killed leaves it behind: `listLocalSidecars` removes it.
+ * result removes it. A sidecar that is killed leaves it behind: `listLocalSidecars` removes it.
  * @throws DomainError `denied` when the folder is not ours alone.
  */
 export async function announceSidecar(

@@ -22,7 +22,7 @@ const MAX_RIGS_BYTES = 4 * 1024 * 1024;
 /**
  * The town that `cwd` lies in (`mayor/town.json` or `mayor/rigs.json` in it or in a folder above it), or the one at
  * `root` when that is given. Undefined outside a town.
- * @throws DomainError `invalid` when `root` is no town, or when `mayor/rigs.json` cannot be understood.
+ * @throws DomainError `invalid` when `root` is not a town, or when `mayor/rigs.json` cannot be understood.
  */
 export async function findTown(where: {
   readonly cwd: string;

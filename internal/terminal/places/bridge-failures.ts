@@ -6,7 +6,7 @@ export interface FailedBridgeCall {
   readonly server: string;
   /** The project that the token is for, where that is known. */
   readonly project: string | undefined;
-  /** The token came as it is, in GT_TOKEN: gt cannot make one for another project. Default false. */
+  /** The token was given in GT_TOKEN: gt cannot create one for another project. Default false. */
   readonly isGivenToken?: boolean;
 }
 
@@ -78,7 +78,7 @@ function serverOfUnknownCa(err: DomainError, { server }: FailedBridgeCall) {
   };
 }
 
-/** As Node words it. A certificate of ours was not asked for yet. */
+/** Node's message. Our certificate was not requested yet. */
 function endedBeforeTls(err: DomainError, { server }: FailedBridgeCall) {
   if (!hasWords(err, /before secure TLS connection was established/)) return undefined;
   return {

@@ -16,7 +16,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 const PLAINTEXT = "GT_SIDECAR_INSECURE";
 
-/** The agents of a cluster, found by the labels of their pods. It holds no connection between two questions. */
+/** The agents of a cluster, found by the labels of their pods. It holds no connection between two queries. */
 export class ClusterAgents implements AgentPods {
   readonly where: string;
   readonly only: boolean;
@@ -90,7 +90,7 @@ export function agentPodOf(object: unknown): AgentPod | undefined {
   };
 }
 
-/** Our own pods say it whole; others by their sidecar's setting, by label, or it is the pod's uid. */
+/** Our own pods state it in full; for others it is their sidecar's setting, a label, or the pod's uid. */
 function sessionOf({ labels, annotations, uid }: ReturnType<typeof observePod>, containers: readonly Json[]): string {
   const own = labels[LABELS.managedBy] === MANAGED_BY ? annotations[ANNOTATIONS.sessionId] : undefined;
   return own || envOf(containers, "GT_SESSION_ID") || labels[LABELS.session] || uid;
@@ -101,7 +101,7 @@ function containersOf(object: unknown): readonly Json[] {
   return [...asObjects(spec["containers"]), ...asObjects(spec["initContainers"])];
 }
 
-/** A variable that is given as a text; undefined: it is not, or comes from elsewhere. */
+/** The value of a variable that is given as text; undefined if it is missing or comes from elsewhere. */
 function envOf(containers: readonly Json[], name: string): string | undefined {
   const found = containers.flatMap(({ env }) => asObjects(env)).find((one) => one["name"] === name);
   return asText(found?.["value"]) || undefined;

@@ -124,7 +124,7 @@ export class OpenBridge implements Disposable {
   }
 
   async #unlisted(asked: string, notFound: DomainError, signal: AbortSignal): Promise<ListedSession> {
-    const sessionId = asked.slice(asked.lastIndexOf("/") + 1); // any id will do to ask whether it can know
+    const sessionId = asked.slice(asked.lastIndexOf("/") + 1); // any id shows whether it can know
     const session = await this.call(signal, (client, options) => client.getSession({ sessionId }, options)).catch(
       (err) => {
         signal.throwIfAborted();
@@ -202,7 +202,7 @@ async function showTokens(bridge: OpenBridge, clock: Clock, signal: AbortSignal)
   }
 }
 
-/** The server would close the connection without a word. */
+/** The server would close the connection without a reason. */
 function checkDates(cert: string, now: number): void {
   const { validTo, validFromDate, validToDate } = new X509Certificate(cert);
   if (validToDate.getTime() <= now)

@@ -117,7 +117,7 @@ export function readPlace(flags: PlaceValues, env: Env): PlaceConfig {
   };
 }
 
-/** Without those that hold the value of their variable. */
+/** The flags whose value differs from that of their variable. */
 function givenFlags(flags: PlaceValues, env: Env): NonNullable<PlaceConfig["given"]> {
   const given = (name: PlaceFlag) => {
     const { env: variable }: CommandFlag = PLACE_FLAGS[name];

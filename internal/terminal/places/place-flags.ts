@@ -81,7 +81,7 @@ const TOKEN_FLAGS = {
     complete: "file",
   },
   "jwt-issuer": { type: "string", value: "NAME", help: "whose key that is" },
-  "jwt-audience": { type: "string", value: "NAME", help: "whom tokens are for (a sidecar: gt-sidecar; bridge)" },
+  "jwt-audience": { type: "string", value: "NAME", help: "the audience of tokens (a sidecar: gt-sidecar; bridge)" },
   project: { type: "string", value: "NAME", help: "the agent's project" },
   ...USED_PROFILE_FLAG,
 } as const satisfies CommandFlags;

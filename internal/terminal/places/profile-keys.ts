@@ -9,7 +9,7 @@ export const PROFILE_KEYS = {
   key: { help: "its private key, instead of DIR/tls.key", isPath: true },
   "jwt-key": { help: "Ed25519 key that signs tokens for the control plane", isPath: true },
   "jwt-issuer": { help: "whose key that is", isPath: false },
-  "jwt-audience": { help: "whom tokens are for, bridge by default", isPath: false },
+  "jwt-audience": { help: "the audience of tokens, bridge by default", isPath: false },
   project: { help: "the project of your sessions, and the workspace of your threads", isPath: false },
   threads: { help: "URL of the server of threads", isPath: false },
   person: { help: "your name in threads", isPath: false },

@@ -45,11 +45,11 @@ function checked(files: TlsFiles, pathOf: (name: string) => string): TlsFiles {
   return files;
 }
 
-/** Which session a certificate is to name. */
+/** The session that a certificate must name. */
 export interface Expected {
   /** The session that must answer, checked against the certificate if that names one. */
   readonly session?: string | undefined;
-  /** That of its pod, whose certificate must name both, whatever was dialled. */
+  /** The namespace of its pod, whose certificate must name both, whatever was dialled. */
   readonly namespace?: string | undefined;
   /** The caller's name for it: if the certificate is that session's, the dialled address does not matter. */
   readonly named?: string | undefined;

@@ -30,7 +30,7 @@ export function quoteShell(text: string): string {
 /**
  * `text` inside a tmux format, so that it expands to itself. `time` is for arguments that tmux also gives to strftime
  * (pipe-pane, display-message).
- * @throws DomainError `invalid` for `#[`, which no release of tmux lets one escape.
+ * @throws DomainError `invalid` for `#[`, which cannot be escaped in any release of tmux.
  */
 export function formatLiteral(text: string, options: { readonly time?: boolean } = {}): string {
   if (text.includes("#["))
