@@ -107,7 +107,7 @@ describe("the bridge follows the files of its configuration:", () => {
     await until(
       "the refusal",
       30_000,
-      () => bridge.log().includes("a certificate was refused") || undefined,
+      () => bridge.log().includes("the certificate files were refused") || undefined,
       bridge.log,
     );
     expect(bridge.log()).toContain(folder.path("certs/bridge.crt"));
@@ -117,9 +117,9 @@ describe("the bridge follows the files of its configuration:", () => {
   });
 
   it.each([
-    ["bridge.crt", "a certificate was refused"],
-    ["bridge.key", "a certificate was refused"],
-    ["ca-bundle.crt", "a certificate was refused"],
+    ["bridge.crt", "the certificate files were refused"],
+    ["bridge.key", "the certificate files were refused"],
+    ["ca-bundle.crt", "the certificate files were refused"],
     ["prd-manager-jwt.pub", "a token key file cannot be used"],
   ])(
     "when %s is replaced by something unusable, its previous content stays in use until the next usable one",

@@ -48,7 +48,7 @@ async function put(name: string, content: string | Buffer): Promise<void> {
   await rename(folder.path(`${name}.new`), folder.path(name));
 }
 
-const refusals = () => bridge.log().split('"msg":"a certificate was refused"').length - 1;
+const refusals = () => bridge.log().split('"msg":"the certificate files were refused"').length - 1;
 
 async function checked(sections: object, name: string) {
   const config = await folder.configure({ ...sections }, name);
@@ -67,7 +67,7 @@ describe("one of two revocation lists in separate files that is", () => {
         bridge
           .log()
           .split("\n")
-          .findLast((line) => line.includes("was refused")),
+          .findLast((line) => line.includes("were refused")),
       ).toContain("certs/prd.pem");
       expect(await health(folder.prd)).toContain("revoked");
       expect(await health(folder.ndara)).toBe("served");

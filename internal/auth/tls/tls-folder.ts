@@ -135,7 +135,7 @@ export class TlsFolder implements Task {
       const next = this.#current ? "the previous one stays in use" : "there is none yet";
       this.#deps.logger.warn(
         { dir: nameOf(this.#options.dir), err: errorText(err), next },
-        "a certificate was refused",
+        "the certificate files were refused",
       );
       this.#deps.onRefused?.(faultOf(err));
     }

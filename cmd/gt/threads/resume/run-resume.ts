@@ -17,7 +17,7 @@ export async function runResume(
       thread_id: values.thread && (await threadIdOf(call, values.thread)),
     });
     if (values.json) printJson(context.out, answer);
-    else context.out.line(printable`goes on`);
+    else context.out.line(printable`resumed`);
     return 0;
   });
 }
