@@ -39,7 +39,7 @@ export function explainPem(text: string, kind: PemKind, path: string): PemFault 
   if (text.trim() === "") return { why: "is empty" };
   const encrypted = /-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m.test(text);
   if (kind === "key" && encrypted) {
-    const hint = `take the passphrase away: (umask 077; openssl pkey -in ${path} -out NEW.key)`;
+    const hint = `remove the passphrase: (umask 077; openssl pkey -in ${path} -out NEW.key)`;
     return { why: "is encrypted with a passphrase", hint };
   }
   const found = encrypted ? "key" : KINDS.find((one) => FOUND[one].test(text));
@@ -62,7 +62,7 @@ function another(kind: PemKind, found: PemKind, path: string): PemFault {
   if (pair === "certificate,key") return { why, hint: "are the certificate and the key swapped?" };
   if (kind !== "public-key") return { why };
   if (found === "key") return { why, hint: `give the public one: openssl pkey -in ${path} -pubout -out NEW.pub` };
-  if (found === "certificate") return { why, hint: `take the key from it: openssl x509 -in ${path} -noout -pubkey` };
+  if (found === "certificate") return { why, hint: `extract the key: openssl x509 -in ${path} -noout -pubkey` };
   return { why };
 }
 

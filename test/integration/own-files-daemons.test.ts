@@ -40,7 +40,7 @@ const TOKEN_KEYS: readonly (readonly [file: string, why: string])[] = [
   ["der.pub", "der.pub is in a binary form (DER), not in PEM; convert it: openssl pkey -pubin -inform DER -in der.pub"],
   ["good.key", "good.key contains a private key: only its issuer may have it; give the public one: openssl pkey -in"],
   ["encrypted.key", "encrypted.key contains a private key: only its issuer may have it; give the public one: openssl"],
-  ["good.crt", "good.crt holds a certificate, not a public key; take the key from it: openssl x509 -in good.crt"],
+  ["good.crt", "good.crt holds a certificate, not a public key; extract the key: openssl x509 -in good.crt"],
   ["torn.pub", "torn.pub has no readable public key (PEM): line 1 begins a PUBLIC KEY that has no end"],
 ];
 const CAS: readonly (readonly [file: string, why: string])[] = [
@@ -49,7 +49,7 @@ const CAS: readonly (readonly [file: string, why: string])[] = [
   ["good.key", "good.key holds a private key, not a certificate; are the certificate and the key swapped?"],
 ];
 const SIGNING_KEYS: readonly (readonly [file: string, why: string])[] = [
-  ["encrypted.key", "encrypted.key is encrypted with a passphrase; take the passphrase away: (umask 077; openssl pkey"],
+  ["encrypted.key", "encrypted.key is encrypted with a passphrase; remove the passphrase: (umask 077; openssl pkey"],
   ["der.key", "der.key is in a binary form (DER), not in PEM; convert it: openssl pkey -inform DER -in der.key"],
   ["good.pub", "good.pub holds a public key, not a private key"],
   ["good.crt", "good.crt holds a certificate, not a private key; are the certificate and the key swapped?"],

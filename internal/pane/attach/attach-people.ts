@@ -162,7 +162,7 @@ export class People implements Task {
     for (const person of this.#present) person.tell(notice);
   }
 
-  /** Keeps the window at its intended size, even when the window is recreated, and looks who types each second. */
+  /** Keeps the window at its intended size, even when the window is recreated, and checks each second who types. */
   run(signal: AbortSignal): Promise<void> {
     return untilAborted(signal, async () => {
       await this.look();

@@ -26,7 +26,7 @@ export class ScreenFrames<F> {
   async untilNext(signal: AbortSignal): Promise<void> {
     const { output } = this.#deps;
     await waitOrEnd(this.#deps, intervalOf(this.#request), signal);
-    // An end during the pause wakes no one a second time: its watchers have heard of it.
+    // An end during the pause is not notified a second time: its watchers know it already.
     const isOver = this.#deps.ended() !== undefined && this.#picture?.endReason === undefined;
     if (!isOver && output.emulator.version === this.#version) await output.changed(WATCH_LOOK_MS, signal);
     this.#version = output.emulator.version;

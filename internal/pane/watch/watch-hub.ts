@@ -80,7 +80,7 @@ export class WatchHub<F> {
     let end: string | undefined;
     const untilNext = async (signal: AbortSignal) => {
       await waitOrEnd(this.#deps, interval, signal);
-      // An end during the pause wakes no one a second time: its watchers have heard of it.
+      // An end during the pause is not notified a second time: its watchers know it already.
       const isOver = ended() !== end;
       if (!isOver && output.ring.end === seen) await output.bytes.nextOrAfter(WATCH_LOOK_MS, clock, signal);
       seen = output.ring.end;

@@ -64,7 +64,10 @@ describe("a state folder", () => {
     chmodSync(root, 0o755);
     for (const [name, place] of Object.entries(made)) {
       writeFileSync(place(), "mine");
-      const denied = { kind: "denied", message: expect.stringContaining(`${join(root, name)} is not of a sidecar`) };
+      const denied = {
+        kind: "denied",
+        message: expect.stringContaining(`${join(root, name)} does not belong to a sidecar`),
+      };
       expect(() => refuseForeignFiles(statePaths(root)), name).toThrow(expect.objectContaining(denied));
       expect([readFileSync(place(), "utf8"), readdirSync(root), modeOf(root)], name).toEqual(["mine", [name], 0o755]);
       rmSync(join(root, name), { recursive: true });

@@ -81,7 +81,7 @@ export function refuseForeignFiles(paths: StatePaths): void {
   if (isOfKind(paths.lock, "file")) return;
   for (const path of [paths.lock, ...stateEntriesOf(paths).keys()]) {
     if (!holdsData(path)) continue;
-    throw new DomainError("denied", `cannot use the state folder ${paths.dir}: ${path} is not of a sidecar`, {
+    throw new DomainError("denied", `cannot use the state folder ${paths.dir}: ${path} does not belong to a sidecar`, {
       fields: { hint: "give another --state-dir: a sidecar replaces files that have the names of its own" },
     });
   }

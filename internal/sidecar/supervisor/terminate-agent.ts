@@ -21,7 +21,7 @@ export interface StopOrder {
 const LOOK_EVERY_MS = 50;
 /** The part of the grace period that is left for KILL and tmux itself. */
 const RESERVE_MS = 1500;
-/** Shares of the rest: for the agent's own way, and till TERM is followed by HUP. */
+/** Shares of the rest: for the agent's own way, and until TERM is followed by HUP. */
 const ASK_SHARE = 0.4;
 const ASK_MOST_MS = 5000;
 const HANG_UP_SHARE = 0.8;
