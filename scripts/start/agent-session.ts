@@ -6,9 +6,9 @@ import { DomainError, errorText } from "../../internal/base/errors.ts";
 import { makeTemporaryFolder } from "../../internal/files/temporary-folder.ts";
 import type { Backend } from "../../internal/terminal/backend.ts";
 import { nodeCommand } from "./agent-command.ts";
+import { runChild } from "./child-program.ts";
 import { connect } from "./connect.ts";
-import { SidecarChild } from "./sidecar-child.ts";
-import type { SidecarNews } from "./sidecar-log.ts";
+import { readLogLine, type SidecarNews } from "./sidecar-log.ts";
 
 export interface AgentSessionOptions {
   /** The folder of the clone. */
@@ -33,6 +33,8 @@ export interface RunningAgent {
 
 const FAVOURITE_PORT = 9090;
 const START_MS = 120_000;
+/** The time after SIGTERM in which a sidecar ends its agent and tmux. */
+const STOP_MS = 8000;
 const FIRST_SCREEN_MS = 5000;
 const LOOK_AGAIN_MS = 40;
 
@@ -75,14 +77,22 @@ async function withSidecar(
   const stop = new AbortController();
   const all = AbortSignal.any([signal, stop.signal]);
   const serving = Promise.withResolvers<string>();
-  const listener = (news: SidecarNews) => {
-    if (news.type === "serving") serving.resolve(news.listen);
-    onNews(news);
+  const onLine = (line: string) => {
+    const news = readLogLine(line);
+    if (news?.type === "serving") serving.resolve(news.listen);
+    if (news !== undefined) onNews(news);
   };
-  const argv = sidecarArgv(options, stateDir, options.port);
-  const launch = { argv, env: options.env, cwd: options.workdir };
+  const command = sidecarArgv(options, stateDir, options.port);
+  const launch = {
+    name: "the sidecar",
+    command,
+    env: options.env,
+    cwd: options.workdir,
+    mayEnd: true,
+    stopMs: STOP_MS,
+  };
   const began = clock.monotonicMs();
-  const sidecar = new SidecarChild(clock, launch, listener).run(all);
+  const sidecar = runChild(clock, { ...launch, onLine, reasonIn }, all);
   const ended = new DomainError("cancelled", "the sidecar ended");
   const ending = sidecar.finally(() => stop.abort(ended));
   ending.catch(() => {});
@@ -138,4 +148,10 @@ function choosePort(): Promise<number> {
     probe.once("error", () => resolve(0));
     probe.listen(FAVOURITE_PORT, "127.0.0.1", () => probe.close(() => resolve(FAVOURITE_PORT)));
   });
+}
+
+/** The text of a failure in the sidecar's log. */
+function reasonIn(line: string): string | undefined {
+  const news = readLogLine(line);
+  return news?.type === "failure" ? news.text : undefined;
 }

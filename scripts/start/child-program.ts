@@ -9,7 +9,13 @@ export interface ChildProgram {
   readonly name: string;
   readonly command: readonly [string, ...string[]];
   readonly env: NodeJS.ProcessEnv;
+  /** The folder in which it starts. */
+  readonly cwd?: string;
   readonly onLine?: (line: string) => void;
+  /** The reason for its end that a line gives; undefined if it gives none. Without this, each line is a reason. */
+  readonly reasonIn?: (line: string) => string | undefined;
+  /** Whether it may end by itself, with exit code 0. */
+  readonly mayEnd?: boolean;
   /** The time from SIGTERM to SIGKILL, ms. Default 20 s: a database is stopped first. */
   readonly stopMs?: number;
 }
@@ -17,17 +23,18 @@ export interface ChildProgram {
 const STOP_MS = 20_000;
 
 /**
- * Runs a program until the signal, then ends it in order. @throws DomainError `unavailable` when it ends by itself
+ * Runs a program until the signal, then ends it in order.
+ * @throws DomainError `unavailable` when it ends by itself; with `mayEnd`, only if its exit code is not 0
  */
 export async function runChild(clock: Clock, options: ChildProgram, signal: AbortSignal): Promise<void> {
-  const { name, command, env, onLine, stopMs = STOP_MS } = options;
+  const { name, command, env, cwd, onLine, reasonIn = (line) => line, mayEnd = false, stopMs = STOP_MS } = options;
   const [program, ...args] = command;
   // In its own process group: Ctrl-C in the terminal reaches only us, and we end it in order.
-  const child = spawn(program, args, { env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
-  let last = "";
+  const child = spawn(program, args, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  let reason = "";
   for (const input of [child.stdout, child.stderr]) {
     createInterface({ input }).on("line", (line) => {
-      last = line;
+      reason = reasonIn(line) ?? reason;
       onLine?.(line);
     });
   }
@@ -43,5 +50,7 @@ export async function runChild(clock: Clock, options: ChildProgram, signal: Abor
   if (signal.aborted) stop();
   else signal.addEventListener("abort", stop, { once: true });
   await closing;
-  if (!signal.aborted) throw new DomainError("unavailable", `${name} ended: ${last}`);
+  if (signal.aborted || (mayEnd && child.exitCode === 0)) return;
+  const how = child.exitCode === null ? `was ended by ${child.signalCode}` : `ended with ${child.exitCode}`;
+  throw new DomainError("unavailable", `${name} ${how}${reason && `: ${reason}`}`);
 }
