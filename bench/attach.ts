@@ -35,7 +35,7 @@ export async function measureAttach(context: BenchContext): Promise<readonly Mea
     for (let i = 0; i < (quick ? 40 : 150); i++) {
       signal.throwIfAborted();
       times.get(desk)?.push(await desk.press());
-      await pause(5 + (i % 7) * 5); // a person, though a quick one
+      await pause(5 + (i % 7) * 5); // as fast as a quick person
     }
   };
   await interleave(quick ? 2 : 4, [arm(ours), arm(theirs)], signal);
@@ -95,7 +95,7 @@ async function seated(program: string, args: readonly string[], env: Readonly<Re
   await pause(6000); // the notice shown at the beginning is gone by then
   let pressed = 0;
   const press = async (): Promise<number> => {
-    // Each position gets another letter than in the row before: the same letter would be no change, and need not be
+    // Each position gets a different letter from the previous row: the same letter would be no change, and need not be
     // drawn.
     const key = KEYS[pressed % KEYS.length] ?? "";
     if (pressed++ % LINE === LINE - 1) {

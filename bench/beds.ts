@@ -34,7 +34,7 @@ interface Truth {
 }
 
 /**
- * One agent under a sidecar of its own, with a person's hands on its terminal, and the record of what has really
+ * One agent under a sidecar of its own, with a person's hands on its terminal, and the record of the messages that
  * arrived.
  */
 export class Bed implements AsyncDisposable {

@@ -56,7 +56,7 @@ export async function measureWatchers(context: BenchContext): Promise<readonly M
   for (const layout of quick ? LAYOUTS.filter(({ streams }) => streams === 100) : LAYOUTS) {
     const name = `${layout.streams} watchers, ${layout.connections} connections, ${layout.secure ? "mTLS" : "plaintext"}`;
     say(`watchers: ${name}`);
-    await deliver(server, tls, layout, "connect", false, 5); // what runs first pays for warming up
+    await deliver(server, tls, layout, "connect", false, 5); // the first run pays for the warm-up
     const naive = await deliver(server, tls, layout, "connect", true, pieces);
     for (const protocol of PROTOCOLS) {
       signal.throwIfAborted();

@@ -12,7 +12,7 @@ interface Flood {
   readonly cpuMsPerMb: number;
 }
 
-/** Measures 30 MB of text in the pane: how fast one RAW watcher gets it, and the effect on the program that writes. */
+/** Measures 30 MB of text in the pane: the speed of one RAW watcher, and the effect on the writing program. */
 export async function measureOutput(context: BenchContext): Promise<readonly Measured[]> {
   const { quick, signal, say } = context;
   await using stack = new AsyncDisposableStack();

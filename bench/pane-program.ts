@@ -11,7 +11,7 @@ interface Written {
   readonly endedAt: number;
 }
 
-/** The controlling end of `peers/pane-writer.ts`: tells it what to write, and learns when it is written. */
+/** The controlling end of `peers/pane-writer.ts`: sends it texts to write, and learns when they are written. */
 export interface PaneProgram extends AsyncDisposable {
   readonly command: readonly [string, ...string[]];
   flood(bytes: number): Promise<Written>;

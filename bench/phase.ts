@@ -4,7 +4,7 @@ import { areAgentsInstalled } from "./beds.ts";
 import type { BenchContext } from "./context.ts";
 import type { Measured } from "./report/row.ts";
 
-/** Measures how soon, and how correctly, the state follows real agents. `npm run soak` does so for longer. */
+/** Measures how fast and how correctly the state follows real agents. `npm run soak` does so for longer. */
 export async function measurePhase({ signal, quick, program, say, note }: BenchContext): Promise<readonly Measured[]> {
   if (!areAgentsInstalled()) {
     note("phase: not measured, the agents' programs are not installed (npm ci in test/agents).");

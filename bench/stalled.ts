@@ -41,7 +41,7 @@ async function measureFloods(context: BenchContext): Promise<readonly Measured[]
   const { quick, signal, say } = context;
   await using pane = await watchedBySidecar(context);
   const bytes = (quick ? 20 : 100) * MEGABYTE;
-  await flood(pane, 20 * MEGABYTE); // what runs first pays for warming up, and its memory stays
+  await flood(pane, 20 * MEGABYTE); // the first run pays for the warm-up, and its memory stays
   const [alone, stalled]: [Flood[], Flood[]] = [[], []];
   let unnamed = 0;
   const arm = (floods: Flood[]) => async (round: number) => {
@@ -115,7 +115,7 @@ async function flood(pane: WatchedBySidecar, bytes: number): Promise<Flood> {
   };
 }
 
-/** A reader on a connection of its own; it reads the beginning, and then stops until it is asked what it missed. */
+/** A reader on a connection of its own; it reads the beginning, and then stops until its losses are queried. */
 async function stalledReader(sidecar: RunningSidecar) {
   const connection = sidecarTransport({ baseUrl: sidecar.url });
   const client = createClient(SidecarService, connection.transport);

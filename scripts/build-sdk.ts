@@ -28,7 +28,7 @@ export async function buildSdk(): Promise<string> {
     logLevel: "warning",
     absWorkingDir: root,
   });
-  await stop(); // else a process of the bundler stays for the next build
+  await stop(); // otherwise a process of the bundler stays for the next build
   for (const [path, text] of declarations()) {
     mkdirSync(dirname(join(outDir, path)), { recursive: true });
     writeFileSync(join(outDir, path), text);

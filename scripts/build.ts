@@ -76,7 +76,7 @@ async function bundle(binary: string, outDir: string) {
   });
   for (const file of quick === undefined ? [] : globSync(`${outDir}/{${binary},${binary}/*}.mjs`))
     dropUnusedRequire(file);
-  await stop(); // else a process of the bundler stays for the next build
+  await stop(); // otherwise a process of the bundler stays for the next build
   return { outfile, inputs: Object.keys(metafile.inputs) };
 }
 

@@ -47,7 +47,7 @@ export async function measureBridgeEvents({ quick, signal, say }: BenchContext):
     say(`bridge: ${layout.streams} subscribers on ${layout.connections} connections`);
     const cost: Readonly<Record<Way, number[]>> = { ours: [], theirs: [] };
     const arm = (way: Way) => async () => void cost[way].push(await deliver(peer, servers[way], way, layout));
-    await arm("ours")(); // what runs first pays for warming up
+    await arm("ours")(); // the first run pays for the warm-up
     cost.ours.length = 0;
     await interleave(quick ? 1 : 3, [arm("ours"), arm("theirs")], signal);
     rows.push(rowOf(layout, median(cost.ours), median(cost.theirs)));

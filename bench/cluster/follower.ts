@@ -18,7 +18,7 @@ const bindings = namespaces.map(
   (name) => ({ name, project: "shop", templates: new Map(), credentials: "plaintext" }) as const,
 );
 const pods = new SessionPods({ api, clock: systemClock, logger: silentLogger, random: Math.random }, bindings);
-await sleep(500); // what loading left behind is not measured
+await sleep(500); // garbage from loading is not measured
 const before = process.memoryUsage();
 const turn = new LongestTurn();
 const from = performance.now();

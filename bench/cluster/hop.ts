@@ -11,8 +11,7 @@ import { liveSession } from "./live-session.ts";
 
 const STREAMS = 200;
 /**
- * The calls until the programs at both ends are compiled: until then the one in between, which does more, is slow for
- * longer.
+ * The number of calls until the programs at both ends are compiled; the one in between does more and takes longer.
  */
 const WARM_UP = 1_000;
 /** A fixed port: no other program is in the network of this measurement. */

@@ -12,7 +12,7 @@ const SESSIONS = 5;
 /** The other sessions have none: this process answers for their sidecars. */
 const ALL_SESSIONS = 100;
 const CALLERS = 50;
-/** One call in so many is a nudge. */
+/** One call in this many is a nudge. */
 const NUDGE_OF = 10;
 const PAUSE_MS = 20;
 /** The number of fake sessions that are started at a time. */
@@ -22,7 +22,7 @@ const STARTS = 5;
 interface Target {
   readonly id: string;
   readonly taken: () => Promise<readonly string[]>;
-  /** The reason why a screen is not this session's own; undefined: it is. */
+  /** The reason why a screen is not this session's own; undefined if it is. */
   readonly strange: (output: string) => string | undefined;
   readonly submitted: Set<string>;
 }

@@ -15,7 +15,7 @@ const STEADY_MS = 20_000;
 const BETWEEN_MS = 5_000;
 /** The interval of one caller's reads at each replica. */
 const READ_EACH_MS = 50;
-/** One of so many new pods is polled until it is known: polling all of them would take up the processors. */
+/** One of this many new pods is polled until it is known: polling all of them would use up the processors. */
 const PROBE_OF = 5;
 const PROBE_EACH_MS = 5;
 /** Shorter than the pod's life. */

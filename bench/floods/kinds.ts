@@ -1,6 +1,6 @@
 import type { TlsMaterial } from "../../internal/rpc/common/tls.ts";
 
-/** The task of one flooding process: it keeps a number of connections open, and replaces each one that is cut. */
+/** The task of one flooding process, which keeps a number of connections open and replaces each one that is cut. */
 export interface FloodOrder {
   /**
    * `idle`: no byte. `half`: only the beginning of a handshake. `slow`: a byte each second. `client`: a whole HTTP/2

@@ -7,12 +7,12 @@ const PER_SECOND = 20;
 /** Lanes are used again, as by agents that come back. */
 const LANES = 200;
 
-/** Measures what stays behind of agents that connect, do a piece of work, and leave. */
+/** Measures the memory that agents leave behind when they connect, do a piece of work, and leave. */
 export async function measureChurn({ quick, say, signal }: BenchContext, nats: string): Promise<readonly Measured[]> {
   const seconds = quick ? 15 : 120;
   say(`relay: ${PER_SECOND} connections a second for ${seconds} s`);
   await using bed = await RelayBenchBed.create(nats, { isInspected: true });
-  await come(bed, { first: 0, seconds: 10 }, signal); // each lane once: the lanes of a relay stay known to it
+  await come(bed, { first: 0, seconds: 10 }, signal); // each lane once, because a relay remembers its lanes
   const consumers = await bed.consumers();
   const [memory, live] = [await bed.memoryMiB(), await bed.liveMiB()];
   await come(bed, { first: LANES, seconds }, signal);

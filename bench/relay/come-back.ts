@@ -4,7 +4,7 @@ import { type Measured, measured } from "../report/row.ts";
 import { median } from "../stats.ts";
 import { ANSWER, RelayBenchBed, work } from "./relay-bench-bed.ts";
 
-/** Measures how soon an agent that was cut in its turn, and dials again, has the same request. */
+/** Measures how soon an agent that was cut off in its turn and reconnects gets the same request. */
 export async function measureComeBack(
   { quick, say, signal }: BenchContext,
   nats: string,

@@ -2,7 +2,7 @@ import type { BenchContext } from "../context.ts";
 import { type Measured, measured } from "../report/row.ts";
 import { RelayBenchBed } from "./relay-bench-bed.ts";
 
-/** Measures what idle agents cost the relay, and how soon each of them has done a piece of work. */
+/** Measures the relay's cost of idle agents, and how soon each of them has done a piece of work. */
 export async function measureCrowd({ quick, say, signal }: BenchContext, nats: string): Promise<readonly Measured[]> {
   const agents = quick ? 100 : 500;
   say(`relay: ${agents} agents`);

@@ -40,7 +40,7 @@ export class RelayBenchBed implements AsyncDisposable {
   }
 
   /**
-   * @param isInspected its memory can be asked for; this costs it processor time
+   * @param isInspected its memory can be queried, which costs processor time
    * @param hasOther a second relay serves too
    */
   static async create(nats: string, { isInspected = false, hasOther = false } = {}): Promise<RelayBenchBed> {

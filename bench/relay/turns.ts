@@ -19,7 +19,7 @@ export async function measureTurns({ quick, say, signal }: BenchContext, nats: s
     timed(samples.relay, (round) => bed.turn("one", `w${round}`)),
     timed(samples.bare, () => bare.turn(usual, ANSWER)),
   ];
-  await interleave(50, arms, signal); // what runs first pays for warming up
+  await interleave(50, arms, signal); // the first run pays for the warm-up
   samples.relay.length = 0;
   samples.bare.length = 0;
   const rounds = quick ? 300 : 2000;

@@ -4,7 +4,7 @@ import { residentMiB } from "../proc.ts";
 import { type Measured, measured } from "../report/row.ts";
 import { quantile } from "../stats.ts";
 
-/** One call in so many comes over a new connection: with more, they would wait for each other even without a flood. */
+/** One call in this many uses a new connection: with more, they would wait for each other even without a flood. */
 const NEWCOMER_OF = 12;
 
 interface Times {

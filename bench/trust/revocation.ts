@@ -30,7 +30,7 @@ export async function measureRevocation({ quick, signal, say }: BenchContext): P
   const pems = Array.from({ length: CONNECTIONS }, () => ca.issue({}).cert);
   const cost = (trust: Trust) => {
     const certificates = pems.map((pem) => new X509Certificate(pem));
-    trust.standing(new X509Certificate(pems[0] ?? ""), clock.now()); // whose list it is, is found out once
+    trust.standing(new X509Certificate(pems[0] ?? ""), clock.now()); // the list's issuer is looked up only once
     for (const certificate of certificates) trust.notAfter(certificate);
     return cpuUs(CONNECTIONS, (i) => trust.standing(certificates[i] as X509Certificate, clock.now()));
   };

@@ -3,14 +3,14 @@ import { type BridgeClient, EventType, type SessionEvent } from "../../pkg/bridg
 export interface StartRequest {
   readonly sessionId: string;
   readonly repoPath: string;
-  /** `claude`, `codex`, `opencode`, or another one that the bridge has. */
+  /** `claude`, `codex`, `opencode`, or another provider of the bridge. */
   readonly provider: string;
 }
 
 /** Called with each event of every session, in order and once; in this API it feeds the chat and the command line. */
 export type AgentEventHandler = (event: SessionEvent) => void;
 
-/** Agents of this API, which run behind a bridge: what a manager of child processes was before. */
+/** The agents of this API, which run behind a bridge; replaces a manager of child processes. */
 export class AgentSessions {
   readonly #client: BridgeClient;
   readonly #projectId: string;
@@ -28,7 +28,7 @@ export class AgentSessions {
     this.#forward(sessionId, signal);
   }
 
-  /** Goes on with the sessions that were there before this API was restarted. */
+  /** Resumes the sessions that existed before this API was restarted. */
   async resume(signal: AbortSignal): Promise<void> {
     for (let pageToken = ""; ; ) {
       const page = await this.#client.listSessions({ pageToken }, { signal });
@@ -61,7 +61,7 @@ export class AgentSessions {
       .finally(() => this.#forwarded.delete(sessionId));
   }
 
-  /** Survives broken connections; the bridge keeps how far this subscriber has got. */
+  /** Survives broken connections; the bridge stores this subscriber's position. */
   async #forwardEvents(sessionId: string, signal: AbortSignal): Promise<void> {
     for await (const event of this.#client.session(sessionId).events({ subscriberId: "http-control-plane", signal })) {
       if (event.type === EventType.BUFFER_OVERFLOW) console.warn(`events of ${sessionId} are missing`, event.gap);

@@ -9,7 +9,7 @@ export function agentDaemonRoutes(client: BridgeClient, projectId: string): (rou
     runTask: ({ runId, repoPath, provider, task }) =>
       orchestratorError(async () => {
         await client.startSession({ projectId, sessionId: runId, repoPath, provider });
-        // The run's id as the key: asked again, the agent is not given its task twice.
+        // The run's id is the key, so that a repeated call does not give the agent its task twice.
         const { accepted, error } = await client.session(runId).sendInput(task, { idempotencyKey: `task-${runId}` });
         return { accepted, error };
       }),
@@ -52,7 +52,7 @@ const CODES: Readonly<Partial<Record<BridgeError["code"], Code>>> = {
   deadline_exceeded: Code.DeadlineExceeded,
 };
 
-/** That the bridge refuses this daemon is no fault of the orchestrator: it gets `unavailable`. */
+/** A refusal by the bridge is not the orchestrator's fault: it gets `unavailable`. */
 function errorOf(err: unknown): unknown {
   if (!(err instanceof BridgeError)) return err;
   return new ConnectError(err.message, CODES[err.code] ?? Code.Unavailable, undefined, undefined, err);

@@ -2,7 +2,10 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { ClientOptions } from "../../pkg/bridgeclient/index.ts";
 
-/** Two trust boundaries: what this daemon serves with, and what it calls the bridge with. They share no file. */
+/**
+ * Two trust boundaries: the files with which this daemon serves, and those with which it calls the bridge. They share
+ * no file.
+ */
 export interface Config {
   readonly listenPort: number;
   readonly serving: { readonly cert: string; readonly key: string; readonly ca: string };

@@ -18,8 +18,7 @@ const handler = connectNodeAdapter({
   shutdownSignal: stop.signal,
   acceptCompression: [],
 });
-// Callers prove themselves to this daemon, and this daemon to the bridge: two boundaries, with certificates of their
-// own.
+// Callers authenticate to this daemon, and this daemon to the bridge: two boundaries with separate certificates.
 const tls = { ...config.serving, minVersion: "TLSv1.3", requestCert: true, rejectUnauthorized: true } as const;
 const sessions = new Set<ServerHttp2Session>();
 const server = createSecureServer(tls, handler).listen(config.listenPort, "127.0.0.1");

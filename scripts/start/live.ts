@@ -58,7 +58,7 @@ export class Live {
     this.#window.draw(lines);
   }
 
-  /** A nudge has ended: fetches and shows its full receipt. */
+  /** Called when a nudge has ended: fetches and shows its full receipt. */
   async nudgeEnded(requestId: string, signal: AbortSignal): Promise<void> {
     const receipt = await this.#agent.backend.getNudge(requestId, signal).catch(() => undefined);
     if (receipt === undefined) return;

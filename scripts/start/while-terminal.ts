@@ -6,8 +6,8 @@ const STDIN = 0;
 const LOOK_EVERY_MS = 2000;
 
 /**
- * Runs `use` until it ends, and aborts its signal when the terminal on standard input is gone: where a session of its
- * own gets no SIGHUP, nothing else says so. The input is not read, which would stop a program in the background.
+ * Runs `use` until it ends, and aborts its signal when the terminal on standard input is gone: a process in its own
+ * session gets no SIGHUP. The input is not read, which would stop a program in the background.
  */
 export async function whileTerminal<T>(
   clock: Clock,

@@ -30,7 +30,7 @@ export async function prepareTests(scratch: string): Promise<Counts> {
   return counts;
 }
 
-/** Tests find tmux on PATH: in a folder of its own, so that no other program comes first with it. */
+/** Tests find tmux on PATH in its own folder, so that no other program of that folder takes precedence. */
 async function useTmux(folder: string): Promise<string> {
   const { path, version } = await ensureTmux({ log });
   await mkdir(folder);

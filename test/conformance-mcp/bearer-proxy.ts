@@ -10,7 +10,7 @@ import {
 import type { AddressInfo } from "node:net";
 import { objectOf } from "../../internal/base/json-fields.ts";
 
-/** Our tools and resources in the place of those that the suite expects. */
+/** Our tools and resources, which replace those that the suite expects. */
 interface StandIns {
   /** By name. */
   readonly tools: Readonly<Record<string, { readonly name: string; readonly arguments: object }>>;
@@ -19,8 +19,8 @@ interface StandIns {
 }
 
 /**
- * A way to a threads server for callers that have no token: it adds one, puts our tools and resources in the place of
- * the suite's, and changes nothing else, also not the Host header.
+ * Lets callers without a token reach a threads server: adds a token, replaces the suite's tools and resources by ours,
+ * and changes nothing else, not even the Host header.
  */
 export class BearerProxy implements AsyncDisposable {
   readonly #server: Server;

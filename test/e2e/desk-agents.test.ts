@@ -25,13 +25,15 @@ const OFFERED: Readonly<Record<AgentKind, readonly string[]>> = {
 
 const ROUTED = 'tell customers to READ /docs/hours.md — "ünï", <b>\t$HOME';
 const SECRET = "wholesale";
-/** On the administrator's side alone: in a file that its agent reads, above the working folders, a credential. */
+/**
+ * Only the administrator's side has them: in a file that its agent reads, above the working folders, as a credential.
+ */
 const CANARIES = [`${SECRET} 4.20`, "kestrel-4717-above", "sk-ant-api03-admin"];
 
 /** The refusals of a model: a wrong key, an overloaded model, too many requests. */
 const REFUSALS = ["REFUSE 401", "REFUSE 529", "REFUSE 429"];
 
-/** As users' texts in one of the customer's threads: one start of its agent serves them all. */
+/** Sent as users' texts in one of the customer's threads, so that one start of its agent serves them all. */
 const ADMIN_LINES = ["READ /admin/prices.md", "WORDS", "HOSTILE", ROUTED, "REFUSE 529"].map((text) => ({
   ...{ text, to: "user" },
 }));

@@ -84,7 +84,7 @@ it.concurrent("types nothing while synchronize-panes would copy it to another pa
   expect(await place.gt("nudge", "hello", "--request-id", "third")).toMatchObject({ code: 0, stderr: "" });
 });
 
-/** Each of them set away from its default, as people set them, or to the most harmful value. */
+/** Each option has a value that people use, or the most harmful one. */
 const OPTIONS: readonly (readonly string[])[] = [
   ["-g", "base-index", "1"],
   ["-g", "default-command", "false"],

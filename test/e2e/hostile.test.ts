@@ -33,7 +33,7 @@ async function start({ containers, image }: Built, script: string): Promise<Runn
 
 /** Sends the key that the program waits for at first. */
 async function press(container: RunningContainer): Promise<void> {
-  await container.client.sendKeys({ keys: ["Enter"] }).catch(() => {}); // what answers may be killed by then
+  await container.client.sendKeys({ keys: ["Enter"] }).catch(() => {}); // the answering process may be killed by then
 }
 
 const statusOf = (container: RunningContainer) => container.client.status({}, { timeoutMs: 10_000 });

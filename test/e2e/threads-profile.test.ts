@@ -19,7 +19,7 @@ afterAll(async () => {
   if (home !== undefined) await rm(home, { recursive: true, force: true });
 });
 
-/** On a machine on which no server of threads runs. */
+/** Runs gt on a machine without a threads server. */
 const run = (...args: string[]) => gt(args, { HOME: home, XDG_CONFIG_HOME: join(home, "config"), USER: "ann" });
 
 it("gt reaches the profile's server as the profile's person, with tokens of its key", async () => {

@@ -49,7 +49,7 @@ async function runAll(commands: readonly string[], more: Readonly<Record<string,
       cwd: server.dir,
       timeoutMs: 120_000,
     });
-    // 5: accepted, and not yet there.
+    // 5: accepted, but not completed yet.
     expect([0, 5], `${command}\n${stdout}${stderr}`).toContain(code);
     said.push(stdout);
   }

@@ -106,7 +106,7 @@ describe.concurrent("a user of a shared machine", () => {
     await using ann = await otherUser(own.uid, own.home);
     await using bob = await otherUser(other.uid, other.home);
     const folder = `/tmp/gt-sidecars-${own.uid}`;
-    await rm(folder, { recursive: true, force: true }); // of an earlier user of that number
+    await rm(folder, { recursive: true, force: true }); // left by an earlier user with that uid
     expect(await bob.run(["mkdir", folder])).toMatchObject({ code: 0 });
     try {
       await using _sidecar = await sidecarOf(ann, "127.0.0.1:0");

@@ -1,4 +1,4 @@
-// A small ACP agent over stdio, for tests: one JSON-RPC frame a line. It answers prompts with an update and a text.
+// A small ACP agent over stdio, for tests: one JSON-RPC frame per line. It answers prompts with an update and a text.
 // Some prompts are commands: "wait" is never answered, "ask" asks for a permission first, "exit" ends the process, "env
 // NAME" returns a variable, "pid" the process id, "leave" starts a process in its own session and returns its pid.
 // "large" sends an update of 2 MiB first. "recall" returns the prompts of its session so far. With ACP_AGENT_SESSIONS,

@@ -75,7 +75,7 @@ it("survives a bridge that is restarted on its port", async () => {
 it("acknowledges the handled events, and continues there the next time under the same name", async () => {
   emit(1, 5);
   const { bridge } = scene;
-  await read(client.session("s1").events({ subscriberId: "r" }), 3); // the third was not asked past
+  await read(client.session("s1").events({ subscriberId: "r" }), 3); // the third is not handled yet
   expect(bridge.acked("s1", "r")).toBe(2n);
   expect(seqs(await read(client.session("s1").events({ subscriberId: "r" }), 3))).toEqual([3, 4, 5]);
   expect(seqs(await read(client.session("s1").events({ subscriberId: "other" }), 1))).toEqual([1]);

@@ -15,7 +15,7 @@ const LEAST = { enabled: true, nats: { url: "nats://nats:4222" }, tls: { secretN
 describe("the chart's relay", () => {
   const bed = new HelmBed("chart-relay");
 
-  /** With these values of `relay`. */
+  /** Renders the chart with these values of `relay`. */
   async function rendered(context: TestContext, name: string, relay: object): Promise<readonly Manifest[]> {
     const tool = await bed.here(context);
     const file = join(bed.dir, `${name}.json`);

@@ -21,7 +21,7 @@ describe("the chart's threads", () => {
     await writeFile(file, JSON.stringify(values));
     return await tool.template("gastown", "-f", file);
   }
-  /** With these values of `threads`. */
+  /** Renders the chart with these values of `threads`. */
   const rendered = async (context: TestContext, name: string, threads: object) =>
     threadsOf(await text(context, name, { threads }));
   const withAll = async (context: TestContext) => await (await bed.here(context)).template("gastown", "-f", VALUES);

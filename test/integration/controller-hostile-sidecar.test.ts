@@ -106,7 +106,7 @@ describe("a sidecar that its agent controls", () => {
     const request = create(SidecarStreamEventsRequestSchema);
     const events = scene.link.stream(SidecarService.method.streamEvents, request, CALLER, never);
     await events.next();
-    await sleep(500); // what comes meanwhile is there at once
+    await sleep(500); // data that arrives meanwhile is read in one turn
     const began = performance.now();
     turn();
     let count = 1;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { deskBed, parseJsonLines } from "../support/desk/desk-bed.ts";
 
-/** Every key that there is. The reader needs no credentials: those files need not be there. */
+/** Every key of the configuration. The reader needs no credentials, so those files may be missing. */
 const WHOLE = `version: 1
 supervisor: { agent: reader, root: ./admin, read: ["/admin/**"], credentials: ./admin.env }
 intent:

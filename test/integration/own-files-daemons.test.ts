@@ -1,4 +1,4 @@
-// Files that a person made with openssl in another form than required, named to the daemons and to the SDK.
+// Tests how the daemons and the SDK report files that a person made with openssl in the wrong form.
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -93,7 +93,7 @@ it("a server on a unix socket continues after it could not accept its first conn
   server.close();
 });
 
-/** A WebSocket server in the place of a relay. */
+/** A WebSocket server in place of a relay. */
 async function relayStandIn(onConnection: (request: IncomingMessage) => void) {
   const server = new WebSocketServer({ port: 0, host: "127.0.0.1", handleProtocols: ([first]) => first ?? false });
   server.on("connection", (socket, request) => {

@@ -189,7 +189,7 @@ function run(args: readonly string[], env: Readonly<Record<string, string>>): Pr
   return ended(spawn(process.execPath, [ACPX, ...args], { env, cwd: folder, stdio: ["ignore", "pipe", "pipe"] }));
 }
 
-/** With this input, which ends once `until` is in the output. */
+/** Runs the relay with this input, and ends the input once `until` is in the output. */
 function runRelayWith(args: readonly string[], input: string, until = ""): Promise<Ended> {
   const relay = spawn(process.execPath, [programFile("relay"), ...args], { stdio: ["pipe", "pipe", "pipe"] });
   relay.stdin.on("error", () => {});

@@ -36,7 +36,7 @@ afterAll(async () => {
 
 const task = (id: string, more: object = {}) => ({ id, type: "work.coding", payload: { task: id, ...more } });
 
-/** An ACP agent that answers a prompt when the test does; `prompts`: the ids of its open ones. */
+/** An ACP agent whose prompts the test answers; `prompts`: the ids of the open ones. */
 function acpAgent(session: string, agentCapabilities: object = {}) {
   const agent = SeedAgent.begin(url, { session, protocols: ["acp.v1"] });
   const prompts: unknown[] = [];

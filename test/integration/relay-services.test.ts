@@ -203,7 +203,7 @@ describe.concurrent.each([
     };
     const [result, ...more] = await coordinator.results("kill", 1);
     expect([result?.body["id"], more]).toEqual(["p-1", []]);
-    // The caller asks again, by the same id: it gets the answer, and the agent no second prompt.
+    // The caller repeats the prompt with the same id: it gets the answer, and the agent gets no second prompt.
     const again = [{ status: "ack" }, { text: "done" }, { end: true }];
     expect(await vendor.all("prompt", "kill", "do it once", "--id", "p-1")).toEqual(again);
     await coordinator.allSettled();

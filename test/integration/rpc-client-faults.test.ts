@@ -22,7 +22,7 @@ afterAll(() => void process.off("uncaughtExceptionMonitor", notice));
 afterEach(() => expect(uncaught.splice(0)).toEqual([]));
 
 const WAYS = ["h2c", "tls"] as const;
-/** All steps dial at once in one process, which on a busy machine has been too slow for 500 ms again and again. */
+/** All steps dial at once in one process, for which 500 ms was repeatedly too short on a busy machine. */
 const TIMES = { pingIntervalMs: 30, pingTimeoutMs: 3000, idleMs: 100 };
 
 async function startServer(way: (typeof WAYS)[number]): Promise<RpcFixture> {

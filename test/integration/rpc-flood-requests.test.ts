@@ -174,7 +174,7 @@ describe("calls beyond the limits", () => {
       stream.on("error", () => {}).on("close", () => ends.push(stream.rstCode));
       stream.end(JSON.stringify(request));
     }
-    // As JSON it may be larger than was said.
+    // As JSON the answer may be larger than announced.
     const refused = method === "Peek" ? 429 : constants.NGHTTP2_ENHANCE_YOUR_CALM;
     await eventually("some are held back", () => ends.includes(refused));
     expect(ends.length).toBeLessThan(10);

@@ -83,7 +83,7 @@ describe.each(["root", "another user"] as const)(
         await sleep(500);
       }
 
-      // Links and other things in place of the files that the serving half opens.
+      // Links and other entries in place of the files that the serving half opens.
       await attackUntil(
         pod,
         "link",

@@ -104,7 +104,7 @@ it("entries that the agent puts in place of the state folder's parts are replace
     const pid = sidecar.servingPid();
     for (const [name, make] of Object.entries(put)) {
       const path = join(sidecar.stateDir, name);
-      // The sidecar may have created it again before the other thing is in place.
+      // The sidecar may recreate the entry before the replacement is in place.
       await until(`another thing at ${name}`, 30_000, async () => {
         await remove(path);
         return await make(path).then(
@@ -116,7 +116,7 @@ it("entries that the agent puts in place of the state folder's parts are replace
     if ("journal.jsonl" in put) kill(pid, "SIGKILL");
     await untilServedAnew(sidecar, pid);
     const idle = async () => {
-      const now = await sidecar.client.status({}).catch(() => undefined); // nobody serves for a moment
+      const now = await sidecar.client.status({}).catch(() => undefined); // no half serves for a moment
       return now?.state === AgentState.IDLE ? now : undefined;
     };
     const status = await until(`an idle agent after ${what}`, 60_000, idle, sidecar.log);

@@ -56,8 +56,7 @@ describe.each(ENDS)("a session that ends by %s", (_, act) => {
     expect(await readyz(sidecar)).toBe(200);
     await act(sidecar, agentPid);
     const passed = calmTime();
-    // Once the second is over, the old process is never reported as alive again; and a process that is reported so is
-    // alive.
+    // After that second, the old process is never reported as alive, and each process reported as alive is alive.
     const told = await until("its end in Status", LIMIT_MS, async () => {
       const status = await sidecar.client.status({});
       return status.agentPid === agentPid ? undefined : status;

@@ -59,7 +59,7 @@ async function twoHalves(work: string) {
       connection[Symbol.dispose]();
       serving.child.kill("SIGTERM");
       await serving.exited;
-      supervising.child.kill("SIGKILL"); // and with it all that has a pid in there
+      supervising.child.kill("SIGKILL"); // and with it every process of its namespace
       await supervising.exited;
       await rm(dir, { recursive: true, force: true, maxRetries: 5 });
     },

@@ -17,7 +17,7 @@ const TICK_MS = 1000;
 const LATE_MS = 6000;
 const FOR_EVER_MS = 600_000;
 const DRAFT = "half a";
-/** Not `DRAFT`, which stands on the screen since it was sent. */
+/** Differs from `DRAFT`, which stays on the screen after it was sent. */
 const OTHER_DRAFT = "and another half of one";
 const ERASE = "\x7f".repeat(OTHER_DRAFT.length);
 

@@ -23,7 +23,7 @@ const MAX_LIST_BYTES = 12 * 1024;
 const WAYS = ["/v1/mcp", "gt threads mcp"] as const;
 const ERAS: readonly Era[] = ["2.4 auto", "2.4 legacy", "1.x"];
 const CLIENTS = WAYS.flatMap((way) => ERAS.map((era) => ({ way, era })));
-/** Codes that no tool gives: a token that does not count is answered by HTTP alone, a wake's failures by its state. */
+/** Codes that no tool returns: HTTP itself answers an invalid token, and a wake's state reports its failures. */
 const ELSEWHERE = ["UNAUTHORIZED", "WAKE_FAILED", "HUMAN_INPUT_COLLISION"];
 const CODES = [
   ...["UNAUTHORIZED", "FORBIDDEN", "CLAIM_MISMATCH", "OUT_OF_SCOPE_WORKSPACE", "NOT_FOUND", "CONFLICT"],

@@ -152,7 +152,7 @@ it("F11: changes are found by polling without notifications or with their connec
   await waits("after a kill", 0);
   proxy.isDeaf = true;
   await database.query(kill);
-  // Also a connection that breaks before it is known to be deaf.
+  // Includes a connection that breaks before it is known to be deaf.
   const listening = "select from pg_stat_activity where application_name = 'threads listen'";
   await eventually("both listen", async () => (await database.query(listening)).length === 2, WAIT_MS);
   await database.query(kill);

@@ -12,7 +12,7 @@ import { startThread, ThreadsServer } from "../support/threads/threads-server.ts
 
 const LONG = AbortSignal.timeout(900_000);
 const WAIT_MS = 120_000;
-/** A share of the load that the measurement has. */
+/** A share of the measurement's load. */
 const [POLLS, LISTENS, INBOX, MUTE] = [200, 40, 10_000, 5];
 const MOST_MIB = 200;
 /** The longest that a waiter may wait for a message, as promised to 95 of 100. */

@@ -15,7 +15,7 @@ import { startThread, ThreadsServer } from "../support/threads/threads-server.ts
 
 const LONG = AbortSignal.timeout(600_000);
 const POSTS = 60;
-/** As each migration: it only adds. */
+/** Like each migration, it only adds. */
 const NEXT_VERSION = [
   "alter table threads.message add column of_next text not null default ''",
   "create table threads.of_next (workspace_id text not null, said text not null)",

@@ -132,7 +132,7 @@ describe("respawn", () => {
       bytes += chunk.length;
       await testDeps.clock.sleep(1);
     };
-    // The holder stays to the end: without it a remaining writer would wait for a reader endlessly.
+    // The holder stays to the end: without it a remaining writer would wait for a reader forever.
     const done = Promise.all([readFifo(fifo, slow, stop.signal), new FifoHolder(fifo).run(stop.signal)]);
     for (let round = 0; round < 20; round++) {
       await eventually("death", async () => (await box.pane.facts()).dead);

@@ -1,6 +1,6 @@
 /**
- * Holds this thread's event loop up as a busy machine may: until a timer of `dueMs` is due, and, once what the timer
- * sends is on its way, for `ms`, so that timers of less than that are due before the answer is read.
+ * Blocks this thread's event loop as a busy machine may: until a timer of `dueMs` is due, and, once the timer's data is
+ * sent, for `ms`, so that shorter timers are due before the answer is read.
  */
 export async function holdUpTwice(dueMs: number, ms: number): Promise<void> {
   holdUp(dueMs);

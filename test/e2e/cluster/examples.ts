@@ -16,7 +16,7 @@ interface Installed {
   here(context: TestContext): Promise<unknown>;
   /** A folder with the first client's files. */
   clientDir(): string;
-  /** The local port that leads to the controllers. */
+  /** The local port that is forwarded to the controllers. */
   port(): number;
 }
 

@@ -24,7 +24,7 @@ interface Installed {
   here(context: TestContext): Promise<TestCluster>;
   /** The folder with the first client's files. */
   clientDir(): string;
-  /** The controllers, as pods of the release reach them. */
+  /** The address at which pods of the release reach the controllers. */
   readonly bridge: string;
   readonly namespaces: { readonly system: string; readonly agents: string };
   /** Upgrades the release to its values and those of a file, and waits. */

@@ -99,7 +99,7 @@ export class FleetMember {
     for (const [id, times] of this.#received) if (times !== 1) this.fault(`message ${id}: told ${times} times`);
   }
 
-  /** Events are missing and named: they may include those of messages without an event so far. */
+  /** A gap was reported: it may contain the events of messages that have none so far. */
   #missed(): void {
     this.gaps++;
     for (const [id, times] of this.#received) if (times === 0) this.#received.delete(id);

@@ -49,7 +49,7 @@ export abstract class CutReader implements AsyncDisposable {
     this.#proxy.cut();
   }
 
-  /** The serving half is away: only the next one can serve this reader. */
+  /** The serving half is down: only the next one can serve this reader. */
   deserted(): void {
     this.#messages = 0;
   }
@@ -66,7 +66,7 @@ export abstract class CutReader implements AsyncDisposable {
       try {
         await this.read(this.#client, signal);
       } catch {
-        // The connection was cut, or the serving half is away, as intended.
+        // The connection was cut, or the serving half is down, as intended.
       }
       await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
     }

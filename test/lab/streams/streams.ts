@@ -61,7 +61,7 @@ const STILL_MS = 3000;
 
 /**
  * Readers of output and of events that are cut off, stall and resume, while the serving half is killed, the agent
- * restarts, and floods come.
+ * restarts, and output floods.
  */
 export async function soakStreams(options: StreamSoakOptions, signal: AbortSignal): Promise<StreamSoakResult> {
   await using stack = new AsyncDisposableStack();
@@ -145,7 +145,7 @@ async function caughtUp(watchers: readonly SoakWatcher[], printer: Printing): Pr
   try {
     await until("the last lines to be printed", CATCH_UP_MS, () => {
       if (printer.position > before) return true;
-      printer.flood(1000); // what follows a hole tells where it is
+      printer.flood(1000); // the bytes after a gap identify the position
       return undefined;
     });
     await until("the watchers to catch up", CATCH_UP_MS, () => {

@@ -21,7 +21,7 @@ import { writeWhileKilling } from "./writes.ts";
 const PARTS: readonly string[] = ["writes", "wakes", "latency"];
 const ROUNDS = 200;
 const KILL_EVERY_MS = 3000;
-/** A cycle takes some 5 s: most of them meet a kill. */
+/** A cycle takes some 5 s, so most cycles meet a kill. */
 const REVIEW_KILL_MS = 15_000;
 
 const { values } = parseFlags(

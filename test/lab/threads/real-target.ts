@@ -52,7 +52,7 @@ export class RealTarget implements WakeTarget {
     }
   }
 
-  /** A receipt may come before the agent program has called its model. */
+  /** A receipt may arrive before the agent program has called its model. */
   async idle(): Promise<void> {
     const { client } = this.#agent.sidecar;
     const isIdle = () =>

@@ -51,7 +51,7 @@ class ReviewAgent implements AsyncDisposable {
     return this.#kills.kill(this.thread.agent.sidecar.servingPid());
   }
 
-  /** Kills the agent program if it is idle: what it was given it has then taken. */
+  /** Kills the agent program if it is idle, that is, after it has taken everything it was given. */
   async killIdle(): Promise<boolean> {
     const status = await this.thread.agent.sidecar.client.status({}).catch(() => undefined);
     if (status?.state !== AgentState.IDLE || status.agentPid === 0) return false;
@@ -73,7 +73,7 @@ class ReviewAgent implements AsyncDisposable {
   async byHand(message: string, says: string): Promise<void> {
     const { client } = this.thread.agent.sidecar;
     const { outcome } = await client.nudge({ message, timeoutMs: NUDGE_MS });
-    const { SUBMITTED, UNKNOWN } = NudgeOutcome; // UNKNOWN: on a busy machine; the person looks
+    const { SUBMITTED, UNKNOWN } = NudgeOutcome; // UNKNOWN occurs on a busy machine; the person looks then
     if (outcome !== SUBMITTED && outcome !== UNKNOWN)
       throw new Error(`${this.address}: the nudge ended with ${outcome}`);
     await eventually(says, async () => (await client.peek({ lines: 100 })).output.includes(says), ANSWER_MS);
@@ -124,7 +124,7 @@ export class ReviewAgents implements AsyncDisposable {
     return this.all[random(this.all.length)] as ReviewAgent;
   }
 
-  /** One review, fix and second review in which a person carries each text, and thinks for no time. */
+  /** One review, fix and second review in which a person carries each text without pauses. */
   async cycleByHand(change: number): Promise<void> {
     const says = (verb: keyof typeof SAYS) => `${SAYS[verb]} in change ${change}`;
     await this.reviewer.byHand(`review change ${change}`, says("review"));

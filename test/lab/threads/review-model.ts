@@ -4,12 +4,12 @@ import { type ModelReply, threadModel } from "../../support/threads/thread-model
 
 type Model = (request: ModelRequest) => ModelAct;
 
-/** A server that was killed is back within this many calls of a tool. */
+/** A killed server is back within this many tool calls. */
 const MAX_AGAIN = 300;
 const AWAY = /-32000|UNAVAILABLE/;
 const BY_HAND = /^(review|fix|look again at) change (\d+)\b/;
 
-/** The words by which a person who carries the texts finds an agent's answer. */
+/** The words that mark an agent's answer for a person who carries the texts. */
 export const SAYS = { review: "found", fix: "fixed", "look again at": "resolved" } as const;
 
 export const REVIEWS: ModelReply = ({ kind, event_type: event, text, message_id }) => {

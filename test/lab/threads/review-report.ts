@@ -4,7 +4,7 @@ import { growthRow } from "../growth.ts";
 import type { ReviewFigures } from "./review.ts";
 
 const none = { atMost: 0 };
-/** A process that has just restarted and one that is older differ by this much. */
+/** The difference between a process that has just restarted and an older one. */
 const FLAT = 1.25;
 
 /** A person who carries texts by hand carries the finding and the fix. */

@@ -13,7 +13,7 @@ import { TwoServers, together } from "./two-servers.ts";
 const SETTLED_MS = 420_000;
 const SAMPLE_MS = 5000;
 const RETRY_MS = 50;
-/** A killed agent's successor knows nothing of what was begun: its reminder comes after two minutes. */
+/** A killed agent's successor does not know the begun work: its reminder comes after two minutes. */
 const AGENT_KILL_MS = 240_000;
 
 export interface ReviewOptions {
@@ -55,7 +55,7 @@ export async function reviewWhileKilling(options: ReviewOptions): Promise<Review
     kills: { server: 0, postgres: 0, serving: 0, agent: 0 },
     ...{ wakes: 0, typed: 0, unknown: 0, doubled: 0, false: 0, lost: 0, held: { servers: [], sidecars: [] } },
   };
-  // An agent gets the address of its server at its start only.
+  // An agent gets its server's address only at its start.
   await using bed = await TwoServers.start("local", "system", [await freePort(), await freePort()]);
   await using agents = await ReviewAgents.start(bed.servers, options.fixers);
   const timed = async (into: number[], cycle: () => Promise<void>) => {
@@ -72,7 +72,7 @@ export async function reviewWhileKilling(options: ReviewOptions): Promise<Review
   return figures;
 }
 
-/** Posts that a change is to be reviewed, and waits until the reviewer has resolved it. */
+/** Posts a request to review a change, and waits until the reviewer has resolved it. */
 async function cycleByThreads(bed: TwoServers, agents: ReviewAgents, change: number): Promise<void> {
   const fixer = agents.fixer(change).address;
   const participants = [
@@ -139,7 +139,7 @@ async function underKills(
   });
 }
 
-/** A process that is away counts as none; the halves of all restart within seconds. */
+/** A missing process counts as none; all halves restart within seconds. */
 function heldBy(pids: readonly number[]): Held {
   const held = { mib: 0, descriptors: 0 };
   for (const pid of pids) {
@@ -176,7 +176,7 @@ async function judge(bed: TwoServers, agents: ReviewAgents, figures: ReviewFigur
   figures.wakes = (await bed.database.query("select from threads.wake")).length;
 }
 
-/** For a cycle that stands still: the open wakes, and what each agent has asked and done. */
+/** For a stalled cycle: the open wakes, and each agent's requests and actions. */
 async function storyOf(bed: TwoServers, agents: ReviewAgents): Promise<string> {
   const wakes = await bed.database.query("select agent_id, state, blocked_by, last_outcome, reason from threads.wake");
   const told = await Promise.all(agents.all.map(({ thread }) => thread.story()));

@@ -26,7 +26,7 @@ export interface WakeFigures {
   doubled: number;
   /** Texts reported as submitted that were not taken, or reported as withdrawn that were. */
   false: number;
-  /** From the commit to the nudge's beginning, if nothing was in the way, ms. */
+  /** From the commit to the nudge's beginning, if nothing delayed it, ms. */
   readonly dispatchMs: number[];
 }
 

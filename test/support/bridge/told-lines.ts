@@ -4,7 +4,7 @@ import { EventType, type SessionEvent } from "../../../internal/gen/bridge/v1/br
 export class ToldLines {
   readonly #name: string;
   readonly faults: string[] = [];
-  /** Numbers that came again. */
+  /** Numbers that were repeated. */
   repeats = 0;
   /** Numbers that came for the first time, without gaps. */
   events = 0;

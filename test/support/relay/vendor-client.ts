@@ -40,7 +40,7 @@ export class VendorClient {
     }
   }
 
-  /** Starts the program, see its text. */
+  /** Starts the program; see its source text. */
   run(...args: readonly string[]): VendorRun {
     return new VendorRun(this.#folder, [this.#url, ...args]);
   }
@@ -96,7 +96,7 @@ async function installed(): Promise<string> {
   try {
     const args = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", folder, PACKAGE];
     await promisify(execFile)("python3", args, { timeout: INSTALL_MS });
-    // Another process may have been quicker: then its copy is used.
+    // Another process may have been faster: then its copy is used.
     await rename(folder, CACHE).catch(() => {});
     return CACHE;
   } finally {

@@ -48,7 +48,7 @@ export async function eraClient(era: Era, way: McpTransport): Promise<EraClient>
 
 const INFO = { name: "test", version: "1" };
 
-/** Without reuse of a connection that the server has closed while the machine was busy. */
+/** Does not reuse a connection that the server has closed while the machine was busy. */
 function httpOf(token: string) {
   return { requestInit: { headers: { authorization: `Bearer ${token}`, connection: "close" } } };
 }

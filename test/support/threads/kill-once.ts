@@ -1,4 +1,4 @@
-/** Kills processes that restart under another pid, each only once. */
+/** Kills processes that restart under another pid, each process once. */
 export class KillOnce {
   #killed = 0;
 

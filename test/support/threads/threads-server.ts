@@ -80,7 +80,7 @@ export class ThreadsServer implements AsyncDisposable {
     return this.#child?.pid ?? 0;
   }
 
-  /** While it is away, its last address. */
+  /** Its last address while it is down. */
   get url(): string {
     return this.#url;
   }

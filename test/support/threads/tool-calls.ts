@@ -9,7 +9,7 @@ export interface ToolCall {
   readonly code?: string;
 }
 
-/** Two others, whose posts do not count for the agent's limit: a person, who has the role operator, and an agent. */
+/** Two others, whose posts do not count towards the agent's limit: a person with the role operator, and an agent. */
 export interface Others {
   readonly personId: string;
   readonly mateId: string;
@@ -55,8 +55,7 @@ export async function toolGround(agent: string, others: Others, signal: AbortSig
 type Table = Readonly<Record<string, readonly (readonly [input: object, code?: string])[]>>;
 
 /**
- * Calls of all tools by a worker, to be made in this order: each with every kind of answer that it has, and with its
- * errors.
+ * Calls of all tools by a worker, to be made in this order; each tool returns every kind of answer and every error.
  */
 export function toolCalls(ground: Ground): readonly ToolCall[] {
   const table = { ...ofThreads(ground), ...ofMessages(ground), ...ofStates(ground) };

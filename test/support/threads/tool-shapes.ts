@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The interfaces' fields, exactly: one that is missing, of another type or not promised is a fault. */
+/** Exactly the interfaces' fields: a missing, unspecified or wrongly typed field is a fault. */
 
 const id = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 const time = z.iso.datetime({ precision: 3 });

@@ -28,10 +28,10 @@ export class WakeSeat {
   readonly takenBack: string[] = [];
   /** The agent's session runs. */
   isLive = true;
-  /** Whether it runs cannot be asked. */
+  /** Its state cannot be queried. */
   failure: DomainError | undefined;
   sessionId: string;
-  /** Absent: sessions are not started in place of one that ended. */
+  /** Absent: no session is started in place of an ended one. */
   starter: SessionSpawner | undefined;
   readonly #ground: ThreadsGround;
 
