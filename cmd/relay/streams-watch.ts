@@ -61,7 +61,7 @@ export class StreamsWatch implements Task {
     const lost = [...created].filter(([name, time]) => this.#created.get(name) !== time).map(([name]) => name);
     this.#created = created;
     if (lost.length === 0) return;
-    logger.error({ action: "store_lost", streams: lost }, "NATS is back without what it had stored");
+    logger.error({ action: "store_lost", streams: lost }, "NATS is back without its stored data");
     this.#deps.onStoreLost();
   }
 }

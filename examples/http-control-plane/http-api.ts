@@ -54,10 +54,11 @@ class BadRequest extends Error {}
 
 async function bodyOf(request: IncomingMessage): Promise<Readonly<Record<string, string>>> {
   const body = await json(request).catch(() => {
-    throw new BadRequest("the body is no JSON");
+    throw new BadRequest("the body is not JSON");
   });
   const fields = typeof body === "object" && body !== null ? Object.values(body) : [null];
-  if (!fields.every((field) => typeof field === "string")) throw new BadRequest("the body is no JSON object of texts");
+  if (!fields.every((field) => typeof field === "string"))
+    throw new BadRequest("the body is not a JSON object of texts");
   return body as Readonly<Record<string, string>>;
 }
 

@@ -19,7 +19,7 @@ it.runIf(isUsable)(
     expect(asked.out).toBe("Opening hours: nine to six.\ncannot read /admin/prices.md: not allowed\n");
     // The isolation of the running front differs from the one that this start requests.
     const other = await bed.run(["--mode", "user", "--isolation", "none", "--once"], "read /docs/hours.md");
-    expect(other).toMatchObject({ code: 4, out: "", err: expect.stringContaining("started otherwise") });
+    expect(other).toMatchObject({ code: 4, out: "", err: expect.stringContaining("started differently") });
   },
   300_000,
 );

@@ -119,7 +119,7 @@ const REFUSED: readonly [string, () => RelayRequest, 400 | 401 | 403, string][] 
     () => villager({ project_id: "q" }),
     ...([403, "the token's issuer may not act for this project"] as const),
   ],
-  ["with the scope read", () => bearer(room.token({ scope: "read" })), 403, "to be an agent takes the scope operate"],
+  ["with the scope read", () => bearer(room.token({ scope: "read" })), 403, "an agent needs the scope operate"],
   ["from a page", () => ({ headers: { origin: "https://evil.example" } }), 403, 'origin "https://evil.example" is'],
   ["without agent_id", () => at("/acp/sess_123/coding"), 400, "agent_id is missing or malformed"],
   ["by a path with ..", () => at("/acp/x/../sess_123/coding?agent_id=agent_abc"), 400, "the path is /acp/"],

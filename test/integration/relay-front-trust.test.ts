@@ -20,11 +20,11 @@ it.each<[string, () => RelayRequest, number, string]>([
   ["with the scope nudge", () => at(LANE, { scope: "nudge" }), 101, ""],
   ["without a token", () => ({ path: `/acp${LANE}`, authorization: [] }), 401, "the call has no token"],
   ["without a certificate", () => ({ ...at(LANE), client: undefined }), 0, ""],
-  ["with the scope read", () => at(LANE, { scope: "read" }), 403, "to prompt takes the scope nudge"],
+  ["with the scope read", () => at(LANE, { scope: "read" }), 403, "a prompt needs the scope nudge"],
   ["for another session", () => at("?session=sess_124&role=coding"), 403, "the token is for another session"],
   ["for another role", () => at("?role=review"), 403, "the token is for another role"],
   ["with a bridge's token", () => at(LANE, { aud: "bridge" }), 401, "the token is for another audience"],
-  ["for two sessions", () => at("?session=a&session=sess_123"), 400, "session is no name"],
+  ["for two sessions", () => at("?session=a&session=sess_123"), 400, "session is not a name"],
 ])("an editor is admitted or refused %s", { timeout: 120_000 }, async (_, asked, status, reason) => {
   const { status: answered, text, headers, audited } = await room.ask(asked());
   expect(answered).toBe(status);

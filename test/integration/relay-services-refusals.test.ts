@@ -80,7 +80,7 @@ describe.concurrent("a prompt by the agent protocol", () => {
       ["", "no text"],
       ["{", "no JSON object"],
       ['{"prompt":1}', "no text"],
-      [new Uint8Array([0xff]), "no UTF-8"],
+      [new Uint8Array([0xff]), "not UTF-8"],
       ['{"prompt":"x","attachments":[{"filename":"a","content":"?"}]}', "padded base64"],
       ["x".repeat(600 * 1024), "a prompt is up to 524288 bytes"],
     ] as const) {

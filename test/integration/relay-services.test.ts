@@ -194,7 +194,7 @@ describe.concurrent.each([
     expect(asked.toSorted()).toEqual(["do it once", "p-1"]);
     // An ACP agent may have done it, which is not known, so it is not asked again.
     using _acp = await acpAgent(relay, "kill-acp", (text) => void asked.push(text));
-    const uncertain = expect.objectContaining({ message: expect.stringContaining("what it did is not known") });
+    const uncertain = expect.objectContaining({ message: expect.stringContaining("the outcome is unknown") });
     expect(await vendor.all("prompt", "kill-acp", ...args5)).toEqual([{ status: "ack" }, uncertain]);
     using agent = SeedAgent.begin(await relay.url(), { session: "kill" });
     agent.answer = ({ id }) => {

@@ -187,7 +187,7 @@ describe("FR-6: a subscription", () => {
   });
 });
 
-/** Everything in `w` that a person can see, except for changes by looking. */
+/** Everything in `w` that a person can see, except for changes by reading. */
 async function everythingIn(): Promise<readonly unknown[]> {
   using alice = clientOf(OWN);
   const { thread } = ids;

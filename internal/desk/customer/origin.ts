@@ -36,7 +36,7 @@ export function originOf(authorization: readonly string[], keys: readonly KeyObj
   const seconds = now / 1000;
   if (exp <= seconds) throw refused("the token has expired");
   if (iat > seconds + SKEW_S) throw refused("the token is of a later time");
-  if (exp <= iat || exp - iat > MAX_LIFE_S) throw refused("the token is good for too long");
+  if (exp <= iat || exp - iat > MAX_LIFE_S) throw refused("the token is valid for too long");
   return { id: jti, thread, bytes, sha256 };
 }
 

@@ -64,7 +64,7 @@ export class FrontLauncher implements Disposable {
     }
   }
 
-  /** False: another launcher was quicker. */
+  /** False: another launcher was faster. */
   async #begin(signal: AbortSignal): Promise<boolean> {
     const { place, command, record, recordPath } = this.#start;
     const { program, args, env, cwd } = command;
@@ -97,9 +97,13 @@ export class FrontLauncher implements Disposable {
     }
     if (found === record) return;
     this.#attended?.[Symbol.dispose]();
-    throw new DomainError("unavailable", `the customer's side runs already, started otherwise: ${found ?? "unknown"}`, {
-      fields: { hint: `this start asks for ${record}; the other ends a minute after its last caller has left` },
-    });
+    throw new DomainError(
+      "unavailable",
+      `the customer's side runs already, started differently: ${found ?? "unknown"}`,
+      {
+        fields: { hint: `this start asks for ${record}; the other ends a minute after its last caller has left` },
+      },
+    );
   }
 }
 

@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import { classifyByAgent } from "./classify.ts";
 
-const neither = "the agent says neither customer nor answer";
+const neither = "the agent replied with neither customer nor answer";
 
 it.each([
-  ["customer", { route: "customer", rule: "agent", reason: "the agent says customer" }],
-  [" customer\n", { route: "customer", rule: "agent", reason: "the agent says customer" }],
-  ["answer", { route: "answer", rule: "agent", reason: "the agent says answer" }],
+  ["customer", { route: "customer", rule: "agent", reason: "the agent replied customer" }],
+  [" customer\n", { route: "customer", rule: "agent", reason: "the agent replied customer" }],
+  ["answer", { route: "answer", rule: "agent", reason: "the agent replied answer" }],
   ["Customer", { route: "answer", rule: "agent", reason: neither }],
   ["customer.", { route: "answer", rule: "agent", reason: neither }],
   ["customer: wholesale 4.20", { route: "answer", rule: "agent", reason: neither }],

@@ -38,8 +38,8 @@ export function classifyByAgent(ask: (text: string, signal: AbortSignal) => Prom
   return async (text, signal) => {
     const word = (await ask(QUESTION + text, signal)).trim();
     if (word === "customer" || word === "answer")
-      return { route: word, rule: "agent", reason: `the agent says ${word}` };
-    return { route: "answer", rule: "agent", reason: "the agent says neither customer nor answer" };
+      return { route: word, rule: "agent", reason: `the agent replied ${word}` };
+    return { route: "answer", rule: "agent", reason: "the agent replied with neither customer nor answer" };
   };
 }
 

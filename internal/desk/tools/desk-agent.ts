@@ -91,7 +91,7 @@ export class DeskAgent implements AsyncDisposable {
       // An agent that has not confirmed the message may be slow, so only the turn's end or its limit decides.
       await raceSignal(ended.promise, signal);
       const answer = words.trim();
-      if (answer === "") throw new FailedTurn("the turn has ended without a word");
+      if (answer === "") throw new FailedTurn("the turn has ended without a text");
       return answer;
     } finally {
       this.#onEvent = () => {};

@@ -43,7 +43,7 @@ const MAX_CONNECTIONS = 64;
 const ALLOWED = { allowHosts: [], isFixed: true };
 
 const callerKey: ContextKey<Caller | undefined> = createContextKey<Caller | undefined>(undefined, {
-  description: "what the token of a request opens",
+  description: "access that the token of a request grants",
 });
 
 /**

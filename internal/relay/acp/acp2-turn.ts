@@ -57,7 +57,7 @@ export function afterUpdate(turn: Acp2Turn, update: JsonObject): Acp2Turn {
   return withText({ ...turn, isShown: turn.isShown || isOutput }, kind, update);
 }
 
-/** True for the state of a session that is working, or waits for leave. Undefined: the update is no state. */
+/** True for the state of a session that is working, or waits for permission. Undefined: the update is no state. */
 export function isBusyIn(update: JsonObject): boolean | undefined {
   return member(update, "sessionUpdate") === "state_update" ? member(update, "state") !== "idle" : undefined;
 }

@@ -16,7 +16,7 @@ const MAX_ID = 256;
 /** Reads `{id, session_id?, type, payload?}` from the control subject of a lane of `sessionId`. */
 export function readControl(text: string, sessionId: string): ControlRequest | ControlRefusal {
   const value = readJson(text);
-  if (!isObject(value)) return invalid("the body is no JSON object");
+  if (!isObject(value)) return invalid("the body is not a JSON object");
   const [session, type, id] = [member(value, "session_id"), member(value, "type"), member(value, "id")];
   const payload = member(value, "payload") ?? {};
   if (session !== undefined && session !== sessionId) {

@@ -21,7 +21,7 @@ export const METHOD_NOT_FOUND = -32601;
 /** Reads one frame. A batch is `invalid`. */
 export function readFrame(text: string): RpcFrame {
   const value = readJson(text);
-  if (value === undefined) return { type: "invalid", id: null, code: -32700, message: "the frame is no JSON" };
+  if (value === undefined) return { type: "invalid", id: null, code: -32700, message: "the frame is not JSON" };
   if (!isObject(value)) return invalid(null, "a frame is one JSON-RPC object");
   const id = member(value, "id");
   const known = isId(id) ? id : null;

@@ -23,7 +23,7 @@ export function answerOfResult(result: ExactJson | undefined): SamplingAnswer {
 /** Reads the `error` of a response. */
 export function answerOfError(error: ExactJson): SamplingAnswer {
   if (!isObject(error)) {
-    return { parts: [failure("agent_protocol", "the agent's error is no object")], assistant: undefined };
+    return { parts: [failure("agent_protocol", "the agent's error is not an object")], assistant: undefined };
   }
   const [message, code, data] = [member(error, "message"), member(error, "code"), member(error, "data")];
   const payload = {

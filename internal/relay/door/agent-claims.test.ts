@@ -36,7 +36,7 @@ it.each<[object, Partial<AgentIssuer>, string | undefined]>([
   [{ session_id: "s_2" }, {}, "the token is for another session"],
   [{ role: "Coding" }, {}, "the token is for another role"],
   [{ agent_id: "A" }, {}, "the token is for another agent"],
-  [{ scope: "nudge" }, {}, "to be an agent takes the scope operate"],
+  [{ scope: "nudge" }, {}, "an agent needs the scope operate"],
 ])("answers %j, from an issuer with %j: %s", (more, rule, message) => {
   expect(claimsRefusal(token(more, rule), PLACE)?.message).toBe(message);
 });

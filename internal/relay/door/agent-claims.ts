@@ -39,7 +39,7 @@ export function claimsRefusal(token: VerifiedToken, { lane, agentId }: LaneAgent
   if (refusal !== undefined) return refusal;
   const { claims } = token;
   if ((claims as AgentClaims).place.agentId !== agentId) return denied("the token is for another agent");
-  return includes(claims.role, "operate") ? undefined : denied("to be an agent takes the scope operate");
+  return includes(claims.role, "operate") ? undefined : denied("an agent needs the scope operate");
 }
 
 /** The reason why a token is not valid for a lane; undefined: it is valid. */

@@ -18,7 +18,7 @@ export interface AgentGateDeps {
 
 const placeKey: ContextKey<UpgradePlace | UpgradeRefusal | undefined> = createContextKey<
   UpgradePlace | UpgradeRefusal | undefined
->(undefined, { description: "where an agent wants to be" });
+>(undefined, { description: "the place that an agent connects for" });
 
 /**
  * Admits an agent if its path, query, headers and token agree. Must run after the gate that verifies tokens. Leaves

@@ -112,7 +112,10 @@ export class AskedWork {
     const work = readWork(Buffer.from(text), { ...this.#lane, maxBytes });
     if (isRefusal(work)) {
       const isLarge = work.reason === "too_large";
-      throw new DomainError("invalid", isLarge ? `a prompt is up to ${maxBytes} bytes` : "prompt is no list of blocks");
+      throw new DomainError(
+        "invalid",
+        isLarge ? `a prompt is up to ${maxBytes} bytes` : "prompt is not a list of blocks",
+      );
     }
     const headers = typeof traceparent === "string" && TRACEPARENT.test(traceparent) ? { traceparent } : {};
     const message = { subject: subjects.work(this.#lane), body: text, msgId: messageId(this.#lane, id), headers };
@@ -203,7 +206,10 @@ export class AskedWork {
       const fields = { session_id: sessionId, role, id: this.#prompt.id, err: errorText(err) };
       if (!stop.aborted) {
         await this.#decide(approvalId, null, options, signal).catch(() => {});
-        this.#deps.logger.warn({ action: "caller_asked", by: this.#caller.name, ...fields }, "no leave of the caller");
+        this.#deps.logger.warn(
+          { action: "caller_asked", by: this.#caller.name, ...fields },
+          "no permission from the caller",
+        );
       }
     } finally {
       this.#asking.delete(approvalId);

@@ -109,7 +109,7 @@ export class FrontDoor {
     socket.once("close", gone);
     this.#sockets.handleUpgrade(req, socket, head, (webSocket) => {
       socket.off("close", gone);
-      // The library stops listening when it closes the socket; the editor may still send what is no frame.
+      // The library stops listening when it closes the socket; the editor may still send an invalid frame.
       webSocket.on("error", () => {});
       upgrade.accept(webSocket);
       this.#keepAlive(webSocket, signal);

@@ -10,7 +10,7 @@ import { type FrontPlace, readFrontPlace } from "./front-place.ts";
 export const EDITORS_SERVICE = "relay.editors";
 
 const placeKey: ContextKey<FrontPlace | undefined> = createContextKey<FrontPlace | undefined>(undefined, {
-  description: "which lanes an editor's connection is for",
+  description: "lanes of an editor's connection",
 });
 
 /**
@@ -26,7 +26,7 @@ export function frontGate(context: CallContext): void {
   const wanted = { sessionId: place.sessionId ?? lane.sessionId, role: place.role ?? lane.role };
   const refusal = laneRefusal(token, wanted);
   if (refusal !== undefined) throw refusal;
-  if (!includes(token.claims.role, "nudge")) throw new DomainError("denied", "to prompt takes the scope nudge");
+  if (!includes(token.claims.role, "nudge")) throw new DomainError("denied", "a prompt needs the scope nudge");
   context.values.set(placeKey, wanted);
 }
 

@@ -18,7 +18,8 @@ export function readFrontPlace(url: string): FrontPlace {
   for (const key of new Set(query.keys())) {
     const values = query.getAll(key);
     if (key !== "session" && key !== "role") throw invalid(`unknown parameter ${JSON.stringify(key.slice(0, 64))}`);
-    if (values.length > 1 || !isName(values[0] ?? "")) throw invalid(`${key} is no name of letters, digits, _ and -`);
+    if (values.length > 1 || !isName(values[0] ?? ""))
+      throw invalid(`${key} is not a name of letters, digits, _ and -`);
   }
   return { sessionId: query.get("session") ?? undefined, role: query.get("role") ?? undefined };
 }
@@ -41,7 +42,7 @@ export function laneOfNew(place: FrontPlace, params: JsonObject): LaneName {
 /** The lane of an ACP session id, `SESSION:ROLE`. @throws DomainError `invalid`, `not-found` */
 export function laneOfSession(place: FrontPlace, id: unknown): LaneName {
   const [sessionId = "", role = "", ...rest] = typeof id === "string" ? id.split(":") : [];
-  if (rest.length > 0 || !isName(sessionId) || !isName(role)) throw invalid("sessionId is no SESSION:ROLE");
+  if (rest.length > 0 || !isName(sessionId) || !isName(role)) throw invalid("sessionId is not SESSION:ROLE");
   if ((place.sessionId ?? sessionId) !== sessionId || (place.role ?? role) !== role) {
     throw new DomainError("not-found", `the connection is not for ${sessionId}:${role}`);
   }
@@ -55,7 +56,7 @@ export function sessionOfLane(lane: LaneName): string {
 
 function agreed(what: string, fixed: string | undefined, said: unknown): string | undefined {
   if (said === undefined || said === null) return fixed;
-  if (typeof said !== "string" || !isName(said)) throw invalid(`_meta.relay.${what} is no name`);
+  if (typeof said !== "string" || !isName(said)) throw invalid(`_meta.relay.${what} is not a valid name`);
   if (fixed !== undefined && fixed !== said) throw invalid(`the connection is for the ${what} ${fixed}`);
   return said;
 }

@@ -21,7 +21,9 @@ function connections() {
 const request = (method: string, signal = new AbortController().signal) =>
   new Request("http://relay/acp", { method, signal });
 
-/** Frees whatever no one holds; a turn of the event loop must pass first for what weak references have touched. */
+/**
+ * Collects unreferenced objects, after a turn of the event loop, until which a read weak reference keeps its target.
+ */
 async function collectGarbage(): Promise<void> {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;

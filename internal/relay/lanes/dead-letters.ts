@@ -33,8 +33,8 @@ export function readLaneWork(
 }
 
 /**
- * Removes work from its lane for good. Publishes the unchanged message with the reason as a dead letter, a failure as
- * its result if it has an id, and an event to the session.
+ * Removes work from its lane permanently. Publishes the unchanged message with the reason as a dead letter, a failure
+ * as its result if it has an id, and an event to the session.
  */
 export async function rejectWork(
   deps: LaneDeps,

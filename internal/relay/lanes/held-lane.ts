@@ -157,7 +157,7 @@ export class HeldLane {
     const { metrics, events } = this.#deps;
     const { lane } = this.#claim;
     metrics.uncertain.inc();
-    const text = "the agent was interrupted after it had the prompt; what it did is not known";
+    const text = "the agent was interrupted after it had the prompt, so the outcome is unknown";
     await this.#settle(item, work, ownFailure("uncertain", text), this.#attempts(), signal);
     events.publish(lane.sessionId, "work.uncertain", { role: lane.role, id: work.id });
   }

@@ -99,7 +99,7 @@ async function makeConsumer(
   for (let attempt = 1; !(await consumer.create(ackWaitMs)); attempt++) {
     signal.throwIfAborted();
     if ((await readLane(log)).generation !== generation) throw log.fence();
-    if (attempt >= TRIES) throw new DomainError("unavailable", "the lane's consumer cannot be made");
+    if (attempt >= TRIES) throw new DomainError("unavailable", "the lane's consumer cannot be created");
     await consumer.deleteEarlier();
   }
 }

@@ -34,8 +34,8 @@ type Payload = Readonly<Record<string, unknown>>;
 const MAX_BYTES = 64 * 1024;
 /** The queue group of all relays: one of them gets each message. */
 const QUEUE = "relay";
-const UNAVAILABLE: ControlRefusal = { reason: "unavailable", error: "the lane changes hands; ask again" };
-const UNSIGNED: ControlRefusal = { reason: "unsigned", error: "no one whose signature counts has signed the message" };
+const UNAVAILABLE: ControlRefusal = { reason: "unavailable", error: "the lane is being handed over; try again" };
+const UNSIGNED: ControlRefusal = { reason: "unsigned", error: "no accepted signer has signed the message" };
 
 /** Answers `cancel`, `steer` and `status` for any lane, whichever relay holds it. */
 export class LaneControl {

@@ -168,7 +168,10 @@ export class Lanes {
       return undefined;
     }
     if (err instanceof LogLost) {
-      logger.error({ action: "log_lost", ...fields }, "the lane's log is gone; an open turn of it is not known");
+      logger.error(
+        { action: "log_lost", ...fields },
+        "the lane's log is gone, and with it the outcome of an open turn",
+      );
     } else if (!(err instanceof ConsumerGone)) logger.error({ action: "lane_failed", ...fields, err }, "a lane failed");
     return this.#again(who, place, claim, link);
   }

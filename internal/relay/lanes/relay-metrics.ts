@@ -46,7 +46,7 @@ export class RelayMetrics {
       labelNames: ["dialect", "role"],
     });
     this.connectionSeconds = new Histogram({
-      ...common("connection_duration_seconds", "How long connections of agents lasted."),
+      ...common("connection_duration_seconds", "Duration of agents' connections."),
       buckets: CONNECTION_SECONDS,
     });
     this.latency = new Histogram({
@@ -60,15 +60,15 @@ export class RelayMetrics {
     this.messageBytes = counter("message_bytes", "Bytes of messages.");
     this.translationErrors = counter("translation_errors", "Messages that could not be read.", ["dialect", "reason"]);
     this.turns = counter("turns", "Turns that ended, by outcome.", ["link", "outcome"]);
-    this.claims = counter("claims", "Lanes that were asked for, by outcome.", ["outcome"]);
+    this.claims = counter("claims", "Requested lanes, by outcome.", ["outcome"]);
     this.fenced = counter("fenced", "Lanes lost to another holder.");
-    this.redeliveries = counter("redeliveries", "Work that came again.");
-    this.duplicates = counter("duplicates", "Work or answers that were known already.", ["where"]);
-    this.uncertain = counter("uncertain", "Turns that ended without it being known what the agent did.");
+    this.redeliveries = counter("redeliveries", "Redelivered work.");
+    this.duplicates = counter("duplicates", "Duplicate work or answers.", ["where"]);
+    this.uncertain = counter("uncertain", "Turns that ended with an unknown outcome.");
     this.deadLetters = counter("dead_letters", "Dead letters, by reason.", ["reason"]);
-    this.permissions = counter("permissions", "Permissions that agents asked for, by what was decided.", ["outcome"]);
-    this.progressGaps = counter("progress_gaps", "Places where updates of an agent are missing from its progress.");
-    this.slowReaders = counter("slow_readers", "Agents that did not read what was sent to them.");
+    this.permissions = counter("permissions", "Permissions that agents requested, by decision.", ["outcome"]);
+    this.progressGaps = counter("progress_gaps", "Gaps in the progress of agents.");
+    this.slowReaders = counter("slow_readers", "Agents that did not read their messages.");
     this.natsReconnects = counter("nats_reconnects", "Connections to NATS after the first.");
   }
 

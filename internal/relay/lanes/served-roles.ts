@@ -104,7 +104,7 @@ export class ServedRoles implements Task {
       }
     } catch (err) {
       if (signal.aborted) return;
-      logger.warn({ action: "sweep_failed", err: errorText(err) }, "waiting work cannot be looked at");
+      logger.warn({ action: "sweep_failed", err: errorText(err) }, "waiting work cannot be read");
     }
     if (this.#isShort) return this.#pause(SHORT_SWEEP_MS, signal);
     this.#shortage = new AbortController();

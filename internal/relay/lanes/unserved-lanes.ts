@@ -41,7 +41,7 @@ export class UnservedLanes {
       await bus.connected(signal);
       await this.#sweep(signal).catch((err: unknown) => {
         if (!signal.aborted)
-          logger.warn({ action: "sweep_failed", err: errorText(err) }, "waiting work is not looked at");
+          logger.warn({ action: "sweep_failed", err: errorText(err) }, "waiting work cannot be checked");
       });
     });
   }

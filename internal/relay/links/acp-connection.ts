@@ -38,7 +38,7 @@ export interface AcpOptions {
   readonly maxMessageBytes: number;
 }
 
-/** The part of a link that knows the protocol's version. */
+/** The part of a link that depends on the protocol's version. */
 export interface AcpVersion {
   readonly dialect: "acp" | "acp2";
   /** The parameters of `initialize`. */

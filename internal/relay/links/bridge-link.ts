@@ -141,7 +141,7 @@ export class BridgeLink implements OwnLink {
     } catch (err) {
       const { sessionId: session_id, role } = this.#options.lane;
       const fields = { action: "turn_lost", session_id, role, session: session.id, reason: errorText(err) };
-      if (!this.#gone.signal.aborted) this.#deps.logger.warn(fields, "what became of a turn is not known");
+      if (!this.#gone.signal.aborted) this.#deps.logger.warn(fields, "the outcome of a turn is unknown");
       throw err;
     } finally {
       this.#prompt = undefined;

@@ -151,7 +151,7 @@ it.each(["stranded", "unknown"])("is lost when its input is %s", async (outcome)
 
 it("is lost if it was sent before and the session has another log", async () => {
   const scene = new Scene({ isAgain: true });
-  expect(await scene.result).toMatch(/^AgentLost: .*its session at the bridge is not there any more/);
+  expect(await scene.result).toMatch(/^AgentLost: .*its session no longer exists at the bridge/);
   expect(scene.calls).toEqual([]);
 });
 

@@ -97,7 +97,7 @@ export class BridgePrompt {
     const { id, place } = this.#options;
     const facts = await untilAnswered(clock, this.#signal, () => sessions.get(id, this.#signal));
     if (facts === undefined || (facts.epoch !== "" && facts.epoch !== place.epoch)) {
-      throw new AgentLost("its session at the bridge is not there any more");
+      throw new AgentLost("its session no longer exists at the bridge");
     }
     this.#head = facts.lastSeq;
   }

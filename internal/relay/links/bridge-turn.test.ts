@@ -132,7 +132,7 @@ describe("a turn has another end", () => {
 
   it("uncertain if the log starts again, whatever its events", () => {
     const again = { seq: 1, epoch: "e2", type: "phase", phase: "idle" } as const;
-    const end = { type: "uncertain", why: "the session's log has begun again" };
+    const end = { type: "uncertain", why: "the session's log was restarted" };
     for (const steps of ["", "I", "I R B"]) expect(afterEvent(play("idle", steps), again).end).toEqual(end);
   });
 

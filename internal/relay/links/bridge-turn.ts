@@ -69,7 +69,7 @@ export function beginTurn({ epoch, seq, phase }: EventPlace, key: string, maxByt
  */
 export function afterEvent(turn: BridgeTurn, event: BridgeEvent): BridgeTurn {
   if (turn.end !== undefined) return turn;
-  if (event.epoch !== turn.epoch) return ended(turn, { type: "uncertain", why: "the session's log has begun again" });
+  if (event.epoch !== turn.epoch) return ended(turn, { type: "uncertain", why: "the session's log was restarted" });
   const next = { ...turn, seq: event.seq };
   switch (event.type) {
     case "input":

@@ -25,7 +25,7 @@ export class LogLost extends DomainError {
 /** NATS is back without its stored data, so no log is valid any more. */
 export class StoreLost extends DomainError {
   constructor() {
-    super("precondition", "NATS is back without what it had stored");
+    super("precondition", "NATS is back without its stored data");
   }
 }
 

@@ -105,8 +105,8 @@ export class Outbox {
 
   #tell(): void {
     if (this.#isFull)
-      this.#deps.logger.warn({ action: "outbox_full", bytes: this.#bytes }, "agents are not read for now");
-    else this.#deps.logger.info({ action: "outbox_free", bytes: this.#bytes }, "agents are read again");
+      this.#deps.logger.warn({ action: "outbox_full", bytes: this.#bytes }, "reading from agents is paused");
+    else this.#deps.logger.info({ action: "outbox_free", bytes: this.#bytes }, "reading from agents is resumed");
   }
 }
 

@@ -48,6 +48,6 @@ it("accepts seeds and public nkeys of users only, and shows no seed", () => {
     expect(() => new MessageSigner("boss", text)).toThrow("it holds no seed of an nkey");
   }
   for (const key of ["", "U", seed, user.getPublicKey().replace(/.$/, "1")]) {
-    expect(() => new Signers({ boss: key })).toThrow('the key of "boss" is no public nkey of a user');
+    expect(() => new Signers({ boss: key })).toThrow('the key of "boss" is not a public nkey of a user');
   }
 });

@@ -79,7 +79,7 @@ function publicKeyOf(name: string, nkey: string): KeyObject {
     fromPublic(nkey); // throws if it is invalid
     return createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: rawOf(nkey, 1) }, format: "jwk" });
   } catch {
-    throw new DomainError("invalid", `the key of ${JSON.stringify(name)} is no public nkey of a user`);
+    throw new DomainError("invalid", `the key of ${JSON.stringify(name)} is not a public nkey of a user`);
   }
 }
 

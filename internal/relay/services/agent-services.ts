@@ -31,12 +31,12 @@ const VERBS: readonly ServiceVerb[] = ["PING", "INFO", "STATS"];
 const MOST_PROMPTS = 256;
 const MOST_OF_LANE = 16;
 const MAX_ID = 256;
-/** Stands for an agent in a subscription that only tries whether NATS permits those of agents. */
+/** Stands for an agent in a subscription that only tests whether NATS permits the subscriptions of agents. */
 const NO_ONE = "relay.none";
 
 /**
  * Offers each agent that holds a lane as a service of NATS by the agent protocol, version 0.3: callers find it, prompt
- * it and answer its questions. A prompt becomes work of the lane, so it is done once whatever dies.
+ * it and answer its questions. A prompt becomes work of the lane, so it is done once whichever process dies.
  */
 export class AgentServices implements Task {
   readonly #deps: AgentServicesDeps;

@@ -30,10 +30,10 @@ const IMAGES: ReadonlyMap<string, string> = new Map([
  */
 export function readEnvelope(data: Uint8Array): Envelope {
   const text = textOf(data);
-  if (text === undefined) throw invalid("the prompt is no UTF-8");
+  if (text === undefined) throw invalid("the prompt is not UTF-8");
   if (!/^[ \t\r\n]*\{/.test(text)) return envelopeOf(text, undefined);
   const value = readJson(text);
-  if (!isObject(value)) throw invalid("the prompt begins with { and is no JSON object");
+  if (!isObject(value)) throw invalid("the prompt begins with { and is not a JSON object");
   return envelopeOf(member(value, "prompt"), member(value, "attachments") ?? undefined);
 }
 
@@ -45,7 +45,7 @@ export function workOf({ text, attachments }: Envelope): JsonObject {
 
 function envelopeOf(prompt: ExactJson | undefined, attachments: ExactJson | undefined): Envelope {
   if (typeof prompt !== "string" || prompt === "") throw invalid("the prompt has no text");
-  if (attachments !== undefined && !isList(attachments)) throw invalid("attachments is no list");
+  if (attachments !== undefined && !isList(attachments)) throw invalid("attachments is not a list");
   return { text: prompt, attachments: (attachments ?? []).map(attachmentOf) };
 }
 

@@ -18,7 +18,7 @@ export class ServiceReplies {
     this.#reply = reply;
   }
 
-  /** Says that the prompt is in work, under the work's id. */
+  /** Reports that the prompt is being worked on, with the work's id. */
   ack(id: string): void {
     this.#send({ type: "status", data: "ack", id });
   }

@@ -16,7 +16,7 @@ export const OAUTH_SERVICE = "threads.oauth";
 export const SELF_ENDING: ReadonlySet<string> = new Set([MCP_SERVICE, ThreadsService.typeName]);
 
 const proofKey: ContextKey<Proof | undefined> = createContextKey<Proof | undefined>(undefined, {
-  description: "what the token of a call proves",
+  description: "facts that the token of a call proves",
 });
 
 /**

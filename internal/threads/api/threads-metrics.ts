@@ -35,30 +35,27 @@ export class ThreadsMetrics {
       new Counter({ name: `gt_threads_${name}`, help, labelNames, registers });
     const seconds = (name: string, help: string) =>
       new Histogram({ name: `gt_threads_${name}`, help, buckets: SECONDS, registers });
-    this.#posts = counter("posts_total", "Posts, by what became of them.", "outcome");
-    this.#postSeconds = seconds("post_seconds", "From a post to its answer.");
-    this.#visible = seconds(
-      "visible_seconds",
-      "From a message's storing to its being returned to a reader that waits.",
-    );
+    this.#posts = counter("posts_total", "Posts, by outcome.", "outcome");
+    this.#postSeconds = seconds("post_seconds", "Time from a post to its answer.");
+    this.#visible = seconds("visible_seconds", "Time from storing a message to returning it to a waiting reader.");
     this.#blocks = counter("loop_blocks_total", "Threads that the loop guard has blocked.", "rule");
-    this.#refused = counter("auth_refused_total", "Calls that were refused for who calls.", "code");
+    this.#refused = counter("auth_refused_total", "Calls that were refused because of the caller.", "code");
     this.#failures = counter("db_errors_total", "Failures of the database, by SQLSTATE or the system's code.", "code");
-    this.#deferred = counter("wake_deferred_total", "Wakes that were put off, by what is in the way.", "by");
-    this.#waits = gauge("longpolls", "Readers that wait for a message.");
+    this.#deferred = counter("wake_deferred_total", "Wakes that were deferred, by cause.", "by");
+    this.#waits = gauge("longpolls", "Readers that are waiting for a message.");
     this.#wakes = counter("wakes_total", "Ends of work on wakes.", "outcome", "kind");
     this.#dispatch = seconds(
       "wake_dispatch_seconds",
-      "From the commit that wants a wake to the beginning of its first nudge.",
+      "Time from the commit that makes a wake to the beginning of its first nudge.",
     );
     this.#submitted = seconds(
       "wake_submitted_seconds",
-      "From the commit that wants a wake to the proof that it was taken.",
+      "Time from the commit that makes a wake to the proof that its text was taken.",
     );
-    this.#verified = gauge("audit_verify_ok", "Whether the last check of the chains found them whole.");
+    this.#verified = gauge("audit_verify_ok", "Whether the last check found the hash chains intact.");
     this.#verified.set(1);
     new Gauge({
-      ...{ name: "gt_threads_notify_ok", help: "Whether notifications of other processes come through.", registers },
+      ...{ name: "gt_threads_notify_ok", help: "Whether notifications of other processes arrive.", registers },
       collect() {
         this.set(gauges.hears() ? 1 : 0);
       },

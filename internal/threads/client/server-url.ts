@@ -15,7 +15,7 @@ export function checkServerUrl(text: string): void {
   }
   const host = url.hostname.replace(/^\[|\]$/g, "");
   if (url.protocol === "https:" || isLoopbackHost(host)) return;
-  throw new DomainError("invalid", `--threads: a token does not go to ${host} in plaintext`, {
+  throw new DomainError("invalid", `--threads: no token is sent to ${host} in plaintext`, {
     fields: { hint: "use https://" },
   });
 }

@@ -34,7 +34,7 @@ export function positionOf(cursor: string): readonly [number, string] {
   } catch {
     // not a cursor
   }
-  throw threadsError("VALIDATION_ERROR", "cursor is none that an earlier answer gave");
+  throw threadsError("VALIDATION_ERROR", "cursor does not come from an earlier answer");
 }
 
 function word(): string {

@@ -28,7 +28,7 @@ export interface UnmanagedLife extends AgentConversation {
 
 /** The facts by which an agent without a live runtime is recovered; see `planRecovery`. */
 export interface RecoveryFacts {
-  /** For an unmanaged agent, the session that would go on with its conversation. */
+  /** For an unmanaged agent, the session that would continue its conversation. */
   readonly last: LastSession | undefined;
   /** A runtime has confirmed a session of the agent. */
   readonly isManaged: boolean;
@@ -67,8 +67,8 @@ const SPAWNS_AN_HOUR = 5;
 /**
  * The next step for an agent whose runtime has reported its end. Its conversation is resumed, at most `resume_max`
  * times for a wake; then a session is spawned from the template of its role, once for a wake. A stale session, and one
- * that began three times within 15 minutes, is not resumed. An unmanaged agent is brought back as far as the policy
- * `unmanaged` says: `resume` goes on with its conversation only, `spawn` also spawns.
+ * that began three times within 15 minutes, is not resumed. An unmanaged agent is recovered as far as the policy
+ * `unmanaged` permits: `resume` only continues its conversation, `spawn` also spawns.
  */
 export function planRecovery(
   facts: RecoveryFacts,
@@ -85,8 +85,8 @@ export function planRecovery(
 }
 
 /**
- * The session that goes on with the conversation of an unmanaged agent, as the template of its role says. Undefined:
- * there is no template, or the agent has not said what its conversation is.
+ * The session that continues an unmanaged agent's conversation, by the template of its role. Undefined: there is no
+ * template, or the agent has not reported its conversation.
  */
 export function adoptedSession(
   unmanaged: UnmanagedLife | undefined,
@@ -109,7 +109,7 @@ export function areTemplates(spawn: unknown): boolean {
   return isJsonObject(spawn) && Object.values(spawn).every(isTemplate);
 }
 
-/** The options of a session that is the agent's, whatever the template or the last session named. */
+/** The options that make a session the agent's, whatever the template or the last session named. */
 export function optionsFor(
   workspace: string,
   agent: string,

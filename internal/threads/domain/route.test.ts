@@ -23,7 +23,7 @@ it.each([
 });
 
 it.each([
-  ["an agent that takes no part", { to: ["fixer", "nobody"] }, /"nobody" is no participant/],
+  ["an agent that takes no part", { to: ["fixer", "nobody"] }, /"nobody" is not a participant/],
   ["a role that nobody has", { toRole: ["auditor"] }, /the role "auditor"/],
 ])("FR-3: refuses %s, and lists the valid ones", (_, address, message) => {
   expect(() => recipientsOf(address, MEMBERS)).toThrow(message);

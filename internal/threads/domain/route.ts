@@ -19,7 +19,7 @@ export function recipientsOf({ to, toRole }: Recipients, members: readonly Membe
   for (const agent of to ?? []) {
     if (members.some((one) => one.agentId === agent)) continue;
     const known = namesOf(members.map((one) => one.agentId));
-    throw threadsError("UNKNOWN_RECIPIENT", `${JSON.stringify(agent)} is no participant of the thread`, {
+    throw threadsError("UNKNOWN_RECIPIENT", `${JSON.stringify(agent)} is not a participant of the thread`, {
       hint: `its participants are ${known}`,
       recipient: agent,
     });

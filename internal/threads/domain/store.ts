@@ -216,7 +216,7 @@ export interface Store {
   write<T>(workspace: string, work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Records that the caller is known and its session is alive. Writes at most once a minute for each caller. */
   seen(caller: t.Principal): Promise<void>;
-  /** Records the id of the caller's conversation. The id of a managed session is its runtime's word. */
+  /** Records the id of the caller's conversation; only the runtime reports that of a managed session. */
   conversation(caller: t.Principal, agentSessionId: string): Promise<void>;
   /** Open escalations of all workspaces that were not acknowledged in time. */
   overdueEscalations(limit: number): Promise<readonly (WorkspaceThread & { readonly escalationId: string })[]>;

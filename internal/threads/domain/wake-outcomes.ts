@@ -64,7 +64,7 @@ export function afterOutcome(
   }
 }
 
-/** Whether a draft or a dialog was in the way, over which nothing is ever typed. */
+/** Whether a draft or a dialog blocked the text; nothing is ever typed over either. */
 export function isCollision(outcome: string): boolean {
   return outcome === "composer-busy" || outcome === "blocked-by-dialog";
 }

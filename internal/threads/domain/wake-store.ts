@@ -32,7 +32,7 @@ export interface WakeResult {
   readonly news?: WakeNews;
   /** The attempt that ended with this result, and its receipt. */
   readonly attempt?: { readonly attempt: number; readonly receipt: AttemptEnd };
-  /** The wake was forced, and what an operator cannot waive was in the way: it goes on without force. */
+  /** The wake was forced and met an obstacle that an operator cannot waive: it continues without force. */
   readonly collided?: boolean;
   /** By thread, the seq up to which messages now count as offered. */
   readonly offered?: Readonly<Record<string, number>>;

@@ -107,7 +107,7 @@ export class PostgresServer implements Task {
       await this.#serve({ programs, user, data, folder, sockets }, () => this.#ready.resolve(address), signal);
       if (signal.aborted) return;
       if (this.#deps.clock.monotonicMs() - began > 60_000) attempt = 0;
-      this.#deps.logger.error({ attempt }, "PostgreSQL ended and is started again");
+      this.#deps.logger.error({ attempt }, "PostgreSQL ended; restarting it");
       await this.#deps.clock.sleep(backoffMs(RESTART, attempt, Math.random), signal).catch(() => {});
       await endLeftOver(data, this.#deps.clock, signal);
     }

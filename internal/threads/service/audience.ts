@@ -118,7 +118,7 @@ export class Audience implements Task {
         heard({ threadId, inbox: isIn && (agents === undefined || agents.has(caller.agent)) });
       }
     } catch (err) {
-      this.#deps.logger.debug({ err }, "who takes part cannot be looked up, and is looked up again");
+      this.#deps.logger.debug({ err }, "participants cannot be read; trying again");
       await this.#deps.clock.sleep(AGAIN_MS, signal).catch(() => {});
       this.#look(one);
     }

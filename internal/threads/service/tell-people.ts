@@ -80,7 +80,7 @@ async function tellDeferred(tx: Tx, place: LockedThread, wake: Wake, by: Princip
 async function tellDialog(tx: Tx, place: LockedThread, wake: Wake, by: Principal): Promise<void> {
   const { threadId } = place.thread;
   const { agentId, wakeId, blockedTitle } = wake;
-  const reason = `${agentId} stands before a dialog that a person has to answer: "${blockedTitle}"`;
+  const reason = `${agentId} waits at a dialog that a person has to answer: "${blockedTitle}"`;
   let { thread } = place;
   if (!thread.needsHumanDecision) {
     thread = await tx.patchThread(threadId, { needsHumanDecision: true });

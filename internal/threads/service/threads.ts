@@ -89,7 +89,7 @@ export async function manageParticipants(
     const mayRemove = role !== "worker" || caller.agent === thread.createdBy || caller.agent === thread.owner;
     for (const agent of remove) {
       if (!participants.some((one) => one.agentId === agent)) {
-        throw threadsError("UNKNOWN_RECIPIENT", `${JSON.stringify(agent)} is no participant of the thread`);
+        throw threadsError("UNKNOWN_RECIPIENT", `${JSON.stringify(agent)} is not a participant of the thread`);
       }
       if (agent !== caller.agent && !mayRemove) {
         throw threadsError(

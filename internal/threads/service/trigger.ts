@@ -28,7 +28,7 @@ export async function triggerParticipant(
     const { participants, role } = await openThread(tx, caller, locked?.thread, threadId, "write");
     const who = participants.find((one) => one.agentId === agent);
     if (who === undefined) {
-      throw threadsError("UNKNOWN_RECIPIENT", `${JSON.stringify(agent)} is no participant of the thread`);
+      throw threadsError("UNKNOWN_RECIPIENT", `${JSON.stringify(agent)} is not a participant of the thread`);
     }
     if (who.kind === "person") throw threadsError("UNMANAGED_RUNTIME", `${agent} is a person: only agents are woken`);
     if (force && role !== "operator") {
@@ -62,7 +62,7 @@ export async function triggerParticipant(
   };
 }
 
-/** The wake after its forced attempt, or as it is when that takes too long. */
+/** The wake after its forced attempt, or its present state if that takes too long. */
 async function attempted(deps: ServiceDeps, workspace: string, wake: Wake, signal: AbortSignal): Promise<Wake> {
   const { store, changes, clock } = deps;
   const end = clock.monotonicMs() + FORCED_MS;

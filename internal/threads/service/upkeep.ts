@@ -41,7 +41,7 @@ export class Upkeep implements Task {
         await this.#raiseOverdue();
         if (turn % ERASE_EVERY === 0) await this.#eraseOld(signal);
       } catch (err) {
-        logger.debug({ err }, "what is due cannot be looked for");
+        logger.debug({ err }, "due work cannot be read");
       }
       await clock.sleep(LOOK_MS, signal).catch(() => {});
     }

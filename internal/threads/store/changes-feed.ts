@@ -80,7 +80,8 @@ export class ChangesFeed implements Changes, Task {
   /** Notifies on its own connection, so that posts and notifications never wait for each other. */
   async #notify(signal: AbortSignal): Promise<void> {
     const { clock, address, logger } = this.#deps;
-    const onError = (err: Error) => logger.debug({ err }, "the connection that notifies broke, and is made again");
+    const onError = (err: Error) =>
+      logger.debug({ err }, "the connection for sending notifications broke; reconnecting");
     const pool = openPool(address, onError, { size: 1, name: "threads notify" });
     let failing = false;
     try {
@@ -95,7 +96,7 @@ export class ChangesFeed implements Changes, Task {
           await pool.query("select pg_notify($1, $2)", [CHANNEL, this.#payload(changes)]);
           failing = false;
         } catch (err) {
-          if (!failing) logger.warn({ err }, "other processes cannot be notified: they find the changes by looking");
+          if (!failing) logger.warn({ err }, "other processes cannot be notified; they find changes by polling");
           failing = true;
         }
       }
@@ -116,7 +117,7 @@ export class ChangesFeed implements Changes, Task {
       try {
         await this.#listenOnce(signal, () => (attempt = 0));
       } catch (err) {
-        if (!signal.aborted) logger.warn({ err }, "the connection for notifications broke and is made again");
+        if (!signal.aborted) logger.warn({ err }, "the connection for receiving notifications broke; reconnecting");
       }
       this.#isListening = false;
       await clock.sleep(backoffMs(RETRY, attempt, Math.random), signal).catch(() => {});
@@ -150,7 +151,7 @@ export class ChangesFeed implements Changes, Task {
         if (this.#heardProbe) this.#isLoggedDeaf = false;
         else if (!this.#isLoggedDeaf && !signal.aborted) {
           this.#isLoggedDeaf = true;
-          logger.warn("notifications of the database do not come through: changes are found by looking");
+          logger.warn("notifications of the database do not arrive; changes are found by polling");
         }
         await within(clock, PROBE_EVERY_MS, broken.promise, signal);
       }
@@ -187,7 +188,7 @@ export class ChangesFeed implements Changes, Task {
         if (failing) this.#tell(undefined);
         failing = false;
       } catch (err) {
-        if (!failing) logger.warn({ err }, "the database cannot be looked at");
+        if (!failing) logger.warn({ err }, "the database cannot be polled");
         failing = true;
       }
     }
@@ -211,7 +212,7 @@ export class ChangesFeed implements Changes, Task {
   }
 }
 
-/** The changes in a notification; undefined: it does not say which. */
+/** The changes in a notification; undefined: it does not name them. */
 function changesOf(text: string): readonly (Change | undefined)[] {
   try {
     return text === "*" ? [undefined] : (JSON.parse(text) as readonly Change[]);

@@ -33,7 +33,7 @@ export class DatabaseWatch implements Task {
         answers = now;
         this.#onChange(answers);
         if (failure === undefined) logger.info("the database answers again");
-        else logger.error(failure, "the database does not answer: it is tried again each second");
+        else logger.error(failure, "the database does not answer; trying again every second");
       }
       await clock.sleep(LOOK_MS, signal).catch(() => {});
     }

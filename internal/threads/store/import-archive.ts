@@ -55,7 +55,7 @@ class Import {
     let end: Partial<ArchiveEnd> | undefined;
     for await (const line of lines) {
       at += 1;
-      if (end !== undefined) throw notArchive(at, "there is more after the last line");
+      if (end !== undefined) throw notArchive(at, "there is text after the last line");
       const value = parse(line, at);
       if (at === 1) this.#begin(value);
       else if (Array.isArray(value)) await this.#add(value, at);
@@ -86,7 +86,7 @@ class Import {
   async #add(value: readonly unknown[], at: number): Promise<void> {
     const [table, row] = value;
     const isRow = typeof table === "string" && Object.hasOwn(this.#given, table) && isJsonObject(row);
-    if (!isRow || value.length !== 2) throw notArchive(at, "this is no row");
+    if (!isRow || value.length !== 2) throw notArchive(at, "this is not a row");
     if (table !== this.#table || this.#batch.length >= BATCH) await this.#flush();
     this.#table = table;
     this.#batch.push(row);
@@ -107,7 +107,7 @@ class Import {
       // SQLSTATE classes 22 (data exception) and 23 (integrity constraint violation).
       if (!/^(22|23)/.test(code)) throw err;
       const said = err instanceof Error ? err.message : String(err);
-      throw new DomainError("invalid", `the archive has rows of ${this.#table} that do not fit: ${said}`);
+      throw new DomainError("invalid", `the archive has invalid rows of ${this.#table}: ${said}`);
     }
     this.#batch = [];
   }
@@ -123,7 +123,7 @@ async function checkChains(client: PoolClient): Promise<void> {
     );
     if (broken.length === 0) continue;
     const shown = broken.slice(0, MAX_SHOWN).map((one) => `${one.threadId ?? "audit trail"} at ${one.seq}`);
-    throw new DomainError("invalid", `the archive's chains of hashes are broken in ${workspace}: ${shown.join(", ")}`);
+    throw new DomainError("invalid", `the archive's hash chains are broken in ${workspace}: ${shown.join(", ")}`);
   }
 }
 
@@ -131,14 +131,14 @@ function parse(line: string, at: number): unknown {
   try {
     return JSON.parse(line);
   } catch {
-    throw notArchive(at, "this is no JSON");
+    throw notArchive(at, "this is not JSON");
   }
 }
 
 function endOf(value: unknown, at: number): Partial<ArchiveEnd> {
   const end = value as Partial<ArchiveEnd> | null;
   if (end?.end === true) return end;
-  throw notArchive(at, "this is no row");
+  throw notArchive(at, "this is not a row");
 }
 
 function notArchive(line: number, why: string): DomainError {

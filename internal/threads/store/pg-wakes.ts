@@ -25,7 +25,7 @@ import * as rows from "./rows.ts";
 const LEASE = "interval '30 seconds'";
 /** States after which a message that came meanwhile gets a wake of its own. */
 const ENDED_WELL: ReadonlySet<WakeState> = new Set(["SUBMITTED", "UNKNOWN", "CANCELLED", "EXPIRED"]);
-/** SQL condition: the agent has read all that the text names (`$8`) before the receipt came. */
+/** SQL condition: the agent had read all messages that the text names (`$8`) before the receipt came. */
 const READ_ALREADY = `$8::jsonb <> '{}' and not exists (
   select from jsonb_each_text($8::jsonb) o join threads.participant p
     on p.workspace_id = $1 and p.thread_id = o.key and p.agent_id = wake.agent_id

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import * as schema from "./schema.ts";
 
-/** Statements that leave what the version before reads and writes as it is. */
+/** Statements that do not affect what the previous version reads and writes. */
 const ADDS = [
   /^alter table threads\.\w+(?:\s+add column \w+ \w+(?:\[\])?(?: not null default \S+)?,?)+$/,
   /^create table /,

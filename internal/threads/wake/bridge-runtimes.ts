@@ -18,7 +18,7 @@ export interface BridgePlace {
   readonly audience: string;
 }
 
-/** All servers call by this name: each has to find the receipts of the others. */
+/** All servers call with this name, so that each finds the receipts of the others. */
 const SUBJECT = "threads";
 /** Lookups within this time share a list. */
 const LIST_MS = 1000;
@@ -47,7 +47,7 @@ export class BridgeRuntimes implements Runtimes, SessionSpawner, Disposable {
     const isRunning = (one: GetSessionResponse) => isOwn(one) && one.status === SessionStatus.RUNNING;
     const known = this.#recent(workspace).findLast(isRunning);
     if (known !== undefined) return runtimeOf(bridge, known);
-    // An agent has ended only by a list from now.
+    // Only a new list can show that an agent has ended.
     const sessions = await this.#list(workspace, bridge, signal);
     const session = sessions.findLast(isRunning);
     if (session !== undefined) return runtimeOf(bridge, session);
@@ -157,7 +157,7 @@ function runtimeOf(bridge: OpenBridge, session: GetSessionResponse): Runtime {
   );
 }
 
-/** A session that has failed may still have a program that runs, until it is said to have stopped. */
+/** The program of a failed session may still run until the session is reported as stopped. */
 function hasEnded({ status, stoppedAt }: GetSessionResponse): boolean {
   return status === SessionStatus.STOPPED || (status === SessionStatus.FAILED && stoppedAt !== undefined);
 }

@@ -28,7 +28,7 @@ export class LocalRuntimes implements Runtimes {
     let failure: DomainError | undefined;
     for (const sidecar of found.filter((one) => one.agent === agent && one.project === workspace)) {
       if (sidecar.tls) {
-        failure = new DomainError("unavailable", `the sidecar of ${agent} wants a certificate`);
+        failure = new DomainError("unavailable", `the sidecar of ${agent} requires a certificate`);
         continue;
       }
       const backend = open(sidecar, this.#clock);

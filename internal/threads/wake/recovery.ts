@@ -30,14 +30,14 @@ export interface Recovered {
 
 const SOON_MS = 1000;
 const PEOPLE_MS = 30_000;
-/** The errors of a start that another try cannot mend. */
+/** The errors of a start that a retry cannot fix. */
 const FINAL: ReadonlySet<string> = new Set(["invalid", "denied", "precondition", "not-found", "unimplemented"]);
 /** The outcomes of texts that the agent may have. */
 const GIVEN: ReadonlySet<string> = new Set(["submitted", "unknown", "stranded"]);
 const SUMMARY_BYTES = 8192;
 const SUMMARY_THREADS = 4;
 
-/** Brings back an agent whose runtime has said that it ended, one step at a time. */
+/** Recovers an agent whose runtime has reported its end, one step at a time. */
 export class Recovery {
   readonly #deps: Deps;
   readonly #claimed: ClaimedWake;
@@ -49,7 +49,7 @@ export class Recovery {
     this.#starter = starter;
   }
 
-  /** Takes the next step. Undefined: another process has the wake now, or the agent is not to be brought back. */
+  /** Takes the next step. Undefined: another process has the wake now, or the agent is not recovered. */
   async next(attempts: readonly WakeAttempt[], policy: Policy, signal: AbortSignal): Promise<Recovered | undefined> {
     const { wakes, by } = this.#deps;
     const { workspace, wake } = this.#claimed;
@@ -60,7 +60,7 @@ export class Recovery {
       canResume = last !== undefined && (await this.#starter.canResume(workspace, last.provider, signal));
     } catch (err) {
       if (!(err instanceof DomainError) || signal.aborted) throw err;
-      this.#deps.logger.debug({ err, agent: wake.agentId }, "a bridge does not say what it can resume");
+      this.#deps.logger.debug({ err, agent: wake.agentId }, "a bridge cannot be asked whether it can resume an agent");
       return { blockedBy: "unreachable" };
     }
     const begun = (kind: WakeAttempt["kind"]) => attempts.filter((one) => one.kind === kind).length;

@@ -14,7 +14,7 @@ export async function remindAgents(deps: WakeWorkerDeps, signal: AbortSignal): P
     if (!hasForgotten(await agentStatus(deps, one, signal), clock.now()) || !(await wakes.remind(one))) return;
     const { workspace, agentId, threads } = one;
     const about = { workspace, agent: agentId, threads: threads.length };
-    logger.info(about, "messages were given and not acknowledged: they wait again, or are shown to people");
+    logger.info(about, "unacknowledged messages wait again, or are escalated to people");
     changes.publish({ workspace, kind: "wake", agents: [agentId] });
   });
   await Promise.all(looked);

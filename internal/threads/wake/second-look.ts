@@ -13,7 +13,7 @@ export async function lookAgain(deps: WakeWorkerDeps, signal: AbortSignal): Prom
   const looked = (await wakes.doubtful(AT_ONCE)).map(async (one) => {
     if (!mayTypeAgain(await agentStatus(deps, one, signal)) || !(await wakes.tryAgain(one))) return;
     const { workspace, wakeId, agentId } = one;
-    logger.info({ workspace, wake: wakeId, agent: agentId }, "a wake without proof is tried again");
+    logger.info({ workspace, wake: wakeId, agent: agentId }, "retrying a wake with an unknown outcome");
     changes.publish({ workspace, kind: "wake", agents: [agentId] });
   });
   await Promise.all(looked);

@@ -3,8 +3,8 @@ import { backoffMs } from "../../base/backoff.ts";
 const UNREACHABLE = { firstMs: 1000, maxMs: 30_000, factor: 1.5 };
 
 /**
- * The delay until a runtime that does not answer is asked again, ms. Only the time that it has been away is stored, so
- * the number of attempts follows from that: whichever process asks next goes on with the same back-off.
+ * The delay until a runtime that does not answer is asked again, ms. It depends only on how long the runtime has been
+ * away, so whichever process asks next continues the same back-off.
  */
 export function unreachableMs(awayMs: number, random: () => number): number {
   const { firstMs, factor } = UNREACHABLE;

@@ -44,7 +44,7 @@ export class WakeRun {
       await this.#work(stop);
     } catch (err) {
       const about = { wake: wake.wakeId, agent: wake.agentId, workspace };
-      if (!stop.aborted) logger.warn({ ...about, err }, "a wake could not be worked on, and is tried again");
+      if (!stop.aborted) logger.warn({ ...about, err }, "a wake failed with an error; trying again");
       if (!stop.aborted) await clock.sleep(1000, stop).catch(() => {});
       await wakes.release(this.#claimed, by).catch(() => {});
     } finally {
@@ -137,7 +137,7 @@ export class WakeRun {
     const isSameLife = runtime.sessionId === sessionId && status.epoch === epoch && !isOld;
     const known = await runtime.receipt(requestId, signal);
     if (known !== undefined) return this.#follow(runtime, open, known, policy, signal);
-    if (!isSameLife) return this.#settle(open, receiptOf("unknown", "its session has another life now"));
+    if (!isSameLife) return this.#settle(open, receiptOf("unknown", "its session was restarted"));
     if (!(await this.#deps.wakes.sendAgain(this.#claimed, this.#deps.by, attempt))) return;
     await this.#follow(runtime, open, await this.#nudge(runtime, open, policy, signal), policy, signal);
   }
@@ -167,10 +167,10 @@ export class WakeRun {
 
   async #nudge(runtime: Runtime, intent: AttemptIntent, policy: Policy, signal: AbortSignal): Promise<WakeReceipt> {
     const { urgency, lastOutcome, force } = this.#claimed.wake;
-    // Once a draft or a dialog has blocked a wake that interrupts, it waits in the queue.
+    // An interrupting wake that a draft or a dialog has blocked waits in the queue.
     const isImmediate = force || (urgency === "interrupt" && !isCollision(lastOutcome));
     const urgent = urgency !== "normal";
-    // Without a time the sidecar leaves only someone alone who is writing.
+    // Without a quiet time the sidecar waits only for a person who is typing.
     const quietMs = force ? 0 : policy.quiet;
     const request = {
       ...{ requestId: intent.requestId, text: intent.text, sender: SENDER, urgent, quietMs },
@@ -179,7 +179,7 @@ export class WakeRun {
     try {
       return await runtime.nudge(request, signal);
     } catch (err) {
-      // The session ended after it was found: it takes nothing.
+      // The session ended after it was found, so nothing was sent.
       if (err instanceof DomainError && err.kind === "precondition") return receiptOf("agent-dead", err.message);
       throw err;
     }

@@ -9,15 +9,15 @@ import type { WakeWorkerDeps } from "./wake-worker-deps.ts";
 const AT_ONCE = 64;
 const LOOK_MS = 250;
 const MISSING_MS = 5000;
-const MISSED = "waiting messages cannot be looked for";
+const MISSED = "waiting messages cannot be read";
 const DOUBT_MS = 5000;
-const DOUBTED = "wakes without proof cannot be looked at";
+const DOUBTED = "wakes with an unknown outcome cannot be read";
 const REMIND_MS = 5000;
-const FORGOTTEN = "what was forgotten cannot be looked for";
+const FORGOTTEN = "unacknowledged messages cannot be read";
 
 /**
- * Wakes idle agents that messages wait for. Every process runs one. The process that claims a wake works on it; if it
- * is killed, the next one finds all that it needs in the database.
+ * Wakes idle agents that have waiting messages. Every process runs one. The process that claims a wake works on it; if
+ * it is killed, the next one finds all that it needs in the database.
  */
 export class WakeWorker implements Task {
   readonly #deps: WakeWorkerDeps;
@@ -66,7 +66,7 @@ export class WakeWorker implements Task {
   async #makeMissing(): Promise<void> {
     const { logger, wakes } = this.#deps;
     const made = await wakes.makeMissing();
-    if (made > 0) logger.info({ wakes: made }, "messages waited without a wake: made them");
+    if (made > 0) logger.info({ wakes: made }, "made wakes for waiting messages");
   }
 
   /** Runs `work` every `ms` milliseconds. Logs a failure as `failed` and continues. */
