@@ -146,11 +146,11 @@ it("exits with 4 without tmux, and says how to install it", async () => {
   expect(failed).toMatchObject({ code: 4, stderr: expect.stringContaining("brew install tmux") });
 });
 
-it.each([[], ["--bridge"], ["--relay"]])(
-  "with %j it reports a missing folder for temporary files",
+it.each([["--once"], ["--bridge", "--once"], ["--relay", "--once"]])(
+  "reports a missing folder for temporary files: npm start -- %s",
   async (...flags) => {
     const missing = { ...env, TMPDIR: join(dir, "none") };
-    const failed = await runToEnd(process.execPath, [...launch, ...flags, "--once"], { env: missing });
+    const failed = await runToEnd(process.execPath, [...launch, ...flags], { env: missing });
     expect(failed).toMatchObject({
       code: 4,
       stderr: `start: error: cannot make a folder in ${join(dir, "none")}: there is no such folder\nstart: hint: set TMPDIR to a folder of your own with room in it\n`,
