@@ -58,7 +58,7 @@ async function serve(place: SidecarPlace, listening: Promise<unknown>[], signal:
   const life = new AgentLife(clock.now(), restored.agent);
   const pane = new PaneAccess({ clock, life, isAttached: () => false });
   const deps = { clock, time: new MachineTime(clock, presentBoot()), logger, profile, journal, life, pane };
-  const unused = { onReceipt: () => {}, onStop: () => {}, versions: () => ({}) };
+  const unused = { nudges: { held: () => {}, ended: () => {} }, onStop: () => {}, versions: () => ({}) };
   const agent = LiveAgent.open({ ...deps, ...unused }, { ...SIZES, ...LOG }, restored);
   const pid = (restored.agent?.pid ?? 1_000) + 1;
   life.found(pid, "bench", clock.now());

@@ -71,6 +71,7 @@ export class LocalNudge implements Courier {
       clean: agent.program.clean,
       courier: this,
       changes: agent.monitor.changes,
+      held: () => {},
       ended: () => {},
       newId,
     };

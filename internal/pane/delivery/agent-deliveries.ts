@@ -45,6 +45,14 @@ export interface AgentDeliveriesDeps {
   readonly restartDue: () => boolean;
 }
 
+/** Whether the agent has drawn the text that was typed last. Times: monotonic ms. */
+type Drawing =
+  | { readonly type: "drawn" }
+  /** Not drawn, or not read. */
+  | { readonly type: "undrawn"; readonly since: number }
+  /** Drawn a moment ago after a hang: it may still draw. */
+  | { readonly type: "thawing"; readonly since: number };
+
 /** As many messages as an agent holds, and more. */
 const TYPED_KEEP = 100;
 /** How long a slow agent may still show a text that it has taken; longer if the composer is seen to hold that text. */
@@ -66,10 +74,8 @@ export class AgentDeliveries implements Courier {
   #typed: readonly string[] = [];
   /** Monotonic ms of the last message. */
   #submittedAt = Number.NEGATIVE_INFINITY;
-  /** Monotonic ms: the text typed then has not been drawn, or not been read. */
-  #undrawnSince: number | undefined;
+  #drawing: Drawing = { type: "drawn" };
   #clearings = 0;
-  #thawedAt = Number.NEGATIVE_INFINITY;
   /** In this life the agent was seen idle or working. */
   #proven = false;
 
@@ -192,7 +198,7 @@ export class AgentDeliveries implements Courier {
   }
 
   #hangsSince(at: number | undefined): void {
-    this.#undrawnSince = at;
+    this.#drawing = at === undefined ? { type: "drawn" } : { type: "undrawn", since: at };
     this.#deps.standing.undrawn(at);
     this.#deps.monitor.signs.typedInto(at);
   }
@@ -201,15 +207,18 @@ export class AgentDeliveries implements Courier {
   async #isUndrawn(): Promise<boolean> {
     const { clock, output, pane } = this.#deps;
     const now = clock.monotonicMs();
-    if (this.#undrawnSince === undefined) {
-      const sinceMs = now - this.#thawedAt;
-      return sinceMs < THAW_MS || (sinceMs < THAW_MOST_MS && output.quietMs() < THAW_MS);
+    const drawing = this.#drawing;
+    if (drawing.type === "drawn") return false;
+    if (drawing.type === "thawing") {
+      const sinceMs = now - drawing.since;
+      if (sinceMs < THAW_MS || (sinceMs < THAW_MOST_MS && output.quietMs() < THAW_MS)) return true;
+      this.#drawing = { type: "drawn" };
+      return false;
     }
-    if (now - output.quietMs() <= this.#undrawnSince) return true;
+    if (now - output.quietMs() <= drawing.since) return true;
     if (((await pane()?.unread()) ?? 0) > 0) return true;
-    this.#undrawnSince = undefined;
+    this.#drawing = { type: "thawing", since: now };
     this.#deps.monitor.signs.typedInto(undefined);
-    this.#thawedAt = now;
     return true;
   }
 

@@ -94,6 +94,26 @@ it.each([WAIT_IDLE, IMMEDIATE, QUEUED])("an expired message ends as expired, wha
     expect(verdict({ ...candidate, expired: true }, { state, restartDue: false })).toBe("expired");
 });
 
+describe("the check that holds or ends a message", () => {
+  it.each([
+    ["stopping", { state: "stopping" }],
+    ["ended", { state: "dead", restartDue: false }],
+    ["crashing", { state: "crash-loop" }],
+    ["restarting", { state: "starting" }],
+    ["dialog", { state: "dialog", draft: true }],
+    ["person", { typing: true, draft: true }],
+    ["undrawn", { undrawn: true, draft: true }],
+    ["old-drawing", { draft: true, justSubmitted: true }],
+    ["draft", { draft: true, leftover: true }],
+    ["leftover", { leftover: true, composerSeen: false }],
+    ["no-composer", { composerSeen: false }],
+    ["unproven", { unproven: true, state: "uncertain" }],
+    ["busy", { state: "busy" }],
+  ] as const)("is named: %s", (check, now) => {
+    expect(decide(WAIT_IDLE, { ...calm, ...now })).toMatchObject({ check });
+  });
+});
+
 it("every refusal has a reason", () => {
   const ends = [
     decide({ ...QUEUED, expired: true }, calm),

@@ -37,14 +37,25 @@ export interface Candidate {
   readonly quietMs?: number;
 }
 
+/** The decision about a message. `check`: the name of the check that holds or ends it, for logs and metrics. */
 export type DeliveryDecision =
   | { readonly type: "deliver" }
-  | { readonly type: "wait" }
+  | { readonly type: "wait"; readonly check: string }
+  | { readonly type: "end"; readonly check: string; readonly outcome: NudgeOutcome; readonly error: string };
+
+type Verdict =
+  | { readonly type: "deliver" | "wait" }
   | { readonly type: "end"; readonly outcome: NudgeOutcome; readonly error: string };
 
-const DELIVER: DeliveryDecision = { type: "deliver" };
-const WAIT: DeliveryDecision = { type: "wait" };
-const end = (outcome: NudgeOutcome, error: string): DeliveryDecision => ({ type: "end", outcome, error });
+/** Returns a verdict, or undefined. Later checks rely on what earlier ones have ruled out. */
+interface Check {
+  readonly name: string;
+  readonly check: (candidate: Candidate, now: Situation) => Verdict | undefined;
+}
+
+const DELIVER: Verdict = { type: "deliver" };
+const WAIT: Verdict = { type: "wait" };
+const end = (outcome: NudgeOutcome, error: string): Verdict => ({ type: "end", outcome, error });
 
 const LEFTOVER = "an earlier message may still be in the prompt: clear it with a key, or restart the agent";
 const UNDRAWN =
@@ -52,42 +63,106 @@ const UNDRAWN =
 /** A program that never proves idle counts as idle after this long without output. */
 const UNPROVABLE_QUIET_MS = 2000;
 
-type Check = (candidate: Candidate, now: Situation) => DeliveryDecision | undefined;
+const expired: Check = {
+  name: "expired",
+  check: (c) => (c.expired ? end("expired", "its time to live ended before it could be typed") : undefined),
+};
 
-/** The first check that returns a decision counts. */
-const CHECKS: readonly Check[] = [
-  (c) => (c.expired ? end("expired", "its time to live ended before it could be typed") : undefined),
+const stopping: Check = {
+  name: "stopping",
+  check: (_, s) => (s.state === "stopping" ? end("agent-dead", "the agent is being stopped") : undefined),
+};
 
-  // There is no agent, and no restart is due.
-  (_, s) => (s.state === "stopping" ? end("agent-dead", "the agent is being stopped") : undefined),
-  (_, s) => (s.state === "dead" && !s.restartDue ? end("agent-dead", "the agent has ended") : undefined),
-  // A crash loop tries again after a while: held messages wait for it, a caller does not.
-  (c, s) => (s.state === "crash-loop" && !c.parked ? end("agent-dead", "the agent keeps crashing") : undefined),
-  (_, s) => (s.state === "dead" || s.state === "crash-loop" || s.state === "starting" ? WAIT : undefined),
+const ended: Check = {
+  name: "ended",
+  check: (_, s) => (s.state === "dead" && !s.restartDue ? end("agent-dead", "the agent has ended") : undefined),
+};
 
-  // A dialog or a person comes first: a caller gets an answer, a held message waits.
-  (c, s) => (s.state === "dialog" ? (c.parked ? WAIT : end("blocked-by-dialog", "a dialog is open")) : undefined),
-  (c, s) => (isAtTheKeys(c, s) ? (c.parked ? WAIT : end("composer-busy", "a person is typing")) : undefined),
-  // Type nothing while an earlier text is undrawn: the composer would join the two.
-  (c, s) => {
+/** A crash loop tries again after a while: held messages wait for it, a caller does not. */
+const crashing: Check = {
+  name: "crashing",
+  check: (c, s) => (s.state === "crash-loop" && !c.parked ? end("agent-dead", "the agent keeps crashing") : undefined),
+};
+
+const restarting: Check = {
+  name: "restarting",
+  check: (_, s) => (s.state === "dead" || s.state === "crash-loop" || s.state === "starting" ? WAIT : undefined),
+};
+
+/** A dialog or a person comes first: a caller gets an answer, a held message waits. */
+const dialog: Check = {
+  name: "dialog",
+  check: (c, s) => {
+    if (s.state !== "dialog") return undefined;
+    return c.parked ? WAIT : end("blocked-by-dialog", "a dialog is open");
+  },
+};
+
+const person: Check = {
+  name: "person",
+  check: (c, s) => {
+    if (!isAtTheKeys(c, s)) return undefined;
+    return c.parked ? WAIT : end("composer-busy", "a person is typing");
+  },
+};
+
+/** Type nothing while an earlier text is undrawn: the composer would join the two. */
+const undrawn: Check = {
+  name: "undrawn",
+  check: (c, s) => {
     if (s.undrawn !== true) return undefined;
     return c.mode === "immediate" && !c.parked ? end("composer-busy", UNDRAWN) : WAIT;
   },
-  (_, s) => (s.draft && s.justSubmitted === true ? WAIT : undefined),
-  (c, s) =>
-    s.draft ? (c.parked ? WAIT : end("composer-busy", "the composer holds text that is not ours")) : undefined,
+};
 
-  (c, s) => (s.leftover === true ? (c.parked ? WAIT : end("composer-busy", LEFTOVER)) : undefined),
+/** Right after a message of ours, a draft may be an old drawing of it. */
+const oldDrawing: Check = {
+  name: "old-drawing",
+  check: (_, s) => (s.draft && s.justSubmitted === true ? WAIT : undefined),
+};
 
-  // No place to type into: an unknown screen may be anything.
-  (_, s) => (!s.composerSeen && !s.idleIsUnprovable ? WAIT : undefined),
+const draft: Check = {
+  name: "draft",
+  check: (c, s) => {
+    if (!s.draft) return undefined;
+    return c.parked ? WAIT : end("composer-busy", "the composer holds text that is not ours");
+  },
+};
 
-  // A composer that is drawn for the first time may not take anything yet.
-  (_, s) => (s.unproven === true && s.state === "uncertain" ? WAIT : undefined),
-  (c) => (c.mode === "immediate" ? DELIVER : undefined),
-  (_, s) => (s.state === "idle" ? DELIVER : undefined),
-  (_, s) => (s.idleIsUnprovable && s.state === "uncertain" && s.quietMs >= UNPROVABLE_QUIET_MS ? DELIVER : undefined),
-];
+const leftover: Check = {
+  name: "leftover",
+  check: (c, s) => {
+    if (s.leftover !== true) return undefined;
+    return c.parked ? WAIT : end("composer-busy", LEFTOVER);
+  },
+};
+
+/** An unknown screen may be anything. */
+const noComposer: Check = {
+  name: "no-composer",
+  check: (_, s) => (!s.composerSeen && !s.idleIsUnprovable ? WAIT : undefined),
+};
+
+/** A composer that is drawn for the first time may not take anything yet. */
+const unproven: Check = {
+  name: "unproven",
+  check: (_, s) => (s.unproven === true && s.state === "uncertain" ? WAIT : undefined),
+};
+
+/** Nothing is in the way; unless it is to be typed at once, a message waits until the agent is idle. */
+const busy: Check = {
+  name: "busy",
+  check: (c, s) => {
+    if (c.mode === "immediate" || s.state === "idle") return DELIVER;
+    const isQuiet = s.idleIsUnprovable && s.state === "uncertain" && s.quietMs >= UNPROVABLE_QUIET_MS;
+    return isQuiet ? DELIVER : WAIT;
+  },
+};
+
+/** The first check that returns a verdict counts. */
+const NO_AGENT = [stopping, ended, crashing, restarting];
+const COMPOSER = [dialog, person, undrawn, oldDrawing, draft, leftover, noComposer, unproven];
+const CHECKS: readonly Check[] = [expired, ...NO_AGENT, ...COMPOSER, busy];
 
 /** Beyond the quiet time any key counts, Enter too. */
 export function isAtTheKeys(
@@ -99,9 +174,11 @@ export function isAtTheKeys(
 
 /** Decides about one message now. Pure; called again whenever anything changes. */
 export function decide(candidate: Candidate, now: Situation): DeliveryDecision {
-  for (const check of CHECKS) {
-    const decision = check(candidate, now);
-    if (decision !== undefined) return decision;
+  for (const { name, check } of CHECKS) {
+    const verdict = check(candidate, now);
+    if (verdict?.type === "deliver") return { type: "deliver" };
+    if (verdict?.type === "wait") return { type: "wait", check: name };
+    if (verdict?.type === "end") return { ...verdict, check: name };
   }
-  return WAIT;
+  return { type: "wait", check: busy.name };
 }

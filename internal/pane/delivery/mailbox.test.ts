@@ -24,6 +24,17 @@ describe("a message", () => {
     expect(office.clock.monotonicMs()).toBeLessThan(5100);
   });
 
+  it("names each check that holds it, once, and the one that ends it", async () => {
+    office.become({ state: "busy" });
+    const sending = office.send("hello");
+    await office.clock.advance(5000);
+    office.become({ composerSeen: false });
+    await office.clock.advance(5000);
+    office.become({ state: "stopping" });
+    expect((await office.clock.until(sending)).outcome).toBe("agent-dead");
+    expect(office.checks).toEqual(["busy", "no-composer", "stopping"]);
+  });
+
   it("that cannot be made safe ends at once", async () => {
     expect(await office.sent("unsafe")).toMatchObject({ outcome: "unsafe", error: "cannot be made safe" });
     expect(office.typed).toEqual([]);

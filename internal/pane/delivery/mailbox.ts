@@ -26,10 +26,15 @@ export interface MailboxDeps {
   readonly courier: Courier;
   /** Notified when the situation may have changed. */
   readonly changes: SignalBus;
-  /** Called with each final receipt. */
-  readonly ended: (receipt: NudgeReceipt) => void;
+  /** Called when another check of the delivery policy holds or ends a message, with the check's name. */
+  readonly held: (check: string) => void;
+  /** Called with each final receipt, and the check that held the message last. */
+  readonly ended: (receipt: NudgeReceipt, heldBy?: string) => void;
   readonly newId: () => string;
 }
+
+/** Receives what becomes of messages. */
+export type NudgeObserver = Pick<MailboxDeps, "held" | "ended">;
 
 /** How often the queue is checked without any change: for time-outs and quiet output. */
 const LOOK_MS = 250;
@@ -220,9 +225,17 @@ export class Mailbox {
       };
       const decision = decide(candidate, situation);
       if (decision.type === "deliver") return tracked;
+      this.#held(tracked, decision.check);
       if (decision.type === "end") this.#end(tracked, decision.outcome, decision.error);
     }
     return undefined;
+  }
+
+  #held(tracked: TrackedNudge, check: string): void {
+    if (tracked.heldBy === check) return;
+    tracked.heldBy = check;
+    this.#deps.logger.debug({ request_id: tracked.nudge.requestId, check }, "nudge held");
+    this.#deps.held(check);
   }
 
   async #deliver(tracked: TrackedNudge, signal: AbortSignal): Promise<void> {
@@ -280,7 +293,7 @@ export class Mailbox {
     tracked.endedAt = at;
     tracked.endedMs = endedMs;
     this.#book.ended(tracked);
-    this.#deps.ended(receipt);
+    this.#deps.ended(receipt, tracked.heldBy);
     tracked.changed.notify();
   }
 

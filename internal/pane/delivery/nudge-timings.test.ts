@@ -57,6 +57,7 @@ function mailbox(unseen = false): Mailbox {
           recoverDelivery(deps, { buffer: "gt-1", text, onIntent: () => {} }, signal),
       },
       changes: pane.changes,
+      held: () => {},
       ended: () => {},
       newId: () => "made",
     },

@@ -15,6 +15,8 @@ export interface TrackedNudge {
   waiting: number;
   /** Attempts that typed nothing. */
   attempts: number;
+  /** The check of the delivery policy that held it last. */
+  heldBy?: string;
   /** Ctrl-C or Escape was pressed while it was being typed. */
   interrupted?: boolean;
   /** Monotonic ms of its acceptance; absent when an earlier process accepted it. */

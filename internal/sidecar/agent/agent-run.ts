@@ -7,7 +7,7 @@ import { MachineTime } from "../../base/machine-time.ts";
 import { presentBoot } from "../../base/present-boot.ts";
 import { runTasks, type Task } from "../../base/task-group.ts";
 import type { Journal } from "../../eventlog/journal.ts";
-import type { NudgeReceipt } from "../../session/types.ts";
+import type { NudgeObserver } from "../../pane/delivery/mailbox.ts";
 import { CommandClient } from "../../tmux/control/command-client.ts";
 import type { HalvesLinkClient } from "../halves/halves-link-client.ts";
 import { launchContext, paneCommand, SESSION, type SidecarOptions } from "../halves/options.ts";
@@ -34,8 +34,7 @@ export interface AgentRunDeps {
   readonly boundary: Boundary;
   readonly journal: Journal<SidecarRecord>;
   readonly restored: Restored;
-  /** Called with each final receipt. */
-  readonly onReceipt: (receipt: NudgeReceipt) => void;
+  readonly nudges: NudgeObserver;
 }
 
 export interface AgentRunOptions {
@@ -85,7 +84,7 @@ export class AgentRun {
     const agent = LiveAgent.open(
       {
         ...{ clock, time, logger, profile, journal, life, pane },
-        onReceipt: (receipt) => noteReceipt(deps, receipt),
+        nudges: logged(deps),
         onStop: (request) => control.stop(request),
         versions: () => ({ ...options.versions, ...versionsIn(control.hello) }),
       },
@@ -191,10 +190,16 @@ export class AgentRun {
   }
 }
 
-function noteReceipt({ logger, onReceipt }: AgentRunDeps, receipt: NudgeReceipt): void {
-  onReceipt(receipt);
-  const { requestId, outcome, sender } = receipt;
-  logger.info({ request_id: requestId, outcome, sender }, "nudge ended");
+/** The observer of these, which also logs each end. */
+function logged({ logger, nudges }: Pick<AgentRunDeps, "logger" | "nudges">): NudgeObserver {
+  return {
+    held: (check) => nudges.held(check),
+    ended: (receipt, heldBy) => {
+      nudges.ended(receipt, heldBy);
+      const { requestId, outcome, sender } = receipt;
+      logger.info({ request_id: requestId, outcome, sender, held_by: heldBy }, "nudge ended");
+    },
+  };
 }
 
 /** Versions of the programs of the other half, by name. */

@@ -39,7 +39,7 @@ function serve() {
     {
       ...{ clock, time: machineTime(clock), logger: silentLogger, profile: profileNamed("demo"), journal },
       ...{ life, pane: new PaneAccess({ clock, life, isAttached: () => true }) },
-      onReceipt: (receipt) => void receipts.push(receipt),
+      nudges: { held: () => {}, ended: (receipt) => void receipts.push(receipt) },
       onStop: (request) => void stops.push(request),
       versions: () => ({ tmux: "3.3a" }),
     },
@@ -219,7 +219,7 @@ it("starts its own epoch if no offset can be reserved", () => {
     {
       ...{ clock, time: machineTime(clock), logger: silentLogger, profile: profileNamed("demo"), journal },
       ...{ life, pane: new PaneAccess({ clock, life, isAttached: () => true }) },
-      ...{ onReceipt: () => {}, onStop: () => {}, versions: () => ({}) },
+      ...{ nudges: { held: () => {}, ended: () => {} }, onStop: () => {}, versions: () => ({}) },
     },
     OPTIONS,
     restored,

@@ -11,7 +11,7 @@ import type { Journal } from "../../eventlog/journal.ts";
 import { People } from "../../pane/attach/attach-people.ts";
 import { AgentDeliveries } from "../../pane/delivery/agent-deliveries.ts";
 import type { Situation } from "../../pane/delivery/delivery-policy.ts";
-import { Mailbox } from "../../pane/delivery/mailbox.ts";
+import { Mailbox, type NudgeObserver } from "../../pane/delivery/mailbox.ts";
 import { RECEIPT_KEEP, RECEIPT_KEEP_MS } from "../../pane/delivery/nudge-book.ts";
 import { textsLeftBy } from "../../pane/delivery/unconfirmed-text.ts";
 import { UnsubmittedTexts } from "../../pane/delivery/unsubmitted-texts.ts";
@@ -23,7 +23,7 @@ import type { AgentExit } from "../../process/restart-policy.ts";
 import { SessionEvents } from "../../session/events.ts";
 import { type RestoredNudge, recordsOf, restoreNudges } from "../../session/nudge-record.ts";
 import type { StopRequest } from "../../session/stop.ts";
-import type { NudgeReceipt, PaneStatus } from "../../session/types.ts";
+import type { PaneStatus } from "../../session/types.ts";
 import type { PaneCut } from "../../tmux/pane/pane.ts";
 import { AgentJournal } from "./agent-journal.ts";
 import type { AgentLife } from "./agent-life.ts";
@@ -42,7 +42,7 @@ export interface LiveAgentDeps {
   readonly journal: Journal<SidecarRecord>;
   readonly life: AgentLife;
   readonly pane: PaneAccess;
-  readonly onReceipt: (receipt: NudgeReceipt) => void;
+  readonly nudges: NudgeObserver;
   /** Ends the agent permanently; see `StopRequestHandler`. */
   readonly onStop: (request: StopRequest) => void;
   /** Versions of the programs in use, by name. */
@@ -152,7 +152,7 @@ export class LiveAgent {
   }
 
   #newMailbox(nudges: readonly RestoredNudge[]): Mailbox {
-    const { clock, time, logger, onReceipt } = this.#deps;
+    const { clock, time, logger, nudges: observer } = this.#deps;
     return new Mailbox(
       {
         clock,
@@ -165,9 +165,10 @@ export class LiveAgent {
         clean: (message) => this.clean(message),
         courier: this.#deliveries,
         changes: this.monitor.changes,
-        ended: (receipt) => {
+        held: observer.held.bind(observer),
+        ended: (receipt, heldBy) => {
           this.events.receipt(receipt);
-          onReceipt(receipt);
+          observer.ended(receipt, heldBy);
         },
         newId: randomUUID,
       },

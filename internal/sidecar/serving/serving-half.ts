@@ -127,7 +127,7 @@ export class ServingHalf implements Task {
     if (replaced) logger.error("the journal was replaced by a file that is not ours: earlier receipts are lost");
     if (damaged > 0) logger.error({ records: damaged }, "the journal is damaged: these records are lost");
     const run = AgentRun.open(
-      { clock, logger, state, control, boundary, journal, restored, onReceipt: counters.ended.bind(counters) },
+      { clock, logger, state, control, boundary, journal, restored, nudges: counters },
       { sidecar, isApart: this.#options.isApart, versions: this.#options.versions },
     );
     const { agent } = run;

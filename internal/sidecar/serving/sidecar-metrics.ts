@@ -15,6 +15,7 @@ interface SidecarLabels extends SidecarIdentity {
 export class SidecarMetrics {
   readonly #registry: Registry;
   readonly #receipts: Counter<"outcome">;
+  readonly #held: Counter<"check">;
   readonly #latency: Histogram;
   readonly #violations: Counter<"kind">;
 
@@ -25,6 +26,12 @@ export class SidecarMetrics {
       name: "gastown_nudges_ended_total",
       help: "Finished messages, by outcome.",
       labelNames: ["outcome"],
+      registers,
+    });
+    this.#held = new Counter({
+      name: "gastown_nudges_held_total",
+      help: "Times that a check of the delivery policy began to hold a message or ended it, by check.",
+      labelNames: ["check"],
       registers,
     });
     this.#latency = new Histogram({
@@ -44,6 +51,10 @@ export class SidecarMetrics {
 
   violated(kind: Violation): void {
     this.#violations.inc({ kind });
+  }
+
+  held(check: string): void {
+    this.#held.inc({ check });
   }
 
   ended(receipt: NudgeReceipt): void {

@@ -28,6 +28,8 @@ class Office {
   readonly clock = new FakeClock();
   readonly records: NudgeRecord[] = [];
   readonly receipts: NudgeReceipt[] = [];
+  /** Checks that held or ended messages, in order. */
+  readonly checks: string[] = [];
   /** Texts in the order in which they were typed. */
   readonly typed: string[] = [];
   readonly recoveredIds: string[] = [];
@@ -71,6 +73,7 @@ class Office {
           leftover: this.leftover,
         },
         changes: this.changes,
+        held: (check) => this.checks.push(check),
         ended: (receipt) => this.receipts.push(receipt),
         newId: () => `made-${++this.#made}`,
       },
