@@ -5,6 +5,7 @@ import type { Logger } from "../../internal/base/logger.ts";
 import { DEFAULT_REDACT_PATTERNS, type Redactor } from "../../internal/base/redact.ts";
 import type { SessionTokens } from "../../internal/bridge/local/session-tokens.ts";
 import type { Provider, SessionConfig } from "../../internal/bridge/provider.ts";
+import { ownProgram } from "../../internal/cli/own-program.ts";
 import { runCommand } from "../../internal/process/run-command.ts";
 import type { UnixUser } from "../../internal/process/users/unix-user.ts";
 import { RecordedProvider } from "../../internal/providers/ledger/recorded-provider.ts";
@@ -16,7 +17,6 @@ import { SidecarLauncher } from "../../internal/providers/terminal/sidecar-launc
 import { terminalProgram } from "../../internal/providers/terminal/terminal-program.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import type { BridgeConfig, ProviderConfig } from "./file/bridge-config.ts";
-import { ownProgram } from "./own-programs.ts";
 import type { ApartProjects } from "./place/projects-apart.ts";
 
 export interface ProvidersDeps {

@@ -3,8 +3,8 @@ import { fileURLToPath } from "node:url";
 
 /** A program that is shipped with this one, as program and arguments; undefined if it is missing. */
 export function ownProgram(name: "gt" | "gt-sidecar" | "demo-agent"): readonly [string, ...string[]] | undefined {
-  // Beside this program's sources, or beside its bundle.
-  const places = [`../${name}/main.ts`, `./${name}.mjs`];
+  // Beside this program's bundle, or among the sources.
+  const places = [`./${name}.mjs`, `../../cmd/${name}/main.ts`];
   const file = places.map((path) => fileURLToPath(new URL(path, import.meta.url))).find((path) => existsSync(path));
   return file === undefined ? undefined : [process.execPath, "--disable-warning=ExperimentalWarning", file];
 }
