@@ -1,5 +1,6 @@
 import { readdirSync, readlinkSync } from "node:fs";
 import { basename } from "node:path";
+import { listPids } from "./proc-files.ts";
 import { processTree } from "./process-tree.ts";
 
 const MAX_FILES = 16;
@@ -11,6 +12,20 @@ const MAX_FILES = 16;
 export function openFiles(root: number, ending: string): readonly string[] {
   const names = processTree(root).flatMap(({ pid }) => filesOf(pid).filter((name) => name.endsWith(ending)));
   return [...new Set(names)].slice(0, MAX_FILES);
+}
+
+/**
+ * Whether a process of this machine that this one may look at has a file open whose name, without its folder, contains
+ * `part`. Undefined where the system does not report open files.
+ */
+export function isOpenSomewhere(part: string): boolean | undefined {
+  let pids: readonly number[];
+  try {
+    pids = listPids();
+  } catch {
+    return undefined;
+  }
+  return pids.length === 0 ? undefined : pids.some((pid) => filesOf(pid).some((name) => name.includes(part)));
 }
 
 function filesOf(pid: number): readonly string[] {
