@@ -70,9 +70,38 @@ export interface SessionSpawner {
   ): Promise<WakeReceipt | undefined>;
 }
 
+/** A turn of an agent's conversation that has no session. */
+export interface ConversationTurn {
+  readonly agent: string;
+  readonly role: string;
+  /** The session that the agent's token names. */
+  readonly sessionId: string;
+  readonly text: string;
+}
+
+/** A conversation that is this process's for one turn. Dispose of it. */
+export interface TakenConversation extends AsyncDisposable {
+  /**
+   * Gives the text to the conversation's program and waits for the end of the turn. Throws the signal's reason when it
+   * is aborted, after the program has ended.
+   */
+  run(turn: ConversationTurn, signal: AbortSignal): Promise<WakeReceipt>;
+}
+
+/** Goes on with conversations whose program does not run. */
+export interface TurnRunner {
+  /**
+   * Takes a conversation, by its program's own id. `busy`: another one is taken, by this process or another. Undefined:
+   * it is not known here, or a process has it open.
+   */
+  take(workspace: string, conversation: string): Promise<TakenConversation | "busy" | undefined>;
+}
+
 export interface Runtimes {
   /** Absent: this server does not restart agents that ended. */
   readonly starter?: SessionSpawner;
+  /** Absent: a conversation goes on in a session only. */
+  readonly runner?: TurnRunner;
   /**
    * Finds the live runtime that identifies itself as this agent's in this workspace; undefined: there is none, and if
    * there is a `starter`, a bridge has confirmed that. The caller disposes of the runtime.

@@ -52,6 +52,22 @@ export interface RecentLife extends Pick<RecoveryFacts, "last" | "recentStarts" 
   readonly role: string;
 }
 
+/** The conversation that an agent has named, or its sidecar. */
+export interface NamedConversation {
+  /** The program's own id of it. */
+  readonly id: string;
+  /** The role that the agent's own token has had; empty: it has never called. */
+  readonly role: string;
+  /** The agent has sent no sign of life for `stale_after`. */
+  readonly isStale: boolean;
+  /** The agent has called or been confirmed within two minutes, apart from turns that have ended. */
+  readonly isRecent: boolean;
+  /** A bridge has confirmed a session of the agent. */
+  readonly isOfBridge: boolean;
+  /** Turns without proof that began within 15 minutes. */
+  readonly failures: number;
+}
+
 export interface ConfirmedSession extends Partial<Pick<LastSession, "repoPath" | "agentOpts" | "agentSessionId">> {
   readonly sessionId: string;
   readonly agent: string;
@@ -94,6 +110,8 @@ export interface WakeStore {
   /** Records that a runtime has confirmed the agent's session. */
   confirm(workspace: string, session: ConfirmedSession): Promise<void>;
   recentLife(claimed: ClaimedWake, staleAfterMs: number): Promise<RecentLife>;
+  /** Undefined: none has been named. */
+  conversation(claimed: ClaimedWake, staleAfterMs: number): Promise<NamedConversation | undefined>;
   /** Makes wakes for agents that have waiting messages and no wake; returns the number of wakes. */
   makeMissing(): Promise<number>;
   /**

@@ -9,6 +9,7 @@ import type {
   AttemptIntent,
   ClaimedWake,
   ConfirmedSession,
+  NamedConversation,
   RecentLife,
   WakeBound,
   WakeResult,
@@ -18,7 +19,7 @@ import { FOR_ME } from "./addressed.ts";
 import { type Queryable, statements, transaction } from "./database.ts";
 import { OPEN } from "./open-wakes.ts";
 import { PgReads } from "./reads.ts";
-import { recentLife } from "./recoveries.ts";
+import { namedConversation, recentLife } from "./recoveries.ts";
 import { forgotten, remind, typedAgain } from "./reminders.ts";
 import * as rows from "./rows.ts";
 
@@ -203,13 +204,7 @@ export class PgWakes implements WakeStore {
          where workspace_id = $1 and wake_id = $2 and lease_by = $3
          returning extract(epoch from clock_timestamp() - created_at)::float8 * 1000 as age`,
         [
-          workspace,
-          wake.wakeId,
-          by,
-          result.state,
-          result.outcome,
-          result.blockedBy ?? "",
-          result.againMs ?? 0,
+          ...[workspace, wake.wakeId, by, result.state, result.outcome, result.blockedBy ?? "", result.againMs ?? 0],
           JSON.stringify(result.offered ?? {}),
           result.news ?? "",
           result.attempt?.attempt ?? 0,
@@ -276,6 +271,10 @@ export class PgWakes implements WakeStore {
 
   recentLife(claimed: ClaimedWake, staleAfterMs: number): Promise<RecentLife> {
     return recentLife(this.#db, claimed, staleAfterMs);
+  }
+
+  conversation(claimed: ClaimedWake, staleAfterMs: number): Promise<NamedConversation | undefined> {
+    return namedConversation(this.#db, claimed, staleAfterMs);
   }
 
   async makeMissing(): Promise<number> {

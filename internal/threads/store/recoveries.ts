@@ -1,5 +1,5 @@
 import type { LastSession } from "../domain/recovery.ts";
-import type { ClaimedWake, RecentLife } from "../domain/wake-store.ts";
+import type { ClaimedWake, NamedConversation, RecentLife } from "../domain/wake-store.ts";
 import type { Queryable } from "./database.ts";
 
 /** Reads facts about an agent without a runtime; see `WakeStore.recentLife`. */
@@ -38,6 +38,39 @@ export async function recentLife(
     ...{ agentSessionId: called.conversation ?? "", isStale: called.stale, isRecent: called.recent },
   };
   return { last: last && sessionOf(last), unmanaged, role: role ?? "", recentStarts: starts, hourlySpawns: spawns };
+}
+
+/** Reads the conversation of an agent without a runtime; see `WakeStore.conversation`. */
+export async function namedConversation(
+  db: Queryable,
+  { workspace, wake }: ClaimedWake,
+  staleAfterMs: number,
+): Promise<NamedConversation | undefined> {
+  const { rows } = await db.query<{
+    id: string | null;
+    role: string | null;
+    stale: boolean;
+    recent: boolean;
+    bridged: boolean;
+    failures: number;
+  }>(
+    `select (array_agg(agent_session_id order by last_heartbeat_at desc) filter (where agent_session_id <> ''))[1] as id,
+       max(last_heartbeat_at) < clock_timestamp() - $3::float8 * interval '1 millisecond' as stale,
+       bool_or(last_heartbeat_at > clock_timestamp() - interval '2 minutes' and not exists (
+         select from threads.wake_attempt a where a.workspace_id = $1 and a.request_id = s.session_id
+           and a.kind = 'resume' and a.outcome is not null)) as recent,
+       bool_or(managed and runtime = 'bridge') as bridged,
+       (select role from threads.agent where workspace_id = $1 and agent_id = $2) as role,
+       (select count(*)::int from threads.wake_attempt a join threads.wake w using (workspace_id, wake_id)
+         where a.workspace_id = $1 and w.agent_id = $2 and a.kind = 'resume' and a.outcome = 'unknown'
+           and a.begun_at > clock_timestamp() - interval '15 minutes') as failures
+     from threads.session s where workspace_id = $1 and agent_id = $2 having count(*) > 0`,
+    [workspace, wake.agentId, staleAfterMs],
+  );
+  const [row] = rows;
+  if (row === undefined || row.id === null) return undefined;
+  const { id, role, stale: isStale, recent: isRecent, bridged: isOfBridge, failures } = row;
+  return { id, role: role ?? "", isStale, isRecent, isOfBridge, failures };
 }
 
 function sessionOf(row: Record<string, unknown>): LastSession {

@@ -6,7 +6,7 @@ import { domainErrorOf } from "../../rpc/common/errors.ts";
 import type { Backend } from "../../terminal/backend.ts";
 import { type LocalSidecar, listLocalSidecars } from "../../terminal/finding/local-sidecars.ts";
 import { GRPCSidecarBackend } from "../../terminal/grpc-sidecar.ts";
-import type { Runtime, Runtimes } from "../domain/runtimes.ts";
+import type { Runtime, Runtimes, TurnRunner } from "../domain/runtimes.ts";
 import { BackendRuntime } from "./backend-runtime.ts";
 
 const UNIX = "unix:";
@@ -16,11 +16,13 @@ const RECONNECT_MS = 10_000;
 export class LocalRuntimes implements Runtimes {
   readonly #clock: Clock;
   readonly #folder: string;
+  readonly runner?: TurnRunner;
 
   /** `folder`: the one in which sidecars announce themselves. */
-  constructor(clock: Clock, folder: string) {
+  constructor(clock: Clock, folder: string, runner?: TurnRunner) {
     this.#clock = clock;
     this.#folder = folder;
+    if (runner !== undefined) this.runner = runner;
   }
 
   async find(workspace: string, agent: string, signal: AbortSignal): Promise<Runtime | undefined> {
@@ -37,6 +39,8 @@ export class LocalRuntimes implements Runtimes {
         const isSame =
           status.agent === agent && status.projectId === workspace && status.sessionId === sidecar.sessionId;
         if (isSame && status.alive) return new BackendRuntime("sidecar", sidecar, backend);
+        // A sidecar restarts its own agent.
+        if (isSame) failure = new DomainError("unavailable", `the agent of the sidecar of ${agent} does not run`);
       } catch (err) {
         if (!(err instanceof DomainError) || signal.aborted) throw err;
         failure = err;

@@ -3,12 +3,13 @@ import { backoffMs } from "../../base/backoff.ts";
 import { DomainError } from "../../base/errors.ts";
 import { requestIdOf } from "../domain/ids.ts";
 import type { Policy } from "../domain/policy.ts";
-import type { Runtime, RuntimeStatus, SessionSpawner, WakeReceipt } from "../domain/runtimes.ts";
+import type { Runtime, RuntimeStatus, SessionSpawner, TakenConversation, WakeReceipt } from "../domain/runtimes.ts";
 import type { Wake, WakeAttempt } from "../domain/types.ts";
 import { blockedBy, causeOf, DIALOG_MS, isPersonPresent, mustDefer } from "../domain/wake-blocks.ts";
 import { afterOutcome, isCollision, type NudgeOutcomeWord, type TakenBack } from "../domain/wake-outcomes.ts";
 import type { AttemptIntent, ClaimedWake, WakeResult } from "../domain/wake-store.ts";
-import { pointerText } from "../domain/wake-text.ts";
+import { pointerText, type WaitingThread } from "../domain/wake-text.ts";
+import { takeConversation } from "./conversation-turns.ts";
 import { firstText, isFresh, type Recovered, Recovery } from "./recovery.ts";
 import { unreachableMs } from "./unreachable.ts";
 import type { WakeWorkerDeps } from "./wake-worker-deps.ts";
@@ -73,7 +74,7 @@ export class WakeRun {
     const policy = await reads.policy();
     const bound = open === undefined ? await wakes.bound(this.#claimed, policy.wakes_per_minute) : undefined;
     if (bound !== undefined) return this.#defer(bound, DEFER_MS);
-    const { starter } = this.#deps.runtimes;
+    const { starter, runner } = this.#deps.runtimes;
     if (starter !== undefined && open !== undefined && open.kind !== "live") {
       const recovery = new Recovery(this.#deps, this.#claimed, starter);
       return this.#recovered(await recovery.start(open, policy, signal), open);
@@ -83,6 +84,15 @@ export class WakeRun {
       if (open !== undefined) return this.#settleLast(open, starter, signal);
       const step = await new Recovery(this.#deps, this.#claimed, starter).next(attempts, policy, signal);
       if (step !== undefined) return this.#recovered(step);
+    }
+    if (found === "none" && starter === undefined) {
+      // A turn has no receipt that another process could ask for.
+      if (open?.kind === "resume") return this.#settle(open, receiptOf("unknown", "its server has ended"));
+      if (open === undefined && runner !== undefined) {
+        const next = await takeConversation(wakes, runner, this.#claimed, attempts, policy);
+        if (next?.taken === "busy") return this.#defer("rate", DEFER_MS);
+        if (next !== undefined) return this.#runTurn(next.taken, next.role, waiting, signal);
+      }
     }
     if (typeof found === "string") return this.#defer("unreachable", await this.#unreachableMs(open));
     await using runtime = found;
@@ -95,17 +105,28 @@ export class WakeRun {
     if (wasTakenBack(wake) && isPersonPresent(status, policy.quiet, this.#deps.clock.now())) {
       return this.#defer(status.draft ? "draft" : "person", policy.recheck, "cancelled");
     }
+    const next = this.#nextAttempt(waiting);
+    const text = isFresh(attempts, sessionId)
+      ? await firstText(this.#deps, this.#claimed, next.requestId, waiting)
+      : next.text;
+    const intent = { ...next, sessionId, epoch: status.epoch, text };
+    if (!(await this.#begin(intent))) return;
+    await this.#follow(runtime, intent, await this.#nudge(runtime, intent, policy, signal), policy, signal);
+  }
+
+  #nextAttempt(waiting: readonly WaitingThread[]): Omit<AttemptIntent, "sessionId" | "epoch"> {
+    const { wake } = this.#claimed;
     const attempt = wake.attempts + 1;
     const requestId = requestIdOf(wake.wakeId, attempt);
     const upto = Object.fromEntries(waiting.map((one) => [one.threadId, one.upto]));
-    const text = isFresh(attempts, sessionId)
-      ? await firstText(this.#deps, this.#claimed, requestId, waiting)
-      : pointerText(requestId, waiting);
-    const intent = { attempt, requestId, sessionId, epoch: status.epoch, text, upto };
-    const ageMs = await wakes.begin(this.#claimed, this.#deps.by, intent);
-    if (ageMs === undefined) return;
-    if (attempt === 1) this.#deps.onBegun?.(ageMs);
-    await this.#follow(runtime, intent, await this.#nudge(runtime, intent, policy, signal), policy, signal);
+    return { attempt, requestId, text: pointerText(requestId, waiting), upto };
+  }
+
+  /** False: the claim is lost. */
+  async #begin(intent: AttemptIntent): Promise<boolean> {
+    const ageMs = await this.#deps.wakes.begin(this.#claimed, this.#deps.by, intent);
+    if (ageMs !== undefined && intent.attempt === 1) this.#deps.onBegun?.(ageMs);
+    return ageMs !== undefined;
   }
 
   async #find(signal: AbortSignal): Promise<Runtime | "none" | "unreachable"> {
@@ -140,6 +161,22 @@ export class WakeRun {
     if (!isSameLife) return this.#settle(open, receiptOf("unknown", "its session was restarted"));
     if (!(await this.#deps.wakes.sendAgain(this.#claimed, this.#deps.by, attempt))) return;
     await this.#follow(runtime, open, await this.#nudge(runtime, open, policy, signal), policy, signal);
+  }
+
+  async #runTurn(
+    conversation: TakenConversation,
+    role: string,
+    waiting: readonly WaitingThread[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    await using taken = conversation;
+    const { wake } = this.#claimed;
+    const next = this.#nextAttempt(waiting);
+    const { requestId: sessionId, text } = next;
+    const intent = { ...next, kind: "resume", sessionId, epoch: "" } as const;
+    if (!(await this.#begin(intent))) return;
+    const turn = { agent: wake.agentId, role, sessionId, text };
+    await this.#settle(intent, await taken.run(turn, signal));
   }
 
   /** Ends an attempt whose session has ended, by its last receipt. */

@@ -5,6 +5,7 @@ import type {
   Runtime,
   RuntimeStatus,
   SessionSpawner,
+  TurnRunner,
   WakeReceipt,
   WakeRequest,
 } from "../../../internal/threads/domain/runtimes.ts";
@@ -33,6 +34,8 @@ export class WakeSeat {
   sessionId: string;
   /** Absent: no session is started in place of an ended one. */
   starter: SessionSpawner | undefined;
+  /** Absent: conversations go on in sessions only. */
+  runner: TurnRunner | undefined;
   readonly #ground: ThreadsGround;
 
   constructor(ground: ThreadsGround, agent: string) {
@@ -48,10 +51,10 @@ export class WakeSeat {
   }
 
   /** Works on the agent's wake until its run has ended. */
-  async work(): Promise<void> {
+  async work(signal = LONG): Promise<void> {
     const claimed = (await this.#ground.wakes.claim(BY, 1000)).find(({ wake }) => wake.agentId === this.agent);
     if (claimed === undefined) throw new Error(`${this.agent} has no wake that is due`);
-    await new WakeRun({ ...this.deps, by: BY }, claimed).run(LONG);
+    await new WakeRun({ ...this.deps, by: BY }, claimed).run(signal);
   }
 
   #runtimes(): WakeWorkerDeps["runtimes"] {
@@ -75,6 +78,6 @@ export class WakeSeat {
       if (this.failure !== undefined) throw this.failure;
       return agent === this.agent && this.isLive ? runtime : undefined;
     };
-    return { find, ...(this.starter && { starter: this.starter }) };
+    return { find, ...(this.starter && { starter: this.starter }), ...(this.runner && { runner: this.runner }) };
   }
 }
