@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Pool } from "pg";
 import { type ServerTokenOptions, TrustedServer } from "../../internal/auth/serving/trusted-server.ts";
 import { checkTlsFolder } from "../../internal/auth/tls/check-tls-folder.ts";
@@ -24,9 +24,11 @@ import {
   AGENT_TTL_MS,
   LOCAL_ISSUERS,
   makeLocalKeys,
+  mintLocal,
   publicKeyPath,
 } from "../../internal/threads/client/local-issuer.ts";
 import { announceServer } from "../../internal/threads/client/local-server.ts";
+import type { TurnRunner } from "../../internal/threads/domain/runtimes.ts";
 import { Audience } from "../../internal/threads/service/audience.ts";
 import { PostLimiter } from "../../internal/threads/service/post-limiter.ts";
 import { Upkeep } from "../../internal/threads/service/upkeep.ts";
@@ -40,6 +42,7 @@ import { BridgeRuntimes } from "../../internal/threads/wake/bridge-runtimes.ts";
 import { LocalRuntimes } from "../../internal/threads/wake/local-runtimes.ts";
 import { WakeWorker } from "../../internal/threads/wake/wake-worker.ts";
 import type { WakeWorkerDeps } from "../../internal/threads/wake/wake-worker-deps.ts";
+import { CodexRunner } from "./codex-runner.ts";
 import type { ServeConfig } from "./config.ts";
 import { databasePlace, openDatabase } from "./database-place.ts";
 import { sidecarFolder } from "./sidecar-folder.ts";
@@ -58,7 +61,7 @@ export async function serve(command: ServeConfig, { clock, signal, env }: Comman
   const serving: Task = {
     run: async (stop) => {
       try {
-        await serveOn(await place.address, command, { clock, logger, tools, signal: stop });
+        await serveOn(await place.address, command, { clock, logger, tools, env, signal: stop });
       } finally {
         served.abort();
       }
@@ -108,6 +111,7 @@ interface Ground {
   readonly clock: CommandContext["clock"];
   readonly logger: Logger;
   readonly tools: DaemonTools;
+  readonly env: CommandContext["env"];
   readonly signal: AbortSignal;
 }
 
@@ -127,7 +131,7 @@ async function serveOn(address: DatabaseAddress, command: ServeConfig, ground: G
 }
 
 async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeConfig, ground: Ground): Promise<void> {
-  const { clock, logger, signal, tools } = ground;
+  const { clock, logger, signal, tools, env } = ground;
   const { fromFile: file, auditLog } = command;
   const hostCheck = { allowHosts: [], isFixed: true };
   const frame = new DaemonFrame({ clock, logger }, { healthListen: command.healthListen, hostCheck });
@@ -193,15 +197,19 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
     ...{ clock, logger, store, wakes, changes },
     onEnded: (end) => counted.wakeEnded(end),
     onBegun: (ms) => counted.nudgeBegan(ms),
+    runner: await codexRunner(command, { clock, env, listening: () => server.listening }),
   });
   await runTasks(signal, [changes, audience, watch, holds, server, frame, ready, upkeep, ...worker]);
 }
 
-function wakeWorker({ runtime, runtimeDir }: ServeConfig, deps: Omit<WakeWorkerDeps, "runtimes">): readonly Task[] {
+function wakeWorker(
+  { runtime, runtimeDir }: ServeConfig,
+  { runner, ...deps }: Omit<WakeWorkerDeps, "runtimes"> & { readonly runner: TurnRunner | undefined },
+): readonly Task[] {
   if (runtime === "none") return [];
   if (runtime === "local") {
     const folder = sidecarFolder({ runtimeDir });
-    return [new WakeWorker({ ...deps, runtimes: new LocalRuntimes(deps.clock, folder) })];
+    return [new WakeWorker({ ...deps, runtimes: new LocalRuntimes(deps.clock, folder, runner) })];
   }
   const worker: Task = {
     run: async (signal) => {
@@ -210,6 +218,23 @@ function wakeWorker({ runtime, runtimeDir }: ServeConfig, deps: Omit<WakeWorkerD
     },
   };
   return [worker];
+}
+
+/** Undefined: agents are not woken on this machine, or their tokens are another issuer's. */
+async function codexRunner(
+  { fromFile, runtime, stateDir, tls, workspace }: ServeConfig,
+  { clock, env, listening }: Pick<Ground, "clock" | "env"> & { readonly listening: () => Promise<ListenAddress> },
+): Promise<TurnRunner | undefined> {
+  if (runtime !== "local" || fromFile.issuers !== undefined) return undefined;
+  return await CodexRunner.open({
+    ...{ clock, env, workspace, folder: resolve(stateDir, "turns") },
+    server: async () => ({
+      GT_THREADS: urlOf(await listening(), tls !== undefined),
+      ...(tls && { GT_THREADS_CA: join(tls.dir, "ca.crt") }),
+    }),
+    mint: ({ agent, role, sessionId: session }, ttlMs) =>
+      mintLocal(stateDir, { kind: "agent", workspace, agent, role: role || "worker", session, ttlMs }, clock.now()),
+  });
 }
 
 function tokenOptions(command: ServeConfig, onRefused: (code: string) => void): ServerTokenOptions {
