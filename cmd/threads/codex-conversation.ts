@@ -24,9 +24,9 @@ const ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 const FIRST_LINE_BYTES = 256 * 1024;
 
 /**
- * Finds a conversation by its id among those of this user. Undefined: there is none, its file is a link or another
- * user's or not Codex's, its folder is gone, or it may be open. Besides the conversation's file, Codex keeps a lock file
- * open that is named after the id; its terminal opens the former only for the first message.
+ * Finds a conversation by its id among those of this user. Undefined: there is none, its file is a link, another user's
+ * or not Codex's, its folder is missing, or it may be open. Codex also keeps a lock file open that is named after the
+ * id; its terminal opens the conversation's file only for the first message.
  */
 export async function findFree(id: string, env: Environment): Promise<FreeConversation | undefined> {
   if (!ID.test(id)) return undefined;
