@@ -65,7 +65,7 @@ async function serve(place: SidecarPlace, listening: Promise<unknown>[], signal:
   agent.alive({ pid, fresh: true });
   agent.take(Buffer.from(`screen of ${place.id}\r\n`));
   await runTasks(signal, [
-    ...[agent.monitor, agent.mailbox, agent.people, agent.events, agent.recorder],
+    ...[agent.monitor, agent.mailbox, agent.people, agent.events, agent.lines, agent.recorder],
     server(place, agent, listening),
   ]);
   agent.rewriteJournal();

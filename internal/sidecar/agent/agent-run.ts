@@ -114,7 +114,7 @@ export class AgentRun {
       this.#sessionMonitor(this.#listener(output, observer)),
       output,
       ...this.#readers(),
-      ...[agent.monitor, agent.mailbox, agent.people, agent.events, agent.recorder],
+      ...[agent.monitor, agent.mailbox, agent.people, agent.events, agent.lines, agent.recorder],
     ];
     return { run: (signal) => runTasks(signal, tasks) };
   }

@@ -11,6 +11,7 @@ import { type EventRecord, restoreEvents, type StandingLines } from "../../sessi
 import { SessionEvents } from "../../session/events.ts";
 import type { AgentStateName, Dialog } from "../../session/types.ts";
 import { EventRecorder } from "./event-recorder.ts";
+import { ReportedLines } from "./reported-lines.ts";
 
 const REPORT: StateReport = {
   state: "starting",
@@ -29,6 +30,7 @@ class Stage {
   readonly journal: EventRecord[] = [];
   readonly output: OutputStream;
   readonly events: SessionEvents;
+  readonly lines: ReportedLines;
   readonly recorder: EventRecorder;
   view: ScreenView = {};
   readonly #stop = new AbortController();
@@ -47,16 +49,16 @@ class Stage {
     );
     const idleProof = setup.silent === true ? ("silence" as const) : ("screen" as const);
     const profile = { ...profileNamed("demo"), idleProof, view: () => this.view };
-    this.recorder = new EventRecorder(
-      { clock, profile, keep, events: this.events, monitor: this.#monitor, output: this.output },
-      setup.standing === undefined ? {} : { standing: setup.standing },
-    );
-    this.#running = Promise.all([this.recorder.run(this.#stop.signal), this.events.run(this.#stop.signal)]);
+    const seen = { clock, profile, events: this.events, output: this.output };
+    this.lines = new ReportedLines({ ...seen, keep }, setup.standing);
+    this.recorder = new EventRecorder({ ...seen, monitor: this.#monitor, lines: this.lines });
+    const tasks = [this.lines, this.recorder, this.events];
+    this.#running = Promise.all(tasks.map((task) => task.run(this.#stop.signal)));
   }
 
   async draw(text: string, rows = 6): Promise<void> {
     await this.output.resumeFrom({ text, cols: 40, rows, hasHistory: true });
-    this.recorder.drawn();
+    this.lines.drawn();
   }
 
   async print(text: string): Promise<void> {

@@ -19,7 +19,6 @@ import type { Redraw } from "../../pane/screen/drawing.ts";
 import { OutputStream } from "../../pane/screen/output.ts";
 import { Peeker } from "../../pane/screen/peek.ts";
 import { StateMonitor } from "../../pane/state/state-monitor.ts";
-import type { AgentExit } from "../../process/restart-policy.ts";
 import { SessionEvents } from "../../session/events.ts";
 import { type RestoredNudge, recordsOf, restoreNudges } from "../../session/nudge-record.ts";
 import type { StopRequest } from "../../session/stop.ts";
@@ -28,9 +27,10 @@ import type { PaneCut } from "../../tmux/pane/pane.ts";
 import { AgentJournal } from "./agent-journal.ts";
 import type { AgentLife } from "./agent-life.ts";
 import { redrawOfCut } from "./cut-redraw.ts";
-import { EventRecorder } from "./event-recorder.ts";
+import { EventRecorder, type LifeEnd } from "./event-recorder.ts";
 import type { Restored, SidecarRecord } from "./journal-records.ts";
 import type { PaneAccess } from "./pane-access.ts";
+import { ReportedLines } from "./reported-lines.ts";
 import { ReservedOffsets } from "./reserved-offsets.ts";
 import { StopRequestHandler } from "./stop-request.ts";
 
@@ -67,6 +67,7 @@ export class LiveAgent {
   readonly peeker: Peeker;
   readonly people: People;
   readonly events: SessionEvents;
+  readonly lines: ReportedLines;
   readonly recorder: EventRecorder;
   readonly stopper: StopRequestHandler;
   readonly #deps: LiveAgentDeps;
@@ -111,10 +112,9 @@ export class LiveAgent {
     const keep = (record: SidecarRecord) => this.#journal.tryKeep(record);
     const redactor = new Redactor(options.redactPatterns);
     this.events = new SessionEvents({ clock, time, redactor, keep }, options, restored.events);
-    this.recorder = new EventRecorder(
-      { clock, profile, events: this.events, monitor: this.monitor, output: this.output, keep },
-      restored.events.promise === undefined ? {} : { standing: restored.events.standing },
-    );
+    const seen = { clock, profile, events: this.events, output: this.output };
+    this.lines = new ReportedLines({ ...seen, keep }, restored.events.promise && restored.events.standing);
+    this.recorder = new EventRecorder({ ...seen, monitor: this.monitor, lines: this.lines });
     const { life, pane } = deps;
     const panes = { pane: () => life.pane, paneForPeek: pane.forPeek };
     this.peeker = new Peeker({ clock, output: this.output, ...panes, alive: () => life.alive });
@@ -216,7 +216,7 @@ export class LiveAgent {
     this.stopper.alive();
   }
 
-  dead(end: { readonly exit: AgentExit; readonly restartDue: boolean; readonly crashLoop: boolean }): void {
+  dead(end: LifeEnd): void {
     this.#restartDue = end.restartDue;
     this.recorder.dead(end);
     this.stopper.dead(end.exit, end.restartDue);
@@ -266,7 +266,7 @@ export class LiveAgent {
     await this.output.resumeFrom(this.#redrawOf(cut, history), cut.facts.activityAt);
     this.monitor.signs.redrawn();
     this.output.screens.notify();
-    this.recorder.drawn();
+    this.lines.drawn();
   }
 
   #redrawOf(cut: PaneCut, history: number): Redraw {
@@ -319,7 +319,7 @@ export class LiveAgent {
   /** Leaves a journal with everything needed after a crash, whatever happened to the file. */
   rewriteJournal(): void {
     const agent = { ...this.#agentRecord(), stopping: this.stopper.asked.aborted };
-    this.#journal.rewrite([...this.#records(this.recorder.standing), agent]);
+    this.#journal.rewrite([...this.#records(this.lines.standing), agent]);
   }
 
   /** It was asked to end permanently: nothing more is typed. */
