@@ -53,7 +53,7 @@ describe("without flags", () => {
     expect(sidecar.command[0]).toMatch(/^\/(?:usr\/)?bin\/sh$/);
   });
 
-  it.each([[undefined], [""]])("makes a private state folder where XDG_RUNTIME_DIR is %j", (dir) => {
+  it.each([[undefined], [""]])("creates a private state folder if XDG_RUNTIME_DIR is %j", (dir) => {
     const { stateDir } = config(AGENT, { ...ENV, XDG_RUNTIME_DIR: dir }).sidecar;
     try {
       expect(stateDir).toMatch(/\/gt-sidecar-[A-Za-z0-9]{6}$/);
@@ -171,7 +171,7 @@ describe("refuses and names", () => {
   });
 });
 
-it("serves a network in plaintext if --insecure-plaintext says so", () => {
+it("serves a network in plaintext if --insecure-plaintext is given", () => {
   expect(config([...AGENT, "--listen", "0.0.0.0:1", "--insecure-plaintext"]).listen.host).toBe("0.0.0.0");
   expect(config([...AGENT, "--listen", "0.0.0.0:1"], { ...ENV, GT_SIDECAR_INSECURE: "1" }).listen.host).toBe("0.0.0.0");
 });

@@ -29,7 +29,7 @@ it.each(["no-such-user-here", "", "-u", "4294967295", "a b"])("refuses %j", (use
   expect(() => readLocalUsers([user], LOOPBACK, plain)).toThrow(/there is no user/);
 });
 
-it("refuses to serve every user unasked if the system cannot tell who connects", () => {
+it("refuses to serve every user by default if the system cannot tell who connects", () => {
   const silent = { tls: false, isTold: false };
   expect(() => readLocalUsers(undefined, LOOPBACK, silent)).toThrow(
     expect.objectContaining({ kind: "invalid", fields: { hint: expect.stringContaining("unix:PATH") } }),

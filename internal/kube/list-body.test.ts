@@ -69,7 +69,7 @@ describe("a list that is parsed item by item", () => {
     "{}",
     '{"items":null}',
     '{"kind":"Status","code":410,"details":{"causes":[{"a":1}]}}',
-  ])("returns %s unchanged, because it is no list", async (text) => {
+  ])("returns %s unchanged, because it is not a list", async (text) => {
     expect(await read(text)).toEqual(JSON.parse(text));
   });
 

@@ -33,7 +33,7 @@ describe("a list that is read in pages", () => {
     expect(api.requests.map(({ query }) => query)).toEqual([{ limit: 1 }, { limit: 1, continue: "next" }]);
   });
 
-  it("skips invalid objects and those of which nothing is kept", async () => {
+  it("skips invalid objects and those that the projection drops", async () => {
     const metadata = { name: "a", resourceVersion: "1" };
     const items = [null, 7, "x", [], {}, { metadata: {} }, { metadata: { name: "a" } }, { metadata }];
     const api = pages({ items: [...items, { metadata, status: "up" }], metadata: { resourceVersion: "1" } });

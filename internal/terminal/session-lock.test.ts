@@ -26,7 +26,7 @@ function lock(session: string, pid: number, running: Record<number, string>): Se
 describe("a session's lock", () => {
   const running = { 1: "a", 2: "b" };
 
-  it("is held by one at a time", async () => {
+  it("has one holder at a time", async () => {
     const held = await lock("s", 1, running).take(1000, signal);
     await expect(lock("s", 2, running).take(60, signal)).rejects.toMatchObject({ kind: "deadline" });
     await held[Symbol.asyncDispose]();

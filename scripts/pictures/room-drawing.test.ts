@@ -68,7 +68,7 @@ describe("circles", () => {
     expect(cycles(both)).toEqual(["internal/pane --> internal/tmux", "internal/tmux --> internal/pane"]);
   });
 
-  it("do not count what a test imports", () => {
+  it("do not include the imports of tests", () => {
     const test = { from: "internal/a/x.test.ts", to: "internal/b/y.ts" };
     expect(cycles([test, pair("internal/b/y", "internal/a/z")])).toEqual([]);
   });

@@ -50,7 +50,7 @@ describe("readHook", () => {
     expect(claude.readHook(line, payload)).toEqual(event),
   );
 
-  it("of the demo agent takes the payload as the prompt", () => {
+  it("of the demo agent reads the payload as the prompt", () => {
     expect(demo.readHook("prompt-submitted 1.txt", '{"prompt":1}')).toEqual({
       type: "prompt-submitted",
       prompt: '{"prompt":1}',

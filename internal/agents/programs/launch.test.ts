@@ -129,7 +129,7 @@ describe("launch with the tools of threads", () => {
     ["nothing", "", { "threads_*": "allow" }],
     ["a rule for all", '{"permission":"ask"}', { "*": "ask", "threads_*": "allow" }],
     ["rules", '{"permission":{"bash":"deny"}}', { bash: "deny", "threads_*": "allow" }],
-  ])("of OpenCode allows the tools where its environment says %s", (_, own, permission) => {
+  ])("of OpenCode allows the tools if its environment is %s", (_, own, permission) => {
     const plan = profileNamed("opencode").launch({ ...inherits(own), threads: THREADS });
     const config = JSON.parse(plan.env["OPENCODE_CONFIG_CONTENT"] ?? "");
     expect(config.permission).toEqual(permission);

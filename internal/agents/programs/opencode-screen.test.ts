@@ -3,7 +3,7 @@ import { loadScreenCases } from "../../../test/support/screens/screen-corpus.ts"
 import { screenFromRecording } from "../../../test/support/screens/screen-from-ansi.ts";
 import { opencodeView } from "./opencode-screen.ts";
 
-it("does not take letters of the placeholder that stay visible in a draft for text", async () => {
+it("ignores letters of the placeholder that stay visible in a draft", async () => {
   const draft = (await loadScreenCases()).find(({ name }) => name === "opencode/1.18.33/draft");
   if (draft === undefined) throw new Error("no recorded draft");
   const { recording } = draft;

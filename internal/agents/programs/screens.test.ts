@@ -62,7 +62,7 @@ describe("recorded screens", () => {
     expect(writtenScreenResults()).toEqual(screenResults(await scoreScreens(cases)));
   });
 
-  it("never let one profile see an idle composer in another agent's dialog", async () => {
+  it("never show one profile an idle composer in another agent's dialog", async () => {
     for (const { recording, truth } of cases) {
       if (truth.state !== "dialog") continue;
       const screen = await screenFromRecording(recording);

@@ -33,7 +33,7 @@ it("compares the namespace if the pod's namespace is known", () => {
   expect(sessionClaim(named, "s-1", undefined, "other")).toEqual({ type: "another", named: nameOf("s-1") });
 });
 
-it("takes the trust domain from its own certificate", () => {
+it("reads the trust domain from its own certificate", () => {
   expect(ownTrustDomain(certificate({ uris: ["spiffe://town.example/client/ann"] }))).toBe("town.example");
   expect(ownTrustDomain(certificate({ dns: ["ann.example"] }))).toBeUndefined();
 });

@@ -39,7 +39,7 @@ describe("lines of a byte stream", () => {
     expect(read(9, Buffer.from([0xff, 0x61, 0x0a]))).toEqual([whole("\ufffda")]);
   });
 
-  it("holds no more than its limit, whatever comes", () => {
+  it("holds no more than its limit, whatever the input", () => {
     const reader = new LineReader(1000);
     const chunk = Buffer.alloc(65_536, "x");
     for (let count = 0; count < 1600; count++) expect(reader.push(chunk)).toEqual([]);

@@ -11,7 +11,7 @@ import { correlationKey } from "../../rpc/server/call-facts.ts";
 import type { SessionInfo, SessionKey } from "../session-backend.ts";
 import { CallAccess } from "./call-access.ts";
 
-it("gives a refused caller its id in the audit log, and reveals no other project's session", async () => {
+it("tells a refused caller its id in the audit log, and reveals no other project's session", async () => {
   const lines: string[] = [];
   const audit = new AuditLog({ clock: new FakeClock(), write: (line) => lines.push(line) });
   const access = new CallAccess({ backend: { get: () => undefined }, audit });

@@ -23,7 +23,7 @@ describe("sessions in pods", () => {
     expect(pod().gates).toEqual([]);
   }
 
-  it("start as one pod with an open gate, whose Secret it owns", async () => {
+  it("start as one pod with an open gate and a Secret of its own", async () => {
     const { sessions } = await town.replica();
     const info = await town.done(sessions.start(request("one", { agentOpts: { model: "small" } }), caller, never));
     expect(info).toMatchObject({

@@ -5,7 +5,7 @@ import { bindingOf } from "../../../test/support/cluster/session-replica.ts";
 const ADOPTING = [{ ...bindingOf("agents", "demo"), adoption: { accounts: [] } }];
 const tlsOf = (secretName: string) => [{ name: "tls", secret: { secretName } }];
 
-describe("a pod whose containers do not begin", () => {
+describe("a pod whose containers do not start", () => {
   let town: ReplicatedSessions;
   eachTown((made) => {
     town = made;

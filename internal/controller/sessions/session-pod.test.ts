@@ -118,7 +118,7 @@ describe("a session's pod", () => {
     expect(() => pod({ agentOpts: { role: "reviewer" } })).toThrow("agents may not have the role");
   });
 
-  it("keeps an id that is no valid label in an annotation", () => {
+  it("keeps an id that is not a valid label in an annotation", () => {
     const id = "x".repeat(128);
     const { labels, annotations } = pod({ id }).metadata ?? {};
     expect(labels?.["gastown.io/session"]).toMatch(/^[0-9a-f]{32}$/);

@@ -102,7 +102,7 @@ describe("a work queue", () => {
     expect(done.length).toBeLessThanOrEqual(250 + 52);
   });
 
-  it("retries keys of one group however often those of another have failed, and the latter within 1,000 s", async () => {
+  it("retries keys of one group quickly, however often another's have failed, and the latter within 1,000 s", async () => {
     work = () => Promise.reject(new Error("no"));
     start(10);
     for (let i = 0; i < 20_000; i++) {

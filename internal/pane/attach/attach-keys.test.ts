@@ -164,7 +164,7 @@ describe("keys", () => {
 });
 
 describe("keys while tmux is away", () => {
-  it("wait for it to come back", async () => {
+  it("wait for tmux", async () => {
     desk.hasPane = false;
     await desk.push("a");
     await desk.push("b");

@@ -65,7 +65,7 @@ async function submittedWith(drawn: string): Promise<void> {
 
 const isOurs = async () => (await deliveries.situation(signal)).justSubmitted;
 
-it("does not take a submitted text that a slow agent still draws for a draft, for five seconds", async () => {
+it("does not count a submitted text that a slow agent still draws as a draft, for five seconds", async () => {
   await submittedWith(TEXT);
   await clock.advance(4900);
   expect(await isOurs()).toBe(true);
@@ -73,7 +73,7 @@ it("does not take a submitted text that a slow agent still draws for a draft, fo
   expect(await isOurs()).toBe(false);
 });
 
-it("takes any other text for a draft after a second", async () => {
+it("counts any other text as a draft after a second", async () => {
   await submittedWith("by hand");
   expect(await isOurs()).toBe(true);
   await clock.advance(1100);

@@ -35,7 +35,7 @@ describe("the removal of our text from the composer", () => {
     expect(pane.typed).toEqual([ERASE, ERASE, ERASE]);
   });
 
-  it("includes two texts that stand together", async () => {
+  it("includes two texts in a row", async () => {
     standing.left("one");
     standing.left("two");
     pane.compose("onetwo");
@@ -60,7 +60,7 @@ describe("the removal of our text from the composer", () => {
     expect(pane.typed).toEqual([]);
   });
 
-  it("stops where a person begins to type", async () => {
+  it("stops as soon as a person types", async () => {
     standing.left("one\ntwo\nthree");
     pane.compose("one\ntwo\nthree");
     pane.onErase = () => pane.compose("one\ntwo by hand");

@@ -145,7 +145,7 @@ describe("the agent's own report", () => {
     expect(await delivered()).toMatchObject({ outcome: "submitted" });
   });
 
-  it("is not needed if a dialog opens at once and the text stands above it", async () => {
+  it("is not needed if a dialog opens at once and the screen shows the text above it", async () => {
     pane.onEnter = () => pane.show({ dialog: DIALOG }, screenOf([`❯ ${TEXT}`, "Run it?"]));
     const result = await delivered();
     expect(result).toMatchObject({ outcome: "submitted" });

@@ -32,7 +32,7 @@ describe("a partial drawing before the Enter", () => {
     expect(pane.enters).toBe(0);
   });
 
-  it("does not use up the time for which the cursor must stand still", async () => {
+  it("does not use up the time for which the cursor must be still", async () => {
     pane.onPaste = (text) => {
       pane.compose(text);
       pane.after(20, () => pane.show({}));

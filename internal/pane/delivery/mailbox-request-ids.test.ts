@@ -40,7 +40,7 @@ describe("the same request id", () => {
     },
   );
 
-  it("is forgotten after 24 hours, whatever the wall clock says", async () => {
+  it("is forgotten after 24 hours, however the wall clock is set", async () => {
     await office.sent("hello", { requestId: "r" });
     office.clock.jump(-DAY_MS);
     await office.clock.advance(DAY_MS);

@@ -22,7 +22,7 @@ describe("the output of the agent", () => {
     expect(texts(output)[0]).toBe("hello");
   });
 
-  it("is drawn on at most 500 columns and 300 rows, however large the agent has made the window", async () => {
+  it("is drawn on at most 500 columns and 300 rows, however large the window is", async () => {
     const output = stream();
     await output.resize(10_000, 10_000);
     expect([output.emulator.cols, output.emulator.rows]).toEqual([500, 300]);

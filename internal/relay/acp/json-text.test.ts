@@ -32,7 +32,7 @@ describe("readJson", () => {
   });
 });
 
-it("gives equal values one text, whatever the order of their keys", () => {
+it("converts equal values to the same text, whatever the order of their keys", () => {
   const [one, other] = ['{"a":1,"b":{"c":[1,{"y":2,"x":1}],"d":null}}', '{"b":{"d":null,"c":[1,{"x":1,"y":2}]},"a":1}'];
   expect(canonicalJson(readJson(one) ?? null)).toBe(canonicalJson(readJson(other) ?? null));
   expect(canonicalJson({ a: 1 })).not.toBe(canonicalJson({ a: "1" }));

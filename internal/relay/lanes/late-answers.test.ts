@@ -12,7 +12,7 @@ function watch() {
   return { answers, stale };
 }
 
-it("does not take the deciding answer for a late one, whether it is seen before or after the decision", () => {
+it("does not count the deciding answer as late, whether it is seen before or after the decision", () => {
   const { answers, stale } = watch();
   answers.came("s1", answer("first"));
   answers.came("s1", answer("second"));

@@ -18,7 +18,7 @@ const answered = { id: "1", hash: "h" } as Answered;
 it.each<[string, Partial<LaneState>, object]>([
   ["that is new: ask", {}, { type: "ask", attempt: 1, afterMs: 0 }],
   ["that is done: only acknowledge", { done: new Map([["1", "h"]]) }, { type: "duplicate" }],
-  ["whose id was other work: reject", { done: new Map([["1", "other"]]) }, { type: "id_reused" }],
+  ["whose id belongs to other work: reject", { done: new Map([["1", "other"]]) }, { type: "id_reused" }],
   ["whose answer is recorded: publish it", { answered }, { type: "finish" }],
   ["whose id has another answer: reject", { answered: { ...answered, hash: "o" } }, { type: "id_reused" }],
   ["that was asked once: ask again at once", prompted(1), { type: "ask", attempt: 2, afterMs: 0 }],
@@ -26,7 +26,7 @@ it.each<[string, Partial<LaneState>, object]>([
   ["that was asked too often: give up", prompted(3), { type: "attempts" }],
   ["that an ACP agent was asked: uncertain", prompted(1, "acp"), { type: "uncertain" }],
   [
-    "that was begun in a bridge's session: go on with the same attempt, however often it was tried",
+    "that was started in a bridge's session: continue the same attempt, however often it was tried",
     prompted(3, "bridge"),
     { type: "ask", attempt: 3, afterMs: 0, interrupted: { t: "prompted", attempt: 3 } },
   ],
@@ -45,7 +45,7 @@ it.each<[string, Partial<LaneState>, object]>([
   expect(decideTurn({ ...emptyLane, ...state }, WORK, LIMITS, 0)).toMatchObject(decision);
 });
 
-it("lets work expire that no agent was asked for in time, and no other", () => {
+it("expires work that no agent was asked for in time, and no other work", () => {
   expect(decideTurn(emptyLane, WORK, LIMITS, 60_001)).toEqual({ type: "expired" });
   expect(decideTurn({ ...emptyLane, ...prompted(1) }, WORK, LIMITS, 60_001)).toMatchObject({ type: "ask", attempt: 2 });
 });

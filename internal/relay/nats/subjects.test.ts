@@ -15,7 +15,7 @@ it("reads the lane of a subject; none if a token is not a name", () => {
     expect(laneOfSubject(subject)).toBeUndefined();
 });
 
-it("makes message ids that a header can hold", () => {
+it("creates message ids that a header can hold", () => {
   expect(messageId(LANE, "msg_123", 1)).toBe("sess_123/coding/msg_123/1");
   expect(messageId(LANE, "a b%\r\nö")).toBe("sess_123/coding/a%20b%25%0D%0A%C3%B6");
 });

@@ -106,7 +106,7 @@ describe("a state folder", () => {
     expect(readFileSync(join(root, "precious"), "utf8")).toBe("x");
   });
 
-  it("does not remove what a planted link points to", () => {
+  it("does not remove the target of a planted link", () => {
     const paths = statePaths(join(root, "s"));
     prepareStateDir(paths, uid);
     rmSync(paths.hookDir, { recursive: true });

@@ -33,7 +33,7 @@ it.each([
   [{ "gastown.io/rig": "gastown", "gastown.io/role": "polecat" }, "gastown/polecats/toast"],
   [{ "gastown.io/rig": "gastown" }, "gastown/toast"],
   [{}, "toast"],
-])("takes the address of a pod that does not state it from the labels %j", (more, address) => {
+])("derives the address of a pod that does not state it from the labels %j", (more, address) => {
   expect(pod({ labels: { ...labels, ...more } })?.agent).toBe(address);
 });
 

@@ -18,7 +18,7 @@ const TABLE: Readonly<Record<string, readonly [worker: string, orchestrator: str
 };
 const ROLES: readonly RoleClass[] = ["worker", "orchestrator", "operator"];
 
-describe("FR-13: who may change a thread's status", () => {
+describe("FR-13: the right to change a thread's status", () => {
   for (const from of STATUSES)
     for (const to of STATUSES)
       for (const [index, role] of ROLES.entries())

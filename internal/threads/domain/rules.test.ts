@@ -54,7 +54,7 @@ it.each([
   expect(afterOutcome(outcome, waits)).toMatchObject({ state, offered });
 });
 
-it("gives equal values the same hash", () => {
+it("hashes equal values to the same hash", () => {
   expect(sortedJson({ b: 1, a: { d: 1, c: [2, 1] } })).toBe('{"a":{"c":[2,1],"d":1},"b":1}');
   expect(payloadHash({ a: 1, b: undefined })).toBe(payloadHash({ a: 1 }));
   expect(payloadHash({ a: 1 })).not.toBe(payloadHash({ a: 2 }));

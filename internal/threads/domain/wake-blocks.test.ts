@@ -6,8 +6,8 @@ const status = { alive: true, state: "idle", stateSince: 0, epoch: "e", draft: f
 describe("the reason why a queued wake is not typed", () => {
   it.each([
     ["an agent at work", { state: "busy" }, { by: "busy" }],
-    ["one that starts", { state: "starting" }, { by: "busy" }],
-    ["one that waits for its limit", { state: "parked" }, { by: "parked" }],
+    ["an agent that is starting", { state: "starting" }, { by: "busy" }],
+    ["an agent that waits for its limit", { state: "parked" }, { by: "parked" }],
     ["a draft", { draft: true }, { by: "draft" }],
     ["a draft of one at work", { state: "busy", draft: true }, { by: "busy" }],
     ["an idle one: its sidecar waits for quiet", {}, { by: "person" }],

@@ -7,7 +7,7 @@ const waiting = (more: Partial<WaitingThread> = {}): WaitingThread => ({
   ...more,
 });
 
-it("says what waits, where, and how to read it", () => {
+it("states what waits, where, and how to read it", () => {
   expect(pointerText("w-1-1", [waiting()])).toBe(
     '[threads w-1-1] 2 new in "review of #12" (t-abc), last from gastown/reviewer: finding_reported ' +
       '"null check missing". Tool read_messages, or: gt threads read t-abc',
