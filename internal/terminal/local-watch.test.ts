@@ -26,7 +26,7 @@ it("does not treat an aborted look as the end of the session", async () => {
   const peek = () => {
     if (++looks === 1) return Promise.resolve(picture);
     stop.abort(reason);
-    return Promise.reject(gone); // what tmux's program said when it was ended
+    return Promise.reject(gone); // the message of tmux's program when it was ended
   };
   const clock = new FakeClock();
   await expect(clock.until(Array.fromAsync(watchLocal({ clock, peek }, request, stop.signal)))).rejects.toBe(reason);

@@ -18,7 +18,7 @@ function endTurns(kept: KeptTurns<Line>, count: number, text = ""): void {
   }
 }
 
-/** A journal that has grown to a size, and what it began again with. */
+/** A journal that has grown to a size, and its content after the rewrite. */
 class FakeJournal {
   bytes: number;
   lines: readonly Line[] | undefined;

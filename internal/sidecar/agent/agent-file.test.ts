@@ -57,7 +57,7 @@ afterEach(async () => {
 const write = (status: string, procStart: number) =>
   writeFileSync(join(home, `.claude/sessions/${PID}.json`), JSON.stringify({ pid: PID, status, procStart }));
 
-/** Lets it look so many times, each look to its end. */
+/** Lets it look this many times, and awaits each look. */
 async function look(times: number): Promise<void> {
   const atRest = async () => {
     while (clock.sleeping === 0) await settle();

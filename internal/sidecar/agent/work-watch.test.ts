@@ -62,7 +62,7 @@ describe("the watch for silent work", () => {
     await running;
   });
 
-  /** Time passes second by second, and with it the agent computes for so many milliseconds a second. */
+  /** Advances time second by second; the agent computes for this many milliseconds in each. */
   async function pass(seconds: number, cpuMs = 0): Promise<void> {
     for (let i = 0; i < seconds; i++) {
       if (sample !== undefined) sample = { ...sample, cpuMs: sample.cpuMs + cpuMs };

@@ -87,7 +87,7 @@ function supervise(agentId = "agent-1"): () => Promise<void> {
   };
 }
 
-/** Both halves; the serving one has said that it serves. */
+/** Both halves; the serving one has reported that it serves. */
 async function serving(): Promise<{ readonly leave: () => Promise<void>; readonly ended: Promise<void> }> {
   const leave = supervise();
   const ended = serve();
