@@ -78,7 +78,7 @@ describe.concurrent("a prompt by the agent protocol", () => {
     await ok("first");
     for (const [data, message] of [
       ["", "no text"],
-      ["{", "no JSON object"],
+      ["{", "not a JSON object"],
       ['{"prompt":1}', "no text"],
       [new Uint8Array([0xff]), "not UTF-8"],
       ['{"prompt":"x","attachments":[{"filename":"a","content":"?"}]}', "padded base64"],

@@ -149,7 +149,7 @@ describe("export and import", () => {
     ["a text", (text: string) => text.replace("more 2", "more 9"), "was changed"],
     ["the last line", (text: string) => text.trimEnd().split("\n").slice(0, -1).join("\n"), "cut off"],
     ["the first line", (text: string) => text.split("\n").slice(1).join("\n"), "does not begin"],
-    ["a partial line", (text: string) => text.slice(0, -20), "no JSON"],
+    ["a partial line", (text: string) => text.slice(0, -20), "not JSON"],
   ])("refuse an archive in which %s was changed, and store nothing", async (_, change, words) => {
     const file = join(folder, "changed.jsonl");
     await writeFile(file, change(await readFile(archive, "utf8")));

@@ -156,7 +156,7 @@ it("F11: changes are found by polling without notifications or with their connec
   const listening = "select from pg_stat_activity where application_name = 'threads listen'";
   await eventually("both listen", async () => (await database.query(listening)).length === 2, WAIT_MS);
   await database.query(kill);
-  await eventually("it says so", async () => two.log.includes("notifications of the database do not come"), WAIT_MS);
+  await eventually("it says so", async () => two.log.includes("notifications of the database do not arrive"), WAIT_MS);
   await waits("to the deaf", 1);
   const notify = async () =>
     (await (await fetch(`${two.healthUrl}/metrics`)).text()).includes("gt_threads_notify_ok 0");
