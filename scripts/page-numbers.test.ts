@@ -188,8 +188,13 @@ const NUMBERS: Readonly<Record<string, readonly Row[]>> = {
     ["with `--version`, for at most {}.", "s", "internal/sidecar/supervisor/agent-version.ts", "TIMEOUT_MS"],
   ],
   "docs/protocols/threads.md": [
-    ["a line of at most {} is typed", "bytes", "internal/threads/domain/wake-text.ts", "MAX_BYTES"],
-    ["A person's counts for at most {},", "minutes", "internal/threads/client/local-issuer.ts", "PERSON_TTL_MS"],
+    ["types a line of at most {} into its terminal", "bytes", "internal/threads/domain/wake-text.ts", "MAX_BYTES"],
+    [
+      "A person's token is valid for at most {},",
+      "minutes",
+      "internal/threads/client/local-issuer.ts",
+      "PERSON_TTL_MS",
+    ],
   ],
   "proto/bridge/v1/bridge.proto": [
     ["A request larger than {} is", "KiB", "internal/rpc/server/server.ts", "readMaxBytes"],
@@ -214,7 +219,7 @@ const NUMBERS: Readonly<Record<string, readonly Row[]>> = {
     ["seen within {} after that time", "s", "internal/sidecar/agent/stop-request.ts", "NOTICE_MS"],
   ],
   "docs/protocols/relay.md": [
-    ["with `id` the work's, up to {}.", "KiB", "internal/relay/lanes/lane-control.ts", "MAX_BYTES"],
+    ["with the work's `id`, up to {}.", "KiB", "internal/relay/lanes/lane-control.ts", "MAX_BYTES"],
     ["has dialled this lane {} times at once", "", "internal/relay/door/agent-door.ts", "burst"],
   ],
 };
