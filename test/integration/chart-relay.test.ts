@@ -164,7 +164,7 @@ describe("the chart's relay", () => {
     [
       "the first client's name for another issuer",
       { tls: { secretName: "" }, auth: { issuers: [{ issuer: "admin", projects: ["a"], publicKey: PUBLIC_KEY }] } },
-      /relay\.auth\.issuers: admin is there twice/,
+      /relay\.auth\.issuers: admin is listed twice/,
     ],
     ["a misspelt key", { replica: 2 }, /replica/],
     ["a missing bridge", { roles: { coding: { link: "bridge", bridge: "x" } } }, /needs the bridge "x"/],

@@ -222,7 +222,7 @@ describe("the chart's threads", () => {
     [
       "the agents' issuer for people",
       { auth: { issuers: [{ issuer: "gastown", kind: "person", workspaces: ["a"], publicKey: PUBLIC_KEY }] } },
-      /threads\.auth\.issuers: gastown is there twice/,
+      /threads\.auth\.issuers: gastown is listed twice/,
     ],
     ["a misspelt key", { replica: 2 }, /replica/],
     [

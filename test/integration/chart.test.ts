@@ -269,7 +269,7 @@ describe("the chart", () => {
           { name: "a", project: "c" },
         ],
       },
-      /a is there twice/,
+      /a is listed twice/,
     ],
     ["agents beside the controllers", { namespaces: [{ name: "gastown-system", project: "b" }] }, /is the release's/],
     ["the CA's key beside the controllers", { ca: { namespace: "gastown-system" } }, /ca\.namespace: gastown-system/],
@@ -282,7 +282,7 @@ describe("the chart", () => {
     [
       "the first client's name for another caller",
       { auth: { issuers: [{ issuer: "admin", projects: ["b"], publicKey: "-----BEGIN PUBLIC KEY-----" }] } },
-      /admin is there twice/,
+      /admin is listed twice/,
     ],
     ["a duration without a unit", { sessions: { retention: "10" } }, /retention/],
     ["tokens of less than 2 s", { sessionTokens: { ttl: "1s" } }, /ttl/],

@@ -1,9 +1,9 @@
-{{/* Combinations of values that the controller would refuse when it starts: refused here, before anything is installed. */}}
+{{/* Fails for combinations of values that the controller would refuse when it starts, before anything is installed. */}}
 {{- define "gastown.checks" -}}
 {{- if eq .Values.ca.namespace .Release.Namespace }}{{ fail (printf "ca.namespace: %s is the release's namespace, and the CA's key needs its own" .Values.ca.namespace) }}{{ end }}
 {{- $names := dict }}
 {{- range .Values.namespaces }}
-{{- if hasKey $names .name }}{{ fail (printf "namespaces: %s is there twice, and one namespace belongs to one project" .name) }}{{ end }}
+{{- if hasKey $names .name }}{{ fail (printf "namespaces: %s is listed twice, and one namespace belongs to one project" .name) }}{{ end }}
 {{- if eq .name $.Values.ca.namespace }}{{ fail (printf "namespaces: %s is ca.namespace, and agents there could mount the CA's key" .name) }}{{ end }}
 {{- if eq .name $.Release.Namespace }}{{ fail (printf "namespaces: %s is the release's namespace, and agents there could mount the first client's key" .name) }}{{ end }}
 {{- $_ := set $names .name true }}
@@ -14,7 +14,7 @@
 {{- $issuers := dict }}
 {{- if .Values.setup.enabled }}{{ $_ := set $issuers .Values.setup.client.name true }}{{ end }}
 {{- range .Values.auth.issuers }}
-{{- if hasKey $issuers .issuer }}{{ fail (printf "auth.issuers: %s is there twice, or is setup.client.name" .issuer) }}{{ end }}
+{{- if hasKey $issuers .issuer }}{{ fail (printf "auth.issuers: %s is listed twice, or is setup.client.name" .issuer) }}{{ end }}
 {{- $_ := set $issuers .issuer true }}
 {{- include "gastown.issuer" (dict "root" $ "issuer" .) }}
 {{- end }}
@@ -38,7 +38,7 @@
 {{- range .Values.service.names }}{{ include "gastown.host" (list "service.names" (trimPrefix "*." .)) }}{{ end }}
 {{- with .Values.tracing.otlpEndpoint }}
 {{- $port := regexFind ":[0-9]+$" (regexFind "^https?://[^/]+" .) | trimPrefix ":" }}
-{{- if gt (atoi $port) 65535 }}{{ fail (printf "tracing.otlpEndpoint: %s is no port" $port) }}{{ end }}
+{{- if gt (atoi $port) 65535 }}{{ fail (printf "tracing.otlpEndpoint: %s is not a port" $port) }}{{ end }}
 {{- $host := regexReplaceAll "(^https?://([^/]*@)?)|((:[0-9]+)?(/.*)?$)" . "" }}
 {{- include "gastown.host" (list "tracing.otlpEndpoint" (trimAll "[]" $host)) }}
 {{- end }}
@@ -62,13 +62,13 @@ of sessions. Where the chart is only rendered nothing is looked up, and nothing 
 {{- end }}
 {{- end }}
 
-{{/* Fails where every certificate, of callers and of running sessions, would end: (dict "root" $ "now" CONFIG). */}}
+{{/* Fails if every certificate, of callers and of running sessions, would become invalid: (dict "root" $ "now" CONFIG). */}}
 {{- define "gastown.keptTrust" -}}
 {{- $values := .root.Values }}
 {{- $was := .now.trust_domain }}
 {{- $ca := .now.ca }}
 {{- if ne $was $values.trustDomain }}
-{{- fail (printf "trustDomain: this release has %s, and with %s no running session and no caller would be trusted. Keep it; or begin again: helm uninstall %s -n %s && kubectl -n %s delete secret %s, then helm install" $was $values.trustDomain .root.Release.Name .root.Release.Namespace $ca.namespace $ca.secret) }}
+{{- fail (printf "trustDomain: this release has %s, and with %s no running session and no caller would be trusted. Keep it; or start over: helm uninstall %s -n %s && kubectl -n %s delete secret %s, then helm install" $was $values.trustDomain .root.Release.Name .root.Release.Namespace $ca.namespace $ca.secret) }}
 {{- end }}
 {{- if or (ne $ca.namespace $values.ca.namespace) (ne $ca.secret $values.ca.secretName) }}
 {{- if not (lookup "v1" "Secret" $values.ca.namespace $values.ca.secretName) }}
@@ -77,7 +77,7 @@ of sessions. Where the chart is only rendered nothing is looked up, and nothing 
 {{- end }}
 {{- end }}
 
-{{/* Fails where sessions run that the values would orphan or give to another project: (dict "root" $ "now" NAMESPACE). */}}
+{{/* Fails if the values would orphan running sessions, or give them to another project: (dict "root" $ "now" NAMESPACE). */}}
 {{- define "gastown.keptNamespace" -}}
 {{- $next := dict }}
 {{- range .root.Values.namespaces }}{{ $_ := set $next .name . }}{{ end }}
@@ -120,16 +120,16 @@ of sessions. Where the chart is only rendered nothing is looked up, and nothing 
 {{- range .issuer.projects }}{{ include "gastown.knownProject" (list $root $key .) }}{{ end }}
 {{- end }}
 
-{{/* Fails for a project that no namespace belongs to: (list $ KEY PROJECT). */}}
+{{/* Fails for a project without a namespace: (list $ KEY PROJECT). */}}
 {{- define "gastown.knownProject" -}}
 {{- $known := list }}
 {{- range (index . 0).Values.namespaces }}{{ $known = append $known .project }}{{ end }}
 {{- if not (has (index . 2) $known) }}
-{{- fail (printf "%s: %s is the project of none of namespaces, which have %s" (index . 1) (index . 2) ($known | uniq | join ", ")) }}
+{{- fail (printf "%s: %s is not the project of any of namespaces, which have %s" (index . 1) (index . 2) ($known | uniq | join ", ")) }}
 {{- end }}
 {{- end }}
 
-{{/* Fails for a request above its limit, which no API server takes: (list KEY RESOURCES DEFAULTS). */}}
+{{/* Fails for a request above its limit, which every API server refuses: (list KEY RESOURCES DEFAULTS). */}}
 {{- define "gastown.requests" -}}
 {{- $key := index . 0 }}
 {{- $given := default dict (index . 1) }}
@@ -177,7 +177,7 @@ of sessions. Where the chart is only rendered nothing is looked up, and nothing 
 {{- printf "%.0f" $total }}
 {{- end }}
 
-{{/* Fails for what is neither a DNS name nor an address: (list KEY HOST). A name does not end in a number. */}}
+{{/* Fails for a text that is neither a DNS name nor an address: (list KEY HOST). A name does not end in a number. */}}
 {{- define "gastown.host" -}}
 {{- $label := "[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?" }}
 {{- $octet := "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])" }}

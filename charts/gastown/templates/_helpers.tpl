@@ -65,7 +65,7 @@ capabilities:
   drop: [ALL]
 {{- end }}
 
-{{/* What the kubelet would mount by itself, said openly: the ServiceAccount's token for the API server. */}}
+{{/* The ServiceAccount's token for the API server, as the kubelet would mount it by default, stated explicitly. */}}
 {{- define "gastown.tokenVolume" -}}
 - name: api-token
   projected:

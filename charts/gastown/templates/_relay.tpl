@@ -27,7 +27,7 @@ app.kubernetes.io/part-of: gastown
 {{- end }}
 {{- end }}
 
-{{/* The setup Job makes the certificate of the relays' port, of the controllers' CA. */}}
+{{/* Not empty if the setup Job makes the certificate of the relays' port, signed by the controllers' CA. */}}
 {{- define "gastown.relayHasOwnTls" -}}
 {{- if and .Values.relay.enabled .Values.setup.enabled (not .Values.relay.tls.secretName) }}true{{ end }}
 {{- end }}
@@ -36,7 +36,7 @@ app.kubernetes.io/part-of: gastown
 {{ .Values.relay.tls.secretName | default (printf "%s-tls" (include "gastown.relayName" .)) }}
 {{- end }}
 
-{{/* The names in that certificate, by lines. */}}
+{{/* The names in that certificate, one per line. */}}
 {{- define "gastown.relayHosts" -}}
 {{- $name := include "gastown.relayName" . -}}
 {{ $name }}
@@ -50,7 +50,7 @@ localhost
 {{- end }}
 {{- end }}
 
-{{/* Whose tokens count: with a certificate of the setup Job, those of the first client too. */}}
+{{/* The accepted issuers of tokens: with a certificate of the setup Job, the first client too. */}}
 {{- define "gastown.relayIssuers" -}}
 {{- if include "gastown.relayHasOwnTls" . }}
 - issuer: {{ .Values.setup.client.name | quote }}
@@ -76,7 +76,7 @@ localhost
 {{- end }}
 {{- end }}
 
-{{/* The longest turn's end, then what the relay still has to publish, and its connections. */}}
+{{/* Seconds to drain the turns, and 20 more to publish what is left and to close the connections. */}}
 {{- define "gastown.relayGrace" -}}
 {{- $drain := include "gastown.milliseconds" (dig "drain_timeout" "25s" (default dict .Values.relay.turns)) | float64 -}}
 {{ add (ceil (divf $drain 1000.0)) 20 }}
@@ -156,7 +156,7 @@ logging:
   level: {{ $relay.logLevel }}
 {{- end }}
 
-{{/* What the relay would refuse when it starts, and what would leave it without its files. */}}
+{{/* Fails for values that the relay would refuse when it starts, or that leave it without its files. */}}
 {{- define "gastown.relayChecks" -}}
 {{- $relay := .Values.relay -}}
 {{- if not $relay.nats.url }}{{ fail "relay.nats.url: is missing, e.g. nats://nats.nats:4222" }}{{ end }}
@@ -165,13 +165,13 @@ logging:
 {{- $issuers := dict }}
 {{- if include "gastown.relayHasOwnTls" . }}{{ $_ := set $issuers .Values.setup.client.name true }}{{ end }}
 {{- range $relay.auth.issuers }}
-{{- if hasKey $issuers .issuer }}{{ fail (printf "relay.auth.issuers: %s is there twice, or is setup.client.name" .issuer) }}{{ end }}
+{{- if hasKey $issuers .issuer }}{{ fail (printf "relay.auth.issuers: %s is listed twice, or is setup.client.name" .issuer) }}{{ end }}
 {{- $_ := set $issuers .issuer true }}
 {{- end }}
 {{- range $role, $one := $relay.roles }}
 {{- $bridge := dig "bridge" "" $one }}
 {{- if and (eq (dig "link" "accept" $one) "bridge") (not (hasKey (default dict $relay.bridges) $bridge)) }}
-{{- fail (printf "relay.roles: %s needs the bridge %q, which is none of relay.bridges" $role $bridge) }}
+{{- fail (printf "relay.roles: %s needs the bridge %q, which is not in relay.bridges" $role $bridge) }}
 {{- end }}
 {{- end }}
 {{- include "gastown.requests" (list "relay.resources" $relay.resources dict) }}

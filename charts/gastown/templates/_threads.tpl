@@ -32,7 +32,7 @@ labels:
   app.kubernetes.io/component: threads
 {{- end }}
 
-{{/* The setup Job makes the certificate of the port, of the controllers' CA. */}}
+{{/* Not empty if the setup Job makes the port's certificate, signed by the controllers' CA. */}}
 {{- define "gastown.threadsHasOwnTls" -}}
 {{- if and .Values.threads.enabled .Values.setup.enabled (not .Values.threads.tls.secretName) }}true{{ end }}
 {{- end }}
@@ -41,7 +41,7 @@ labels:
 {{ .Values.threads.tls.secretName | default (printf "%s-tls" (include "gastown.threadsName" .)) }}
 {{- end }}
 
-{{/* The setup Job makes a caller of the controllers. */}}
+{{/* Not empty if the setup Job makes the servers' identity as a caller of the controllers. */}}
 {{- define "gastown.threadsHasOwnClient" -}}
 {{- if and .Values.threads.enabled .Values.setup.enabled (not .Values.threads.client.secretName) }}true{{ end }}
 {{- end }}
@@ -50,12 +50,12 @@ labels:
 {{ .Values.threads.client.secretName | default (printf "%s-client-%s" (include "gastown.fullname" .) .Values.threads.client.issuer) }}
 {{- end }}
 
-{{/* The setup Job makes the key of agents' tokens. */}}
+{{/* Not empty if the setup Job makes the key that signs agents' tokens. */}}
 {{- define "gastown.hasOwnTokenKey" -}}
 {{- if and .Values.threads.enabled .Values.setup.enabled (not .Values.sessionTokens.secretName) }}true{{ end }}
 {{- end }}
 
-{{/* The Secret with the key of agents' tokens; empty: agents get none. */}}
+{{/* The Secret with the key that signs agents' tokens; empty: agents get no tokens. */}}
 {{- define "gastown.tokenKeySecret" -}}
 {{- if include "gastown.hasOwnTokenKey" . -}}
 {{ include "gastown.fullname" . }}-session-tokens
@@ -64,7 +64,7 @@ labels:
 {{- end -}}
 {{- end }}
 
-{{/* The names in the certificate, by lines. */}}
+{{/* The names in the certificate, one per line. */}}
 {{- define "gastown.threadsHosts" -}}
 {{- $name := include "gastown.threadsName" . -}}
 {{ $name }}
@@ -142,7 +142,7 @@ policy: {{ toJson . }}
 {{- end }}
 {{- end }}
 
-{{/* What the server would refuse when it starts, and what would leave it without its files. */}}
+{{/* Fails for values that the server would refuse when it starts, or that leave it without its files. */}}
 {{- define "gastown.threadsChecks" -}}
 {{- $threads := .Values.threads -}}
 {{- if not $threads.database.secretName }}{{ fail "threads.database.secretName: is missing. Name a Secret of the release's namespace with the URL of a PostgreSQL, 15 or newer" }}{{ end }}
@@ -160,11 +160,11 @@ policy: {{ toJson . }}
 {{- end }}
 {{- $issuers := dict .Values.sessionTokens.issuer true }}
 {{- if .Values.setup.enabled }}
-{{- if hasKey $issuers .Values.setup.client.name }}{{ fail (printf "sessionTokens.issuer: %s is setup.client.name too: agents and people need issuers of their own" .Values.sessionTokens.issuer) }}{{ end }}
+{{- if hasKey $issuers .Values.setup.client.name }}{{ fail (printf "sessionTokens.issuer: %s is also setup.client.name: agents and people need separate issuers" .Values.sessionTokens.issuer) }}{{ end }}
 {{- $_ := set $issuers .Values.setup.client.name true }}
 {{- end }}
 {{- range $threads.auth.issuers }}
-{{- if hasKey $issuers .issuer }}{{ fail (printf "threads.auth.issuers: %s is there twice, or is setup.client.name or sessionTokens.issuer" .issuer) }}{{ end }}
+{{- if hasKey $issuers .issuer }}{{ fail (printf "threads.auth.issuers: %s is listed twice, or is setup.client.name or sessionTokens.issuer" .issuer) }}{{ end }}
 {{- $_ := set $issuers .issuer true }}
 {{- end }}
 {{- include "gastown.requests" (list "threads.resources" $threads.resources dict) }}
