@@ -1138,7 +1138,7 @@ export type SidecarAttachInput = Message<"gastown.v1.SidecarAttachInput"> & {
    */
   input: {
     /**
-     * Who attaches; sent once, first.
+     * The attaching person; sent once, first.
      *
      * @generated from field: gastown.v1.AttachHello hello = 1;
      */
@@ -1171,7 +1171,7 @@ export const SidecarAttachInputSchema: GenMessage<SidecarAttachInput> = /*@__PUR
   messageDesc(file_gastown_v1_sidecar, 19);
 
 /**
- * Who attaches.
+ * A person who attaches.
  *
  * @generated from message gastown.v1.AttachHello
  */
