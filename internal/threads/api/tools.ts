@@ -66,7 +66,7 @@ function answer(properties: Readonly<Record<string, object>>, optional: readonly
 export const TOOLS: readonly Tool[] = [
   {
     name: "create_thread",
-    description: "Start a conversation. You are its first participant; others are woken by messages, not by this.",
+    description: "Start a conversation. You are its first participant. Only messages wake the others.",
     fields: {
       title: stringField({ min: 1, max: 200 }),
       participants: arrayField(member, 64),
@@ -80,7 +80,7 @@ export const TOOLS: readonly Tool[] = [
   },
   {
     name: "get_thread",
-    description: "State and participants of a thread, and what you have not seen of it.",
+    description: "State and participants of a thread, and how much of it you have not seen.",
     fields: { thread_id: id },
     required: ["thread_id"],
     output: answer({ thread: thing, participants: things, unread_count: number, last_seen_seq: number }),
@@ -88,7 +88,7 @@ export const TOOLS: readonly Tool[] = [
   },
   {
     name: "list_threads",
-    description: "Your threads, the last changed first.",
+    description: "Your threads, most recently changed first.",
     fields: { status: arrayField(status, 4), unread_only: booleanField, owner, limit: integerField(1, 100), cursor },
     required: [],
     output: answer({ threads: things, next_cursor: string, unread_total: number }, ["next_cursor"]),
@@ -99,7 +99,7 @@ export const TOOLS: readonly Tool[] = [
     description:
       "Write into a thread: to all, to agents (to) or roles (to_role). Idle recipients are woken. " +
       "event_type finding_reported, fix_pushed (metadata.commit or ref, fixes), re_review_requested, question, answer, decision, resolved. " +
-      "Give ack_seq for what you have dealt with.",
+      "ack_seq acknowledges what you have handled.",
     fields: {
       thread_id: id,
       text: stringField({ min: 1, max: 65_536, maxBytes: 65_536 }),
@@ -125,7 +125,7 @@ export const TOOLS: readonly Tool[] = [
     name: "read_messages",
     description:
       "New messages of a thread, or of all your threads. wait_ms waits for one. Reading does not acknowledge: " +
-      "when you have dealt with them use ack_read, or ack_seq.",
+      "when you have handled them, use ack_read or ack_seq.",
     fields: {
       ...{ thread_id: id, after_seq: seq, limit: integerField(1, 200), wait_ms: integerField(0, 25_000) },
       ...{ sender: agent, event_type: type, ack_seq: seq },
@@ -142,7 +142,7 @@ export const TOOLS: readonly Tool[] = [
   },
   {
     name: "ack_read",
-    description: "You have dealt with a thread up to seq.",
+    description: "Acknowledge a thread up to seq, once you have handled it.",
     fields: { thread_id: id, seq },
     required: ["thread_id", "seq"],
     output: answer({ last_seen_seq: number, unread_count: number }),
@@ -151,7 +151,7 @@ export const TOOLS: readonly Tool[] = [
   {
     name: "update_thread_status",
     description:
-      "Change a thread's status, dispute, need for a human decision, or owner. expected_version is the thread's.",
+      "Change a thread's status, dispute, need for a human decision, or owner. expected_version is the thread's version.",
     fields: {
       ...{
         thread_id: id,
@@ -193,7 +193,7 @@ export const TOOLS: readonly Tool[] = [
   },
   {
     name: "escalate_thread",
-    description: "Ask the owner, the orchestrator or people for a decision; the thread's digest goes along.",
+    description: "Ask the owner, the orchestrator or people for a decision. The thread's digest is attached.",
     fields: {
       thread_id: id,
       reason: stringField({ min: 1, max: 1000 }),
@@ -206,7 +206,7 @@ export const TOOLS: readonly Tool[] = [
   },
   {
     name: "manage_participants",
-    description: "Add or remove participants; wake says which messages wake you.",
+    description: "Add or remove participants; wake selects the messages that wake you.",
     fields: {
       ...{ thread_id: id, add: arrayField(member, 64), remove: arrayField(agent, 64) },
       wake: enumField(["all", "directed", "never"]),
@@ -217,7 +217,7 @@ export const TOOLS: readonly Tool[] = [
   },
   {
     name: "heartbeat_session",
-    description: "Say that your session lives.",
+    description: "Report that your session is alive.",
     fields: { agent_session_id: stringField({ min: 1, max: 128, pattern: /^[A-Za-z0-9._-]{1,128}$/ }) },
     required: [],
     output: answer({ session_id: string, managed: flag, state: string, unread_total: number, server_time: string }),
@@ -233,7 +233,7 @@ export const TOOLS: readonly Tool[] = [
   },
   {
     name: "whoami",
-    description: "Who you are here, until when your token counts, and the limits.",
+    description: "Your identity, the expiry of your token, and the limits.",
     fields: {},
     required: [],
     output: answer({
