@@ -73,7 +73,7 @@ function faultOf({ at, until, state, kinds }: Look, truth: BehindTruth, lagMs: n
   const changed = (from: number) => until > from - EARLY_MS && at < from + lagMs;
   if (turns.some(({ from, to }) => changed(from) || changed(to))) return undefined;
   if (turns.some(({ from, to }) => at >= from && at < to)) {
-    return state === "busy" ? "" : `${state} in the midst of a turn`;
+    return state === "busy" ? "" : `${state} in the middle of a turn`;
   }
   if (behind.some(({ from, to = Number.POSITIVE_INFINITY }) => changed(from) || changed(to))) return undefined;
   const running = isTold ? behind.filter(({ from, to }) => at >= from && (to === undefined || at < to)) : [];
