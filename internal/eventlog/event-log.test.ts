@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { EventLog, type SeqPromise } from "./event-log.ts";
+import { EventLog, type SeqReservation } from "./event-log.ts";
 
 const kept = { keep: () => true };
 const bounds = { maxEvents: 4, maxBytes: 100 };
 
-function filled(count: number, options: { maxEvents: number; maxBytes: number; before?: SeqPromise } = bounds) {
+function filled(count: number, options: { maxEvents: number; maxBytes: number; before?: SeqReservation } = bounds) {
   const log = new EventLog<string>(kept, options);
   for (let i = 1; i <= count; i++) log.append(`event ${i}`, 10);
   return log;
@@ -36,19 +36,19 @@ it("accepts nothing after it is closed", () => {
 
 describe("numbers", () => {
   it("are reserved before use, and not once per event", () => {
-    const promises: bigint[] = [];
-    const keep = ({ reservedTo }: SeqPromise) => promises.push(reservedTo) > 0;
+    const reservations: bigint[] = [];
+    const keep = ({ reservedTo }: SeqReservation) => reservations.push(reservedTo) > 0;
     const log = new EventLog<number>({ keep }, { maxEvents: 10, maxBytes: 1000 });
     for (let i = 0; i < 1000; i++) {
       log.append(i, 1);
-      expect(log.head).toBeLessThanOrEqual(promises.at(-1) ?? 0n);
+      expect(log.head).toBeLessThanOrEqual(reservations.at(-1) ?? 0n);
     }
-    expect(promises.length).toBeLessThan(10);
+    expect(reservations.length).toBeLessThan(10);
   });
 
   it("continue after all that an earlier process may have used, with one left out", () => {
     const log = filled(1, { ...bounds, before: { epoch: "e", reservedTo: 256n } });
-    expect([log.epoch, log.start, log.head, log.promise]).toEqual([
+    expect([log.epoch, log.start, log.head, log.reservation]).toEqual([
       "e",
       258n,
       258n,
@@ -59,7 +59,7 @@ describe("numbers", () => {
   it("belong to a new epoch if they could not be reserved at the start", () => {
     const log = new EventLog<number>({ keep: () => false }, { ...bounds, before: { epoch: "e", reservedTo: 9n } });
     expect(log.epoch).not.toBe("e");
-    expect([log.append(1, 1), log.promise]).toEqual([1n, undefined]);
+    expect([log.append(1, 1), log.reservation]).toEqual([1n, undefined]);
   });
 
   it("start again in another epoch if no more can be reserved; held events get new numbers", () => {
@@ -70,12 +70,12 @@ describe("numbers", () => {
     works = false;
     expect(log.append(257, 1)).toBe(4n);
     expect(log.epoch).not.toBe(epoch);
-    expect([log.get(1n), log.get(2n), log.get(4n), log.promise]).toEqual([undefined, 255, 257, undefined]);
-    const unpromised = log.epoch;
+    expect([log.get(1n), log.get(2n), log.get(4n), log.reservation]).toEqual([undefined, 255, 257, undefined]);
+    const unreserved = log.epoch;
     for (let i = 0; i < 300; i++) log.append(i, 1);
-    expect(log.epoch).toBe(unpromised);
+    expect(log.epoch).toBe(unreserved);
     works = true;
     for (let i = 0; i < 300; i++) log.append(i, 1);
-    expect([log.epoch, log.promise?.epoch]).toEqual([unpromised, unpromised]);
+    expect([log.epoch, log.reservation?.epoch]).toEqual([unreserved, unreserved]);
   });
 });

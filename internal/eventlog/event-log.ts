@@ -2,26 +2,26 @@ import { randomUUID } from "node:crypto";
 import type { EventSource, Held } from "./log-cursor.ts";
 
 /** Sequence numbers that this log may hand out, reserved in a store that outlives the process. */
-export interface SeqPromise {
+export interface SeqReservation {
   readonly epoch: string;
   /** The last number that may have been handed out. */
   readonly reservedTo: bigint;
 }
 
 export interface EventLogDeps {
-  /** Stores a promise so that it outlives this process, before it returns; false if that failed. */
-  readonly keep: (promise: SeqPromise) => boolean;
+  /** Stores a reservation so that it outlives this process, before it returns; false if that failed. */
+  readonly keep: (reservation: SeqReservation) => boolean;
 }
 
 export interface EventLogOptions {
   readonly maxEvents: number;
   /** The limit of the sizes given to `append`. The newest event is held whatever its size. */
   readonly maxBytes: number;
-  /** The promise of an earlier process; absent: there was none, or it is lost. */
-  readonly before?: SeqPromise;
+  /** The reservation of an earlier process; absent: there was none, or it is lost. */
+  readonly before?: SeqReservation;
 }
 
-/** Numbers are promised in batches, so that the journal is written once per batch. */
+/** Numbers are reserved in batches, so that the journal is written once per batch. */
 const RESERVE = 256n;
 /** Evicted entries are removed from the array in batches. */
 const EVICT_LOT = 1024;
@@ -29,7 +29,7 @@ const EVICT_LOT = 1024;
 /**
  * The last events of a session, numbered from 1, bounded by count and bytes: the oldest go first. A number is never
  * used twice within an epoch: a log that continues after another process begins above every number that the other may
- * have handed out. If numbers can no longer be promised, the log renumbers what it holds under a new epoch that no
+ * have handed out. If numbers can no longer be reserved, the log renumbers what it holds under a new epoch that no
  * reader will continue.
  */
 export class EventLog<T> implements EventSource<T> {
@@ -45,8 +45,8 @@ export class EventLog<T> implements EventSource<T> {
   #start: bigint;
   #epoch: string;
   #reservedTo = 0n;
-  /** The journal holds a promise of this epoch. */
-  #promised: boolean;
+  /** The journal holds a reservation of this epoch. */
+  #isReserved: boolean;
   #grown: PromiseWithResolvers<void> | undefined;
   #closed = false;
 
@@ -56,7 +56,7 @@ export class EventLog<T> implements EventSource<T> {
     this.#maxBytes = options.maxBytes;
     const { before } = options;
     this.#epoch = before?.epoch ?? randomUUID();
-    this.#promised = before !== undefined;
+    this.#isReserved = before !== undefined;
     // One number is skipped, so that a reader of all the old ones gets a gap.
     this.#start = before === undefined ? 1n : before.reservedTo + 2n;
     this.#base = this.#start;
@@ -93,9 +93,9 @@ export class EventLog<T> implements EventSource<T> {
     return this.#closed;
   }
 
-  /** The promise that the journal must hold for this log; undefined if no promise could be kept. */
-  get promise(): SeqPromise | undefined {
-    return this.#promised ? { epoch: this.#epoch, reservedTo: this.#reservedTo } : undefined;
+  /** The reservation that the journal must hold for this log; undefined if no reservation could be kept. */
+  get reservation(): SeqReservation | undefined {
+    return this.#isReserved ? { epoch: this.#epoch, reservedTo: this.#reservedTo } : undefined;
   }
 
   /**
@@ -150,11 +150,11 @@ export class EventLog<T> implements EventSource<T> {
   #reserve(): void {
     const reservedTo = this.head + RESERVE;
     const kept = this.#deps.keep({ epoch: this.#epoch, reservedTo });
-    if (!kept && this.#promised) {
+    if (!kept && this.#isReserved) {
       this.#beginAnew();
       return;
     }
-    this.#promised = kept;
+    this.#isReserved = kept;
     this.#reservedTo = reservedTo;
   }
 
@@ -165,7 +165,7 @@ export class EventLog<T> implements EventSource<T> {
     this.#base = 1n;
     this.#start = 1n;
     this.#epoch = randomUUID();
-    this.#promised = false;
+    this.#isReserved = false;
     this.#reserve();
     this.#notify();
   }

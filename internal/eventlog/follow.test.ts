@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { settle } from "../../test/support/fake-clock.ts";
 import { fc } from "../../test/support/property.ts";
-import { EventLog, type SeqPromise } from "./event-log.ts";
+import { EventLog, type SeqReservation } from "./event-log.ts";
 import { follow } from "./follow.ts";
 import type { Followed } from "./log-cursor.ts";
 
@@ -19,7 +19,7 @@ async function taken<T>(events: AsyncGenerator<Followed<T>>, count: number) {
 }
 const big = (_: string, value: unknown) => (typeof value === "bigint" ? Number(value) : value);
 
-function numbers(count: number, maxEvents = 5, before?: SeqPromise): EventLog<number> {
+function numbers(count: number, maxEvents = 5, before?: SeqReservation): EventLog<number> {
   const log = new EventLog<number>(kept, { maxEvents, maxBytes: 1e6, ...(before === undefined ? {} : { before }) });
   for (let i = 1; i <= count; i++) log.append(i, 1);
   return log;
@@ -111,7 +111,7 @@ class World {
   readonly readers: Reader[];
   readonly maxEvents: number;
   log: EventLog<number>;
-  journal: SeqPromise | undefined;
+  journal: SeqReservation | undefined;
   journalWorks = true;
   #count = 0;
 
@@ -122,8 +122,8 @@ class World {
   }
 
   #start(): EventLog<number> {
-    const keep = (promise: SeqPromise) => {
-      if (this.journalWorks) this.journal = promise;
+    const keep = (reservation: SeqReservation) => {
+      if (this.journalWorks) this.journal = reservation;
       return this.journalWorks;
     };
     const before = this.journal === undefined ? {} : { before: this.journal };

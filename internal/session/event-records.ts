@@ -1,6 +1,6 @@
 import type { MachineTime, Moment } from "../base/machine-time.ts";
 import type { Cursor, Subscriber } from "../eventlog/cursors.ts";
-import type { SeqPromise } from "../eventlog/event-log.ts";
+import type { SeqReservation } from "../eventlog/event-log.ts";
 
 /**
  * The journal's records of the event log; the events themselves are in memory only. Numbers that may be large are text.
@@ -39,7 +39,7 @@ interface RestoredCursor extends Subscriber {
 
 /** The journal's records of the event log, sorted out. */
 export interface RestoredEvents {
-  readonly promise?: SeqPromise;
+  readonly reservation?: SeqReservation;
   readonly cursors: readonly RestoredCursor[];
   readonly standing: StandingLines;
 }
@@ -53,18 +53,18 @@ const MAX_CURSORS = 8192;
  */
 export class EventFold {
   readonly #cursors = new Map<string, EventRecord>();
-  #promise: EventRecord | undefined;
+  #reservation: EventRecord | undefined;
   #standing: EventRecord | undefined;
 
   take(record: EventRecord): void {
-    if (record.type === "events") this.#promise = record;
+    if (record.type === "events") this.#reservation = record;
     else if (record.type === "standing") this.#standing = record;
     else this.#move(record);
   }
 
-  /** The promise comes first: positions count in its epoch only. */
+  /** The reservation comes first: positions count in its epoch only. */
   records(): readonly EventRecord[] {
-    return [this.#promise, this.#standing, ...this.#cursors.values()].filter((record) => record !== undefined);
+    return [this.#reservation, this.#standing, ...this.#cursors.values()].filter((record) => record !== undefined);
   }
 
   #move(cursor: EventRecord & { readonly type: "cursor" }): void {
@@ -79,11 +79,11 @@ export class EventFold {
 
 /** Later records win; positions in another epoch than the last one are dropped. */
 export function restoreEvents(records: readonly EventRecord[]): RestoredEvents {
-  let promise: SeqPromise | undefined;
+  let reservation: SeqReservation | undefined;
   let standing: StandingLines = { lines: [] };
   const cursors = new Map<string, RestoredCursor & { readonly epoch: string }>();
   for (const record of records) {
-    if (record.type === "events") promise = { epoch: record.epoch, reservedTo: BigInt(record.reservedTo) };
+    if (record.type === "events") reservation = { epoch: record.epoch, reservedTo: BigInt(record.reservedTo) };
     else if (record.type === "standing") {
       const { lines, above, isOpen } = record;
       standing = { lines, ...(above !== undefined && { above }), ...(isOpen !== undefined && { isOpen }) };
@@ -99,15 +99,15 @@ export function restoreEvents(records: readonly EventRecord[]): RestoredEvents {
       cursors.set(JSON.stringify([owner, subscriber]), position);
     }
   }
-  const current = [...cursors.values()].filter(({ epoch }) => epoch === promise?.epoch);
+  const current = [...cursors.values()].filter(({ epoch }) => epoch === reservation?.epoch);
   return {
-    ...(promise === undefined ? {} : { promise }),
+    ...(reservation === undefined ? {} : { reservation }),
     cursors: current.map(({ epoch: _, ...cursor }) => cursor),
     standing,
   };
 }
 
-export function promiseRecord({ epoch, reservedTo }: SeqPromise): EventRecord {
+export function reservationRecord({ epoch, reservedTo }: SeqReservation): EventRecord {
   return { type: "events", epoch, reservedTo: reservedTo.toString() };
 }
 

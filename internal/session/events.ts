@@ -8,7 +8,7 @@ import { Cursors, type Subscriber } from "../eventlog/cursors.ts";
 import { EventLog } from "../eventlog/event-log.ts";
 import { follow } from "../eventlog/follow.ts";
 import { checkPosition, type EventSource, type FollowRequest, LogCursor } from "../eventlog/log-cursor.ts";
-import { cursorRecord, type EventRecord, promiseRecord, type RestoredEvents } from "./event-records.ts";
+import { cursorRecord, type EventRecord, type RestoredEvents, reservationRecord } from "./event-records.ts";
 import type { FollowedEvent, SessionEvent } from "./event-types.ts";
 import type { AcceptedNudge } from "./nudge-record.ts";
 import { OutputText } from "./output-text.ts";
@@ -67,15 +67,15 @@ export class SessionEvents implements Task {
       restored.cursors.map(({ moment, ...cursor }) => ({ ...cursor, at: deps.time.atMs(moment) })),
     );
     this.#log = new EventLog<SessionEvent>(
-      { keep: (promise) => deps.keep(promiseRecord(promise)) },
+      { keep: (reservation) => deps.keep(reservationRecord(reservation)) },
       {
         maxEvents: options.eventBuffer,
         maxBytes: options.eventBytes,
-        ...(restored.promise === undefined ? {} : { before: restored.promise }),
+        ...(restored.reservation === undefined ? {} : { before: restored.reservation }),
       },
     );
     this.#epoch = this.#log.epoch;
-    if (this.#epoch !== restored.promise?.epoch) this.#cursors.clear();
+    if (this.#epoch !== restored.reservation?.epoch) this.#cursors.clear();
     const { clock, redactor } = deps;
     const textOf = (type: StdStream) =>
       new OutputText({ clock, redactor, emit: (text) => this.#append({ ...this.#now, type, text }) });
@@ -215,11 +215,11 @@ export class SessionEvents implements Task {
 
   /** The shortest list of records with the same meaning, without the standing lines. */
   records(): readonly EventRecord[] {
-    const { promise } = this.#log;
-    if (promise === undefined) return [];
+    const { reservation } = this.#log;
+    if (reservation === undefined) return [];
     const { time } = this.#deps;
     const cursors = this.#cursors.list(time.nowMs());
-    return [promiseRecord(promise), ...cursors.map((cursor) => cursorRecord(promise.epoch, cursor, time))];
+    return [reservationRecord(reservation), ...cursors.map((cursor) => cursorRecord(reservation.epoch, cursor, time))];
   }
 
   #from(request: EventsRequest): FollowRequest {

@@ -97,7 +97,7 @@ it("returns from the journal the end of each nudge, and the last of everything e
     expect(again.restored.stream?.reservedTo).toBe("67108864");
     expect(again.restored.agent?.pid).toBe(9);
     expect(again.restored.events).toEqual({
-      promise: { epoch: "e", reservedTo: 256n },
+      reservation: { epoch: "e", reservedTo: 256n },
       cursors: [{ owner: "", subscriber: "s", seq: 7n, moment: { boot: "b", upMs: 7 } }],
       standing: { lines: [1], isOpen: true },
     });

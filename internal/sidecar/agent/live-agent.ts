@@ -113,7 +113,7 @@ export class LiveAgent {
     const redactor = new Redactor(options.redactPatterns);
     this.events = new SessionEvents({ clock, time, redactor, keep }, options, restored.events);
     const seen = { clock, profile, events: this.events, output: this.output };
-    this.lines = new ReportedLines({ ...seen, keep }, restored.events.promise && restored.events.standing);
+    this.lines = new ReportedLines({ ...seen, keep }, restored.events.reservation && restored.events.standing);
     this.recorder = new EventRecorder({ ...seen, monitor: this.monitor, lines: this.lines });
     const { life, pane } = deps;
     const panes = { pane: () => life.pane, paneForPeek: pane.forPeek };
