@@ -18,6 +18,8 @@ export interface WorkWatchDeps {
 /** Two samples are this far apart; less where an agent counts as stalled sooner. */
 const WINDOW_MS = 30_000;
 const LOOK_EVERY_MS = 1000;
+/** The share of the time left in which it samples: on a busy machine the second sample comes late. */
+const SAMPLED_SHARE = 0.75;
 
 /**
  * Reports to the monitor that an agent that prints nothing is working nevertheless. Looks at its processes only shortly
@@ -42,7 +44,7 @@ export class WorkWatch implements Task {
     if (leftMs > this.#windowMs) {
       return await clock.sleep(Math.min(LOOK_EVERY_MS, this.#windowMs / 4), signal);
     }
-    const forMs = leftMs > 0 ? Math.min(leftMs, this.#windowMs) * 0.9 : this.#windowMs;
+    const forMs = leftMs > 0 ? Math.min(leftMs, this.#windowMs) * SAMPLED_SHARE : this.#windowMs;
     const before = await this.#deps.sample();
     const since = clock.monotonicMs();
     await clock.sleep(forMs, signal);
