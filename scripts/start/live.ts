@@ -98,7 +98,8 @@ export class Live {
   }
 
   #explain(err: unknown, signal: AbortSignal): void {
-    if (signal.aborted || !(err instanceof DomainError)) throw err;
+    signal.throwIfAborted();
+    if (!(err instanceof DomainError)) throw err;
     this.#trouble = `no answer from the sidecar: ${errorText(err)}`;
   }
 }
