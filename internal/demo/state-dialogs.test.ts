@@ -56,7 +56,7 @@ describe("the permission dialog", () => {
     expect(rig.taken()).toEqual(["direct: please run: make test"]);
   });
 
-  it("does not ask again if told so", () => {
+  it("does not ask again after the choice not to ask", () => {
     const rig = asked();
     rig.type("2");
     rig.pass(2000);

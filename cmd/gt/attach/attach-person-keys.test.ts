@@ -61,7 +61,7 @@ describe("the mouse", () => {
     expect(pressed(keys, "\x1b[<64;81;1M")).toBe("");
   });
 
-  it("is reported in the old encoding to a program that knows no other, as far as its range goes", () => {
+  it("is reported in the old encoding, within its range, to a program without the new one", () => {
     const keys = keysFor();
     expect(pressed(keys, "\x1b[<0;3;4M\x1b[<0;3;4m", { sgrMouse: false })).toBe("\x1b[M #$\x1b[M##$");
     expect(pressed(keys, "\x1b[<0;224;4M", { sgrMouse: false, cols: 300 })).toBe("");

@@ -51,7 +51,7 @@ describe("the end of a turn as reported by Claude Code's hook", () => {
   });
 });
 
-it("reads the ended task from the prompt that Claude Code makes of it", () => {
+it("reads the ended task from the prompt in which Claude Code reports it", () => {
   const prompt =
     "<task-notification>\n<task-id>bu15ltvyh</task-id>\n<status>failed</status>\n<summary>x</summary>\n</task-notification>";
   const event = claude.readHook("prompt-submitted payload.a", JSON.stringify({ prompt }));

@@ -154,7 +154,7 @@ describe("many screen watchers", () => {
     ]);
   });
 
-  it("are told when watching is no longer possible", async () => {
+  it("fail if the output can no longer be followed", async () => {
     const one = await watcher(screenRequest);
     const failed = expect(one.done).rejects.toThrow("no look");
     output.changed = () => Promise.reject(new Error("no look"));

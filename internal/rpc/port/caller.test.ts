@@ -30,7 +30,7 @@ describe("the caller behind a peer", () => {
       "ann via spiffe://town/ns/gastown/controller",
     ],
     ["is the caller that a believed local peer names", local, "ann", true, "ann via unix"],
-    ["is the peer if it names nobody", local, "", true, "unix"],
+    ["is the peer if it names no caller", local, "", true, "unix"],
     ["is the peer if its word is not believed", controller, "ann", false, "spiffe://town/ns/gastown/controller"],
     ["is unknown on plaintext, whatever the peer says", stranger, "ann", false, ""],
   ])("%s", (_, peer, sender, believed, identity) => {

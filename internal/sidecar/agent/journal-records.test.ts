@@ -112,7 +112,7 @@ describe("the journal's record of an agent's run", () => {
 
   it.each([
     ["applies to the same agent", "a", agent],
-    ["applies while nobody reports which agent it is", undefined, agent],
+    ["applies until the agent's id is known", undefined, agent],
     ["does not apply to another agent", "b", { type: "agent", pid: 0, startedAt: 50, restarts: 0, agentId: "b" }],
   ])("%s", (_, id, expected) => {
     expect(ofAgent({ nudges: [], events, agent }, id, 50).agent).toEqual(expected);

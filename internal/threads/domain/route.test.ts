@@ -23,8 +23,8 @@ it.each([
 });
 
 it.each([
-  ["an agent that takes no part", { to: ["fixer", "nobody"] }, /"nobody" is not a participant/],
-  ["a role that nobody has", { toRole: ["auditor"] }, /the role "auditor"/],
+  ["an agent outside the thread", { to: ["fixer", "nobody"] }, /"nobody" is not a participant/],
+  ["a role without a holder", { toRole: ["auditor"] }, /the role "auditor"/],
 ])("FR-3: refuses %s, and lists the valid ones", (_, address, message) => {
   expect(() => recipientsOf(address, MEMBERS)).toThrow(message);
   try {
