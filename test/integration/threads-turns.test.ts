@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { DomainError } from "../../internal/base/errors.ts";
 import { DEFAULT_POLICY } from "../../internal/threads/domain/policy.ts";
 import type { ConversationTurn, TurnRunner, WakeReceipt } from "../../internal/threads/domain/runtimes.ts";
-import type { ClaimedWake } from "../../internal/threads/domain/wake-store.ts";
 import { readMessages } from "../../internal/threads/service/read.ts";
 import { heartbeatSession } from "../../internal/threads/service/sessions.ts";
 import { triggerParticipant } from "../../internal/threads/service/trigger.ts";
@@ -75,7 +74,7 @@ const attempts = async (agent: string) =>
   await ground.service.store.reads("default").attempts((await newest(agent)).wakeId);
 const steps = async (agent: string) => (await attempts(agent)).map(({ kind, outcome }) => `${kind} ${outcome}`);
 const named = (agentId: string) =>
-  ground.wakes.conversation({ workspace: "default", wake: { agentId } } as ClaimedWake, DEFAULT_POLICY.stale_after);
+  ground.wakes.conversation({ workspace: "default", wake: { agentId } }, DEFAULT_POLICY.stale_after);
 const read = (agent: string, thread_id: string, session = `s-${agent}`) =>
   readMessages(ground.service, { ...ground.caller(agent), session }, { thread_id }, LONG);
 

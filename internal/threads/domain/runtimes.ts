@@ -14,7 +14,7 @@ export interface RuntimeStatus {
   readonly alive: boolean;
   /** `idle`, `busy`, `dialog`, `parked`, … */
   readonly state: string;
-  /** When the agent entered this state, wall clock, ms; a serving half that starts again begins anew. */
+  /** When the agent entered this state, wall clock, ms; for a restarted serving half, when it first saw it. */
   readonly stateSince: number;
   /** When it last printed, wall clock, ms. */
   readonly lastOutputAt?: number;

@@ -11,6 +11,12 @@ export interface ClaimedWake {
   readonly wake: Wake;
 }
 
+/** The agent that a wake is for. */
+export interface WakeTarget {
+  readonly workspace: string;
+  readonly wake: Pick<Wake, "agentId">;
+}
+
 export interface AttemptIntent {
   readonly attempt: number;
   /** Absent: `live`. */
@@ -111,7 +117,7 @@ export interface WakeStore {
   confirm(workspace: string, session: ConfirmedSession): Promise<void>;
   recentLife(claimed: ClaimedWake, staleAfterMs: number): Promise<RecentLife>;
   /** Undefined: none has been named. */
-  conversation(claimed: ClaimedWake, staleAfterMs: number): Promise<NamedConversation | undefined>;
+  conversation(target: WakeTarget, staleAfterMs: number): Promise<NamedConversation | undefined>;
   /** Makes wakes for agents that have waiting messages and no wake; returns the number of wakes. */
   makeMissing(): Promise<number>;
   /**

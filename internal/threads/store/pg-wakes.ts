@@ -14,6 +14,7 @@ import type {
   WakeBound,
   WakeResult,
   WakeStore,
+  WakeTarget,
 } from "../domain/wake-store.ts";
 import { FOR_ME } from "./addressed.ts";
 import { type Queryable, statements, transaction } from "./database.ts";
@@ -273,8 +274,8 @@ export class PgWakes implements WakeStore {
     return recentLife(this.#db, claimed, staleAfterMs);
   }
 
-  conversation(claimed: ClaimedWake, staleAfterMs: number): Promise<NamedConversation | undefined> {
-    return namedConversation(this.#db, claimed, staleAfterMs);
+  conversation(target: WakeTarget, staleAfterMs: number): Promise<NamedConversation | undefined> {
+    return namedConversation(this.#db, target, staleAfterMs);
   }
 
   async makeMissing(): Promise<number> {

@@ -1,5 +1,5 @@
 import type { LastSession } from "../domain/recovery.ts";
-import type { ClaimedWake, NamedConversation, RecentLife } from "../domain/wake-store.ts";
+import type { ClaimedWake, NamedConversation, RecentLife, WakeTarget } from "../domain/wake-store.ts";
 import type { Queryable } from "./database.ts";
 
 /** Reads facts about an agent without a runtime; see `WakeStore.recentLife`. */
@@ -43,7 +43,7 @@ export async function recentLife(
 /** Reads the conversation of an agent without a runtime; see `WakeStore.conversation`. */
 export async function namedConversation(
   db: Queryable,
-  { workspace, wake }: ClaimedWake,
+  { workspace, wake }: WakeTarget,
   staleAfterMs: number,
 ): Promise<NamedConversation | undefined> {
   const { rows } = await db.query<{

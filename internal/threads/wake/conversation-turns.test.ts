@@ -2,11 +2,11 @@ import { expect, it } from "vitest";
 import { DEFAULT_POLICY } from "../domain/policy.ts";
 import type { TakenConversation, TurnRunner } from "../domain/runtimes.ts";
 import type { WakeAttempt } from "../domain/types.ts";
-import type { ClaimedWake, NamedConversation } from "../domain/wake-store.ts";
+import type { NamedConversation } from "../domain/wake-store.ts";
 import { takeConversation } from "./conversation-turns.ts";
 
 const NAMED = { id: "c-1", role: "fixer", isStale: false, isRecent: false, isOfBridge: false, failures: 0 };
-const claimed = { workspace: "shop", wake: { agentId: "coder" } } as unknown as ClaimedWake;
+const TARGET = { workspace: "shop", wake: { agentId: "coder" } };
 const taken: TakenConversation = {
   run: () => Promise.reject(new Error("no turn is run here")),
   [Symbol.asyncDispose]: async () => {},
@@ -29,7 +29,7 @@ async function take({ named = {}, unmanaged = "resume", kinds = [], takes }: Fac
   };
   const wakes = { conversation: async () => (named === "none" ? undefined : { ...NAMED, ...named }) };
   const attempts = kinds.map((kind) => ({ kind }) as WakeAttempt);
-  const found = await takeConversation(wakes, runner, claimed, attempts, { ...DEFAULT_POLICY, unmanaged });
+  const found = await takeConversation(wakes, runner, TARGET, attempts, { ...DEFAULT_POLICY, unmanaged });
   return { found, asked };
 }
 

@@ -1,7 +1,7 @@
 import type { Policy } from "../domain/policy.ts";
 import type { TurnRunner } from "../domain/runtimes.ts";
 import type { WakeAttempt } from "../domain/types.ts";
-import type { ClaimedWake, NamedConversation, WakeStore } from "../domain/wake-store.ts";
+import type { NamedConversation, WakeStore, WakeTarget } from "../domain/wake-store.ts";
 
 type Taken = Awaited<ReturnType<TurnRunner["take"]>>;
 
@@ -15,15 +15,15 @@ const FAILURES = 3;
 export async function takeConversation(
   wakes: Pick<WakeStore, "conversation">,
   runner: TurnRunner,
-  claimed: ClaimedWake,
+  target: WakeTarget,
   attempts: readonly WakeAttempt[],
   policy: Policy,
 ): Promise<{ readonly role: string; readonly taken: NonNullable<Taken> } | undefined> {
   if (policy.unmanaged === "refuse") return undefined;
   if (attempts.filter(({ kind }) => kind === "resume").length >= policy.resume_max) return undefined;
-  const named = await wakes.conversation(claimed, policy.stale_after);
+  const named = await wakes.conversation(target, policy.stale_after);
   if (named === undefined || !mayResume(named)) return undefined;
-  const taken = await runner.take(claimed.workspace, named.id);
+  const taken = await runner.take(target.workspace, named.id);
   return taken === undefined ? undefined : { role: named.role, taken };
 }
 
